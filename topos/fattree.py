@@ -1,0 +1,277 @@
+"""The k-ary fat-tree: names, datapath ids, ports, addresses and paths (Hedera section 5.1).
+
+Names, datapath ids and ports follow RipL's ``FatTreeTopo``, so that controllers written for it run on this
+network. The file needs the standard library alone, because ``mn --custom topos/fattree.py --topo fattree,4``
+executes it with the system's Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+class Link(NamedTuple):
+    """One cable: the lower node and its port, the upper node and its port."""
+
+    lower: str
+    lower_port: int
+    upper: str
+    upper_port: int
+
+
+class Place(NamedTuple):
+    """Where a host sits: its pod, its edge switch within the pod, its position below that switch."""
+
+    pod: int
+    edge: int
+    position: int
+
+
+@dataclass(frozen=True)
+class FatTree:
+    """A fat-tree of k-port switches: k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 cores.
+
+    Hosts, cores and switches are counted from 0. Core ``c`` is the ``c % (k/2)``-th core above aggregation
+    index ``c // (k/2)``; a path between two pods is fixed by its core (Hedera section 5.1).
+
+    Raises ValueError when k is odd or below 4.
+    """
+
+    k: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.k, int) or self.k < 4 or self.k % 2 or self.k > 254:
+            raise ValueError(f"a fat-tree needs an even k from 4 to 254, not {self.k}")
+
+    # --- sizes -------------------------------------------------------------------------------------------
+
+    @property
+    def half(self) -> int:
+        """k/2: hosts per edge switch, edge (and aggregation) switches per pod, cores per aggregation index."""
+        return self.k // 2
+
+    @property
+    def num_hosts(self) -> int:
+        """k^3/4."""
+        return self.k**3 // 4
+
+    @property
+    def num_cores(self) -> int:
+        """(k/2)^2, also the number of hosts in a pod."""
+        return self.half**2
+
+    @property
+    def num_switches(self) -> int:
+        """5k^2/4."""
+        return self.k**2 + self.num_cores
+
+    # --- hosts -------------------------------------------------------------------------------------------
+
+    def place(self, host: int) -> Place:
+        """Pod, edge and position of host number ``host``; IndexError when there is no such host."""
+        if not 0 <= host < self.num_hosts:
+            raise IndexError(f"host {host} is not one of the {self.num_hosts} hosts of a k={self.k} fat-tree")
+        return Place(host // self.num_cores, host // self.half % self.half, host % self.half)
+
+    def host_index(self, pod: int, edge: int, position: int) -> int:
+        """The number of the host at a place (the inverse of `place`)."""
+        return pod * self.num_cores + edge * self.half + position
+
+    def host_name(self, host: int) -> str:
+        """RipL's node name, ``pod_edge_(position+2)``."""
+        pod, edge, position = self.place(host)
+        return f"{pod}_{edge}_{position + 2}"
+
+    def host_ip(self, host: int) -> str:
+        """``10.pod.edge.(position+2)``."""
+        return "10." + self.host_name(host).replace("_", ".")
+
+    def host_mac(self, host: int) -> str:
+        """``00:00:00:PP:SS:HH`` in hexadecimal."""
+        pod, edge, position = self.place(host)
+        return f"00:00:00:{pod:02x}:{edge:02x}:{position + 2:02x}"
+
+    @cached_property
+    def hosts(self) -> tuple[str, ...]:
+        """All host names, in order of their numbers."""
+        return tuple(self.host_name(h) for h in range(self.num_hosts))
+
+    @cached_property
+    def host_by_ip(self) -> dict[str, int]:
+        """Host number by dotted address."""
+        return {self.host_ip(h): h for h in range(self.num_hosts)}
+
+    # --- switches ----------------------------------------------------------------------------------------
+
+    def edge_name(self, pod: int, edge: int) -> str:
+        """``pod_edge_1``."""
+        return f"{pod}_{edge}_1"
+
+    def aggregation_name(self, pod: int, aggregation: int) -> str:
+        """``pod_(k/2+aggregation)_1``."""
+        return f"{pod}_{self.half + aggregation}_1"
+
+    def core_name(self, core: int) -> str:
+        """``k_(a+1)_(j+1)`` for the j-th core above aggregation index a."""
+        return f"{self.k}_{core // self.half + 1}_{core % self.half + 1}"
+
+    @cached_property
+    def switches(self) -> tuple[str, ...]:
+        """All switch names: edges, then aggregations, then cores."""
+        pods, half = range(self.k), range(self.half)
+        return (
+            *(self.edge_name(p, e) for p in pods for e in half),
+            *(self.aggregation_name(p, a) for p in pods for a in half),
+            *(self.core_name(c) for c in range(self.num_cores)),
+        )
+
+    def layer(self, name: str) -> str:
+        """``host``, ``edge``, ``aggregation`` or ``core``."""
+        p, s, h = (int(part) for part in name.split("_"))
+        if p == self.k:
+            return "core"
+        if h != 1:
+            return "host"
+        return "edge" if s < self.half else "aggregation"
+
+    def edge_of(self, host: int) -> str:
+        """The edge switch a host hangs off."""
+        pod, edge, _ = self.place(host)
+        return self.edge_name(pod, edge)
+
+    @staticmethod
+    def dpid(name: str) -> int:
+        """The OpenFlow datapath id of a switch, ``P<<16 | S<<8 | H``."""
+        p, s, h = (int(part) for part in name.split("_"))
+        return p << 16 | s << 8 | h
+
+    @cached_property
+    def switch_by_dpid(self) -> dict[int, str]:
+        """Switch name by datapath id."""
+        return {self.dpid(name): name for name in self.switches}
+
+    # --- ports (from 1 on switches; a host's only port is 0) -------------------------------------------------
+
+    @staticmethod
+    def up_port(index: int) -> int:
+        """The port of an edge or aggregation switch to its index-th upward neighbour."""
+        return 2 * index + 1
+
+    @staticmethod
+    def down_port(index: int) -> int:
+        """The port of an edge or aggregation switch to its index-th downward neighbour."""
+        return 2 * index + 2
+
+    @staticmethod
+    def core_port(pod: int) -> int:
+        """The port of every core switch to a pod."""
+        return pod + 1
+
+    # --- links and paths -------------------------------------------------------------------------------------
+
+    def links(self) -> Iterator[Link]:
+        """Every cable: host to edge, edge to aggregation, aggregation to core (3k^3/4 of them)."""
+        half = range(self.half)
+        for host in range(self.num_hosts):
+            pod, edge, position = self.place(host)
+            yield Link(self.host_name(host), 0, self.edge_name(pod, edge), self.down_port(position))
+        for pod in range(self.k):
+            for e in half:
+                for a in half:
+                    yield Link(
+                        self.edge_name(pod, e),
+                        self.up_port(a),
+                        self.aggregation_name(pod, a),
+                        self.down_port(e),
+                    )
+            for a in half:
+                for j in half:
+                    core = a * self.half + j
+                    yield Link(
+                        self.aggregation_name(pod, a),
+                        self.up_port(j),
+                        self.core_name(core),
+                        self.core_port(pod),
+                    )
+
+    def path_cores(self, src: int, dst: int) -> range:
+        """One core index for each distinct path from host src to host dst, in RipL's sorted order.
+
+        Between pods every core is a path of its own. Inside a pod only the aggregation switch
+        ``core // (k/2)`` matters, so its first core stands for it; below one edge switch core 0 does.
+        """
+        a, b = self.place(src), self.place(dst)
+        if a.pod != b.pod:
+            return range(self.num_cores)
+        return range(0, self.num_cores, self.half) if a.edge != b.edge else range(1)
+
+    def path(self, src: int, dst: int, core: int) -> tuple[str, ...]:
+        """The nodes from host src to host dst by way of ``core`` (as far up as the pair needs).
+
+        Raises ValueError when src is dst, IndexError for a host or core that is not there.
+        """
+        if src == dst:
+            raise ValueError(f"host {src} has no path to itself")
+        if not 0 <= core < self.num_cores:
+            raise IndexError(f"core {core} is not one of the {self.num_cores} cores of a k={self.k} fat-tree")
+        a, b = self.place(src), self.place(dst)
+        up = core // self.half
+        if a.pod != b.pod:
+            middle: tuple[str, ...] = (
+                self.edge_name(a.pod, a.edge),
+                self.aggregation_name(a.pod, up),
+                self.core_name(core),
+                self.aggregation_name(b.pod, up),
+                self.edge_name(b.pod, b.edge),
+            )
+        elif a.edge != b.edge:
+            middle = (
+                self.edge_name(a.pod, a.edge),
+                self.aggregation_name(a.pod, up),
+                self.edge_name(b.pod, b.edge),
+            )
+        else:
+            middle = (self.edge_name(a.pod, a.edge),)
+        return (self.host_name(src), *middle, self.host_name(dst))
+
+    def paths(self, src: int, dst: int) -> list[tuple[str, ...]]:
+        """All minimal up-down paths: (k/2)^2 between pods, k/2 inside a pod, one below an edge switch."""
+        return [self.path(src, dst, core) for core in self.path_cores(src, dst)]
+
+    def graph(self) -> nx.Graph:
+        """The network as a networkx graph: nodes carry ``layer``, links carry ``ports`` by node name."""
+        import networkx as nx
+
+        graph = nx.Graph()
+        for name in (*self.hosts, *self.switches):
+            graph.add_node(name, layer=self.layer(name))
+        for link in self.links():
+            graph.add_edge(
+                link.lower,
+                link.upper,
+                ports={link.lower: link.lower_port, link.upper: link.upper_port},
+            )
+        return graph
+
+
+def _for_mn(k: int = 4, **opts: Any) -> Any:
+    """What ``mn --custom topos/fattree.py --topo fattree,K`` calls: a Mininet Topo of FatTree(K)."""
+    import os
+    import sys
+
+    # mn executes this file without importing it: there is no __file__, but the code knows where it came from.
+    root = os.path.dirname(os.path.dirname(os.path.abspath(_for_mn.__code__.co_filename)))
+    if root not in sys.path:
+        sys.path.insert(0, root)
+    from topos.mininet_topo import mininet_topo
+
+    return mininet_topo(FatTree(k), **opts)
+
+
+topos = {"fattree": _for_mn}

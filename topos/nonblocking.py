@@ -1,0 +1,128 @@
+"""The control network of Hedera section 6.2: every host on one non-blocking switch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from topos.fattree import FatTree, Link
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+@dataclass(frozen=True)
+class NonBlocking:
+    """n hosts on one switch. Host names and addresses are those of the smallest fat-tree that holds n hosts.
+
+    So a traffic matrix, an iperf command and a result name the same hosts on the control as on the
+    fat-tree. The switch is ``0_0_1`` with one port per host: host i is on port i + 1.
+
+    Raises ValueError when n is below 2.
+    """
+
+    n: int
+
+    SWITCH = "0_0_1"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.n, int) or self.n < 2:
+            raise ValueError(f"a non-blocking network needs at least 2 hosts, not {self.n}")
+
+    @cached_property
+    def _addresses(self) -> FatTree:
+        k = 4
+        while k**3 // 4 < self.n:
+            k += 2
+        return FatTree(k)
+
+    @property
+    def num_hosts(self) -> int:
+        """n."""
+        return self.n
+
+    @property
+    def num_switches(self) -> int:
+        """One."""
+        return 1
+
+    def host_name(self, host: int) -> str:
+        """As `FatTree.host_name`."""
+        return self._addresses.host_name(host)
+
+    def host_ip(self, host: int) -> str:
+        """As `FatTree.host_ip`."""
+        return self._addresses.host_ip(host)
+
+    def host_mac(self, host: int) -> str:
+        """As `FatTree.host_mac`."""
+        return self._addresses.host_mac(host)
+
+    @cached_property
+    def hosts(self) -> tuple[str, ...]:
+        """All host names, in order of their numbers."""
+        return tuple(self.host_name(h) for h in range(self.n))
+
+    @cached_property
+    def host_by_ip(self) -> dict[str, int]:
+        """Host number by dotted address."""
+        return {self.host_ip(h): h for h in range(self.n)}
+
+    @property
+    def switches(self) -> tuple[str, ...]:
+        """The one switch."""
+        return (self.SWITCH,)
+
+    def edge_of(self, host: int) -> str:
+        """The one switch."""
+        return self.SWITCH
+
+    def layer(self, name: str) -> str:
+        """``host`` or ``core``."""
+        return "core" if name == self.SWITCH else "host"
+
+    @staticmethod
+    def dpid(name: str) -> int:
+        """The OpenFlow datapath id, by the fat-tree's rule."""
+        return FatTree.dpid(name)
+
+    @cached_property
+    def switch_by_dpid(self) -> dict[int, str]:
+        """Switch name by datapath id."""
+        return {self.dpid(self.SWITCH): self.SWITCH}
+
+    def links(self) -> Iterator[Link]:
+        """One cable per host."""
+        for host in range(self.n):
+            yield Link(self.host_name(host), 0, self.SWITCH, host + 1)
+
+    def path_cores(self, src: int, dst: int) -> range:
+        """There is one path, so one choice: 0."""
+        return range(1)
+
+    def path(self, src: int, dst: int, core: int = 0) -> tuple[str, ...]:
+        """Host, switch, host. Raises ValueError when src is dst."""
+        if src == dst:
+            raise ValueError(f"host {src} has no path to itself")
+        return (self.host_name(src), self.SWITCH, self.host_name(dst))
+
+    def paths(self, src: int, dst: int) -> list[tuple[str, ...]]:
+        """The one path."""
+        return [self.path(src, dst)]
+
+    def graph(self) -> nx.Graph:
+        """The network as a networkx graph, as `FatTree.graph`."""
+        import networkx as nx
+
+        graph = nx.Graph()
+        for name in (*self.hosts, self.SWITCH):
+            graph.add_node(name, layer=self.layer(name))
+        for link in self.links():
+            graph.add_edge(
+                link.lower,
+                link.upper,
+                ports={link.lower: link.lower_port, link.upper: link.upper_port},
+            )
+        return graph
