@@ -1,0 +1,1 @@
+"""Figures and tables from stored results. Reads results files only."""

@@ -1,0 +1,301 @@
+"""The communication patterns of Hedera section 6.1, and what later work added, from one-line specs.
+
+A spec is a name, mostly followed by a colon and an argument: ``stride:4``, ``staggered:0.2,0.3``. `draw`
+turns one into a `Matrix`; SPELLINGS says what each means. Every decision is one draw from a generator made
+from the seed, and a generator of its own decides which flows ``keep`` drops.
+
+Where the paper leaves a pattern open, the published matrices decide (traffic/published.csv):
+
+* ``randx:N``: no host of randx2, randx3 and randx4 sends to the same host twice, which independent draws
+  would give with probability 0.33, 0.03 and 0.001. So N distinct receivers, each set equally likely.
+* ``hotspot``: the published one has two hosts that receive three flows each, and ten that receive one. So one
+  flow per host; H / 8 hot hosts with three senders each; the other senders have a receiver each of their own.
+* ``staggered``: independent draws per host, as section 6.1 words it. The six published matrices are
+  bijections besides; these are available as ``published:stag0(0.2,0.3)`` and so on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topos.fattree import FatTree
+from topos.nonblocking import NonBlocking
+from traffic.matrix import Int32, Matrix
+from traffic.published import NUM_HOSTS, published
+
+MAX_FLOWS = 2_000_000
+"""More flows than this are refused: all-to-all among 27,648 hosts would be 764 million."""
+
+_STREAM = 1  # keeps these draws apart from those of traffic.ports for the same seed
+_SENDERS_PER_HOT_HOST = 3
+_HOSTS_PER_HOT_HOST = 8
+
+Topology = FatTree | NonBlocking
+
+
+class _Flows(NamedTuple):
+    src: Int32
+    dst: Int32
+
+
+class _Pattern(NamedTuple):
+    spelling: str
+    meaning: str
+    flows: Callable[[str, Topology, np.random.Generator], _Flows | Matrix]
+
+
+def draw(
+    spec: str,
+    topology: Topology | int,
+    seed: int = 0,
+    flows_per_host: int = 1,
+    keep: float = 1.0,
+) -> Matrix:
+    """The flows of a pattern.
+
+    ``spec``: one of SPELLINGS. ``topology``: the network, or just its number of hosts.
+    ``flows_per_host``: lay this many independent draws of the pattern over each other; a pattern without
+    chance in it gives as many parallel flows. ``keep``: of all flows keep this fraction, chosen at random,
+    so that hosts have different numbers of flows (the replication report uses 6 per host, half dropped).
+
+    Raises ValueError with one sentence for a spec, a file or an option that makes no sense on this network.
+    """
+    network = NonBlocking(topology) if isinstance(topology, int) else topology
+    if seed < 0:
+        raise ValueError(f"a seed is 0 or more, not {seed}")
+    if flows_per_host < 1:
+        raise ValueError(f"flows per host must be 1 or more, not {flows_per_host}")
+    if not 0 < keep <= 1:
+        raise ValueError(f"the fraction of flows to keep must be above 0 and at most 1, not {keep}")
+    name, argument = _parse(spec)
+    rng = np.random.default_rng((seed, _STREAM))
+    try:
+        first = _PATTERNS[name].flows(argument, network, rng)
+        if isinstance(first, Matrix) and first.sequential:
+            if flows_per_host != 1 or keep != 1:
+                raise ValueError(
+                    "it fixes the number of flows itself, so 1 flow per host and keep 1 are the only choice"
+                )
+            return first
+        if len(first.src) * flows_per_host > MAX_FLOWS:
+            raise ValueError(f"these would be more than {MAX_FLOWS:,} flows on {network.num_hosts:,} hosts")
+        draws = [first] + [_PATTERNS[name].flows(argument, network, rng) for _ in range(flows_per_host - 1)]
+    except ValueError as error:
+        raise ValueError(f"traffic {spec!r}: {error}") from None
+    src = np.concatenate([one.src for one in draws])
+    dst = np.concatenate([one.dst for one in draws])
+    if flows_per_host > 1:
+        by_sender = np.argsort(src, kind="stable")
+        src, dst = src[by_sender], dst[by_sender]
+    if keep < 1:
+        kept = _kept(src.size, keep, np.random.default_rng((seed, _STREAM, 1)))
+        src, dst = src[kept], dst[kept]
+    return Matrix(src, dst, network.num_hosts, spec)
+
+
+def split_specs(text: str) -> list[str]:
+    """The specs of a comma-separated list; a comma before a digit stays, as in ``staggered:0.2,0.3``."""
+    return [spec.strip() for spec in re.split(r",(?!\s*[0-9.])", text) if spec.strip()]
+
+
+def _parse(spec: str) -> tuple[str, str]:
+    """The name and the argument of a spec, the latter empty for a pattern that takes none."""
+    name, colon, argument = spec.partition(":")
+    if name not in _PATTERNS:
+        raise ValueError(f"there is no traffic pattern {spec!r}; the patterns are {'  '.join(SPELLINGS)}")
+    spelling = _PATTERNS[name].spelling
+    if (":" in spelling) != bool(colon) or (colon and not argument):
+        raise ValueError(f"traffic {spec!r} is not spelled right: write it as {spelling}")
+    return name, argument
+
+
+def _kept(flows: int, keep: float, rng: np.random.Generator) -> NDArray[np.int64]:
+    count = max(1, round(flows * keep))
+    return np.sort(rng.permutation(flows)[:count])
+
+
+# --- reading arguments -------------------------------------------------------------------------------------
+
+
+def _whole(argument: str, what: str, lowest: int, highest: int) -> int:
+    if not re.fullmatch(r"[0-9]{1,18}", argument) or not lowest <= int(argument) <= highest:
+        raise ValueError(f"it needs {what} from {lowest:,} to {highest:,}, not {argument!r}")
+    return int(argument)
+
+
+def _probabilities(argument: str) -> tuple[float, float]:
+    parts = argument.split(",")
+    if len(parts) != 2 or not all(re.fullmatch(r"\d+(\.\d*)?|\.\d+", part, re.ASCII) for part in parts):
+        raise ValueError(f"it needs two probabilities, as in staggered:0.2,0.3, not {argument!r}")
+    edge, pod = float(parts[0]), float(parts[1])
+    if edge + pod > 1 + 1e-9:
+        raise ValueError(f"it needs two probabilities that add up to 1 at most, not to {edge + pod:g}")
+    return edge, pod
+
+
+def _hosts(network: Topology) -> Int32:
+    return np.arange(network.num_hosts, dtype=np.int32)
+
+
+def _bounded(flows: int, network: Topology) -> None:
+    """Refuse a huge pattern before its arrays are made."""
+    if flows > MAX_FLOWS:
+        raise ValueError(
+            f"these would be {flows:,} flows on {network.num_hosts:,} hosts; {MAX_FLOWS:,} is the limit"
+        )
+
+
+# --- the patterns -------------------------------------------------------------------------------------------
+
+
+def _stride(argument: str, network: Topology, _: np.random.Generator) -> _Flows:
+    step = _whole(argument, "a stride", 1, network.num_hosts - 1)
+    src = _hosts(network)
+    return _Flows(src, (src + step) % np.int32(network.num_hosts))
+
+
+def _staggered(argument: str, network: Topology, rng: np.random.Generator) -> _Flows:
+    edge, pod = _probabilities(argument)
+    tree = _fat_tree(network)
+    half, pod_size, total = tree.half, tree.num_cores, tree.num_hosts
+    src = _hosts(network).astype(np.int64)
+    # One draw chooses among the three places. A second draw for those not on the edge switch would leave the
+    # pod EDGE * POD too few.
+    where = rng.random(total)
+    on_edge, in_pod = where < edge, (where >= edge) & (where < edge + pod)
+    # The receivers of each place form one run of host numbers, with a hole of ``hole`` hosts in it: the host
+    # itself, its edge switch, or its pod.
+    hole = np.where(on_edge, 1, np.where(in_pod, half, pod_size))
+    span = np.where(on_edge, half, np.where(in_pod, pod_size, total))
+    start = src // span * span
+    dst = start + rng.integers(0, span - hole)
+    dst += np.where(dst >= src // hole * hole, hole, 0)
+    return _Flows(src.astype(np.int32), dst.astype(np.int32))
+
+
+def _fat_tree(network: Topology) -> FatTree:
+    """The fat-tree of that many hosts: who shares an edge switch and a pod also when all share one switch."""
+    if isinstance(network, FatTree):
+        return network
+    k = 4
+    while k**3 // 4 < network.num_hosts:
+        k += 2
+    if k**3 // 4 != network.num_hosts:
+        raise ValueError(
+            f"it needs the number of hosts of a fat-tree (16, 54, 128, 250, ...), not {network.num_hosts}"
+        )
+    return FatTree(k)
+
+
+def _random(_: str, network: Topology, rng: np.random.Generator) -> _Flows:
+    src = _hosts(network)
+    dst = rng.integers(0, network.num_hosts - 1, network.num_hosts, dtype=np.int32)
+    return _Flows(src, dst + (dst >= src))
+
+
+def _randbij(_: str, network: Topology, rng: np.random.Generator) -> _Flows:
+    src = _hosts(network)
+    while True:  # about e = 2.7 rounds; each permutation without a fixed point is equally likely
+        dst = rng.permutation(src)
+        if not (dst == src).any():
+            return _Flows(src, dst)
+
+
+def _randx(argument: str, network: Topology, rng: np.random.Generator) -> _Flows:
+    others = network.num_hosts - 1
+    count = _whole(argument, "a number of flows per host", 1, others)
+    _bounded(network.num_hosts * count, network)
+    # Floyd's sampling without replacement, for all hosts at once: each set of receivers is equally likely.
+    chosen = np.empty((network.num_hosts, count), dtype=np.int32)
+    for column, top in enumerate(range(others - count, others)):
+        pick = rng.integers(0, top + 1, network.num_hosts, dtype=np.int32)
+        taken = (chosen[:, :column] == pick[:, None]).any(axis=1)
+        chosen[:, column] = np.where(taken, top, pick)
+    src = np.repeat(_hosts(network), count)
+    dst = np.sort(chosen, axis=1).ravel()
+    return _Flows(src, dst + (dst >= src))
+
+
+def _hotspot(_: str, network: Topology, rng: np.random.Generator) -> _Flows:
+    src = _hosts(network)
+    hot_hosts = max(1, src.size // _HOSTS_PER_HOT_HOST)
+    if src.size <= _SENDERS_PER_HOT_HOST:
+        raise ValueError(f"it needs at least {_SENDERS_PER_HOT_HOST + 1} hosts, not {src.size}")
+    while True:
+        hot, other = np.split(rng.permutation(src), [hot_hosts])
+        receivers = np.concatenate([np.repeat(hot, _SENDERS_PER_HOT_HOST), other])[: src.size]
+        dst = rng.permutation(receivers)
+        if not (dst == src).any():
+            return _Flows(src, dst)
+
+
+def _all_to_all(_: str, network: Topology, __: np.random.Generator) -> _Flows:
+    others = network.num_hosts - 1
+    _bounded(network.num_hosts * others, network)
+    src = np.repeat(_hosts(network), others)
+    dst = np.tile(np.arange(others, dtype=np.int32), network.num_hosts)
+    return _Flows(src, dst + (dst >= src))
+
+
+def _shuffle(argument: str, network: Topology, rng: np.random.Generator) -> Matrix:
+    size = _whole(argument, "a number of bytes", 1, 10**15)
+    src, dst = _all_to_all("", network, rng)
+    others = network.num_hosts - 1
+    order = np.tile(np.arange(others, dtype=np.int32), (network.num_hosts, 1))
+    turn = rng.permuted(order, axis=1).ravel()
+    by_turn = np.lexsort((turn, src))
+    return Matrix(
+        src,
+        dst[by_turn],
+        network.num_hosts,
+        f"shuffle:{argument}",
+        size_bytes=np.full(src.size, size, dtype=np.int64),
+        turn=turn[by_turn],
+    )
+
+
+def _published(argument: str, network: Topology, _: np.random.Generator) -> Matrix:
+    matrix = published(argument)
+    if network.num_hosts != NUM_HOSTS:
+        raise ValueError(
+            f"this matrix is for {NUM_HOSTS} hosts (k=4), and this network has {network.num_hosts}"
+        )
+    return matrix
+
+
+def _file(argument: str, network: Topology, _: np.random.Generator) -> Matrix:
+    from traffic.flowfile import read_flows
+
+    return read_flows(Path(argument), network)
+
+
+_PATTERNS: dict[str, _Pattern] = {
+    pattern.spelling.partition(":")[0]: pattern
+    for pattern in (
+        _Pattern("stride:I", "host x sends to host (x + I) mod H", _stride),
+        _Pattern(
+            "staggered:EDGE,POD",
+            "to the same edge switch with probability EDGE, elsewhere in the pod with POD, else beyond",
+            _staggered,
+        ),
+        _Pattern("random", "every host sends to any other host", _random),
+        _Pattern("randbij", "as random, but every host receives exactly one flow", _randbij),
+        _Pattern("randx:N", "every host sends to N different other hosts", _randx),
+        _Pattern("hotspot", "one host in eight receives three flows, the rest one at most", _hotspot),
+        _Pattern("all-to-all", "every host sends to every other host at once", _all_to_all),
+        _Pattern("shuffle:BYTES", "every host sends BYTES to every other host, one after another", _shuffle),
+        _Pattern("published:NAME", "a matrix of the paper's Figure 9, such as published:stride4", _published),
+        _Pattern(
+            "file:PATH", "flows from a file: CSV with src_host,dst_host, or load generator lines", _file
+        ),
+    )
+}
+
+SPELLINGS: dict[str, str] = {pattern.spelling: pattern.meaning for pattern in _PATTERNS.values()}
+"""How each pattern is spelled, and what it means."""
