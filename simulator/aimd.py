@@ -1,0 +1,299 @@
+"""The paper's flow-level model of TCP (section 5.5): slow start and AIMD in discrete ticks, without packets.
+
+Each tick visits the active flows in a fresh random order. A flow whose path has no spare capacity halves its
+rate and leaves slow start; any other doubles its rate in slow start, or adds a constant in congestion
+avoidance, but takes no more than its path can spare. What a flow frees or takes counts at once for the flows
+after it. Then due flows start, every flow sends for the length of the tick, and finished flows are purged.
+
+Rates are integers, so "no spare capacity" is exact and no sum drifts: the unit is a billionth of a link's
+rate (1 bit/s at 1 Gb/s). Halving an odd rate rounds down.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from simulator.workload import Workload
+
+LINK = 1_000_000_000
+"""The rate of every link, in the unit of this module."""
+
+_ACTIVE, _ARRIVED, _QUEUED = 0, 1, 2  # counts of flows
+_RATE, _SLOW_START = 6, 7  # columns after the six links in a flow's row: one flow is half a cache line
+_ENDLESS = np.int64(2**62)
+_PLENTY = np.int32(2**30)  # spare capacity of the link that stands for a tier the path does not reach
+
+
+class AimdEngine:
+    """The rates of a workload's flows under the paper's tick rules.
+
+    ``links``: int32 (flows, tiers), the directed links of each flow's path, -1 where there is none;
+    ``num_links`` of them exist, all of rate ``link_mbps``. A flow starts at ``increase_mbps`` and, in
+    congestion avoidance, grows by as much per tick of ``tick_s`` seconds. ``seed`` fixes the order of flows.
+
+    A flow that starts takes at most what its path can spare; one that finds nothing starts at 0 in congestion
+    avoidance, like a flow whose first update met a full path. So no link ever carries more than its rate.
+
+    Raises ValueError when the increase is not above 0 or exceeds the link's rate.
+    """
+
+    def __init__(
+        self,
+        work: Workload,
+        links: NDArray[np.int32],
+        num_links: int,
+        *,
+        tick_s: float,
+        seed: int,
+        link_mbps: float = 1000.0,
+        increase_mbps: float = 120.0,
+    ) -> None:
+        self.increase = round(increase_mbps / link_mbps * LINK)
+        if not 0 < self.increase <= LINK:
+            raise ValueError(
+                f"the additive increase must be above 0 and at most the link's {link_mbps:g} Mb/s, "
+                f"not {increase_mbps:g} Mb/s"
+            )
+        flows = len(work)
+        self.tick = 0
+        self._tick_s = tick_s
+        self._mbps = link_mbps / LINK
+        self._bits = link_mbps * 1e6 * tick_s / LINK  # one unit of rate, for one tick
+        self._nowhere = num_links
+        self._row = np.zeros((flows, 8), dtype=np.int32)
+        self._row[:, :6] = self._nowhere
+        self._row[:, : links.shape[1]] = self._real(links)
+        self._row[:, _SLOW_START] = 1
+        self._spare = np.full(num_links + 1, LINK, dtype=np.int32)
+        self._spare[self._nowhere] = _PLENTY
+        size = np.minimum(np.ceil(work.size_bits / self._bits), float(_ENDLESS))
+        self._size = size.astype(np.int64)
+        self._left = self._size.copy()
+        self._successor = work.successor
+        # Flows in the order of their starts; one that waits for another joins the end when that is purged.
+        self._queue = np.argsort(work.start_s, kind="stable").astype(np.int32)
+        start = work.start_s[self._queue] / tick_s
+        self._due = np.ceil(np.where(np.isfinite(start), start, 0.0)).astype(np.int64)
+        self._started = np.full(flows, -1, dtype=np.int64)
+        self._finished = np.full(flows, -1, dtype=np.int64)
+        self._order = np.empty(flows, dtype=np.int32)
+        self._leaving = np.empty(flows, dtype=np.int32)
+        self._count = np.array([0, 0, np.isfinite(start).sum()], dtype=np.int64)
+        self._random = np.random.default_rng((seed, 5)).integers(0, 2**64, 1, dtype=np.uint64)
+
+    def advance(self, ticks: int) -> NDArray[np.float64]:
+        """Run ``ticks`` ticks; returns the sum of all rates in each, Mb/s, float64 of shape (ticks,)."""
+        totals = np.empty(ticks)
+        _advance(
+            self.tick,
+            self._order,
+            self._queue,
+            self._due,
+            self._count,
+            self._row,
+            self._left,
+            self._successor,
+            self._started,
+            self._finished,
+            self._leaving,
+            self._spare,
+            self.increase,
+            totals,
+            self._random,
+        )
+        self.tick += ticks
+        return totals * self._mbps
+
+    @property
+    def active(self) -> NDArray[np.int32]:
+        """The flows that have started and not finished, in ascending order."""
+        return np.sort(self._order[: self._count[_ACTIVE]])
+
+    @property
+    def idle(self) -> bool:
+        """Whether no flow is active and none will start."""
+        return bool(self._count[_ACTIVE] == 0 and self._count[_ARRIVED] == self._count[_QUEUED])
+
+    @property
+    def rates_mbps(self) -> NDArray[np.float64]:
+        """Every flow's rate in the last tick, Mb/s, 0 when it is not active; float64 (flows,)."""
+        rates = np.zeros(len(self._row))
+        active = self.active
+        rates[active] = self._row[active, _RATE] * self._mbps
+        return rates
+
+    @property
+    def sent_bits(self) -> NDArray[np.float64]:
+        """What every flow has sent so far, never more than its size; float64 (flows,)."""
+        sent: NDArray[np.float64] = (self._size - np.maximum(self._left, 0)) * self._bits
+        return sent
+
+    @property
+    def started_s(self) -> NDArray[np.float64]:
+        """When every flow started (beginning of the tick), nan for those that have not; float64 (flows,)."""
+        return np.where(self._started >= 0, self._started * self._tick_s, np.nan)
+
+    @property
+    def finished_s(self) -> NDArray[np.float64]:
+        """When every flow sent its last bit, nan for those that have not; float64 (flows,).
+
+        The rate of the last tick tells how far into the tick that was.
+        """
+        rate = np.maximum(self._row[:, _RATE], 1)
+        return np.where(self._finished >= 0, (self._finished + 1 + self._left / rate) * self._tick_s, np.nan)
+
+    @property
+    def spare_mbps(self) -> NDArray[np.float64]:
+        """What every link has left, Mb/s, float64 (num_links,)."""
+        spare: NDArray[np.float64] = self._spare[:-1] * self._mbps
+        return spare
+
+    def reroute(self, flows: NDArray[np.int32], links: NDArray[np.int32]) -> None:
+        """Move active ``flows`` (shape (moved,)) to new ``links`` (moved, tiers).
+
+        All of them leave their old links first; then, one after the other, each takes its old rate on its new
+        path, or what that path can spare when it is less. Slow start or congestion avoidance goes on.
+        """
+        _reroute(flows, self._real(links).astype(np.int32), self._row, self._spare)
+
+    def _real(self, links: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Links with the stand-in instead of -1."""
+        return np.where(links < 0, self._nowhere, links).astype(np.int32)
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _take(f: int, wanted: int, row: NDArray[np.int32], spare: NDArray[np.int32]) -> int:
+    """Give flow f ``wanted``, or what its path can spare when that is less; returns what it got."""
+    room = wanted
+    for tier in range(6):
+        room = min(room, spare[row[f, tier]])
+    _move(f, room, row, spare)
+    return room
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _move(f: int, change: int, row: NDArray[np.int32], spare: NDArray[np.int32]) -> None:
+    """Change flow f's rate, and with it the spare capacity of its links."""
+    row[f, _RATE] += change
+    for tier in range(6):
+        spare[row[f, tier]] -= change
+    spare[-1] = _PLENTY
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _reroute(
+    flows: NDArray[np.int32], links: NDArray[np.int32], row: NDArray[np.int32], spare: NDArray[np.int32]
+) -> None:
+    wanted = row[flows, _RATE].copy()
+    for f in flows:
+        _move(f, -row[f, _RATE], row, spare)
+    for i in range(flows.size):
+        row[flows[i], : links.shape[1]] = links[i]
+        _take(flows[i], wanted[i], row, spare)
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _advance(
+    first: int,
+    order: NDArray[np.int32],
+    queue: NDArray[np.int32],
+    due: NDArray[np.int64],
+    count: NDArray[np.int64],
+    row: NDArray[np.int32],
+    left: NDArray[np.int64],
+    successor: NDArray[np.int32],
+    started: NDArray[np.int64],
+    finished: NDArray[np.int64],
+    leaving: NDArray[np.int32],
+    spare: NDArray[np.int32],
+    increase: int,
+    totals: NDArray[np.float64],
+    random: NDArray[np.uint64],
+) -> None:
+    """Run ``totals.size`` ticks.
+
+    The first ``count[_ACTIVE]`` entries of ``order`` are the active flows; of the ``count[_QUEUED]`` flows in
+    ``queue`` the first ``count[_ARRIVED]`` have started. The shuffle (Fisher-Yates from the front) and the
+    update are one loop: a flow is updated when it is drawn, and its place in ``order`` is then final. Random
+    numbers are splitmix64, whose state only adds a constant: draws do not wait for each other.
+    """
+    state = random[0]
+    active, arrived, queued = count[_ACTIVE], count[_ARRIVED], count[_QUEUED]
+    nowhere = spare.size - 1
+    total = np.int64(0)
+    for i in range(active):
+        total += row[order[i], _RATE]
+    for tick in range(totals.size):
+        now = first + tick
+        done = 0
+        for i in range(active):
+            state += np.uint64(0x9E3779B97F4A7C15)
+            z = state
+            z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            z ^= z >> np.uint64(31)
+            # The upper half times the range: a draw from the flows not yet updated (bias below flows / 2^32).
+            j = i + np.int64(((z >> np.uint64(32)) * np.uint64(active - i)) >> np.uint64(32))
+            f = order[j]
+            order[j] = order[i]
+            order[i] = f
+
+            a, b, c = row[f, 0], row[f, 1], row[f, 2]
+            d, e, g = row[f, 3], row[f, 4], row[f, 5]
+            room = min(min(min(spare[a], spare[b]), min(spare[c], spare[d])), min(spare[e], spare[g]))
+            rate = row[f, _RATE]
+            slow_start = row[f, _SLOW_START]
+            growth = min(rate if slow_start != 0 else increase, room)
+            # Selected, not branched on: which of the two it is, no branch predictor can know.
+            change = growth if room > 0 else -((rate + 1) >> 1)
+            row[f, _SLOW_START] = slow_start if room > 0 else 0
+            rate += change
+            row[f, _RATE] = rate
+            spare[a] -= change
+            spare[b] -= change
+            spare[c] -= change
+            spare[d] -= change
+            spare[e] -= change
+            spare[g] -= change
+            spare[nowhere] = _PLENTY
+            total += change
+            left[f] -= rate
+            if left[f] <= 0:
+                leaving[done] = i
+                done += 1
+
+        while arrived < queued and due[arrived] <= now:
+            f = queue[arrived]
+            arrived += 1
+            started[f] = now
+            got = _take(f, increase, row, spare)
+            if got == 0:
+                row[f, _SLOW_START] = 0
+            total += got
+            left[f] -= got
+            if left[f] <= 0:
+                leaving[done] = active
+                done += 1
+            order[active] = f
+            active += 1
+
+        totals[tick] = total
+
+        for n in range(done - 1, -1, -1):
+            i = leaving[n]
+            f = order[i]
+            rate = row[f, _RATE]
+            total -= rate
+            _move(f, -rate, row, spare)
+            row[f, _RATE] = rate  # kept for the time of the last bit; the links no longer carry it
+            finished[f] = now
+            active -= 1
+            order[i] = order[active]
+            if successor[f] >= 0:
+                queue[queued] = successor[f]
+                due[queued] = now + 1
+                queued += 1
+    random[0] = state
+    count[_ACTIVE], count[_ARRIVED], count[_QUEUED] = active, arrived, queued

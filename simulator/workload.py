@@ -1,0 +1,76 @@
+"""When each flow starts, and how much it sends: a traffic matrix turned into work for a rate engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from traffic.matrix import Matrix
+
+NEVER = np.inf
+"""The start of a flow that waits for another flow's end; and the size of a flow that never ends."""
+
+
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """Flows with their starts and sizes; every array has shape (flows,).
+
+    ``src``, ``dst``: int32 host numbers. ``start_s``: float64, seconds after the start of the run, or NEVER
+    for a flow that starts when another ends. ``size_bits``: float64, NEVER for a flow that outlasts the run.
+    ``successor``: int32, the flow that starts when this one ends, or -1.
+    """
+
+    src: NDArray[np.int32]
+    dst: NDArray[np.int32]
+    start_s: NDArray[np.float64]
+    size_bits: NDArray[np.float64]
+    successor: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        """The number of flows."""
+        return int(self.src.size)
+
+
+def static(matrix: Matrix) -> Workload:
+    """The benchmark suite (section 6.1): all flows start at once and last for the run.
+
+    A matrix whose flows take turns (the shuffle of section 6.3) starts each host's first turn at once and
+    every later turn when the turn before it has ended.
+    """
+    flows = len(matrix)
+    start = np.zeros(flows)
+    size = np.full(flows, NEVER)
+    successor = np.full(flows, -1, dtype=np.int32)
+    if matrix.size_bytes is not None and matrix.turn is not None:
+        size = matrix.size_bytes * 8.0
+        order = np.lexsort((matrix.turn, matrix.src))
+        follows = np.diff(matrix.src[order]) == 0
+        successor[order[:-1][follows]] = order[1:][follows]
+        start[order[1:][follows]] = NEVER
+    return Workload(matrix.src, matrix.dst, start, size, successor)
+
+
+def poisson(
+    matrix: Matrix, arrivals_per_s: float, mean_bytes: float, seconds: float, rng: np.random.Generator
+) -> Workload:
+    """Dynamic traffic (section 5.5): Poisson arrivals at every sending host, exponential sizes.
+
+    A host starts ``arrivals_per_s`` flows per second on average, each to one of its receivers in ``matrix``,
+    drawn uniformly; sizes have the mean ``mean_bytes``. Flows come in the order of their starts, all of them
+    before ``seconds``.
+    """
+    senders = np.bincount(matrix.src, minlength=matrix.num_hosts)
+    mean = arrivals_per_s * seconds / senders[matrix.src]
+    flow = np.repeat(np.arange(len(matrix)), rng.poisson(mean))
+    start = rng.uniform(0.0, seconds, flow.size)
+    order = np.argsort(start, kind="stable")
+    flow = flow[order]
+    return Workload(
+        matrix.src[flow],
+        matrix.dst[flow],
+        start[order],
+        rng.exponential(mean_bytes * 8.0, flow.size),
+        np.full(flow.size, -1, dtype=np.int32),
+    )
