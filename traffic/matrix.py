@@ -17,9 +17,9 @@ class Matrix:
 
     ``src``, ``dst``: int32 of shape (flows,); two flows may join the same pair of hosts.
     ``name``: the pattern as the user spelled it.
-    ``size_bytes``: int64 of shape (flows,), what each flow transfers; None when every flow lasts for the whole
-    run. ``turn``: int32 of shape (flows,), given exactly when ``size_bytes`` is: a host's flow of turn t starts
-    when its flow of turn t - 1 has ended, so the transfers of a host follow each other (the shuffle of
+    ``size_bytes``: int64 of shape (flows,), what each flow transfers; None when every flow lasts for the
+    whole run. ``turn``: int32 of shape (flows,), given exactly when ``size_bytes`` is: a host's flow of turn
+    t starts when its flow of turn t - 1 has ended, so a host's transfers follow each other (the shuffle of
     section 6.3).
 
     Arrays are copied and made read-only. Raises ValueError, one sentence, for an empty matrix, arrays of

@@ -1,0 +1,131 @@
+import contextlib
+import os
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from topos.fattree import FatTree
+from topos.nonblocking import NonBlocking
+from traffic.flowfile import MAX_BYTES, read_flows
+from traffic.patterns import draw
+
+TREE = FatTree(4)
+
+
+def flows(matrix):
+    return list(zip(matrix.src.tolist(), matrix.dst.tolist(), strict=True))
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(content, name="flows"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "src_host,dst_host\n0,4\n1,5\n",
+        "src_host,dst_host\r\n0,4\r\n1,5\r\n",
+        "\ufeffsrc_host,dst_host\n0,4\n1,5",
+        "src_host,dst_host\r0,4\r1,5\r",
+        "# a comment\n\nsrc_host , dst_host # another\n 0 , 4 # one\n\n1,5\n",
+        'pattern,dst_host,src_host\n"stag0(0.2,0.3)",4,0\n"#1",5,1\n',
+        "10.0.0.2 10.1.0.2 5001 tcp 1 0.0 60.0 0\n10.0.0.3\t10.1.0.3\n",
+        "#src_ip dst_ip dst_port type\n\n  10.0.0.2   10.1.0.2 # x\r\n10.0.0.3 10.1.0.3\r\n",
+    ],
+)
+def test_both_formats(write, content):
+    assert flows(read_flows(write(content), TREE)) == [(0, 4), (1, 5)]
+
+
+@given(
+    pairs=st.lists(
+        st.tuples(st.integers(0, 15), st.integers(0, 15)).filter(lambda p: p[0] != p[1]), min_size=1
+    )
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_is_written_is_read(write, pairs):
+    rows = "".join(f"{s},{d},extra\n" for s, d in pairs)
+    assert flows(read_flows(write("src_host,dst_host,note\n" + rows), TREE)) == pairs
+    lines = "".join(f"{TREE.host_ip(s)} {TREE.host_ip(d)} 5001 tcp 1 0 60 0\n" for s, d in pairs)
+    assert flows(read_flows(write(lines), TREE)) == pairs
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "holds no flow"),
+        ("# nothing\n\n", "holds no flow"),
+        ("src_host,dst_host\n", "holds no flow, only a header in line 1"),
+        ("0,4\n", "line 1: the header of a CSV file must have the columns src_host,dst_host"),
+        ("a,b\n0,4\n", "line 1: the header"),
+        ("src_host,dst_host\n0,4\n99,1\n", "line 3: there is no host '99', only 0 to 15"),
+        ("src_host,dst_host\n0,-1\n", "line 2: there is no host '-1'"),
+        ("# c\nsrc_host,dst_host\n7,7\n", "line 3: the flow goes from host 7 to itself"),
+        ("src_host,dst_host\n1.5,2\n", "line 2: '1.5' is not a host number"),
+        ("src_host,dst_host\n1,\n", "line 2: '' is not a host number"),
+        ("src_host,dst_host\n1\n", "line 2 has 1 columns, the header has 2"),
+        ("src_host,dst_host\n" + "9" * 5000 + ",1\n", r"there is no host '9+\.\.\.'"),
+        ('src_host,dst_host\n"1,2\n', "line 2 is not CSV"),
+        ("10.0.0.2\n", "line 1 needs a source and a destination address: '10.0.0.2'"),
+        ("10.0.0.2 10.4.0.2\n", "'10.4.0.2' is not the address of a host; they are 10.0.0.2 to 10.3.1.3"),
+        ("10.0.0.2 10.0.0.2\n", "line 1: the flow goes from host 0 to itself"),
+        ("10.0.0.2 $(reboot)\n", r"line 1: '\$\(reboot\)' is not the address of a host"),
+        (b"\xff\xfe\x00\x01", "is not a text file in UTF-8"),
+        (b"\x00\x01\x02", "line 1 needs a source"),
+        (b"src_host,dst_host\n0,\x004\n", "line 2"),
+    ],
+)
+def test_errors_name_file_and_line(write, content, message):
+    path = write(content)
+    with pytest.raises(ValueError, match=message) as error:
+        read_flows(path, TREE)
+    assert str(path) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_files_that_are_none(tmp_path, write):
+    with pytest.raises(ValueError, match="is not there"):
+        read_flows(tmp_path / "missing", TREE)
+    with pytest.raises(ValueError, match="is not a file"):
+        read_flows(tmp_path, TREE)
+    with pytest.raises(ValueError, match="is not a file"):
+        read_flows("/dev/zero", TREE)
+    with pytest.raises(ValueError, match="larger than 20 MB"):
+        read_flows(write(b"x" * (MAX_BYTES + 1)), TREE)
+    with pytest.raises(ValueError, match=r"null|is not there"):
+        read_flows("a\0b", TREE)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
+def test_a_file_without_permission(write):
+    path = write("src_host,dst_host\n0,1\n")
+    path.chmod(0)
+    with pytest.raises(ValueError, match="cannot be read: Permission denied"):
+        read_flows(path, TREE)
+
+
+@given(content=st.one_of(st.binary(max_size=200), st.text(max_size=100).map(str.encode)))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_content_does_anything_but_parse_or_raise_value_error(write, content):
+    for start in (b"", b"src_host,dst_host\n", b"10.0.0.2 "):
+        with contextlib.suppress(ValueError):
+            read_flows(write(start + content), TREE)
+
+
+def test_the_control_network_reads_the_same_file(write):
+    path = write("10.0.0.2 10.3.1.3 5001\n")
+    assert flows(read_flows(path, NonBlocking(16))) == [(0, 15)]
+
+
+def test_by_spec(write):
+    path = write("src_host,dst_host\n0,4\n")
+    matrix = draw(f"file:{path}", TREE, flows_per_host=2)
+    assert flows(matrix) == [(0, 4), (0, 4)]
+    assert matrix.name == f"file:{path}"

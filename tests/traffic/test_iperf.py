@@ -1,0 +1,131 @@
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from traffic.iperf import client_command, parse_report, server_command
+
+CAPTURED = Path(__file__).parent / "captured"
+A, B = ("10.0.0.2", 20001), ("10.0.0.2", 20002)
+
+
+@pytest.mark.parametrize("version", ["2.0.13", "2.1.5", "2.1.8"])
+def test_server_report(version):
+    """Two flows of three seconds, then one of 200 MB, to 10.2.0.2."""
+    report = parse_report((CAPTURED / f"iperf-{version}-server.csv").read_text())
+    assert sorted(report.flows) == [A, B, ("10.0.0.2", 20003)]
+    assert report.messages == ()
+    for flow in (A, B):
+        got = report.flows[flow]
+        assert (got.source, got.source_port, got.destination) == (*flow, "10.2.0.2")
+        assert [(one.start_s, one.end_s) for one in got.intervals] == [(0, 1), (1, 2), (2, 3)]
+        tail = got.total.bytes - sum(one.bytes for one in got.intervals)
+        assert 0 <= tail < 0.01 * got.total.bytes  # the fraction of a second after the last line
+        assert got.mbps == pytest.approx(sum(got.per_second_mbps) / 3, rel=0.01)
+    short = report.flows["10.0.0.2", 20003]
+    assert short.intervals == ()
+    assert short.total.bytes == 200_000_000
+
+
+@pytest.mark.parametrize("version", ["2.0.13", "2.1.5", "2.1.8"])
+def test_client_report(version):
+    report = parse_report((CAPTURED / f"iperf-{version}-client.csv").read_text())
+    assert list(report.flows) == [A]
+    assert len(report.flows[A].per_second_mbps) == 3
+    assert report.flows[A].total is not None
+
+
+def test_rates_are_in_units_of_a_million_bits():
+    text = "20260101000000,10.0.0.2,20001,10.2.0.2,5001,1,0.0-1.0,1250000,10000000\n"
+    flow = parse_report(text).flows[A]
+    assert flow.per_second_mbps == (10.0,)  # not 9.54, which would be Mibit
+    assert flow.mbps == 10.0
+
+
+def test_a_flow_that_was_killed_has_no_total_and_the_cut_line_does_not_count():
+    whole = (CAPTURED / "iperf-2.1.8-server.csv").read_text()
+    cut = whole[: whole.index("2.0-3.0") + 12]  # in the middle of a number
+    flow = parse_report(cut).flows[A]
+    assert flow.total is None
+    assert len(flow.intervals) == 2
+    assert flow.mbps == pytest.approx(sum(flow.per_second_mbps) / 2, rel=1e-6)
+
+
+def test_a_stalled_flow_shows_its_silent_second():
+    text = (CAPTURED / "iperf-2.0.13-stalled-server.csv").read_text()
+    (flow,) = parse_report(text, port=5977).flows.values()
+    assert len(flow.intervals) == 5
+    assert flow.per_second_mbps[2] == 0
+
+
+def test_a_flow_of_one_second():
+    line = "20260101000000,10.0.0.2,20001,10.2.0.2,5001,1,0.0-1.0,1250000,{}\n"
+    flow = parse_report(line.format(10000000) + line.format(9990000)).flows[A]
+    assert flow.per_second_mbps == (10.0,)
+    assert flow.mbps == 9.99
+
+
+def test_other_lines_are_messages():
+    report = parse_report("tcp connect failed: Connection refused\n\nbind failed: Address already in use\n")
+    assert not report.flows
+    assert report.messages == (
+        "tcp connect failed: Connection refused",
+        "bind failed: Address already in use",
+    )
+
+
+@given(st.text())
+def test_no_text_breaks_the_parser(text):
+    parse_report(text + "\n")
+
+
+@given(st.data())
+def test_cutting_the_report_anywhere_loses_the_end_only(data):
+    whole = (CAPTURED / "iperf-2.0.13-server.csv").read_text()
+    cut = data.draw(st.integers(0, len(whole)))
+    full = parse_report(whole).flows
+    part = parse_report(whole[:cut])
+    assert part.messages == ()
+    for key, flow in part.flows.items():
+        seconds = len(flow.intervals)
+        assert flow.intervals == full[key].intervals[:seconds]
+
+
+def test_commands():
+    assert server_command() == ["iperf", "-s", "-p", "5001", "-i", "1", "-y", "C"]
+    assert " ".join(client_command("10.2.0.2", A, seconds=10.0, congestion_control="cubic")) == (
+        "iperf -c 10.2.0.2 -p 5001 -B 10.0.0.2:20001 -t 10 -i 1 -y C -Z cubic"
+    )
+    assert "-n 500000000 " in " ".join(client_command("10.2.0.2", A, size_bytes=500_000_000))
+
+
+@pytest.mark.parametrize("limits", [{}, {"seconds": 1, "size_bytes": 1}, {"seconds": 0}, {"size_bytes": -1}])
+def test_a_client_needs_one_limit(limits):
+    with pytest.raises(ValueError, match="either seconds or size_bytes"):
+        client_command("10.2.0.2", A, **limits)
+
+
+@pytest.mark.skipif(shutil.which("iperf") is None, reason="iperf is not installed")
+def test_the_installed_iperf_takes_the_commands_and_both_ends_agree():
+    port, source_port = 5931, 20000 + time.time_ns() % 30000
+    with subprocess.Popen(server_command(port), stdout=subprocess.PIPE, text=True) as server:
+        try:
+            client = ""
+            for _ in range(20):  # until the server listens
+                command = client_command("127.0.0.1", ("127.0.0.1", source_port), size_bytes=10**6, port=port)
+                client = subprocess.run(
+                    command, capture_output=True, text=True, timeout=20, check=True
+                ).stdout
+                if parse_report(client, port).flows:
+                    break
+                time.sleep(0.1)
+        finally:
+            server.terminate()
+            output = server.communicate(timeout=20)[0]
+    key = ("127.0.0.1", source_port)
+    sent, received = parse_report(client, port).flows[key], parse_report(output, port).flows[key]
+    assert sent.total.bytes == received.total.bytes == 10**6

@@ -1,0 +1,261 @@
+import contextlib
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest, chisquare
+
+from topos.fattree import FatTree
+from topos.nonblocking import NonBlocking
+from traffic.patterns import MAX_FLOWS, SPELLINGS, draw, split_specs
+
+ANY_SPEC = st.sampled_from(
+    ["stride:3", "staggered:0.2,0.3", "random", "randbij", "randx:3", "hotspot", "all-to-all", "shuffle:1000"]
+)
+ONE_PER_HOST = st.sampled_from(["stride:5", "staggered:0.5,0.3", "random", "randbij", "hotspot"])
+TREES = st.sampled_from([FatTree(4), FatTree(6), NonBlocking(16), 16])
+
+
+def places(matrix, tree):
+    """How many flows stay on the edge switch, in the pod besides, and leave the pod."""
+    edge = matrix.src // tree.half == matrix.dst // tree.half
+    pod = matrix.src // tree.num_cores == matrix.dst // tree.num_cores
+    return edge.sum(), (pod & ~edge).sum(), (~pod).sum()
+
+
+@given(spec=ANY_SPEC, network=TREES, seed=st.integers(0, 2**40))
+def test_any_pattern_is_a_valid_matrix_and_follows_its_seed(spec, network, seed):
+    matrix, again = draw(spec, network, seed), draw(spec, network, seed)
+    num_hosts = network if isinstance(network, int) else network.num_hosts
+    assert matrix.num_hosts == num_hosts
+    assert matrix.name == spec
+    assert not (matrix.src == matrix.dst).any()
+    assert matrix.src.tolist() == again.src.tolist()
+    assert matrix.dst.tolist() == again.dst.tolist()
+
+
+@given(
+    spec=ONE_PER_HOST, seed=st.integers(0, 999), n=st.integers(1, 6), keep=st.sampled_from([1.0, 0.5, 0.25])
+)
+def test_flows_per_host_and_keep(spec, seed, n, keep):
+    full = draw(spec, 16, seed, flows_per_host=n)
+    assert np.bincount(full.src, minlength=16).tolist() == [n] * 16
+    some = draw(spec, 16, seed, flows_per_host=n, keep=keep)
+    assert len(some) == max(1, round(16 * n * keep))
+    pairs = [f"{s}>{d}" for s, d in zip(full.src, full.dst, strict=True)]
+    for pair in (f"{s}>{d}" for s, d in zip(some.src, some.dst, strict=True)):
+        pairs.remove(pair)  # what is kept was there
+
+
+def test_dropped_flows_leave_hosts_with_different_numbers_of_flows():
+    counts = np.bincount(draw("random", 16, 1, flows_per_host=6, keep=0.5).src, minlength=16)
+    assert counts.sum() == 48
+    assert counts.min() < 3 < counts.max()
+
+
+def test_parallel_flows_of_a_pattern_without_chance():
+    matrix = draw("published:stride4", 16, flows_per_host=2)
+    assert matrix.src.tolist() == [h for h in range(16) for _ in range(2)]
+    assert matrix.dst.tolist() == [(h + 4) % 16 for h in range(16) for _ in range(2)]
+
+
+def test_the_draws_of_one_seed_stay_what_they_are():
+    """Results name a seed, so a seed must mean the same flows on every machine and in every later version."""
+    golden = {
+        "staggered:0.2,0.3": [2, 13, 11, 2, 14, 4, 7, 5, 15, 7, 8, 5, 14, 14, 15, 14],
+        "random": [8, 5, 6, 10, 10, 8, 8, 2, 14, 13, 7, 0, 11, 1, 15, 6],
+        "randbij": [9, 0, 1, 7, 10, 14, 15, 8, 12, 2, 13, 6, 11, 5, 4, 3],
+        "hotspot": [3, 14, 14, 0, 2, 11, 1, 4, 10, 14, 5, 12, 15, 8, 8, 8],
+    }
+    assert {spec: draw(spec, 16, seed=1).dst.tolist() for spec in golden} == golden
+
+
+@given(seed=st.integers(0, 2**32), network=TREES)
+def test_randbij_is_a_bijection_without_fixed_points(seed, network):
+    matrix = draw("randbij", network, seed)
+    assert sorted(matrix.dst.tolist()) == matrix.src.tolist() == list(range(matrix.num_hosts))
+
+
+def test_randbij_takes_each_derangement_equally_often():
+    seen: dict[tuple[int, ...], int] = {}
+    for seed in range(3600):
+        key = tuple(draw("randbij", 4, seed).dst.tolist())
+        seen[key] = seen.get(key, 0) + 1
+    assert len(seen) == 9, "four elements have nine derangements"
+    assert chisquare(list(seen.values())).pvalue > 0.001
+
+
+@pytest.mark.parametrize(("edge", "pod"), [(0.2, 0.3), (0.5, 0.3), (0.0, 0.0), (1.0, 0.0), (0.0, 1.0)])
+def test_staggered_probabilities(edge, pod):
+    """0.2, 0.3 and 0.5: a conditional second draw would give 0.20, 0.24 and 0.56."""
+    tree = FatTree(48)
+    counts = places(draw(f"staggered:{edge},{pod}", tree, 7), tree)
+    for count, probability in zip(counts, (edge, pod, 1 - edge - pod), strict=True):
+        assert binomtest(int(count), tree.num_hosts, min(max(probability, 0), 1)).pvalue > 0.001
+
+
+def test_staggered_chooses_evenly_within_each_place():
+    tree = FatTree(4)
+    received = np.zeros((16, 16))
+    for seed in range(3000):
+        matrix = draw("staggered:0.2,0.3", tree, seed)
+        received[matrix.src, matrix.dst] += 1
+    # Host 5 shares its edge switch with 4 and its pod with 6 and 7.
+    expected = 3000 * np.array([0.5 / 12] * 4 + [0.2, 0, 0.15, 0.15] + [0.5 / 12] * 8)
+    assert received[5, 5] == 0
+    others = np.arange(16) != 5
+    assert chisquare(received[5, others], expected[others]).pvalue > 0.001
+
+
+def test_random_is_uniform_over_the_other_hosts():
+    received = np.zeros((16, 16))
+    for seed in range(1500):
+        matrix = draw("random", 16, seed)
+        received[matrix.src, matrix.dst] += 1
+    off_diagonal = received[~np.eye(16, dtype=bool)]
+    assert chisquare(off_diagonal).pvalue > 0.001
+
+
+@given(n=st.integers(1, 15), seed=st.integers(0, 999))
+def test_randx_has_n_different_receivers(n, seed):
+    matrix = draw(f"randx:{n}", 16, seed)
+    assert np.bincount(matrix.src).tolist() == [n] * 16
+    assert len(set(zip(matrix.src.tolist(), matrix.dst.tolist(), strict=True))) == 16 * n
+
+
+def test_randx_takes_each_set_of_receivers_equally_often():
+    seen = np.zeros((5, 5))
+    for seed in range(2000):
+        a, b = draw("randx:2", 5, seed).dst[:2]  # host 0's two of hosts 1 to 4
+        seen[a, b] += 1
+    assert np.count_nonzero(seen) == 6
+    assert chisquare(seen[seen > 0]).pvalue > 0.001
+
+
+@given(seed=st.integers(0, 999), k=st.sampled_from([4, 6, 8]))
+def test_hotspot_looks_like_the_published_one(seed, k):
+    matrix = draw("hotspot", FatTree(k), seed)
+    hot = matrix.num_hosts // 8
+    received = np.bincount(matrix.dst, minlength=matrix.num_hosts)
+    assert (received == 3).sum() == hot
+    assert (received == 1).sum() == matrix.num_hosts - 3 * hot
+    assert (received == 0).sum() == 2 * hot
+
+
+def test_all_to_all():
+    matrix = draw("all-to-all", 16)
+    assert len(set(zip(matrix.src.tolist(), matrix.dst.tolist(), strict=True))) == len(matrix) == 240
+
+
+@given(seed=st.integers(0, 999))
+def test_shuffle_sends_to_every_other_host_in_an_order_of_its_own(seed):
+    matrix = draw("shuffle:500000000", 16, seed)
+    assert matrix.size_bytes.tolist() == [500_000_000] * 240
+    orders = matrix.dst.reshape(16, 15)
+    for host, order in enumerate(orders.tolist()):
+        assert sorted(order) == [h for h in range(16) if h != host]
+    assert matrix.turn.reshape(16, 15).tolist() == [list(range(15))] * 16
+    # Were all hosts to go round alike, each turn would be a bijection without any contention.
+    assert any(len(set(turn)) < 16 for turn in orders.T.tolist())
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("", "there is no traffic pattern ''; the patterns are stride:I  staggered:EDGE,POD "),
+        ("strid:4", "there is no traffic pattern 'strid:4'; the patterns are"),
+        ("stride", "write it as stride:I"),
+        ("stride:", "write it as stride:I"),
+        ("random:4", "write it as random$"),
+        ("stride:x", "needs a stride from 1 to 15, not 'x'"),
+        ("stride:0", "from 1 to 15, not '0'"),
+        ("stride:16", "from 1 to 15, not '16'"),
+        ("stride:-1", "from 1 to 15, not '-1'"),
+        ("stride:1_0", "not '1_0'"),
+        ("stride:٣", "not '٣'"),
+        ("stride:" + "9" * 30, "from 1 to 15"),
+        ("staggered:0.2", "two probabilities"),
+        ("staggered:nan,0", "two probabilities"),
+        ("staggered:-0.1,0.2", "two probabilities"),
+        ("staggered:0.8,0.3", "add up to 1 at most, not to 1.1"),
+        ("staggered:0.2,0.3,0.5", "two probabilities"),
+        ("randx:16", "from 1 to 15"),
+        ("shuffle:0", "a number of bytes from 1"),
+        ("shuffle:500MB", "not '500MB'"),
+        ("published:stride3", "the names are stag0"),
+        ("file:/nowhere/at/all", "is not there"),
+    ],
+)
+def test_a_wrong_spec_gets_one_sentence_that_teaches(spec, message):
+    with pytest.raises(ValueError, match=message) as error:
+        draw(spec, FatTree(4))
+    assert "\n" not in str(error.value)
+
+
+@given(st.text(max_size=30))
+def test_no_spec_does_anything_but_draw_or_raise_value_error(text):
+    for spec in (text, "stride:" + text, "staggered:" + text, "published:" + text, "shuffle:" + text):
+        with contextlib.suppress(ValueError):
+            draw(spec, 16)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"seed": -1}, "seed is 0 or more"),
+        ({"flows_per_host": 0}, "flows per host must be 1 or more"),
+        ({"keep": 0}, "above 0 and at most 1"),
+        ({"keep": 1.5}, "above 0 and at most 1"),
+        ({"keep": float("nan")}, "above 0 and at most 1"),
+    ],
+)
+def test_wrong_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        draw("random", 16, **options)
+
+
+def test_patterns_that_do_not_fit_the_network():
+    with pytest.raises(ValueError, match=r"this matrix is for 16 hosts \(k=4\), and this network has 54"):
+        draw("published:stride4", FatTree(6))
+    with pytest.raises(ValueError, match="number of hosts of a fat-tree"):
+        draw("staggered:0.2,0.3", 17)
+    with pytest.raises(ValueError, match="at least 4 hosts"):
+        draw("hotspot", 3)
+    with pytest.raises(ValueError, match="fixes the number of flows itself"):
+        draw("shuffle:1000", 16, flows_per_host=2)
+
+
+@pytest.mark.parametrize("spec", ["all-to-all", "shuffle:1", "randx:27000"])
+def test_too_many_flows_are_refused_before_any_memory_is_taken(spec):
+    started = time.monotonic()
+    with pytest.raises(ValueError, match=f"{MAX_FLOWS:,} is the limit"):
+        draw(spec, FatTree(48))
+    assert time.monotonic() - started < 0.5
+
+
+def test_27648_hosts_are_quick():
+    tree = FatTree(48)
+    draw("random", tree)
+    started = time.monotonic()
+    for spec in ("stride:48", "staggered:0.2,0.3", "random", "randbij", "randx:3", "hotspot"):
+        assert len(draw(spec, tree, 1)) >= 27_648
+    assert time.monotonic() - started < 2
+
+
+def test_split_specs_keeps_the_commas_inside_a_spec():
+    text = "published:stride4,published:stag0(0.2,0.3), staggered:.2,.3,random,nonsense:x,"
+    assert split_specs(text) == [
+        "published:stride4",
+        "published:stag0(0.2,0.3)",
+        "staggered:.2,.3",
+        "random",
+        "nonsense:x",
+    ]
+
+
+def test_every_spelling_is_one_that_draw_knows():
+    assert " ".join(spelling.partition(":")[0] for spelling in SPELLINGS) == (
+        "stride staggered random randbij randx hotspot all-to-all shuffle published file"
+    )

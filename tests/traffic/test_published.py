@@ -1,0 +1,80 @@
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from traffic.patterns import draw
+from traffic.published import PUBLISHED, published
+
+# The shares of flows that stay on the edge switch, and in the pod besides.
+LOCALITY = {
+    "stag0(0.2,0.3)": (5, 4),
+    "stag0(0.5,0.3)": (8, 3),
+    "stride1": (8, 4),
+    "stride2": (0, 8),
+    "stride4": (0, 0),
+    "rand0": (0, 3),
+    "randbij0": (2, 0),
+    "hotspot": (1, 0),
+}
+
+
+def test_names_in_the_order_of_figure_9():
+    assert len(PUBLISHED) == 20
+    assert PUBLISHED[0] == "stag0(0.2,0.3)"
+    assert PUBLISHED[6:10] == ("stride1", "stride2", "stride4", "stride8")
+    assert PUBLISHED[-1] == "hotspot"
+    testbed = Path(__file__).parents[2] / "results/published/figure9_testbed.csv"
+    rows = list(csv.reader(line for line in testbed.open() if not line.startswith("#")))
+    assert tuple(row[0] for row in rows[1:]) == PUBLISHED
+
+
+def test_flows_per_host():
+    for name in PUBLISHED:
+        per_host = int(name[-1]) if name.startswith("randx") else 1
+        matrix = published(name)
+        assert np.bincount(matrix.src, minlength=16).tolist() == [per_host] * 16
+        pairs = set(zip(matrix.src.tolist(), matrix.dst.tolist(), strict=True))
+        assert len(pairs) == 16 * per_host, "a host sends to no host twice"
+
+
+def test_bijections():
+    for name in PUBLISHED:
+        bijective = sorted(published(name).dst.tolist()) == list(range(16))
+        assert bijective == name.startswith(("stag", "stride", "randbij"))
+
+
+def test_hotspot_has_two_hosts_with_three_senders():
+    received = np.bincount(published("hotspot").dst, minlength=16)
+    assert np.sort(received).tolist() == [0] * 4 + [1] * 10 + [3] * 2
+    assert np.flatnonzero(received == 3).tolist() == [9, 13]
+
+
+def test_locality():
+    for name, expected in LOCALITY.items():
+        m = published(name)
+        edge = m.src // 2 == m.dst // 2
+        pod = (m.src // 4 == m.dst // 4) & ~edge
+        assert (edge.sum(), pod.sum()) == expected
+
+
+@pytest.mark.parametrize("stride", [1, 2, 4, 8])
+def test_published_strides_are_strides(stride):
+    ours, theirs = draw(f"stride:{stride}", 16), published(f"stride{stride}")
+    assert ours.src.tolist() == theirs.src.tolist()
+    assert ours.dst.tolist() == theirs.dst.tolist()
+
+
+def test_unknown_name_lists_the_names():
+    with pytest.raises(ValueError, match=r"no published traffic matrix 'stride3'.* stride4 "):
+        published("stride3")
+
+
+def test_published_ecmp_falls_with_the_stride():
+    """As section 6.2 says of static hashing."""
+    testbed = Path(__file__).parents[2] / "results/published/figure9_testbed.csv"
+    rows = {r["matrix"]: r for r in csv.DictReader(line for line in testbed.open() if line[0] != "#")}
+    ecmp = [int(rows[f"stride{i}"]["ECMP"]) for i in (1, 2, 4, 8)]
+    assert ecmp == sorted(ecmp, reverse=True)
+    assert all(0 < int(v) <= 16_000 for row in rows.values() for c, v in row.items() if c != "matrix")
