@@ -1,0 +1,1 @@
+"""Builds the network, runs one experiment, watches it, judges it, stores it; and the command line."""

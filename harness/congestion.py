@@ -1,0 +1,42 @@
+"""TCP congestion control for the hosts: what the kernel offers, and leave to set it in a namespace."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from harness.errors import UnfitMachine
+
+_SYSCTL = Path("/proc/sys/net/ipv4")
+
+
+def available() -> list[str]:
+    """The congestion control algorithms the kernel has loaded."""
+    return (_SYSCTL / "tcp_available_congestion_control").read_text().split()
+
+
+@contextmanager
+def permitted(name: str) -> Iterator[None]:
+    """Let namespaces choose ``name`` while the block runs.
+
+    Linux refuses an algorithm in a namespace of its own unless it is on the machine-wide list of allowed
+    ones (where a machine whose default is BBR does not have cubic). The list is put back afterwards.
+
+    Raises UnfitMachine when the kernel does not have the algorithm.
+    """
+    if name not in available():
+        subprocess.run(["modprobe", "-q", f"tcp_{name}"], capture_output=True, check=False)
+    if name not in available():
+        raise UnfitMachine(f"the kernel has no TCP {name}; it offers {', '.join(available())}")
+    allowed = _SYSCTL / "tcp_allowed_congestion_control"
+    before = allowed.read_text().split()
+    if name in before:
+        yield
+        return
+    allowed.write_text(" ".join([*before, name]))
+    try:
+        yield
+    finally:
+        allowed.write_text(" ".join(before))

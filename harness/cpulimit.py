@@ -1,0 +1,65 @@
+"""The CPU share of each host, as the replication set it: 4/k^3 of the machine (cgroup version 1 or 2)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+PERIOD_US = 100_000
+
+
+class HostGroups:
+    """One CPU cgroup per host below a group of this run. ``applied`` says whether the machine allowed it."""
+
+    def __init__(self, owner: str, share: float) -> None:
+        self.share = share
+        self._quota_us = max(1000, round(share * PERIOD_US * (os.cpu_count() or 1)))
+        self._group: Path | None = None
+        self.reason = ""
+        legacy, unified = Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup")
+        try:
+            if legacy.is_dir():
+                self._group = legacy / f"hedera-{owner}"
+                self._group.mkdir()
+            elif (unified / "cgroup.controllers").exists():
+                self._group = unified / f"hedera-{owner}"
+                self._group.mkdir()
+                (unified / "cgroup.subtree_control").write_text("+cpu")
+                (self._group / "cgroup.subtree_control").write_text("+cpu")
+            else:
+                self.reason = "no CPU cgroup controller is mounted"
+        except OSError as error:
+            self._group = None
+            self.reason = f"the CPU cgroup controller refuses: {error.strerror}"
+
+    @property
+    def applied(self) -> bool:
+        """Whether hosts are limited."""
+        return self._group is not None
+
+    def procs_file(self, host: str) -> Path | None:
+        """The file a process of this host writes its pid into; None when there is no limit."""
+        if self._group is None:
+            return None
+        group = self._group / host
+        if not group.exists():
+            try:
+                group.mkdir()
+                if (group / "cpu.max").exists():
+                    (group / "cpu.max").write_text(f"{self._quota_us} {PERIOD_US}")
+                else:
+                    (group / "cpu.cfs_period_us").write_text(str(PERIOD_US))
+                    (group / "cpu.cfs_quota_us").write_text(str(self._quota_us))
+            except OSError as error:
+                self._group, self.reason = None, f"the CPU cgroup controller refuses: {error.strerror}"
+                return None
+        return group / "cgroup.procs"
+
+    def remove(self) -> None:
+        """Remove the groups (their processes must have ended)."""
+        if self._group is not None:
+            for group in [*self._group.iterdir(), self._group]:
+                if group.is_dir():
+                    with contextlib.suppress(OSError):
+                        group.rmdir()

@@ -1,0 +1,125 @@
+"""`hedera doctor`: every requirement, what was found, what is needed, and the command that mends it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from importlib import util
+from pathlib import Path
+
+from controllers.find_pox import find_pox
+from harness import congestion, machine
+from harness.cpulimit import HostGroups
+from harness.footprint import leftovers
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One requirement. ``ok`` is None for what is good to have but not needed."""
+
+    item: str
+    found: str
+    needed: str
+    ok: bool | None
+    fix: str = ""
+
+
+def examine() -> list[Finding]:
+    """All findings, in the order a newcomer would mend them."""
+    root = os.geteuid() == 0
+    return [
+        Finding("root", "yes" if root else "no", "yes", root, "" if root else "run it with sudo"),
+        *(_tool(tool) for tool in machine.TOOLS),
+        _mininet(),
+        *(_library(name) for name in machine.LIBRARIES),
+        *(_kernel_features() if root else ()),
+        _pox(),
+        _leftovers(),
+    ]
+
+
+def datapath_sentence() -> str:
+    """Which datapath a run will use, and why."""
+    datapath = machine.choose_datapath("auto")
+    count = machine.instances_for(datapath)
+    if datapath == "kernel":
+        return "Open vSwitch forwards in the kernel: its module is here, and it is the fastest there is."
+    return (
+        f"Open vSwitch forwards in userspace, in {count} private instance{'s' * (count > 1)}: "
+        "the kernel module is missing. Links of about 5 to 10 Mb/s are what two cores carry."
+    )
+
+
+def _tool(tool: machine.Tool) -> Finding:
+    version = machine.version_of(tool)
+    fix = f"apt-get install {tool.package}"
+    if version is None:
+        return Finding(tool.name, "missing", tool.needed or "any", False, fix)
+    ok = machine.at_least(version, tool.needed)
+    return Finding(tool.name, version, tool.needed or "any", ok, "" if ok else fix)
+
+
+def _mininet() -> Finding:
+    if util.find_spec("mininet") is None:
+        return Finding("mininet (Python)", "missing", "2.3.0", False, "apt-get install mininet")
+    return Finding("mininet (Python)", "importable", "2.3.0", True)
+
+
+def _library(name: str) -> Finding:
+    version = machine.library_version(name)
+    return Finding(
+        name, version or "missing", "pinned", version is not None, "" if version else "setup/install.sh"
+    )
+
+
+def _kernel_features() -> list[Finding]:
+    shaper = _shaper_works()
+    cubic = "cubic" in congestion.available()
+    kernel = machine.kernel_datapath()
+    with tempfile.TemporaryDirectory() as name:
+        groups = HostGroups(Path(name).name, 1.0)
+        groups.remove()
+    return [
+        Finding("network namespaces and tbf, bfifo", "yes" if shaper else "no", "yes", shaper,
+                "" if shaper else "a kernel with CONFIG_NET_SCH_TBF and CONFIG_NET_NS"),
+        Finding("TCP cubic", "yes" if cubic else "no", "yes", cubic, "" if cubic else "modprobe tcp_cubic"),
+        Finding("Open vSwitch kernel module", "yes" if kernel else "no", "optional", True if kernel else None,
+                "" if kernel else "apt-get install linux-modules-extra-$(uname -r) (Ubuntu)"),
+        Finding("CPU limit per host", "yes" if groups.applied else "no", "optional",
+                True if groups.applied else None, groups.reason),
+    ]  # fmt: skip
+
+
+def _shaper_works() -> bool:
+    """Make a namespace that ends with its command, and shape a veth in it as a run would."""
+    script = (
+        "ip link add a type veth peer name b && "
+        "tc qdisc add dev a root handle 1: tbf rate 10mbit burst 3028 limit 75000 && "
+        "tc qdisc add dev a parent 1:1 handle 10: bfifo limit 75000 && tc -j qdisc show dev a"
+    )
+    try:
+        done = subprocess.run(
+            ["unshare", "--net", "sh", "-c", script], capture_output=True, text=True, timeout=10, check=False
+        )
+    except OSError:
+        return False
+    return done.returncode == 0 and any(q["kind"] == "tbf" for q in json.loads(done.stdout))
+
+
+def _pox() -> Finding:
+    pox = find_pox()
+    if pox is None:
+        return Finding(
+            "POX", "not found", "optional", None, "git clone -b halosaur https://github.com/noxrepo/pox ~/pox"
+        )
+    return Finding("POX", str(pox), "optional", True)
+
+
+def _leftovers() -> Finding:
+    left = leftovers()
+    if left:
+        return Finding("leftovers of killed runs", ", ".join(left), "none", None, "hedera clean")
+    return Finding("leftovers of killed runs", "none", "none", True)

@@ -1,0 +1,86 @@
+"""The rate limit and the queue of every port, applied after Open vSwitch has taken the port, then verified.
+
+Open vSwitch can silently strip a qdisc when a port is added to a bridge; a link that is not limited makes
+wonderful results. So nothing is believed here: what the kernel reports is compared port by port.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from harness.errors import RunFailed
+from harness.processes import run
+
+FULL_PACKET = 1500
+"""Bytes of a full-size packet, as the Mininet authors' 50-packet default counts them."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A rate in Mb/s and a queue in full-size packets, for one direction of one link."""
+
+    mbps: float
+    queue_packets: int = 50
+
+    @property
+    def rate_bytes(self) -> int:
+        """The rate in bytes per second, as the kernel counts it."""
+        return round(self.mbps * 1e6 / 8)
+
+    @property
+    def queue_bytes(self) -> int:
+        """The queue in bytes."""
+        return self.queue_packets * FULL_PACKET
+
+    @property
+    def burst_bytes(self) -> int:
+        """Two full frames, or 1 ms at the rate when that is more: enough for the timer, short of a burst."""
+        return max(2 * 1514, round(self.rate_bytes / 1000))
+
+    def commands(self, interface: str) -> str:
+        """The ``tc -batch`` lines that give an interface this shape: a token bucket, a byte FIFO below it."""
+        return (
+            f"qdisc replace dev {interface} root handle 1: tbf rate {self.rate_bytes * 8}bit "
+            f"burst {self.burst_bytes} limit {self.queue_bytes}\n"
+            f"qdisc replace dev {interface} parent 1:1 handle 10: bfifo limit {self.queue_bytes}\n"
+        )
+
+
+def apply(shape: Shape, interfaces: Iterable[str], namespace: int) -> None:
+    """Give every interface in the namespace of a pid its shape."""
+    run(["tc", "-batch", "-"], namespace=namespace, given="".join(map(shape.commands, interfaces)))
+
+
+def unlimited(shape: Shape, interfaces: Sequence[str], reported: str) -> list[str]:
+    """The interfaces that, by the output of ``tc -j qdisc show``, do not have the shape; with what they have."""
+    qdiscs = json.loads(reported)
+    buckets = {entry["dev"]: entry for entry in qdiscs if entry.get("root")}
+    queues = {
+        entry["dev"]: entry for entry in qdiscs if entry["kind"] == "bfifo" and entry.get("parent") == "1:1"
+    }
+    wrong = []
+    for interface in interfaces:
+        kind = buckets.get(interface, {}).get("kind", "nothing")
+        if kind != "tbf":
+            wrong.append(f"{interface} (has {kind}, no limit)")
+        elif (rate := buckets[interface]["options"]["rate"]) != shape.rate_bytes:
+            wrong.append(f"{interface} (limited to {rate * 8e-6:g} Mb/s)")
+        elif queues.get(interface, {}).get("options", {}).get("limit") != shape.queue_bytes:
+            wrong.append(f"{interface} (its queue is not {shape.queue_bytes} bytes)")
+    return wrong
+
+
+def verify(shape: Shape, interfaces: Sequence[str], namespace: int) -> None:
+    """RunFailed names the ports of the namespace that do not have the shape."""
+    wrong = unlimited(shape, interfaces, run(["tc", "-j", "qdisc", "show"], namespace=namespace))
+    if wrong:
+        raise RunFailed(f"not limited to {shape.mbps:g} Mb/s: {', '.join(wrong[:5])}")
+
+
+def dropped_in_queue(interfaces: Sequence[str], namespace: int) -> dict[str, int]:
+    """Packets each interface's queue has dropped since it was shaped."""
+    report = json.loads(run(["tc", "-s", "-j", "qdisc", "show"], namespace=namespace))
+    drops = {entry["dev"]: int(entry["drops"]) for entry in report if entry.get("root")}
+    return {interface: drops.get(interface, 0) for interface in interfaces}

@@ -1,0 +1,136 @@
+"""Many runs: patterns x schemes x trials, resumed where they stopped, each run published on its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from harness.controller import choose_platform
+from harness.errors import UserMistake
+from harness.experiment import Say, run_experiment
+from harness.machine import choose_datapath
+from harness.spec import RunSpec
+from harness.store import give_to_invoker, read_run, require_writable, slug, write_json
+from hedera.schemes import SCHEMES
+from traffic.published import PUBLISHED
+
+SETTINGS = "sweep.json"
+OVERHEAD_S = 4.0
+"""Seconds a run takes beyond its traffic, for the forecast; measured in docs/performance.md."""
+VARYING = frozenset({"scheme", "traffic", "seed", "trial"})
+"""What differs between the runs of one sweep; all else must be the same for them to be compared."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run to do and the folder it will be published in."""
+
+    spec: RunSpec
+    folder: Path
+
+    @property
+    def attempts(self) -> tuple[Path, Path]:
+        """The folders of the first and the second try."""
+        return self.folder, self.folder.with_name(self.folder.name + "-again")
+
+    def outcome(self) -> dict[str, Any] | None:
+        """The result that counts: the first valid try, else the last one; None before the first try."""
+        tries = [run for folder in self.attempts if (run := read_run(folder)) is not None]
+        valid = [run for run in tries if run["verdict"] == "ok"]
+        return (valid or tries[-1:] or [None])[0]
+
+    def next_folder(self) -> Path | None:
+        """Where the next try goes; None when the job is done: valid, or invalid twice."""
+        outcome = self.outcome()
+        if outcome is not None and outcome["verdict"] == "ok":
+            return None
+        return next((folder for folder in self.attempts if not folder.exists()), None)
+
+
+def default_patterns() -> list[str]:
+    """The 20 published patterns, in Figure 9's order."""
+    return [f"published:{name}" for name in PUBLISHED]
+
+
+def split_patterns(text: str) -> list[str]:
+    """Patterns from a comma-separated list, where commas inside a pattern stay: ``staggered:0.2,0.3,stride:4``.
+
+    A comma separates patterns when a pattern name, not a number, follows it outside brackets.
+    """
+    parts: list[str] = []
+    depth = 0
+    for piece in text.split(","):
+        starts_new = depth == 0 and not piece.strip().replace(".", "", 1).rstrip(")").isdigit()
+        if parts and not starts_new:
+            parts[-1] += "," + piece
+        else:
+            parts.append(piece)
+        depth += piece.count("(") - piece.count(")")
+    patterns = [part.strip() for part in parts]
+    if not all(patterns):
+        raise UserMistake(f"--patterns has an empty entry: {text!r}")
+    return patterns
+
+
+def split_schemes(text: str) -> list[str]:
+    """Schemes from a comma-separated list; ``all`` is all of them."""
+    return list(SCHEMES) if text == "all" else [name.strip() for name in text.split(",")]
+
+
+def plan(
+    base: RunSpec, patterns: Sequence[str], schemes: Sequence[str], trials: int, folder: Path
+) -> list[Job]:
+    """Every run of a sweep, trial by trial, so that a sweep cut short still has whole trials.
+
+    Trial t has seed ``base.seed + t - 1``, the same for all schemes: they face the same matrix and ports.
+    """
+    jobs = []
+    for trial in range(1, trials + 1):
+        for pattern in patterns:
+            for scheme in schemes:
+                spec = replace(base, scheme=scheme, traffic=pattern, trial=trial, seed=base.seed + trial - 1)
+                jobs.append(Job(spec, folder / slug(pattern) / scheme / f"trial-{trial}"))
+    return jobs
+
+
+def settle(base: RunSpec, folder: Path) -> RunSpec:
+    """Fix what ``auto`` means for the sweep, and refuse to mix unlike runs in one folder.
+
+    Raises UserMistake when the folder holds a sweep with other settings.
+    """
+    require_writable(folder)
+    base = replace(base, platform=choose_platform(base.platform), datapath=choose_datapath(base.datapath))
+    settings = {f.name: getattr(base, f.name) for f in fields(base) if f.name not in VARYING}
+    settings["first_seed"] = base.seed
+    path = folder / SETTINGS
+    if path.exists():
+        try:
+            stored = json.loads(path.read_text())
+        except ValueError:
+            raise UserMistake(f"{path} cannot be read; use another --name") from None
+        different = [name for name in settings if stored.get(name) != settings[name]]
+        if different:
+            what = ", ".join(f"{name} {stored.get(name)} there, {settings[name]} here" for name in different)
+            raise UserMistake(f"{folder} holds runs with other settings ({what}); use another --name")
+    else:
+        write_json(path, settings)
+        give_to_invoker(folder)
+    return base
+
+
+def carry_out(
+    jobs: Iterable[Job], done: Callable[[Job, dict[str, Any]], None], say: Callable[[Job], Say]
+) -> None:
+    """Run what is left of the jobs; an invalid run is tried once more, at once."""
+    for job in jobs:
+        while (folder := job.next_folder()) is not None:
+            result = run_experiment(job.spec, folder, say(job))
+            done(job, result)
+
+
+def seconds_left(jobs: Sequence[Job]) -> float:
+    """A forecast for the jobs that are not done yet."""
+    return sum(job.spec.seconds + OVERHEAD_S for job in jobs if job.next_folder() is not None)

@@ -1,0 +1,63 @@
+"""Watching a run from outside: bwm-ng in every switch namespace, and the processors once a second."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass
+class ProcessorWatch:
+    """Idle share of all processors, sampled once a second in a thread until `stop`."""
+
+    times: list[float] = field(default_factory=list)
+    idle_percent: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._sample, daemon=True)
+        self._thread.start()
+
+    def _sample(self) -> None:
+        before = processor_ticks(Path("/proc/stat").read_text())
+        while not self._stop.wait(1.0):
+            now = processor_ticks(Path("/proc/stat").read_text())
+            self.times.append(time.time())
+            self.idle_percent.append(idle_share(before, now) * 100)
+            before = now
+
+    def stop(self) -> None:
+        """Take no more samples."""
+        self._stop.set()
+        self._thread.join()
+
+
+def processor_ticks(stat: str) -> tuple[int, int]:
+    """(idle, all) clock ticks of all processors since boot, from the text of /proc/stat."""
+    # user nice system idle iowait irq softirq steal; guest time is in user already
+    ticks = [int(word) for word in stat.splitlines()[0].split()[1:9]]
+    return ticks[3] + ticks[4], sum(ticks)
+
+
+def idle_share(before: tuple[int, int], now: tuple[int, int]) -> float:
+    """The idle fraction between two readings of `processor_ticks`."""
+    total = now[1] - before[1]
+    return (now[0] - before[0]) / total if total > 0 else 1.0
+
+
+def mean_over(times: NDArray[np.float64], rates: NDArray[np.float64], window: tuple[float, float]) -> float:
+    """The mean over ``window`` of a rate sampled as averages, sample i covering (times[i-1], times[i]].
+
+    ``times`` and ``rates`` have one shape (samples,); the first sample is taken to cover one second.
+    Samples that the window cuts count by the part inside it; nan when none is inside.
+    """
+    if len(times) == 0:
+        return float("nan")
+    starts = np.concatenate([[times[0] - 1.0], times[:-1]])
+    inside = np.clip(np.minimum(times, window[1]) - np.maximum(starts, window[0]), 0, None)
+    return float(np.sum(inside * rates) / np.sum(inside)) if np.sum(inside) > 0 else float("nan")

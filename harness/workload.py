@@ -1,0 +1,176 @@
+"""The iperf processes of a run: a server on every receiver, a client for every flow."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.cpulimit import HostGroups
+from harness.errors import RunFailed
+from harness.fabric import Fabric
+from harness.processes import Children, wait_until
+from traffic.iperf import FlowReport, client_command, parse_report, server_command
+from traffic.matrix import Matrix
+from traffic.ports import SERVER_PORT, source_ports
+
+
+@dataclass
+class Flow:
+    """One flow of the matrix: its hosts, its source port, when its client was started (seconds since the epoch)."""
+
+    src: int
+    dst: int
+    src_port: int
+    size_bytes: int | None
+    turn: int
+    client: subprocess.Popen[bytes] | None = None
+    started: float = 0.0
+    report: FlowReport | None = None
+
+
+class Workload:
+    """Runs a traffic matrix on a fabric: `listen`, `start`, `wait`, `collect`."""
+
+    def __init__(
+        self,
+        fabric: Fabric,
+        matrix: Matrix,
+        seed: int,
+        seconds: float,
+        directory: Path,
+        children: Children,
+        groups: HostGroups,
+    ) -> None:
+        self._fabric = fabric
+        self._seconds = seconds
+        self._directory = directory
+        self._children = children
+        self._groups = groups
+        self.sequential = matrix.sequential
+        self.flows = [
+            Flow(
+                int(src),
+                int(dst),
+                int(port),
+                None if matrix.size_bytes is None else int(matrix.size_bytes[i]),
+                0 if matrix.turn is None else int(matrix.turn[i]),
+            )
+            for i, (src, dst, port) in enumerate(
+                zip(matrix.src, matrix.dst, source_ports(matrix, seed), strict=True)
+            )
+        ]
+
+    def _spawn(self, host: int, name: str, command: list[str], output: Path) -> subprocess.Popen[bytes]:
+        node = self._fabric.topo.host_name(host)
+        return self._children.spawn(
+            name,
+            command,
+            namespace=self._fabric.pid_of(node),
+            output=output,
+            cgroup_procs=self._groups.procs_file(node),
+        )
+
+    def listen(self, deadline: float = 10.0) -> None:
+        """Start the servers; RunFailed names a host whose server does not listen within ``deadline`` seconds."""
+        receivers = sorted({flow.dst for flow in self.flows})
+        for host in receivers:
+            self._spawn(host, f"iperf server on host {host}", server_command(), self._server_file(host))
+        deaf = list(receivers)
+
+        def all_listening() -> bool:
+            deaf[:] = [host for host in deaf if not self._is_listening(host)]
+            return not deaf
+
+        if not wait_until(all_listening, deadline):
+            raise RunFailed(f"iperf did not listen on host {deaf[0]} within {deadline:g} s")
+
+    def _is_listening(self, host: int) -> bool:
+        pid = self._fabric.pid_of(self._fabric.topo.host_name(host))
+        return listens_on(Path(f"/proc/{pid}/net/tcp").read_text(), SERVER_PORT)
+
+    def start(self) -> float:
+        """Start the clients in succession (section 6.2); returns when the first one started."""
+        begin = time.time()
+        waiting: dict[int, list[Flow]] = defaultdict(list)
+        for flow in self.flows:
+            waiting[flow.src].append(flow)
+        if self.sequential:
+            self._queues = {src: sorted(flows, key=lambda f: -f.turn) for src, flows in waiting.items()}
+            for src in self._queues:
+                self._next_of(src)
+        else:
+            for flow in self.flows:
+                self._start_client(flow)
+        return begin
+
+    def _start_client(self, flow: Flow) -> None:
+        topo = self._fabric.topo
+        source = (topo.host_ip(flow.src), flow.src_port)
+        if flow.size_bytes is None:
+            command = client_command(topo.host_ip(flow.dst), source, seconds=self._seconds)
+        else:
+            command = client_command(topo.host_ip(flow.dst), source, size_bytes=flow.size_bytes)
+        flow.started = time.time()
+        name = f"client-{flow.src}-{flow.src_port}"
+        flow.client = self._spawn(flow.src, name, command, self._directory / f"{name}.csv")
+
+    def _next_of(self, src: int) -> None:
+        if self._queues[src]:
+            self._start_client(self._queues[src].pop())
+
+    def wait(self, tick: Callable[[], None]) -> list[str]:
+        """Wait until every client has ended, at most 5 s longer than it should take; ``tick`` is called often.
+
+        Sequential transfers get ``seconds`` altogether. Returns the flows that had not ended by then.
+        """
+        limit = time.time() + self._seconds + (0 if self.sequential else 5)
+        while time.time() < limit:
+            running = [flow for flow in self.flows if flow.client is not None and flow.client.poll() is None]
+            if self.sequential:
+                busy = {flow.src for flow in running}
+                for src in self._queues.keys() - busy:
+                    self._next_of(src)
+                running += [flow for flow in self.flows if flow.client is None]
+            if not running:
+                return []
+            tick()
+            time.sleep(0.05)
+        return [_label(flow) for flow in self.flows if flow.client is None or flow.client.poll() is None]
+
+    def collect(self) -> list[str]:
+        """Read the servers' reports into the flows; returns the flows that did not run from start to end."""
+        reports: dict[tuple[str, int], FlowReport] = {}
+        for host in {flow.dst for flow in self.flows}:
+            reports.update(parse_report(self._server_file(host).read_text(errors="replace")).flows)
+        incomplete = []
+        for flow in self.flows:
+            flow.report = reports.get((self._fabric.topo.host_ip(flow.src), flow.src_port))
+            total = None if flow.report is None else flow.report.total
+            if total is None:
+                incomplete.append(_label(flow))
+            elif flow.size_bytes is None and total.end_s < self._seconds - 1:
+                incomplete.append(f"{_label(flow)} ({total.end_s:g} s)")
+            elif flow.size_bytes is not None and total.bytes < flow.size_bytes:
+                incomplete.append(f"{_label(flow)} ({total.bytes} bytes)")
+        return incomplete
+
+    def _server_file(self, host: int) -> Path:
+        return self._directory / f"server-{host}.csv"
+
+
+def _label(flow: Flow) -> str:
+    return f"{flow.src} to {flow.dst}"
+
+
+def listens_on(proc_net_tcp: str, port: int) -> bool:
+    """Whether some socket in the text of /proc/PID/net/tcp listens on a port."""
+    ends = f":{port:04X}"
+    for line in proc_net_tcp.splitlines()[1:]:
+        fields = line.split()
+        if fields[1].endswith(ends) and fields[3] == "0A":
+            return True
+    return False

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# The main job: ./test.sh TRIALS SECONDS [options] runs patterns x schemes x trials and draws Figure 9.
+# Sets itself up when something is missing. ./test.sh --help teaches.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+if [ "$(id -u)" -ne 0 ]; then
+    echo "test.sh: network namespaces need root: sudo ./test.sh $*" >&2
+    exit 3
+fi
+"$root/setup/install.sh"
+exec "$root/.venv/bin/hedera" sweep "$@"

@@ -1,0 +1,65 @@
+"""Link numbers against node names: the arrays must describe the same network as the strings."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from topos.fattree import FatTree
+from topos.links import NO_LINK, link_ends, links_between, links_of_switch, num_links, path_links
+from topos.nonblocking import NonBlocking
+
+
+@pytest.mark.parametrize("topo", [FatTree(4), FatTree(8), NonBlocking(16)])
+def test_link_numbers_are_the_cables_in_both_directions(topo):
+    ends = [link_ends(topo, link) for link in range(num_links(topo))]
+    cables = {(link.lower, link.upper) for link in topo.links()}
+    assert len(set(ends)) == len(ends)
+    assert set(ends) == cables | {(b, a) for a, b in cables}
+
+
+@given(st.sampled_from([4, 8, 16]), st.data())
+def test_path_links_follow_the_named_path(k, data):
+    tree = FatTree(k)
+    hosts = st.integers(0, tree.num_hosts - 1)
+    src = data.draw(hosts)
+    dst = data.draw(hosts.filter(lambda host: host != src))
+    core = data.draw(st.integers(0, tree.num_cores - 1))
+    (row,) = path_links(tree, [src], [dst], [core])
+    walked = [link_ends(tree, int(link)) for link in row if link != NO_LINK]
+    names = tree.path(src, dst, core)
+    assert walked == list(itertools.pairwise(names))
+
+
+def test_nonblocking_paths():
+    net = NonBlocking(16)
+    rows = path_links(net, [0, 3], [5, 15], [0, 0])
+    assert [[link_ends(net, int(link)) for link in row] for row in rows] == [
+        [("0_0_2", "0_0_1"), ("0_0_1", "1_0_3")],
+        [("0_1_3", "0_0_1"), ("0_0_1", "3_1_3")],
+    ]
+
+
+def test_lookup_by_name():
+    tree = FatTree(4)
+    up, down = links_between(tree, "0_0_1", "0_2_1")
+    assert link_ends(tree, up) == ("0_0_1", "0_2_1")
+    assert link_ends(tree, down) == ("0_2_1", "0_0_1")
+    assert len(links_of_switch(tree, "4_1_1")) == 2 * tree.k
+    with pytest.raises(KeyError):
+        links_between(tree, "0_0_1", "4_1_1")
+    with pytest.raises(KeyError):
+        links_of_switch(tree, "9_9_9")
+    with pytest.raises(IndexError):
+        link_ends(tree, 96)
+
+
+def test_many_flows_at_once_have_the_right_type_and_shape():
+    tree = FatTree(48)
+    src = np.arange(tree.num_hosts)
+    rows = path_links(tree, src, np.roll(src, 1), 7)
+    assert rows.shape == (27_648, 6)
+    assert rows.dtype == np.int32
+    assert rows.max() < num_links(tree)
