@@ -15,7 +15,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from simulator.workload import Workload
+from simulator.splitmix import STEP, below, mixed
+from simulator.workload import Workload, start_queue
 
 LINK = 1_000_000_000
 """The rate of every link, in the unit of this module."""
@@ -72,15 +73,12 @@ class AimdEngine:
         self._size = size.astype(np.int64)
         self._left = self._size.copy()
         self._successor = work.successor
-        # Flows in the order of their starts; one that waits for another joins the end when that is purged.
-        self._queue = np.argsort(work.start_s, kind="stable").astype(np.int32)
-        start = work.start_s[self._queue] / tick_s
-        self._due = np.ceil(np.where(np.isfinite(start), start, 0.0)).astype(np.int64)
+        self._queue, self._due, queued = start_queue(work, tick_s)
+        self._count = np.array([0, 0, queued], dtype=np.int64)
         self._started = np.full(flows, -1, dtype=np.int64)
         self._finished = np.full(flows, -1, dtype=np.int64)
         self._order = np.empty(flows, dtype=np.int32)
         self._leaving = np.empty(flows, dtype=np.int32)
-        self._count = np.array([0, 0, np.isfinite(start).sum()], dtype=np.int64)
         self._random = np.random.default_rng((seed, 5)).integers(0, 2**64, 1, dtype=np.uint64)
 
     def advance(self, ticks: int) -> NDArray[np.float64]:
@@ -147,7 +145,7 @@ class AimdEngine:
     @property
     def spare_mbps(self) -> NDArray[np.float64]:
         """What every link has left, Mb/s, float64 (num_links,)."""
-        spare: NDArray[np.float64] = self._spare[:-1] * self._mbps
+        spare: NDArray[np.float64] = self._spare[:-1].astype(np.float64) * self._mbps
         return spare
 
     def reroute(self, flows: NDArray[np.int32], links: NDArray[np.int32]) -> None:
@@ -216,8 +214,7 @@ def _advance(
 
     The first ``count[_ACTIVE]`` entries of ``order`` are the active flows; of the ``count[_QUEUED]`` flows in
     ``queue`` the first ``count[_ARRIVED]`` have started. The shuffle (Fisher-Yates from the front) and the
-    update are one loop: a flow is updated when it is drawn, and its place in ``order`` is then final. Random
-    numbers are splitmix64, whose state only adds a constant: draws do not wait for each other.
+    update are one loop: a flow is updated when it is drawn, and its place in ``order`` is then final.
     """
     state = random[0]
     active, arrived, queued = count[_ACTIVE], count[_ARRIVED], count[_QUEUED]
@@ -229,13 +226,8 @@ def _advance(
         now = first + tick
         done = 0
         for i in range(active):
-            state += np.uint64(0x9E3779B97F4A7C15)
-            z = state
-            z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            z ^= z >> np.uint64(31)
-            # The upper half times the range: a draw from the flows not yet updated (bias below flows / 2^32).
-            j = i + np.int64(((z >> np.uint64(32)) * np.uint64(active - i)) >> np.uint64(32))
+            state += STEP
+            j = i + below(active - i, mixed(state))  # one of the flows not yet updated
             f = order[j]
             order[j] = order[i]
             order[i] = f

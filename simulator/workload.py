@@ -74,3 +74,15 @@ def poisson(
         rng.exponential(mean_bytes * 8.0, flow.size),
         np.full(flow.size, -1, dtype=np.int32),
     )
+
+
+def start_queue(work: Workload, tick_s: float) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
+    """The flows in the order of their starts, the tick in which each is due, and how many have a start.
+
+    int32 (flows,), int64 (flows,). A start falls on the first tick that begins at or after it. The tail
+    of both arrays, flows that wait for another's end, is room in which an engine lines them up when it comes.
+    """
+    queue = np.argsort(work.start_s, kind="stable").astype(np.int32)
+    start = work.start_s[queue] / tick_s
+    known = np.isfinite(start)
+    return queue, np.ceil(np.where(known, start, 0.0)).astype(np.int64), int(known.sum())

@@ -1,0 +1,120 @@
+"""What hash collisions cost (Hedera section 2.2, Figure 3): a Monte Carlo over randomly hashed paths.
+
+Every host sends equal shares of its link's rate to ``flows_per_host`` random other hosts at once, each flow
+on a path of its own hash. Two readings of "each link is capped":
+
+* `worst_link_loss`: a link whose flows want more than its rate cuts all of them by the same factor, and a
+  flow runs at the factor of the worst link on its path. Needs no memory per flow, so 27 million flows are
+  fine.
+* `max_min_loss`: what a cut flow leaves unused on its other links, flows there may take.
+
+Only the links above the edge switches count: several flows that meet at a receiver have not collided by hash.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from hedera.maxmin import max_min_rates
+from simulator.splitmix import STEP, below, mixed
+from topos.fattree import FatTree
+from topos.links import NO_LINK, num_links, path_links
+
+_BLOCKS = (
+    4  # links up from the edge and up from the aggregation, down to the aggregation and down to the edge
+)
+
+
+def worst_link_loss(tree: FatTree, flows_per_host: int, seed: int) -> float:
+    """The share of all hosts' bandwidth lost to collisions, when a flow runs at its worst link's factor."""
+    start = np.random.default_rng(seed).integers(0, 2**64, dtype=np.uint64)
+    load = np.zeros(_BLOCKS * tree.num_hosts, dtype=np.int32)
+    _add_loads(tree.half, flows_per_host, start, load)
+    factor = np.minimum(1.0, flows_per_host / np.maximum(load, 1))
+    kept = _sum_of_worst(tree.half, flows_per_host, start, factor)
+    return float(1.0 - kept / (tree.num_hosts * flows_per_host))
+
+
+def max_min_loss(tree: FatTree, flows_per_host: int, seed: int) -> float:
+    """The same share when the flows have max-min fair rates, each host's sending link capped as well."""
+    src, dst, core = random_flows(tree, flows_per_host, seed)
+    links = path_links(tree, src, dst, core)
+    links[:, 5] = NO_LINK
+    rates = max_min_rates(links, np.ones(num_links(tree)))
+    return float(1.0 - rates.sum() / tree.num_hosts)
+
+
+def random_flows(
+    tree: FatTree, flows_per_host: int, seed: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """The flows behind a loss: senders, receivers and cores, int32 of shape (hosts * flows_per_host,)."""
+    start = np.random.default_rng(seed).integers(0, 2**64, dtype=np.uint64)
+    flows = np.empty((tree.num_hosts * flows_per_host, 3), dtype=np.int32)
+    _fill(tree.half, flows_per_host, start, flows)
+    return flows[:, 0], flows[:, 1], flows[:, 2]
+
+
+@njit(cache=True, inline="always")  # type: ignore[untyped-decorator]
+def _draw(half: int, src: int, flow: int, start: np.uint64) -> tuple[int, int]:
+    """The receiver and the core of a flow, from its number alone: both passes see the same flows."""
+    hosts = 2 * half**3
+    bits = mixed(start + np.uint64(2 * flow) * STEP)
+    dst = below(hosts - 1, bits)
+    dst += dst >= src
+    return dst, below(half * half, mixed(start + np.uint64(2 * flow + 1) * STEP))
+
+
+@njit(cache=True, inline="always")  # type: ignore[untyped-decorator]
+def _links(half: int, src: int, dst: int, core: int) -> tuple[int, int, int, int, int]:
+    """How many links above the edge switches a path has (0, 2 or 4), and which, numbered within _BLOCKS."""
+    hosts = 2 * half**3
+    pod = half * half
+    edge_up = src // half * half + core // half
+    edge_down = 3 * hosts + dst // half * half + core // half
+    if src // half == dst // half:
+        return 0, 0, 0, 0, 0
+    if src // pod == dst // pod:
+        return 2, edge_up, edge_down, 0, 0
+    return 4, edge_up, edge_down, hosts + src // pod * pod + core, 2 * hosts + dst // pod * pod + core
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _fill(half: int, flows_per_host: int, start: np.uint64, flows: NDArray[np.int32]) -> None:
+    for flow in range(len(flows)):
+        src = flow // flows_per_host
+        dst, core = _draw(half, src, flow, start)
+        flows[flow] = src, dst, core
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _add_loads(half: int, flows_per_host: int, start: np.uint64, load: NDArray[np.int32]) -> None:
+    """Count the flows on every link."""
+    for flow in range(2 * half**3 * flows_per_host):
+        src = flow // flows_per_host
+        dst, core = _draw(half, src, flow, start)
+        tiers, a, b, c, d = _links(half, src, dst, core)
+        if tiers >= 2:
+            load[a] += 1
+            load[b] += 1
+        if tiers == 4:
+            load[c] += 1
+            load[d] += 1
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _sum_of_worst(half: int, flows_per_host: int, start: np.uint64, factor: NDArray[np.float64]) -> float:
+    """The sum over flows of the smallest factor on the path."""
+    kept = 0.0
+    for flow in range(2 * half**3 * flows_per_host):
+        src = flow // flows_per_host
+        dst, core = _draw(half, src, flow, start)
+        tiers, a, b, c, d = _links(half, src, dst, core)
+        worst = 1.0
+        if tiers >= 2:
+            worst = min(factor[a], factor[b])
+        if tiers == 4:
+            worst = min(worst, min(factor[c], factor[d]))
+        kept += worst
+    return kept

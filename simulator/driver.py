@@ -1,0 +1,207 @@
+"""One simulation from start to end: traffic, hashed paths, a rate engine, the scheduling loop around it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedera.placement import Placement
+from hedera.scheduler import FlowTable, Scheduler
+from hedera.schemes import Scheme, scheme
+from hedera.simulated_annealing import SimulatedAnnealing
+from simulator.aimd import AimdEngine
+from simulator.config import Config
+from simulator.fair import MaxMinEngine
+from simulator.workload import Workload, poisson, static
+from topos.fattree import FatTree
+from topos.links import num_links, path_links
+from topos.nonblocking import NonBlocking
+from traffic.matrix import Matrix
+from traffic.patterns import draw
+from traffic.ports import SERVER_PORT, source_ports
+
+_ARRIVALS = 3  # keeps these draws apart from those of traffic.patterns and traffic.ports for the same seed
+_ANNEALING = 4
+
+
+@dataclass(frozen=True)
+class RoundLog:
+    """One scheduling round: when, how many large flows it saw and moved, and how long it computed."""
+
+    t: float
+    large: int
+    changed: int
+    compute_s: float = field(compare=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What a simulation found.
+
+    ``capacity_mbps``: all hosts' links together. ``bisection_mbps``: the sum of receive rates, averaged
+    over the middle two thirds of the run. ``total_mbps``: that sum in every tick, float64 (ticks,). Per
+    flow, shape (flows,): ``src``, ``dst``, ``core`` (its last path), ``mbps`` (mean over the same window),
+    ``sent_bits``, ``start_s``, ``end_s`` (nan when it did not happen). ``rounds``: the scheduler's.
+    """
+
+    config: Config
+    capacity_mbps: float
+    bisection_mbps: float
+    total_mbps: NDArray[np.float64]
+    src: NDArray[np.int32]
+    dst: NDArray[np.int32]
+    core: NDArray[np.int32]
+    mbps: NDArray[np.float64]
+    sent_bits: NDArray[np.float64]
+    start_s: NDArray[np.float64]
+    end_s: NDArray[np.float64]
+    rounds: tuple[RoundLog, ...]
+
+    @property
+    def completion_s(self) -> NDArray[np.float64]:
+        """Completion times of the flows that ended, seconds, in the order of the flows."""
+        times = self.end_s - self.start_s
+        return times[np.isfinite(times)]
+
+
+def simulate(config: Config, progress: Callable[[float], None] | None = None) -> Result:
+    """Run one simulation. The same configuration gives the same result, whatever else the machine does.
+
+    ``progress`` is called with the simulated seconds so far, now and then. Raises ValueError, one sentence,
+    for a scheme, a pattern or a network that does not exist.
+    """
+    chosen = scheme(config.scheme)
+    tree = FatTree(config.k)
+    matrix = draw(config.traffic, tree, config.seed, config.flows_per_host, config.keep)
+    work = _workload(config, matrix)
+    return _Simulation(config, chosen, tree, work).run(progress)
+
+
+def _workload(config: Config, matrix: Matrix) -> Workload:
+    if not config.arrivals_per_s:
+        return static(matrix)
+    if matrix.sequential:
+        raise ValueError(
+            f"traffic {matrix.name!r} says itself when flows start; it cannot have arrivals as well"
+        )
+    rng = np.random.default_rng((config.seed, _ARRIVALS))
+    return poisson(matrix, config.arrivals_per_s, config.mean_mbytes * 1e6, config.seconds, rng)
+
+
+class _Simulation:
+    """The state of one run."""
+
+    def __init__(self, config: Config, chosen: Scheme, tree: FatTree, work: Workload) -> None:
+        self.config = config
+        self.work = work
+        self.topo = NonBlocking(tree.num_hosts) if chosen.nonblocking else tree
+        self.hashed = self._hashed(chosen, tree)
+        self.core = self.hashed.copy()
+        self.engine = self._engine()
+        placement = self._placement(chosen, tree)
+        self.scheduler = Scheduler(tree, placement, config.threshold) if placement else None
+        self.polled_bits = np.zeros(len(work))
+        self.rounds: list[RoundLog] = []
+
+    def _hashed(self, chosen: Scheme, tree: FatTree) -> NDArray[np.int32]:
+        """The path each flow starts on."""
+        routing = chosen.routing(tree, self.config.seed)
+        if routing is None or not len(self.work):
+            return np.zeros(len(self.work), dtype=np.int32)
+        flows = Matrix(self.work.src, self.work.dst, tree.num_hosts)
+        ports = source_ports(flows, self.config.seed)
+        return np.array(routing.cores(flows.src, flows.dst, ports, SERVER_PORT), dtype=np.int32)
+
+    def _engine(self) -> AimdEngine | MaxMinEngine:
+        config, links = self.config, path_links(self.topo, self.work.src, self.work.dst, self.core)
+        if config.engine == "maxmin":
+            return MaxMinEngine(
+                self.work, links, num_links(self.topo), tick_s=config.tick_s, link_mbps=config.link_mbps
+            )
+        return AimdEngine(
+            self.work,
+            links,
+            num_links(self.topo),
+            tick_s=config.tick_s,
+            seed=config.seed,
+            link_mbps=config.link_mbps,
+            increase_mbps=config.increase_mbps,
+        )
+
+    def _placement(self, chosen: Scheme, tree: FatTree) -> Placement | None:
+        placement = chosen.placement(tree, self.config.seed)
+        if isinstance(placement, SimulatedAnnealing):
+            rng = np.random.default_rng((self.config.seed, _ANNEALING))
+            return SimulatedAnnealing(tree, rng, iterations=self.config.iterations)
+        return placement
+
+    def run(self, progress: Callable[[float], None] | None) -> Result:
+        """Advance from one thing to do to the next: a scheduling round, or an end of the measuring window."""
+        config = self.config
+        begin, end = config.window
+        period = round(config.interval_s / config.tick_s)
+        rounds = set(range(period, config.ticks, period)) if self.scheduler else set()
+        stops = sorted({begin, end, config.ticks} | rounds)
+        total = np.zeros(config.ticks)
+        sent_at = {}
+        now = 0
+        for stop in stops:
+            if not self.engine.idle:
+                total[now:stop] = self.engine.advance(stop - now)
+            now = stop
+            if now in (begin, end):
+                sent_at[now] = self.engine.sent_bits
+            if now in rounds and not self.engine.idle:
+                self._schedule(now * config.tick_s)
+            if progress:
+                progress(now * config.tick_s)
+        return Result(
+            config=config,
+            capacity_mbps=self.topo.num_hosts * config.link_mbps,
+            bisection_mbps=float(total[begin:end].mean()),
+            total_mbps=total,
+            src=self.work.src,
+            dst=self.work.dst,
+            core=self.core,
+            mbps=(sent_at[end] - sent_at[begin]) / ((end - begin) * config.tick_s * 1e6),
+            sent_bits=self.engine.sent_bits,
+            start_s=self._start_s(),
+            end_s=self.engine.finished_s,
+            rounds=tuple(self.rounds),
+        )
+
+    def _start_s(self) -> NDArray[np.float64]:
+        """When a flow arrived, as its completion time counts from there; or when its turn came."""
+        known = np.isfinite(self.work.start_s)
+        return np.where(known, self.work.start_s, self.engine.started_s)
+
+    def _schedule(self, now: float) -> None:
+        """One round of the control loop: poll, let the scheduler decide, move the flows that it moves."""
+        assert self.scheduler is not None
+        active = self.engine.active
+        sent = self.engine.sent_bits
+        age = np.minimum(now - self.engine.started_s[active], self.config.interval_s)
+        age = np.maximum(age, self.config.tick_s)
+        rate = (sent[active] - self.polled_bits[active]) / age / (self.config.link_mbps * 1e6)
+        self.polled_bits = sent
+        table = FlowTable(
+            key=active.astype(np.int64),
+            src=self.work.src[active],
+            dst=self.work.dst[active],
+            rate=rate,
+            core=self.core[active],
+            hashed=self.hashed[active],
+        )
+        before = time.perf_counter()
+        decided = self.scheduler.round(now, table)
+        spent = time.perf_counter() - before
+        moved = np.array([change.key for change in decided.changes], dtype=np.int32)
+        self.core[moved] = [change.core for change in decided.changes]
+        if moved.size:
+            links = path_links(self.topo, self.work.src[moved], self.work.dst[moved], self.core[moved])
+            self.engine.reroute(moved, links)
+        self.rounds.append(RoundLog(now, len(decided.large), moved.size, spent))

@@ -1,0 +1,130 @@
+"""The idealised engine: every flow always has its max-min fair rate on its path. No TCP, no noise, no chance.
+
+It answers what the paths alone allow, and so explains what `simulator.aimd` shows on top of it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedera.maxmin import max_min_rates
+from simulator.workload import Workload, start_queue
+
+
+class MaxMinEngine:
+    """The rates of a workload's flows by progressive filling; the interface is that of `AimdEngine`.
+
+    ``links``: int32 (flows, tiers), the directed links of each flow's path, -1 where there is none;
+    ``num_links`` of them exist, all of rate ``link_mbps``. Flows start and end on ticks of ``tick_s``
+    seconds; rates are computed anew only after a tick in which a flow started, ended or moved.
+    """
+
+    def __init__(
+        self,
+        work: Workload,
+        links: NDArray[np.int32],
+        num_links: int,
+        *,
+        tick_s: float,
+        link_mbps: float = 1000.0,
+    ) -> None:
+        flows = len(work)
+        self.tick = 0
+        self._tick_s = tick_s
+        self._links = links.astype(np.int32)
+        self._capacity = np.full(num_links, link_mbps)
+        self._bits = 1e6 * tick_s  # 1 Mb/s, for one tick
+        self._size = work.size_bits
+        self._sent = np.zeros(flows)
+        self._rate = np.zeros(flows)
+        self._successor = work.successor
+        self._queue, self._due, self._queued = start_queue(work, tick_s)
+        self._arrived = 0
+        self._active = np.empty(0, dtype=np.int32)
+        self._started = np.full(flows, np.nan)
+        self._finished = np.full(flows, np.nan)
+        self._stale = True
+
+    def advance(self, ticks: int) -> NDArray[np.float64]:
+        """Run ``ticks`` ticks; returns the sum of all rates in each, Mb/s, float64 of shape (ticks,)."""
+        totals = np.empty(ticks)
+        first, end = self.tick, self.tick + ticks
+        while self.tick < end:
+            self._start_due()
+            if self._stale:
+                self._rate[self._active] = max_min_rates(self._links[self._active], self._capacity)
+                self._stale = False
+            rate = self._rate[self._active] * self._bits
+            left = self._size[self._active] - self._sent[self._active]
+            until = end
+            if self._arrived < self._queued:
+                until = min(until, int(self._due[self._arrived]))
+            if np.isfinite(left).any():
+                until = int(min(until, self.tick + max(1.0, np.ceil((left / rate).min()))))
+            totals[self.tick - first : until - first] = self._rate[self._active].sum()
+            self._sent[self._active] += rate * (until - self.tick)
+            self.tick = until
+            self._purge()
+        return totals
+
+    def _start_due(self) -> None:
+        waiting = self._due[self._arrived : self._queued]
+        count = int(np.searchsorted(waiting, self.tick, side="right"))
+        if count:
+            new = self._queue[self._arrived : self._arrived + count]
+            self._arrived += count
+            self._started[new] = self.tick * self._tick_s
+            self._active = np.concatenate([self._active, new])
+            self._stale = True
+
+    def _purge(self) -> None:
+        over = self._sent[self._active] >= self._size[self._active]
+        if over.any():
+            done = self._active[over]
+            excess = (self._sent[done] - self._size[done]) / self._rate[done] / 1e6
+            self._finished[done] = self.tick * self._tick_s - excess
+            self._sent[done] = self._size[done]
+            self._rate[done] = 0.0
+            self._active = self._active[~over]
+            following = self._successor[done]
+            following = following[following >= 0]
+            tail = slice(self._queued, self._queued + following.size)
+            self._queue[tail], self._due[tail] = following, self.tick
+            self._queued += following.size
+            self._stale = True
+
+    @property
+    def active(self) -> NDArray[np.int32]:
+        """The flows that have started and not finished, in ascending order."""
+        return np.sort(self._active)
+
+    @property
+    def idle(self) -> bool:
+        """Whether no flow is active and none will start."""
+        return self._active.size == 0 and self._arrived == self._queued
+
+    @property
+    def rates_mbps(self) -> NDArray[np.float64]:
+        """Every flow's rate in the last tick, Mb/s, 0 when it is not active; float64 (flows,)."""
+        return self._rate.copy()
+
+    @property
+    def sent_bits(self) -> NDArray[np.float64]:
+        """What every flow has sent so far, never more than its size; float64 (flows,)."""
+        return self._sent.copy()
+
+    @property
+    def started_s(self) -> NDArray[np.float64]:
+        """When every flow started, nan for those that have not; float64 (flows,)."""
+        return self._started.copy()
+
+    @property
+    def finished_s(self) -> NDArray[np.float64]:
+        """When every flow sent its last bit, nan for those that have not; float64 (flows,)."""
+        return self._finished.copy()
+
+    def reroute(self, flows: NDArray[np.int32], links: NDArray[np.int32]) -> None:
+        """Move active ``flows`` (shape (moved,)) to new ``links`` (moved, tiers)."""
+        self._links[flows] = links
+        self._stale = True

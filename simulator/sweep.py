@@ -1,0 +1,90 @@
+"""Many simulations at once: on the cores of this machine, or on a Dask cluster. Same results as one by one.
+
+A simulation depends on its configuration alone, so where and when it runs cannot matter. A worker that dies
+loses nothing: what it was at is run again, here by a new pool, on a cluster by the cluster's scheduler.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from typing import TypeVar
+
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
+
+ATTEMPTS = 4
+"""How often a local pool is replaced, or a task of a cluster repeated, before giving up on workers."""
+
+
+def run_all(
+    function: Callable[[Task], Answer],
+    tasks: Sequence[Task],
+    *,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> list[Answer]:
+    """``function`` of every task, in the order of the tasks.
+
+    ``jobs``: local processes (default: one per core; 1 runs everything in this process). ``cluster``: the
+    address of a Dask scheduler (``tcp://host:8786``) whose workers have this project installed; then
+    ``jobs`` does not count. ``progress`` is called with the number of tasks done. ``function`` must be
+    importable (pickled by name).
+
+    Raises what a task raises; RuntimeError when workers keep dying, or without Dask installed; OSError when
+    the cluster does not answer.
+    """
+    jobs = jobs or os.cpu_count() or 1
+    if cluster:
+        finished = _on_cluster(function, tasks, cluster)
+    elif jobs == 1 or len(tasks) == 1:
+        finished = ((n, function(task)) for n, task in enumerate(tasks))
+    else:
+        finished = _on_processes(function, tasks, min(jobs, len(tasks)))
+    answers: dict[int, Answer] = {}
+    for n, answer in finished:
+        answers[n] = answer
+        if progress:
+            progress(len(answers))
+    return [answers[n] for n in range(len(tasks))]
+
+
+def _on_processes(
+    function: Callable[[Task], Answer], tasks: Sequence[Task], jobs: int
+) -> Iterator[tuple[int, Answer]]:
+    waiting = dict(enumerate(tasks))
+    for _ in range(ATTEMPTS):
+        # Spawned, not forked: a fork would copy the locks of this process's threads.
+        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+            try:
+                number = {pool.submit(function, task): n for n, task in waiting.items()}
+                for future in as_completed(number):
+                    answer = future.result()
+                    del waiting[number[future]]
+                    yield number[future], answer
+                return
+            except BrokenProcessPool:
+                continue  # a worker died, and the pool with it; what it had finished is kept
+    raise RuntimeError(f"worker processes died {ATTEMPTS} times; {len(waiting)} simulations are not done")
+
+
+def _on_cluster(
+    function: Callable[[Task], Answer], tasks: Sequence[Task], address: str
+) -> Iterator[tuple[int, Answer]]:
+    try:
+        from distributed import Client
+        from distributed import as_completed as completed
+    except ImportError:
+        raise RuntimeError(
+            "--cluster needs Dask: install it with pip install 'hedera-harness[cluster]'"
+        ) from None
+    with Client(address, timeout=10) as client:
+        # pure=False: two sweeps may hold equal tasks, and each is to run its own.
+        futures = client.map(function, tasks, pure=False, retries=ATTEMPTS)
+        number = {future.key: n for n, future in enumerate(futures)}
+        for future, answer in completed(futures, with_results=True):
+            yield number[future.key], answer

@@ -1,0 +1,219 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simulator.aimd import AimdEngine
+from simulator.workload import NEVER, Workload, static
+from topos.links import num_links, path_links
+from topos.nonblocking import NonBlocking
+from traffic.published import PUBLISHED, published
+
+CYCLE = [500.0, 620.0, 740.0, 860.0, 980.0, 1000.0]
+
+
+def workload(flows, *, start=0.0, size=NEVER, successor=-1):
+    """Flows between hosts that do not matter, as the engine sees links only."""
+    return Workload(
+        np.zeros(flows, dtype=np.int32),
+        np.ones(flows, dtype=np.int32),
+        np.broadcast_to(np.asarray(start, dtype=float), (flows,)).copy(),
+        np.broadcast_to(np.asarray(size, dtype=float), (flows,)).copy(),
+        np.broadcast_to(np.asarray(successor, dtype=np.int32), (flows,)).copy(),
+    )
+
+
+def engine(links, num, *, seed=1, tick_s=0.001, **work):
+    links = np.asarray(links, dtype=np.int32)
+    return AimdEngine(workload(len(links), **work), links, num, tick_s=tick_s, seed=seed)
+
+
+def on_nonblocking(matrix, seed=1):
+    topo = NonBlocking(matrix.num_hosts)
+    links = path_links(topo, matrix.src, matrix.dst, 0)
+    return AimdEngine(static(matrix), links, num_links(topo), tick_s=0.001, seed=seed)
+
+
+def test_a_lone_flow_doubles_from_120_and_then_cycles():
+    rates = engine([[0, 1]], 2).advance(600)
+    assert rates[:6].tolist() == [120.0, 240.0, 480.0, 960.0, 1000.0, 500.0]
+    assert rates[5:593].reshape(-1, 6).tolist() == [CYCLE] * 98
+
+
+def test_a_lone_flow_averages_783_mbps():
+    rates = engine([[0, 1]], 2).advance(6005)
+    assert rates[5:].mean() == pytest.approx(4700 / 6)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in PUBLISHED if name.startswith(("stag", "stride", "randbij"))]
+)
+def test_every_permutation_gives_12533_on_the_non_blocking_switch(name):
+    rates = on_nonblocking(published(name)).advance(6005)
+    assert rates[5:].mean() == pytest.approx(16 * 4700 / 6)
+
+
+def test_a_full_path_halves_the_rate_and_ends_slow_start():
+    flow = engine([[0]], 1)
+    flow.advance(5)
+    assert flow.rates_mbps.tolist() == [1000.0]
+    flow.advance(1)
+    assert flow.rates_mbps.tolist() == [500.0]
+    flow.advance(1)
+    assert flow.rates_mbps.tolist() == [620.0], "congestion avoidance adds, slow start would double"
+
+
+def test_growth_takes_what_the_path_can_spare_and_no_more():
+    # Flow 0 is alone; flow 1 joins its second link when flow 0 has 960.
+    pair = engine([[0, 1, 2], [3, 1, 4]], 5, start=[0.0, 0.003])
+    pair.advance(4)
+    assert pair.rates_mbps.tolist() == [960.0, 40.0]
+    assert pair.spare_mbps.tolist() == [40.0, 0.0, 40.0, 960.0, 960.0]
+
+
+def test_freed_bandwidth_counts_at_once_for_the_flows_after_it():
+    """Flow 0 fills the link, flow 1 waits at 0: when flow 0 halves first, flow 1 grows in the same tick."""
+    after = set()
+    for seed in range(20):
+        pair = engine([[0], [0]], 1, start=[0.0, 0.004], seed=seed)
+        pair.advance(5)
+        assert pair.rates_mbps.tolist() == [1000.0, 0.0]
+        pair.advance(1)
+        after.add(tuple(pair.rates_mbps))
+    assert after == {(500.0, 120.0), (500.0, 0.0)}
+
+
+def test_taken_bandwidth_counts_at_once_for_the_flows_after_it():
+    """Two flows at 480 leave 40: the first takes them, and the second finds its path full."""
+    pair = engine([[0], [0]], 1)
+    pair.advance(3)
+    assert pair.rates_mbps.tolist() == [480.0, 480.0]
+    pair.advance(1)
+    assert sorted(pair.rates_mbps) == [240.0, 520.0]
+
+
+def test_order_within_a_tick_varies_and_is_fair_over_time():
+    pair = engine([[0], [0]], 1)
+    pair.advance(60_000)
+    sent = pair.sent_bits
+    assert sent[0] / sent[1] == pytest.approx(1.0, abs=0.05)
+
+
+def test_a_flow_that_finds_no_room_starts_at_zero_and_grows_by_addition():
+    pair = engine([[0], [0]], 1, start=[0.0, 0.004])
+    pair.advance(5)
+    assert pair.rates_mbps.tolist() == [1000.0, 0.0]
+    rates = []
+    for _ in range(2):
+        pair.advance(1)
+        rates.append(pair.rates_mbps[1])
+    assert rates in ([0.0, 120.0], [120.0, 240.0]), "by 120, whichever flow came first"
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_no_link_ever_carries_more_than_its_rate_and_books_balance(data):
+    num = data.draw(st.integers(1, 8))
+    path = st.lists(st.integers(0, num - 1), min_size=1, max_size=6, unique=True)
+    paths = data.draw(st.lists(path, min_size=1, max_size=30))
+    links = np.full((len(paths), 6), -1)
+    for flow, one in enumerate(paths):
+        links[flow, : len(one)] = one
+    start = data.draw(st.lists(st.integers(0, 20), min_size=len(paths), max_size=len(paths)))
+    size = data.draw(st.lists(st.floats(1e3, 1e8), min_size=len(paths), max_size=len(paths)))
+    net = engine(links, num, start=np.array(start) / 1000, size=size, seed=data.draw(st.integers(0, 999)))
+    for _ in range(60):
+        if net.active.size and data.draw(st.booleans()):
+            moved = net.active[: data.draw(st.integers(1, net.active.size))]
+            links[moved] = np.where(links[moved] < 0, -1, (links[moved] + 1) % num)
+            net.reroute(moved, links[moved])
+        total = net.advance(1)
+        rates = net.rates_mbps
+        load = np.zeros(num)
+        for tier in range(6):
+            np.add.at(load, links[links[:, tier] >= 0, tier], rates[links[:, tier] >= 0])
+        assert (load <= 1000 + 1e-6).all()
+        np.testing.assert_allclose(1000 - net.spare_mbps, load, atol=1e-6)
+        assert rates.sum() <= total[0] + 1e-6  # flows that ended in the tick are in the total only
+    assert (net.sent_bits <= np.array(size) + 1e6).all()
+
+
+def test_a_seed_fixes_everything_and_another_changes_it():
+    runs = [on_nonblocking(published("rand0"), seed).advance(500) for seed in (7, 7, 8)]
+    assert (runs[0] == runs[1]).all()
+    assert (runs[0] != runs[2]).any()
+
+
+def test_ticks_may_come_in_any_portions():
+    whole = on_nonblocking(published("rand0"))
+    parts = on_nonblocking(published("rand0"))
+    expected = whole.advance(1000)
+    found = np.concatenate([parts.advance(n) for n in (1, 9, 90, 900)])
+    assert (expected == found).all()
+
+
+@pytest.mark.parametrize("name", ["rand0", "rand2", "randx2", "randx4", "hotspot"])
+def test_seeds_change_the_non_blocking_result_by_less_than_a_fifth_of_a_percent(name):
+    means = [on_nonblocking(published(name), seed).advance(60_000)[10_000:50_000].mean() for seed in range(5)]
+    assert np.ptp(means) / np.mean(means) < 0.002
+
+
+def test_a_flow_is_purged_when_it_has_sent_its_bytes():
+    # 120 + 240 + 480 = 840 Mb/s for 1 ms each: 840,000 bits in three ticks; the last bit of 600,000 goes out
+    # half-way through the third.
+    flow = engine([[0]], 1, size=600_000.0)
+    assert flow.advance(4).tolist() == [120.0, 240.0, 480.0, 0.0]
+    assert flow.idle
+    assert flow.started_s.tolist() == [0.0]
+    assert flow.finished_s.tolist() == [0.0025]
+    assert flow.sent_bits.tolist() == [600_000.0]
+    assert flow.spare_mbps.tolist() == [1000.0]
+    assert flow.rates_mbps.tolist() == [0.0]
+
+
+def test_a_successor_starts_in_the_tick_after_the_purge():
+    chain = engine([[0], [0]], 1, start=[0.0, NEVER], size=[600_000.0, NEVER], successor=[1, -1])
+    assert chain.advance(5).tolist() == [120.0, 240.0, 480.0, 120.0, 240.0]
+    np.testing.assert_array_equal(chain.started_s, [0.0, 0.003])
+    assert not chain.idle
+
+
+def test_a_start_falls_on_the_next_tick():
+    flow = engine([[0]], 1, start=0.0015)
+    assert flow.advance(4).tolist() == [0.0, 0.0, 120.0, 240.0]
+
+
+def test_a_moved_flow_keeps_its_rate_where_there_is_room():
+    flow = engine([[0, 1]], 4)
+    flow.advance(3)
+    flow.reroute(np.array([0], dtype=np.int32), np.array([[2, 3]], dtype=np.int32))
+    assert flow.rates_mbps.tolist() == [480.0]
+    assert flow.spare_mbps.tolist() == [1000.0, 1000.0, 520.0, 520.0]
+    assert flow.advance(1).tolist() == [960.0], "still in slow start"
+
+
+def test_moved_flows_leave_all_old_links_before_they_take_new_ones():
+    pair = engine([[0], [1]], 2)
+    pair.advance(4)
+    pair.reroute(np.array([0, 1], dtype=np.int32), np.array([[1], [0]], dtype=np.int32))
+    assert pair.rates_mbps.tolist() == [960.0, 960.0]
+
+
+def test_a_moved_flow_takes_no_more_than_its_new_path_can_spare():
+    pair = engine([[0], [1]], 2)
+    pair.advance(4)
+    pair.reroute(np.array([0], dtype=np.int32), np.array([[1]], dtype=np.int32))
+    assert pair.rates_mbps.tolist() == [40.0, 960.0]
+    assert pair.spare_mbps.tolist() == [1000.0, 0.0]
+
+
+def test_other_rates_and_increases_scale():
+    links = np.array([[0]], dtype=np.int32)
+    flow = AimdEngine(workload(1), links, 1, tick_s=0.001, seed=1, link_mbps=10.0, increase_mbps=1.2)
+    np.testing.assert_allclose(flow.advance(6005)[5:].mean(), 10 * 0.47 / 0.6)
+
+
+@pytest.mark.parametrize("increase", [0.0, -5.0, 1000.1])
+def test_an_increase_beyond_the_link_is_refused(increase):
+    with pytest.raises(ValueError, match="additive increase"):
+        AimdEngine(workload(1), np.array([[0]]), 1, tick_s=0.001, seed=1, increase_mbps=increase)
