@@ -1,0 +1,226 @@
+"""The reactive controller, neutral to the OpenFlow platform: no sockets, no clock, no threads.
+
+It reacts to what an adapter reports and acts through a `Driver`. Everything it knows about flows is soft
+state (Hedera section 3.2): a packet that reaches the controller, or an entry in a statistics reply, is
+enough to rebuild it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from controllers.driver import DELETED, Driver, FlowStat
+from controllers.eventlog import EventLog
+from controllers.flows import Flow, Flows
+from controllers.packet import ArpRequest, FiveTuple, arp_reply, parse
+from controllers.rules import out_port
+from controllers.settings import Settings
+from controllers.switches import Switches
+from topos.fattree import FatTree
+
+SETTLE_S = 1.0
+"""A packet of a known flow that comes this long after its entries were sent means that one is missing. Before
+that it is one of the duplicates that were on their way: up to 15 for a flow, within milliseconds."""
+
+
+class Controller:
+    """One scheme's controller. Adapters call its methods, from one thread."""
+
+    def __init__(self, settings: Settings, driver: Driver, log: EventLog):
+        self._settings = settings
+        self._topo = settings.topology
+        self._driver = driver
+        self._log = log
+        self._switches = Switches(self._topo, driver)
+        self._flows = Flows()
+        self._confirmed: set[str] = set()
+        self._ready = False
+        self._routing = self._hedera = None
+        if isinstance(self._topo, FatTree):
+            self._routing = settings.chosen.routing(self._topo, settings.seed)
+            placement = settings.chosen.placement(self._topo, settings.seed)
+            if placement is not None:
+                # Only here, because numba takes half a second that static schemes need not pay.
+                from controllers.hedera_loop import HederaLoop
+
+                self._hedera = HederaLoop(
+                    settings,
+                    placement,
+                    self._switches,
+                    self._flows,
+                    log,
+                    adopt=self._adopt,
+                    expire=self._expire,
+                )
+
+    def started(self, platform: str, version: str, listen: str) -> None:
+        """The platform listens for switches at ``listen``."""
+        s = self._settings
+        self._log(
+            "start",
+            scheme=s.scheme,
+            platform=platform,
+            platform_version=version,
+            k=s.k,
+            seed=s.seed,
+            interval_s=s.interval,
+            bw_mbps=s.bw,
+            listen=listen,
+        )
+
+    def error(self, message: str) -> None:
+        """Something went wrong that does not stop the controller: it is logged."""
+        self._log("error", message=message)
+
+    # --- switches ---------------------------------------------------------------------------------------
+
+    def switch_up(self, dpid: int) -> None:
+        """A switch has connected, for the first time or again. Known flows get their entries back."""
+        name = self._switches.name(dpid)
+        if name is None:
+            self.error(f"switch {dpid:#x} is not part of this network and is left alone")
+            return
+        self._log("switch", dpid=dpid, name=name, state="up")
+        self._switches.up(name)
+        for flow in self._flows:
+            if name in self._switches.of(flow):
+                self._switches.install_at(name, flow)
+        if self._hedera is not None:
+            self._hedera.switch_up(name)
+        self._switches.confirm([name], lambda: self._confirm(name))
+
+    def _confirm(self, name: str) -> None:
+        if name not in self._switches.connected:
+            return  # lost before it answered
+        self._confirmed.add(name)
+        if len(self._confirmed) == self._topo.num_switches and not self._ready:
+            self._ready = True
+            self._log("ready", switches=len(self._confirmed))
+            if self._hedera is not None:
+                self._hedera.start()
+
+    def switch_down(self, dpid: int) -> None:
+        """The control connection to a switch is lost. The switch goes on forwarding (secure mode)."""
+        name = self._switches.name(dpid)
+        if name not in self._switches.connected:
+            return
+        self._log("switch", dpid=dpid, name=name, state="down")
+        self._confirmed.discard(name)
+        self._switches.down(name)
+        if self._hedera is not None:
+            self._hedera.switch_down(name)
+
+    def port_status(self, dpid: int, port: int, up: bool) -> None:
+        """A port of a switch came up, or went down or away."""
+        name = self._switches.name(dpid)
+        if name is not None:
+            self._log("port", dpid=dpid, name=name, port=port, state="up" if up else "down")
+            if self._hedera is not None:
+                self._hedera.port_status(name, port, up)
+
+    def barrier_reply(self, dpid: int, xid: int) -> None:
+        """A switch has done everything it was sent before barrier ``xid``."""
+        self._switches.barrier_reply(dpid, xid)
+
+    # --- packets ----------------------------------------------------------------------------------------
+
+    def packet_in(self, dpid: int, in_port: int, frame: bytes) -> None:
+        """A switch has sent a whole frame, because its table does not say where the frame goes."""
+        name, packet = self._switches.name(dpid), parse(frame)
+        if name is None or packet is None:
+            return
+        if isinstance(packet, ArpRequest):
+            self._answer(dpid, in_port, packet)
+        elif isinstance(self._topo, FatTree):
+            flow = self._flow_of(self._topo, name, packet)
+            if flow is not None:
+                self._driver.packet_out(dpid, out_port(self._topo, name, flow.dst, flow.core), frame)
+
+    def _answer(self, dpid: int, in_port: int, request: ArpRequest) -> None:
+        """Addresses follow from the addressing rule, so ARP needs no flooding and no learning."""
+        host = self._topo.host_by_ip.get(request.target_ip)
+        if host is not None:
+            self._driver.packet_out(dpid, in_port, arp_reply(request, self._topo.host_mac(host)))
+
+    def _flow_of(self, topo: FatTree, switch: str, packet: FiveTuple) -> Flow | None:
+        """The flow of a packet, with its entries sent if they have to be; None if it is not a host's of ours.
+
+        Idempotent: a known flow keeps its path, and as long as its entries are fresh nothing is sent.
+        """
+        flow, now = self._flows.find(packet), self._driver.now()
+        if flow is not None:
+            if now - flow.installed_at > SETTLE_S:
+                flow.installed_at = now
+                self._switches.install(flow, modify=True)
+            return flow
+        src, dst = topo.host_by_ip.get(packet.src_ip), topo.host_by_ip.get(packet.dst_ip)
+        if src is None or dst is None or src == dst or not _is_above(topo, switch, src):
+            return None
+        flow = self._flows.add(packet, src, dst, self._route(packet, src, dst), now)
+        self._switches.install(flow)
+        self._log_flow(flow, "hashed")
+        return flow
+
+    def _route(self, packet: FiveTuple, src: int, dst: int) -> int:
+        """The core of the scheme's static path."""
+        assert self._routing is not None
+        return int(self._routing.cores(src, dst, packet.src_port, packet.dst_port, packet.protocol)[0])
+
+    # --- expiry and statistics --------------------------------------------------------------------------
+
+    def flow_removed(self, dpid: int, key: int, reason: int) -> None:
+        """An entry is gone from a switch. Its expiry at the source's edge switch ends the flow."""
+        flow = self._flows.get(key)
+        if flow is not None and reason != DELETED and self._topo.dpid(self._topo.edge_of(flow.src)) == dpid:
+            self._expire(flow)
+
+    def flow_stats(self, dpid: int, xid: int, stats: Iterable[FlowStat], more: bool) -> None:
+        """One part of a flow-statistics reply; ``more`` says that another part follows."""
+        if self._hedera is not None:
+            self._hedera.flow_stats(dpid, xid, stats, more)
+
+    def _expire(self, flow: Flow) -> None:
+        self._flows.remove(flow)
+        self._log("expired", key=flow.key)
+
+    def _adopt(self, switch: str, stat: FlowStat) -> Flow | None:
+        """Know again a flow from its entry at the edge switch ``switch``; None when it makes no sense there.
+
+        The entry tells the aggregation switch; the core above it is then made to be what is assumed here.
+        """
+        topo, t = self._topo, stat.flow
+        src, dst = topo.host_by_ip.get(t.src_ip), topo.host_by_ip.get(t.dst_ip)
+        if src is None or dst is None or topo.edge_of(src) != switch or self._flows.find(t) is not None:
+            return None
+        assert isinstance(topo, FatTree)
+        core = self._route(t, src, dst)
+        if out_port(topo, switch, dst, core) != stat.out_port:
+            core = next(c for c in range(topo.num_cores) if out_port(topo, switch, dst, c) == stat.out_port)
+        flow = self._flows.add(t, src, dst, core, self._driver.now(), key=stat.cookie)
+        self._switches.install(flow, modify=True)
+        self._log_flow(flow, "adopted")
+        return flow
+
+    def _log_flow(self, flow: Flow, reason: str) -> None:
+        t = flow.five_tuple
+        self._log(
+            "flow",
+            key=flow.key,
+            src=flow.src,
+            dst=flow.dst,
+            src_ip=t.src_ip,
+            dst_ip=t.dst_ip,
+            proto=t.protocol,
+            src_port=t.src_port,
+            dst_port=t.dst_port,
+            core=flow.core,
+            reason=reason,
+        )
+
+
+def _is_above(topo: FatTree, switch: str, host: int) -> bool:
+    """Whether a switch is on the way up from a host, inside its pod."""
+    pod, edge, _ = topo.place(host)
+    return switch == topo.edge_name(pod, edge) or (
+        topo.layer(switch) == "aggregation" and switch.startswith(f"{pod}_")
+    )

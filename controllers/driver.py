@@ -1,0 +1,87 @@
+"""The boundary between the neutral controller and an OpenFlow 1.0 platform: plain values both ways.
+
+The controller calls a `Driver`; the platform's adapter calls the controller's methods (`switch_up`,
+`packet_in`, ...) from one thread only. Nothing here knows POX or os-ken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from controllers.packet import FiveTuple
+
+CONTROLLER_PORT = 0xFFFD
+"""OFPP_CONTROLLER: as an out port, the whole packet goes to the controller."""
+
+DELETED = 2
+"""OFPRR_DELETE: the reason of a flow-removed message that a delete caused, not a timeout."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """An OpenFlow 1.0 match. None is a wildcard; ``src`` and ``dst`` are IPv4 prefixes, ``10.0.1.0/24``."""
+
+    in_port: int | None = None
+    ethertype: int | None = None
+    src: str | None = None
+    dst: str | None = None
+    protocol: int | None = None
+    src_port: int | None = None
+    dst_port: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A flow-table entry with at most one output. ``out_port`` None drops; a timeout of 0 never expires.
+
+    ``notify`` asks the switch for a flow-removed message. Timeouts are in seconds.
+    """
+
+    match: Match
+    priority: int
+    out_port: int | None
+    cookie: int = 0
+    idle_timeout: int = 0
+    notify: bool = False
+
+
+class FlowStat(NamedTuple):
+    """A flow's entry in a flow-statistics reply: counters, and the entry's age in seconds.
+
+    Entries with cookie 0 are no flows: adapters leave them out.
+    """
+
+    cookie: int
+    flow: FiveTuple
+    out_port: int
+    packets: int
+    bytes: int
+    duration_s: float
+
+
+class Driver(Protocol):
+    """What a platform does for the controller. Messages to a switch that is gone are dropped silently."""
+
+    def clear(self, dpid: int) -> None:
+        """Delete every entry of a switch."""
+
+    def install(self, dpid: int, rule: Rule, modify: bool = False) -> None:
+        """Send a rule as ADD, or as MODIFY_STRICT, which keeps the counters of an entry that exists."""
+
+    def packet_out(self, dpid: int, port: int, frame: bytes) -> None:
+        """Send a frame out of a port."""
+
+    def request_flow_stats(self, dpid: int, xid: int) -> None:
+        """Ask for all entries; each part of the reply comes back as ``flow_stats(dpid, xid, ...)``."""
+
+    def barrier(self, dpid: int, xid: int) -> None:
+        """Ask for ``barrier_reply(dpid, xid)`` once all that was sent before has been done."""
+
+    def call_later(self, delay_s: float, function: Callable[[], None]) -> None:
+        """Call a function once, in the controller's thread."""
+
+    def now(self) -> float:
+        """Monotonic time in seconds."""
+        ...

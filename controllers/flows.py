@@ -1,0 +1,64 @@
+"""The flows the controller knows: soft state, by 5-tuple and by key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from controllers.packet import FiveTuple
+
+
+@dataclass(slots=True)
+class Flow:
+    """One flow between two hosts. ``key`` is unique among all flows ever seen, and the cookie of its entries.
+
+    ``hashed`` is the core of its first path, ``core`` that of its path now. ``installed_at`` is when its
+    entries were last sent (driver time, seconds).
+    """
+
+    key: int
+    five_tuple: FiveTuple
+    src: int
+    dst: int
+    hashed: int
+    core: int
+    installed_at: float
+
+
+class Flows:
+    """All flows that have not expired."""
+
+    def __init__(self) -> None:
+        self._by_tuple: dict[FiveTuple, Flow] = {}
+        self._by_key: dict[int, Flow] = {}
+        self._last_key = 0
+
+    def __len__(self) -> int:
+        return len(self._by_key)
+
+    def __iter__(self) -> Iterator[Flow]:
+        return iter(self._by_key.values())
+
+    def find(self, five_tuple: FiveTuple) -> Flow | None:
+        """The flow with a 5-tuple, if it is known."""
+        return self._by_tuple.get(five_tuple)
+
+    def get(self, key: int) -> Flow | None:
+        """The flow with a key, if it is known."""
+        return self._by_key.get(key)
+
+    def add(
+        self, five_tuple: FiveTuple, src: int, dst: int, core: int, now: float, *, key: int | None = None
+    ) -> Flow:
+        """Start to know a flow on its first path; ``key`` is given when a switch's entry already has one."""
+        key = self._last_key + 1 if key is None else key
+        self._last_key = max(self._last_key, key)
+        flow = Flow(key, five_tuple, src, dst, hashed=core, core=core, installed_at=now)
+        self._by_tuple[five_tuple] = self._by_key[key] = flow
+        return flow
+
+    def remove(self, flow: Flow) -> None:
+        """Forget a flow that has expired."""
+        del self._by_key[flow.key]
+        if self._by_tuple.get(flow.five_tuple) is flow:
+            del self._by_tuple[flow.five_tuple]

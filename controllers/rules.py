@@ -1,0 +1,102 @@
+"""The rules of a switch: what it gets at start, what a flow gets on its way up (Hedera sections 3.1, 3.2).
+
+The way down is fixed and installed at start, by prefix. The way up is one exact entry per flow, at the edge
+switch of the source and, when the flow leaves its pod, at the aggregation switch above it. Traffic between
+two hosts below one edge switch has no choice of path, but its packets carry a flow all the same: it takes
+part of both NICs, which demand estimation has to know. So hosts' packets to their neighbours go to the
+controller too, and get their exact entry.
+"""
+
+from __future__ import annotations
+
+from controllers.driver import CONTROLLER_PORT, Match, Rule
+from controllers.packet import ARP, ICMP, IPV4, TCP, UDP, FiveTuple
+from topos.fattree import FatTree
+from topos.nonblocking import NonBlocking
+
+FLOW_PRIORITY, NEIGHBOUR_PRIORITY, DOWN_PRIORITY, CONTROLLER_PRIORITY, DROP_PRIORITY = 400, 300, 200, 100, 1
+
+IDLE_TIMEOUT_S = 5
+"""A flow has ended when its entry saw no packet for so long. TCP backs off 0.2, 0.4, 0.8, 1.6 s, so
+four losses of one segment in a row stay below it; and a finished flow soon gives its reservation back."""
+
+_TO_CONTROLLER = Rule(Match(ethertype=IPV4), CONTROLLER_PRIORITY, CONTROLLER_PORT)
+_ARP_TO_CONTROLLER = Rule(Match(ethertype=ARP), CONTROLLER_PRIORITY, CONTROLLER_PORT)
+# Without it a table miss is a packet-in, so every IPv6 or LLDP frame would reach the controller.
+_DROP = Rule(Match(), DROP_PRIORITY, None)
+
+
+def initial_rules(topo: FatTree | NonBlocking, switch: str) -> list[Rule]:
+    """Everything a switch needs before the first flow. Nothing is ever flooded: the fat-tree has loops."""
+    if isinstance(topo, NonBlocking):
+        hosts = [_down(f"{topo.host_ip(host)}/32", host + 1) for host in range(topo.num_hosts)]
+        return [*hosts, _ARP_TO_CONTROLLER, _DROP]
+    pod, index, _ = (int(part) for part in switch.split("_"))
+    layer = topo.layer(switch)
+    if layer == "core":
+        pods = [_down(f"10.{p}.0.0/16", topo.core_port(p)) for p in range(topo.k)]
+        return [*pods, _DROP]
+    if layer == "aggregation":
+        edges = [_down(f"10.{pod}.{e}.0/24", topo.down_port(e)) for e in range(topo.half)]
+        return [*edges, _TO_CONTROLLER, _DROP]
+    positions = range(topo.half)
+    hosts = [_down(f"10.{pod}.{index}.{p + 2}/32", topo.down_port(p)) for p in positions]
+    neighbours = [
+        Rule(
+            Match(in_port=topo.down_port(p), ethertype=IPV4, dst=f"10.{pod}.{index}.0/24"),
+            NEIGHBOUR_PRIORITY,
+            CONTROLLER_PORT,
+        )
+        for p in positions
+    ]
+    return [*hosts, *neighbours, _TO_CONTROLLER, _ARP_TO_CONTROLLER, _DROP]
+
+
+def _down(prefix: str, port: int) -> Rule:
+    return Rule(Match(ethertype=IPV4, dst=prefix), DOWN_PRIORITY, port)
+
+
+def out_port(topo: FatTree, switch: str, dst: int, core: int) -> int:
+    """The port of any switch towards host ``dst``: down where dst is below, else up towards ``core``."""
+    pod, edge, position = topo.place(dst)
+    switch_pod, index, _ = (int(part) for part in switch.split("_"))
+    layer = topo.layer(switch)
+    if layer == "core":
+        return topo.core_port(pod)
+    if layer == "aggregation":
+        return topo.down_port(edge) if switch_pod == pod else topo.up_port(core % topo.half)
+    below = (switch_pod, index) == (pod, edge)
+    return topo.down_port(position) if below else topo.up_port(core // topo.half)
+
+
+def flow_switches(topo: FatTree, src: int, dst: int, core: int) -> tuple[str, ...]:
+    """The switches that hold an entry for a flow, the downstream one first: it must be there before the
+    upstream one sends packets to it."""
+    a, b = topo.place(src), topo.place(dst)
+    edge = topo.edge_name(a.pod, a.edge)
+    return (edge,) if a.pod == b.pod else (topo.aggregation_name(a.pod, core // topo.half), edge)
+
+
+def flow_match(flow: FiveTuple) -> Match:
+    """The exact match of a 5-tuple. The in port stays a wildcard: a match without any gets priority 65535."""
+    has_ports = flow.protocol in (TCP, UDP, ICMP)
+    return Match(
+        ethertype=IPV4,
+        src=f"{flow.src_ip}/32",
+        dst=f"{flow.dst_ip}/32",
+        protocol=flow.protocol,
+        src_port=flow.src_port if has_ports else None,
+        dst_port=flow.dst_port if has_ports else None,
+    )
+
+
+def flow_rule(topo: FatTree, switch: str, key: int, flow: FiveTuple, src: int, dst: int, core: int) -> Rule:
+    """A flow's entry at one of its `flow_switches`. Its expiry at the source's edge switch ends the flow."""
+    return Rule(
+        match=flow_match(flow),
+        priority=FLOW_PRIORITY,
+        out_port=out_port(topo, switch, dst, core),
+        cookie=key,
+        idle_timeout=IDLE_TIMEOUT_S,
+        notify=switch == topo.edge_of(src),
+    )

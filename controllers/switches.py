@@ -1,0 +1,76 @@
+"""The switches under control: who is connected, what they are sent, and when they have done it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+
+from controllers.barriers import Barriers
+from controllers.driver import Driver
+from controllers.flows import Flow
+from controllers.rules import flow_rule, flow_switches, initial_rules
+from topos.fattree import FatTree
+from topos.nonblocking import NonBlocking
+
+
+class Switches:
+    """All switches of one network, by name."""
+
+    def __init__(self, topo: FatTree | NonBlocking, driver: Driver):
+        self.topo = topo
+        self.driver = driver
+        self.connected: set[str] = set()
+        self._xids = itertools.count(1)
+        self._barriers = Barriers(driver, self.next_xid)
+
+    def next_xid(self) -> int:
+        """A transaction id that no request under way has."""
+        return next(self._xids) & 0xFFFFFFFF
+
+    def name(self, dpid: int) -> str | None:
+        """The name of a switch of this network; None for any other."""
+        return self.topo.switch_by_dpid.get(dpid)
+
+    def up(self, name: str) -> None:
+        """A switch has connected: empty its table and send it its rules.
+
+        What is in the table may come from another controller or scheme.
+        """
+        self.connected.add(name)
+        dpid = self.topo.dpid(name)
+        self.driver.clear(dpid)
+        for rule in initial_rules(self.topo, name):
+            self.driver.install(dpid, rule)
+
+    def down(self, name: str) -> None:
+        """The connection to a switch is lost: it answers nothing any longer."""
+        self.connected.discard(name)
+        self._barriers.lost(self.topo.dpid(name))
+
+    def confirm(self, names: Iterable[str], done: Callable[[], None]) -> None:
+        """Call ``done`` when these switches have done all they were sent (or are gone)."""
+        self._barriers.confirm([self.topo.dpid(name) for name in names], done)
+
+    def barrier_reply(self, dpid: int, xid: int) -> None:
+        """A barrier reply has come."""
+        self._barriers.reply(dpid, xid)
+
+    def of(self, flow: Flow) -> tuple[str, ...]:
+        """The switches that hold an entry for a flow, the downstream one first."""
+        assert isinstance(self.topo, FatTree)
+        return flow_switches(self.topo, flow.src, flow.dst, flow.core)
+
+    def install(self, flow: Flow, *, modify: bool = False) -> None:
+        """Send all entries of a flow, the downstream one first; `install_at` says what ``modify`` is."""
+        for name in self.of(flow):
+            self.install_at(name, flow, modify=modify)
+
+    def install_at(self, name: str, flow: Flow, *, modify: bool = False) -> None:
+        """Send a flow's entry at one switch: as ADD, or with ``modify`` as MODIFY_STRICT.
+
+        MODIFY_STRICT changes the output of an entry and keeps its counters, and adds an entry that is
+        missing. ADD sets the counters of an entry to zero, and rates would read negative.
+        """
+        assert isinstance(self.topo, FatTree)
+        rule = flow_rule(self.topo, name, flow.key, flow.five_tuple, flow.src, flow.dst, flow.core)
+        self.driver.install(self.topo.dpid(name), rule, modify=modify)
