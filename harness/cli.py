@@ -84,9 +84,6 @@ def _experiment_options(command: Command) -> Command:
             "--datapath", default="auto", help="Open vSwitch: auto, kernel or user.", show_default=True
         ),
         click.option("--interval", default=2.0, help="Hedera's period, seconds.", show_default=True),
-        click.option(
-            "--threshold", default=0.1, help="Large flow: share of the link rate.", show_default=True
-        ),
         click.option("--congestion-control", default="cubic", help="TCP algorithm.", show_default=True),
         click.option("--queue", default=50, help="Queue of every port, full packets.", show_default=True),
         click.option("--flows-per-host", default=1, help="Flows each host sends.", show_default=True),
@@ -113,11 +110,16 @@ def doctor(as_json: bool) -> None:
         from rich.console import Console
         from rich.table import Table
 
-        table = Table("", "item", "found", "needed", "how to mend it", box=None)
+        table = Table("", "item", "found", "needed", box=None)
         marks = {True: "[green]ok[/]", False: "[red]missing[/]", None: "[yellow]-[/]"}
         for finding in findings:
-            table.add_row(marks[finding.ok], finding.item, finding.found, finding.needed, finding.fix)
+            table.add_row(marks[finding.ok], finding.item, finding.found, finding.needed)
         Console().print(table)
+        click.echo()
+        for finding in findings:
+            if finding.fix:
+                need = "needed" if finding.ok is False else "optional"
+                click.echo(f"{finding.item} ({need}): {finding.fix}")
         click.echo(f"\n{datapath_sentence()}")
     if missing:
         raise SystemExit(3)

@@ -10,10 +10,12 @@ PERIOD_US = 100_000
 
 
 class HostGroups:
-    """One CPU cgroup per host below a group of this run. ``applied`` says whether the machine allowed it."""
+    """One CPU cgroup per host below a group of this run, removed when the ``with`` block ends.
+
+    ``applied`` says whether the machine allowed it, ``reason`` why not. ``share`` is of all processors.
+    """
 
     def __init__(self, owner: str, share: float) -> None:
-        self.share = share
         self._quota_us = max(1000, round(share * PERIOD_US * (os.cpu_count() or 1)))
         self._group: Path | None = None
         self.reason = ""
@@ -56,8 +58,10 @@ class HostGroups:
                 return None
         return group / "cgroup.procs"
 
-    def remove(self) -> None:
-        """Remove the groups (their processes must have ended)."""
+    def __enter__(self) -> HostGroups:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
         if self._group is not None:
             for group in [*self._group.iterdir(), self._group]:
                 if group.is_dir():

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import tempfile
 from dataclasses import dataclass
-from importlib import util
-from pathlib import Path
 
 from controllers.find_pox import find_pox
 from harness import congestion, machine
 from harness.cpulimit import HostGroups
-from harness.footprint import leftovers
+from harness.footprint import leftovers, owner_name
 
 
 @dataclass(frozen=True)
@@ -63,9 +60,10 @@ def _tool(tool: machine.Tool) -> Finding:
 
 
 def _mininet() -> Finding:
-    if util.find_spec("mininet") is None:
+    version = machine.library_version("mininet")
+    if version is None:
         return Finding("mininet (Python)", "missing", "2.3.0", False, "apt-get install mininet")
-    return Finding("mininet (Python)", "importable", "2.3.0", True)
+    return Finding("mininet (Python)", version, "2.3.0", machine.at_least(version, "2.3.0"))
 
 
 def _library(name: str) -> Finding:
@@ -79,9 +77,8 @@ def _kernel_features() -> list[Finding]:
     shaper = _shaper_works()
     cubic = "cubic" in congestion.available()
     kernel = machine.kernel_datapath()
-    with tempfile.TemporaryDirectory() as name:
-        groups = HostGroups(Path(name).name, 1.0)
-        groups.remove()
+    with HostGroups(owner_name(), 1.0) as groups:
+        pass
     return [
         Finding("network namespaces and tbf, bfifo", "yes" if shaper else "no", "yes", shaper,
                 "" if shaper else "a kernel with CONFIG_NET_SCH_TBF and CONFIG_NET_NS"),
@@ -96,9 +93,9 @@ def _kernel_features() -> list[Finding]:
 def _shaper_works() -> bool:
     """Make a namespace that ends with its command, and shape a veth in it as a run would."""
     script = (
-        "ip link add a type veth peer name b && "
-        "tc qdisc add dev a root handle 1: tbf rate 10mbit burst 3028 limit 75000 && "
-        "tc qdisc add dev a parent 1:1 handle 10: bfifo limit 75000 && tc -j qdisc show dev a"
+        "ip link add name v0 type veth peer name v1 && "
+        "tc qdisc add dev v0 root handle 1: tbf rate 10mbit burst 3028 limit 75000 && "
+        "tc qdisc add dev v0 parent 1:1 handle 10: bfifo limit 75000 && tc -j qdisc show dev v0"
     )
     try:
         done = subprocess.run(

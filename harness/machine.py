@@ -28,7 +28,7 @@ class Tool:
 
 
 TOOLS = (
-    Tool("mnexec", ("mnexec", "-v"), "2.3.0", "mininet"),
+    Tool("mnexec", ("mnexec", "-v"), "", "mininet"),
     Tool("ovs-vswitchd", ("ovs-vswitchd", "--version"), "2.13", "openvswitch-switch"),
     Tool("ovsdb-server", ("ovsdb-server", "--version"), "2.13", "openvswitch-switch"),
     Tool("ovs-vsctl", ("ovs-vsctl", "--version"), "2.13", "openvswitch-switch"),
@@ -47,12 +47,12 @@ LIBRARIES = ("numpy", "numba", "matplotlib", "networkx", "click", "rich", "jinja
 
 @cache
 def version_of(tool: Tool) -> str | None:
-    """The version a tool reports (``?`` when it reports none); None when it is not installed."""
+    """The version a tool reports (``present`` when it reports none); None when it is not installed."""
     if shutil.which(tool.ask[0]) is None:
         return None
     done = subprocess.run(tool.ask, capture_output=True, text=True, timeout=10, check=False)
     found = re.search(r"\d+\.\d+(\.\d+)?", done.stdout + done.stderr)
-    return found.group() if found else "?"
+    return found.group() if found else "present"
 
 
 def library_version(name: str) -> str | None:
@@ -64,8 +64,8 @@ def library_version(name: str) -> str | None:
 
 
 def at_least(found: str, needed: str) -> bool:
-    """Whether a dotted version is not older than another (an unknown one is taken on trust)."""
-    if not needed or found == "?":
+    """Whether a dotted version is not older than another (one that is not reported is taken on trust)."""
+    if not needed or found == "present":
         return True
     return [int(n) for n in found.split(".")] >= [int(n) for n in needed.split(".")]
 

@@ -34,7 +34,6 @@ class RunSpec:
     platform: str = "auto"
     datapath: str = "auto"
     interval: float = 2.0
-    threshold: float = 0.1
     congestion_control: str = "cubic"
     queue: int = 50
     flows_per_host: int = 1
@@ -49,7 +48,6 @@ class RunSpec:
         _check(3 <= self.seconds <= 86_400, f"--seconds must be from 3 to 86400, not {self.seconds:g}")
         _check(0.1 <= self.bw <= 10_000, f"--bw must be from 0.1 to 10000 Mb/s, not {self.bw:g}")
         _check(0.5 <= self.interval <= 3600, f"--interval must be at least 0.5 s, not {self.interval:g}")
-        _check(0 < self.threshold < 1, f"--threshold is a fraction of the link rate, not {self.threshold:g}")
         _check(2 <= self.queue <= 100_000, f"--queue must be from 2 to 100000 packets, not {self.queue}")
         _check(self.seed >= 0, f"--seed must not be negative, not {self.seed}")
         _check(

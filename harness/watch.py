@@ -13,15 +13,20 @@ from numpy.typing import NDArray
 
 @dataclass
 class ProcessorWatch:
-    """Idle share of all processors, sampled once a second in a thread until `stop`."""
+    """Idle share of all processors, sampled once a second in a thread while the ``with`` block runs."""
 
     times: list[float] = field(default_factory=list)
     idle_percent: list[float] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
+    def __enter__(self) -> ProcessorWatch:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._sample, daemon=True)
         self._thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stop.set()
+        self._thread.join()
 
     def _sample(self) -> None:
         before = processor_ticks(Path("/proc/stat").read_text())
@@ -30,11 +35,6 @@ class ProcessorWatch:
             self.times.append(time.time())
             self.idle_percent.append(idle_share(before, now) * 100)
             before = now
-
-    def stop(self) -> None:
-        """Take no more samples."""
-        self._stop.set()
-        self._thread.join()
 
 
 def processor_ticks(stat: str) -> tuple[int, int]:

@@ -1,0 +1,166 @@
+"""From what was observed of a run to its result: rates, paths, prediction, verdict, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.errors import RunFailed
+from harness.prediction import PathChange, RoutedFlow, predicted_mbps
+from harness.spec import RunSpec
+from harness.verdict import Evidence, reasons
+from harness.watch import mean_over
+from harness.workload import Flow
+from topos.fattree import FatTree
+from topos.nonblocking import NonBlocking
+from traffic.bwmng import Series
+from traffic.iperf import Interval
+from traffic.ports import SERVER_PORT
+
+Event = dict[str, Any]
+Window = tuple[float, float]
+
+
+@dataclass
+class Observation:
+    """What is gathered while a run goes on. Times are seconds since the epoch, ``begin`` the first client's."""
+
+    begin: float = 0.0
+    series: dict[str, Series] = field(default_factory=dict)
+    drops: dict[str, int] = field(default_factory=dict)
+    cpu_times: list[float] = field(default_factory=list)
+    cpu_idle: list[float] = field(default_factory=list)
+    flows: list[Flow] = field(default_factory=list)
+    unfinished: list[str] = field(default_factory=list)
+    dead: list[str] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+
+
+def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
+    """The measured part of run.json (docs/results.md says what each entry is).
+
+    Raises RunFailed when a host was not sampled.
+    """
+    topo = spec.topology()
+    window = (seen.begin + spec.window[0], seen.begin + spec.window[1])
+    received = _received(topo, seen.series)
+    measured = sum(mean_over(series.t, series.out_mbps, window) for series in received.values())
+    ports = {name: mean_over(series.t, series.out_mbps, window) for name, series in seen.series.items()}
+    # A host's own limit shows in what enters its switch.
+    ports |= {host: mean_over(series.t, series.in_mbps, window) for host, series in received.items()}
+    paths = paths_by_flow(seen.events)
+    flows = [_flow(flow, seen.begin, paths, window) for flow in seen.flows]
+    predicted = predicted_mbps(topo, [_routed(flow) for flow in flows], spec.window, spec.bw)
+    evidence = Evidence(
+        bw=spec.bw,
+        datapath=datapath,
+        port_mbps=ports,
+        measured_mbps=measured,
+        iperf_mbps=sum(flow["window_mbps"] for flow in flows),
+        predicted_mbps=predicted,
+        unfinished_flows=seen.unfinished,
+        idle_percent=seen.cpu_idle,
+        dead_processes=seen.dead,
+    )
+    errors = [event["message"] for event in seen.events if event["event"] == "error"]
+    found = [f"the controller reported an error: {message}" for message in errors[:3]] + reasons(evidence)
+    samples = min(len(series.t) for series in received.values())
+    times = next(iter(received.values())).t[:samples] - seen.begin
+    return {
+        "bisection_mbps": round(measured, 3),
+        "maxmin_mbps": round(predicted, 3),
+        "iperf_mbps": round(evidence.iperf_mbps, 3),
+        "verdict": "invalid" if found else "ok",
+        "reasons": found,
+        "rates": {
+            "t": _rounded(times),
+            "total_mbps": _rounded(sum(series.out_mbps[:samples] for series in received.values())),
+            "hosts": {host: _rounded(series.out_mbps[:samples]) for host, series in received.items()},
+        },
+        "links": {name: round(rate, 3) for name, rate in sorted(ports.items())},
+        "queue_drops": {name: drops for name, drops in sorted(seen.drops.items()) if drops},
+        "flows": flows,
+        "cpu": {
+            "t": [round(t - seen.begin, 3) for t in seen.cpu_times],
+            "idle_percent": _rounded(seen.cpu_idle),
+        },
+        "rounds": [_round(event, seen.begin) for event in seen.events if event["event"] == "round"],
+    }
+
+
+def paths_by_flow(events: Sequence[Event]) -> dict[tuple[int, int, int], list[tuple[float, int]]]:
+    """(time, core) of each path an iperf flow had, oldest first, by (src, dst, source port).
+
+    Acknowledgements flow the other way, from the server's port, and are left out.
+    """
+    flow_of_key: dict[int, tuple[int, int, int]] = {}
+    paths: dict[tuple[int, int, int], list[tuple[float, int]]] = {}
+    for event in events:
+        if event["event"] == "flow" and event["dst_port"] == SERVER_PORT:
+            flow = (event["src"], event["dst"], event["src_port"])
+            flow_of_key[event["key"]] = flow
+            paths.setdefault(flow, []).append((event["t"], event["core"]))
+        elif event["event"] == "reroute" and event["key"] in flow_of_key:
+            paths[flow_of_key[event["key"]]].append((event["t"], event["core"]))
+    return paths
+
+
+def _received(topo: FatTree | NonBlocking, series: dict[str, Series]) -> dict[str, Series]:
+    """The samples of the switch port that faces each host, by host name."""
+    ports = {link.lower: f"{link.upper}-eth{link.upper_port}" for link in topo.links()}
+    missing = [host for host in topo.hosts if ports[host] not in series or not len(series[ports[host]].t)]
+    if missing:
+        raise RunFailed(f"bwm-ng has no samples for {len(missing)} hosts: {', '.join(missing[:4])}")
+    return {host: series[ports[host]] for host in topo.hosts}
+
+
+def _flow(
+    flow: Flow,
+    begin: float,
+    paths: dict[tuple[int, int, int], list[tuple[float, int]]],
+    window: Window,
+) -> dict[str, Any]:
+    report = flow.report
+    total = None if report is None else report.total
+    # A transfer shorter than a second has a total alone.
+    intervals: Sequence[Interval] = ()
+    if report is not None:
+        intervals = report.intervals or ((total,) if total else ())
+    history = paths.get((flow.src, flow.dst, flow.src_port), [])
+    return {
+        "src": flow.src,
+        "dst": flow.dst,
+        "src_port": flow.src_port,
+        "start": round(flow.started - begin, 3),
+        "seconds": total.end_s if total else None,
+        "mbps": 0.0 if report is None else round(report.mbps, 4),
+        "window_mbps": round(_mean_inside(intervals, flow.started, window), 4),
+        "per_second_mbps": [] if report is None else _rounded(report.per_second_mbps),
+        "paths": [{"t": round(t - begin, 3), "core": core} for t, core in history],
+    }
+
+
+def _mean_inside(intervals: Sequence[Interval], started: float, window: Window) -> float:
+    """Mb/s over the window; a flow that began or ended inside it sent nothing in the rest of it."""
+    bits = 0.0
+    for interval in intervals:
+        a, b = started + interval.start_s, started + interval.end_s
+        bits += interval.bits_per_s * max(0.0, min(b, window[1]) - max(a, window[0]))
+    return bits / 1e6 / (window[1] - window[0])
+
+
+def _routed(flow: dict[str, Any]) -> RoutedFlow:
+    return RoutedFlow(
+        flow["src"], flow["dst"], tuple(PathChange(path["t"], path["core"]) for path in flow["paths"])
+    )
+
+
+def _round(event: Event, begin: float) -> dict[str, Any]:
+    record = {name: event[name] for name in ("round", "flows", "large", "placed", "changed")}
+    spans = {f"{name}_ms": round(event[f"{name}_s"] * 1e3, 3) for name in ("polled", "compute", "install")}
+    return {"t": round(event["t"] - begin, 3), **record, **spans}
+
+
+def _rounded(values: Any) -> list[float]:
+    return [round(float(value), 3) for value in values]
