@@ -1,0 +1,150 @@
+"""Global First Fit (Hedera section 4.3, Figure 5).
+
+Each period, flows that are already assigned reserve first, in the order of the table, and keep their paths.
+Then every other flow, in the same order, gets the first path whose links all have room for its demand, paths
+being searched in ascending order of `FatTree.path_cores`. A flow that fits nowhere keeps its hashed path,
+reserves nothing, and is tried again in the next period.
+
+An assigned flow keeps its path whatever becomes of its demand (Figure 5, line 1), but its reservation follows
+the demand: it shrinks at once, and grows as far as its links have room. The paper leaves this open; to keep
+the first figure for ever would, after the flows around have come or gone, block room that nobody uses or
+promise room that somebody does. Reservations are therefore made afresh each period from the assignments, which
+also means that none can outlive its flow. A flow that expires, that is no longer large or whose path has
+failed is no longer assigned.
+
+Links between hosts and edge switches are not looked at: demands are feasible at every NIC.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedera.compiled import compiled
+from hedera.linkstate import Cores, LinkState, canonical_cores
+from hedera.placement import UNIT, LargeFlows, in_units
+from topos.fattree import FatTree
+
+_UNASSIGNED = -1
+_FAILED = -1  # the room of a failed link: not even a flow of demand 0 fits
+
+
+class GlobalFirstFit:
+    """The placement, with the assignments it keeps from period to period."""
+
+    def __init__(self, tree: FatTree) -> None:
+        self.tree = tree
+        self._keys: NDArray[np.int64] = np.empty(0, dtype=np.int64)  # of the assigned flows, ascending
+        self._cores: Cores = np.empty(0, dtype=np.int32)
+        self._reserved: NDArray[np.int64] = np.zeros(6 * tree.num_hosts, dtype=np.int64)
+
+    @property
+    def reserved(self) -> NDArray[np.float64]:
+        """float64 (links,): the capacity reserved on each directed link, as a fraction of the link's."""
+        return self._reserved / UNIT
+
+    @property
+    def assigned(self) -> NDArray[np.int64]:
+        """int64: the keys of the flows that hold a path, ascending."""
+        return self._keys
+
+    def place(self, flows: LargeFlows, links: LinkState) -> Cores:
+        """The core for each flow, int32 (flows,): see `hedera.placement.Placement`."""
+        capacity = np.where(links.up, UNIT, _FAILED)
+        room = capacity.copy()
+        core = self._recall(flows.key)
+        _first_fit(flows.src, flows.dst, in_units(flows.demand), core, room, self.tree.half)
+        self._reserved = capacity - room
+        self._remember(flows.key, core)
+        return canonical_cores(
+            self.tree, flows.src, flows.dst, np.where(core == _UNASSIGNED, flows.hashed, core)
+        )
+
+    def _recall(self, key: NDArray[np.int64]) -> Cores:
+        if not self._keys.size:
+            return np.full(key.size, _UNASSIGNED, dtype=np.int32)
+        at = np.minimum(np.searchsorted(self._keys, key), self._keys.size - 1)
+        return np.where(self._keys[at] == key, self._cores[at], _UNASSIGNED).astype(np.int32)
+
+    def _remember(self, key: NDArray[np.int64], core: Cores) -> None:
+        assigned = np.flatnonzero(core != _UNASSIGNED)
+        order = assigned[np.argsort(key[assigned])]
+        self._keys, self._cores = key[order], core[order]
+
+
+@compiled
+def _first_fit(
+    src: NDArray[np.int32],
+    dst: NDArray[np.int32],
+    demand: NDArray[np.int64],
+    core: NDArray[np.int32],
+    room: NDArray[np.int64],
+    half: int,
+) -> None:
+    """Fill ``core`` in place: kept where assigned and working, else the first fit, else _UNASSIGNED.
+
+    ``room`` (links,) is what each link has left and is taken from as paths are assigned.
+    """
+    for flow in range(src.size):
+        if core[flow] != _UNASSIGNED:
+            links = _choice_links(src[flow], dst[flow], core[flow], half, room.size // 6)
+            least = demand[flow]
+            for link in links:
+                if link >= 0:
+                    least = min(least, room[link])
+            if least == _FAILED:
+                core[flow] = _UNASSIGNED
+            else:
+                _take(room, links, least)
+                demand[flow] = _SETTLED
+    for flow in range(src.size):
+        if demand[flow] != _SETTLED:
+            core[flow] = _search(src[flow], dst[flow], demand[flow], room, half)
+
+
+_SETTLED = -1  # stands in for the demand of a flow whose reservation has been made
+
+
+@compiled
+def _search(src: int, dst: int, demand: int, room: NDArray[np.int64], half: int) -> int:
+    """The first core by which ``demand`` fits, taken from ``room``; _UNASSIGNED when there is none."""
+    hosts = room.size // 6
+    cores = half * half
+    if src // half == dst // half:
+        return 0
+    step = half if src // cores == dst // cores else 1
+    up = 0
+    while up < half:
+        # An edge link without room rules out all cores above that aggregation switch.
+        links = _choice_links(src, dst, up * half, half, hosts)
+        if room[links[0]] >= demand and room[links[3]] >= demand:
+            for core in range(up * half, (up + 1) * half, step):
+                links = _choice_links(src, dst, core, half, hosts)
+                if step > 1 or (room[links[1]] >= demand and room[links[2]] >= demand):
+                    _take(room, links, demand)
+                    return core
+        up += 1
+    return _UNASSIGNED
+
+
+@compiled
+def _take(room: NDArray[np.int64], links: tuple[int, int, int, int], amount: int) -> None:
+    for link in links:
+        if link >= 0:
+            room[link] -= amount
+
+
+@compiled
+def _choice_links(src: int, dst: int, core: int, half: int, hosts: int) -> tuple[int, int, int, int]:
+    """The links of a path that its core decides, as `topos.links.path_links` numbers them; -1 for none."""
+    cores = half * half
+    up = core // half
+    if src // half == dst // half:
+        return (-1, -1, -1, -1)
+    edge_up = hosts + src // half * half + up
+    edge_down = 4 * hosts + dst // half * half + up
+    if src // cores == dst // cores:
+        return (edge_up, -1, -1, edge_down)
+    core_up = 2 * hosts + src // cores * cores + core
+    core_down = 3 * hosts + dst // cores * cores + core
+    return (edge_up, core_up, core_down, edge_down)

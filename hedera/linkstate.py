@@ -1,0 +1,85 @@
+"""Which links work, and so which paths may be offered (Hedera section 4.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from topos.fattree import FatTree
+from topos.links import NO_LINK, num_links, path_links
+
+Cores = NDArray[np.int32]
+
+
+def canonical_cores(tree: FatTree, src: ArrayLike, dst: ArrayLike, core: ArrayLike) -> Cores:
+    """The one core number that stands for each flow's path, as in `FatTree.path_cores`: int32 (flows,).
+
+    Inside a pod only the aggregation switch matters, and below one edge switch there is no choice, so
+    several core numbers name the same path there. Arguments have shape (flows,).
+    """
+    s, d, c = (np.asarray(x, dtype=np.int32) for x in (src, dst, core))
+    inside_pod = s // tree.num_cores == d // tree.num_cores
+    below_edge = s // tree.half == d // tree.half
+    return np.where(below_edge, 0, np.where(inside_pod, c - c % tree.half, c)).astype(np.int32)
+
+
+class LinkState:
+    """Which directed links of a fat-tree work; all do at first.
+
+    A path here is the part that the choice of a core decides, from the source's edge switch to the
+    destination's: a failed host link fails all paths of the host alike and so argues against none of them.
+    """
+
+    def __init__(self, tree: FatTree) -> None:
+        self.tree = tree
+        self.up: NDArray[np.bool_] = np.ones(num_links(tree), dtype=np.bool_)
+        """bool (links,): which directed links work, by the numbers of `topos.links`."""
+        self.intact = True
+        """Whether every link works."""
+
+    def fail(self, links: Iterable[int]) -> None:
+        """Take directed links out of service; IndexError when there is no such link."""
+        self._set(links, False)
+
+    def restore(self, links: Iterable[int]) -> None:
+        """Put directed links back into service; IndexError when there is no such link."""
+        self._set(links, True)
+
+    def _set(self, links: Iterable[int], up: bool) -> None:
+        numbers = list(links)
+        for link in numbers:
+            if not 0 <= link < self.up.size:
+                raise IndexError(f"there is no directed link {link}")
+        self.up[numbers] = up
+        self.intact = bool(self.up.all())
+
+    def usable(self, src: ArrayLike, dst: ArrayLike, core: ArrayLike) -> NDArray[np.bool_]:
+        """Whether the path by way of ``core`` works from edge to edge, up and down: bool (flows,)."""
+        middle = path_links(self.tree, src, dst, core)[:, 1:5]
+        return np.asarray((self.up[middle] | (middle == NO_LINK)).all(axis=1))
+
+    def usable_cores(self, src: ArrayLike, dst: ArrayLike) -> NDArray[np.bool_]:
+        """Which cores each flow may use: bool (flows, cores)."""
+        s, d = np.asarray(src), np.asarray(dst)
+        cores = self.tree.num_cores
+        each = np.tile(np.arange(cores), s.size)
+        return self.usable(np.repeat(s, cores), np.repeat(d, cores), each).reshape(s.size, cores)
+
+    def detour(self, src: ArrayLike, dst: ArrayLike, core: ArrayLike) -> Cores:
+        """Each flow's core, moved on to the next usable one (cyclically) when its path is broken.
+
+        A pair without any working path keeps the core it has. int32 (flows,).
+        """
+        s, d = np.asarray(src), np.asarray(dst)
+        detoured = np.array(core, dtype=np.int32)
+        if self.intact:
+            return detoured
+        broken = np.flatnonzero(~self.usable(s, d, detoured))
+        if broken.size:
+            usable = self.usable_cores(s[broken], d[broken])
+            order = (detoured[broken, None] + np.arange(self.tree.num_cores)) % self.tree.num_cores
+            step = np.take_along_axis(usable, order, axis=1).argmax(axis=1)
+            detoured[broken] = order[np.arange(broken.size), step]
+        return canonical_cores(self.tree, s, d, detoured)

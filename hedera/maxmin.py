@@ -1,0 +1,79 @@
+"""Max-min fair rates of flows on given paths, by progressive filling (Bertsekas and Gallager, section 6.5.2).
+
+All rates grow together until a link is full; its flows stop there, and the others grow on. The next link to
+fill is the one with the least room per flow still growing. That share can only grow while others freeze, so
+a heap of links may hold out-of-date shares: one that comes up too early is put back with its present share.
+"""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hedera.compiled import compiled
+
+
+def max_min_rates(links: ArrayLike, capacity: ArrayLike) -> NDArray[np.float64]:
+    """The max-min fair rate of each flow, float64 (flows,), in the unit of ``capacity``.
+
+    ``links`` is int (flows, L): the directed links of each flow's path, each at most once, with -1 where a
+    path is shorter. ``capacity`` is float (links,), not negative. A flow without any link has rate infinity.
+    Raises ValueError for other shapes or a negative capacity, IndexError for a link without a capacity.
+    """
+    paths = np.ascontiguousarray(links, dtype=np.int32)
+    limits = np.ascontiguousarray(capacity, dtype=np.float64)
+    if paths.ndim != 2 or limits.ndim != 1:
+        raise ValueError(f"paths must be of shape (flows, L), not {paths.shape}")
+    if limits.size and not limits.min() >= 0:
+        raise ValueError("a link's capacity must be a number that is not negative")
+    if paths.size and (paths.min() < -1 or paths.max() >= limits.size):
+        raise IndexError(f"a path uses a link that is not one of the {limits.size} links")
+    return _fill(paths, limits)
+
+
+@compiled
+def _fill(paths: NDArray[np.int32], capacity: NDArray[np.float64]) -> NDArray[np.float64]:
+    flows, longest = paths.shape
+    first = np.zeros(
+        capacity.size + 1, dtype=np.int64
+    )  # flows of link l are members[first[l] : first[l + 1]]
+    for flow in range(flows):
+        for link in paths[flow]:
+            if link >= 0:
+                first[link + 1] += 1
+    for link in range(capacity.size):
+        first[link + 1] += first[link]
+    growing = np.diff(first)
+    members = np.empty(first[-1], dtype=np.int32)
+    end = first[:-1].copy()
+    for flow in range(flows):
+        for link in paths[flow]:
+            if link >= 0:
+                members[end[link]] = flow
+                end[link] += 1
+
+    rate = np.full(flows, np.inf)
+    room = capacity.copy()
+    heap = [(0.0, np.int64(0)) for _ in range(0)]
+    for link in range(capacity.size):
+        if growing[link]:
+            heap.append((room[link] / growing[link], np.int64(link)))
+    heapify(heap)
+    while heap:
+        share, link = heappop(heap)
+        if not growing[link]:
+            continue
+        present = room[link] / growing[link]
+        if present > share:
+            heappush(heap, (present, link))
+            continue
+        for flow in members[first[link] : first[link + 1]]:
+            if rate[flow] == np.inf:
+                rate[flow] = share
+                for other in paths[flow]:
+                    if other >= 0:
+                        room[other] = max(0.0, room[other] - share)
+                        growing[other] -= 1
+    return rate

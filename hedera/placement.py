@@ -1,0 +1,54 @@
+"""What a placement algorithm is given and what it answers (Hedera section 4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hedera.linkstate import Cores, LinkState
+
+UNIT = 1 << 40
+"""The capacity of a link in the whole numbers that placement reckons with."""
+
+
+def in_units(demand: ArrayLike) -> NDArray[np.int64]:
+    """Demands (fractions of the NIC rate) in whole units, rounded down.
+
+    Whole numbers add up exactly in any order, so a load can be kept up to date for ever without drifting.
+    Rounding down keeps what is feasible feasible: three demands of 1/3, or one of 1.0, fill a link exactly
+    and never exceed it by a rounding error.
+    """
+    return np.floor(np.asarray(demand, dtype=np.float64) * UNIT).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class LargeFlows:
+    """The flows to place: arrays of one shape (flows,).
+
+    ``key`` int64 names a flow across periods; ``src`` and ``dst`` int32 are host numbers; ``demand`` float64
+    is the estimated demand as a fraction of the NIC rate, feasible at every NIC; ``core`` int32 is the path
+    the flow is on, ``hashed`` int32 the one it got from its hash. Raises ValueError when shapes differ.
+    """
+
+    key: NDArray[np.int64]
+    src: NDArray[np.int32]
+    dst: NDArray[np.int32]
+    demand: NDArray[np.float64]
+    core: NDArray[np.int32]
+    hashed: NDArray[np.int32]
+
+    def __post_init__(self) -> None:
+        columns = (self.key, self.src, self.dst, self.demand, self.core, self.hashed)
+        if any(column.shape != (self.key.size,) for column in columns):
+            raise ValueError("the columns of a flow list must be arrays of one length")
+
+
+class Placement(Protocol):
+    """An algorithm that assigns paths to large flows, and remembers what it needs from period to period."""
+
+    def place(self, flows: LargeFlows, links: LinkState) -> Cores:
+        """The core for each flow, int32 (flows,). A flow that is absent has expired."""
+        ...

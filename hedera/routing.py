@@ -1,0 +1,165 @@
+"""Static path choice: what a flow gets before, or instead of, being scheduled (Hedera sections 2.2 and 3.1).
+
+The way up is two choices: the source's edge switch picks an aggregation switch, and that picks a core. Each
+routing differs only in what those two switches draw. When links have failed, a flow whose pick is broken
+anywhere on the way to its destination draws again among the working ones; all others stay where they are.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hedera.hashing import Hashes, hash_five_tuple, hash_word, switch_salts
+from hedera.linkstate import Cores, LinkState, canonical_cores
+from topos.fattree import FatTree
+
+
+class FiveTuples(NamedTuple):
+    """The header fields of many flows, int64 arrays of shape (flows,); hosts by number."""
+
+    src: NDArray[np.int64]
+    dst: NDArray[np.int64]
+    src_port: NDArray[np.int64]
+    dst_port: NDArray[np.int64]
+    protocol: NDArray[np.int64]
+
+    def take(self, which: NDArray[np.intp]) -> FiveTuples:
+        """The flows at these positions."""
+        return FiveTuples(*(field[which] for field in self))
+
+
+class Routing(ABC):
+    """A static routing of a fat-tree. ``links`` says what has failed; share it with whoever finds out."""
+
+    def __init__(self, tree: FatTree, links: LinkState | None = None) -> None:
+        self.tree = tree
+        self.links = LinkState(tree) if links is None else links
+
+    def cores(
+        self,
+        src: ArrayLike,
+        dst: ArrayLike,
+        src_port: ArrayLike,
+        dst_port: ArrayLike,
+        protocol: ArrayLike = 6,
+    ) -> Cores:
+        """The core of each flow's path, int32 (flows,), in the canonical numbering of `FatTree.path_cores`.
+
+        ``src`` and ``dst`` are host numbers; all arguments have shape (flows,), or are scalars that are
+        meant for every flow. A pair that has no working path left gets the path it would have had.
+        """
+        fields = np.broadcast_arrays(
+            *(np.atleast_1d(np.asarray(x, dtype=np.int64)) for x in (src, dst, src_port, dst_port, protocol))
+        )
+        flows = FiveTuples(*fields)
+        half = np.uint64(self.tree.half)
+        up = (self._draw_up(flows) % half).astype(np.int64)
+        core = up * self.tree.half + (self._draw_core(flows, up) % half).astype(np.int64)
+        if not self.links.intact:
+            broken = np.flatnonzero(~self.links.usable(flows.src, flows.dst, core))
+            core[broken] = self._choose_among_working(flows.take(broken))
+        return canonical_cores(self.tree, flows.src, flows.dst, core)
+
+    def _choose_among_working(self, flows: FiveTuples) -> NDArray[np.int64]:
+        half = self.tree.half
+        usable = self.links.usable_cores(flows.src, flows.dst).reshape(-1, half, half)
+        up = _pick(self._draw_up(flows), np.any(usable, axis=2))
+        return up * half + _pick(self._draw_core(flows, up), usable[np.arange(up.size), up])
+
+    @abstractmethod
+    def _draw_up(self, flows: FiveTuples) -> Hashes:
+        """The number, uint64 (flows,), by which each source's edge switch picks an aggregation index."""
+
+    @abstractmethod
+    def _draw_core(self, flows: FiveTuples, up: NDArray[np.int64]) -> Hashes:
+        """The number by which the aggregation switch with index ``up`` in each source's pod picks a core."""
+
+
+def _pick(draws: Hashes, allowed: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The draw's choice among n where that is allowed, else its choice among those that are.
+
+    ``allowed`` is bool (flows, n). Where nothing is allowed the first choice stands.
+    """
+    choices = np.uint64(allowed.shape[1])
+    first = (draws % choices).astype(np.int64)
+    count = allowed.sum(axis=1)
+    rank = (draws // choices % np.maximum(count, 1).astype(np.uint64)).astype(np.int64)
+    second = (allowed.cumsum(axis=1) > rank[:, None]).argmax(axis=1)
+    keep = allowed[np.arange(first.size), first] | (count == 0)
+    return np.where(keep, first, second).astype(np.int64)
+
+
+class _SaltedRouting(Routing):
+    """A routing whose switches hash, each with a salt of its own."""
+
+    def __init__(self, tree: FatTree, seed: int, links: LinkState | None = None) -> None:
+        super().__init__(tree, links)
+        pairs = [(pod, i) for pod in range(tree.k) for i in range(tree.half)]
+        self._edge_salts = switch_salts(seed, [tree.dpid(tree.edge_name(*pair)) for pair in pairs])
+        self._aggregation_salts = switch_salts(
+            seed, [tree.dpid(tree.aggregation_name(*pair)) for pair in pairs]
+        )
+
+    def _draw_up(self, flows: FiveTuples) -> Hashes:
+        return self._hash(self._edge_salts[flows.src // self.tree.half], flows)
+
+    def _draw_core(self, flows: FiveTuples, up: NDArray[np.int64]) -> Hashes:
+        pod = flows.src // self.tree.num_cores
+        return self._hash(self._aggregation_salts[pod * self.tree.half + up], flows)
+
+    @abstractmethod
+    def _hash(self, salt: Hashes, flows: FiveTuples) -> Hashes:
+        """The hash of each flow at a switch with this salt."""
+
+
+class Ecmp(_SaltedRouting):
+    """Equal-cost multi-path: every switch hashes the flow's 5-tuple (Hedera section 2.2)."""
+
+    def _hash(self, salt: Hashes, flows: FiveTuples) -> Hashes:
+        return hash_five_tuple(salt, flows.src, flows.dst, flows.protocol, flows.src_port, flows.dst_port)
+
+
+class EcmpDestination(_SaltedRouting):
+    """Every switch hashes the destination address alone, as the paper says its testbed did (section 6.2)."""
+
+    def _hash(self, salt: Hashes, flows: FiveTuples) -> Hashes:
+        return hash_word(salt, flows.dst)
+
+
+class EdgePairHash(_SaltedRouting):
+    """Every switch hashes the pair of edge switches: all flows between two edge switches share one path.
+
+    What some replications called ECMP. On stride patterns it collapses to a spanning tree.
+    """
+
+    def _hash(self, salt: Hashes, flows: FiveTuples) -> Hashes:
+        edges = self.tree.num_hosts // self.tree.half
+        return hash_word(salt, flows.src // self.tree.half * edges + flows.dst // self.tree.half)
+
+
+class SpanningTree(Routing):
+    """All flows by way of core 0, or of the first core that works."""
+
+    def _draw_up(self, flows: FiveTuples) -> Hashes:
+        return np.zeros(flows.src.size, dtype=np.uint64)
+
+    def _draw_core(self, flows: FiveTuples, up: NDArray[np.int64]) -> Hashes:
+        return np.zeros(flows.src.size, dtype=np.uint64)
+
+
+class RandomPath(Routing):
+    """A path drawn at random for each flow, anew in every call."""
+
+    def __init__(self, tree: FatTree, rng: np.random.Generator, links: LinkState | None = None) -> None:
+        super().__init__(tree, links)
+        self._rng = rng
+
+    def _draw_up(self, flows: FiveTuples) -> Hashes:
+        return self._rng.integers(2**63, size=flows.src.size, dtype=np.uint64)
+
+    def _draw_core(self, flows: FiveTuples, up: NDArray[np.int64]) -> Hashes:
+        return self._rng.integers(2**63, size=flows.src.size, dtype=np.uint64)

@@ -1,0 +1,141 @@
+"""The scheduling loop as a state machine: flow statistics in, route changes out (Hedera sections 3 and 4).
+
+The controller and the simulator call the same `Scheduler.round`, one with counters read from switches and
+the clock's time, the other with simulated ones. Nothing here reads a clock or sends a message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedera.demand import estimate_demands
+from hedera.linkstate import Cores, LinkState, canonical_cores
+from hedera.placement import LargeFlows, Placement
+from topos.fattree import FatTree
+
+
+class RouteChange(NamedTuple):
+    """A flow and the core by which it is to go from now on."""
+
+    key: int
+    core: int
+
+
+@dataclass(frozen=True, eq=False)
+class FlowTable:
+    """All active flows of one period: arrays of one shape (flows,).
+
+    ``key`` int64, unique, names a flow across periods; ``src`` and ``dst`` int32 are host numbers; ``rate``
+    float64 is the measured rate as a fraction of the NIC rate; ``core`` int32 is the path the flow is on,
+    ``hashed`` int32 the path of its hash. A flow that is absent has expired. Leave out streams of
+    acknowledgements and flows that moved nothing: each would be taken to want a share of two NICs.
+
+    Other integer and float types are converted. Raises ValueError when the lengths differ.
+    """
+
+    key: NDArray[np.int64]
+    src: NDArray[np.int32]
+    dst: NDArray[np.int32]
+    rate: NDArray[np.float64]
+    core: NDArray[np.int32]
+    hashed: NDArray[np.int32]
+
+    def __post_init__(self) -> None:
+        types = {"key": np.int64, "rate": np.float64}
+        for name in self.__dataclass_fields__:
+            column = np.ascontiguousarray(getattr(self, name), dtype=types.get(name, np.int32))
+            if column.shape != (np.size(self.key),):
+                raise ValueError(f"column {name} of a flow table has shape {column.shape}, not one per key")
+            object.__setattr__(self, name, column)
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What one scheduling period found and decided.
+
+    ``index`` (positions in the flow table), ``large`` (keys), ``demand`` and ``core`` have one entry per large
+    flow; ``changes`` lists the flows, large or not, whose path is to differ from the one in the table.
+    """
+
+    now: float
+    index: NDArray[np.intp]
+    large: NDArray[np.int64]
+    demand: NDArray[np.float64]
+    core: NDArray[np.int32]
+    changes: tuple[RouteChange, ...]
+
+
+class Scheduler:
+    """Finds the large flows, estimates their demands, has them placed, and says which routes change.
+
+    A flow is large when its measured rate, or its demand estimated among all flows of the table, is above
+    ``threshold`` (a fraction of the NIC rate; sections 3.1 and 4.3). The demands that placement works with
+    are then estimated among the large flows alone, as section 4.2 has it.
+
+    ``links`` may be shared with a `hedera.routing.Routing`. Raises ValueError for a threshold outside [0, 1).
+    """
+
+    def __init__(
+        self, tree: FatTree, placement: Placement, threshold: float = 0.1, links: LinkState | None = None
+    ) -> None:
+        if not 0 <= threshold < 1:
+            raise ValueError(f"the threshold must be a fraction of the NIC rate from 0 to 1, not {threshold}")
+        self.tree = tree
+        self.placement = placement
+        self.threshold = threshold
+        self.links = LinkState(tree) if links is None else links
+        nothing: list[int] = []
+        self._flows = FlowTable(*(np.array(nothing) for _ in range(6)))
+        self._now = 0.0
+
+    def round(self, now: float, flows: FlowTable) -> Round:
+        """One scheduling period at time ``now`` (seconds, any origin) over the flows active in it."""
+        index, demand = self._large_flows(flows)
+        large = LargeFlows(
+            flows.key[index],
+            flows.src[index],
+            flows.dst[index],
+            demand,
+            flows.core[index],
+            flows.hashed[index],
+        )
+        core = canonical_cores(self.tree, flows.src, flows.dst, flows.core)
+        planned = core.copy()
+        planned[index] = self.placement.place(large, self.links)
+        planned = self._avoid_failures(flows, planned)
+        changed = np.flatnonzero(planned != core)
+        changes = tuple(map(RouteChange, flows.key[changed].tolist(), planned[changed].tolist()))
+        self._flows, self._now = replace(flows, core=planned), now
+        return Round(now, index, large.key, demand, planned[index], changes)
+
+    def fail(self, links: Iterable[int]) -> Round:
+        """Directed links have failed: re-place, at once, the flows of the last period.
+
+        Offers no path through the links until `restore`. Raises IndexError when there is no such link.
+        """
+        self.links.fail(links)
+        return self.round(self._now, self._flows)
+
+    def restore(self, links: Iterable[int]) -> None:
+        """Directed links work again. Paths through them are offered from the next period on."""
+        self.links.restore(links)
+
+    def _large_flows(self, flows: FlowTable) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        hosts = self.tree.num_hosts
+        demand = estimate_demands(flows.src, flows.dst, hosts)
+        index = np.flatnonzero((flows.rate > self.threshold) | (demand > self.threshold))
+        if index.size < demand.size:
+            demand = estimate_demands(flows.src[index], flows.dst[index], hosts)
+        return index, demand
+
+    def _avoid_failures(self, flows: FlowTable, core: Cores) -> Cores:
+        """Flows whose path is broken go by their hashed path, or by the next one that works."""
+        if self.links.intact:
+            return core
+        broken = ~self.links.usable(flows.src, flows.dst, core)
+        return self.links.detour(flows.src, flows.dst, np.where(broken, flows.hashed, core))
