@@ -1,0 +1,147 @@
+"""Rate over time: each run beside the control of the same trial, with the window that was measured.
+
+Scheduling rounds are marked on the time axis, so a change of rate can be seen to follow a change of paths.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from plots.load import Run
+from plots.style import CONTROL, DASHES, INK, INVALID, MUTED, colour, house_style, label, save, scheme_order
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_COLUMNS = 3
+_PANEL, _LONE_PANEL, _GAP = (3.55, 1.75), (6.2, 2.6), (0.25, 0.42)  # inches, as are the margins
+_LEFT, _RIGHT, _TOP, _BOTTOM = 0.65, 0.15, 0.86, 0.55
+_WINDOW = "#e9f0f7"
+
+
+def draw(runs: Sequence[Run], path: Path, control: Run | None = None) -> list[Path]:
+    """Write one panel per run as PNG and return the file; all panels have the same axes.
+
+    ``control``: the run to draw in grey in every panel; it has a panel of its own only when it is all there
+    is, or invalid. Raises ValueError when there is no run.
+    """
+    if not runs:
+        raise ValueError("there is no run to draw")
+    order = scheme_order(run.scheme for run in runs)
+    shown = [run for run in runs if run is not control or not run.valid] or list(runs)
+    shown.sort(key=lambda run: (order.index(run.scheme), run.trial))
+    drawn = [*shown, control] if control else shown
+    ceiling = 1.08 * max(max((run.capacity_mbps, *run.rates.total_mbps)) for run in drawn)
+    end = max(max((run.window_s[1], *run.rates.t)) for run in drawn)
+    with house_style():
+        figure, panels = _panels(len(shown))
+        for ax, run in zip(panels, shown, strict=True):
+            ax.set_xlim(0, end)
+            ax.set_ylim(0, ceiling)
+            _panel(ax, run, control)
+        _legend(figure, shown, control)
+        return save(figure, path)
+
+
+def _panels(count: int) -> tuple[Figure, list[Axes]]:
+    """Panels in rows of three, placed by hand: a layout engine takes longer than the drawing."""
+    from matplotlib.figure import Figure
+
+    columns = min(count, _COLUMNS)
+    rows = math.ceil(count / columns)
+    wide, high = _PANEL if columns > 1 else _LONE_PANEL
+    gap_x, gap_y = _GAP
+    width = _LEFT + columns * (wide + gap_x) - gap_x + _RIGHT
+    height = _TOP + rows * (high + gap_y) - gap_y + _BOTTOM
+    figure = Figure(figsize=(width, height))
+    panels = []
+    for i in range(count):
+        row, column = divmod(i, columns)
+        x = _LEFT + column * (wide + gap_x)
+        y = height - _TOP - high - row * (high + gap_y)
+        ax = figure.add_axes((x / width, y / height, wide / width, high / height))
+        ax.tick_params(labelleft=column == 0, labelbottom=i + columns >= count, labelsize=8.5)
+        panels.append(ax)
+    figure.supxlabel("seconds since the traffic started", fontsize=9, y=0.1 / height, va="bottom")
+    middle = (_BOTTOM + (height - _TOP)) / 2 / height
+    figure.supylabel("received by all hosts (Mb/s)", fontsize=9, x=0.06 / width, y=middle, ha="left")
+    return figure, panels
+
+
+def _panel(ax: Axes, run: Run, control: Run | None) -> None:
+    ax.grid(axis="y")
+    if run.valid:
+        ax.axvspan(*run.window_s, color=_WINDOW, linewidth=0, zorder=0)
+    else:
+        ax.set_facecolor("#fdf1f2")
+    ax.axhline(run.capacity_mbps, color=INK, linewidth=0.9, linestyle=DASHES, zorder=1.5)
+    for each in run.rounds:
+        moved = each.changed > 0
+        height, width, color = (0.1, 1.5, INK) if moved else (0.045, 0.7, MUTED)
+        ax.axvline(each.t, ymax=height, color=color, linewidth=width, zorder=4)
+    if control is not None and control is not run:
+        ax.plot(control.rates.t, control.rates.total_mbps, color=colour(CONTROL), linewidth=1.3, zorder=2)
+    line = "-" if run.valid else (0, (2, 1.2))
+    ax.plot(
+        run.rates.t, run.rates.total_mbps, color=colour(run.scheme), linewidth=2, linestyle=line, zorder=3
+    )
+    ax.set_title(_heading(run, control), fontweight="bold")
+    if not run.valid:
+        _say_why(ax, run)
+
+
+def _heading(run: Run, control: Run | None) -> str:
+    if not run.valid or run.bisection_mbps is None:
+        return run.scheme
+    text = f"{run.scheme}   {run.bisection_mbps:.1f} Mb/s"
+    if control is None or control is run or not control.valid or not control.bisection_mbps:
+        return text
+    return f"{text}, {run.bisection_mbps / control.bisection_mbps:.0%} of control"
+
+
+def _say_why(ax: Axes, run: Run) -> None:
+    """The verdict and its first reason, where the line is not."""
+    ax.set_title("INVALID", loc="right", color=INVALID, fontweight="bold")
+    reason = run.reasons[0] if run.reasons else "no reason was stored"
+    text = "\n".join(textwrap.wrap(reason, 46, max_lines=4, placeholder=" ..."))
+    low = (run.bisection_mbps or 0) < 0.45 * run.capacity_mbps
+    style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8, "color": INVALID, "zorder": 8}
+    ax.text(0.5, 0.62 if low else 0.28, text, transform=ax.transAxes, **style)
+
+
+def _legend(figure: Figure, runs: Sequence[Run], control: Run | None) -> None:
+    """Title and legend, one above the other at the left."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    def tick(size: float, width: float, color: str, name: str) -> Line2D:
+        style: dict[str, Any] = {"marker": "|", "linestyle": "", "markersize": size}
+        return Line2D([], [], color=color, markeredgewidth=width, label=name, **style)
+
+    handles: list[Any] = []
+    if control is not None:
+        rate = f" {control.bisection_mbps:.1f} Mb/s" if control.valid and control.bisection_mbps else ""
+        name = f"control{rate}" if control.valid else "control (INVALID)"
+        handles.append(Line2D([], [], color=colour(CONTROL), linewidth=1.6, label=name))
+    capacity = f"capacity {runs[0].capacity_mbps:g} Mb/s"
+    handles.append(Line2D([], [], color=INK, linewidth=0.9, linestyle=DASHES, label=capacity))
+    handles.append(Patch(facecolor="#dde8f2", label="measured"))
+    moves = {each.changed > 0 for run in runs for each in run.rounds}
+    if True in moves:
+        handles.append(tick(9, 1.5, INK, "round that moved flows"))
+    if False in moves:
+        handles.append(tick(5, 0.8, MUTED, "round"))
+    trials = {run.trial for run in runs}
+    title = label(runs[0].pattern) + (f", trial {trials.pop()}" if len(trials) == 1 else "")
+    width, height = figure.get_size_inches()
+    left = _LEFT / width
+    figure.text(left, 1 - 0.12 / height, title, va="top", fontsize=11.5, fontweight="bold")
+    figure.legend(
+        handles=handles, loc="upper left", bbox_to_anchor=(left, 1 - 0.36 / height), borderpad=0,
+        borderaxespad=0, ncols=len(handles), fontsize=8, handlelength=1.5, columnspacing=1.3,
+    )  # fmt: skip

@@ -1,0 +1,109 @@
+"""One look for all figures: colours, labels and how a figure is saved.
+
+Colours are those of Okabe and Ito (2008), which people with any kind of colour blindness can tell apart; the
+control is grey, because it is the yardstick and not a contestant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+CONTROL = "nonblocking"
+"""The scheme of the control runs, to which all others are compared."""
+
+COLOURS: dict[str, str] = {
+    CONTROL: "#8a8a8a",
+    "ecmp": "#e69f00",
+    "ecmp-dst": "#009e73",
+    "spanning-tree": "#d55e00",
+    "random": "#cc79a7",
+    "hedera-gff": "#56b4e9",
+    "hedera-sa": "#0072b2",
+}
+"""The colour of each scheme, in the order in which schemes are shown."""
+
+INVALID = "#b00020"
+INK = "#222222"
+DASHES = (0, (5, 3))
+"""The line of what is possible: the capacity, or the control."""
+MUTED = "#6b6b6b"
+
+_LONGEST_LABEL = 26
+_OTHER = ("#f0e442", "#000000", "#999933", "#882255")  # schemes added later, in the order of their names
+_SETTINGS = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "text.color": INK,
+    "text.parse_math": False,  # file names may hold dollar signs
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.titlesize": 9.5,
+    "axes.titlelocation": "left",
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "hatch.linewidth": 0.7,
+    "legend.frameon": False,
+    "svg.hashsalt": "hedera",  # the same numbers give the same file
+    "svg.fonttype": "none",
+}
+
+
+def scheme_order(schemes: Iterable[str]) -> list[str]:
+    """Schemes in the order in which every figure and table shows them."""
+    known = list(COLOURS)
+    return sorted(set(schemes), key=lambda s: (known.index(s) if s in COLOURS else len(known), s))
+
+
+def colour(scheme: str) -> str:
+    """The colour of a scheme; one that is not in COLOURS gets a colour of its own by its name."""
+    return COLOURS.get(scheme) or _OTHER[sum(scheme.encode()) % len(_OTHER)]
+
+
+def short(pattern: str) -> str:
+    """A pattern for a table: ``published:`` is left out."""
+    return pattern.removeprefix("published:")
+
+
+def label(pattern: str) -> str:
+    """A pattern below an axis: of a file its name alone, and not too long."""
+    text = short(pattern)
+    if text.startswith("file:"):
+        text = "file:" + text.rpartition("/")[2].removeprefix("file:")
+    return text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 3]}..."
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Matplotlib with our settings, whatever the user's own are, and its own again afterwards."""
+    import matplotlib as mpl
+
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(_SETTINGS)
+        yield
+
+
+def save(figure: Figure, path: Path, formats: Iterable[str] = ("png",)) -> list[Path]:
+    """Write a figure once per format, without dates or versions in it, and return the files.
+
+    The suffix of ``path`` is replaced. Folders are made.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files = []
+    for suffix in formats:
+        file = path.with_name(f"{path.name.removesuffix('.png')}.{suffix}")
+        metadata = {"Software": None} if suffix == "png" else {"Date": None}
+        figure.savefig(file, dpi=150, metadata=metadata, facecolor="white")
+        files.append(file)
+    return files

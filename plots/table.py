@@ -1,0 +1,103 @@
+"""The summary as a table: for the terminal, for a README, and as CSV with every number."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+from plots.load import Run
+from plots.style import CONTROL, short
+from plots.summary import Bar, Summary, summarise
+
+CSV_COLUMNS = (
+    "pattern", "scheme", "valid_trials", "invalid_trials",
+    "median_mbps", "p5_mbps", "p95_mbps", "median_ratio", "p5_ratio", "p95_ratio",
+    "invalid_median_mbps", "capacity_mbps", "reasons",
+)  # fmt: skip
+
+_MEANING = "Mb/s received by all hosts: median of the valid trials, and its share of the control"
+
+
+def show(runs: Sequence[Run]) -> str:
+    """The table for a terminal, as wide as it needs."""
+    if not runs:
+        return "no runs"
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    summary = summarise(runs)
+    title = f"{_MEANING}. Capacity {summary.capacity_mbps:g} Mb/s."
+    table = Table(title=title, title_justify="left", title_style="", box=SIMPLE_HEAD)
+    table.add_column("pattern")
+    for scheme in summary.schemes:
+        table.add_column(scheme, justify="right")
+    for row in _rows(summary, percentiles=False):
+        table.add_row(*row)
+    text = io.StringIO()
+    console = Console(file=text, width=400, color_system=None)
+    console.print(table)
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+
+
+def markdown(runs: Sequence[Run]) -> str:
+    """The same table in Markdown."""
+    if not runs:
+        return "no runs\n"
+    summary = summarise(runs)
+    lines = [
+        "| " + " | ".join(("pattern", *summary.schemes)) + " |",
+        "|---" + "|--:" * len(summary.schemes) + "|",
+        *("| " + " | ".join(row) + " |" for row in _rows(summary, percentiles=True)),
+    ]
+    meaning = f"{_MEANING}; in brackets the 5th to 95th percentile. Capacity {summary.capacity_mbps:g} Mb/s."
+    return "\n".join(lines) + f"\n\n{meaning}\n"
+
+
+def csv_text(runs: Sequence[Run]) -> str:
+    """One line per bar: the numbers that the figures show. Empty cells where there is no valid trial."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    if runs:
+        summary = summarise(runs)
+        for bar in summary.bars.values():
+            spreads = [
+                f"{value:.4f}" if spread else ""
+                for spread in (bar.mbps, bar.ratio)
+                for value in ((spread.median, spread.low, spread.high) if spread else ("", "", ""))
+            ]
+            head = (bar.pattern, bar.scheme, bar.valid, bar.invalid)
+            invalid = "" if bar.invalid_mbps is None else f"{bar.invalid_mbps:.4f}"
+            capacity = f"{summary.capacity_mbps:g}"
+            writer.writerow((*head, *spreads, invalid, capacity, "; ".join(bar.reasons)))
+    return text.getvalue()
+
+
+def _rows(summary: Summary, *, percentiles: bool) -> list[list[str]]:
+    return [
+        [
+            short(pattern),
+            *(
+                _cell(summary.bars.get((pattern, scheme)), scheme, percentiles=percentiles)
+                for scheme in summary.schemes
+            ),
+        ]
+        for pattern in summary.patterns
+    ]
+
+
+def _cell(bar: Bar | None, scheme: str, *, percentiles: bool) -> str:
+    if bar is None:
+        return "-"
+    if bar.mbps is None:
+        return "INVALID"
+    text = f"{bar.mbps.median:.1f}"
+    if percentiles and bar.valid > 1:
+        text += f" ({bar.mbps.low:.1f}-{bar.mbps.high:.1f})"
+    if bar.ratio is not None and scheme != CONTROL:
+        text += f" {bar.ratio.median:.0%}"
+    if bar.invalid:
+        text += f" ({bar.valid} of {bar.valid + bar.invalid})"
+    return text

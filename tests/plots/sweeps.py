@@ -1,0 +1,95 @@
+"""Made-up sweeps on disk, in the schema of stored runs, for the tests of plots/."""
+
+import json
+import random
+from pathlib import Path
+
+SCHEMES = ("nonblocking", "ecmp", "ecmp-dst", "spanning-tree", "random", "hedera-gff", "hedera-sa")
+SHARES = dict(zip(SCHEMES, (0.95, 0.62, 0.55, 0.3, 0.6, 0.86, 0.9), strict=True))
+
+
+def run_document(
+    traffic="published:stride4", scheme="hedera-sa", trial=1, *, seconds=30, share=None, **changes
+):
+    """One run.json: a ramp up, noise, and for Hedera a step when the first round moves flows."""
+    rng = random.Random(f"{traffic} {scheme} {trial}")
+    capacity = 160.0
+    locality = 0.35 if "stag" in traffic else 0.0
+    level = share or min(0.96, SHARES[scheme] + (1 - SHARES[scheme]) * locality) + rng.uniform(-0.025, 0.015)
+    hedera = scheme.startswith("hedera")
+    total = []
+    for second in range(seconds):
+        base = level if not hedera or second > 2 else 0.55
+        ramp = min(1.0, 0.7 + 0.3 * second)
+        total.append(round(capacity * base * ramp * rng.uniform(0.985, 1.01), 3))
+    a, b = seconds / 6, seconds * 5 / 6
+    window = [rate for t, rate in enumerate(total) if a <= t < b]
+    document = {
+        "schema": 1,
+        "scheme": scheme,
+        "traffic": traffic,
+        "trial": trial,
+        "seed": trial,
+        "capacity_mbps": capacity,
+        "bisection_mbps": round(sum(window) / len(window), 3),
+        "verdict": "ok",
+        "reasons": [],
+        "maxmin_mbps": round(capacity * level * 1.02, 3),
+        "window_s": [a, b],
+        "spec": {
+            "k": 4,
+            "bw_mbps": 10.0,
+            "seconds": seconds,
+            "interval_s": 2.0,
+            "platform": "os-ken",
+            "datapath": "user",
+            "congestion_control": "cubic",
+            "queue_packets": 50,
+            "flows_per_host": 1,
+            "keep": 1.0,
+            "threshold": 0.1,
+        },
+        "rates": {
+            "t": [second + 1.0 for second in range(seconds)],
+            "total_mbps": total,
+            "hosts": {"0_0_2": [round(rate / 16, 3) for rate in total]},
+        },
+        "flows": [
+            {"src": 0, "dst": 4, "src_port": 20001, "mbps": 9.1, "paths": [{"t": 0.0, "core": 2}]},
+        ],
+        "cpu": {"t": [1.0], "idle_percent": [12.0]},
+        "rounds": [
+            {"t": 2.0 * n, "round": n, "large": 16, "changed": 9 if n == 1 else 0}
+            for n in range(1, seconds // 2)
+            if hedera
+        ],
+        "environment": {},
+        "timing": {},
+    }
+    return document | changes
+
+
+def failed(**changes):
+    """The document of a run that broke off before the traffic."""
+    document = run_document(verdict="invalid", reasons=["the controller was not ready in 20 s"], **changes)
+    for key in ("rates", "maxmin_mbps", "cpu", "rounds"):
+        del document[key]
+    return document | {"bisection_mbps": None, "flows": []}
+
+
+def store(folder: Path, document, attempt="") -> Path:
+    """Write a document where the harness would."""
+    traffic = document["traffic"].replace(":", "_").replace("(", "_").replace(")", "").replace(",", "_")
+    path = folder / traffic / document["scheme"] / f"trial-{document['trial']}{attempt}" / "run.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document))
+    return path
+
+
+def write_sweep(folder: Path, patterns, schemes=SCHEMES, trials=1) -> Path:
+    """A complete sweep."""
+    for pattern in patterns:
+        for scheme in schemes:
+            for trial in range(1, trials + 1):
+                store(folder, run_document(pattern, scheme, trial))
+    return folder
