@@ -35,7 +35,7 @@ def max_min_rates(links: ArrayLike, capacity: ArrayLike) -> NDArray[np.float64]:
 
 @compiled
 def _fill(paths: NDArray[np.int32], capacity: NDArray[np.float64]) -> NDArray[np.float64]:
-    flows, longest = paths.shape
+    flows = paths.shape[0]
     first = np.zeros(
         capacity.size + 1, dtype=np.int64
     )  # flows of link l are members[first[l] : first[l + 1]]
