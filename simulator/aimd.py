@@ -12,10 +12,10 @@ rate (1 bit/s at 1 Gb/s). Halving an odd rate rounds down.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from simulator.splitmix import STEP, below, mixed
+from hedera.compiled import compiled
+from hedera.draws import below, bits
 from simulator.workload import Workload, start_queue
 
 LINK = 1_000_000_000
@@ -79,7 +79,7 @@ class AimdEngine:
         self._finished = np.full(flows, -1, dtype=np.int64)
         self._order = np.empty(flows, dtype=np.int32)
         self._leaving = np.empty(flows, dtype=np.int32)
-        self._random = np.random.default_rng((seed, 5)).integers(0, 2**64, 1, dtype=np.uint64)
+        self._random = np.array([seed, 0], dtype=np.uint64)  # and how many draws there have been
 
     def advance(self, ticks: int) -> NDArray[np.float64]:
         """Run ``ticks`` ticks; returns the sum of all rates in each, Mb/s, float64 of shape (ticks,)."""
@@ -161,7 +161,7 @@ class AimdEngine:
         return np.where(links < 0, self._nowhere, links).astype(np.int32)
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def _take(f: int, wanted: int, row: NDArray[np.int32], spare: NDArray[np.int32]) -> int:
     """Give flow f ``wanted``, or what its path can spare when that is less; returns what it got."""
     room = wanted
@@ -171,7 +171,7 @@ def _take(f: int, wanted: int, row: NDArray[np.int32], spare: NDArray[np.int32])
     return room
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def _move(f: int, change: int, row: NDArray[np.int32], spare: NDArray[np.int32]) -> None:
     """Change flow f's rate, and with it the spare capacity of its links."""
     row[f, _RATE] += change
@@ -180,7 +180,7 @@ def _move(f: int, change: int, row: NDArray[np.int32], spare: NDArray[np.int32])
     spare[-1] = _PLENTY
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def _reroute(
     flows: NDArray[np.int32], links: NDArray[np.int32], row: NDArray[np.int32], spare: NDArray[np.int32]
 ) -> None:
@@ -192,7 +192,7 @@ def _reroute(
         _take(flows[i], wanted[i], row, spare)
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def _advance(
     first: int,
     order: NDArray[np.int32],
@@ -216,7 +216,7 @@ def _advance(
     ``queue`` the first ``count[_ARRIVED]`` have started. The shuffle (Fisher-Yates from the front) and the
     update are one loop: a flow is updated when it is drawn, and its place in ``order`` is then final.
     """
-    state = random[0]
+    seed, draws = random[0], random[1]
     active, arrived, queued = count[_ACTIVE], count[_ARRIVED], count[_QUEUED]
     nowhere = spare.size - 1
     total = np.int64(0)
@@ -226,8 +226,8 @@ def _advance(
         now = first + tick
         done = 0
         for i in range(active):
-            state += STEP
-            j = i + below(active - i, mixed(state))  # one of the flows not yet updated
+            draws += np.uint64(1)
+            j = i + below(active - i, bits(seed, draws))  # one of the flows not yet updated
             f = order[j]
             order[j] = order[i]
             order[i] = f
@@ -287,5 +287,5 @@ def _advance(
                 queue[queued] = successor[f]
                 due[queued] = now + 1
                 queued += 1
-    random[0] = state
+    random[1] = draws
     count[_ACTIVE], count[_ARRIVED], count[_QUEUED] = active, arrived, queued

@@ -4,8 +4,7 @@ Every host sends equal shares of its link's rate to ``flows_per_host`` random ot
 on a path of its own hash. Two readings of "each link is capped":
 
 * `worst_link_loss`: a link whose flows want more than its rate cuts all of them by the same factor, and a
-  flow runs at the factor of the worst link on its path. Needs no memory per flow, so 27 million flows are
-  fine.
+  flow runs at the factor of the worst link on its path. Needs no memory per flow, so 27 million flows are fine.
 * `max_min_loss`: what a cut flow leaves unused on its other links, flows there may take.
 
 Only the links above the edge switches count: several flows that meet at a receiver have not collided by hash.
@@ -13,27 +12,51 @@ Only the links above the edge switches count: several flows that meet at a recei
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from hedera.compiled import compiled
+from hedera.draws import below, bits
 from hedera.maxmin import max_min_rates
-from simulator.splitmix import STEP, below, mixed
 from topos.fattree import FatTree
 from topos.links import NO_LINK, num_links, path_links
 
-_BLOCKS = (
-    4  # links up from the edge and up from the aggregation, down to the aggregation and down to the edge
-)
+MODELS = ("worst link", "max-min")
+MAX_MIN_FLOWS = 3_000_000
+"""Above this the max-min model is left out: it holds every flow's path in memory."""
+
+_BLOCKS = 4  # up from edge, up from aggregation, down to aggregation, down to edge
+
+
+@dataclass(frozen=True)
+class Task:
+    """One draw of all flows, under one of MODELS."""
+
+    tree: FatTree
+    flows_per_host: int
+    seed: int
+    model: str
+
+    @property
+    def feasible(self) -> bool:
+        """Whether the model can do that many flows."""
+        return self.model != "max-min" or self.tree.num_hosts * self.flows_per_host <= MAX_MIN_FLOWS
+
+
+def loss(task: Task) -> float:
+    """The share of all hosts' bandwidth that is lost to collisions, from 0 to 1."""
+    model = max_min_loss if task.model == "max-min" else worst_link_loss
+    return model(task.tree, task.flows_per_host, task.seed)
 
 
 def worst_link_loss(tree: FatTree, flows_per_host: int, seed: int) -> float:
     """The share of all hosts' bandwidth lost to collisions, when a flow runs at its worst link's factor."""
-    start = np.random.default_rng(seed).integers(0, 2**64, dtype=np.uint64)
     load = np.zeros(_BLOCKS * tree.num_hosts, dtype=np.int32)
-    _add_loads(tree.half, flows_per_host, start, load)
+    _add_loads(tree.half, flows_per_host, np.uint64(seed), load)
     factor = np.minimum(1.0, flows_per_host / np.maximum(load, 1))
-    kept = _sum_of_worst(tree.half, flows_per_host, start, factor)
+    kept = _sum_of_worst(tree.half, flows_per_host, np.uint64(seed), factor)
     return float(1.0 - kept / (tree.num_hosts * flows_per_host))
 
 
@@ -50,23 +73,21 @@ def random_flows(
     tree: FatTree, flows_per_host: int, seed: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
     """The flows behind a loss: senders, receivers and cores, int32 of shape (hosts * flows_per_host,)."""
-    start = np.random.default_rng(seed).integers(0, 2**64, dtype=np.uint64)
     flows = np.empty((tree.num_hosts * flows_per_host, 3), dtype=np.int32)
-    _fill(tree.half, flows_per_host, start, flows)
+    _fill(tree.half, flows_per_host, np.uint64(seed), flows)
     return flows[:, 0], flows[:, 1], flows[:, 2]
 
 
-@njit(cache=True, inline="always")  # type: ignore[untyped-decorator]
-def _draw(half: int, src: int, flow: int, start: np.uint64) -> tuple[int, int]:
+@compiled
+def _draw(half: int, src: int, flow: int, seed: np.uint64) -> tuple[int, int]:
     """The receiver and the core of a flow, from its number alone: both passes see the same flows."""
     hosts = 2 * half**3
-    bits = mixed(start + np.uint64(2 * flow) * STEP)
-    dst = below(hosts - 1, bits)
-    dst += dst >= src
-    return dst, below(half * half, mixed(start + np.uint64(2 * flow + 1) * STEP))
+    dst = below(hosts - 1, bits(seed, np.uint64(2 * flow)))
+    core = below(half * half, bits(seed, np.uint64(2 * flow + 1)))
+    return int(dst + (dst >= src)), int(core)
 
 
-@njit(cache=True, inline="always")  # type: ignore[untyped-decorator]
+@compiled
 def _links(half: int, src: int, dst: int, core: int) -> tuple[int, int, int, int, int]:
     """How many links above the edge switches a path has (0, 2 or 4), and which, numbered within _BLOCKS."""
     hosts = 2 * half**3
@@ -80,20 +101,20 @@ def _links(half: int, src: int, dst: int, core: int) -> tuple[int, int, int, int
     return 4, edge_up, edge_down, hosts + src // pod * pod + core, 2 * hosts + dst // pod * pod + core
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
-def _fill(half: int, flows_per_host: int, start: np.uint64, flows: NDArray[np.int32]) -> None:
+@compiled
+def _fill(half: int, flows_per_host: int, seed: np.uint64, flows: NDArray[np.int32]) -> None:
     for flow in range(len(flows)):
         src = flow // flows_per_host
-        dst, core = _draw(half, src, flow, start)
+        dst, core = _draw(half, src, flow, seed)
         flows[flow] = src, dst, core
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
-def _add_loads(half: int, flows_per_host: int, start: np.uint64, load: NDArray[np.int32]) -> None:
+@compiled
+def _add_loads(half: int, flows_per_host: int, seed: np.uint64, load: NDArray[np.int32]) -> None:
     """Count the flows on every link."""
     for flow in range(2 * half**3 * flows_per_host):
         src = flow // flows_per_host
-        dst, core = _draw(half, src, flow, start)
+        dst, core = _draw(half, src, flow, seed)
         tiers, a, b, c, d = _links(half, src, dst, core)
         if tiers >= 2:
             load[a] += 1
@@ -103,13 +124,13 @@ def _add_loads(half: int, flows_per_host: int, start: np.uint64, load: NDArray[n
             load[d] += 1
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
-def _sum_of_worst(half: int, flows_per_host: int, start: np.uint64, factor: NDArray[np.float64]) -> float:
+@compiled
+def _sum_of_worst(half: int, flows_per_host: int, seed: np.uint64, factor: NDArray[np.float64]) -> float:
     """The sum over flows of the smallest factor on the path."""
     kept = 0.0
     for flow in range(2 * half**3 * flows_per_host):
         src = flow // flows_per_host
-        dst, core = _draw(half, src, flow, start)
+        dst, core = _draw(half, src, flow, seed)
         tiers, a, b, c, d = _links(half, src, dst, core)
         worst = 1.0
         if tiers >= 2:

@@ -12,6 +12,7 @@ import time
 
 import numpy as np
 
+from hedera.linkstate import canonical_cores
 from hedera.scheduler import FlowTable, Scheduler
 from hedera.simulated_annealing import SimulatedAnnealing
 from topos.fattree import FatTree
@@ -23,6 +24,7 @@ ENTRIES_DOWN = 2
 LAST_HOP_BPS = 10e9
 SWITCH_S = 10e-6
 CONTROL_PORTS = 48
+MEASURED_ROUNDS = 7
 ASSUMED_COMPUTATION_S = 0.1
 """What the paper assumes for demand estimation and scheduling."""
 
@@ -42,30 +44,33 @@ def control_hops(tree: FatTree) -> int:
     return hops
 
 
-def computation_s(tree: FatTree, flows_per_host: int, seed: int, rounds: int = 5) -> list[float]:
-    """Measured: demand estimation and Simulated Annealing for a random matrix, seconds, one for each round.
+def measure(case: tuple[FatTree, int, int]) -> list[float]:
+    """Measure how long a scheduling round computes: seconds, one for each of MEASURED_ROUNDS rounds.
 
-    The first round of a scheduler finds nothing to start from; the later ones start from the placement
-    before, as in operation. Each uses the paper's 1,000 iterations.
+    ``case``: a tree, flows per host, and a seed. A round is demand estimation and Simulated Annealing (1,000
+    iterations) for a random matrix. The first round of a scheduler is left out: it starts from nothing, the later
+    ones from the placement before, as in operation.
     """
+    tree, flows_per_host, seed = case
     matrix = draw("random", tree, seed, flows_per_host)
+    flows = len(matrix)
     rng = np.random.default_rng(seed)
-    core = rng.integers(0, tree.num_cores, len(matrix), dtype=np.int32)
-    scheduler = Scheduler(tree, SimulatedAnnealing(tree, rng, iterations=1000))
+    hashed = canonical_cores(tree, matrix.src, matrix.dst, rng.integers(0, tree.num_cores, flows))
+    core = hashed.copy()
+    scheduler = Scheduler(tree, SimulatedAnnealing(tree, rng))
     spent = []
-    for number in range(rounds + 1):
+    for number in range(MEASURED_ROUNDS + 1):
         table = FlowTable(
-            key=np.arange(len(matrix), dtype=np.int64),
+            key=np.arange(flows, dtype=np.int64),
             src=matrix.src,
             dst=matrix.dst,
-            rate=np.full(len(matrix), 0.5),
-            core=core,
-            hashed=core,
+            rate=np.full(flows, 0.5),
+            core=core.copy(),
+            hashed=hashed,
         )
         before = time.perf_counter()
         decided = scheduler.round(5.0 * number, table)
         spent.append(time.perf_counter() - before)
-        core = core.copy()
         for change in decided.changes:
             core[change.key] = change.core
     return spent[1:]

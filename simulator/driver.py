@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +67,51 @@ class Result:
         """Completion times of the flows that ended, seconds, in the order of the flows."""
         times = self.end_s - self.start_s
         return times[np.isfinite(times)]
+
+    def as_json(self) -> dict[str, Any]:
+        """The result as plain values: what `hedera simulate --json` prints."""
+        config, per_second = self.config, max(1, round(1 / self.config.tick_s))
+        whole = self.total_mbps.size // per_second * per_second
+        flows: list[dict[str, Any]] = [
+            {"src": s, "dst": d, "mbps": round(m, 3), "core": c}
+            for s, d, m, c in zip(
+                self.src.tolist(), self.dst.tolist(), self.mbps.tolist(), self.core.tolist(), strict=True
+            )
+        ]
+        if np.isfinite(self.end_s).any():
+            for flow, start, end, sent in zip(flows, self.start_s, self.end_s, self.sent_bits, strict=True):
+                flow["start_s"], flow["end_s"] = _seconds(start), _seconds(end)
+                flow["sent_bytes"] = round(sent / 8)
+        return {
+            "scheme": config.scheme,
+            "traffic": config.traffic,
+            "bisection_mbps": round(self.bisection_mbps, 3),
+            "capacity_mbps": self.capacity_mbps,
+            "verdict": "ok",
+            "reasons": [],
+            "engine": config.engine,
+            "seed": config.seed,
+            "config": asdict(config),
+            "window_s": [tick * config.tick_s for tick in config.window],
+            "total_mbps_per_second": self.total_mbps[:whole]
+            .reshape(-1, per_second)
+            .mean(axis=1)
+            .round(3)
+            .tolist(),
+            "completed": int(self.completion_s.size),
+            "mean_completion_s": float(self.completion_s.mean()) if self.completion_s.size else None,
+            "rounds": [asdict(one) for one in self.rounds],
+            "flows": flows,
+        }
+
+
+def _seconds(t: float) -> float | None:
+    return round(float(t), 6) if np.isfinite(t) else None
+
+
+def bisection_mbps(config: Config) -> float:
+    """The bisection bandwidth alone, which is all that most sweeps need to send home."""
+    return simulate(config).bisection_mbps
 
 
 def simulate(config: Config, progress: Callable[[float], None] | None = None) -> Result:

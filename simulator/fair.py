@@ -107,22 +107,22 @@ class MaxMinEngine:
     @property
     def rates_mbps(self) -> NDArray[np.float64]:
         """Every flow's rate in the last tick, Mb/s, 0 when it is not active; float64 (flows,)."""
-        return self._rate.copy()
+        return np.array(self._rate)
 
     @property
     def sent_bits(self) -> NDArray[np.float64]:
         """What every flow has sent so far, never more than its size; float64 (flows,)."""
-        return self._sent.copy()
+        return np.array(self._sent)
 
     @property
     def started_s(self) -> NDArray[np.float64]:
         """When every flow started, nan for those that have not; float64 (flows,)."""
-        return self._started.copy()
+        return np.array(self._started)
 
     @property
     def finished_s(self) -> NDArray[np.float64]:
         """When every flow sent its last bit, nan for those that have not; float64 (flows,)."""
-        return self._finished.copy()
+        return np.array(self._finished)
 
     def reroute(self, flows: NDArray[np.int32], links: NDArray[np.int32]) -> None:
         """Move active ``flows`` (shape (moved,)) to new ``links`` (moved, tiers)."""

@@ -1,0 +1,77 @@
+"""The commands of the simulator, and where `hedera` finds them.
+
+Everything slow to import (numba, matplotlib) is imported by the command that needs it, when it runs.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from simulator.commands import in_words, progress_bar
+from simulator.explain_cli import explain_ecmp
+from simulator.figures import figure_3, figure_9, figure_10, figure_11
+from simulator.tables import table_3, table_6
+
+
+@click.command()
+@click.option("--scheme", required=True, help="How paths are chosen, such as ecmp, hedera-sa, nonblocking.")
+@click.option("--traffic", required=True, help="Who sends to whom, such as stride:4, published:rand0.")
+@click.option("-k", "k", default=4, show_default=True, help="Ports per switch: k^3/4 hosts.")
+@click.option(
+    "--seconds", default=60.0, show_default=True, help="Simulated time; its middle two thirds count."
+)
+@click.option("--seed", default=1, show_default=True, help="Fixes every draw.")
+@click.option(
+    "--engine", default="aimd", show_default=True, help="aimd (section 5.5) or maxmin (ideal shares)."
+)
+@click.option("--tick", "tick_s", default=0.001, show_default=True, help="Length of a tick, seconds.")
+@click.option("--interval", "interval_s", default=5.0, show_default=True, help="Scheduling period, seconds.")
+@click.option("--bw", "link_mbps", default=1000.0, show_default=True, help="Rate of every link, Mb/s.")
+@click.option(
+    "--increase",
+    "increase_mbps",
+    type=float,
+    help="A flow's first rate, and growth per tick, Mb/s (0.12 of --bw).",
+)
+@click.option("--threshold", default=0.1, show_default=True, help="Share of a link that makes a flow large.")
+@click.option("--iterations", default=1000, show_default=True, help="Of Simulated Annealing, each round.")
+@click.option(
+    "--flows-per-host", default=1, show_default=True, help="Draws of the pattern laid over each other."
+)
+@click.option("--keep", default=1.0, show_default=True, help="Fraction of the flows kept, at random.")
+@click.option("--arrivals", "arrivals_per_s", default=0.0, help="Flows a host starts per second (Poisson).")
+@click.option("--mean-size", "mean_mbytes", default=125.0, help="Their mean size, 10^6 bytes (exponential).")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
+@in_words
+def simulate(as_json: bool, **fields: Any) -> None:
+    """Run the paper's flow-level simulator once."""
+    from simulator.config import Config
+
+    if fields["increase_mbps"] is None:
+        fields["increase_mbps"] = 0.12 * fields["link_mbps"]
+    config = Config(**fields)
+
+    from simulator.driver import simulate as run
+
+    if as_json:
+        click.echo(json.dumps(run(config).as_json()))
+        return
+    with progress_bar(f"{config.scheme}  {config.traffic}", config.seconds) as done:
+        result = run(config, done)
+    share = result.bisection_mbps / result.capacity_mbps
+    click.echo(
+        f"{config.scheme}, {config.traffic}, k={config.k}: bisection bandwidth "
+        f"{result.bisection_mbps:,.1f} Mb/s, {share:.1%} of {result.capacity_mbps:,.0f}"
+    )
+    if result.completion_s.size:
+        click.echo(
+            f"{result.completion_s.size:,} flows completed, {result.completion_s.mean():.3f} s on average"
+        )
+
+
+COMMANDS: list[click.Command] = [simulate, explain_ecmp]
+FIGURES: dict[str, click.Command] = {"3": figure_3, "9": figure_9, "10": figure_10, "11": figure_11}
+TABLES: dict[str, click.Command] = {"3": table_3, "6": table_6}
