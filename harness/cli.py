@@ -256,15 +256,20 @@ def clean() -> None:
         click.echo("nothing of ours is left on this machine")
 
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
 def _interrupt(number: int, frame: object) -> NoReturn:
+    for each in _SIGNALS:  # a second Ctrl-C must not cut the tear-down short
+        signal.signal(each, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
 def main() -> None:
     """Entry point of the `hedera` command. Exit status: 0 done, 1 invalid or failed, 2 wrong use, 3 unfit machine."""
     # A terminal that closes, or a polite kill, tears the network down as Ctrl-C does.
-    signal.signal(signal.SIGTERM, _interrupt)
-    signal.signal(signal.SIGHUP, _interrupt)
+    for each in _SIGNALS:
+        signal.signal(each, _interrupt)
     sys.exit(_run_cli())
 
 

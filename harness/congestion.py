@@ -10,6 +10,7 @@ from pathlib import Path
 from harness.errors import UnfitMachine
 
 _SYSCTL = Path("/proc/sys/net/ipv4")
+_ALLOWED = _SYSCTL / "tcp_allowed_congestion_control"
 
 
 def available() -> list[str]:
@@ -18,11 +19,12 @@ def available() -> list[str]:
 
 
 @contextmanager
-def permitted(name: str) -> Iterator[None]:
+def permitted(name: str, run_folder: Path) -> Iterator[None]:
     """Let namespaces choose ``name`` while the block runs.
 
     Linux refuses an algorithm in a namespace of its own unless it is on the machine-wide list of allowed
-    ones (where a machine whose default is BBR does not have cubic). The list is put back afterwards.
+    ones (where a machine whose default is BBR does not have cubic). The list is put back afterwards; a copy
+    in ``run_folder`` lets `restore` do it should this process be killed.
 
     Raises UnfitMachine when the kernel does not have the algorithm.
     """
@@ -30,13 +32,23 @@ def permitted(name: str) -> Iterator[None]:
         subprocess.run(["modprobe", "-q", f"tcp_{name}"], capture_output=True, check=False)
     if name not in available():
         raise UnfitMachine(f"the kernel has no TCP {name}; it offers {', '.join(available())}")
-    allowed = _SYSCTL / "tcp_allowed_congestion_control"
-    before = allowed.read_text().split()
-    if name in before:
+    before = _ALLOWED.read_text()
+    if name in before.split():
         yield
         return
-    allowed.write_text(" ".join([*before, name]))
+    (run_folder / _ALLOWED.name).write_text(before)
+    _ALLOWED.write_text(f"{before.strip()} {name}")
     try:
         yield
     finally:
-        allowed.write_text(" ".join(before))
+        restore(run_folder)
+
+
+def restore(run_folder: Path) -> bool:
+    """Put back the list of allowed algorithms that a run has changed; whether it had."""
+    saved = run_folder / _ALLOWED.name
+    if not saved.exists():
+        return False
+    _ALLOWED.write_text(saved.read_text())
+    saved.unlink()
+    return True

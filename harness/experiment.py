@@ -57,8 +57,8 @@ class Experiment:
             self.spec.congestion_control,
         )
         with (
-            permitted(self.spec.congestion_control),
             run_folder() as sockets,
+            permitted(self.spec.congestion_control, sockets),
             HostGroups(owner_name(), share) as groups,
             Children() as children,
             Fabric(topo, options, sockets, children) as fabric,

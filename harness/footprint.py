@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from harness import congestion
 from harness.errors import RunFailed
 from harness.processes import wait_until
 
@@ -109,6 +110,8 @@ def _remove(owner: str) -> list[str]:
         wait_until(lambda: not _marked().get(owner), 2)
     folder = HOME / owner
     if folder.exists():
+        if congestion.restore(folder):
+            removed.append("an addition to net.ipv4.tcp_allowed_congestion_control")
         shutil.rmtree(folder, ignore_errors=True)
         removed.append(str(folder))
     for root in CGROUPS:
