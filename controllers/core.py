@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from controllers.driver import DELETED, Driver, FlowStat
+from controllers.driver import DELETED, LAST_PORT, Driver, FlowStat
 from controllers.eventlog import EventLog
+from controllers.failures import Failures
 from controllers.flows import Flow, Flows
 from controllers.packet import ArpRequest, FiveTuple, arp_reply, parse
 from controllers.rules import out_port
@@ -35,9 +36,11 @@ class Controller:
         self._flows = Flows()
         self._confirmed: set[str] = set()
         self._ready = False
-        self._routing = self._hedera = None
+        self._routing = self._failures = self._hedera = None
         if isinstance(self._topo, FatTree):
             self._routing = settings.chosen.routing(self._topo, settings.seed)
+            assert self._routing is not None
+            self._failures = Failures(self._topo, self._routing.links)
             placement = settings.chosen.placement(self._topo, settings.seed)
             if placement is not None:
                 # Only here, because numba takes half a second that static schemes need not pay.
@@ -48,6 +51,7 @@ class Controller:
                     placement,
                     self._switches,
                     self._flows,
+                    self._routing.links,
                     log,
                     adopt=self._adopt,
                     expire=self._expire,
@@ -74,7 +78,7 @@ class Controller:
 
     # --- switches ---------------------------------------------------------------------------------------
 
-    def switch_up(self, dpid: int) -> None:
+    def switch_up(self, dpid: int, down_ports: Iterable[int] = ()) -> None:
         """A switch has connected, for the first time or again. Known flows get their entries back."""
         name = self._switches.name(dpid)
         if name is None:
@@ -83,10 +87,12 @@ class Controller:
         self._log("switch", dpid=dpid, name=name, state="up")
         self._switches.up(name)
         for flow in self._flows:
-            if name in self._switches.of(flow):
+            if name in self._switches.entries(flow):
                 self._switches.install_at(name, flow)
-        if self._hedera is not None:
-            self._hedera.switch_up(name)
+        if self._failures is not None and self._failures.switch_up(name):
+            self._detour()
+        for port in down_ports:
+            self.port_status(dpid, port, up=False)
         self._switches.confirm([name], lambda: self._confirm(name))
 
     def _confirm(self, name: str) -> None:
@@ -109,14 +115,31 @@ class Controller:
         self._switches.down(name)
         if self._hedera is not None:
             self._hedera.switch_down(name)
+        if self._failures is not None and self._failures.switch_down(name):
+            self._detour()
 
     def port_status(self, dpid: int, port: int, up: bool) -> None:
         """A port of a switch came up, or went down or away."""
         name = self._switches.name(dpid)
-        if name is not None:
+        if name is not None and port <= LAST_PORT:
             self._log("port", dpid=dpid, name=name, port=port, state="up" if up else "down")
-            if self._hedera is not None:
-                self._hedera.port_status(name, port, up)
+            if self._failures is not None and self._failures.port_status(name, port, up):
+                self._detour()
+
+    def _detour(self) -> None:
+        """Move the flows whose path is broken to the static path that is left; those on working ones stay."""
+        assert self._routing is not None
+        flows = list(self._flows)
+        src, dst, cores = ([getattr(flow, name) for flow in flows] for name in ("src", "dst", "core"))
+        for flow, usable in zip(flows, self._routing.links.usable(src, dst, cores), strict=True):
+            if usable:
+                continue
+            core = self._route(flow.five_tuple, flow.src, flow.dst)
+            if core != flow.core and self._switches.connected.issuperset(self._switches.entries(flow, core)):
+                flow.core = flow.hashed = core
+                flow.installed_at = self._driver.now()
+                self._switches.install(flow, modify=True)
+                self._log("reroute", key=flow.key, core=core, round=None)
 
     def barrier_reply(self, dpid: int, xid: int) -> None:
         """A switch has done everything it was sent before barrier ``xid``."""
@@ -156,7 +179,7 @@ class Controller:
         src, dst = topo.host_by_ip.get(packet.src_ip), topo.host_by_ip.get(packet.dst_ip)
         if src is None or dst is None or src == dst or not _is_above(topo, switch, src):
             return None
-        flow = self._flows.add(packet, src, dst, self._route(packet, src, dst), now)
+        flow = self._flows.add(packet, src, dst, topo.edge_of(src), self._route(packet, src, dst), now)
         self._switches.install(flow)
         self._log_flow(flow, "hashed")
         return flow
@@ -171,7 +194,7 @@ class Controller:
     def flow_removed(self, dpid: int, key: int, reason: int) -> None:
         """An entry is gone from a switch. Its expiry at the source's edge switch ends the flow."""
         flow = self._flows.get(key)
-        if flow is not None and reason != DELETED and self._topo.dpid(self._topo.edge_of(flow.src)) == dpid:
+        if flow is not None and reason != DELETED and self._topo.dpid(flow.source) == dpid:
             self._expire(flow)
 
     def flow_stats(self, dpid: int, xid: int, stats: Iterable[FlowStat], more: bool) -> None:
@@ -183,23 +206,22 @@ class Controller:
         self._flows.remove(flow)
         self._log("expired", key=flow.key)
 
-    def _adopt(self, switch: str, stat: FlowStat) -> Flow | None:
-        """Know again a flow from its entry at the edge switch ``switch``; None when it makes no sense there.
+    def _adopt(self, switch: str, stat: FlowStat) -> None:
+        """Know a flow again from its entry at the edge switch of its source.
 
         The entry tells the aggregation switch; the core above it is then made to be what is assumed here.
         """
         topo, t = self._topo, stat.flow
         src, dst = topo.host_by_ip.get(t.src_ip), topo.host_by_ip.get(t.dst_ip)
         if src is None or dst is None or topo.edge_of(src) != switch or self._flows.find(t) is not None:
-            return None
+            return
         assert isinstance(topo, FatTree)
         core = self._route(t, src, dst)
         if out_port(topo, switch, dst, core) != stat.out_port:
             core = next(c for c in range(topo.num_cores) if out_port(topo, switch, dst, c) == stat.out_port)
-        flow = self._flows.add(t, src, dst, core, self._driver.now(), key=stat.cookie)
+        flow = self._flows.add(t, src, dst, switch, core, self._driver.now(), key=stat.cookie)
         self._switches.install(flow, modify=True)
         self._log_flow(flow, "adopted")
-        return flow
 
     def _log_flow(self, flow: Flow, reason: str) -> None:
         t = flow.five_tuple

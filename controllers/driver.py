@@ -15,6 +15,9 @@ from controllers.packet import FiveTuple
 CONTROLLER_PORT = 0xFFFD
 """OFPP_CONTROLLER: as an out port, the whole packet goes to the controller."""
 
+LAST_PORT = 0xFF00
+"""OFPP_MAX: ports beyond are not cables but the switch itself, or a meaning such as the controller."""
+
 DELETED = 2
 """OFPRR_DELETE: the reason of a flow-removed message that a delete caused, not a timeout."""
 

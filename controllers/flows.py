@@ -12,14 +12,15 @@ from controllers.packet import FiveTuple
 class Flow:
     """One flow between two hosts. ``key`` is unique among all flows ever seen, and the cookie of its entries.
 
-    ``hashed`` is the core of its first path, ``core`` that of its path now. ``installed_at`` is when its
-    entries were last sent (driver time, seconds).
+    ``source`` is the edge switch of its sender. ``hashed`` is the core of its static path, ``core`` that of its
+    path now. ``installed_at`` is when its entries were last sent (driver time, seconds).
     """
 
     key: int
     five_tuple: FiveTuple
     src: int
     dst: int
+    source: str
     hashed: int
     core: int
     installed_at: float
@@ -48,12 +49,20 @@ class Flows:
         return self._by_key.get(key)
 
     def add(
-        self, five_tuple: FiveTuple, src: int, dst: int, core: int, now: float, *, key: int | None = None
+        self,
+        five_tuple: FiveTuple,
+        src: int,
+        dst: int,
+        source: str,
+        core: int,
+        now: float,
+        *,
+        key: int | None = None,
     ) -> Flow:
         """Start to know a flow on its first path; ``key`` is given when a switch's entry already has one."""
         key = self._last_key + 1 if key is None else key
         self._last_key = max(self._last_key, key)
-        flow = Flow(key, five_tuple, src, dst, hashed=core, core=core, installed_at=now)
+        flow = Flow(key, five_tuple, src, dst, source, hashed=core, core=core, installed_at=now)
         self._by_tuple[five_tuple] = self._by_key[key] = flow
         return flow
 

@@ -173,7 +173,8 @@ class OsKenController(app_manager.OSKenApp):
                 self.core.switch_down(dpid)  # it came back before the loss of its old connection was noticed
             self._switches[dpid] = datapath
             self._send(dpid, messages.OFPSetConfig, flags=of.OFPC_FRAG_NORMAL, miss_send_len=0xFFFF)
-            self.core.switch_up(dpid)
+            down = [no for no, port in datapath.ports.items() if port.state & of.OFPPS_LINK_DOWN]
+            self.core.switch_up(dpid, down)
         elif self._switches.get(dpid) is datapath:
             del self._switches[dpid]
             self.core.switch_down(dpid)
@@ -259,15 +260,14 @@ def _arguments(argv: list[str] | None) -> tuple[Settings, str, int, str | None]:
     )
     parser.add_argument("--log", metavar="FILE", help="append events to this file, one JSON object per line")
     for field in dataclasses.fields(Settings):
-        kind = int if field.name == "hosts" else type(field.default)
-        parser.add_argument(f"--{field.name}", type=kind, default=field.default)
-    given = vars(parser.parse_args(argv))
+        parser.add_argument(f"--{field.name}", help=f"default: {field.default}")
+    given = {name: text for name, text in vars(parser.parse_args(argv)).items() if text is not None}
     address, _, port = given.pop("listen").rpartition(":")
-    log = given.pop("log")
+    log = given.pop("log", None)
     if not address or not port.isdecimal() or not 0 < int(port) < 65536:
         _refuse("--listen needs an address and a port, such as 127.0.0.1:6653")
     try:
-        return Settings(**given), address, int(port), log
+        return Settings.from_text(given), address, int(port), log
     except ValueError as error:
         _refuse(str(error))
 

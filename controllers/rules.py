@@ -90,13 +90,6 @@ def flow_match(flow: FiveTuple) -> Match:
     )
 
 
-def flow_rule(topo: FatTree, switch: str, key: int, flow: FiveTuple, src: int, dst: int, core: int) -> Rule:
-    """A flow's entry at one of its `flow_switches`. Its expiry at the source's edge switch ends the flow."""
-    return Rule(
-        match=flow_match(flow),
-        priority=FLOW_PRIORITY,
-        out_port=out_port(topo, switch, dst, core),
-        cookie=key,
-        idle_timeout=IDLE_TIMEOUT_S,
-        notify=switch == topo.edge_of(src),
-    )
+def flow_rule(flow: FiveTuple, key: int, port: int, *, notify: bool) -> Rule:
+    """A flow's entry at a switch; ``notify`` at the source's edge switch, where its expiry ends the flow."""
+    return Rule(flow_match(flow), FLOW_PRIORITY, port, key, IDLE_TIMEOUT_S, notify)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 from hedera.schemes import Scheme, scheme
@@ -42,6 +43,24 @@ class Settings:
             raise ValueError(f"hosts is for the nonblocking scheme; under {self.scheme} it follows from k")
         _ = self.topology  # raises for a bad k or number of hosts
 
+    @classmethod
+    def from_text(cls, given: Mapping[str, str]) -> Settings:
+        """Settings from flags as they were typed. Raises ValueError for unknown flags and bad values."""
+        values: dict[str, str | int | float] = {}
+        for name, text in given.items():
+            if name not in cls.__dataclass_fields__:
+                known = ", ".join(field.name for field in fields(cls))
+                raise ValueError(f"{name} is not a setting; there are {known}")
+            kind = _KINDS[name]
+            if not isinstance(text, str):  # POX says True for a flag without a value
+                raise ValueError(f"{name} needs a value")
+            try:
+                values[name] = kind(text)
+            except ValueError:
+                noun = "a whole number" if kind is int else "a number"
+                raise ValueError(f"{name} must be {noun}, not {text!r}") from None
+        return cls(**values)  # type: ignore[arg-type]
+
     @cached_property
     def chosen(self) -> Scheme:
         """The scheme by name."""
@@ -54,3 +73,6 @@ class Settings:
         if not self.chosen.nonblocking:
             return tree
         return NonBlocking(tree.num_hosts if self.hosts is None else self.hosts)
+
+
+_KINDS = {"scheme": str, "k": int, "seed": int, "interval": float, "bw": float, "hosts": int}

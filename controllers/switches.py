@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from controllers.barriers import Barriers
 from controllers.driver import Driver
 from controllers.flows import Flow
-from controllers.rules import flow_rule, flow_switches, initial_rules
+from controllers.rules import flow_rule, flow_switches, initial_rules, out_port
 from topos.fattree import FatTree
 from topos.nonblocking import NonBlocking
 
@@ -55,14 +55,19 @@ class Switches:
         """A barrier reply has come."""
         self._barriers.reply(dpid, xid)
 
-    def of(self, flow: Flow) -> tuple[str, ...]:
-        """The switches that hold an entry for a flow, the downstream one first."""
+    def entries(self, flow: Flow, core: int | None = None) -> dict[str, int]:
+        """The out port of a flow's entry at each switch that holds one, the downstream switch first.
+
+        ``core`` asks for the entries of another path.
+        """
         assert isinstance(self.topo, FatTree)
-        return flow_switches(self.topo, flow.src, flow.dst, flow.core)
+        core = flow.core if core is None else core
+        names = flow_switches(self.topo, flow.src, flow.dst, core)
+        return {name: out_port(self.topo, name, flow.dst, core) for name in names}
 
     def install(self, flow: Flow, *, modify: bool = False) -> None:
         """Send all entries of a flow, the downstream one first; `install_at` says what ``modify`` is."""
-        for name in self.of(flow):
+        for name in self.entries(flow):
             self.install_at(name, flow, modify=modify)
 
     def install_at(self, name: str, flow: Flow, *, modify: bool = False) -> None:
@@ -71,6 +76,5 @@ class Switches:
         MODIFY_STRICT changes the output of an entry and keeps its counters, and adds an entry that is
         missing. ADD sets the counters of an entry to zero, and rates would read negative.
         """
-        assert isinstance(self.topo, FatTree)
-        rule = flow_rule(self.topo, name, flow.key, flow.five_tuple, flow.src, flow.dst, flow.core)
+        rule = flow_rule(flow.five_tuple, flow.key, self.entries(flow)[name], notify=name == flow.source)
         self.driver.install(self.topo.dpid(name), rule, modify=modify)

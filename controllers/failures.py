@@ -1,0 +1,69 @@
+"""Which links flows must not be sent over: ports that are down, and switches that cannot be told about flows."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from hedera.linkstate import LinkState
+from topos.fattree import FatTree
+from topos.links import link_ends, num_links
+
+
+class Failures:
+    """Keeps a `LinkState` in step with what switches report. Methods say whether anything has changed.
+
+    A cable fails in both directions when a port at either end is down. An aggregation switch that has lost
+    its controller forwards what it knows, but knows no new flow: only the links up to it are out of use.
+    """
+
+    def __init__(self, tree: FatTree, links: LinkState):
+        self._tree = tree
+        self._links = links
+        self._down_ports: set[tuple[str, int]] = set()
+        self._lost: set[str] = set()
+        self._failed: set[int] = set()
+
+    def switch_up(self, name: str) -> bool:
+        """A switch is under control, and its ports are up unless it says otherwise."""
+        self._lost.discard(name)
+        self._down_ports = {(switch, port) for switch, port in self._down_ports if switch != name}
+        return self._apply()
+
+    def switch_down(self, name: str) -> bool:
+        """A switch is not under control any longer."""
+        if self._tree.layer(name) == "aggregation":
+            self._lost.add(name)
+        return self._apply()
+
+    def port_status(self, name: str, port: int, up: bool) -> bool:
+        """A port came up or went down. Ports to hosts make no difference to any choice of path."""
+        if self._tree.layer(name) == "edge" and port % 2 == 0:
+            return False
+        (self._down_ports.discard if up else self._down_ports.add)((name, port))
+        return self._apply()
+
+    def _apply(self) -> bool:
+        failed = {link for end in self._down_ports for link in self._cables.get(end, ())}
+        failed |= {link for name in self._lost for link in self._links_up_to(name)}
+        self._links.fail(failed - self._failed)
+        self._links.restore(self._failed - failed)
+        changed, self._failed = failed != self._failed, failed
+        return changed
+
+    def _links_up_to(self, aggregation: str) -> list[int]:
+        pod = int(aggregation.split("_")[0])
+        return [
+            self._numbers[self._tree.edge_name(pod, edge), aggregation] for edge in range(self._tree.half)
+        ]
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[str, str], int]:
+        return {link_ends(self._tree, link): link for link in range(num_links(self._tree))}
+
+    @cached_property
+    def _cables(self) -> dict[tuple[str, int], tuple[int, int]]:
+        cables = {}
+        for lower, lower_port, upper, upper_port in self._tree.links():
+            both = (self._numbers[lower, upper], self._numbers[upper, lower])
+            cables[lower, lower_port] = cables[upper, upper_port] = both
+        return cables

@@ -1,0 +1,204 @@
+"""Hedera's control loop (section 3): poll the edge switches, have the large flows placed, install what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from controllers.driver import FlowStat
+from controllers.eventlog import EventLog
+from controllers.flows import Flow, Flows
+from controllers.measurements import Measurements
+from controllers.polls import Polls
+from controllers.settings import Settings
+from controllers.switches import Switches
+from hedera.linkstate import LinkState
+from hedera.placement import Placement
+from hedera.scheduler import FlowTable, RouteChange, Scheduler
+from topos.fattree import FatTree
+
+
+@dataclass(slots=True)
+class _Report:
+    """What the log says about one round; times in seconds."""
+
+    round: int
+    asked_at: float
+    polled_s: float = 0.0
+    compute_s: float = 0.0
+    changed_at: float = 0.0
+    summary: dict[str, Any] | None = None
+
+
+class HederaLoop:
+    """One round every ``settings.interval`` seconds, from `start` on.
+
+    ``placement`` puts large flows on paths that work by ``links``. ``adopt(switch, stat)`` is asked to know a
+    flow whose entry an edge switch reports and that is not in ``flows``; ``expire(flow)`` is called for one
+    whose entry is gone.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        placement: Placement,
+        switches: Switches,
+        flows: Flows,
+        links: LinkState,
+        log: EventLog,
+        *,
+        adopt: Callable[[str, FlowStat], None],
+        expire: Callable[[Flow], None],
+    ):
+        tree = links.tree
+        self._scheduler = Scheduler(tree, placement, links=links)
+        self._interval = settings.interval
+        self._switches = switches
+        self._driver = switches.driver
+        self._flows = flows
+        self._log = log
+        self._adopt = adopt
+        self._expire = expire
+        self._edges = {name for name in tree.switches if tree.layer(name) == "edge"}
+        self._measurements = Measurements(settings.bw * 1e6)
+        self._polls = Polls(switches, self._polled)
+        self._report = _Report(0, 0.0)
+        self._started_at = 0.0
+        _warm_up(settings, tree)
+
+    def start(self) -> None:
+        """Begin the rounds; the first one comes after one interval."""
+        self._started_at = self._driver.now()
+        self._driver.call_later(self._interval, self._poll)
+
+    def flow_stats(self, dpid: int, xid: int, stats: Iterable[FlowStat], more: bool) -> None:
+        """A part of a flow-statistics reply."""
+        self._polls.reply(dpid, xid, stats, more)
+
+    def switch_down(self, name: str) -> None:
+        """The connection to a switch is lost. Its flows keep their last known rates."""
+        self._polls.lost(name)
+
+    # --- one round: poll, schedule, install ------------------------------------------------------------
+
+    def _poll(self) -> None:
+        now = self._driver.now()
+        report = self._report = _Report(self._report.round + 1, now)
+        due = self._started_at + (report.round + 1) * self._interval  # not now + interval, which would drift
+        self._driver.call_later(max(0.0, due - now), self._poll)
+        # Who has not answered by then delays the others no longer.
+        self._driver.call_later(self._interval / 2, lambda: self._schedule(report))
+        self._polls.ask(self._edges & self._switches.connected)
+
+    def _polled(self, switch: str, stats: list[FlowStat], asked_at: float) -> None:
+        self._measurements.update(switch, stats)
+        reported = {stat.cookie for stat in stats}
+        for flow in [f for f in self._flows if f.source == switch]:
+            # Its notice of expiry can be lost with a connection; the reservation must not stay for ever.
+            if flow.key not in reported and flow.installed_at < asked_at:
+                self._expire(flow)
+        for stat in stats:
+            if self._flows.get(stat.cookie) is None:
+                self._adopt(switch, stat)
+        if not self._polls.waiting:
+            self._schedule(self._report)
+
+    def _schedule(self, report: _Report) -> None:
+        if report is not self._report or report.summary is not None:
+            return  # of an earlier round, or done already
+        polled = self._driver.now()
+        flows = [flow for flow in self._flows if self._rate(flow) > 0]
+        table = FlowTable(
+            key=np.array([flow.key for flow in flows]),
+            src=np.array([flow.src for flow in flows]),
+            dst=np.array([flow.dst for flow in flows]),
+            rate=np.array([self._rate(flow) for flow in flows]),
+            core=np.array([flow.core for flow in flows]),
+            hashed=np.array([flow.hashed for flow in flows]),
+        )
+        decided = self._scheduler.round(polled, table)
+        report.polled_s = polled - report.asked_at
+        report.changed_at = self._driver.now()
+        report.compute_s = report.changed_at - polled
+        columns = zip(decided.index.tolist(), decided.demand.tolist(), decided.core.tolist(), strict=True)
+        large = [(flows[index], float(table.rate[index]), demand, core) for index, demand, core in columns]
+        moved = self._move(decided.changes)
+        report.summary = {
+            "flows": len(self._flows),
+            "large": len(large),
+            "placed": sum(core != flow.hashed for flow, _, _, core in large),
+            "changed": len(moved),
+            "large_flows": [
+                {
+                    "key": flow.key,
+                    "src": flow.src,
+                    "dst": flow.dst,
+                    "rate": round(rate, 6),
+                    "demand": round(demand, 6),
+                    "core": core,
+                }
+                for flow, rate, demand, core in large
+            ],
+        }
+        self._install(report, moved)
+
+    def _rate(self, flow: Flow) -> float:
+        return self._measurements.rate(flow.source, flow.key)
+
+    def _move(self, changes: Iterable[RouteChange]) -> list[tuple[Flow, tuple[str, ...]]]:
+        """Put flows on their new cores, and say which switches have to change for each: downstream first.
+
+        A flow stays where it is while a switch of its new path cannot be told.
+        """
+        moved = []
+        for change in changes:
+            flow = self._flows.get(change.key)
+            if flow is None:
+                continue
+            before = self._switches.entries(flow)
+            after = self._switches.entries(flow, change.core)
+            if all(name in self._switches.connected for name in after):
+                flow.core = change.core
+                flow.installed_at = self._driver.now()
+                moved.append((flow, tuple(name for name in after if before.get(name) != after[name])))
+        return moved
+
+    def _install(self, report: _Report, moved: list[tuple[Flow, tuple[str, ...]]]) -> None:
+        """First the aggregation switches, and the edge switches once those have confirmed: no packet meets a
+        switch that does not know it. The old aggregation switch's entry is left to its idle timeout; until then
+        it still leads to the destination."""
+        above = [(name, flow) for flow, names in moved for name in names if name != flow.source]
+        below = [(name, flow) for flow, names in moved for name in names if name == flow.source]
+
+        def send(entries: list[tuple[str, Flow]], then: Callable[[], None]) -> None:
+            current = [(name, flow) for name, flow in entries if self._flows.get(flow.key) is flow]
+            for name, flow in current:
+                self._switches.install_at(name, flow, modify=True)
+            self._switches.confirm({name for name, _ in current}, then)
+
+        def done() -> None:
+            for flow, _ in moved:
+                self._log("reroute", key=flow.key, core=flow.core, round=report.round)
+            self._log(
+                "round",
+                round=report.round,
+                polled_s=round(report.polled_s, 6),
+                compute_s=round(report.compute_s, 6),
+                install_s=round(self._driver.now() - report.changed_at, 6),
+                **(report.summary or {}),
+            )
+
+        send(above, lambda: send(below, done))
+
+
+def _warm_up(settings: Settings, tree: FatTree) -> None:
+    """Schedule once for nothing, so that the first round does not wait for compiled code to be loaded."""
+    placement = settings.chosen.placement(tree, settings.seed)  # one of its own: its draws are thrown away
+    assert placement is not None
+    hosts = np.arange(tree.num_hosts)
+    src, core = hosts.astype(np.int32), np.zeros(hosts.size, dtype=np.int32)
+    flows = FlowTable(hosts, src, np.roll(src, tree.num_cores), np.ones(hosts.size), core, core)
+    Scheduler(tree, placement).round(0.0, flows)
