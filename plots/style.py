@@ -80,7 +80,7 @@ def label(pattern: str) -> str:
     text = short(pattern)
     if text.startswith("file:"):
         text = "file:" + text.rpartition("/")[2].removeprefix("file:")
-    return text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 3]}..."
+    return text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 3].rstrip()}..."
 
 
 @contextmanager

@@ -25,6 +25,7 @@ def show(runs: Sequence[Run]) -> str:
         return "no runs"
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     summary = summarise(runs)
@@ -34,7 +35,7 @@ def show(runs: Sequence[Run]) -> str:
     for scheme in summary.schemes:
         table.add_column(scheme, justify="right")
     for row in _rows(summary, percentiles=False):
-        table.add_row(*row)
+        table.add_row(*map(escape, row))  # a file name in brackets is no markup
     text = io.StringIO()
     console = Console(file=text, width=400, color_system=None)
     console.print(table)
@@ -49,7 +50,10 @@ def markdown(runs: Sequence[Run]) -> str:
     lines = [
         "| " + " | ".join(("pattern", *summary.schemes)) + " |",
         "|---" + "|--:" * len(summary.schemes) + "|",
-        *("| " + " | ".join(row) + " |" for row in _rows(summary, percentiles=True)),
+        *(
+            "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
+            for row in _rows(summary, percentiles=True)
+        ),
     ]
     meaning = f"{_MEANING}; in brackets the 5th to 95th percentile. Capacity {summary.capacity_mbps:g} Mb/s."
     return "\n".join(lines) + f"\n\n{meaning}\n"

@@ -14,8 +14,9 @@ def run_document(
     """One run.json: a ramp up, noise, and for Hedera a step when the first round moves flows."""
     rng = random.Random(f"{traffic} {scheme} {trial}")
     capacity = 160.0
+    own = SHARES.get(scheme, 0.5)
     locality = 0.35 if "stag" in traffic else 0.0
-    level = share or min(0.96, SHARES[scheme] + (1 - SHARES[scheme]) * locality) + rng.uniform(-0.025, 0.015)
+    level = share or min(0.96, own + (1 - own) * locality) + rng.uniform(-0.025, 0.015)
     hedera = scheme.startswith("hedera")
     total = []
     for second in range(seconds):

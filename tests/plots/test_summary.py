@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+
+from plots.load import load_sweep
+from plots.published import FIGURE_9
+from plots.summary import pattern_order, summarise
+from tests.plots.sweeps import failed, run_document, store, write_sweep
+
+
+def sweep_of(folder, rates):
+    """A sweep from {(scheme, trial): rate, or None for an invalid trial of 11 Mb/s}, all of stride:4."""
+    for (scheme, trial), rate in rates.items():
+        changes = {"bisection_mbps": rate} if rate else {"bisection_mbps": 11.0, "verdict": "invalid",
+                                                         "reasons": [f"reason {trial}"]}  # fmt: skip
+        store(folder, run_document("stride:4", scheme, trial, **changes))
+    return summarise(load_sweep(folder).runs)
+
+
+def test_percentiles_are_over_trials_not_over_seconds(tmp_path):
+    rates = [100.0, 110.0, 90.0, 105.0, 95.0]
+    summary = sweep_of(tmp_path, {("ecmp", i): rate for i, rate in enumerate(rates, 1)})
+    bar = summary.bars["stride:4", "ecmp"]
+    assert (bar.mbps.low, bar.mbps.median, bar.mbps.high) == tuple(np.percentile(rates, [5, 50, 95]))
+    assert (bar.valid, bar.invalid) == (5, 0)
+
+
+def test_invalid_trials_are_counted_and_never_averaged_in(tmp_path):
+    summary = sweep_of(
+        tmp_path, {("ecmp", 1): 100.0, ("ecmp", 2): None, ("ecmp", 3): 104.0, ("random", 1): None}
+    )
+    bar = summary.bars["stride:4", "ecmp"]
+    assert (bar.valid, bar.invalid, bar.mbps.median, bar.mbps.low) == (2, 1, 102.0, pytest.approx(100.2))
+    assert bar.reasons == ("reason 2",)
+    bar = summary.bars["stride:4", "random"]
+    assert (bar.valid, bar.invalid, bar.mbps, bar.ratio, bar.invalid_mbps) == (0, 1, None, None, 11.0)
+
+
+def test_each_trial_is_compared_to_the_control_of_its_own_trial(tmp_path):
+    summary = sweep_of(
+        tmp_path,
+        {("nonblocking", 1): 100.0, ("nonblocking", 2): 150.0, ("nonblocking", 3): None,
+         ("ecmp", 1): 50.0, ("ecmp", 2): 75.0, ("ecmp", 3): 149.0},
+    )  # fmt: skip
+    bar = summary.bars["stride:4", "ecmp"]
+    assert (bar.ratio.low, bar.ratio.median, bar.ratio.high) == (0.5, 0.5, 0.5)  # medians would give 0.6
+    assert bar.mbps.median == 75.0
+    assert summary.bars["stride:4", "nonblocking"].ratio.median == 1.0
+
+
+def test_no_control_no_ratio(tmp_path):
+    assert sweep_of(tmp_path, {("ecmp", 1): 50.0}).bars["stride:4", "ecmp"].ratio is None
+
+
+def test_a_run_that_broke_off_has_no_height(tmp_path):
+    store(tmp_path, failed(traffic="stride:4", scheme="ecmp"))
+    bar = summarise(load_sweep(tmp_path).runs).bars["stride:4", "ecmp"]
+    assert (bar.mbps, bar.invalid_mbps, bar.invalid) == (None, None, 1)
+
+
+def test_order(tmp_path):
+    assert pattern_order(
+        [
+            "stride:16",
+            "stride:4",
+            "published:randbij0",
+            "hotspot",
+            "published:stag0(0.2,0.3)",
+            "published:stride1",
+        ]
+    ) == [
+        "published:stag0(0.2,0.3)",
+        "published:stride1",
+        "published:randbij0",
+        "hotspot",
+        "stride:4",
+        "stride:16",
+    ]
+    write_sweep(tmp_path, ["stride:4"], ["zebra", "hedera-sa", "random", "nonblocking"])
+    assert summarise(load_sweep(tmp_path).runs).schemes == ("nonblocking", "random", "hedera-sa", "zebra")
+
+
+def test_nothing():
+    with pytest.raises(ValueError, match="no run"):
+        summarise([])
+
+
+def test_published_numbers():
+    assert len(FIGURE_9) == 20
+    assert FIGURE_9["stride4"] == {
+        "nonblocking": 12465, "ecmp": 3482, "ecmp-dst": 3482, "spanning-tree": 3482,
+        "hedera-gff": 11790, "hedera-sa": 11720,
+    }  # fmt: skip

@@ -1,0 +1,44 @@
+import csv
+import io
+
+from plots.load import load_sweep
+from plots.table import CSV_COLUMNS, csv_text, markdown, show
+from tests.plots.sweeps import failed, run_document, store
+
+
+def small_sweep(folder):
+    for trial, rate in enumerate((150.0, 152.0, 154.0), 1):
+        store(folder, run_document("published:stride4", "nonblocking", trial, bisection_mbps=rate))
+        verdict = {"verdict": "invalid", "reasons": ["CPU, too busy"]} if trial == 2 else {}
+        store(folder, run_document("published:stride4", "ecmp", trial, bisection_mbps=rate / 2, **verdict))
+    store(folder, failed(traffic="file:/tmp/[a]|b.csv", scheme="ecmp", trial=1))
+    return load_sweep(folder).runs
+
+
+def test_show(tmp_path):
+    text = show(small_sweep(tmp_path))
+    rows = [line.split() for line in text.splitlines()]
+    assert ["stride4", "152.0", "76.0", "50%", "(2", "of", "3)"] in rows
+    assert ["file:/tmp/[a]|b.csv", "-", "INVALID"] in rows
+    assert "Capacity 160 Mb/s" in text
+    assert show([]) == "no runs"
+
+
+def test_markdown(tmp_path):
+    lines = markdown(small_sweep(tmp_path)).splitlines()
+    assert lines[0] == "| pattern | nonblocking | ecmp |"
+    assert lines[2] == "| stride4 | 152.0 (150.2-153.8) | 76.0 (75.1-76.9) 50% (2 of 3) |"
+    assert lines[3] == "| file:/tmp/[a]\\|b.csv | - | INVALID |"
+
+
+def test_csv_holds_every_number(tmp_path):
+    rows = list(csv.DictReader(io.StringIO(csv_text(small_sweep(tmp_path)))))
+    assert tuple(rows[0]) == CSV_COLUMNS
+    ecmp = rows[1]
+    assert (ecmp["pattern"], ecmp["scheme"], ecmp["valid_trials"], ecmp["invalid_trials"]) == (
+        "published:stride4", "ecmp", "2", "1",
+    )  # fmt: skip
+    assert (ecmp["median_mbps"], ecmp["median_ratio"]) == ("76.0000", "0.5000")
+    assert (ecmp["invalid_median_mbps"], ecmp["reasons"]) == ("76.0000", "CPU, too busy")
+    assert (rows[2]["median_mbps"], rows[2]["median_ratio"]) == ("", "")
+    assert list(csv.DictReader(io.StringIO(csv_text([])))) == []
