@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hedera.linkstate import Cores, LinkState
+from topos.fattree import FatTree
+from topos.links import NO_LINK, num_links, path_links
 
 UNIT = 1 << 40
 """The capacity of a link in the whole numbers that placement reckons with."""
@@ -52,3 +54,18 @@ class Placement(Protocol):
     def place(self, flows: LargeFlows, links: LinkState) -> Cores:
         """The core for each flow, int32 (flows,). A flow that is absent has expired."""
         ...
+
+
+def exceeded_capacity(
+    tree: FatTree, src: ArrayLike, dst: ArrayLike, demand: ArrayLike, core: ArrayLike, links: LinkState
+) -> float:
+    """The energy of section 4.4: demand beyond capacity, summed over the links that cores decide on.
+
+    ``src``, ``dst``, ``demand`` (fractions of the NIC rate) and ``core`` have shape (flows,); the result is in
+    link capacities. A failed link has capacity 0. Recomputed from nothing, for reports and checks.
+    """
+    paths = path_links(tree, src, dst, core)[:, 1:5]
+    load = np.zeros(num_links(tree), dtype=np.int64)
+    amount = np.repeat(in_units(demand), 4).reshape(paths.shape)
+    np.add.at(load, paths[paths != NO_LINK], amount[paths != NO_LINK])
+    return int(np.maximum(load - np.where(links.up, UNIT, 0), 0).sum()) / UNIT
