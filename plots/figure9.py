@@ -29,8 +29,7 @@ _HATCH = "/////"
 _CROSS: dict[str, Any] = {"marker": "x", "linestyle": "", "markersize": 6, "markeredgewidth": 1.7}
 _RED_CROSS = {**_CROSS, "color": INVALID}
 _SMALL_CROSS = {**_CROSS, "color": MUTED, "markersize": 3.5, "markeredgewidth": 0.9}
-_INVALID_LABEL = "invalid: no valid trial"
-_GROUP, _ROW, _HEAD, _SIDE, _LEGEND_ENTRY = 2.05, 1.75, 1.3, 1.1, 1.5  # inches
+_GROUP, _ROW, _HEAD, _SIDE = 2.05, 1.75, 1.3, 1.1  # inches
 
 
 def draw(
@@ -55,9 +54,8 @@ def _conditions(runs: Sequence[Run]) -> str:
     """What was the same for all runs, in a line."""
     spec = runs[0].spec
     trials = len({run.trial for run in runs})
-    bars = "one trial" if trials == 1 else f"medians of {trials} trials, whiskers from 5th to 95th percentile"
-    capacity = f"{runs[0].capacity_mbps:g} Mb/s capacity"
-    return f"k={spec.get('k', '?')}, {capacity}, {spec.get('seconds', '?')} s per run; {bars}"
+    bars = "one trial" if trials == 1 else f"median, 5th and 95th percentile of {trials} trials"
+    return f"k={spec.get('k', '?')}, {spec.get('seconds', '?')} s per run; {bars}"
 
 
 def _figure(
@@ -192,9 +190,13 @@ def _legend(figure: Figure, summary: Summary, normalised: bool, marked: bool) ->
         handles.append(Line2D([], [], **_SMALL_CROSS, label="some trials invalid, left out"))
     if len(bars) < len(summary.patterns) * len(summary.schemes):
         handles.append(Line2D([], [], color=MUTED, **_CROSS, label="not run"))
-    labels = [_INVALID_LABEL if isinstance(handle, tuple) else handle.get_label() for handle in handles]
-    columns = min(len(handles), max(2, int(figure.get_figwidth() / _LEGEND_ENTRY)))
-    figure.legend(
-        handles, labels, loc="outside lower center", ncols=columns, fontsize=8.5,
-        handlelength=1.5, handleheight=1.0, columnspacing=1.5,
-    )  # fmt: skip
+    invalid = "invalid: no valid trial" + (", or none of the control" if normalised else "")
+    labels = [invalid if isinstance(handle, tuple) else handle.get_label() for handle in handles]
+    for columns in range(len(handles), 0, -1):  # as wide as the figure allows
+        legend = figure.legend(
+            handles, labels, loc="outside lower center", ncols=columns, fontsize=8.5,
+            handlelength=1.5, handleheight=1.0, columnspacing=1.5,
+        )  # fmt: skip
+        if legend.get_window_extent().width < 0.97 * figure.bbox.width:
+            break
+        legend.remove()

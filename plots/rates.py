@@ -85,14 +85,16 @@ def _panel(ax: Axes, run: Run, control: Run | None) -> None:
         height, width, color = (0.1, 1.5, INK) if moved else (0.045, 0.7, MUTED)
         ax.axvline(each.t, ymax=height, color=color, linewidth=width, zorder=4)
     if control is not None and control is not run:
-        ax.plot(control.rates.t, control.rates.total_mbps, color=colour(CONTROL), linewidth=1.3, zorder=2)
-    line = "-" if run.valid else (0, (2, 1.2))
-    ax.plot(
-        run.rates.t, run.rates.total_mbps, color=colour(run.scheme), linewidth=2, linestyle=line, zorder=3
-    )
+        _line(ax, control, 1.3)
+    _line(ax, run, 2)
     ax.set_title(_heading(run, control), fontweight="bold")
     if not run.valid:
         _say_why(ax, run)
+
+
+def _line(ax: Axes, run: Run, width: float) -> None:
+    style = "-" if run.valid else (0, (2, 1.2))
+    ax.plot(run.rates.t, run.rates.total_mbps, color=colour(run.scheme), linewidth=width, linestyle=style)
 
 
 def _heading(run: Run, control: Run | None) -> str:

@@ -143,14 +143,17 @@ def test_published_marks(tmp_path, monkeypatch):
     assert shares == [0.279, 0.946]
 
 
-def test_twenty_patterns_are_split_over_rows(tmp_path, monkeypatch):
-    write_sweep(tmp_path, [f"published:{name}" for name in FIGURE_9])
+@pytest.mark.parametrize(("patterns", "rows"), [(1, 1), (2, 1), (5, 1), (6, 2), (20, 4)])
+def test_many_patterns_are_split_over_rows_and_nothing_overlaps(tmp_path, monkeypatch, patterns, rows):
+    names = list(FIGURE_9)[:patterns]
+    write_sweep(tmp_path, [f"published:{name}" for name in names])
+    store(tmp_path, run_document(f"published:{names[0]}", "ecmp", verdict="invalid", reasons=["slow"]))
     figures = spied(monkeypatch, figure9)
     figure9.draw(load_sweep(tmp_path).runs, tmp_path / "chart", published=FIGURE_9)
     axes = figures[0].axes
-    assert len(axes) == 4
+    assert len(axes) == rows
     labels = [label.get_text() for ax in axes for label in ax.get_xticklabels()]
-    assert labels == list(FIGURE_9)
+    assert labels == names
     figures[0].canvas.draw()
     for ax in axes:  # no label touches its neighbour
         boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
