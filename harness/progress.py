@@ -51,7 +51,9 @@ def _run(left: Sequence[Job], console: Console) -> None:
                 progress.update(task, description=description)
                 if not console.is_terminal and word == "building":
                     # without a terminal there is no live line; one line per run instead
-                    console.print(f"{time.strftime('%H:%M:%S')} {description}", highlight=False)
+                    console.print(
+                        f"{time.strftime('%H:%M:%S')} {description}", highlight=False, soft_wrap=True
+                    )
 
             return stage
 
@@ -61,7 +63,7 @@ def _run(left: Sequence[Job], console: Console) -> None:
                 completed=sum(1 for each in left if each.next_folder() is None),
                 remaining=duration(seconds_left(left)),
             )
-            progress.console.print(_line(job, result), highlight=False)
+            progress.console.print(_line(job, result), highlight=False, soft_wrap=True)
 
         carry_out(left, done, say)
 

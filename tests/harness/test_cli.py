@@ -1,0 +1,175 @@
+"""The command line as a user meets it: one clear sentence and the right exit status, never a traceback."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEDERA = Path(sys.executable).with_name("hedera")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def hedera(*arguments, **settings):
+    return subprocess.run(
+        [HEDERA, *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False, **settings
+    )
+
+
+def run(*changes):
+    options = {"--scheme": "ecmp", "--traffic": "stride:4", "--seconds": "5"} | dict(
+        zip(changes[::2], changes[1::2], strict=True)
+    )
+    return hedera("run", *(word for option in options.items() for word in option))
+
+
+def assert_one_sentence(done, status, *words):
+    assert done.returncode == status, done.stderr
+    assert done.stdout == ""
+    for word in words:
+        assert word in done.stderr
+    assert "Traceback" not in done.stderr
+    said = [line for line in done.stderr.splitlines() if not line.startswith(("Usage:", "Try ")) and line]
+    assert len(said) == 1, done.stderr
+
+
+@pytest.fixture
+def matrix(tmp_path):
+    def write(text):
+        path = tmp_path / "matrix.csv"
+        path.write_text(text)
+        return f"file:{path}"
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("-k", "5", ("even k", "5")),
+        ("-k", "four", ("four",)),
+        ("--scheme", "hedera", ("hedera-gff", "spanning-tree", "'hedera'")),
+        ("--traffic", "strife:4", ("strife", "stride:I")),
+        ("--traffic", "stride:99", ("stride",)),
+        ("--traffic", "published:nope", ("nope",)),
+        ("--traffic", "file:/nowhere.csv", ("/nowhere.csv",)),
+        ("--seconds", "0", ("--seconds", "0")),
+        ("--bw", "0", ("--bw", "0")),
+        ("--bw", "-3", ("--bw",)),
+        ("--bw", "nan", ("--bw",)),
+        ("--seed", "-1", ("--seed",)),
+        ("--queue", "0", ("--queue",)),
+        ("--keep", "2", ("keep", "2")),
+        ("--flows-per-host", "0", ("0",)),
+        ("--platform", "nox", ("nox", "os-ken")),
+        ("--datapath", "dpdk", ("dpdk", "kernel")),
+        ("--interval", "0", ("--interval",)),
+        ("--congestion-control", "x; rm", ("--congestion-control",)),
+        ("--out", "/proc/nowhere/out", ("cannot be written", "/proc/nowhere")),
+    ],
+)
+def test_bad_input_is_one_sentence_and_status_2(option, value, words):
+    assert_one_sentence(run(option, value), 2, *words)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("src_host,dst_host\n0,99\n", ("99", "line 2")),
+        ("src_host,dst_host\n3,3\n", ("itself", "line 2")),
+        ("src_host,dst_host\n", ("no flow",)),
+        ("src_host,dst_host\n0;1\n", ("line 2",)),
+    ],
+)
+def test_a_bad_matrix_names_the_file_and_the_line(matrix, text, words):
+    assert_one_sentence(run("--traffic", matrix(text)), 2, "matrix.csv", *words)
+
+
+def test_the_sweep_checks_every_pattern_before_the_first_run(tmp_path):
+    done = hedera("sweep", 1, 5, "--patterns", "stride:4,stride:x", "--results", tmp_path)
+    assert_one_sentence(done, 2, "stride:x")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("arguments", [(0, 5), ("one", 5), (1,), (1, 0)])
+def test_the_sweep_wants_trials_and_seconds(arguments, tmp_path):
+    done = hedera("sweep", *arguments, "--results", tmp_path)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_unlike_runs_are_not_mixed(tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "sweep.json").write_text(json.dumps({"bw": 5.0}))
+    done = hedera("sweep", 1, 5, "--name", "mine", "--results", tmp_path, "--patterns", "stride:4")
+    if os.geteuid() == 0:
+        assert_one_sentence(done, 2, "bw 5.0 there, 10.0 here", "--name")
+
+
+def test_without_the_tools_it_says_what_to_install(tmp_path):
+    done = subprocess.run(
+        [HEDERA, "run", "--scheme", "ecmp", "--traffic", "stride:4", "--out", tmp_path / "x"],
+        capture_output=True, text=True, check=False, env={**os.environ, "PATH": str(tmp_path)},
+    )  # fmt: skip
+    if os.geteuid() == 0:
+        assert_one_sentence(done, 3, "ovs-vswitchd", "apt-get install", "openvswitch-switch")
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(
+    "command",
+    [
+        [HEDERA, "run", "--scheme", "ecmp", "--traffic", "stride:4", "--out", "/tmp/nobody-was-here/x"],
+        [ROOT / "test.sh", "1", "5"],
+        [ROOT / "check.sh"],
+        [ROOT / "setup" / "install.sh"],
+    ],
+    ids=lambda command: Path(command[0]).name,
+)
+def test_without_root_it_says_so(command):
+    done = subprocess.run(
+        ["setpriv", "--reuid=65534", "--clear-groups", *command], capture_output=True, text=True, check=False
+    )
+    if "hedera" in str(command[0]):
+        assert done.returncode in (2, 3)
+    else:
+        assert done.returncode == 3
+        assert "root" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command", [(), ("run",), ("sweep",), ("doctor",), ("figure",), ("table",), ("clean",)]
+)
+def test_help_teaches(command):
+    done = hedera(*command, "--help")
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) > 5
+
+
+def test_every_command_the_help_lists_exists():
+    listed = [line.split()[0] for line in hedera("--help").stdout.split("Commands:")[1].splitlines() if line]
+    assert {
+        "clean",
+        "doctor",
+        "explain-ecmp",
+        "figure",
+        "report",
+        "run",
+        "simulate",
+        "sweep",
+        "table",
+    } <= set(listed)
+    for group, numbers in (("figure", "3 9 10 11"), ("table", "3 4 5 6")):
+        for number in numbers.split():
+            assert hedera(group, number, "--help").returncode == 0
+
+
+def test_doctor_speaks_json():
+    done = hedera("doctor", "--json")
+    answer = json.loads(done.stdout)
+    assert done.returncode == (0 if answer["ready"] else 3)
+    assert {"item", "found", "needed", "ok", "fix"} == set(answer["findings"][0])
