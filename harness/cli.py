@@ -210,10 +210,11 @@ def sweep(
     from harness.machine import require_root, require_tools
     from harness.spec import RunSpec
     from harness.store import slug
-    from harness.sweep import default_patterns, plan, settle, split_patterns, split_schemes
+    from harness.sweep import default_patterns, plan, settle, split_schemes
+    from traffic.patterns import split_specs
 
     base = RunSpec(scheme="ecmp", traffic="stride:1", seconds=seconds, **options)
-    chosen = default_patterns() if patterns is None else split_patterns(patterns)
+    chosen = default_patterns() if patterns is None else split_specs(patterns)
     scheme_names = split_schemes(schemes)
     folder = results / (slug(name) if name else _default_name(base))
     jobs = plan(base, chosen, scheme_names, trials, folder)

@@ -55,26 +55,6 @@ def default_patterns() -> list[str]:
     return [f"published:{name}" for name in PUBLISHED]
 
 
-def split_patterns(text: str) -> list[str]:
-    """Patterns from a comma-separated list, where commas inside a pattern stay: ``staggered:0.2,0.3,stride:4``.
-
-    A comma separates patterns when a pattern name, not a number, follows it outside brackets.
-    """
-    parts: list[str] = []
-    depth = 0
-    for piece in text.split(","):
-        starts_new = depth == 0 and not piece.strip().replace(".", "", 1).rstrip(")").isdigit()
-        if parts and not starts_new:
-            parts[-1] += "," + piece
-        else:
-            parts.append(piece)
-        depth += piece.count("(") - piece.count(")")
-    patterns = [part.strip() for part in parts]
-    if not all(patterns):
-        raise UserMistake(f"--patterns has an empty entry: {text!r}")
-    return patterns
-
-
 def split_schemes(text: str) -> list[str]:
     """Schemes from a comma-separated list; ``all`` is all of them."""
     return list(SCHEMES) if text == "all" else [name.strip() for name in text.split(",")]

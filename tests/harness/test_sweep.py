@@ -1,0 +1,98 @@
+import json
+
+import pytest
+
+from harness.errors import UserMistake
+from harness.progress import duration
+from harness.spec import RunSpec
+from harness.store import RESULT
+from harness.sweep import Job, carry_out, plan, seconds_left, settle, split_schemes
+
+BASE = RunSpec(scheme="ecmp", traffic="stride:1", seconds=10, seed=7)
+
+
+def publish(folder, verdict, rate=1.0):
+    folder.mkdir(parents=True)
+    (folder / RESULT).write_text(json.dumps({"schema": 1, "verdict": verdict, "bisection_mbps": rate}))
+
+
+def test_all_schemes_in_the_order_of_the_figure():
+    assert split_schemes("all") == [
+        "nonblocking",
+        "ecmp",
+        "ecmp-dst",
+        "spanning-tree",
+        "random",
+        "hedera-gff",
+        "hedera-sa",
+    ]
+
+
+def test_schemes_of_a_trial_face_the_same_seed_and_trials_different_ones(tmp_path):
+    jobs = plan(BASE, ["stride:1", "randbij"], ["ecmp", "nonblocking"], 2, tmp_path)
+    assert len({job.folder for job in jobs}) == len(jobs) == 8
+    assert [job.spec.seed for job in jobs] == [7] * 4 + [8] * 4
+    assert [job.spec.trial for job in jobs] == [1] * 4 + [2] * 4
+
+
+def test_resume_skips_the_valid_tries_the_invalid_once_more_and_then_leaves_it(tmp_path):
+    job = Job(BASE, tmp_path / "trial-1")
+    assert job.next_folder() == job.folder
+    publish(job.folder, "invalid")
+    again = job.next_folder()
+    assert again is not None
+    assert again != job.folder
+    publish(again, "invalid")
+    assert job.next_folder() is None
+    assert job.outcome()["verdict"] == "invalid"
+
+
+def test_a_valid_second_try_counts(tmp_path):
+    job = Job(BASE, tmp_path / "trial-1")
+    publish(job.folder, "invalid", 1)
+    publish(job.attempts[1], "ok", 2)
+    assert job.outcome()["bisection_mbps"] == 2
+    assert job.next_folder() is None
+
+
+def test_a_half_written_result_is_not_a_result(tmp_path):
+    job = Job(BASE, tmp_path / "trial-1")
+    (tmp_path / ".trial-1.partial").mkdir()
+    (tmp_path / ".trial-1.partial" / RESULT).write_text("{")
+    assert job.outcome() is None
+    assert job.next_folder() == job.folder
+
+
+def test_only_what_is_left_is_run(tmp_path, monkeypatch):
+    jobs = plan(BASE, ["stride:1"], ["nonblocking", "ecmp", "hedera-sa"], 1, tmp_path)
+    publish(jobs[0].folder, "ok")
+    verdicts = iter(["invalid", "invalid", "ok"])
+    ran = []
+
+    def fake_run(spec, folder, say):
+        verdict = next(verdicts)
+        publish(folder, verdict)
+        ran.append((spec.scheme, folder.name))
+        return {"verdict": verdict}
+
+    monkeypatch.setattr("harness.sweep.run_experiment", fake_run)
+    assert seconds_left(jobs) > 20
+    carry_out(jobs, lambda job, result: None, lambda job: lambda stage: None)
+    assert ran == [("ecmp", "trial-1"), ("ecmp", "trial-1-again"), ("hedera-sa", "trial-1")]
+    assert seconds_left(jobs) == 0
+
+
+def test_settings_of_a_folder_do_not_change(tmp_path):
+    settled = settle(BASE, tmp_path)
+    assert settled.platform in ("os-ken", "pox")
+    assert settled.datapath in ("user", "kernel")
+    assert settle(BASE, tmp_path) == settled
+    with pytest.raises(UserMistake, match=r"bw 10\.0 there, 5\.0 here"):
+        settle(RunSpec(scheme="ecmp", traffic="stride:1", seconds=10, seed=7, bw=5.0), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(5, "5 s"), (130, "2 min"), (3900, "1 h 05 min"), (7200, "2 h 00 min")]
+)
+def test_durations_are_readable(seconds, words):
+    assert duration(seconds) == words
