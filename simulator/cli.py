@@ -54,13 +54,14 @@ def simulate(as_json: bool, **fields: Any) -> None:
         fields["increase_mbps"] = 0.12 * fields["link_mbps"]
     config = Config(**fields)
 
-    from simulator.driver import simulate as run
+    from simulator.driver import Simulation
 
     if as_json:
-        click.echo(json.dumps(run(config).as_json()))
+        click.echo(json.dumps(Simulation(config).run().as_json()))
         return
+    simulation = Simulation(config)
     with progress_bar(f"{config.scheme}  {config.traffic}", config.seconds) as done:
-        result = run(config, done)
+        result = simulation.run(done)
     share = result.bisection_mbps / result.capacity_mbps
     click.echo(
         f"{config.scheme}, {config.traffic}, k={config.k}: bisection bandwidth "

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from simulator.comparison import Row
 
 Task = TypeVar("Task")
@@ -96,12 +98,18 @@ def run_tasks(
         return run_all(function, tasks, jobs=jobs, cluster=cluster, progress=done)
 
 
-def conclude(title: str, rows: Sequence[Row], unit: str, files: Sequence[Path], digits: int = 1) -> None:
-    """The end of every command: where the files are, and paper against ours."""
+def wide_console() -> Console:
+    """Standard output; a file or a pipe, which has no width of its own, gets one that tables fit in."""
     from rich.console import Console
 
+    console = Console()
+    return console if console.is_terminal else Console(width=130)
+
+
+def conclude(title: str, rows: Sequence[Row], unit: str, files: Sequence[Path], digits: int = 1) -> None:
+    """The end of every command: where the files are, and paper against ours."""
     from simulator.comparison import table
 
-    console = Console(width=None)
+    console = wide_console()
     console.print(table(title, rows, unit, digits))
     console.print("written: " + "  ".join(str(file) for file in files), highlight=False, soft_wrap=True)

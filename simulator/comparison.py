@@ -33,7 +33,7 @@ def table(title: str, rows: Sequence[Row], unit: str, digits: int = 1) -> Table:
 
     points = unit == "%"
     made = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    made.add_column("case")
+    made.add_column("case", no_wrap=True)
     for heading in (f"paper [{unit}]", f"ours [{unit}]", "difference", "spread of ours"):
         made.add_column(heading.replace("[", r"\["), justify="right")
     for row in rows:

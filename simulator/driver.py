@@ -115,16 +115,8 @@ def bisection_mbps(config: Config) -> float:
 
 
 def simulate(config: Config, progress: Callable[[float], None] | None = None) -> Result:
-    """Run one simulation. The same configuration gives the same result, whatever else the machine does.
-
-    ``progress`` is called with the simulated seconds so far, now and then. Raises ValueError, one sentence,
-    for a scheme, a pattern or a network that does not exist.
-    """
-    chosen = scheme(config.scheme)
-    tree = FatTree(config.k)
-    matrix = draw(config.traffic, tree, config.seed, config.flows_per_host, config.keep)
-    work = _workload(config, matrix)
-    return _Simulation(config, chosen, tree, work).run(progress)
+    """Run one simulation; see `Simulation`."""
+    return Simulation(config).run(progress)
 
 
 def _workload(config: Config, matrix: Matrix) -> Workload:
@@ -138,19 +130,26 @@ def _workload(config: Config, matrix: Matrix) -> Workload:
     return poisson(matrix, config.arrivals_per_s, config.mean_mbytes * 1e6, config.seconds, rng)
 
 
-class _Simulation:
-    """The state of one run."""
+class Simulation:
+    """One run, ready to start. The same configuration gives the same result, whatever else the machine does.
 
-    def __init__(self, config: Config, chosen: Scheme, tree: FatTree, work: Workload) -> None:
+    Raises ValueError, one sentence, for a scheme, a pattern or a network that does not exist.
+    """
+
+    def __init__(self, config: Config) -> None:
+        chosen = scheme(config.scheme)
+        tree = FatTree(config.k)
         self.config = config
-        self.work = work
+        self.work = _workload(
+            config, draw(config.traffic, tree, config.seed, config.flows_per_host, config.keep)
+        )
         self.topo = NonBlocking(tree.num_hosts) if chosen.nonblocking else tree
         self.hashed = self._hashed(chosen, tree)
         self.core = self.hashed.copy()
         self.engine = self._engine()
         placement = self._placement(chosen, tree)
         self.scheduler = Scheduler(tree, placement, config.threshold) if placement else None
-        self.polled_bits = np.zeros(len(work))
+        self.polled_bits = np.zeros(len(self.work))
         self.rounds: list[RoundLog] = []
 
     def _hashed(self, chosen: Scheme, tree: FatTree) -> NDArray[np.int32]:
@@ -185,8 +184,11 @@ class _Simulation:
             return SimulatedAnnealing(tree, rng, iterations=self.config.iterations)
         return placement
 
-    def run(self, progress: Callable[[float], None] | None) -> Result:
-        """Advance from one thing to do to the next: a scheduling round, or an end of the measuring window."""
+    def run(self, progress: Callable[[float], None] | None = None) -> Result:
+        """Advance from one thing to do to the next: a scheduling round, or an end of the measuring window.
+
+        ``progress`` is called with the simulated seconds so far, now and then.
+        """
         config = self.config
         begin, end = config.window
         period = round(config.interval_s / config.tick_s)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from simulator.commands import in_words, output, parallel, run_tasks
+from simulator.commands import in_words, output, parallel, run_tasks, wide_console
 
 
 @click.command("explain-ecmp")
@@ -23,7 +23,6 @@ from simulator.commands import in_words, output, parallel, run_tasks
 def explain_ecmp(seeds: int, aimd_seeds: int, out: Path, jobs: int | None, cluster: str | None) -> None:
     """Which static routing the published testbed "ECMP" bars look like."""
     import numpy as np
-    from rich.console import Console
     from rich.table import Table
 
     from plots.published import FIGURE_9
@@ -92,7 +91,7 @@ def explain_ecmp(seeds: int, aimd_seeds: int, out: Path, jobs: int | None, clust
             f"{correlation:.3f}",
             f"{best:.1f} %",
         )
-    console = Console()
+    console = wide_console()
     console.print(made)
     closest = min(summary, key=lambda row: row[4])
     console.print(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
-from simulator.commands import conclude, in_words, output, parallel, run_tasks, seeds_option
+from simulator.commands import conclude, in_words, options, output, parallel, run_tasks, seeds_option
 
 
 @click.command()
@@ -108,17 +110,28 @@ def figure_9(
     conclude(f"Figure 9: published testbed against simulation ({seeds} seeds)", rows, "Mb/s", files, digits=0)
 
 
+def _at_scale(k: int) -> Callable[..., Any]:
+    """The options of Figures 10 and 11, named as the fields of Config."""
+    return options(
+        click.option("-k", "k", default=k, show_default=True, help="Ports per switch."),
+        click.option("--seconds", default=60.0, show_default=True, help="Simulated time of every run."),
+        click.option("--seed", default=1, show_default=True, help="Fixes every draw."),
+        click.option("--tick", "tick_s", default=0.01, show_default=True, help="Length of a tick, seconds."),
+        click.option(
+            "--interval", "interval_s", default=5.0, show_default=True, help="Scheduling period, s."
+        ),
+        click.option(
+            "--iterations", default=100_000, show_default=True, help="Of Simulated Annealing, each round."
+        ),
+    )
+
+
 @click.command()
-@click.option("-k", "k", default=32, show_default=True, help="Ports per switch.")
-@click.option("--seconds", default=60.0, show_default=True, help="Simulated time of every run.")
-@click.option("--seed", default=1, show_default=True, help="Fixes every draw.")
-@click.option("--tick", "tick_s", default=0.01, show_default=True, help="Length of a tick, seconds.")
+@_at_scale(k=32)
 @output
 @parallel
 @in_words
-def figure_10(
-    k: int, seconds: float, seed: int, tick_s: float, out: Path, jobs: int | None, cluster: str | None
-) -> None:
+def figure_10(out: Path, jobs: int | None, cluster: str | None, **fields: Any) -> None:
     """The suite of patterns and four schemes on 8,192 hosts."""
     from simulator import pictures
     from simulator.comparison import Row, write_csv
@@ -127,25 +140,21 @@ def figure_10(
     from simulator.suite import SCHEMES, suite
     from topos.fattree import FatTree
 
-    tree = FatTree(k)
-    configs = [
-        Config(scheme, traffic, k, seconds, seed, tick_s=tick_s)
-        for traffic in suite(tree)
-        for scheme in SCHEMES
-    ]
+    tree = FatTree(fields["k"])
+    configs = [Config(scheme, traffic, **fields) for traffic in suite(tree) for scheme in SCHEMES]
     # The runs with most flows first, so that no process is left with a long one at the end.
     by_cost = sorted(configs, key=lambda config: config.traffic, reverse=True)
     found = dict(
-        zip(by_cost, run_tasks(f"Figure 10, k={k}", bisection_mbps, by_cost, jobs, cluster), strict=True)
+        zip(by_cost, run_tasks(f"Figure 10, k={tree.k}", bisection_mbps, by_cost, jobs, cluster), strict=True)
     )
     share = {(c.traffic, c.scheme): 100 * found[c] / (tree.num_hosts * c.link_mbps) for c in configs}
     files = [
         write_csv(
-            out / f"figure10_k{k}.csv",
+            out / f"figure10_k{tree.k}.csv",
             ["traffic", "scheme", "bisection_mbps", "percent_of_full"],
             [(c.traffic, c.scheme, found[c], share[c.traffic, c.scheme]) for c in configs],
         ),
-        pictures.figure_10(share, tree, out / f"figure10_k{k}.png"),
+        pictures.figure_10(share, tree, out / f"figure10_k{tree.k}.png"),
     ]
     rows = [Row(f"{traffic}  {scheme}", None, value) for (traffic, scheme), value in share.items()]
     patterns = suite(tree)
@@ -168,28 +177,25 @@ def figure_10(
 
 
 @click.command()
-@click.option("-k", "k", default=16, show_default=True, help="Ports per switch.")
-@click.option("--seconds", default=60.0, show_default=True, help="Simulated time.")
-@click.option("--seed", default=1, show_default=True, help="Fixes every draw.")
-@click.option("--tick", "tick_s", default=0.01, show_default=True, help="Length of a tick, seconds.")
-@click.option("--arrivals", default=4.0, show_default=True, help="Flows a host starts per second (Poisson).")
+@_at_scale(k=16)
 @click.option(
-    "--mean-size", default=62.5, show_default=True, help="Their mean size, 10^6 bytes (exponential)."
+    "--arrivals",
+    "arrivals_per_s",
+    default=0.1,
+    show_default=True,
+    help="Flows a host starts per second (Poisson).",
+)
+@click.option(
+    "--mean-size",
+    "mean_mbytes",
+    default=1250.0,
+    show_default=True,
+    help="Their mean size, 10^6 bytes (exponential).",
 )
 @output
 @parallel
 @in_words
-def figure_11(
-    k: int,
-    seconds: float,
-    seed: int,
-    tick_s: float,
-    arrivals: float,
-    mean_size: float,
-    out: Path,
-    jobs: int | None,
-    cluster: str | None,
-) -> None:
+def figure_11(out: Path, jobs: int | None, cluster: str | None, **fields: Any) -> None:
     """Bisection bandwidth over time: 1,024 hosts, random bijection, flows that come and go."""
     import numpy as np
 
@@ -200,26 +206,22 @@ def figure_11(
     from simulator.suite import SCHEMES
     from topos.fattree import FatTree
 
-    configs = [
-        Config(
-            scheme, "randbij", k, seconds, seed, tick_s=tick_s, arrivals_per_s=arrivals, mean_mbytes=mean_size
-        )
-        for scheme in SCHEMES
-    ]
-    results = run_tasks(f"Figure 11, k={k}", run, configs, jobs, cluster)
-    step = max(1, round(0.5 / tick_s))
-    whole = configs[0].ticks // step * step
+    hosts = FatTree(fields["k"]).num_hosts
+    configs = [Config(scheme, "randbij", **fields) for scheme in SCHEMES]
+    first = configs[0]
+    results = run_tasks(f"Figure 11, k={first.k}", run, configs, jobs, cluster)
+    step = max(1, round(0.5 / first.tick_s))
+    whole = first.ticks // step * step
     series = {r.config.scheme: r.total_mbps[:whole].reshape(-1, step).mean(axis=1) / 1000 for r in results}
-    times = (np.arange(whole // step, dtype=np.float64) + 0.5) * (step * tick_s)
-    hosts = FatTree(k).num_hosts
-    load = f"{hosts:,} hosts, {arrivals:g} flows per second and host of {mean_size:g} MB on average"
+    times = (np.arange(whole // step, dtype=np.float64) + 0.5) * (step * first.tick_s)
+    load = f"{hosts:,} hosts, {first.arrivals_per_s:g} flows per s and host of {first.mean_mbytes:g} MB on average"
     files = [
         write_csv(
-            out / f"figure11_k{k}.csv",
+            out / f"figure11_k{first.k}.csv",
             ["seconds", *(f"{scheme}_gbps" for scheme in series)],
             [(float(t), *(float(s[n]) for s in series.values())) for n, t in enumerate(times)],
         ),
-        pictures.figure_11(times, series, load, out / f"figure11_k{k}.png"),
+        pictures.figure_11(times, series, load, out / f"figure11_k{first.k}.png"),
     ]
     rows = [
         Row(

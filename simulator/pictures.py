@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from simulator.explain import Fit
 
-PUBLISHED = "#bdbdbd"
+PUBLISHED = "#d4d4d4"
 _LABELS = {
     "ecmp": "ECMP (5-tuple hash)",
     "spanning-tree": "spanning tree",
@@ -39,7 +39,7 @@ def _saved(figure: Figure, path: Path) -> Path:
 
 
 def _heading(figure: Figure, title: str, subtitle: str) -> None:
-    figure.suptitle(f"{title}\n", x=0.01, ha="left", fontsize=11.5, fontweight="bold", color=INK)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=11.5, fontweight="bold", color=INK)
     figure.axes[0].set_title(subtitle, loc="left", fontsize=9, color=MUTED, pad=10)
 
 
@@ -122,9 +122,8 @@ def figure_9(
                 mean, low, high = ours[:, 0], ours[:, 2], ours[:, 3]
                 at = left + place * width
                 axes.bar(at, mean, width, color=colour(scheme))
-                axes.errorbar(
-                    at, mean, [mean - low, high - mean], fmt="none", ecolor=INK, elinewidth=0.9, capsize=1.5
-                )
+                wide = high - low > 0.1  # the others would be specks
+                axes.vlines(at[wide], low[wide], high[wide], color=INK, lw=1)
             axes.set_title(title)
             axes.set_ylim(0, 16)
             axes.set_yticks((0, 4, 8, 12, 16))
@@ -146,9 +145,10 @@ def figure_9(
             fontsize=11.5,
             fontweight="bold",
         )
-        figure.supxlabel(
-            f"bars: mean of {seeds} seeds; whiskers: lowest and highest", fontsize=8.5, color=MUTED
+        note = (
+            f"bars: mean of {seeds} seeds; lines: lowest to highest, where they differ by more than 0.1 Gb/s"
         )
+        figure.supxlabel(note, fontsize=8.5, color=MUTED)
         return _saved(figure, path)
 
 
@@ -219,6 +219,9 @@ def table_3(data: Sequence[Sequence[Any]], subtitle: str, path: Path) -> Path:
         axes.plot([], [], "x", color=MUTED, ms=6, mew=1.4, label="paper")
         axes.plot([], [], ":", color=MUTED, label="ours, non-blocking")
         axes.set_xscale("log")
+        ticks = [1000, 10_000, 100_000, 1_000_000]
+        axes.set_xticks(ticks, [f"{n:,}" for n in ticks])
+        axes.minorticks_off()
         axes.set_xlabel("iterations of Simulated Annealing in every round")
         axes.set_ylabel("share of full bisection bandwidth [%]")
         axes.legend(ncols=2)
@@ -229,7 +232,7 @@ def table_3(data: Sequence[Sequence[Any]], subtitle: str, path: Path) -> Path:
 
 def table_6(data: Sequence[Sequence[Any]], path: Path) -> Path:
     """Bars of messages and computation; ``data`` as in table6.csv."""
-    labels = [f"{row[0]:,} hosts\n{row[1]} flow{'s' * (row[1] > 1)} per host" for row in data]
+    labels = [f"{row[0]:,} hosts,\n{row[1]} flow{'s' * (row[1] > 1)} each" for row in data]
     x = np.arange(len(data))
     with house_style():
         figure = _figure(9.6, 4.4)
@@ -278,6 +281,8 @@ def explain_ecmp(
             axes.set_title(f"{routing}, {'max-min' if engine == 'maxmin' else 'AIMD'}")
             note = f"error {100 * one.error:.1f} %\ncorrelation {one.correlation:.3f}\nscale {one.scale:.2f}"
             axes.text(0.05, 0.95, note, transform=axes.transAxes, va="top", fontsize=8.5)
+            axes.set_xticks((0, 4, 8, 12))
+            axes.set_yticks((0, 4, 8, 12))
             axes.set_xlim(0, 14)
             axes.set_ylim(0, 14)
             axes.set_aspect("equal")

@@ -12,7 +12,7 @@ from simulator.commands import conclude, in_words, output, parallel, run_tasks, 
 @click.command()
 @click.option("--hosts", default="16,1024,8192", show_default=True, help="Sizes of the network.")
 @click.option("--iterations", default="1000,50000,100000,500000,1000000,1500000,2000000", show_default=True)
-@click.option("--flows-per-host", default=4, show_default=True, help="Random receivers of every host.")
+@click.option("--flows-per-host", default=3, show_default=True, help="Random receivers of every host.")
 @click.option("--seconds", default=60.0, show_default=True, help="Simulated time of every run.")
 @seeds_option(1)
 @click.option("--tick", "tick_s", default=0.01, show_default=True, help="Length of a tick, seconds.")
