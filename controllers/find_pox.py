@@ -1,21 +1,36 @@
-"""Where POX is: it is in no package registry, so it is found at run time."""
+"""Where POX is. It comes from a checkout, not from a package index: ``pip install pox`` is something else."""
 
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
 
-def find_pox() -> Path | None:
-    """The first of POX_DIR, ~/pox (of the user behind sudo, too) and /opt/pox that holds ``pox.py``, or None.
+def find_pox(environ: Mapping[str, str] = os.environ) -> Path | None:
+    """The POX checkout named by POX_DIR, else the first of ~/pox and /opt/pox that is there, else None.
 
-    When POX_DIR is set it alone counts.
+    Under sudo, ~ is also the home of the user who called it. Raises ValueError, with one sentence, when
+    POX_DIR is set and names something else.
     """
-    if named := os.environ.get("POX_DIR"):
-        places = [Path(named)]
-    else:
-        homes = [Path.home()]
-        if invoker := os.environ.get("SUDO_USER"):
-            homes.append(Path(f"~{invoker}").expanduser())
-        places = [*(home / "pox" for home in homes), Path("/opt/pox")]
-    return next((place.resolve() for place in places if (place / "pox.py").is_file()), None)
+    named = environ.get("POX_DIR")
+    if named:
+        if not _is_checkout(Path(named)):
+            raise ValueError(f"POX_DIR is {named}, but there is no POX checkout (no pox.py) there")
+        return Path(named)
+    users = ["~", *(f"~{user}" for user in [environ.get("SUDO_USER")] if user)]
+    homes = [Path(os.path.expanduser(user)) / "pox" for user in users]
+    return next((place for place in [*homes, Path("/opt/pox")] if _is_checkout(place)), None)
+
+
+def pox_version(checkout: Path) -> str:
+    """The version of a checkout, as in ``0.8.0 (halosaur)``; ``unknown`` when its core does not say."""
+    source = (checkout / "pox" / "core.py").read_text()
+    number = re.search(r"^ +version *= *\((\d+), *(\d+), *(\d+)\)", source, re.MULTILINE)
+    name = re.search(r"^ +version_name *= *[\"'](\w+)[\"']", source, re.MULTILINE)
+    return f"{'.'.join(number.groups())} ({name[1]})" if number and name else "unknown"
+
+
+def _is_checkout(place: Path) -> bool:
+    return (place / "pox.py").is_file() and (place / "pox" / "core.py").is_file()

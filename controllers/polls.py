@@ -8,9 +8,6 @@ from dataclasses import dataclass, field
 from controllers.driver import FlowStat
 from controllers.switches import Switches
 
-_KEEP_S = 30.0
-"""How long a request may stay unanswered before it is forgotten; a reply in parts may be lost in the middle."""
-
 
 @dataclass(slots=True)
 class _Request:
@@ -37,7 +34,6 @@ class Polls:
         """Send each of these switches a request."""
         driver = self._switches.driver
         now = driver.now()
-        self._requests = {key: r for key, r in self._requests.items() if now - r.asked_at < _KEEP_S}
         self.waiting = set(names)
         for name in sorted(self.waiting):
             dpid, xid = self._switches.topo.dpid(name), self._switches.next_xid()
@@ -51,7 +47,12 @@ class Polls:
             return
         request.stats.extend(stats)
         if not more:
-            del self._requests[dpid, xid]
+            # A switch answers in order: what it was asked before this and has not answered, it never will.
+            self._requests = {
+                key: r
+                for key, r in self._requests.items()
+                if r.switch != request.switch or r.asked_at > request.asked_at
+            }
             if not any(r.switch == request.switch for r in self._requests.values()):
                 self.waiting.discard(request.switch)
             self._complete(request.switch, request.stats, request.asked_at)

@@ -18,6 +18,9 @@ def translate(given: dict[str, str]) -> tuple[dict[str, str], str | None]:
 
     Raises ValueError, with one sentence, for values RipL-POX does not know or that contradict each other.
     """
+    for name in ("topo", "routing", "mode"):
+        if not isinstance(given.get(name, ""), str):  # POX says True for a flag without a value
+            raise ValueError(f"{name} needs a value")
     rest = dict(given)
     topo, routing, mode = rest.pop("topo", None), rest.pop("routing", None), rest.pop("mode", None)
     if (topo, routing, mode) == (None, None, None):

@@ -1,0 +1,258 @@
+"""A network of fake flow tables: flow-mods are applied to it, packets traced through it. No switch, no root.
+
+It is the driver of a controller under test, and reports to it what switches would report. Time stands still
+until `advance` is called; replies arrive only then, or in `settle`.
+"""
+
+import functools
+import heapq
+import itertools
+import socket
+from collections import Counter, deque
+from dataclasses import dataclass
+
+from controllers.core import Controller
+from controllers.driver import CONTROLLER_PORT, FlowStat, Rule
+from controllers.packet import FiveTuple
+from controllers.settings import Settings
+
+IDLE_TIMEOUT, DELETE = 0, 2
+
+
+@dataclass
+class Entry:
+    rule: Rule
+    created: float
+    used: float
+    packets: int = 0
+    bytes: int = 0
+
+
+@functools.cache
+def masked(address, length):
+    if address is None or length is None:
+        return None
+    return int.from_bytes(socket.inet_aton(address), "big") >> (32 - length) if length else 0
+
+
+def signature(match):
+    """Which fields a match looks at."""
+    src, dst = (prefix and int(prefix.split("/")[1]) for prefix in (match.src, match.dst))
+    rest = (match.in_port, match.ethertype, match.protocol, match.src_port, match.dst_port)
+    return (src, dst, *(field is not None for field in rest))
+
+
+def values(match):
+    src, dst = (prefix and masked(*_split(prefix)) for prefix in (match.src, match.dst))
+    rest = (match.in_port, match.ethertype, match.protocol, match.src_port, match.dst_port)
+    return (src, dst, *(field for field in rest if field is not None))
+
+
+def _split(prefix):
+    address, length = prefix.split("/")
+    return address, int(length)
+
+
+class FlowTable:
+    """One OpenFlow 1.0 flow table, by tuple-space search: per set of fields looked at, entries by value."""
+
+    def __init__(self):
+        self.spaces = {}
+
+    def __iter__(self):
+        return (
+            entry for space in self.spaces.values() for found in space.values() for entry in found.values()
+        )
+
+    def clear(self):
+        self.spaces.clear()
+
+    def add(self, rule, now):
+        slot = self.spaces.setdefault(signature(rule.match), {}).setdefault(values(rule.match), {})
+        slot[rule.priority] = Entry(rule, now, now)
+
+    def modify_strict(self, rule, now):
+        """Counters, timeouts and age stay when there is such an entry; else it is added."""
+        slot = self.spaces.get(signature(rule.match), {}).get(values(rule.match), {})
+        entry = slot.get(rule.priority)
+        if entry is None:
+            self.add(rule, now)
+        else:
+            old = entry.rule
+            entry.rule = Rule(
+                old.match, old.priority, rule.out_port, rule.cookie, old.idle_timeout, old.notify
+            )
+
+    def remove(self, entry):
+        del self.spaces[signature(entry.rule.match)][values(entry.rule.match)][entry.rule.priority]
+
+    def lookup(self, in_port, packet):
+        best = None
+        fields = (in_port, packet.ethertype, packet.protocol, packet.src_port, packet.dst_port)
+        for (src, dst, *looked), space in self.spaces.items():
+            rest = itertools.compress(fields, looked)
+            key = (masked(packet.src_ip, src), masked(packet.dst_ip, dst), *rest)
+            for priority, entry in space.get(key, {}).items():
+                if best is None or priority > best.rule.priority:
+                    best = entry
+        return best
+
+
+class ListLog(list):
+    def __call__(self, event, **fields):
+        self.append({"event": event, **fields})
+
+    def of(self, event):
+        return [e for e in self if e["event"] == event]
+
+
+class FakeNetwork:
+    """All switches of ``settings``' network and one controller, connected unless ``connect`` is False."""
+
+    MAX_HOPS = 12
+
+    def __init__(self, connect=True, **settings):
+        self.settings = Settings(**settings)
+        self.topo = self.settings.topology
+        self.time = 100.0
+        self.tables = {self.topo.dpid(name): FlowTable() for name in self.topo.switches}
+        self.sent = []  # (dpid, kind, rule or None)
+        self.muted = set()  # switches whose statistics replies are lost
+        self.late = set()  # switches whose replies wait in self.held
+        self.held = deque()
+        self.replies = deque()
+        self.timers = []
+        self.order = itertools.count()
+        self.outputs = []
+        self.log = ListLog()
+        self.packet_ins = Counter()
+        self.cables = {}
+        for low, low_port, high, high_port in self.topo.links():
+            self.cables[low, low_port], self.cables[high, high_port] = (high, high_port), (low, low_port)
+        self.controller = Controller(self.settings, self, self.log)
+        if connect:
+            for dpid in self.tables:
+                self.controller.switch_up(dpid)
+            self.settle()
+
+    # --- driver
+
+    def clear(self, dpid):
+        self.sent.append((dpid, "clear", None))
+        removed = [entry.rule for entry in self.tables[dpid] if entry.rule.notify]
+        self.tables[dpid].clear()
+        for rule in removed:
+            self.replies.append(lambda r=rule: self.controller.flow_removed(dpid, r.cookie, DELETE))
+
+    def install(self, dpid, rule, modify=False):
+        self.sent.append((dpid, "modify" if modify else "add", rule))
+        table = self.tables[dpid]
+        (table.modify_strict if modify else table.add)(rule, self.time)
+
+    def packet_out(self, dpid, port, frame):
+        self.sent.append((dpid, "packet_out", port))
+        self.outputs.append((dpid, port, frame))
+
+    def request_flow_stats(self, dpid, xid):
+        stats = [self._stat(entry) for entry in self.tables[dpid] if entry.rule.cookie]
+        if dpid in self.muted:
+            return
+        queue = self.held if dpid in self.late else self.replies
+        parts = [stats[i : i + 2] for i in range(0, len(stats), 2)] or [[]]
+        for number, part in enumerate(parts):
+            more = number < len(parts) - 1
+            queue.append(lambda p=part, m=more: self.controller.flow_stats(dpid, xid, p, m))
+
+    def _stat(self, entry):
+        m = entry.rule.match
+        flow = FiveTuple(
+            m.protocol, m.src.split("/")[0], m.dst.split("/")[0], m.src_port or 0, m.dst_port or 0
+        )
+        age = self.time - entry.created
+        return FlowStat(entry.rule.cookie, flow, entry.rule.out_port, entry.packets, entry.bytes, age)
+
+    def barrier(self, dpid, xid):
+        self.sent.append((dpid, "barrier", None))
+        self.replies.append(lambda: self.controller.barrier_reply(dpid, xid))
+
+    def call_later(self, delay_s, function):
+        heapq.heappush(self.timers, (self.time + delay_s, next(self.order), function))
+
+    def now(self):
+        return self.time
+
+    # --- time
+
+    def settle(self):
+        """Deliver all replies under way."""
+        while self.replies:
+            self.replies.popleft()()
+
+    def advance(self, seconds, expire=True):
+        end = self.time + seconds
+        while self.timers and self.timers[0][0] <= end:
+            self.time, _, function = heapq.heappop(self.timers)
+            if expire:
+                self.expire()
+            function()
+            self.settle()
+        self.time = end
+        if expire:
+            self.expire()
+        self.settle()
+
+    def expire(self):
+        for dpid, table in self.tables.items():
+            for entry in list(table):
+                rule = entry.rule
+                if rule.idle_timeout and self.time - entry.used >= rule.idle_timeout:
+                    table.remove(entry)
+                    if rule.notify:
+                        self.controller.flow_removed(dpid, rule.cookie, IDLE_TIMEOUT)
+
+    # --- traffic
+
+    def send(self, src, packet, count=1, size=1514):
+        """The nodes that a packet from host ``src`` visits; the last one is a host if it arrives.
+
+        With ``count``, that many packets of ``size`` bytes are counted by the entries on the way.
+        """
+        node, port = self.topo.host_name(src), 0
+        path = [node]
+        while (node, port) in self.cables:
+            node, port = self.cables[node, port]
+            path.append(node)
+            assert len(path) <= self.MAX_HOPS, f"loop: {path}"
+            if node not in self.topo.switches:
+                return tuple(path)
+            port = self._through(node, port, packet, count, size)
+        return tuple(path)
+
+    def _through(self, switch, in_port, packet, count, size):
+        dpid = self.topo.dpid(switch)
+        entry = self.tables[dpid].lookup(in_port, packet)
+        if entry is None:
+            return None
+        entry.packets, entry.bytes, entry.used = entry.packets + count, entry.bytes + count * size, self.time
+        if entry.rule.out_port != CONTROLLER_PORT:
+            return entry.rule.out_port
+        return self.packet_in(switch, in_port, packet)
+
+    def packet_in(self, switch, in_port, packet):
+        """Give a packet to the controller; the port by which that sends it on from the same switch."""
+        dpid = self.topo.dpid(switch)
+        self.packet_ins[switch] += 1
+        self.outputs.clear()
+        self.controller.packet_in(dpid, in_port, packet.frame())
+        assert len(self.outputs) <= 1, "a packet was multiplied"
+        for out_dpid, port, frame in self.outputs:
+            assert (out_dpid, frame) == (dpid, packet.frame()), "another packet came out, or elsewhere"
+            return port
+        return None
+
+    def flow_mods(self):
+        """What has been sent to tables since the last call, and forget it: [(switch, kind, rule)]."""
+        names = self.topo.switch_by_dpid
+        sent = [(names[dpid], kind, rule) for dpid, kind, rule in self.sent if kind in ("add", "modify")]
+        self.sent.clear()
+        return sent

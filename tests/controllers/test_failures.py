@@ -1,0 +1,90 @@
+"""Links that fail: flows leave them, and come to no harm."""
+
+import itertools
+
+import pytest
+
+from tests.controllers.fake_network import FakeNetwork
+from tests.controllers.frames import between
+
+ALL_PAIRS = list(itertools.permutations(range(16), 2))
+
+
+def packets(net):
+    return {
+        (src, dst): between(net.topo, src, dst, src_port=20000 + 16 * src + dst) for src, dst in ALL_PAIRS
+    }
+
+
+def cut(net, a, b, up=False):
+    """Both ends of a cable report."""
+    for (node, port), (peer, peer_port) in net.cables.items():
+        if (node, peer) == (a, b):
+            net.controller.port_status(net.topo.dpid(a), port, up)
+            net.controller.port_status(net.topo.dpid(b), peer_port, up)
+            return
+    raise KeyError((a, b))
+
+
+@pytest.mark.parametrize("scheme", ["ecmp", "spanning-tree", "random", "hedera-gff"])
+@pytest.mark.parametrize(("a", "b"), [("0_0_1", "0_2_1"), ("0_2_1", "4_1_1")])
+def test_flows_leave_a_broken_path_and_others_stay(scheme, a, b):
+    net = FakeNetwork(scheme=scheme, k=4)
+    sent = packets(net)
+    before = {pair: net.send(pair[0], packet) for pair, packet in sent.items()}
+    cut(net, a, b)
+    for pair, packet in sent.items():
+        after = net.send(pair[0], packet)
+        assert after[-1] == before[pair][-1]
+        hops = {frozenset(hop) for hop in itertools.pairwise(after)}
+        assert frozenset((a, b)) not in hops
+        if frozenset((a, b)) not in {frozenset(hop) for hop in itertools.pairwise(before[pair])}:
+            assert after == before[pair]
+
+
+def test_new_flows_avoid_it_until_it_is_back():
+    net = FakeNetwork(scheme="spanning-tree", k=4)
+    cut(net, "0_2_1", "4_1_1")
+    assert net.send(0, between(net.topo, 0, 4))[3] != "4_1_1"
+    cut(net, "0_2_1", "4_1_1", up=True)
+    assert net.send(0, between(net.topo, 0, 4, src_port=1))[3] == "4_1_1"
+
+
+def test_a_host_port_moves_nothing():
+    net = FakeNetwork(scheme="ecmp", k=4)
+    net.send(0, between(net.topo, 0, 4))
+    net.flow_mods()
+    for port in (2, 4):
+        net.controller.port_status(net.topo.dpid("0_0_1"), port, False)
+    assert net.flow_mods() == []
+
+
+def test_an_aggregation_switch_without_control_gets_no_new_flows():
+    """It would drop them, for nobody tells it where they go. What comes down through it goes on."""
+    net = FakeNetwork(scheme="ecmp", k=4)
+    sent = packets(net)
+    net.controller.switch_down(net.topo.dpid("0_2_1"))
+    paths = {pair: net.send(pair[0], packet) for pair, packet in sent.items()}
+    assert not any("0_2_1" in path[:3] for path in paths.values())
+    assert any("0_2_1" in path for path in paths.values())
+    assert all(path[-1] == net.topo.host_name(dst) for (_, dst), path in paths.items())
+
+
+def test_ports_reported_down_at_connect_are_known():
+    net = FakeNetwork(scheme="spanning-tree", k=4, connect=False)
+    for dpid in net.tables:
+        net.controller.switch_up(dpid, [1] if dpid == net.topo.dpid("0_2_1") else [0xFFFE])
+    net.settle()
+    assert net.send(0, between(net.topo, 0, 4))[3] == "4_1_2"
+    assert [event["port"] for event in net.log.of("port")] == [1], "a switch's own port is not a cable"
+
+
+def test_both_reasons_must_go():
+    net = FakeNetwork(scheme="spanning-tree", k=4)
+    links = net.controller._routing.links
+    cut(net, "0_0_1", "0_2_1")
+    net.controller.switch_down(net.topo.dpid("0_2_1"))
+    cut(net, "0_0_1", "0_2_1", up=True)
+    assert not links.intact
+    net.controller.switch_up(net.topo.dpid("0_2_1"))
+    assert links.intact

@@ -1,0 +1,371 @@
+"""Hedera's loop against fake flow tables: what it measures, decides and sends."""
+
+import itertools
+
+import pytest
+
+from tests.controllers.fake_network import FakeNetwork
+from tests.controllers.frames import between
+
+FULL, ACK = 1514, 66
+STEP = 0.5
+
+
+class Traffic:
+    """TCP flows that send at given fractions of the NIC rate, and get acknowledgements back."""
+
+    def __init__(self, net):
+        self.net = net
+        self.flows = {}
+
+    def start(self, src, dst, rate=1.0, port=20000):
+        self.flows[src, dst, port] = rate
+        self._step(src, dst, port, 0.0)
+
+    def stop(self, src, dst, port=20000):
+        del self.flows[src, dst, port]
+
+    def _step(self, src, dst, port, rate):
+        topo = self.net.topo
+        count = max(1, round(rate * self.net.settings.bw * 1e6 / 8 * STEP / FULL))
+        data = between(topo, src, dst, src_port=port)
+        self.net.send(src, data, count=count, size=FULL if rate else ACK)
+        self.net.send(
+            dst, between(topo, dst, src, src_port=5001, dst_port=port), count=count // 2 + 1, size=ACK
+        )
+
+    def run(self, seconds):
+        for _ in range(round(seconds / STEP)):
+            for (src, dst, port), rate in self.flows.items():
+                self._step(src, dst, port, rate)
+            self.net.advance(STEP)
+
+    def path(self, src, dst, port=20000):
+        return self.net.send(src, between(self.net.topo, src, dst, src_port=port))
+
+
+@pytest.fixture
+def net():
+    return FakeNetwork(scheme="hedera-gff", k=4, seed=1)
+
+
+@pytest.fixture
+def traffic(net):
+    return Traffic(net)
+
+
+def colliding_ports(net, pairs, core):
+    """Source ports for which all these pairs hash to one core."""
+    from hedera.routing import Ecmp
+
+    routing = Ecmp(net.topo, net.settings.seed)
+    return [
+        next(p for p in range(20000, 30000) if routing.cores(src, dst, p, 5001)[0] == core)
+        for src, dst in pairs
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["hedera-gff", "hedera-sa"])
+def test_collisions_are_resolved_within_two_rounds(scheme):
+    """Stride 4 at full rate, all hashed to core 0: four flows of each pod share one uplink of four."""
+    net = FakeNetwork(scheme=scheme, k=4, seed=1)
+    traffic = Traffic(net)
+    pairs = [(src, (src + 4) % 16) for src in range(16)]
+    ports = colliding_ports(net, pairs, core=0)
+    for (src, dst), port in zip(pairs, ports, strict=True):
+        traffic.start(src, dst, rate=0.25, port=port)
+    traffic.run(4.5)
+    paths = [traffic.path(src, dst, port) for (src, dst), port in zip(pairs, ports, strict=True)]
+    uplinks = [hop for path in paths for hop in (path[1:3], path[2:4])]
+    assert len(set(uplinks)) == len(uplinks), "every upward link carries one flow"
+    logged = {flow["key"]: flow["core"] for flow in net.log.of("flow")}
+    logged |= {change["key"]: change["core"] for change in net.log.of("reroute")}
+    for flow in net.log.of("flow"):
+        if flow["dst_port"] == 5001:
+            path = paths[pairs.index((flow["src"], flow["dst"]))]
+            assert path == net.topo.path(flow["src"], flow["dst"], logged[flow["key"]])
+
+
+def test_a_settled_network_is_left_alone(net, traffic):
+    traffic.start(0, 4)
+    traffic.start(5, 9)
+    traffic.run(4.5)
+    net.flow_mods()
+    traffic.run(4.0)
+    assert net.flow_mods() == []
+    assert net.log.of("round")[-1]["changed"] == 0
+
+
+def test_a_round_reports_what_it_did(net, traffic):
+    traffic.start(0, 4, rate=0.6)
+    traffic.run(4.5)
+    first, second = net.log.of("round")
+    assert (first["round"], second["round"]) == (1, 2)
+    assert second["flows"] == 2, "the data and its acknowledgements"
+    assert (second["large"], second["changed"]) == (1, 0)
+    (flow,) = second["large_flows"]
+    assert (flow["src"], flow["dst"], flow["demand"]) == (0, 4, 1.0)
+    assert flow["rate"] == pytest.approx(0.6, rel=0.01)
+    assert {"polled_s", "compute_s", "install_s"} <= second.keys()
+
+
+def test_rounds_keep_their_interval_however_long_one_takes(net, traffic):
+    times = []
+    schedule = net.controller._hedera._scheduler.round
+    net.controller._hedera._scheduler.round = lambda now, flows: (times.append(now), schedule(now, flows))[1]
+    net.advance(20.9)
+    assert [later - earlier for earlier, later in itertools.pairwise(times)] == [2.0] * 9
+
+
+def test_acknowledgements_are_neither_scheduled_nor_demanding(net, traffic):
+    """0 sends to 4 and 4 to 8. The stream of acknowledgements from 4 must not halve what 4 is taken to want."""
+    traffic.start(0, 4)
+    traffic.start(4, 8)
+    traffic.run(6.5)
+    for report in net.log.of("round"):
+        assert {(flow["src"], flow["dst"]) for flow in report["large_flows"]} <= {(0, 4), (4, 8)}
+    assert [flow["demand"] for flow in net.log.of("round")[-1]["large_flows"]] == [1.0, 1.0]
+
+
+def test_a_flow_below_the_senders_own_switch_has_a_demand(net, traffic):
+    """0 sends to its neighbour 1 and 4 does: both want half, although the first has no choice of path."""
+    traffic.start(0, 1, rate=0.5)
+    traffic.start(4, 1, rate=0.5)
+    traffic.run(2.5)
+    demands = {(f["src"], f["dst"]): f["demand"] for f in net.log.of("round")[-1]["large_flows"]}
+    assert demands == {(0, 1): 0.5, (4, 1): 0.5}
+
+
+def test_a_ping_is_no_large_flow(net):
+    ping = between(net.topo, 0, 4, protocol=1, src_port=8, dst_port=0)
+    for _ in range(8):
+        net.send(0, ping, size=98)
+        net.advance(0.5)
+    assert all(report["large"] == 0 for report in net.log.of("round"))
+
+
+# --- installing
+
+
+def test_the_new_aggregation_switch_confirms_before_the_edge_is_told(net, traffic):
+    pairs = [(0, 4), (2, 6)]
+    ports = colliding_ports(net, pairs, core=3)
+    for (src, dst), port in zip(pairs, ports, strict=True):
+        traffic.start(src, dst, rate=0.5, port=port)
+    net.sent.clear()
+    traffic.run(2.0)
+    kinds = [(net.topo.layer(net.topo.switch_by_dpid[dpid]), kind) for dpid, kind, _ in net.sent]
+    mods = [item for item in kinds if item[1] in ("add", "modify")]
+    assert mods == [("aggregation", "modify")] * 2 + [("edge", "modify")] * 2
+    first_edge = kinds.index(("edge", "modify"))
+    assert ("aggregation", "barrier") in kinds[:first_edge]
+    assert net.log[-1]["event"] == "round"
+    assert [event["core"] for event in net.log.of("reroute")] == [0, 1]
+
+
+def test_a_packet_that_overtakes_a_reroute_still_arrives(net, traffic):
+    """Between the two steps of a reroute, whatever switch a packet is at, it is sent on to its host."""
+    traffic.start(0, 4, port=colliding_ports(net, [(0, 4)], core=3)[0])
+    (_, _, port), packet = next(iter(traffic.flows)), None
+    packet = between(net.topo, 0, 4, src_port=port)
+    arrived = []
+    modify = net.install
+    net.install = lambda *a, **k: (modify(*a, **k), arrived.append(net.send(0, packet)[-1]))
+    traffic.run(2.0)
+    assert len(arrived) == 2
+    assert set(arrived) == {net.topo.host_name(4)}
+
+
+def test_only_the_switches_that_differ_are_told(net, traffic):
+    """From core 1 to core 0 the aggregation switch stays: the edge entry is right as it is."""
+    traffic.start(0, 4, port=colliding_ports(net, [(0, 4)], core=1)[0])
+    net.flow_mods()
+    traffic.run(2.0)
+    assert [(net.topo.layer(name), kind) for name, kind, _ in net.flow_mods()] == [("aggregation", "modify")]
+
+
+def test_rerouting_keeps_the_counters(net, traffic):
+    traffic.start(0, 4, rate=0.7, port=colliding_ports(net, [(0, 4)], core=3)[0])
+    traffic.run(6.5)
+    assert net.log.of("reroute")
+    rates = [flow["rate"] for report in net.log.of("round")[1:] for flow in report["large_flows"]]
+    assert rates == pytest.approx([0.7, 0.7], rel=0.01)
+
+
+def test_no_flow_is_moved_where_a_switch_cannot_be_told(net, traffic):
+    traffic.start(0, 4, port=colliding_ports(net, [(0, 4)], core=3)[0])
+    net.controller.switch_down(net.topo.dpid("0_2_1"))
+    net.flow_mods()
+    traffic.run(4.0)
+    assert all(name != "0_2_1" for name, _, _ in net.flow_mods())
+    assert traffic.path(0, 4, port=next(iter(traffic.flows))[2])[2] == "0_3_1"
+
+
+# --- polling
+
+
+def test_a_lost_reply_delays_only_its_own_switch(net, traffic):
+    ports = colliding_ports(net, [(0, 4), (2, 6)], core=3)
+    traffic.start(0, 4, port=ports[0])
+    traffic.run(2.5)
+    assert net.log.of("round")[-1]["large"] == 1
+    net.muted.add(net.topo.dpid("0_0_1"))
+    traffic.start(2, 6, port=ports[1])
+    traffic.run(2.5)
+    report = net.log.of("round")[-1]
+    assert report["round"] == 2
+    flows = {(flow["src"], flow["dst"]): flow["rate"] for flow in report["large_flows"]}
+    assert flows.keys() == {(0, 4), (2, 6)}, "the silent switch's flow is carried forward"
+    assert flows[2, 6] > 0.5
+    assert not net.log.of("expired")
+
+
+def test_a_late_reply_is_taken_for_what_it_is(net, traffic):
+    """It arrives after its round, and the next rate is still over the time between the two replies."""
+    traffic.start(0, 4, rate=0.8)
+    traffic.run(2.0)
+    edge = net.topo.dpid("0_0_1")
+    net.late.add(edge)
+    traffic.run(2.0)
+    net.late.clear()
+    while net.held:
+        net.held.popleft()()
+    traffic.run(2.0)
+    rates = [flow["rate"] for flow in net.log.of("round")[-1]["large_flows"]]
+    assert rates == pytest.approx([0.8], rel=0.01)
+
+
+def test_a_reply_to_nothing_is_ignored(net, traffic):
+    traffic.start(0, 4)
+    traffic.run(2.5)
+    rounds = len(net.log.of("round"))
+    net.controller.flow_stats(net.topo.dpid("0_0_1"), 0xDEAD, [], False)
+    net.controller.flow_stats(0xABCDEF, 1, [], False)
+    assert not net.log.of("expired")
+    assert len(net.log.of("round")) == rounds
+
+
+def test_a_reply_cut_off_in_the_middle_does_not_stop_the_loop(net, traffic):
+    for port in range(20000, 20008):
+        traffic.start(0, 4, rate=0.1, port=port)
+    edge = net.topo.dpid("0_0_1")
+    net.late.add(edge)
+    traffic.run(2.0)
+    net.held.popleft()()  # the first part, and then never the others
+    net.late.clear()
+    net.held.clear()
+    traffic.run(2.0)
+    assert [report["round"] for report in net.log.of("round")] == [1, 2]
+    assert not net.log.of("expired")
+    assert net.log.of("round")[-1]["large"] == 8
+
+
+def test_a_switch_lost_during_a_poll_is_not_waited_for(net, traffic):
+    traffic.start(4, 8)
+    traffic.run(1.5)
+    net.late.add(net.topo.dpid("0_0_1"))
+    net.timers.sort()
+    net.advance(0.5)
+    assert not net.log.of("round")
+    net.controller.switch_down(net.topo.dpid("0_0_1"))
+    net.advance(1.0)
+    assert net.log.of("round")[-1]["large"] == 1
+
+
+# --- flows that end, and flows that come back
+
+
+def test_a_reservation_ends_with_its_flow(net, traffic):
+    """Three full-rate flows out of one pod to three hosts, by ECMP on one path; only what is free is given out,
+    and what an ended flow held is free again."""
+    pairs = [(0, 4), (1, 5), (2, 6), (3, 7)]
+    for (src, dst), port in zip(pairs, colliding_ports(net, pairs, core=0), strict=True):
+        traffic.start(src, dst, port=port)
+    traffic.run(2.5)
+    placement = net.controller._hedera._scheduler.placement
+    assert len(placement.assigned) == 4
+    full = placement.reserved.sum()
+    for key in list(traffic.flows):
+        traffic.stop(*key)
+    net.advance(12.0)
+    assert len(net.log.of("expired")) == 8
+    assert placement.reserved.sum() == 0 < full
+    traffic.start(0, 4, port=21000)
+    traffic.run(4.0)
+    assert len(placement.assigned) == 1
+
+
+def test_expiry_is_noticed_without_its_message(net, traffic):
+    """The message is lost when the switch is not connected; the entry is not in the next reply."""
+    traffic.start(0, 4)
+    traffic.run(2.5)
+    table = net.tables[net.topo.dpid("0_0_1")]
+    table.remove(next(entry for entry in table if entry.rule.notify))
+    net.advance(2.0)
+    assert net.log.of("expired") == [{"event": "expired", "key": 1}]
+
+
+def test_forgotten_flows_are_rebuilt_from_statistics(net, traffic):
+    """The controller takes a flow for ended whose entry lives: the entry tells it all it has to know."""
+    port = colliding_ports(net, [(0, 4)], core=3)[0]
+    traffic.start(0, 4, port=port)
+    net.controller.flow_removed(net.topo.dpid("0_0_1"), 1, 0)
+    assert net.log[-1] == {"event": "expired", "key": 1}
+    net.flow_mods()
+    seen = net.packet_ins.total()
+    traffic.run(2.5)
+    (again,) = [flow for flow in net.log.of("flow") if flow["reason"] == "adopted"]
+    assert (again["key"], again["src"], again["dst"], again["core"]) == (1, 0, 4, 3)
+    assert {kind for _, kind, _ in net.flow_mods()} == {"modify"}
+    assert net.packet_ins.total() == seen
+    assert net.log.of("round")[-1]["large"] == 1
+    traffic.start(1, 5)
+    assert net.log.of("flow")[-1]["key"] not in (1, 2), "keys stay unique"
+
+
+def test_an_adopted_flow_is_where_the_controller_takes_it_to_be(net, traffic):
+    """Its edge entry tells the aggregation switch only; the core above is then set, not guessed."""
+    port = colliding_ports(net, [(0, 4)], core=0)[0]
+    traffic.start(0, 4, port=port)
+    for name, core in (("0_0_1", 3), ("0_3_1", 3)):  # the way of core 3, by an earlier reroute
+        from controllers.rules import out_port
+
+        entry = next(
+            (e for e in net.tables[net.topo.dpid(name)] if e.rule.cookie == 1),
+            None,
+        )
+        rule = next(e.rule for e in net.tables[net.topo.dpid("0_0_1")] if e.rule.cookie == 1)
+        moved = type(rule)(rule.match, rule.priority, out_port(net.topo, name, 4, core), 1, 5, rule.notify)
+        net.tables[net.topo.dpid(name)].add(moved, net.time)
+        assert entry is None or name == "0_0_1"
+    net.controller.flow_removed(net.topo.dpid("0_0_1"), 1, 0)
+    net.advance(2.0)
+    (again,) = [flow for flow in net.log.of("flow") if flow["reason"] == "adopted"]
+    changes = [change["core"] for change in net.log.of("reroute")]
+    assert traffic.path(0, 4, port) == net.topo.path(0, 4, changes[-1] if changes else again["core"])
+
+
+def test_counters_of_a_switch_that_came_back_do_not_read_negative(net, traffic):
+    traffic.start(0, 4, rate=0.9)
+    traffic.run(4.5)
+    dpid = net.topo.dpid("0_0_1")
+    net.controller.switch_down(dpid)
+    net.controller.switch_up(dpid)
+    net.settle()
+    traffic.run(4.0)
+    rates = [flow["rate"] for report in net.log.of("round") for flow in report["large_flows"]]
+    assert min(rates) >= 0
+    assert rates[-1] == pytest.approx(0.9, rel=0.05)
+
+
+def test_warming_up_draws_nothing_from_the_placement():
+    """The first decision is the same whether or not code had to be loaded before."""
+    decisions = []
+    for _ in range(2):
+        net = FakeNetwork(scheme="hedera-sa", k=4, seed=5)
+        traffic = Traffic(net)
+        for src in range(8):
+            traffic.start(src, src + 8, rate=0.5)
+        traffic.run(4.5)
+        decisions.append([(e["key"], e["core"]) for e in net.log.of("reroute")])
+    assert decisions[0] == decisions[1]

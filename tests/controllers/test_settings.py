@@ -1,0 +1,134 @@
+import json
+
+import pytest
+
+from controllers import ripl
+from controllers.eventlog import EventLog
+from controllers.find_pox import find_pox, pox_version
+from controllers.settings import Settings
+from hedera.schemes import SCHEMES
+from tests.controllers.fake_network import FakeNetwork
+from topos.fattree import FatTree
+from topos.nonblocking import NonBlocking
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_every_scheme_is_a_controller_and_is_logged_by_its_own_name(name):
+    net = FakeNetwork(scheme=name, k=4, connect=False)
+    net.controller.started("fake", "1", "here:1")
+    (start,) = net.log.of("start")
+    assert start == {
+        "event": "start", "scheme": name, "platform": "fake", "platform_version": "1", "listen": "here:1",
+        "k": 4, "seed": 1, "interval_s": 2.0, "bw_mbps": 10.0,
+    }  # fmt: skip
+
+
+def test_topology_follows_from_the_scheme():
+    assert Settings(scheme="ecmp", k=6).topology == FatTree(6)
+    assert Settings(scheme="nonblocking", k=6).topology == NonBlocking(54)
+    assert Settings(scheme="nonblocking", hosts=5).topology == NonBlocking(5)
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"scheme": "hedra"}, "hedra"),
+        ({"k": "5"}, "even"),
+        ({"k": "four"}, "k must be a whole number, not 'four'"),
+        ({"k": "2"}, "4"),
+        ({"seed": "-1"}, "seed"),
+        ({"bw": "0"}, "above 0"),
+        ({"bw": "nan"}, "above 0"),
+        ({"interval": "0.2"}, "interval"),
+        ({"interval": "nan"}, "interval"),
+        ({"hosts": "8"}, "nonblocking"),
+        ({"scheme": "nonblocking", "hosts": "1"}, "2 hosts"),
+        ({"speed": "9"}, "speed is not a setting"),
+        ({"k": True}, "k needs a value"),
+    ],
+)
+def test_bad_values_get_one_sentence(given, complaint):
+    with pytest.raises(ValueError, match=r"\w") as caught:
+        Settings.from_text(given)
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_text_becomes_numbers():
+    given = {"scheme": "hedera-sa", "k": "8", "seed": "7", "interval": "5", "bw": "2.5"}
+    assert Settings.from_text(given) == Settings("hedera-sa", 8, 7, 5.0, 2.5)
+
+
+# --- RipL-POX's arguments
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ({"topo": "ft,4", "routing": "hashed", "mode": "reactive"}, {"k": "4", "scheme": "ecmp"}),
+        ({"topo": "ft,8", "routing": "random", "mode": "hybrid"}, {"k": "8", "scheme": "random"}),
+        ({"topo": "ft,4", "routing": "st", "mode": "proactive"}, {"k": "4", "scheme": "spanning-tree"}),
+        ({"topo": "ft,6"}, {"k": "6", "scheme": "spanning-tree"}),
+        ({"topo": "ft,6", "scheme": "hedera-sa"}, {"k": "6", "scheme": "hedera-sa"}),
+    ],
+)
+def test_ripl_pox_arguments(given, meant):
+    settings, note = ripl.translate(given)
+    assert settings == meant
+    assert meant["scheme"] in note
+    Settings.from_text(settings)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"topo": "tree,4"},
+        {"topo": "ft"},
+        {"topo": True},
+        {"routing": "ecmp"},
+        {"mode": "lazy"},
+        {"routing": "hashed", "mode": "proactive"},
+        {"routing": "random", "mode": "proactive"},
+        {"routing": "st", "scheme": "ecmp"},
+        {"topo": "ft,4", "k": "6"},
+    ],
+)
+def test_ripl_pox_arguments_that_make_no_sense(given):
+    with pytest.raises(ValueError, match=r"\w") as caught:
+        ripl.translate(given)
+    assert "\n" not in str(caught.value)
+
+
+def test_other_arguments_pass_untouched():
+    assert ripl.translate({"scheme": "ecmp"}) == ({"scheme": "ecmp"}, None)
+
+
+# --- the log, and where POX is
+
+
+def test_events_can_be_read_at_once(tmp_path):
+    log = EventLog(tmp_path / "log", clock=lambda: 12.5)
+    log("flow", key=1)
+    assert json.loads((tmp_path / "log").read_text()) == {"t": 12.5, "event": "flow", "key": 1}
+    log.close()
+    log("flow", key=2)
+    EventLog(None)("flow", key=3)
+    assert len((tmp_path / "log").read_text().splitlines()) == 1
+
+
+def make_checkout(place):
+    (place / "pox").mkdir(parents=True)
+    (place / "pox.py").touch()
+    (place / "pox" / "core.py").write_text("class C:\n  version = (0,7,0)\n  version_name = 'gar'\n")
+    return place
+
+
+def test_pox_is_found(tmp_path, monkeypatch):
+    named = make_checkout(tmp_path / "elsewhere")
+    assert find_pox({"POX_DIR": str(named)}) == named
+    assert pox_version(named) == "0.7.0 (gar)"
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    home = make_checkout(tmp_path / "home" / "pox")
+    assert find_pox({}) == home
+    with pytest.raises(ValueError, match=r"no pox\.py"):
+        find_pox({"POX_DIR": str(tmp_path)})
