@@ -190,7 +190,7 @@ def figure_11(
             axes.plot(
                 times, series[scheme], color=colour(scheme), lw=2.6 if heavy else 1.4, label=_LABELS[scheme]
             )
-        axes.set_xlim(0, times[-1])
+        axes.set_xlim(0, times[-1] + times[0])
         axes.set_ylim(0, 1.15 * max(float(values.max()) for values in series.values()))
         axes.set_xlabel("time [s]")
         axes.set_ylabel("bisection bandwidth [Gb/s]")

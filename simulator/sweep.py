@@ -20,6 +20,10 @@ ATTEMPTS = 4
 """How often a local pool is replaced, or a task of a cluster repeated, before giving up on workers."""
 
 
+CONNECT_S = 10.0
+"""How long a cluster may take to answer."""
+
+
 def run_all(
     function: Callable[[Task], Answer],
     tasks: Sequence[Task],
@@ -82,7 +86,7 @@ def _on_cluster(
         raise RuntimeError(
             "--cluster needs Dask: install it with pip install 'hedera-harness[cluster]'"
         ) from None
-    with Client(address, timeout=10) as client:
+    with Client(address, timeout=CONNECT_S) as client:
         # pure=False: two sweeps may hold equal tasks, and each is to run its own.
         futures = client.map(function, tasks, pure=False, retries=ATTEMPTS)
         number = {future.key: n for n, future in enumerate(futures)}

@@ -1,0 +1,171 @@
+import numpy as np
+import pytest
+
+from hedera.schemes import SCHEMES
+from simulator.config import Config
+from simulator.driver import Simulation, simulate
+from traffic.published import PUBLISHED, published
+
+PERMUTATIONS = [n for n in PUBLISHED if len(set(published(n).dst)) == len(published(n)) == 16]
+ALL_16 = 16 * 4700 / 6
+
+
+def test_thirteen_of_the_published_matrices_are_permutations():
+    assert len(PERMUTATIONS) == 13
+
+
+@pytest.mark.parametrize("name", PERMUTATIONS)
+def test_simulated_annealing_is_within_two_percent_of_non_blocking_on_permutations(name):
+    found = simulate(Config("hedera-sa", f"published:{name}"))
+    assert found.bisection_mbps == pytest.approx(ALL_16, rel=0.02)
+
+
+@pytest.mark.parametrize("name", PERMUTATIONS)
+def test_the_non_blocking_network_gives_12533_on_permutations(name):
+    assert simulate(Config("nonblocking", f"published:{name}")).bisection_mbps == pytest.approx(
+        12533.3, abs=0.5
+    )
+
+
+@pytest.mark.parametrize("engine", ["aimd", "maxmin"])
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_every_scheme_runs_and_does_not_beat_the_links(scheme, engine):
+    found = simulate(Config(scheme, "published:rand1", seconds=12.0, engine=engine))
+    receivers = np.bincount(found.dst, weights=found.mbps, minlength=16)
+    assert 0 < found.bisection_mbps <= found.capacity_mbps == 16_000
+    assert receivers.max() <= 1000 + 1e-6
+    assert found.mbps.sum() == pytest.approx(found.bisection_mbps)
+    assert bool(found.rounds) == scheme.startswith("hedera")
+
+
+@pytest.mark.parametrize("scheme", ["ecmp", "spanning-tree", "hedera-gff", "nonblocking"])
+@pytest.mark.parametrize("name", ["stride8", "rand0", "randx3"])
+def test_aimd_comes_near_to_max_min_from_below(scheme, name):
+    """The paths are the same; AIMD wastes what it frees, at most half of a lone flow's link for a while."""
+    real, ideal = (
+        simulate(Config(scheme, f"published:{name}", engine=engine)).bisection_mbps
+        for engine in ("aimd", "maxmin")
+    )
+    assert 0.75 * ideal < real < 1.02 * ideal
+
+
+def test_max_min_on_the_non_blocking_network_fills_every_receiver():
+    matrix = published("rand0")
+    found = simulate(Config("nonblocking", "published:rand0", engine="maxmin"))
+    assert found.bisection_mbps == pytest.approx(1000.0 * len(set(matrix.dst)))
+
+
+def test_flows_start_on_hashed_paths_and_are_placed_after_the_first_period():
+    config = Config("hedera-sa", "published:stride8", seconds=30.0, interval_s=5.0)
+    hashed = simulate(Config("ecmp", "published:stride8", seconds=30.0))
+    found = simulate(config)
+    before, after = slice(1000, 5000), slice(6000, 30_000)
+    assert (found.total_mbps[:5000] == hashed.total_mbps[:5000]).all()
+    assert found.total_mbps[before].mean() < 0.9 * ALL_16
+    assert found.total_mbps[after].mean() == pytest.approx(ALL_16, rel=0.01)
+    assert [one.t for one in found.rounds] == [5.0, 10.0, 15.0, 20.0, 25.0]
+    assert found.rounds[0].changed > 0
+    assert [one.changed for one in found.rounds[1:]] == [0, 0, 0, 0], "nothing to mend any more"
+    assert [one.large for one in found.rounds] == [16] * 5
+
+
+def test_the_same_configuration_gives_the_same_result_and_another_seed_another():
+    one, same, other = (simulate(Config("ecmp", "randbij", seed=seed, seconds=6.0)) for seed in (3, 3, 4))
+    assert (one.total_mbps == same.total_mbps).all()
+    assert (one.src == same.src).all()
+    assert (one.dst == same.dst).all()
+    assert one.total_mbps.mean() != other.total_mbps.mean()
+
+
+def test_flows_of_a_host_are_laid_over_each_other():
+    found = simulate(Config("nonblocking", "stride:1", seconds=6.0, flows_per_host=3))
+    assert found.src.size == 48
+
+
+def test_large_networks_run_too():
+    found = simulate(Config("hedera-gff", "stride:512", k=16, seconds=12.0, tick_s=0.01))
+    assert found.src.size == 1024
+    assert found.total_mbps[600:].mean() == pytest.approx(1024 * 4700 / 6, rel=0.02)
+
+
+# --- flows that come and go ------------------------------------------------------------------------------------
+
+
+def dynamic(scheme="nonblocking", **changes):
+    defaults = {"traffic": "randbij", "k": 4, "seconds": 60.0, "arrivals_per_s": 2.0, "mean_mbytes": 6.25}
+    return Config(scheme, **{**defaults, **changes})
+
+
+@pytest.mark.parametrize("engine", ["aimd", "maxmin"])
+def test_flows_arrive_are_served_and_leave(engine):
+    found = simulate(dynamic(engine=engine, tick_s=0.002))
+    arrivals = found.src.size
+    assert arrivals == pytest.approx(16 * 2.0 * 60.0, abs=4 * np.sqrt(16 * 2.0 * 60.0))
+    offered = 16 * 2.0 * 6.25 * 8
+    assert found.bisection_mbps == pytest.approx(offered, rel=0.15), "a light load is carried whole"
+    assert found.completion_s.size > 0.95 * arrivals
+    assert (found.completion_s > 0).all()
+    # Nothing is faster than its size at the link's rate.
+    done = np.isfinite(found.end_s)
+    assert (found.completion_s >= found.sent_bits[done] / 1e9 - 1e-9).all()
+
+
+def test_a_lone_flow_under_max_min_takes_its_size_over_the_links_rate(tmp_path):
+    file = tmp_path / "one.csv"
+    file.write_text("src_host,dst_host\n0,9\n")
+    found = simulate(dynamic(traffic=f"file:{file}", arrivals_per_s=0.2, mean_mbytes=10.0, engine="maxmin"))
+    done = np.isfinite(found.end_s)
+    alone = np.diff(found.start_s, prepend=-9.0) > 2.0  # the flow before it is long gone
+    wait = np.ceil(found.start_s / 0.001) * 0.001 - found.start_s
+    expected = found.sent_bits / 1e9 + wait
+    assert alone.sum() >= 3
+    np.testing.assert_allclose((found.end_s - found.start_s)[alone & done], expected[alone & done], atol=1e-6)
+
+
+def test_congestion_makes_flows_take_longer():
+    quiet, busy = (simulate(dynamic("ecmp", arrivals_per_s=rate, tick_s=0.002)) for rate in (1.0, 12.0))
+    assert busy.completion_s.mean() > 1.5 * quiet.completion_s.mean()
+
+
+def test_a_shuffle_takes_turns_and_ends():
+    found = simulate(Config("nonblocking", "shuffle:2000000", seconds=6.0))
+    assert found.src.size == 240
+    assert np.isfinite(found.end_s).all()
+    for host in range(16):
+        mine = np.flatnonzero(found.src == host)
+        order = mine[np.argsort(found.start_s[mine])]
+        assert (found.start_s[order][1:] >= found.end_s[order][:-1]).all(), "one at a time"
+    assert found.total_mbps[-1] == 0
+
+
+def test_a_shuffle_cannot_have_arrivals():
+    with pytest.raises(ValueError, match="says itself when flows start"):
+        Simulation(Config("ecmp", "shuffle:1000", arrivals_per_s=1.0))
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"scheme": "hedera"}, "no scheme 'hedera'"),
+        ({"traffic": "strude:1"}, "no traffic pattern"),
+        ({"k": 5}, "even k"),
+        ({"engine": "ns3"}, "no engine 'ns3'"),
+        ({"seconds": 0.0}, "simulated time must be above 0"),
+        ({"seconds": float("nan")}, "simulated time must be above 0"),
+        ({"seconds": 0.005}, "too short"),
+        ({"tick_s": -1.0}, "length of a tick"),
+        ({"interval_s": 0.0001}, "shorter than a tick"),
+        ({"seed": -1}, "seed is 0 or more"),
+        ({"link_mbps": 0.0}, "links' rate"),
+        ({"increase_mbps": 2000.0}, "additive increase"),
+        ({"threshold": 1.5, "scheme": "hedera-sa"}, "threshold"),
+        ({"iterations": 0}, "iterations"),
+        ({"arrivals_per_s": -1.0}, "arrivals per second"),
+        ({"mean_mbytes": 0.0}, "mean size"),
+        ({"keep": 0.0}, "fraction of flows to keep"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_one_sentence(change, sentence):
+    with pytest.raises(ValueError, match=sentence) as caught:
+        Simulation(Config(**{"scheme": "ecmp", "traffic": "stride:1", **change}))
+    assert "\n" not in str(caught.value)

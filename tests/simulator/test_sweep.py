@@ -1,0 +1,129 @@
+"""Sweeps: the same answers in this process, on local processes and on a Dask cluster, whoever dies."""
+
+import os
+import signal
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simulator import sweep
+from simulator.config import Config
+from simulator.driver import bisection_mbps
+from simulator.sweep import run_all
+
+CONFIGS = [
+    Config(scheme, traffic, seconds=2.0, seed=seed)
+    for scheme in ("ecmp", "hedera-gff", "hedera-sa")
+    for traffic in ("published:rand0", "published:randx2")
+    for seed in (1, 2)
+]
+
+
+def serial():
+    return [bisection_mbps(config) for config in CONFIGS]
+
+
+def slow_square(number):
+    time.sleep(0.2)
+    return number * number
+
+
+def die_once(folder, number):
+    """The process that first gets task 2 dies of it."""
+    mark = Path(folder) / "died"
+    if number == 2 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number * number
+
+
+def die_always(number):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def fail_at_two(number):
+    if number == 2:
+        raise ValueError("two is not allowed")
+    return number
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A Dask cluster of two workers, each in a process of its own, on loopback."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address=None,
+        worker_dashboard_address=None,
+    ) as made:
+        yield made
+
+
+def test_answers_come_in_the_order_of_the_tasks_and_progress_counts_them():
+    seen = []
+    assert run_all(slow_square, [3, 1, 2], jobs=1, progress=seen.append) == [9, 1, 4]
+    assert seen == [1, 2, 3]
+
+
+def test_local_processes_give_what_one_process_gives():
+    assert run_all(bisection_mbps, CONFIGS, jobs=2) == serial()
+
+
+def test_a_cluster_gives_what_one_process_gives(cluster):
+    assert run_all(bisection_mbps, CONFIGS, cluster=cluster.scheduler_address) == serial()
+
+
+def test_a_killed_worker_of_a_cluster_loses_nothing(cluster):
+    victims = [worker.pid for worker in cluster.workers.values()]
+    assert len(set(victims)) == 2
+    assert os.getpid() not in victims
+
+    def kill_one(done):
+        if done == 1:
+            os.kill(victims[0], signal.SIGKILL)
+
+    numbers = list(range(12))
+    answers = run_all(slow_square, numbers, cluster=cluster.scheduler_address, progress=kill_one)
+    assert answers == [n * n for n in numbers]
+
+
+def test_a_killed_local_worker_loses_nothing(tmp_path):
+    assert run_all(partial(die_once, str(tmp_path)), [0, 1, 2, 3], jobs=2) == [0, 1, 4, 9]
+    assert (tmp_path / "died").exists()
+
+
+def test_workers_that_always_die_are_given_up_on(monkeypatch):
+    monkeypatch.setattr(sweep, "ATTEMPTS", 1)
+    with pytest.raises(RuntimeError, match="2 simulations are not done"):
+        run_all(die_always, [1, 2], jobs=2)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_a_task_raises_comes_through(jobs):
+    with pytest.raises(ValueError, match="two is not allowed"):
+        run_all(fail_at_two, [1, 2, 3], jobs=jobs)
+
+
+def test_a_cluster_that_does_not_answer_is_an_error(monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(sweep, "CONNECT_S", 1.0)
+    with pytest.raises(OSError, match=r"127\.0\.0\.1:9"):
+        run_all(slow_square, [1], cluster="tcp://127.0.0.1:9")
+
+
+def test_a_result_crosses_processes_whole():
+    from simulator.driver import simulate
+
+    config = Config("hedera-sa", "published:stride8", seconds=12.0)
+    here = simulate(config)
+    there = run_all(simulate, [config, config], jobs=2)
+    for other in there:
+        assert other.rounds == here.rounds
+        np.testing.assert_array_equal(other.total_mbps, here.total_mbps)
+        np.testing.assert_array_equal(other.core, here.core)

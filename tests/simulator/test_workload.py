@@ -1,0 +1,63 @@
+import numpy as np
+import pytest
+
+from simulator.workload import NEVER, poisson, start_queue, static
+from traffic.matrix import Matrix
+from traffic.patterns import draw
+
+
+def test_static_flows_start_at_once_and_never_end():
+    work = static(draw("stride:3", 16))
+    assert (work.start_s == 0).all()
+    assert (work.size_bits == NEVER).all()
+    assert (work.successor == -1).all()
+
+
+def test_turns_become_successors():
+    matrix = Matrix(
+        np.array([0, 0, 0, 1]),
+        np.array([1, 2, 3, 0]),
+        4,
+        size_bytes=np.array([10, 20, 30, 40]),
+        turn=np.array([2, 0, 1, 0]),
+    )
+    work = static(matrix)
+    assert work.successor.tolist() == [-1, 2, 0, -1]
+    assert work.start_s.tolist() == [NEVER, 0.0, NEVER, 0.0]
+    assert work.size_bits.tolist() == [80.0, 160.0, 240.0, 320.0]
+
+
+def test_poisson_arrivals_have_the_rate_the_sizes_and_the_gaps_asked_for():
+    matrix = draw("randx:2", 16, seed=5)
+    work = poisson(matrix, 50.0, 1000.0, 100.0, np.random.default_rng(1))
+    assert len(work) == pytest.approx(16 * 50 * 100, rel=0.02)
+    assert (np.diff(work.start_s) >= 0).all()
+    assert work.start_s.min() >= 0
+    assert work.start_s.max() < 100
+    assert work.size_bits.mean() == pytest.approx(8000.0, rel=0.02)
+    assert work.size_bits.std() == pytest.approx(8000.0, rel=0.03), "exponential: as wide as its mean"
+    gaps = np.diff(work.start_s[work.src == 3])
+    assert gaps.mean() == pytest.approx(1 / 50, rel=0.05)
+    assert gaps.std() == pytest.approx(1 / 50, rel=0.06)
+    pairs = set(zip(work.src.tolist(), work.dst.tolist(), strict=True))
+    assert pairs == set(zip(matrix.src.tolist(), matrix.dst.tolist(), strict=True))
+    per_pair = np.bincount(work.src * 16 + work.dst)
+    assert per_pair[per_pair > 0] == pytest.approx(2500, rel=0.1), "receivers of a host share its arrivals"
+
+
+def test_hosts_that_do_not_send_start_nothing():
+    matrix = Matrix(np.array([2]), np.array([3]), 4)
+    work = poisson(matrix, 5.0, 1e6, 20.0, np.random.default_rng(0))
+    assert set(work.src.tolist()) == {2}
+    assert len(work) == pytest.approx(100, abs=40)
+
+
+def test_the_start_queue_rounds_up_to_ticks_and_leaves_room_for_those_that_wait():
+    work = static(draw("shuffle:100", 4))
+    work.start_s[:] = NEVER
+    work.start_s[[5, 1]] = [0.0101, 0.02]
+    queue, due, known = start_queue(work, 0.01)
+    assert known == 2
+    assert queue[:2].tolist() == [5, 1]
+    assert due[:2].tolist() == [2, 2]
+    assert queue.size == due.size == len(work)
