@@ -110,6 +110,7 @@ class Experiment:
             raise RunFailed(
                 f"the controller counts {ready['switches']} switches, not {fabric.topo.num_switches}"
             )
+        fabric.make_room()
         self.timing["ready_s"] = time.monotonic() - clock
         return controller
 

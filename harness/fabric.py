@@ -20,6 +20,7 @@ from harness.errors import RunFailed
 from harness.nodes import FabricHost, FabricSwitch, LaidLink
 from harness.openvswitch import Bridge, Instance
 from harness.processes import Children, run
+from harness.sockets import widen_packet_sockets
 from topos.fattree import FatTree
 from topos.nonblocking import NonBlocking
 
@@ -191,6 +192,29 @@ class Fabric:
         for interfaces, namespace in self.ports_by_namespace():
             shaping.apply(self.options.shape, interfaces, namespace)
         self.verify()
+
+    def make_room(self) -> None:
+        """Let packets be dropped in the queues of the links alone (see harness/sockets.py)."""
+        if self.options.datapath != "user":
+            return
+        for instance in self.instances:
+            # ovs-vswitchd opens the socket it sends through with its first packet: one ping inside an edge
+            # switch, which needs nothing of the controller.
+            a, b = self._neighbours(instance)
+            run(
+                ["ping", "-q", "-c", "1", "-W", "5", self.topo.host_ip(b)],
+                namespace=self.pid_of(self.topo.hosts[a]),
+            )
+            widen_packet_sockets(instance.switchd.pid)
+
+    def _neighbours(self, instance: Instance) -> tuple[int, int]:
+        """Two hosts on one switch of an instance."""
+        first: dict[str, int] = {}
+        for host in range(self.topo.num_hosts):
+            edge = self.topo.edge_of(host)
+            if self.instance_of[edge] is instance and first.setdefault(edge, host) != host:
+                return first[edge], host
+        raise RunFailed(f"Open vSwitch instance {instance.number} has no switch with two hosts")
 
     def ports_by_namespace(self) -> list[tuple[list[str], int]]:
         """Every port of every link, grouped: (interfaces, a pid in their namespace)."""

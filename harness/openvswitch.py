@@ -72,7 +72,7 @@ class Instance:
         if not wait_until((self.directory / "db.sock").exists, 10):
             raise RunFailed("ovsdb-server did not open its socket within 10 s")
         self.vsctl("--no-wait", "init")
-        children.spawn(
+        self.switchd = children.spawn(
             f"ovs-vswitchd {self.number}",
             [
                 "ovs-vswitchd",
