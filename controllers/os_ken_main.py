@@ -1,8 +1,8 @@
 """The controller on os-ken: ``python -m controllers.os_ken_main --listen 127.0.0.1:6653 --scheme ecmp``.
 
-os-ken 4.2 has no command line of its own. Three defects of its thread hub are worked around here: a lost
-switch is never reported, an exception in a handler ends the application silently, and it cannot be ended by
-a signal. Apart from that this file only translates.
+os-ken 4.2 has no command line of its own. Defects of it are worked around here: its thread hub
+never reports a lost switch, ends the application silently when a handler raises, and cannot be ended by a signal;
+and an error message from a switch costs the connection. Apart from that this file only translates.
 """
 
 from __future__ import annotations
@@ -58,6 +58,25 @@ def _serve(sock: socket.socket, address: tuple[str, int]) -> None:
         except Exception:
             # Most likely a message that os-ken cannot parse. The hub would swallow it.
             logging.exception("the connection from %s:%d has failed", *address)
+
+
+class _Handshake(ofp_handler.OFPHandler):
+    """os-ken's part of the conversation, on a listener that is already open.
+
+    os-ken's own would be opened in a thread, where a failure goes unseen. Its handler for error messages is
+    left out: it fails on every one of OpenFlow 1.0, and the switch is lost.
+    """
+
+    error_msg_handler = None
+
+    def __init__(self, server: hub.StreamServer):
+        super().__init__()
+        self._server = server
+
+    def start(self) -> Any:
+        """Handle events, and accept switches."""
+        app_manager.OSKenApp.start(self)
+        return hub.spawn(self._server.serve_forever)
 
 
 class _Timer(event.EventBase):
@@ -289,11 +308,9 @@ def main(argv: list[str] | None = None) -> NoReturn:
         server = hub.StreamServer((address, port), _serve)
     except OSError as error:
         _refuse(f"cannot use {error.filename or f'{address}:{port}'}: {error.strerror}", status=1)
-    # os-ken would open a listener of its own, in a thread where a failure goes unseen.
-    ofp_handler.OpenFlowController = lambda: server.serve_forever
     cfg.CONF([], project="os_ken", default_config_files=[])
     manager = app_manager.AppManager.get_instance()
-    handler = manager.instantiate(ofp_handler.OFPHandler)
+    handler = manager.instantiate(_Handshake, server)
     app = manager.instantiate(OsKenController, settings, log)
     app.start()
     handler.start()

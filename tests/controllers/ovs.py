@@ -5,9 +5,9 @@ import os
 import shutil
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 
+from tests.controllers.fake_switch import wait_for
 from topos.fattree import FatTree
 
 SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
@@ -53,17 +53,19 @@ class Fabric:
         self._socket = socket
         wait_for(lambda: (folder / "db.sock").exists(), 5)
         self.vsctl("--no-wait", "init")
-        self._daemon("ovs-vswitchd", "--disable-system", f"--log-file={folder}/v.log", socket)
+        self._daemon("ovs-vswitchd", "--disable-system", socket)
 
     def _daemon(self, *command):
-        process = subprocess.Popen(
-            self.inside(*command), env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        self._stack.callback(end, process)
-        return process
+        self.child(self.inside(*command), env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def inside(self, *command):
         return ["ip", "netns", "exec", self.namespace, *command]
+
+    def child(self, command, **options):
+        """A process that ends with the fabric, if it has not before."""
+        process = subprocess.Popen(command, **options)
+        self._stack.callback(end, process)
+        return process
 
     def exec(self, *command, **options):
         return run(*self.inside(*command), **options)
@@ -83,6 +85,7 @@ class Fabric:
             command += ["fail_mode=secure", "protocols=OpenFlow10"]
             command += [f"other_config:datapath-id={self.tree.dpid(name):016x}"]
             command += ["--", "set-controller", bridge, f"tcp:{controller}"]
+            command += ["--", "set", "controller", bridge, "connection_mode=out-of-band"]
         for link in self.tree.links():
             if link.lower in self.tree.switches:
                 down, up = f"{link.lower}-{link.lower_port}", f"{link.upper}-{link.upper_port}"
@@ -147,11 +150,3 @@ def end(process):
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-
-
-def wait_for(condition, seconds):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"not within {seconds} s")
-        time.sleep(0.02)

@@ -324,25 +324,19 @@ def test_forgotten_flows_are_rebuilt_from_statistics(net, traffic):
 
 
 def test_an_adopted_flow_is_where_the_controller_takes_it_to_be(net, traffic):
-    """Its edge entry tells the aggregation switch only; the core above is then set, not guessed."""
-    port = colliding_ports(net, [(0, 4)], core=0)[0]
-    traffic.start(0, 4, port=port)
-    for name, core in (("0_0_1", 3), ("0_3_1", 3)):  # the way of core 3, by an earlier reroute
-        from controllers.rules import out_port
-
-        entry = next(
-            (e for e in net.tables[net.topo.dpid(name)] if e.rule.cookie == 1),
-            None,
-        )
-        rule = next(e.rule for e in net.tables[net.topo.dpid("0_0_1")] if e.rule.cookie == 1)
-        moved = type(rule)(rule.match, rule.priority, out_port(net.topo, name, 4, core), 1, 5, rule.notify)
-        net.tables[net.topo.dpid(name)].add(moved, net.time)
-        assert entry is None or name == "0_0_1"
-    net.controller.flow_removed(net.topo.dpid("0_0_1"), 1, 0)
+    """Its edge entry tells the aggregation switch only, so the core above is set, not guessed."""
+    hashed, moved = colliding_ports(net, [(0, 4), (1, 5)], core=0)
+    traffic.start(1, 5, port=moved)
+    traffic.start(0, 4, port=hashed)
+    traffic.run(2.5)
+    assert traffic.path(0, 4, hashed) == net.topo.path(0, 4, 2), (
+        "its edge entry does not follow from its hash"
+    )
+    net.controller.flow_removed(net.topo.dpid("0_0_1"), 3, 0)
     net.advance(2.0)
     (again,) = [flow for flow in net.log.of("flow") if flow["reason"] == "adopted"]
-    changes = [change["core"] for change in net.log.of("reroute")]
-    assert traffic.path(0, 4, port) == net.topo.path(0, 4, changes[-1] if changes else again["core"])
+    assert (again["key"], again["core"]) == (3, 2)
+    assert traffic.path(0, 4, hashed) == net.topo.path(0, 4, 2)
 
 
 def test_counters_of_a_switch_that_came_back_do_not_read_negative(net, traffic):

@@ -1,0 +1,320 @@
+"""Both platforms' adapters: real controller processes, fake switches over loopback TCP, no root."""
+
+import os
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+
+import pytest
+
+from hedera.schemes import SCHEMES
+from tests.controllers import fake_switch as of
+from tests.controllers.fake_switch import PLATFORMS, ControllerProcess, FakeSwitches, wait_for
+from tests.controllers.frames import arp_request, between
+from topos.fattree import FatTree
+
+TREE = FatTree(4)
+DETERMINISTIC = ["ecmp", "ecmp-dst", "spanning-tree", "hedera-gff", "hedera-sa"]
+
+
+@pytest.fixture(params=PLATFORMS)
+def platform(request):
+    if request.param == "pox":
+        of.pox_or_skip()
+    return request.param
+
+
+def test_a_controllers_life(platform, tmp_path):
+    with ControllerProcess(platform, tmp_path, scheme="ecmp", k=4) as controller:
+        (start,) = controller.events("start")
+        assert (start["platform"], start["scheme"], start["listen"]) == (
+            platform,
+            "ecmp",
+            "{}:{}".format(*controller.address),
+        )
+        with FakeSwitches(TREE, controller.address) as switches:
+            (ready,) = controller.wait_event("ready")
+            assert ready["switches"] == 20
+            edge = switches["0_0_1"]
+            packet = between(TREE, 0, 15, src_port=4711)
+            edge.packet_in(2, packet.frame())
+            (flow,) = controller.wait_event("flow")
+            path = TREE.path(0, 15, flow["core"])
+            up = TREE.up_port(flow["core"] // 2)
+            assert wait_for(edge.packet_outs) == [(up, packet.frame())]
+            assert edge.flow_mods()[-1] == (of.ADD, flow["key"], [up])
+            above = switches[path[2]]
+            wait_for(lambda: above.flow_mods()[-1] == (of.ADD, flow["key"], [TREE.up_port(flow["core"] % 2)]))
+
+            # duplicates are sent on and nothing else
+            mods = len(edge.flow_mods())
+            for _ in range(15):
+                edge.packet_in(2, packet.frame())
+            wait_for(lambda: len(edge.packet_outs()) == 16)
+            assert len(edge.flow_mods()) == mods
+
+            # a lost switch is noticed, and gets everything back
+            switches.disconnect(above)
+            wait_for(
+                lambda: (
+                    [e["state"] for e in controller.events("switch") if e["name"] == path[2]]
+                    == ["up", "down"]
+                )
+            )
+            above.heard.clear()
+            switches.connect(above)
+            wait_for(lambda: len([e for e in controller.events("switch") if e["name"] == path[2]]) == 3)
+            wait_for(lambda: above.heard and above.heard[-1][0] == of.BARRIER_REQUEST)
+            assert above.flow_mods()[0][0] == of.DELETE
+            assert len(controller.events("ready")) == 1
+
+            edge.flow_removed(flow["key"])
+            assert controller.wait_event("expired")[0]["key"] == flow["key"]
+            status, seconds = controller.stop()
+        assert status == 0, controller.stderr()
+        assert seconds < 2
+        assert not controller.events("error")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_end_it_promptly(platform, number, tmp_path):
+    with ControllerProcess(platform, tmp_path, scheme="nonblocking", k=4) as controller:
+        status, seconds = controller.stop(number)
+    assert (status, seconds < 2) == (0, True), controller.stderr()
+
+
+def test_nothing_a_switch_says_stops_it(platform, tmp_path):
+    with (
+        ControllerProcess(platform, tmp_path, scheme="ecmp", k=4) as controller,
+        FakeSwitches(TREE, controller.address) as switches,
+    ):
+        controller.wait_event("ready")
+        edge, bad = switches["0_0_1"], switches["3_1_1"]
+        frame = between(TREE, 0, 15).frame()
+        for noise in (
+            b"",
+            b"\x00",
+            frame[:20],
+            frame[:33],
+            frame[:-1],
+            bytes(14) + b"\x45" * 20,
+            bytes(1500),
+        ):
+            edge.packet_in(2, noise)
+        edge.flow_removed(2**64 - 1)
+        edge.send(of.STATS_REPLY, struct.pack("!HH", of.FLOW, 0), xid=0xDEAD)
+        edge.send(of.BARRIER_REPLY, xid=0xDEAD)
+        edge.send(of.PORT_STATUS, struct.pack("!B7x", 2) + of.port_body(60000))
+        edge.send(of.ERROR, struct.pack("!HH", 3, 0) + bytes(64))
+        bad.send(of.PACKET_IN, b"\x01")  # shorter than its own header
+        bad.sock.sendall(b"\x09\x63\x00\x08" + bytes(4))  # not OpenFlow 1.0
+        edge.packet_in(2, frame)
+        controller.wait_event("flow")
+        wait_for(edge.packet_outs)
+        assert any("error 3" in event["message"] for event in controller.events("error"))
+        assert controller.stop()[0] == 0
+
+
+def test_hedera_polls_and_reroutes(platform, tmp_path):
+    """Two flows hashed to one uplink are told apart within the first rounds, by replies that come in parts."""
+    routing = SCHEMES["ecmp"].routing(TREE, 1)
+    pairs = [(0, 4), (1, 5)]
+    ports = [next(p for p in range(20000, 30000) if routing.cores(*pair, p, 5001)[0] == 3) for pair in pairs]
+    with ControllerProcess(platform, tmp_path, scheme="hedera-gff", k=4, interval=1, bw=10) as controller:
+        with FakeSwitches(TREE, controller.address) as switches:
+            controller.wait_event("ready")
+            edge = switches["0_0_1"]
+            for (src, dst), port in zip(pairs, ports, strict=True):
+                edge.packet_in(2, between(TREE, src, dst, src_port=port).frame())
+            flows = controller.wait_event("flow", count=2)
+            assert [flow["core"] for flow in flows] == [3, 3]
+            edge.counters = {flow["key"]: (400, 400 * 1514, 1.0) for flow in flows}
+            changes = controller.wait_event("reroute", count=2)
+            assert [change["core"] for change in changes] == [0, 2]
+            wait_for(lambda: edge.flow_mods()[-1] == (of.MODIFY_STRICT, flows[0]["key"], [TREE.up_port(0)]))
+            wait_for(lambda: switches["0_2_1"].flow_mods()[-1][:2] == (of.MODIFY_STRICT, flows[0]["key"]))
+            wait_for(lambda: switches["0_3_1"].flow_mods()[-1][:2] == (of.MODIFY_STRICT, flows[1]["key"]))
+            report = next(event for event in controller.wait_event("round") if event["changed"])
+            assert report["large_flows"][0]["rate"] == pytest.approx(400 * 1514 * 8 / 10e6, rel=1e-3)
+
+            # one switch stops answering: the rounds go on
+            switches["1_0_1"].answer_stats = False
+            rounds = len(controller.events("round"))
+            controller.wait_event("round", count=rounds + 2)
+            assert controller.stop()[0] == 0
+        assert not controller.events("error"), controller.stderr()
+
+
+# --- the two platforms beside each other
+
+
+def dialogue(platform, folder):
+    """What each switch hears in a fixed conversation: rules, flows of every protocol, ARP, reconnect, reroute."""
+    with (
+        ControllerProcess(platform, folder, scheme="hedera-gff", k=4, interval=1) as controller,
+        FakeSwitches(TREE, controller.address) as switches,
+    ):
+        controller.wait_event("ready")
+        edge = switches["0_0_1"]
+        routing = SCHEMES["ecmp"].routing(TREE, 1)
+        port = next(p for p in range(20000, 30000) if routing.cores(0, 4, p, 5001)[0] == 3)
+        for number, fields in enumerate(
+            (
+                {"src_port": port},
+                {"protocol": 17, "src_port": 5, "dst_port": 53},
+                {"protocol": 1, "src_port": 8, "dst_port": 0},
+                {"protocol": 47},
+            ),
+            start=1,
+        ):
+            edge.packet_in(2, between(TREE, 0, 4, **fields).frame(b"payload"))
+            controller.wait_event("flow", count=number)
+        edge.packet_in(2, between(TREE, 0, 1).frame())
+        edge.packet_in(2, arp_request(TREE, 0, TREE.host_ip(9)).frame())
+        wait_for(lambda: len(edge.packet_outs()) == 6)
+        edge.counters = {1: (800, 800 * 1514, 1.0)}
+        controller.wait_event("reroute")
+        wait_for(lambda: edge.flow_mods()[-1][0] == of.MODIFY_STRICT)
+        controller.stop()
+        return {name: list(switch.heard) for name, switch in switches.by_name.items()}
+
+
+def decoded(heard, folder):
+    """What a switch heard after the platform's own handshake, as Open vSwitch reads it.
+
+    Polls are left out but for the first, because their number depends on time.
+    """
+    kinds = [kind for kind, _, _ in heard]
+    kept = [
+        m
+        for m in heard[kinds.index(of.FLOW_MOD) :]
+        if m[0] in (of.FLOW_MOD, of.PACKET_OUT, of.BARRIER_REQUEST)
+    ]
+    polls = [m for m in heard if m[0] == of.STATS_REQUEST and m[2].startswith(struct.pack("!H", of.FLOW))]
+    path = folder / "messages"
+    path.write_bytes(b"".join(of.message(kind, body) for kind, _, body in kept + polls[:1]))
+    return subprocess.run(
+        ["ovs-ofctl", "ofp-parse", str(path)], capture_output=True, text=True, check=True
+    ).stdout
+
+
+@pytest.mark.skipif(shutil.which("ovs-ofctl") is None, reason="ovs-ofctl is not installed")
+def test_both_platforms_send_the_same_messages(tmp_path):
+    of.pox_or_skip()
+    heard = {platform: dialogue(platform, tmp_path) for platform in PLATFORMS}
+    for name in TREE.switches:
+        texts = [decoded(heard[platform][name], tmp_path) for platform in PLATFORMS]
+        assert texts[0] == texts[1], name
+    edge = decoded(heard["os-ken"]["0_0_1"], tmp_path)
+    for expected in (
+        "DEL priority=0 actions=drop",
+        "ADD priority=200,ip,nw_dst=10.0.0.3 actions=output:4",
+        "ADD priority=300,ip,in_port=2,nw_dst=10.0.0.0/24 actions=CONTROLLER:65535",
+        "ADD priority=100,ip actions=CONTROLLER:65535",
+        "tcp,nw_src=10.0.0.2,nw_dst=10.1.0.2",
+        "icmp_type=8,icmp_code=0",
+        "nw_proto=47",
+        "MOD_STRICT",
+        "send_flow_rem",
+        "OFPST_FLOW request",
+    ):
+        assert expected in edge, f"{expected} is not in\n{edge}"
+
+
+@pytest.mark.parametrize("scheme", DETERMINISTIC)
+def test_both_platforms_choose_the_same_paths(scheme, tmp_path):
+    """As the scheme's routing has it, whatever the order in which flows come."""
+    of.pox_or_skip()
+    rng = random.Random(7)
+    flows = [(*rng.sample(range(16), 2), rng.randrange(20000, 60000)) for _ in range(150)]
+    chosen = {}
+    for platform in PLATFORMS:
+        rng.shuffle(flows)
+        with (
+            ControllerProcess(platform, tmp_path, scheme=scheme, k=4, seed=42) as controller,
+            FakeSwitches(TREE, controller.address) as switches,
+        ):
+            controller.wait_event("ready")
+            for src, dst, port in flows:
+                edge = switches[TREE.edge_of(src)]
+                edge.packet_in(2, between(TREE, src, dst, src_port=port).frame())
+            found = controller.wait_event("flow", count=len(set(flows)))
+            chosen[platform] = {(f["src"], f["dst"], f["src_port"]): f["core"] for f in found}
+    assert chosen["os-ken"] == chosen["pox"]
+    routing = SCHEMES[scheme].routing(TREE, 42)
+    assert chosen["os-ken"] == {flow: routing.cores(*flow, 5001)[0] for flow in flows}
+
+
+# --- wrong use
+
+
+@pytest.mark.parametrize(
+    ("flag", "complaint"),
+    [
+        ("scheme=hedra", "hedra"),
+        ("k=5", "even"),
+        ("k=x", "whole number"),
+        ("bw=0", "above 0"),
+        ("hosts=8", "nonblocking"),
+    ],
+)
+def test_wrong_use_gets_one_sentence_and_status_2(platform, flag, complaint, tmp_path):
+    name, value = flag.split("=")
+    done = subprocess.run(
+        of.command(platform, ("127.0.0.1", 1), tmp_path / "log", **{name: value}),
+        env=dict(os.environ, PYTHONPATH=str(of.REPOSITORY)),
+        capture_output=True,
+        text=True,
+        timeout=20,
+    )
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert complaint in line
+    assert not (tmp_path / "log").exists(), "a controller that does not run leaves no log"
+
+
+def test_ripl_pox_command_line(tmp_path):
+    of.pox_or_skip()
+    with ControllerProcess("pox", tmp_path, topo="ft,4", routing="hashed", mode="reactive") as controller:
+        (start,) = controller.events("start")
+        assert (start["scheme"], start["k"]) == ("ecmp", 4)
+        assert "scheme ecmp" in controller.stderr()
+
+
+def test_an_address_in_use_is_reported(tmp_path):
+    with ControllerProcess("os-ken", tmp_path, scheme="ecmp") as first:
+        done = subprocess.run(
+            of.command("os-ken", first.address, tmp_path / "second", scheme="ecmp"),
+            capture_output=True,
+            text=True,
+            timeout=20,
+        )
+    assert done.returncode == 1
+    assert "Address already in use" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_it_listens_nowhere_else(tmp_path):
+    with ControllerProcess("os-ken", tmp_path, scheme="ecmp") as controller:
+        listening = subprocess.run(["ss", "-tlnpH"], capture_output=True, text=True, check=True).stdout
+        ours = [line for line in listening.splitlines() if f"pid={controller.process.pid}," in line]
+        assert [line.split()[3] for line in ours] == ["{}:{}".format(*controller.address)]
+
+
+def test_static_schemes_start_without_numba():
+    code = """if True:
+        import sys
+        from tests.controllers.fake_network import FakeNetwork
+        FakeNetwork(scheme=sys.argv[1], k=4)
+        print("numba" in sys.modules)
+    """
+    loads = {}
+    for scheme in ("ecmp", "hedera-gff"):
+        done = subprocess.run(
+            [sys.executable, "-c", code, scheme], capture_output=True, text=True, cwd=of.REPOSITORY
+        )
+        loads[scheme] = done.stdout.strip()
+    assert loads == {"ecmp": "False", "hedera-gff": "True"}

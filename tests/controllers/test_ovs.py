@@ -1,0 +1,166 @@
+"""Each adapter with real Open vSwitch, userspace datapath: a k=4 fat-tree in namespaces, removed afterwards."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from hedera.schemes import SCHEMES
+from tests.controllers import fake_switch as of
+from tests.controllers.fake_switch import PLATFORMS, wait_for
+from tests.controllers.ovs import Fabric
+from topos.fattree import FatTree
+
+TREE = FatTree(4)
+HOSTS = (0, 1, 2, 4, 8)
+LISTEN = ("127.0.0.1", 6653)
+
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.timeout(120),
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
+    pytest.mark.skipif(shutil.which("ovs-vswitchd") is None, reason="Open vSwitch is not installed"),
+    pytest.mark.skipif(shutil.which("iperf") is None, reason="iperf 2 is not installed"),
+]
+
+
+class Emulation(Fabric):
+    """A fabric under one controller."""
+
+    def __init__(self, platform, folder, **settings):
+        super().__init__(TREE)
+        self.log = folder / f"{platform}.jsonl"
+        self.start = of.command(platform, LISTEN, self.log, **settings)
+
+    def control(self):
+        """Start the controller inside the fabric's namespace, and wait until it listens."""
+        started = len(self.events("start"))
+        env = dict(os.environ, PYTHONPATH=str(of.REPOSITORY))
+        self.controller = self.child(self.inside(*self.start), env=env, stderr=subprocess.DEVNULL)
+        wait_for(lambda: len(self.events("start")) > started)
+
+    def events(self, kind):
+        lines = self.log.read_text().splitlines() if self.log.exists() else []
+        return [event for event in map(json.loads, lines) if event["event"] == kind]
+
+    def ping(self, src, dst, count=5, interval=0.2):
+        """Packets received, and the first round-trip time in ms."""
+        out = self.at(
+            src, "ping", f"-c{count}", f"-i{interval}", "-W2", TREE.host_ip(dst), check=False
+        ).stdout
+        times = [float(t) for t in re.findall(r"time=([\d.]+) ms", out)]
+        return len(times), times[0] if times else None
+
+    def iperf(self, src, dst, *flags):
+        """The client's and the server's report."""
+        server = self.child(
+            self.at_command(dst, "iperf", "-s", "-y", "C", *(["-u"] if "-u" in flags else [])),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        listening = ["ss", "-lnuH" if "-u" in flags else "-lntH"]
+        wait_for(lambda: ":5001" in self.at(dst, *listening).stdout)
+        client = self.at(
+            src, "timeout", "-k", "1", "20", "iperf", "-c", TREE.host_ip(dst), "-y", "C", *flags, check=False
+        )
+        server.terminate()
+        return client.stdout.split("\n")[0].split(","), server.communicate(timeout=5)[0].split("\n")[0].split(
+            ","
+        )
+
+    def entries(self, switch, key):
+        """The out ports of a flow's entries at a switch."""
+        flows = self.ofctl("dump-flows", "s" + switch, f"cookie={key:#x}/-1")
+        return [int(port) for port in re.findall(r"actions=output:(\d+)", flows)]
+
+
+@pytest.fixture(params=PLATFORMS)
+def emulate(request, tmp_path):
+    if request.param == "pox":
+        of.pox_or_skip()
+
+    def start(**settings):
+        emulation = Emulation(request.param, tmp_path, **settings)
+        request.addfinalizer(lambda: emulation.__exit__(None, None, None))
+        emulation.__enter__()
+        emulation.control()
+        emulation.build("{}:{}".format(*LISTEN))
+        wait_for(lambda: emulation.events("ready"))
+        for host in HOSTS:
+            emulation.attach(host)
+        return emulation
+
+    return start
+
+
+def test_static_routing_carries_every_protocol(emulate):
+    net = emulate(scheme="ecmp", k=4, seed=1)
+    for dst in HOSTS[1:]:
+        received, first_ms = net.ping(0, dst)
+        assert received == 5
+        assert first_ms < 250, "a first packet waits for the controller, but not for a timeout"
+    tcp, _ = net.iperf(0, 4, "-t", "1")
+    assert int(tcp[8]) > 1e6, "TCP, bit/s"
+    _, udp = net.iperf(0, 8, "-u", "-b", "2M", "-t", "1")
+    assert (int(udp[10]), int(udp[11]) > 100) == (0, True), "UDP: lost, sent"
+
+    routing = SCHEMES["ecmp"].routing(TREE, 1)
+    flows = net.events("flow")
+    assert {flow["proto"] for flow in flows} == {1, 6, 17}
+    for flow in flows:
+        ports = (flow["src_port"], flow["dst_port"])
+        core = flow["core"]
+        assert core == routing.cores(flow["src"], flow["dst"], *ports, flow["proto"])[0]
+    (data,) = [f for f in flows if f["proto"] == 17 and f["src"] == 0]  # the server reports back
+    path = TREE.path(data["src"], data["dst"], data["core"])
+    assert net.entries(path[1], data["key"]) == [TREE.up_port(data["core"] // 2)]
+    assert net.entries(path[2], data["key"]) == [TREE.up_port(data["core"] % 2)]
+
+    # flows end, and with them their entries everywhere
+    wait_for(lambda: len(net.events("expired")) == len(flows), 20)
+    wait_for(lambda: not net.entries(path[2], data["key"]), 5)
+    assert not net.events("error")
+
+
+def test_hedera_moves_a_flow_without_losing_a_datagram(emulate):
+    net = emulate(scheme="hedera-gff", k=4, seed=1, interval=1, bw=10)
+    ecmp = SCHEMES["ecmp"].routing(TREE, 1)
+    port = next(p for p in range(20000, 30000) if ecmp.cores(0, 4, p, 5001, 17)[0] == 3)
+    sender = f"{TREE.host_ip(0)}:{port}"
+    _, udp = net.iperf(0, 4, "-u", "-b", "5M", "-l", "1000", "-t", "5", "-B", sender)
+    (flow,) = [flow for flow in net.events("flow") if flow["src_port"] == port]
+    assert flow["core"] == 3
+    assert [e["core"] for e in net.events("reroute") if e["key"] == flow["key"]] == [0]
+    assert int(udp[11]) > 2000
+    assert int(udp[10]) == 0, f"{udp[10]} of {udp[11]} datagrams lost"
+    rates = [f["rate"] for r in net.events("round") for f in r["large_flows"] if f["key"] == flow["key"]]
+    assert len(rates) >= 3
+    steady = 5e6 * 1042 / 1000 / 10e6  # with headers, as a fraction of the NIC rate
+    assert sorted(rates)[len(rates) // 2] == pytest.approx(steady, rel=0.15)
+    assert not net.events("error")
+
+
+def test_a_new_controller_takes_over(emulate):
+    """Flows survive the controller in the switches; its successor clears them and knows them again at once."""
+    net = emulate(scheme="random", k=4, seed=1)
+    ping = net.child(
+        net.at_command(0, "ping", "-c60", "-i0.2", "-q", TREE.host_ip(8)), stdout=subprocess.PIPE, text=True
+    )
+    wait_for(lambda: len(net.events("flow")) == 2)
+    net.controller.terminate()
+    assert net.controller.wait(10) == 0
+    net.control()
+    wait_for(lambda: len(net.events("ready")) == 2, 30)
+    wait_for(lambda: len(net.events("flow")) == 4)
+    received = int(re.search(r"(\d+) received", ping.communicate(timeout=30)[0])[1])
+    assert received >= 57, f"{60 - received} of 60 lost"
+
+
+def test_nothing_is_left_behind(tmp_path):
+    with Emulation("os-ken", tmp_path, scheme="ecmp", k=4) as net:
+        folder, namespace = net.env["OVS_RUNDIR"], net.namespace
+    assert not os.path.exists(folder)
+    assert namespace not in subprocess.run(["ip", "netns"], capture_output=True, text=True).stdout
