@@ -9,7 +9,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,28 +31,59 @@ class Rates:
 
 @dataclass(frozen=True)
 class Flow:
-    """One flow: hosts, mean rate in Mb/s, and its paths as (seconds since traffic start, core)."""
+    """One flow: hosts, mean rate in Mb/s, and its paths as (seconds since traffic start, core).
+
+    ``per_second_mbps`` are its rates in the seconds after ``start`` (since traffic start).
+    """
 
     src: int
     dst: int
     mbps: float
     paths: tuple[tuple[float, int], ...]
+    start: float = 0.0
+    per_second_mbps: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
 class Round:
-    """One scheduling round: seconds since traffic start, large flows seen, flows that changed their path."""
+    """One scheduling round: when it was done (seconds since traffic start), large flows seen, flows that
+    changed their path, and the milliseconds that polling, computing and installing took (None: not stored).
+    """
 
     t: float
     large: int
     changed: int
+    polled_ms: float | None = None
+    compute_ms: float | None = None
+    install_ms: float | None = None
+
+    @property
+    def total_ms(self) -> float | None:
+        """Polling, computing and installing together; None when one of them was not stored."""
+        if self.polled_ms is None or self.compute_ms is None or self.install_ms is None:
+            return None
+        return self.polled_ms + self.compute_ms + self.install_ms
+
+    @property
+    def began(self) -> float:
+        """When the round began, as far as is known."""
+        return self.t - (self.total_ms or 0.0) / 1e3
+
+
+@dataclass(frozen=True)
+class Cpu:
+    """How idle the processors were, in percent, in the second that ended at each ``t``."""
+
+    t: tuple[float, ...] = ()
+    idle_percent: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
 class Run:
     """One pattern, one scheme, one trial, as the harness stored it. Rates in Mb/s, times in seconds.
 
-    A run that broke off is invalid, has no bisection bandwidth, and its rates are empty.
+    A run that broke off is invalid, has no bisection bandwidth, and its rates are empty. ``links``: mean rate
+    out of each switch port (``SWITCH-ethN``) and out of each host, over the window.
     """
 
     path: Path
@@ -70,6 +101,11 @@ class Run:
     rates: Rates
     flows: tuple[Flow, ...]
     rounds: tuple[Round, ...]
+    links: Mapping[str, float] = field(default_factory=dict)
+    queue_drops: Mapping[str, float] = field(default_factory=dict)
+    cpu: Cpu = Cpu()
+    started: str = ""
+    environment: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def pattern(self) -> str:
@@ -149,7 +185,6 @@ def _run(path: Path, document: Mapping[str, Any]) -> Run:
     if len(t) != len(total):
         raise ValueError("rates.t and rates.total_mbps have different lengths")
     start, end = _numbers(document["window_s"])
-    maxmin = document.get("maxmin_mbps")
     return Run(
         path=path,
         scheme=_text(document["scheme"]),
@@ -160,7 +195,7 @@ def _run(path: Path, document: Mapping[str, Any]) -> Run:
         bisection_mbps=None if bisection is None and not valid else _number(bisection),
         valid=valid,
         reasons=tuple(_text(reason) for reason in document["reasons"]),
-        maxmin_mbps=None if maxmin is None else _number(maxmin),
+        maxmin_mbps=_optional(document, "maxmin_mbps"),
         window_s=(start, end),
         spec=spec,
         rates=Rates(t, total, {host: _numbers(values) for host, values in rates.get("hosts", {}).items()}),
@@ -170,14 +205,42 @@ def _run(path: Path, document: Mapping[str, Any]) -> Run:
                 int(flow["dst"]),
                 _number(flow["mbps"]),
                 tuple((_number(one["t"]), int(one["core"])) for one in flow.get("paths", ())),
+                _number(flow.get("start", 0.0)),
+                _numbers(flow.get("per_second_mbps", ())),
             )
             for flow in document.get("flows", ())
         ),
         rounds=tuple(
-            Round(_number(one["t"]), int(one["large"]), int(one["changed"]))
+            Round(
+                _number(one["t"]),
+                int(one["large"]),
+                int(one["changed"]),
+                *(_optional(one, f"{part}_ms") for part in ("polled", "compute", "install")),
+            )
             for one in document.get("rounds", ())
         ),
+        links=_rates_by_name(document.get("links", {})),
+        queue_drops=_rates_by_name(document.get("queue_drops", {})),
+        cpu=_cpu(document.get("cpu", {})),
+        started=_text(document.get("started", "")),
+        environment=dict(document.get("environment", {}).items()),
     )
+
+
+def _cpu(record: Mapping[str, Any]) -> Cpu:
+    t, idle = _numbers(record.get("t", ())), _numbers(record.get("idle_percent", ()))
+    if len(t) != len(idle):
+        raise ValueError("cpu.t and cpu.idle_percent have different lengths")
+    return Cpu(t, idle)
+
+
+def _rates_by_name(record: Mapping[str, object]) -> dict[str, float]:
+    return {name: _number(value) for name, value in record.items()}
+
+
+def _optional(record: Mapping[str, object], name: str) -> float | None:
+    value = record.get(name)
+    return None if value is None else _number(value)
 
 
 def _number(value: object) -> float:

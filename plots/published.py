@@ -11,9 +11,7 @@ CAPACITY_MBPS = 16_000.0
 
 _FILE = Path(__file__).parents[1] / "results" / "published" / "figure9_testbed.csv"
 
-# The column that each scheme is held against. All static schemes face the one that the paper calls ECMP:
-# which of them it behaves like is a question that the figure answers.
-_COLUMNS = {
+COLUMNS: Mapping[str, str] = {
     "nonblocking": "Non-blocking",
     "ecmp": "ECMP",
     "ecmp-dst": "ECMP",
@@ -21,13 +19,15 @@ _COLUMNS = {
     "hedera-gff": "Global First Fit",
     "hedera-sa": "Simulated Annealing",
 }
+"""The published column that each scheme is held against. All static schemes face the one that the paper calls
+ECMP: which of them it behaves like is a question that the figure answers."""
 
 
 def _read() -> dict[str, dict[str, float]]:
     with _FILE.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(line for line in file if not line.startswith("#"))
         return {
-            row["matrix"]: {scheme: float(row[column]) for scheme, column in _COLUMNS.items()} for row in rows
+            row["matrix"]: {scheme: float(row[column]) for scheme, column in COLUMNS.items()} for row in rows
         }
 
 
