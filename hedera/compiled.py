@@ -8,6 +8,7 @@ compiled afresh in each process, which costs seconds once and changes nothing el
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, TypeVar, cast
 
 import numba
@@ -21,8 +22,15 @@ def compiled(function: Function) -> Function:
 
 
 def compiled_parallel(function: Function) -> Function:
-    """As `compiled`, with the iterations of ``numba.prange`` loops shared among Numba's threads."""
-    return _compile(function, parallel=True)
+    """As `compiled`, with the iterations of ``numba.prange`` loops shared among Numba's threads.
+
+    Works on a twin under another name, because Numba tells the functions in its cache apart by name: one
+    function can so be compiled both ways.
+    """
+    name = f"{function.__name__}_parallel"
+    twin = FunctionType(function.__code__, function.__globals__, name)
+    twin.__module__, twin.__qualname__ = function.__module__, name
+    return cast(Function, _compile(twin, parallel=True))
 
 
 def _compile(function: Function, **options: Any) -> Function:
