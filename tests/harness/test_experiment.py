@@ -17,6 +17,7 @@ from harness.fabric import Fabric, FabricOptions
 from harness.footprint import HOME, MARK, leftovers, run_folder, sole_use
 from harness.machine import choose_datapath
 from harness.processes import Children, run, wait_until
+from harness.sockets import ROOM
 from topos.fattree import FatTree
 from topos.nonblocking import NonBlocking
 
@@ -71,6 +72,9 @@ def test_a_run_of_each_kind(tmp_path, clean, scheme):
     assert len(result["flows"]) == 16
     share = result["bisection_mbps"] / result["capacity_mbps"]
     assert share <= 1.01
+    if not scheme.startswith("hedera"):  # whose flows need a while to find their rate on a new path
+        # TCP comes this near to max-min fairness only if packets are lost in the links' queues and nowhere else
+        assert result["bisection_mbps"] > 0.92 * result["maxmin_mbps"]
     if scheme == "nonblocking":
         assert share > 0.9
     else:
@@ -138,6 +142,19 @@ def test_a_port_without_its_limit_is_named(fabric):
     run(["tc", "-batch", "-"], namespace=instance.pid, given=wrong)
     with pytest.raises(RunFailed, match=r"0_0_1-eth3 \(limited to 50 Mb/s\)"):
         fabric.verify()
+
+
+def test_packets_have_room_until_they_reach_the_queues(fabric):
+    if fabric.options.datapath != "user":
+        pytest.skip("only ovs-vswitchd in userspace sends through sockets")
+    (instance,) = fabric.instances
+    bridge = f"unix:{instance.directory}/{NonBlocking.SWITCH}.mgmt"
+    run(["ovs-ofctl", "add-flow", bridge, "actions=normal"])
+    fabric.make_room()
+    seen = run(["ss", "--packet", "--memory", "--processes", "--numeric"], namespace=instance.pid)
+    buffers = [int(size) for size in re.findall(r"skmem:.*?tb(\d+)", seen)]
+    assert len(buffers) > 4  # one to read from each port, one to send through
+    assert min(buffers) >= ROOM
 
 
 def test_hosts_are_addressed_quiet_and_without_offloads(fabric):
