@@ -89,8 +89,9 @@ class Controller:
         for flow in self._flows:
             if name in self._switches.entries(flow):
                 self._switches.install_at(name, flow)
-        if self._failures is not None and self._failures.switch_up(name):
-            self._detour()
+        if self._failures is not None:
+            self._failures.switch_up(name)
+            self._detour()  # also the flows that could not be told while the switch was away
         for port in down_ports:
             self.port_status(dpid, port, up=False)
         self._switches.confirm([name], lambda: self._confirm(name))
@@ -127,15 +128,17 @@ class Controller:
                 self._detour()
 
     def _detour(self) -> None:
-        """Move the flows whose path is broken to the static path that is left; those on working ones stay."""
+        """Move the flows whose path is broken to the static path that is left, if any; all others stay."""
         assert self._routing is not None
+        usable = self._routing.links.usable
         flows = list(self._flows)
         src, dst, cores = ([getattr(flow, name) for flow in flows] for name in ("src", "dst", "core"))
-        for flow, usable in zip(flows, self._routing.links.usable(src, dst, cores), strict=True):
-            if usable:
+        for flow, works in zip(flows, usable(src, dst, cores), strict=True):
+            if works:
                 continue
             core = self._route(flow.five_tuple, flow.src, flow.dst)
-            if core != flow.core and self._switches.connected.issuperset(self._switches.entries(flow, core)):
+            reachable = self._switches.connected.issuperset(self._switches.entries(flow, core))
+            if reachable and usable([flow.src], [flow.dst], [core])[0]:
                 flow.core = flow.hashed = core
                 flow.installed_at = self._driver.now()
                 self._switches.install(flow, modify=True)

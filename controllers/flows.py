@@ -68,6 +68,4 @@ class Flows:
 
     def remove(self, flow: Flow) -> None:
         """Forget a flow that has expired."""
-        del self._by_key[flow.key]
-        if self._by_tuple.get(flow.five_tuple) is flow:
-            del self._by_tuple[flow.five_tuple]
+        del self._by_key[flow.key], self._by_tuple[flow.five_tuple]

@@ -65,7 +65,7 @@ class HederaLoop:
         self._edges = {name for name in tree.switches if tree.layer(name) == "edge"}
         self._measurements = Measurements(settings.bw * 1e6)
         self._polls = Polls(switches, self._polled)
-        self._report = _Report(0, 0.0)
+        self._report = _Report(0, 0.0, summary={})  # no round yet, so nothing to schedule
         self._started_at = 0.0
         _warm_up(settings, tree)
 
@@ -81,6 +81,8 @@ class HederaLoop:
     def switch_down(self, name: str) -> None:
         """The connection to a switch is lost. Its flows keep their last known rates."""
         self._polls.lost(name)
+        if not self._polls.waiting:
+            self._schedule(self._report)
 
     # --- one round: poll, schedule, install ------------------------------------------------------------
 

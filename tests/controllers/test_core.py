@@ -209,8 +209,9 @@ def test_arp_is_answered_not_flooded(scheme):
     assert net.outputs == []
 
 
-def test_noise_never_reaches_the_controller():
-    net = FakeNetwork(scheme="ecmp", k=4)
+@pytest.mark.parametrize("scheme", ["ecmp", "nonblocking"])
+def test_noise_never_reaches_the_controller(scheme):
+    net = FakeNetwork(scheme=scheme, k=4)
     for name in net.topo.switches:
         for packet in (Other(0x86DD), Other(0x88CC)):
             entry = net.tables[net.topo.dpid(name)].lookup(1, packet)
@@ -236,9 +237,13 @@ def test_ready_once_every_switch_has_confirmed():
     assert not net.log.of("ready")
     net.controller.switch_up(dpids[-1])
     assert not net.log.of("ready"), "connected is not confirmed"
+    net.controller.switch_down(dpids[-1])
+    net.settle()
+    assert not net.log.of("ready"), "lost before it answered"
+    net.controller.switch_up(dpids[-1])
     net.controller.switch_down(dpids[0])
     net.settle()
-    assert not net.log.of("ready"), "one is gone again"
+    assert not net.log.of("ready"), "another is gone again"
     net.controller.switch_up(dpids[0])
     net.settle()
     assert net.log.of("ready") == [{"event": "ready", "switches": 20}]

@@ -57,6 +57,17 @@ def test_a_host_port_moves_nothing():
     for port in (2, 4):
         net.controller.port_status(net.topo.dpid("0_0_1"), port, False)
     assert net.flow_mods() == []
+    assert net.controller._routing.links.intact
+
+
+def test_a_host_that_is_cut_off_is_let_be():
+    net = FakeNetwork(scheme="ecmp", k=4)
+    path = net.send(0, between(net.topo, 0, 4))
+    cut(net, "0_0_1", path[2])
+    net.flow_mods()
+    cut(net, "0_0_1", next(name for name in ("0_2_1", "0_3_1") if name != path[2]))
+    cut(net, "1_0_1", "1_2_1")
+    assert net.flow_mods() == []
 
 
 def test_an_aggregation_switch_without_control_gets_no_new_flows():
@@ -68,6 +79,22 @@ def test_an_aggregation_switch_without_control_gets_no_new_flows():
     assert not any("0_2_1" in path[:3] for path in paths.values())
     assert any("0_2_1" in path for path in paths.values())
     assert all(path[-1] == net.topo.host_name(dst) for (_, dst), path in paths.items())
+
+
+def test_a_flow_whose_switch_is_away_is_moved_when_it_is_back():
+    net = FakeNetwork(scheme="ecmp", k=4)
+    packet = between(net.topo, 0, 4)
+    path = net.send(0, packet)
+    edge = net.topo.dpid("0_0_1")
+    net.controller.switch_down(edge)
+    net.flow_mods()
+    cut(net, path[2], path[3])
+    assert net.flow_mods() == []
+    net.controller.switch_up(edge)
+    net.settle()
+    after = net.send(0, packet)
+    assert after[-1] == path[-1]
+    assert after[2:4] != path[2:4]
 
 
 def test_ports_reported_down_at_connect_are_known():

@@ -36,11 +36,11 @@ def test_small_packets_of_other_protocols_are_data():
 
 
 def test_a_connection_that_turns_round_is_noticed():
-    """First the requests of a client, then megabytes the same way."""
+    """First long the requests of a client, then megabytes the same way: the average of all is still small."""
     m = Measurements(NIC)
-    m.update("e", [stat(1000, 66, 1.0)])
+    m.update("e", [stat(10_000, 66, 1.0)])
     assert m.rate("e", 1) == 0
-    m.update("e", [FlowStat(1, TCP_FLOW, 1, 1100, 66_000 + 100 * 1514, 2.0)])
+    m.update("e", [FlowStat(1, TCP_FLOW, 1, 10_100, 660_000 + 100 * 1514, 2.0)])
     assert m.rate("e", 1) == pytest.approx(100 * 1514 * 8 / NIC)
 
 
@@ -51,6 +51,13 @@ def test_a_stalled_flow_stays_what_it_was_until_it_moves():
     assert m.rate("e", 1) == pytest.approx(1.0)
     m.update("e", [stat(1000, 1250, 3.0)])
     assert m.rate("e", 1) == 0
+
+
+def test_acknowledgements_stay_what_they_are_when_nothing_is_counted():
+    m = Measurements(NIC)
+    for _ in range(2):
+        m.update("e", [stat(10_000, 66, 1.0)])
+        assert m.rate("e", 1) == 0
 
 
 def test_a_ping_is_idle():
