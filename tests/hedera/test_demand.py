@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from hedera.demand import estimate_demands
+from tests.hedera.reference import figure_7, nic_max_min
+
+# The example of Figure 4: H0 sends to H1, H2, H3; H1 twice to H0 and to H2; H2 to H0 and H3; H3 twice to H1.
+FIGURE_4 = [(0, 1), (0, 2), (0, 3), (1, 0), (1, 0), (1, 2), (2, 0), (2, 3), (3, 1), (3, 1)]
+FIGURE_4_DEMANDS = [1 / 3] * 7 + [2 / 3] + [1 / 3] * 2
+
+
+@st.composite
+def flow_lists(draw: st.DrawFn) -> tuple[list[tuple[int, int]], int]:
+    """Up to 30 flows among 2 to 8 hosts, with several per pair, hosts without any, and no self-flows."""
+    hosts = draw(st.integers(2, 8))
+    pair = st.tuples(st.integers(0, hosts - 1), st.integers(1, hosts - 1))
+    drawn = draw(st.lists(pair, max_size=30))
+    return [(s, (s + step) % hosts) for s, step in drawn], hosts
+
+
+def estimate(flows: list[tuple[int, int]], hosts: int, threads: int = 1) -> np.ndarray:
+    return estimate_demands([s for s, _ in flows], [d for _, d in flows], hosts, threads=threads)
+
+
+def test_figure_4() -> None:
+    assert estimate(FIGURE_4, 4) == pytest.approx(FIGURE_4_DEMANDS)
+
+
+# H0 receives from H1, which sends to six hosts, H2, which sends to three, and H3: limits 1/6, 1/3 and none.
+TWO_LIMITS = [(1, 0), (2, 0), (3, 0), *((1, d) for d in range(2, 7)), (2, 4), (2, 5)]
+
+
+@pytest.mark.parametrize(("flows", "mistake"), [(FIGURE_4, {"passes": 1}), (TWO_LIMITS, {"inner_passes": 1})])
+def test_is_not_cut_short(flows: list[tuple[int, int]], mistake: dict[str, int]) -> None:
+    """One pass fails on Figure 4; EST-DST's inner loop run once passes there, and fails on two limits."""
+    assert figure_7(flows, 7, **mistake) != pytest.approx(figure_7(flows, 7))
+    assert estimate(flows, 7) == pytest.approx(figure_7(flows, 7))
+
+
+@settings(max_examples=300, deadline=None)
+@given(flow_lists())
+@example((FIGURE_4, 4))
+def test_is_the_fixed_point_of_figure_7(case: tuple[list[tuple[int, int]], int]) -> None:
+    flows, hosts = case
+    assert estimate(flows, hosts) == pytest.approx(figure_7(flows, hosts), abs=1e-9)
+
+
+@settings(max_examples=300, deadline=None)
+@given(flow_lists())
+def test_is_max_min_fair_on_a_non_blocking_switch(case: tuple[list[tuple[int, int]], int]) -> None:
+    flows, hosts = case
+    assert estimate(flows, hosts) == pytest.approx([float(r) for r in nic_max_min(flows, hosts)], abs=1e-12)
+
+
+@settings(max_examples=200, deadline=None)
+@given(flow_lists())
+def test_no_nic_is_overfilled(case: tuple[list[tuple[int, int]], int]) -> None:
+    flows, hosts = case
+    demand = estimate(flows, hosts)
+    if flows:
+        assert demand.min() > 0
+        for end in zip(*flows, strict=True):
+            assert np.bincount(end, weights=demand, minlength=hosts).max() <= 1.0
+
+
+@settings(max_examples=200, deadline=None)
+@given(flow_lists(), st.randoms(use_true_random=False))
+def test_order_and_names_do_not_matter(case: tuple[list[tuple[int, int]], int], random: object) -> None:
+    flows, hosts = case
+    order = np.random.default_rng(random.getrandbits(32)).permutation(len(flows))  # type: ignore[attr-defined]
+    name = np.random.default_rng(random.getrandbits(32)).permutation(hosts)  # type: ignore[attr-defined]
+    demand = estimate(flows, hosts)
+    renamed = [(int(name[flows[f][0]]), int(name[flows[f][1]])) for f in order]
+    assert (estimate(renamed, hosts) == demand[order]).all()  # to the last bit
+
+
+def test_two_threads_give_the_same_to_the_last_bit() -> None:
+    rng = np.random.default_rng(3)
+    for flows in (1, 7, 5000):
+        src = rng.integers(0, 1024, flows)
+        dst = (src + rng.integers(1, 1024, flows)) % 1024
+        assert (estimate_demands(src, dst, 1024, threads=2) == estimate_demands(src, dst, 1024)).all()
+
+
+def test_flows_of_one_pair_share_it() -> None:
+    assert estimate([(0, 1)] * 4, 2).tolist() == [0.25] * 4
+
+
+def test_integers_do_not_round_demands_to_zero() -> None:
+    assert estimate_demands(
+        np.array([0, 0], dtype=np.int64), np.array([1, 2], dtype=np.int64), 3
+    ).tolist() == [
+        0.5,
+        0.5,
+    ]
+
+
+def test_no_flows() -> None:
+    assert estimate_demands([], [], 16).shape == (0,)
+
+
+def test_large_random_input_is_max_min_fair() -> None:
+    """Every flow has a NIC that is full and gives no other flow more: that is what max-min fair means."""
+    hosts, flows = 1024, 5000
+    rng = np.random.default_rng(1)
+    src = rng.integers(0, hosts, flows)
+    dst = (src + rng.integers(1, hosts, flows)) % hosts
+    demand = estimate_demands(src, dst, hosts)
+    bottlenecked = np.zeros(flows, dtype=bool)
+    for end in (src, dst):
+        total = np.bincount(end, weights=demand, minlength=hosts)
+        largest = np.zeros(hosts)
+        np.maximum.at(largest, end, demand)
+        bottlenecked |= (total[end] > 1 - 1e-9) & (demand > largest[end] - 1e-9)
+    assert bottlenecked.all()
+
+
+def test_bad_input() -> None:
+    with pytest.raises(ValueError, match="one length"):
+        estimate_demands([0, 1], [1], 2)
+    with pytest.raises(IndexError, match="not one of the 2 hosts"):
+        estimate_demands([0], [2], 2)
+    with pytest.raises(IndexError, match="not one of the 2 hosts"):
+        estimate_demands([-1], [1], 2)
