@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hedera.linkstate import LinkState
+from hedera.routing import Ecmp, EcmpDestination, EdgePairHash, RandomPath, Routing, SpanningTree
+from topos.fattree import FatTree
+from topos.links import links_between, links_of_switch
+
+TREE = FatTree(4)
+HOSTS = np.arange(16)
+STRIDE = (HOSTS, (HOSTS + 4) % 16)
+
+
+def all_routings(tree: FatTree, links: LinkState | None = None) -> list[Routing]:
+    return [
+        Ecmp(tree, 1, links),
+        EcmpDestination(tree, 1, links),
+        EdgePairHash(tree, 1, links),
+        SpanningTree(tree, links),
+        RandomPath(tree, np.random.default_rng(1), links),
+    ]
+
+
+def paths_used(core: np.ndarray) -> float:
+    """The part of stride(4)'s ideal that is reached when each source pod's flows fill as many core links."""
+    return float(np.mean([np.unique(core[pod * 4 : pod * 4 + 4]).size / 4 for pod in range(4)]))
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_every_pair_gets_a_path_of_its_own_numbering(number: int) -> None:
+    src, dst = (x.ravel() for x in np.meshgrid(HOSTS, HOSTS))
+    src, dst = src[src != dst], dst[src != dst]
+    core = all_routings(TREE)[number].cores(src, dst, 40000, 5001)
+    assert core.dtype == np.int32
+    assert core.shape == src.shape
+    assert all(c in TREE.path_cores(s, d) for s, d, c in zip(src.tolist(), dst.tolist(), core, strict=True))
+
+
+def test_a_seed_gives_one_result() -> None:
+    ports = 40000 + HOSTS
+    first = Ecmp(TREE, 5).cores(*STRIDE, ports, 5001)
+    assert (Ecmp(TREE, 5).cores(*STRIDE, ports, 5001) == first).all()
+    assert (Ecmp(TREE, 6).cores(*STRIDE, ports, 5001) != first).any()
+
+
+def test_ecmp_looks_at_ports_and_ecmp_dst_does_not() -> None:
+    src, dst, ports = np.full(200, 0), np.full(200, 4), np.arange(200)
+    assert np.unique(Ecmp(TREE, 1).cores(src, dst, ports, 5001)).size == 4
+    assert np.unique(EcmpDestination(TREE, 1).cores(src, dst, ports, 5001)).size == 1
+
+
+def test_consecutive_ports_do_not_fall_into_a_pattern() -> None:
+    """A CRC over consecutive ports gives stride exactly half of the ideal for every base port; a hash varies."""
+    ports = [20000 + base + HOSTS for base in range(0, 4000, 16)]
+    used = [paths_used(Ecmp(TREE, 1).cores(*STRIDE, p, 5001)) for p in ports]
+    assert np.std(used) > 0.05
+    expected = 1 - (3 / 4) ** 4  # of 4 flows over 4 cores
+    assert np.mean(used) == pytest.approx(expected, abs=0.02)
+
+
+def test_the_two_tiers_are_independent() -> None:
+    """With one salt for both, all flows that share an aggregation index would share the core index too."""
+    src = np.zeros(4000, dtype=int)
+    core = Ecmp(TREE, 2).cores(src, src + 4, np.arange(4000), 5001)
+    assert np.bincount(core, minlength=4) == pytest.approx(np.full(4, 1000), abs=120)
+
+
+def test_edge_pair_hash_puts_neighbours_on_one_path() -> None:
+    """What some replications called ECMP: on stride, both flows of an edge switch always collide."""
+    for seed in range(20):
+        core = EdgePairHash(TREE, seed).cores(*STRIDE, 40000 + HOSTS, 5001)
+        assert (core[0::2] == core[1::2]).all()
+
+
+def test_spanning_tree_uses_one_core() -> None:
+    assert set(SpanningTree(TREE).cores(*STRIDE, 1, 2).tolist()) == {0}
+
+
+def test_random_draws_anew() -> None:
+    routing = RandomPath(TREE, np.random.default_rng(1))
+    draws = [routing.cores(*STRIDE, 1, 2).tolist() for _ in range(3)]
+    assert draws[0] != draws[1] != draws[2]
+
+
+@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize("where", ["0_0_1 0_2_1", "0_2_1 4_1_1", "4_1_1 1_2_1", "1_2_1 1_0_1"])
+def test_failed_links_are_avoided_up_and_down(number: int, where: str) -> None:
+    links = LinkState(TREE)
+    routing = all_routings(TREE, links)[number]
+    src, dst = np.repeat(HOSTS[:4], 50), np.tile([4, 5], 100)
+    ports = np.arange(200)
+    before = routing.cores(src, dst, ports, 5001)
+    links.fail(links_between(TREE, *where.split()))
+    after = routing.cores(src, dst, ports, 5001)
+    assert links.usable(src, dst, after).all()
+    if not isinstance(routing, RandomPath):
+        untouched = links.usable(src, dst, before)
+        assert (before[untouched] == after[untouched]).all()
+        links.restore(links_between(TREE, *where.split()))
+        assert (routing.cores(src, dst, ports, 5001) == before).all()
+
+
+def test_flows_of_a_failed_switch_spread_over_the_rest() -> None:
+    links = LinkState(TREE)
+    routing = Ecmp(TREE, 1, links)
+    links.fail(links_of_switch(TREE, "4_1_1"))
+    zeros = np.zeros(3000, dtype=int)
+    core = routing.cores(zeros, zeros + 4, np.arange(3000), 5001)
+    # The aggregation switch that loses one of its two cores sends all it gets by the other one.
+    assert np.bincount(core, minlength=4) == pytest.approx([0, 1500, 750, 750], abs=120)
+
+
+def test_without_any_path_the_choice_stands() -> None:
+    links = LinkState(TREE)
+    routing = Ecmp(TREE, 1, links)
+    before = routing.cores(*STRIDE, 40000, 5001)
+    links.fail(range(16, 80))
+    assert (routing.cores(*STRIDE, 40000, 5001) == before).all()
