@@ -67,11 +67,64 @@ cli.add_command(_Numbered(_FIGURES, "FIGURES", name="figure", help="Reproduce a 
 cli.add_command(_Numbered(_TABLES, "TABLES", name="table", help="Reproduce a table of the paper."))
 
 
+class _RateOrAuto(click.ParamType):
+    """A number of Mb/s, or ``auto``."""
+
+    name = "mbps|auto"
+
+    def convert(
+        self, value: Any, parameter: click.Parameter | None, context: click.Context | None
+    ) -> float | str:
+        if value == "auto" or isinstance(value, float):
+            return value
+        try:
+            return float(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither a number of Mb/s nor auto", parameter, context)
+
+
+def _spec(**options: Any) -> Any:
+    """A RunSpec from command-line options, with ``--bw auto`` looked up, or measured when it is not known."""
+    from dataclasses import replace
+
+    from harness.spec import RunSpec
+
+    if options["bw"] != "auto":
+        return RunSpec(**options)
+    spec = RunSpec(**{**options, "bw": 10.0})
+    return replace(spec, bw=_machine_rate(spec, again=False))
+
+
+def _machine_rate(spec: Any, *, again: bool) -> float:
+    """The highest link rate this machine carries, from memory unless it is to be measured ``again``."""
+    from dataclasses import replace
+
+    from harness.calibration import Probe, calibrate, remembered
+    from harness.machine import choose_datapath, require_root, require_tools
+
+    spec = replace(spec, datapath=choose_datapath(spec.datapath))
+    if not again and (known := remembered(spec)) is not None:
+        return known
+    require_root()
+    require_tools()
+    click.echo("measuring which link rate this machine carries; a few minutes, once", err=True)
+
+    def say(probe: Probe) -> None:
+        verdict = "enough" if probe.enough else "too little"
+        click.echo(f"  {probe.bw:g} Mb/s links: {probe.share:.1%} of capacity, {verdict}", err=True)
+
+    return calibrate(spec, say)
+
+
 def _experiment_options(command: Command) -> Command:
     """The options that `run` and `sweep` share; their names are the fields of RunSpec."""
     options = [
         click.option(
-            "--bw", default=10.0, metavar="MBPS", help="Rate of every link, Mb/s.", show_default=True
+            "--bw",
+            default="10",
+            type=_RateOrAuto(),
+            help="Rate of every link, Mb/s; auto: the highest this machine carries.",
+            show_default=True,
         ),
         click.option("-k", "k", default=4, help="Ports per switch: k^3/4 hosts.", show_default=True),
         click.option(
@@ -96,7 +149,8 @@ def _experiment_options(command: Command) -> Command:
 
 @cli.command()
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
-def doctor(as_json: bool) -> None:
+@click.option("--calibrate", is_flag=True, help="Measure the highest link rate that counts, for --bw auto.")
+def doctor(as_json: bool, calibrate: bool) -> None:
     """What this machine can do, and what is missing, item by item."""
     from dataclasses import asdict
 
@@ -123,6 +177,11 @@ def doctor(as_json: bool) -> None:
         click.echo(f"\n{datapath_sentence()}")
     if missing:
         raise SystemExit(3)
+    if calibrate:
+        from harness.spec import RunSpec
+
+        rate = _machine_rate(RunSpec(scheme="hedera-sa", traffic="stride:4"), again=True)
+        click.echo(f"\nThis machine carries links of {rate:g} Mb/s (k=4): --bw auto uses that.", err=as_json)
 
 
 @cli.command()
@@ -142,10 +201,9 @@ def run(out: Path | None, as_json: bool, **options: Any) -> None:
     import time
 
     from harness.experiment import run_experiment
-    from harness.spec import RunSpec
     from harness.store import require_writable, slug
 
-    spec = RunSpec(**options)
+    spec = _spec(**options)
     if out is None:
         stamp = time.strftime("%Y%m%d-%H%M%S")
         out = Path("results/runs/single") / f"{stamp}-{slug(spec.traffic)}-{spec.scheme}"
@@ -180,16 +238,23 @@ def _outcome(result: dict[str, Any]) -> str:
 @cli.command()
 @click.argument("trials", type=click.IntRange(1))
 @click.argument("seconds", type=float)
-@click.option("--patterns", help="Comma-separated; default: the 20 published patterns.")
-@click.option("--schemes", default="all", help="Comma-separated, or all.", show_default=True)
+@click.option("--patterns", metavar="LIST", help="Comma-separated traffic patterns, instead of a suite.")
+@click.option("--suite", default="figure9", help="figure9, replication or all.", show_default=True)
+@click.option("--schemes", default="all", metavar="LIST", help="Comma-separated, or all.", show_default=True)
 @click.option("--name", help="Folder below results/runs (default: named after the settings).")
-@click.option("--results", type=click.Path(path_type=Path), default=Path("results/runs"), show_default=True,
-              help="Where sweeps are kept.")  # fmt: skip
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path),
+    default=Path("results/runs"),
+    help="Where sweeps are kept.",
+    show_default=True,
+)
 @_experiment_options
 def sweep(
     trials: int,
     seconds: float,
     patterns: str | None,
+    suite: str,
     schemes: str,
     name: str | None,
     results: Path,
@@ -201,36 +266,35 @@ def sweep(
     skipped, invalid ones are tried once more, then left and reported.
 
     \b
-    ./test.sh 1 10                                   all of Figure 9, quickly (about half an hour)
-    ./test.sh 5 60                                   as the paper: 60 s, medians of 5 trials
+    ./test.sh 1 10                                   all of Figure 9, quickly (about 35 minutes)
+    ./test.sh 5 60                                   as the paper: 60 s, medians of 5 trials (12 hours)
     ./test.sh 1 10 --patterns stride:4,randbij       two patterns, all schemes
     ./test.sh 3 30 --schemes nonblocking,ecmp,hedera-gff --bw 5
     """
     from harness import progress
     from harness.machine import require_root, require_tools
-    from harness.spec import RunSpec
     from harness.store import slug
-    from harness.sweep import default_patterns, plan, settle, split_schemes
+    from harness.suites import Workload
+    from harness.suites import suite as workloads_of
+    from harness.sweep import plan, settle, split_schemes
     from traffic.patterns import split_specs
 
-    base = RunSpec(scheme="ecmp", traffic="stride:1", seconds=seconds, **options)
-    chosen = default_patterns() if patterns is None else split_specs(patterns)
+    flows_per_host, keep = options["flows_per_host"], options["keep"]
+    base = _spec(scheme="ecmp", traffic="stride:1", seconds=seconds, **options)
+    if patterns is None:
+        workloads = workloads_of(suite)
+    else:
+        workloads = [Workload(spec, flows_per_host, keep) for spec in split_specs(patterns)]
+        if not workloads:
+            raise click.UsageError("--patterns is empty")
     scheme_names = split_schemes(schemes)
-    folder = results / (slug(name) if name else _default_name(base))
-    jobs = plan(base, chosen, scheme_names, trials, folder)
-    for job in jobs:
+    folder = results / (slug(name) if name else f"k{base.k}-{base.bw:g}mbps-{base.seconds:g}s")
+    for job in plan(base, workloads, scheme_names, trials, folder):
         job.spec.matrix()  # every mistake in a pattern comes to light before the first run
     require_root()
     require_tools()
     base = settle(base, folder)
-    progress.carry_out_with_progress(plan(base, chosen, scheme_names, trials, folder), folder)
-
-
-def _default_name(spec: Any) -> str:
-    name = f"k{spec.k}-{spec.bw:g}mbps-{spec.seconds:g}s"
-    if spec.flows_per_host != 1 or spec.keep != 1:
-        name += f"-{spec.flows_per_host}flows-{spec.keep:g}kept"
-    return name
+    progress.carry_out_with_progress(plan(base, workloads, scheme_names, trials, folder), folder)
 
 
 @cli.command()

@@ -17,10 +17,10 @@ from harness.footprint import owner_name, run_folder, sole_use
 from harness.machine import choose_datapath, instances_for, machine, require_root, require_tools
 from harness.processes import Children
 from harness.result import Observation, describe
+from harness.senders import Senders
 from harness.spec import RunSpec
 from harness.store import RESULT, new_run, write_json
 from harness.watch import ProcessorWatch
-from harness.workload import Workload
 from traffic.bwmng import parse_samples, sample_command
 
 SCHEMA = 1
@@ -64,10 +64,10 @@ class Experiment:
             Fabric(topo, options, sockets, children) as fabric,
         ):
             controller = self._start(fabric, children)
-            workload = Workload(
+            senders = Senders(
                 fabric, self.matrix, self.spec.seed, self.spec.seconds, self._raw, children, groups
             )
-            self._send(fabric, controller, workload, children)
+            self._send(fabric, controller, senders, children)
             clock = time.monotonic()
         self.timing["teardown_s"] = time.monotonic() - clock
         self.environment = {
@@ -78,8 +78,8 @@ class Experiment:
             "host_cpu_limit": share if groups.applied else None,
             "host_cpu_limit_reason": groups.reason,
         }
-        self.seen.flows = workload.flows
-        self.seen.unfinished = workload.collect() or self.seen.unfinished
+        self.seen.flows = senders.flows
+        self.seen.unfinished = senders.collect() or self.seen.unfinished
         self.seen.events = controller.events
 
     def _start(self, fabric: Fabric, children: Children) -> Controller:
@@ -114,9 +114,9 @@ class Experiment:
         self.timing["ready_s"] = time.monotonic() - clock
         return controller
 
-    def _send(self, fabric: Fabric, controller: Controller, workload: Workload, children: Children) -> None:
+    def _send(self, fabric: Fabric, controller: Controller, senders: Senders, children: Children) -> None:
         """The traffic, and everything that watches it."""
-        workload.listen()
+        senders.listen()
         outputs = []
         for instance in fabric.instances:
             output = self._raw / f"bwm-ng-{instance.number}.csv"
@@ -127,8 +127,8 @@ class Experiment:
         with ProcessorWatch() as processors:
             clock = time.monotonic()
             self._say("sending")
-            self.seen.begin = workload.start()
-            self.seen.unfinished = workload.wait(controller.read)
+            self.seen.begin = senders.start()
+            self.seen.unfinished = senders.wait(controller.read)
             self.timing["traffic_s"] = time.monotonic() - clock
         self._say("finishing")
         self.seen.cpu_times, self.seen.cpu_idle = processors.times, processors.idle_percent

@@ -8,10 +8,10 @@ from typing import Any
 
 from harness.errors import RunFailed
 from harness.prediction import PathChange, RoutedFlow, predicted_mbps
+from harness.senders import Flow
 from harness.spec import RunSpec
 from harness.verdict import Evidence, reasons
 from harness.watch import mean_over
-from harness.workload import Flow
 from topos.fattree import FatTree
 from topos.nonblocking import NonBlocking
 from traffic.bwmng import Series

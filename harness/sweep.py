@@ -14,13 +14,13 @@ from harness.experiment import Say, run_experiment
 from harness.machine import choose_datapath
 from harness.spec import RunSpec
 from harness.store import give_to_invoker, read_run, require_writable, slug, write_json
+from harness.suites import Workload
 from hedera.schemes import SCHEMES
-from traffic.published import PUBLISHED
 
 SETTINGS = "sweep.json"
 OVERHEAD_S = 4.0
 """Seconds a run takes beyond its traffic, for the forecast; measured in docs/performance.md."""
-VARYING = frozenset({"scheme", "traffic", "seed", "trial"})
+VARYING = frozenset({"scheme", "traffic", "flows_per_host", "keep", "seed", "trial"})
 """What differs between the runs of one sweep; all else must be the same for them to be compared."""
 
 
@@ -50,18 +50,13 @@ class Job:
         return next((folder for folder in self.attempts if not folder.exists()), None)
 
 
-def default_patterns() -> list[str]:
-    """The 20 published patterns, in Figure 9's order."""
-    return [f"published:{name}" for name in PUBLISHED]
-
-
 def split_schemes(text: str) -> list[str]:
     """Schemes from a comma-separated list; ``all`` is all of them."""
     return list(SCHEMES) if text == "all" else [name.strip() for name in text.split(",")]
 
 
 def plan(
-    base: RunSpec, patterns: Sequence[str], schemes: Sequence[str], trials: int, folder: Path
+    base: RunSpec, workloads: Sequence[Workload], schemes: Sequence[str], trials: int, folder: Path
 ) -> list[Job]:
     """Every run of a sweep, trial by trial, so that a sweep cut short still has whole trials.
 
@@ -69,11 +64,26 @@ def plan(
     """
     jobs = []
     for trial in range(1, trials + 1):
-        for pattern in patterns:
+        for workload in workloads:
             for scheme in schemes:
-                spec = replace(base, scheme=scheme, traffic=pattern, trial=trial, seed=base.seed + trial - 1)
-                jobs.append(Job(spec, folder / slug(pattern) / scheme / f"trial-{trial}"))
+                spec = replace(
+                    base,
+                    scheme=scheme,
+                    traffic=workload.traffic,
+                    flows_per_host=workload.flows_per_host,
+                    keep=workload.keep,
+                    trial=trial,
+                    seed=base.seed + trial - 1,
+                )
+                jobs.append(Job(spec, folder / _folder_name(workload) / scheme / f"trial-{trial}"))
     return jobs
+
+
+def _folder_name(workload: Workload) -> str:
+    name = slug(workload.traffic)
+    if workload.flows_per_host != 1 or workload.keep != 1:
+        name += f"-{workload.flows_per_host}flows-{workload.keep:g}kept"
+    return name
 
 
 def settle(base: RunSpec, folder: Path) -> RunSpec:

@@ -5,9 +5,9 @@ import pytest
 
 from harness.errors import RunFailed
 from harness.result import Observation, describe, paths_by_flow
+from harness.senders import Flow, listens_on
 from harness.spec import RunSpec
 from harness.verdict import WIRE_PER_PAYLOAD
-from harness.workload import Flow, listens_on
 from topos.nonblocking import NonBlocking
 from traffic.bwmng import Series
 from traffic.iperf import FlowReport, Interval

@@ -6,6 +6,7 @@ from harness.errors import UserMistake
 from harness.progress import duration
 from harness.spec import RunSpec
 from harness.store import RESULT
+from harness.suites import Workload, suite
 from harness.sweep import Job, carry_out, plan, seconds_left, settle, split_schemes
 
 BASE = RunSpec(scheme="ecmp", traffic="stride:1", seconds=10, seed=7)
@@ -29,10 +30,27 @@ def test_all_schemes_in_the_order_of_the_figure():
 
 
 def test_schemes_of_a_trial_face_the_same_seed_and_trials_different_ones(tmp_path):
-    jobs = plan(BASE, ["stride:1", "randbij"], ["ecmp", "nonblocking"], 2, tmp_path)
+    jobs = plan(BASE, [Workload("stride:1"), Workload("randbij")], ["ecmp", "nonblocking"], 2, tmp_path)
     assert len({job.folder for job in jobs}) == len(jobs) == 8
     assert [job.spec.seed for job in jobs] == [7] * 4 + [8] * 4
     assert [job.spec.trial for job in jobs] == [1] * 4 + [2] * 4
+
+
+def test_workloads_of_one_pattern_have_folders_of_their_own(tmp_path):
+    workloads = [Workload("stride:1"), Workload("stride:1", 2), Workload("stride:1", 6, 0.5)]
+    jobs = plan(BASE, workloads, ["ecmp"], 1, tmp_path)
+    assert len({job.folder for job in jobs}) == 3
+    assert [(job.spec.flows_per_host, job.spec.keep) for job in jobs] == [(1, 1), (2, 1), (6, 0.5)]
+
+
+def test_suites():
+    assert len(suite("figure9")) == 20
+    assert {(w.flows_per_host, w.keep) for w in suite("replication")} == {(2, 1), (6, 0.5)}
+    assert len(suite("all")) == len(set(suite("all"))) == 36
+    for workload in suite("all"):
+        RunSpec("ecmp", workload.traffic, flows_per_host=workload.flows_per_host, keep=workload.keep).matrix()
+    with pytest.raises(UserMistake, match="figure9, replication, all"):
+        suite("figure8")
 
 
 def test_resume_skips_the_valid_tries_the_invalid_once_more_and_then_leaves_it(tmp_path):
@@ -64,7 +82,7 @@ def test_a_half_written_result_is_not_a_result(tmp_path):
 
 
 def test_only_what_is_left_is_run(tmp_path, monkeypatch):
-    jobs = plan(BASE, ["stride:1"], ["nonblocking", "ecmp", "hedera-sa"], 1, tmp_path)
+    jobs = plan(BASE, [Workload("stride:1")], ["nonblocking", "ecmp", "hedera-sa"], 1, tmp_path)
     publish(jobs[0].folder, "ok")
     verdicts = iter(["invalid", "invalid", "ok"])
     ran = []

@@ -32,7 +32,7 @@ class Flow:
     report: FlowReport | None = None
 
 
-class Workload:
+class Senders:
     """Runs a traffic matrix on a fabric: `listen`, `start`, `wait`, `collect`."""
 
     def __init__(
