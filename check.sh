@@ -8,7 +8,7 @@ if [ "$(id -u)" -ne 0 ]; then
     echo "check.sh: the tests that make real networks need root: sudo ./check.sh $*" >&2
     exit 3
 fi
-setup/install.sh
+setup/install.sh --check
 .venv/bin/ruff format --check .
 .venv/bin/ruff check .
 .venv/bin/mypy

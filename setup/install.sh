@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, and nothing else: Debian packages with apt, Python packages (pinned in
 # requirements.lock) into .venv. Quick when nothing is missing. Debian 12 or Ubuntu 22.04 and later.
+# With --check, also what only the checks need (apt-packages-check.txt).
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -17,7 +18,9 @@ fi
 say() { echo "setup: $*" >&2; }
 
 # --- Debian packages -------------------------------------------------------------------------------------
-mapfile -t wanted < setup/apt-packages.txt
+lists=(setup/apt-packages.txt)
+if [ "${1:-}" = --check ]; then lists+=(setup/apt-packages-check.txt); fi
+mapfile -t wanted < <(cat "${lists[@]}")
 missing=()
 installed=$(dpkg-query -W -f '${Package} ${db:Status-Abbrev}\n' "${wanted[@]}" 2>/dev/null || true)
 for package in "${wanted[@]}"; do
