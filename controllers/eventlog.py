@@ -1,4 +1,21 @@
-"""The controller's log: one JSON object per line, written through at once, because others read it live."""
+"""The controller's log: one JSON object per line, written through at once, because others read it live.
+
+Every event has ``t`` (seconds since the epoch) and ``event``. Hosts, cores, rounds and keys are numbers; rates
+and demands are fractions of the NIC rate; times ending in ``_s`` are seconds.
+
+    start     scheme, platform, platform_version, k, seed, interval_s, bw_mbps, listen
+    switch    dpid, name, state: up or down
+    port      dpid, name, port, state: up or down
+    ready     switches: all are connected, and all have confirmed their rules
+    flow      key, src, dst, src_ip, dst_ip, proto, src_port, dst_port, core, reason: hashed, or adopted when it
+              was known again from a switch's entry
+    reroute   key, core, round: None when a failure was the reason
+    expired   key
+    round     round, polled_s (first request to last reply), compute_s, install_s (to the last confirmation),
+              flows (all known), large, placed (large flows off their hashed path), changed, large_flows: key,
+              src, dst, rate, demand, core of each
+    error     message
+"""
 
 from __future__ import annotations
 

@@ -19,12 +19,22 @@ from typing import Any, NoReturn
 import pox.openflow.libopenflow_01 as of
 from pox.core import core
 
-from controllers import ripl
-from controllers.core import Controller
-from controllers.driver import FlowStat, Match, Rule
-from controllers.eventlog import EventLog
-from controllers.packet import FiveTuple
-from controllers.settings import Settings
+
+def _refuse(message: str, status: int) -> NoReturn:
+    print(f"controllers.pox_component: {message}", file=sys.stderr, flush=True)
+    os._exit(status)  # POX turns SystemExit into status 0
+
+
+try:
+    from controllers import ripl
+    from controllers.core import Controller
+    from controllers.driver import FlowStat, Match, Rule
+    from controllers.eventlog import EventLog
+    from controllers.guard import guarded
+    from controllers.packet import FiveTuple
+    from controllers.settings import Settings
+except ModuleNotFoundError as error:
+    _refuse(f"{error}; run pox.py with the Python that this project is installed for", status=1)
 
 
 class PoxController:
@@ -32,11 +42,11 @@ class PoxController:
 
     def __init__(self, settings: Settings, log: EventLog):
         self._log = log
+        self._connections: dict[int, Any] = {}
         self.core = Controller(settings, self, log)
         core.openflow.miss_send_len = 0xFFFF
-        core.openflow.clear_flows_on_connect = (
-            False  # its match is one that Open vSwitch does not take for all
-        )
+        # We clear them ourselves: Open vSwitch does not take POX's match for one of everything.
+        core.openflow.clear_flows_on_connect = False
         core.openflow.addListeners(self)
         core.addListeners(self)
 
@@ -74,41 +84,57 @@ class PoxController:
 
     def call_later(self, delay_s: float, function: Callable[[], None]) -> None:
         """As `Driver.call_later`."""
-        core.call_delayed(delay_s, function)
+        core.call_delayed(delay_s, self._on_timer, function)
 
     def now(self) -> float:
         """As `Driver.now`."""
         return time.monotonic()
 
-    @staticmethod
-    def _send(dpid: int, message: Any) -> None:
-        connection = core.openflow.getConnection(dpid)
+    def _send(self, dpid: int, message: Any) -> None:
+        connection = self._connections.get(dpid)
         if connection is not None:
             connection.send(message)
 
     # --- events ----------------------------------------------------------------------------------------
 
+    @guarded
+    def _on_timer(self, function: Callable[[], None]) -> None:
+        function()
+
+    @guarded
     def _handle_UpEvent(self, event: Any) -> None:
         listener = core.components.get("of_01")
         listen = f"{listener.address}:{listener.port}" if listener else "0.0.0.0:6633"
         self.core.started("pox", f"{'.'.join(map(str, core.version))} ({core.version_name})", listen)
 
+    @guarded
     def _handle_GoingDownEvent(self, event: Any) -> None:
         self._log.close()
 
+    @guarded
     def _handle_ConnectionUp(self, event: Any) -> None:
+        if event.dpid in self._connections:
+            self.core.switch_down(
+                event.dpid
+            )  # it came back before the loss of its old connection was noticed
+        self._connections[event.dpid] = event.connection
         # Without it a flow's second message waits for the acknowledgement of the first: 43 ms.
         event.connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         down = [port.port_no for port in event.ofp.ports if port.state & of.OFPPS_LINK_DOWN]
         self.core.switch_up(event.dpid, down)
 
+    @guarded
     def _handle_ConnectionDown(self, event: Any) -> None:
-        if core.openflow.getConnection(event.dpid) in (None, event.connection):
+        # POX would forget the new connection of a switch along with the old one: so we keep them ourselves.
+        if self._connections.get(event.dpid) is event.connection:
+            del self._connections[event.dpid]
             self.core.switch_down(event.dpid)
 
+    @guarded
     def _handle_PacketIn(self, event: Any) -> None:
         self.core.packet_in(event.dpid, event.port, event.data)
 
+    @guarded
     def _handle_RawStatsReply(self, event: Any) -> None:
         # Not FlowStatsReceived: it stops coming for good once a part of a reply has been lost.
         reply = event.ofp
@@ -116,16 +142,20 @@ class PoxController:
             stats = [_stat(entry) for entry in reply.body if entry.cookie]
             self.core.flow_stats(event.dpid, reply.xid, stats, not reply.is_last_reply)
 
+    @guarded
     def _handle_FlowRemoved(self, event: Any) -> None:
         self.core.flow_removed(event.dpid, event.ofp.cookie, event.ofp.reason)
 
+    @guarded
     def _handle_BarrierIn(self, event: Any) -> None:
         self.core.barrier_reply(event.dpid, event.xid)
 
+    @guarded
     def _handle_PortStatus(self, event: Any) -> None:
         down = event.deleted or event.ofp.desc.state & of.OFPPS_LINK_DOWN
         self.core.port_status(event.dpid, event.port, not down)
 
+    @guarded
     def _handle_ErrorIn(self, event: Any) -> None:
         self.core.error(f"switch {event.dpid:#x}: OpenFlow error {event.ofp.type}, code {event.ofp.code}")
 
@@ -159,11 +189,6 @@ def _stat(entry: Any) -> FlowStat:
         bytes=entry.byte_count,
         duration_s=entry.duration_sec + entry.duration_nsec * 1e-9,
     )
-
-
-def _refuse(message: str, status: int) -> NoReturn:
-    print(f"controllers.pox_component: {message}", file=sys.stderr, flush=True)
-    os._exit(status)  # POX turns SystemExit into status 0
 
 
 def launch(

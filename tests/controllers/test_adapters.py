@@ -7,11 +7,14 @@ import signal
 import struct
 import subprocess
 import sys
+import time
 
 import pytest
 
+from controllers.guard import guarded
 from hedera.schemes import SCHEMES
 from tests.controllers import fake_switch as of
+from tests.controllers.fake_network import FakeNetwork
 from tests.controllers.fake_switch import PLATFORMS, ControllerProcess, FakeSwitches, wait_for
 from tests.controllers.frames import arp_request, between
 from topos.fattree import FatTree
@@ -118,6 +121,27 @@ def test_nothing_a_switch_says_stops_it(platform, tmp_path):
         assert controller.stop()[0] == 0
 
 
+def test_a_switch_may_be_back_before_it_was_missed(platform, tmp_path):
+    """The end of its old connection must not take the new one with it."""
+    with (
+        ControllerProcess(platform, tmp_path, scheme="ecmp", k=4) as controller,
+        FakeSwitches(TREE, controller.address) as switches,
+    ):
+        controller.wait_event("ready")
+        edge = switches["0_0_1"]
+        old = edge.sock
+        edge.heard.clear()
+        switches.connect(edge)
+        wait_for(lambda: edge.heard and edge.heard[-1][0] == of.BARRIER_REQUEST and edge.flow_mods())
+        switches.selector.unregister(old)
+        old.close()
+        time.sleep(0.2)
+        edge.packet_in(2, between(TREE, 0, 15).frame())
+        wait_for(edge.packet_outs)
+        states = [event["state"] for event in controller.events("switch") if event["name"] == "0_0_1"]
+        assert states == ["up", "down", "up"]
+
+
 def test_hedera_polls_and_reroutes(platform, tmp_path):
     """Two flows hashed to one uplink are told apart within the first rounds, by replies that come in parts."""
     routing = SCHEMES["ecmp"].routing(TREE, 1)
@@ -146,6 +170,22 @@ def test_hedera_polls_and_reroutes(platform, tmp_path):
             controller.wait_event("round", count=rounds + 2)
             assert controller.stop()[0] == 0
         assert not controller.events("error"), controller.stderr()
+
+
+def test_an_exception_in_a_handler_is_logged_and_survived():
+    class Adapter:
+        core = FakeNetwork(scheme="ecmp", k=4, connect=False).controller
+        handled = ()
+
+        @guarded
+        def on_event(self, event):
+            self.handled += (1 / event,)
+
+    adapter = Adapter()
+    for event in (2, 0, 4):
+        adapter.on_event(event)
+    assert adapter.handled == (0.5, 0.25)
+    assert "on_event: ZeroDivisionError" in adapter.core._log.of("error")[0]["message"]
 
 
 # --- the two platforms beside each other
@@ -282,6 +322,15 @@ def test_ripl_pox_command_line(tmp_path):
         (start,) = controller.events("start")
         assert (start["scheme"], start["k"]) == ("ecmp", 4)
         assert "scheme ecmp" in controller.stderr()
+
+
+def test_a_python_without_the_projects_packages_is_told_so(tmp_path):
+    python, *arguments = of.command("pox", ("127.0.0.1", 1), tmp_path / "log", scheme="ecmp")
+    env = dict(os.environ, PYTHONPATH=str(of.REPOSITORY))
+    done = subprocess.run([python, "-S", *arguments], env=env, capture_output=True, text=True, timeout=20)
+    assert done.returncode == 1
+    assert "numpy" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_an_address_in_use_is_reported(tmp_path):
