@@ -55,8 +55,10 @@ class Config:
             value = getattr(self, name)
             if not 0 < value < float("inf"):
                 raise ValueError(f"{what} must be above 0, not {value:g}")
-        if self.seed < 0:
-            raise ValueError(f"a seed is 0 or more, not {self.seed}")
+        if not 0 <= self.seed < 2**63:
+            raise ValueError(f"a seed is 0 or more and below 2^63, not {self.seed}")
+        if not 0 <= self.threshold < 1:
+            raise ValueError(f"the threshold is a share of a link, from 0 to below 1, not {self.threshold:g}")
         if not 0 <= self.arrivals_per_s < float("inf"):
             raise ValueError(f"the arrivals per second must be 0 or more, not {self.arrivals_per_s:g}")
         if self.iterations < 1:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from simulator.commands import in_words, output, parallel, run_tasks, wide_console
+from simulator.commands import conclude, in_words, output, parallel, run_tasks, wide_console
 
 
 @click.command("explain-ecmp")
@@ -27,7 +27,7 @@ def explain_ecmp(seeds: int, aimd_seeds: int, out: Path, jobs: int | None, clust
 
     from plots.published import FIGURE_9
     from simulator import explain, pictures
-    from simulator.comparison import write_csv
+    from simulator.comparison import Row, write_csv
 
     names = tuple(FIGURE_9)
     measured = np.array([FIGURE_9[name]["ecmp"] for name in names])
@@ -93,10 +93,14 @@ def explain_ecmp(seeds: int, aimd_seeds: int, out: Path, jobs: int | None, clust
         )
     console = wide_console()
     console.print(made)
-    closest = min(summary, key=lambda row: row[4])
-    console.print(
-        f"Closest to the {len(names)} published bars, one scale factor fitted to each: "
-        f"{closest[0]} ({closest[1]}), {closest[4]:.1f} % mean relative error, correlation {closest[5]:.3f}.",
-        highlight=False,
+    closest = min(fits, key=lambda case: fits[case].error)
+    chosen = fits[closest]
+    rows = [
+        Row(name, paper, ours)
+        for name, paper, ours in zip(names, measured.tolist(), chosen.scaled.tolist(), strict=True)
+    ]
+    title = (
+        f"Closest: {closest[0]} ({closest[1]}), predictions scaled by {chosen.scale:.3f}, "
+        f"{100 * chosen.error:.1f} % mean relative error, correlation {chosen.correlation:.3f}"
     )
-    console.print("written: " + "  ".join(str(file) for file in files), highlight=False, soft_wrap=True)
+    conclude(title, rows, "Mb/s", files, digits=0)

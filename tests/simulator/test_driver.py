@@ -127,6 +127,12 @@ def test_congestion_makes_flows_take_longer():
     assert busy.completion_s.mean() > 1.5 * quiet.completion_s.mean()
 
 
+def test_a_run_in_which_nothing_arrives_is_a_run():
+    found = simulate(dynamic("hedera-gff", arrivals_per_s=1e-9))
+    assert found.src.size == 0
+    assert found.bisection_mbps == 0
+
+
 def test_a_shuffle_takes_turns_and_ends():
     found = simulate(Config("nonblocking", "shuffle:2000000", seconds=6.0))
     assert found.src.size == 240
@@ -156,9 +162,10 @@ def test_a_shuffle_cannot_have_arrivals():
         ({"tick_s": -1.0}, "length of a tick"),
         ({"interval_s": 0.0001}, "shorter than a tick"),
         ({"seed": -1}, "seed is 0 or more"),
+        ({"seed": 2**70}, "seed is 0 or more"),
         ({"link_mbps": 0.0}, "links' rate"),
         ({"increase_mbps": 2000.0}, "additive increase"),
-        ({"threshold": 1.5, "scheme": "hedera-sa"}, "threshold"),
+        ({"threshold": 1.5}, "threshold"),
         ({"iterations": 0}, "iterations"),
         ({"arrivals_per_s": -1.0}, "arrivals per second"),
         ({"mean_mbytes": 0.0}, "mean size"),
