@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from hedera.compiled import compiled
 from hedera.draws import below, bits, fraction, two_below
-from hedera.linkstate import Cores, LinkState, canonical_cores
+from hedera.linkstate import Cores, LinkState
 from hedera.placement import UNIT, LargeFlows, in_units
 from topos.fattree import FatTree
 
@@ -49,6 +49,7 @@ class SimulatedAnnealing:
         self.energy = 0.0
         """The exceeded capacity that the last period ended with."""
         self._rng = rng
+        self._shape = _shape(tree)
         self._core_of = first_cores(tree)
 
     @property
@@ -58,21 +59,20 @@ class SimulatedAnnealing:
 
     def place(self, flows: LargeFlows, links: LinkState) -> Cores:
         """The core for each flow, int32 (flows,): see `hedera.placement.Placement`."""
-        tree = self.tree
-        capacity = np.where(links.up, UNIT, 0)
-        arrivals = _group(flows.src, flows.dst, in_units(flows.demand), tree.half, tree.num_hosts)
-        excess = _load(arrivals, self._core_of, capacity, tree.half)
+        tree, shape = self.tree, self._shape
+        arrivals = _group(flows.src, flows.dst, in_units(flows.demand), shape)
+        excess = _load(arrivals, self._core_of, links.up, shape)
         before, after = _anneal(
             arrivals,
             self._core_of,
             excess,
-            tree.half,
+            shape,
             self.iterations,
             acceptance_constant(tree.num_hosts),
             self._rng.integers(2**64, dtype=np.uint64),
         )
         self.initial_energy, self.energy = before / UNIT, after / UNIT
-        return canonical_cores(tree, flows.src, flows.dst, self._core_of[flows.dst])
+        return _cores_of_flows(flows.src, flows.dst, self._core_of, shape)
 
 
 def first_cores(tree: FatTree) -> Cores:
@@ -82,12 +82,30 @@ def first_cores(tree: FatTree) -> Cores:
     return (position * tree.half + edge).astype(np.int32)
 
 
+class Shape(NamedTuple):
+    """The fat-tree in tables: dividing host numbers by k/2 all the time would take longer than the rest.
+
+    ``edge`` int32 (hosts,) is the first host below the same edge switch, and so the offset of that switch's
+    links in their block; ``pod`` int32 (hosts,) likewise for the pod; ``up`` int32 (cores,) is the
+    aggregation index of a core.
+    """
+
+    edge: NDArray[np.int32]
+    pod: NDArray[np.int32]
+    up: NDArray[np.int32]
+
+
+def _shape(tree: FatTree) -> Shape:
+    host, core = np.arange(tree.num_hosts, dtype=np.int32), np.arange(tree.num_cores, dtype=np.int32)
+    return Shape(host - host % tree.half, host - host % tree.num_cores, core // tree.half)
+
+
 class Arrivals(NamedTuple):
     """The flows that leave their edge switch, grouped by destination: those to h are first[h]..first[h+1]-1.
 
-    ``edge_up`` is the number of the source's edge switch times k/2, ``core_up`` the source's pod times
-    (k/2)^2, or -1 if it is the destination's; both int32 (flows,). ``demand`` is int64 (flows,). ``into_edge``
-    and ``into_pod`` are int64 (hosts,): the demand to each host from outside its edge switch and its pod.
+    ``edge_up`` and ``core_up``, int32 (flows,), are the places in the load table of the source edge
+    switch's and the source pod's first upward link. ``demand`` is int64 (flows,), in units. ``into_edge`` and
+    ``into_pod`` are int64 (hosts,): the demand to each host from outside its edge switch and its pod.
     """
 
     first: NDArray[np.int32]
@@ -98,110 +116,149 @@ class Arrivals(NamedTuple):
     into_pod: NDArray[np.int64]
 
 
+# The load table has blocks of one entry per host: those of `topos.links` between edge switches, and one for
+# the core links that flows inside a pod do without, whose room never ends.
+_EDGE_UP, _CORE_UP, _CORE_DOWN, _EDGE_DOWN, _NOWHERE, _BLOCKS = range(6)
+_BOUNDLESS = np.int64(1 << 62)
+
+# Compiled loops take the arrays out of these tuples first: each look inside a tuple costs two atomic updates
+# of a reference count, which made the annealing three times slower.
+
+
 @compiled
 def _group(
-    src: NDArray[np.int32], dst: NDArray[np.int32], demand: NDArray[np.int64], half: int, hosts: int
+    src: NDArray[np.int32], dst: NDArray[np.int32], demand: NDArray[np.int64], shape: Shape
 ) -> Arrivals:
-    cores = half * half
+    edge, pod = shape.edge, shape.pod
+    hosts = edge.size
     first = np.zeros(hosts + 1, dtype=np.int32)
     for flow in range(src.size):
-        if src[flow] // half != dst[flow] // half:
-            first[dst[flow] + 1] += 1
-    for host in range(hosts):
-        first[host + 1] += first[host]
-    end = first[:-1].copy()
-    edge_up = np.empty(first[-1], dtype=np.int32)
-    core_up = np.empty(first[-1], dtype=np.int32)
-    amount = np.empty(first[-1], dtype=np.int64)
+        first[dst[flow]] += edge[src[flow]] != edge[dst[flow]]
+    end = 0
+    for host in range(hosts + 1):
+        end += first[host]
+        first[host] = end
+    edge_up = np.empty(end, dtype=np.int32)
+    core_up = np.empty(end, dtype=np.int32)
+    amount = np.empty(end, dtype=np.int64)
     into_edge = np.zeros(hosts, dtype=np.int64)
     into_pod = np.zeros(hosts, dtype=np.int64)
-    for flow in range(src.size):
-        s, d = src[flow], dst[flow]
-        if s // half != d // half:
-            at = end[d]
-            end[d] += 1
-            edge_up[at] = s // half * half
-            amount[at] = demand[flow]
-            into_edge[d] += demand[flow]
-            if s // cores != d // cores:
-                core_up[at] = s // cores * cores
-                into_pod[d] += demand[flow]
+    for flow in range(src.size - 1, -1, -1):
+        s, d, wanted = src[flow], dst[flow], demand[flow]
+        if edge[s] != edge[d]:
+            at = first[d] - 1
+            first[d] = at
+            amount[at] = wanted
+            edge_up[at] = _EDGE_UP * hosts + edge[s]
+            into_edge[d] += wanted
+            if pod[s] != pod[d]:
+                core_up[at] = _CORE_UP * hosts + pod[s]
+                into_pod[d] += wanted
             else:
-                core_up[at] = -1
+                core_up[at] = _NOWHERE * hosts
     return Arrivals(first, edge_up, core_up, amount, into_edge, into_pod)
 
 
 @compiled
-def _load(arrivals: Arrivals, core_of: Cores, capacity: NDArray[np.int64], half: int) -> NDArray[np.int64]:
-    """Load minus capacity of every link: int64 (links,), numbered as in `topos.links`."""
+def _load(arrivals: Arrivals, core_of: Cores, works: NDArray[np.bool_], shape: Shape) -> NDArray[np.int64]:
+    """Load minus capacity, int64 (_BLOCKS * hosts,) in units; ``works`` (links,) says which links do."""
+    edge, pod, up = shape.edge, shape.pod, shape.up
+    first, demand = arrivals.first, arrivals.demand
+    edge_up, core_up = arrivals.edge_up, arrivals.core_up
+    into_edge, into_pod = arrivals.into_edge, arrivals.into_pod
     hosts = core_of.size
-    cores = half * half
-    excess = -capacity
+    excess = np.full(_BLOCKS * hosts, -_BOUNDLESS)
+    for link in range(_NOWHERE * hosts):
+        excess[link] = -UNIT if works[hosts + link] else 0
     for host in range(hosts):
         core = core_of[host]
-        excess[3 * hosts + host // cores * cores + core] += arrivals.into_pod[host]
-        excess[4 * hosts + host // half * half + core // half] += arrivals.into_edge[host]
-        for i in range(arrivals.first[host], arrivals.first[host + 1]):
-            excess[hosts + arrivals.edge_up[i] + core // half] += arrivals.demand[i]
-            if arrivals.core_up[i] >= 0:
-                excess[2 * hosts + arrivals.core_up[i] + core] += arrivals.demand[i]
+        aggregation = up[core]
+        excess[_CORE_DOWN * hosts + pod[host] + core] += into_pod[host]
+        excess[_EDGE_DOWN * hosts + edge[host] + aggregation] += into_edge[host]
+        for i in range(first[host], first[host + 1]):
+            excess[edge_up[i] + aggregation] += demand[i]
+            excess[core_up[i] + core] += demand[i]
     return excess
 
 
 @compiled
-def _shift(excess: NDArray[np.int64], link: int, amount: int) -> int:
-    """Change a link's load; returns by how much that changes the energy."""
-    before = excess[link]
-    after = before + amount
-    excess[link] = after
-    return max(after, 0) - max(before, 0)
-
-
-@compiled
-def _move(arrivals: Arrivals, excess: NDArray[np.int64], host: int, old: int, new: int, half: int) -> int:
-    """Let a host receive by another core; returns the change of energy. Touches only the flows to it."""
-    hosts = arrivals.into_pod.size
-    begin, end = arrivals.first[host], arrivals.first[host + 1]
-    if begin == end:
-        return 0
-    cores = half * half
-    old_up, new_up = old // half, new // half
-    pod_row = 3 * hosts + host // cores * cores
-    change = _shift(excess, pod_row + old, -arrivals.into_pod[host])
-    change += _shift(excess, pod_row + new, arrivals.into_pod[host])
-    if old_up != new_up:
-        edge_row = 4 * hosts + host // half * half
-        change += _shift(excess, edge_row + old_up, -arrivals.into_edge[host])
-        change += _shift(excess, edge_row + new_up, arrivals.into_edge[host])
-        for i in range(begin, end):
-            row = hosts + arrivals.edge_up[i]
-            change += _shift(excess, row + old_up, -arrivals.demand[i])
-            change += _shift(excess, row + new_up, arrivals.demand[i])
-    for i in range(begin, end):
-        if arrivals.core_up[i] >= 0:
-            row = 2 * hosts + arrivals.core_up[i]
-            change += _shift(excess, row + old, -arrivals.demand[i])
-            change += _shift(excess, row + new, arrivals.demand[i])
-    return change
-
-
-@compiled
-def _swap(
+def _anneal(
     arrivals: Arrivals,
     core_of: Cores,
-    host_at: NDArray[np.int32],
     excess: NDArray[np.int64],
-    one: int,
-    other: int,
-    half: int,
-) -> int:
-    """Swap the cores of two hosts of a pod; returns the change of energy. Its own inverse."""
-    a, b = core_of[one], core_of[other]
-    change = _move(arrivals, excess, one, a, b, half) + _move(arrivals, excess, other, b, a, half)
-    core_of[one], core_of[other] = b, a
-    row = one // (half * half) * (half * half)
-    host_at[row + b], host_at[row + a] = one, other
-    return change
+    shape: Shape,
+    iterations: int,
+    acceptance: float,
+    seed: np.uint64,
+) -> tuple[int, int]:
+    """Figure 6. Leaves the best state in ``core_of``; returns the first energy and the best, in units."""
+    edge, pod, up = shape.edge, shape.pod, shape.up
+    first, demand = arrivals.first, arrivals.demand
+    edge_up, core_up = arrivals.edge_up, arrivals.core_up
+    into_edge, into_pod = arrivals.into_edge, arrivals.into_pod
+    hosts, half = core_of.size, up[-1] + 1
+
+    host_at = np.empty_like(core_of)  # the host that uses a core, by the pod's first host + core
+    for host in range(hosts):
+        host_at[pod[host] + core_of[host]] = host
+    most = np.diff(first).max()
+    link = np.empty(8 * (most + 1), dtype=np.int32)  # what a move changed in the load table, step by step,
+    was = np.empty(8 * (most + 1), dtype=np.int64)  # and what was there
+    swaps = np.empty((iterations + 1, 2), dtype=np.int32)  # made since the best state was left
+    since_best = 0
+    energy = np.int64(0)
+    for value in excess:
+        energy += max(value, 0)
+    initial = best = energy
+    constant = acceptance * iterations / UNIT
+
+    for temperature in range(iterations, -1, -1):
+        if best == 0:
+            break
+        number = np.uint64(8 * temperature)
+        one, other = _neighbour(host_at, half, seed, number)
+        a, b = core_of[one], core_of[other]
+        change = np.int64(0)
+        steps = 0
+        for host, old, new in ((one, a, b), (other, b, a)):  # only the flows to these two
+            begin, end = first[host], first[host + 1]
+            if begin == end:
+                continue
+            row, amount = _CORE_DOWN * hosts + pod[host], into_pod[host]
+            change += _shift(excess, row + old, -amount, link, was, steps)
+            change += _shift(excess, row + new, amount, link, was, steps + 1)
+            steps += 2
+            for i in range(begin, end):
+                change += _shift(excess, core_up[i] + old, -demand[i], link, was, steps)
+                change += _shift(excess, core_up[i] + new, demand[i], link, was, steps + 1)
+                steps += 2
+            if up[old] == up[new]:
+                continue
+            row, amount = _EDGE_DOWN * hosts + edge[host], into_edge[host]
+            change += _shift(excess, row + up[old], -amount, link, was, steps)
+            change += _shift(excess, row + up[new], amount, link, was, steps + 1)
+            steps += 2
+            for i in range(begin, end):
+                change += _shift(excess, edge_up[i] + up[old], -demand[i], link, was, steps)
+                change += _shift(excess, edge_up[i] + up[new], demand[i], link, was, steps + 1)
+                steps += 2
+        if change > 0 and not _accepted(constant * change, temperature, seed, number):
+            for step in range(steps - 1, -1, -1):
+                excess[link[step]] = was[step]
+            continue
+        core_of[one], core_of[other] = b, a
+        host_at[pod[one] + b], host_at[pod[one] + a] = one, other
+        energy += change
+        if energy < best:
+            best = energy
+            since_best = 0
+        else:
+            swaps[since_best, 0], swaps[since_best, 1] = one, other
+            since_best += 1
+    for i in range(since_best - 1, -1, -1):
+        one, other = swaps[i, 0], swaps[i, 1]
+        core_of[one], core_of[other] = core_of[other], core_of[one]
+    return initial, best
 
 
 @compiled
@@ -223,47 +280,39 @@ def _neighbour(host_at: NDArray[np.int32], half: int, seed: np.uint64, number: n
 
 
 @compiled
-def _anneal(
-    arrivals: Arrivals,
-    core_of: Cores,
+def _shift(
     excess: NDArray[np.int64],
-    half: int,
-    iterations: int,
-    acceptance: float,
-    seed: np.uint64,
-) -> tuple[int, int]:
-    """Figure 6. Leaves the best state in ``core_of``; returns the first energy and the best."""
-    cores = half * half
-    host_at = np.empty_like(core_of)  # the host that uses a core, by pod * cores + core
-    for host in range(core_of.size):
-        host_at[host // cores * cores + core_of[host]] = host
-    swaps = np.empty((iterations + 1, 2), dtype=np.int32)  # accepted since the best state was left
-    since_best = 0
-    first = np.int64(0)
-    for link in range(excess.size):
-        first += max(excess[link], 0)
-    energy = best = first
-    constant = acceptance * iterations / UNIT
-    for temperature in range(iterations, -1, -1):
-        if best == 0:
-            break
-        number = np.uint64(8 * temperature)
-        one, other = _neighbour(host_at, half, seed, number)
-        change = _swap(arrivals, core_of, host_at, excess, one, other, half)
-        if change > 0 and (
-            temperature == 0
-            or np.exp(-constant * change / temperature) <= fraction(bits(seed, number + np.uint64(5)))
-        ):
-            _swap(arrivals, core_of, host_at, excess, one, other, half)
-            continue
-        energy += change
-        if energy < best:
-            best = energy
-            since_best = 0
-        else:
-            swaps[since_best, 0], swaps[since_best, 1] = one, other
-            since_best += 1
-    for i in range(since_best - 1, -1, -1):
-        one, other = swaps[i, 0], swaps[i, 1]
-        core_of[one], core_of[other] = core_of[other], core_of[one]
-    return first, best
+    at: int,
+    amount: int,
+    link: NDArray[np.int32],
+    was: NDArray[np.int64],
+    step: int,
+) -> int:
+    """Change a link's load and note what it was; returns by how much that changes the energy."""
+    before = excess[at]
+    after = before + amount
+    excess[at] = after
+    link[step], was[step] = at, before
+    return max(after, 0) - max(before, 0)
+
+
+@compiled
+def _accepted(loss: float, temperature: int, seed: np.uint64, number: np.uint64) -> bool:
+    """Whether to move to a state that is worse: with probability exp(-loss / T), and never at T = 0."""
+    if temperature == 0:
+        return False
+    return np.exp(-loss / temperature) > fraction(bits(seed, number + np.uint64(5)))
+
+
+@compiled
+def _cores_of_flows(src: NDArray[np.int32], dst: NDArray[np.int32], core_of: Cores, shape: Shape) -> Cores:
+    """Each flow's core, int32 (flows,), numbered as `hedera.linkstate.canonical_cores` does."""
+    edge, pod, up = shape.edge, shape.pod, shape.up
+    half = up[-1] + 1
+    core = np.empty(src.size, dtype=np.int32)
+    for flow in range(src.size):
+        s, d = src[flow], dst[flow]
+        wanted = core_of[d]
+        inside_pod = up[wanted] * half if edge[s] != edge[d] else 0
+        core[flow] = wanted if pod[s] != pod[d] else inside_pod
+    return core
