@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hedera.global_first_fit import GlobalFirstFit
+from hedera.linkstate import LinkState
+from hedera.placement import LargeFlows, Placement
+from hedera.scheduler import FlowTable, RouteChange, Scheduler
+from hedera.simulated_annealing import SimulatedAnnealing
+from tests.hedera.test_demand import FIGURE_4, FIGURE_4_DEMANDS
+from topos.fattree import FatTree
+from topos.links import links_between, links_of_switch
+
+TREE = FatTree(4)
+
+
+class Recorder:
+    """A placement that moves nothing and keeps what it was given."""
+
+    def place(self, flows: LargeFlows, links: LinkState) -> np.ndarray:
+        self.flows = flows
+        return flows.core
+
+
+def table(
+    pairs: list[tuple[int, int]], rate: object = 0.0, core: object = 0, hashed: object = 0, first_key: int = 0
+) -> FlowTable:
+    n = len(pairs)
+    src, dst = zip(*pairs, strict=True) if pairs else ((), ())
+    wide = (np.broadcast_to(np.asarray(x), n) for x in (rate, core, hashed))
+    return FlowTable(np.arange(first_key, first_key + n), np.array(src), np.array(dst), *wide)
+
+
+def stride(step: int = 4) -> list[tuple[int, int]]:
+    return [(h, (h + step) % 16) for h in range(16)]
+
+
+def both() -> list[Placement]:
+    return [GlobalFirstFit(TREE), SimulatedAnnealing(TREE, np.random.default_rng(1))]
+
+
+def test_one_period_of_figure_4() -> None:
+    """Four hosts of as many pods. H0 to H3 are hosts 0, 4, 8, 12; all flows start on core 0."""
+    flows = table([(4 * s, 4 * d) for s, d in FIGURE_4])
+    round_ = Scheduler(TREE, GlobalFirstFit(TREE)).round(2.0, flows)
+    assert round_.now == 2.0
+    assert round_.large.tolist() == list(range(10))
+    assert round_.demand == pytest.approx(FIGURE_4_DEMANDS)
+    # Each host has an edge switch to itself, so what is feasible at the NICs fits core 0 altogether.
+    assert round_.core.tolist() == [0] * 10
+    assert round_.changes == ()
+
+
+def test_large_is_above_a_tenth_by_rate_or_by_demand() -> None:
+    placement = Recorder()
+    scheduler = Scheduler(TREE, placement)
+    # Host 0 has eleven flows, of demand 1/11 each; one of them is measured at 0.2, one at exactly the threshold.
+    many = [(0, 4 + i) for i in range(11)]
+    rate = np.array([0.2, 0.1, *[0.05] * 9])
+    round_ = scheduler.round(0.0, table(many, rate))
+    assert round_.index.tolist() == [0]
+    assert round_.demand.tolist() == [1.0]  # estimated among the large flows alone
+    assert placement.flows.key.tolist() == [0]
+    round_ = scheduler.round(0.0, table([*many[:9], (1, 2)], 0.0))  # demand 1/9, measured nothing
+    assert round_.index.tolist() == list(range(10))
+
+
+def test_an_acknowledgement_stream_would_halve_demands() -> None:
+    """Why the caller leaves them out: with them, stride demands 0.5 instead of 1.0 where streams cross."""
+    scheduler = Scheduler(TREE, Recorder())
+    assert scheduler.round(0, table(stride())).demand.tolist() == [1.0] * 16
+    with_acks = stride() + [(d, s) for s, d in stride()]
+    assert scheduler.round(0, table(with_acks)).demand.tolist() == [0.5] * 32
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_only_changed_routes_and_then_none(number: int) -> None:
+    scheduler = Scheduler(TREE, both()[number])
+    flows = table(stride())
+    round_ = scheduler.round(0, flows)
+    changed = dict(round_.changes)
+    assert 0 < len(changed) < 16
+    expected = {key: core for key, core in enumerate(round_.core.tolist()) if core != 0}
+    assert changed == expected
+    assert LinkState(TREE).usable(flows.src, flows.dst, round_.core).all()
+    assert np.bincount(round_.core, minlength=4).tolist() == [4] * 4  # stride fills every core link once
+    again = scheduler.round(2, table(stride(), core=round_.core))
+    assert again.changes == ()
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_two_numbers_of_one_path_are_no_change(number: int) -> None:
+    scheduler = Scheduler(TREE, both()[number])
+    below_edge = scheduler.round(0, table([(0, 1)], core=3))
+    assert below_edge.changes == ()
+    inside_pod = scheduler.round(0, table([(0, 2)], core=[1]))
+    assert inside_pod.core.tolist() in ([0], [2])
+    assert len(inside_pod.changes) == (inside_pod.core[0] == 2)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_flows_come_and_go(number: int) -> None:
+    """A full-rate flow finds the place of one that left: reservations do not outlive their flows."""
+    scheduler = Scheduler(TREE, both()[number])
+    for period in range(50):
+        flows = table(stride(4 + 4 * (period % 3)), first_key=16 * period)
+        round_ = scheduler.round(period, flows)
+        assert np.bincount(round_.core, minlength=4).tolist() == [4] * 4
+
+
+@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("switch", ["4_1_1", "0_2_1"])
+def test_flows_on_failed_links_are_moved_at_once(number: int, switch: str) -> None:
+    scheduler = Scheduler(TREE, both()[number])
+    flows = table(stride(), hashed=3, core=3)
+    before = scheduler.round(0, flows)
+    failed = links_of_switch(TREE, switch)
+    after = scheduler.fail(failed)
+    assert scheduler.links.usable(flows.src, flows.dst, after.core).all()
+    broken = ~scheduler.links.usable(flows.src, flows.dst, before.core)
+    assert broken.any()
+    assert {change.key for change in after.changes} >= set(np.flatnonzero(broken).tolist())
+    assert all(before.core[key] != core for key, core in after.changes)
+    scheduler.restore(failed)
+    assert scheduler.links.intact
+
+
+def test_small_flows_leave_failed_paths_too_and_return_to_their_hash() -> None:
+    scheduler = Scheduler(TREE, GlobalFirstFit(TREE))
+    many = [(0, 4 + i) for i in range(11)]
+    assert scheduler.round(0, table(many)).large.size == 0
+    up = links_between(TREE, "0_0_1", "0_2_1")
+    assert {core for _, core in scheduler.fail(up).changes} == {2}
+    assert len(scheduler.fail(up).changes) == 0  # it remembers that they have moved
+    # One that is hashed to a working path goes there, not to the next one.
+    moved = Scheduler(TREE, GlobalFirstFit(TREE))
+    moved.round(0, table(many, core=0, hashed=3))
+    assert {core for _, core in moved.fail(up).changes} == {3}
+
+
+def test_flows_stay_when_no_longer_large() -> None:
+    scheduler = Scheduler(TREE, GlobalFirstFit(TREE))
+    many = [(0, 4 + i) for i in range(11)]
+    assert scheduler.round(0, table(many, core=2)).changes == ()
+
+
+def test_failures_before_the_first_period() -> None:
+    scheduler = Scheduler(TREE, GlobalFirstFit(TREE))
+    assert scheduler.fail([16]).changes == ()
+    assert RouteChange(0, 2) in scheduler.round(0, table(stride())).changes
+    with pytest.raises(IndexError, match="no directed link 96"):
+        scheduler.fail([96])
+
+
+def test_link_state_can_be_shared() -> None:
+    links = LinkState(TREE)
+    scheduler = Scheduler(TREE, GlobalFirstFit(TREE), links=links)
+    scheduler.fail([16])
+    assert not links.up[16]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_empty_table(number: int) -> None:
+    round_ = Scheduler(TREE, both()[number]).round(0, table([]))
+    assert round_.large.size == round_.demand.size == round_.core.size == len(round_.changes) == 0
+
+
+def test_keys_need_not_be_small_nor_sorted() -> None:
+    keys = np.array([2**62, 5, 2**40])
+    scheduler = Scheduler(TREE, GlobalFirstFit(TREE))
+    flows = FlowTable(keys, [0, 1, 2], [4, 5, 6], [0.0] * 3, [0] * 3, [0] * 3)
+    round_ = scheduler.round(0, flows)
+    assert dict(round_.changes) == {5: 2, 2**40: 1}
+    order = [2, 0, 1]
+    later = FlowTable(keys[order], [2, 0, 1], [6, 4, 5], [0.0] * 3, round_.core[order], [0] * 3)
+    assert scheduler.round(1, later).changes == ()
+
+
+def test_bad_input() -> None:
+    with pytest.raises(ValueError, match="column dst"):
+        FlowTable([1, 2], [0, 1], [4], [0.0] * 2, [0] * 2, [0] * 2)
+    with pytest.raises(ValueError, match="threshold"):
+        Scheduler(TREE, GlobalFirstFit(TREE), threshold=1.0)

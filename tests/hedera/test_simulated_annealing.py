@@ -1,0 +1,230 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from hedera import simulated_annealing as module
+from hedera.demand import estimate_demands
+from hedera.flow_annealing import FlowAnnealing
+from hedera.linkstate import LinkState, canonical_cores
+from hedera.placement import LargeFlows, exceeded_capacity
+from hedera.simulated_annealing import SimulatedAnnealing, acceptance_constant, first_cores
+from topos.fattree import FatTree
+from topos.links import links_between
+
+
+def random_flows(tree: FatTree, flows: int, seed: int) -> LargeFlows:
+    rng = np.random.default_rng(seed)
+    src = rng.integers(0, tree.num_hosts, flows)
+    dst = (src + rng.integers(1, tree.num_hosts, flows)) % tree.num_hosts
+    core = rng.integers(0, tree.num_cores, flows).astype(np.int32)
+    demand = estimate_demands(src, dst, tree.num_hosts)
+    return LargeFlows(np.arange(flows), src.astype(np.int32), dst.astype(np.int32), demand, core, core)
+
+
+def energy(tree: FatTree, flows: LargeFlows, core: np.ndarray, links: LinkState | None = None) -> float:
+    return exceeded_capacity(tree, flows.src, flows.dst, flows.demand, core, links or LinkState(tree))
+
+
+def assert_one_to_one(tree: FatTree, core_of: np.ndarray) -> None:
+    pods = np.sort(core_of.reshape(tree.k, tree.num_cores), axis=1)
+    assert (pods == np.arange(tree.num_cores)).all()
+
+
+@pytest.mark.parametrize("k", [4, 8, 16])
+def test_first_state_is_one_to_one_and_spreads_edge_switches(k: int) -> None:
+    tree = FatTree(k)
+    core_of = first_cores(tree)
+    assert_one_to_one(tree, core_of)
+    ups = np.sort((core_of // tree.half).reshape(-1, tree.half), axis=1)
+    assert (ups == np.arange(tree.half)).all()
+
+
+@pytest.mark.parametrize("k", [4, 8, 16])
+@pytest.mark.parametrize("broken", [False, True])
+def test_incremental_energy_is_the_full_one_after_thousands_of_moves(k: int, broken: bool) -> None:
+    tree, links = FatTree(k), LinkState(FatTree(k))
+    if broken:
+        links.fail(
+            [
+                *links_between(tree, "0_0_1", f"0_{k // 2}_1"),
+                *links_between(tree, f"1_{k // 2}_1", f"{k}_1_1"),
+            ]
+        )
+    for flows_per_host in (1, 3):
+        flows = random_flows(tree, flows_per_host * tree.num_hosts, k)
+        annealing = SimulatedAnnealing(tree, np.random.default_rng(1), iterations=5000)
+        core = annealing.place(flows, links)
+        assert annealing.energy == energy(tree, flows, core, links)
+        assert annealing.initial_energy == energy(tree, flows, first_cores(tree)[flows.dst], links)
+        assert annealing.energy < annealing.initial_energy
+        assert_one_to_one(tree, annealing.core_of)
+        assert (core == canonical_cores(tree, flows.src, flows.dst, annealing.core_of[flows.dst])).all()
+
+
+@pytest.mark.parametrize("k", [4, 8])
+def test_energy_is_exact_wherever_the_search_ends(k: int) -> None:
+    """Best states early and late, with rejected and undone moves before and after them."""
+    tree = FatTree(k)
+    flows = random_flows(tree, 4 * tree.num_hosts, 1)
+    for iterations in (0, 1, 2, 3, 5, 10, 20, 50, 100, 300):
+        for seed in range(5):
+            annealing = SimulatedAnnealing(tree, np.random.default_rng(seed), iterations)
+            core = annealing.place(flows, LinkState(tree))
+            assert annealing.energy == energy(tree, flows, core)
+            assert_one_to_one(tree, annealing.core_of)
+
+
+@pytest.mark.parametrize("k", [4, 8, 16])
+def test_never_returns_a_worse_state_than_it_was_given(k: int) -> None:
+    tree = FatTree(k)
+    annealing = SimulatedAnnealing(tree, np.random.default_rng(1), iterations=30)
+    for seed in range(30):  # a new set of flows each period, on the last period's best state
+        flows = random_flows(tree, 2 * tree.num_hosts, seed)
+        given = annealing.core_of[flows.dst]
+        core = annealing.place(flows, LinkState(tree))
+        assert energy(tree, flows, core) <= energy(tree, flows, given)
+        assert annealing.initial_energy == energy(tree, flows, given)
+
+
+def test_the_best_state_of_one_period_starts_the_next() -> None:
+    tree = FatTree(8)
+    flows = random_flows(tree, 256, 1)
+    annealing = SimulatedAnnealing(tree, np.random.default_rng(1))
+    energies = []
+    for _ in range(10):
+        annealing.place(flows, LinkState(tree))
+        energies.append((annealing.initial_energy, annealing.energy))
+    assert all(start == end for (_, end), (start, _) in itertools.pairwise(energies))
+    assert energies[-1][1] < energies[0][1] / 2
+
+
+def test_a_state_without_excess_is_left_alone() -> None:
+    """Continuing flows are not disturbed: stride fits the first state, and stays."""
+    tree = FatTree(4)
+    src = np.arange(16, dtype=np.int32)
+    on = np.zeros(16, dtype=np.int32)
+    flows = LargeFlows(np.arange(16), src, (src + 4) % 16, np.ones(16), on, on)
+    annealing = SimulatedAnnealing(tree, np.random.default_rng(1))
+    first = annealing.place(flows, LinkState(tree)).tolist()
+    assert annealing.energy == 0
+    assert annealing.place(flows, LinkState(tree)).tolist() == first
+
+
+def test_a_seed_gives_one_result() -> None:
+    tree = FatTree(8)
+    flows = random_flows(tree, 256, 1)
+    results = [
+        SimulatedAnnealing(tree, np.random.default_rng(seed)).place(flows, LinkState(tree)).tolist()
+        for seed in (1, 1, 2)
+    ]
+    assert results[0] == results[1] != results[2]
+
+
+def test_more_iterations_find_better_states() -> None:
+    tree = FatTree(16)
+    flows = random_flows(tree, 1024, 1)
+    found = []
+    for iterations in (10, 1000, 50_000):
+        annealing = SimulatedAnnealing(tree, np.random.default_rng(1), iterations)
+        annealing.place(flows, LinkState(tree))
+        found.append(annealing.energy)
+    assert found[0] > found[1] > found[2]
+
+
+def test_the_constant_of_the_paper() -> None:
+    assert acceptance_constant(16) == 0.5
+    assert acceptance_constant(1024) == acceptance_constant(8192) == 1000
+
+
+@pytest.mark.parametrize("k", [4, 6])
+def test_three_kinds_of_move_with_equal_probability(k: int) -> None:
+    """Expected shares of swaps below one edge switch, by one aggregation switch, both, and neither."""
+    tree = FatTree(k)
+    half, cores, draws = tree.half, tree.num_cores, 60_000
+    core_of = np.random.default_rng(1).permuted(np.tile(np.arange(cores), (k, 1)), axis=1).ravel()
+    host_at = np.empty(tree.num_hosts, dtype=np.int32)
+    pods = np.arange(tree.num_hosts) // cores * cores
+    host_at[pods + core_of] = np.arange(tree.num_hosts)
+    pairs = np.array([module._neighbour(host_at, half, np.uint64(7), np.uint64(8 * i)) for i in range(draws)])
+    one, other = pairs.T
+    assert (one != other).all()
+    assert (pods[one] == pods[other]).all()
+    same_edge = one // half == other // half
+    same_up = core_of[one] // half == core_of[other] // half
+    # Kinds 1 and 2 and half of kind 3 against what any two hosts of a pod, or two of an edge switch, share.
+    pod_edge = (half - 1) / (cores - 1)
+    by_edge = [
+        np.mean(
+            core_of[e * half : e * half + half] // half == core_of[e * half : e * half + half, None] // half
+        )
+        for e in range(k * half)
+    ]
+    edge_up = (np.mean(by_edge) * half - 1) / (half - 1)
+    by_up = [np.mean(h // half == h[:, None] // half) for h in host_at.reshape(-1, half)]
+    up_edge = (np.mean(by_up) * half - 1) / (half - 1)
+    assert same_edge.mean() == pytest.approx((pod_edge + 1 + (1 + up_edge) / 2) / 3, abs=0.01)
+    assert same_up.mean() == pytest.approx((pod_edge + edge_up + (edge_up + 1) / 2) / 3, abs=0.01)
+    assert np.bincount(np.concatenate([one, other])) / draws == pytest.approx(2 / tree.num_hosts, rel=0.1)
+
+
+def test_worse_states_are_accepted_as_the_formula_says() -> None:
+    loss, temperature = 2.0, 4
+    taken = [module._accepted(loss, temperature, np.uint64(3), np.uint64(8 * i)) for i in range(20_000)]
+    assert np.mean(taken) == pytest.approx(np.exp(-loss / temperature), abs=0.01)
+    assert not module._accepted(1e-300, 0, np.uint64(3), np.uint64(0))
+
+
+def test_failed_links_are_avoided_when_the_destination_can() -> None:
+    tree, links = FatTree(4), LinkState(FatTree(4))
+    src = np.arange(16, dtype=np.int32)
+    on = np.zeros(16, dtype=np.int32)
+    flows = LargeFlows(np.arange(2), src[:2], src[4:6], np.ones(2), on[:2], on[:2])
+    annealing = SimulatedAnnealing(tree, np.random.default_rng(1))
+    core = annealing.place(flows, links)
+    links.fail(
+        links_between(tree, "0_2_1" if core[0] < 2 else "0_3_1", f"4_{core[0] // 2 + 1}_{core[0] % 2 + 1}")
+    )
+    assert not links.usable([0], [4], core[:1])[0]
+    core = annealing.place(flows, links)
+    assert annealing.energy == 0
+    assert links.usable(flows.src, flows.dst, core).all()
+
+
+def test_no_flows_and_flows_that_never_leave_their_edge_switch() -> None:
+    tree = FatTree(4)
+    annealing = SimulatedAnnealing(tree, np.random.default_rng(1))
+    assert annealing.place(LargeFlows(*(np.empty(0, dtype=t) for t in "qiidii")), LinkState(tree)).size == 0
+    src, on = np.array([0, 1], dtype=np.int32), np.ones(2, dtype=np.int32)
+    neighbours = LargeFlows(np.arange(2), src, src[::-1], np.ones(2), on, on)
+    assert annealing.place(neighbours, LinkState(tree)).tolist() == [0, 0]
+
+
+def test_negative_iterations() -> None:
+    for kind in (SimulatedAnnealing, FlowAnnealing):
+        with pytest.raises(ValueError, match="cannot be negative"):
+            kind(FatTree(4), np.random.default_rng(1), -1)
+
+
+def test_nothing_leaks_in_ten_thousand_random_events() -> None:
+    """One flow per host to a permutation; flows come, go, and lose links, which come back."""
+    tree, rng = FatTree(4), np.random.default_rng(4)
+    annealing, links = SimulatedAnnealing(tree, rng, iterations=20), LinkState(tree)
+    src, dst = np.arange(16, dtype=np.int32), np.roll(np.arange(16, dtype=np.int32), 5)
+    active = np.zeros(16, dtype=bool)
+    for event in range(10_000):
+        kind = rng.integers(10)
+        if kind == 0:
+            links.fail(rng.integers(16, 80, 1))
+        elif kind == 1:
+            links.restore(np.flatnonzero(~links.up)[:2].tolist())
+        else:
+            host = rng.integers(16)
+            active[host] = not active[host]
+        on = np.zeros(active.sum(), dtype=np.int32)
+        flows = LargeFlows(np.flatnonzero(active), src[active], dst[active], np.ones(on.size), on, on)
+        core = annealing.place(flows, links)
+        assert_one_to_one(tree, annealing.core_of)
+        assert annealing.energy == energy(tree, flows, core, links), event
