@@ -112,7 +112,9 @@ class HederaLoop:
         if report is not self._report or report.summary is not None:
             return  # of an earlier round, or done already
         polled = self._driver.now()
-        flows = [flow for flow in self._flows if self._rate(flow) > 0]
+        # Sorted by 5-tuple, not by who was heard first: Global First Fit serves flows in this order, and runs
+        # of one seed are to place them alike.
+        flows = sorted((f for f in self._flows if self._rate(f) > 0), key=lambda flow: flow.five_tuple)
         table = FlowTable(
             key=np.array([flow.key for flow in flows]),
             src=np.array([flow.src for flow in flows]),

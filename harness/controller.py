@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from controllers.find_pox import find_pox
-from harness.errors import RunFailed, UnfitMachine
+from harness.errors import RunFailed, UnfitMachine, UserMistake
 from harness.processes import Children
 
 PORT = 6653
@@ -23,7 +23,11 @@ def choose_platform(asked: str) -> str:
     """``pox`` or ``os-ken`` for ``auto`` (POX when it is found), ``pox`` or ``os-ken``."""
     if asked == "os-ken":
         return asked
-    if find_pox() is not None:
+    try:
+        found = find_pox() is not None
+    except ValueError as error:
+        raise UserMistake(str(error)) from None
+    if found:
         return "pox"
     if asked == "pox":
         raise UnfitMachine(

@@ -107,7 +107,10 @@ def _shaper_works() -> bool:
 
 
 def _pox() -> Finding:
-    pox = find_pox()
+    try:
+        pox = find_pox()
+    except ValueError as error:
+        return Finding("POX", "POX_DIR is wrong", "optional", None, str(error))
     if pox is None:
         return Finding(
             "POX", "not found", "optional", None, "git clone -b halosaur https://github.com/noxrepo/pox ~/pox"

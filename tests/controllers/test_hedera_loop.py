@@ -354,18 +354,28 @@ def test_forgotten_flows_are_rebuilt_from_statistics(net, traffic):
 
 def test_an_adopted_flow_is_where_the_controller_takes_it_to_be(net, traffic):
     """Its edge entry tells the aggregation switch only, so the core above is set, not guessed."""
-    hashed, moved = colliding_ports(net, [(0, 4), (1, 5)], core=0)
-    traffic.start(1, 5, port=moved)
-    traffic.start(0, 4, port=hashed)
+    first, second = colliding_ports(net, [(0, 4), (1, 5)], core=0)
+    traffic.start(0, 4, port=first)
+    traffic.start(1, 5, port=second)
     traffic.run(2.5)
-    assert traffic.path(0, 4, hashed) == net.topo.path(0, 4, 2), (
+    assert traffic.path(1, 5, second) == net.topo.path(1, 5, 2), (
         "its edge entry does not follow from its hash"
     )
     net.controller.flow_removed(net.topo.dpid("0_0_1"), 3, 0)
     net.advance(2.0)
     (again,) = [flow for flow in net.log.of("flow") if flow["reason"] == "adopted"]
     assert (again["key"], again["core"]) == (3, 2)
-    assert traffic.path(0, 4, hashed) == net.topo.path(0, 4, 2)
+    assert traffic.path(1, 5, second) == net.topo.path(1, 5, 2)
+
+
+def test_flows_are_served_in_the_order_of_their_addresses_not_of_their_packets(net, traffic):
+    """So that runs with one seed, and both platforms, place them alike."""
+    first, second = colliding_ports(net, [(0, 4), (1, 5)], core=0)
+    traffic.start(1, 5, port=second)
+    traffic.start(0, 4, port=first)
+    traffic.run(2.5)
+    assert traffic.path(0, 4, first) == net.topo.path(0, 4, 0)
+    assert traffic.path(1, 5, second) == net.topo.path(1, 5, 2)
 
 
 def test_counters_of_a_switch_that_came_back_do_not_read_negative(net, traffic):

@@ -118,6 +118,15 @@ def test_without_the_tools_it_says_what_to_install(tmp_path):
         assert_one_sentence(done, 3, "ovs-vswitchd", "apt-get install", "openvswitch-switch")
 
 
+def test_a_wrong_pox_dir_is_said(tmp_path):
+    done = subprocess.run(
+        [HEDERA, "run", "--scheme", "ecmp", "--traffic", "stride:4", "--out", tmp_path / "x"],
+        capture_output=True, text=True, check=False, env={**os.environ, "POX_DIR": str(tmp_path)},
+    )  # fmt: skip
+    if os.geteuid() == 0:
+        assert_one_sentence(done, 2, "POX_DIR", str(tmp_path))
+
+
 @pytest.mark.root
 @pytest.mark.parametrize(
     "command",
