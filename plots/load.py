@@ -113,6 +113,12 @@ class Run:
         flows, keep = self.spec.get("flows_per_host", 1), self.spec.get("keep", 1)
         return self.traffic + (f" x{flows}" if flows != 1 else "") + (f" keep {keep:g}" if keep != 1 else "")
 
+    @property
+    def seconds(self) -> float:
+        """How long the traffic lasted."""
+        asked = self.spec.get("seconds")
+        return float(asked) if isinstance(asked, int | float) else max((self.window_s[1], *self.rates.t))
+
 
 @dataclass(frozen=True)
 class Skipped:

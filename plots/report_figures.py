@@ -49,18 +49,14 @@ def scatter(match: Match, css: Css) -> Markup:
     taken: list[tuple[float, float]] = []
     for pair in furthest:
         px, py = x(pair.published), y(pair.ours)
+        above = (
+            pair.difference > 0
+        )  # a name is written on the side away from the diagonal, where there is room
+        to_the_left = above if 90 < px < size - 70 else px > size / 2
         py = next((py + d for d in (0, 11, -11, 22, -22) if _free(taken, px, py + d)), py)
         taken.append((px, py))
-        near_the_end = px > size * 0.62
-        marks.append(
-            text(
-                px + (-7 if near_the_end else 7),
-                py + 3.5,
-                label(pair.pattern),
-                "note",
-                "end" if near_the_end else "",
-            )
-        )
+        beside = px + (-7 if to_the_left else 7)
+        marks.append(text(beside, py + 3.5, label(pair.pattern), "note", "end" if to_the_left else ""))
     said = f"{match.scheme} against published {match.column}: {len(match.pairs)} patterns"
     return picture(size, size, said, *marks)
 
@@ -161,7 +157,7 @@ def changes_by_round(runs: Sequence[Run], schemes: Sequence[str], css: Css) -> M
         scheme: _mean_changes([run for run in runs if run.scheme == scheme and run.rounds])
         for scheme in schemes
     }
-    count = min(max(map(len, means.values())), 30)
+    count = max(min(max(map(len, means.values())), 30), 10)
     most = max([1.0, *(value for values in means.values() for value in values)])
     left, width, bottom = 34.0, 640.0, 128.0
     x, y = Scale((0, count), (left, width)), Scale((0, most * 1.1), (bottom, 14.0))
@@ -170,7 +166,7 @@ def changes_by_round(runs: Sequence[Run], schemes: Sequence[str], css: Css) -> M
         marks.append(text(left - 5, y(value) + 4, f"{value:.3g}", "tick", "end"))
     step = (x(1) - x(0)) * 0.8 / len(schemes)
     every = 1 if count <= 20 else 5
-    for i in range(count):
+    for i in range(min(count, max(map(len, means.values())))):
         if every == 1 or (i + 1) % every == 0 or i == 0:
             marks.append(text((x(i) + x(i + 1)) / 2, bottom + 15, str(i + 1), "tick", "middle"))
         for j, scheme in enumerate(schemes):
@@ -201,7 +197,7 @@ def rate_panel(run: Run, control: Run | None, css: Css) -> Markup:
     width, height, left, bottom, top = 260.0, 104.0, 26.0, 88.0, 8.0
     drawn = [run, control] if control is not None else [run]
     ceiling = 1.06 * max(max((each.capacity_mbps, *each.rates.total_mbps)) for each in drawn)
-    end = max(max((each.window_s[1], *each.rates.t)) for each in drawn)
+    end = 1.02 * max(run.seconds, run.window_s[1])  # a sampler may go on a little longer
     x, y = Scale((0, end), (left, width - 4)), Scale((0, ceiling), (bottom, top))
     a, b = run.window_s
     marks: Tags = [
@@ -210,7 +206,7 @@ def rate_panel(run: Run, control: Run | None, css: Css) -> Markup:
         line(left, bottom, width - 4, bottom, "grid"),
         text(left - 4, y(run.capacity_mbps) + 4, f"{run.capacity_mbps:g}", "tick", "end"),
         text(left - 4, bottom + 3, "0", "tick", "end"),
-        text(width - 4, height - 4, f"{end:.0f} s", "tick", "end"),
+        text(width - 4, height - 4, f"{run.seconds:.0f} s", "tick", "end"),
     ]
     for each in run.rounds:
         if 0 <= each.t <= end:
@@ -244,4 +240,5 @@ def rate_in_words(run: Run) -> str:
 
 
 def _points(run: Run, x: Scale, y: Scale) -> list[tuple[float, float]]:
-    return [(x(t), y(rate)) for t, rate in zip(run.rates.t, run.rates.total_mbps, strict=True)]
+    pairs = zip(run.rates.t, run.rates.total_mbps, strict=True)
+    return [(x(t), y(rate)) for t, rate in pairs if t <= x.data[1]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,7 +48,7 @@ def stages(run: Run) -> tuple[Stage, ...]:
     A change of path belongs to the round it came with: it is logged when its rules are in place, at the end of the
     round, and so after the round began.
     """
-    end = run_end(run)
+    end = run.seconds
     rounds = [each for each in run.rounds if 0 < each.t < end]
     begins = [0.0, *(each.t for each in rounds)]
     ends = [*(each.t for each in rounds), end]
@@ -66,17 +67,18 @@ def stages(run: Run) -> tuple[Stage, ...]:
 
 def rounds_shown(run: Run) -> tuple[Round, ...]:
     """The rounds that divide the stages."""
-    return tuple(each for each in run.rounds if 0 < each.t < run_end(run))
-
-
-def run_end(run: Run) -> float:
-    """When the traffic of a run ended, in seconds since it started."""
-    seconds = run.spec.get("seconds")
-    return float(seconds) if isinstance(seconds, int | float) else max((run.window_s[1], *run.rates.t))
+    return tuple(each for each in run.rounds if 0 < each.t < run.seconds)
 
 
 def mean_mbps(flow: Flow, begin: float, end: float) -> float:
-    """The mean rate of a flow between two moments, from its rates per second. It sent nothing outside of them."""
+    """The mean rate of a flow between two moments, from its rates per second.
+
+    A second that a round cuts in two is left out where whole ones are left: half of it went another way. The flow
+    sent nothing in seconds that it has no rate for.
+    """
+    first, last = math.ceil(begin - flow.start), math.floor(end - flow.start)
+    if first < last:
+        begin, end = flow.start + first, flow.start + last
     if end <= begin:
         return 0.0
     megabits = 0.0
@@ -129,7 +131,7 @@ def _run(folder: Path, run: Run, tree: FatTree | None, ports: Sequence[str]) -> 
         "mbps": _round(run.bisection_mbps),
         "maxmin": _round(run.maxmin_mbps),
         "window": [round(t, 3) for t in run.window_s],
-        "end": run_end(run),
+        "end": run.seconds,
         "t": [round(t, 2) for t in run.rates.t],
         "total": [round(rate, 2) for rate in run.rates.total_mbps],
         "idle": [

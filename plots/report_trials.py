@@ -12,8 +12,9 @@ cannot be checked, and the interval is as wide as honesty requires (t = 4.30).
 Trials are the unit of replication for a whole sweep too: all patterns of one trial share the seed, so twenty
 patterns are not twenty independent experiments. The comparison over all patterns averages within each trial first.
 
-A table of many patterns is many tests. Holm's correction is applied over the patterns of one comparison; a
-difference whose own interval leaves out zero, but which does not survive the correction, is called `alone`.
+A table of many rows is many tests. Holm's correction is applied over the patterns of one comparison, and over the
+pairs of schemes compared over all patterns; a difference whose own interval leaves out zero, but which does not
+survive the correction, is called `alone`.
 """
 
 from __future__ import annotations
@@ -77,7 +78,9 @@ def compare_all(runs: Sequence[Run]) -> tuple[Comparison, ...]:
     """Every pair of schemes that were run, the one expected to be better first."""
     present = {run.scheme for run in runs}
     order = [s for s in BEST_FIRST if s in present] + sorted(present - set(BEST_FIRST))
-    return tuple(compare(runs, first, second) for first, second in combinations(order, 2))
+    found = [compare(runs, first, second) for first, second in combinations(order, 2)]
+    overall = holm([each.overall for each in found])
+    return tuple(replace(each, overall=row) for each, row in zip(found, overall, strict=True))
 
 
 def compare(runs: Sequence[Run], first: str, second: str) -> Comparison:

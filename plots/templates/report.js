@@ -59,7 +59,7 @@
       const attributes = tag === "th" ? { scope: "col" } : {};
       return html(tag === "td" && i === 0 ? "th" : tag, tag === "td" && i === 0 ? { scope: "row" } : attributes, cell instanceof Node ? cell : String(cell));
     }));
-    return html("table", {}, ...(note ? [html("caption", {}, note)] : []),
+    return html("table", {}, ...(note ? [html("caption", {}, html("span", {}, note))] : []),
       html("thead", {}, row(head, "th")), html("tbody", {}, ...rows.map((cells) => row(cells, "td"))));
   }
 
@@ -128,7 +128,7 @@
     const run = state.run;
     const control = run.control === null || data.runs[run.control] === run ? null : data.runs[run.control];
     const width = 900, left = 46, right = width - 8;
-    const end = Math.max(run.end, ...run.t, ...(control ? control.t : []));
+    const end = 1.01 * Math.max(run.end, run.window[1]); // a sampler may go on a little longer
     const x = scale(0, end, left, right);
     const parts = [];
     const shade = svg("rect", { id: "stage-shade", class: "stage", y: 8, height: 0, x: 0, width: 0 });
@@ -139,9 +139,9 @@
     for (const value of [0, data.capacity / 2, data.capacity]) {
       parts.push(stroke(left, y(value), right, y(value), value === data.capacity ? "rule" : "grid"), label(left - 6, y(value) + 4, `${+value.toFixed(1)}`, "tick", "end"));
     }
-    parts.push(label(left, 9, "Mb/s", "tick"));
+    parts.push(label(left - 6, 8, "Mb/s", "tick", "end"));
     const path = (each, kind) => {
-      if (each.t.length) parts.push(svg("path", { class: kind, d: "M" + each.t.map((t, i) => `${x(t).toFixed(1)} ${y(each.total[i]).toFixed(1)}`).join("L") }));
+      if (each.t.length) parts.push(svg("path", { class: kind, d: "M" + each.t.flatMap((t, i) => (t <= end ? [`${x(t).toFixed(1)} ${y(each.total[i]).toFixed(1)}`] : [])).join("L") }));
     };
     if (control) path(control, `rate thin ${cssOf.get(control.scheme)}`);
     path(run, `rate ${cssOf.get(run.scheme)}${run.valid ? "" : " broken"}`);
@@ -365,5 +365,7 @@
   }
   $("look").hidden = false;
   const moves = (run) => run.valid && run.paths.length > 0 && run.rounds.some((round) => round[2] > 0);
-  choose(data.runs.find((run) => moves(run) && run.scheme === "hedera-sa") || data.runs.find(moves) || data.runs.find((run) => run.paths.length && run.scheme !== "nonblocking") || data.runs[0]);
+  const most = (run) => Math.max(...run.rounds.map((round) => round[2]));
+  const lively = data.runs.filter(moves).reduce((best, run) => (!best || most(run) > most(best) ? run : best), null);
+  choose(lively || data.runs.find((run) => run.paths.length && run.scheme !== "nonblocking") || data.runs[0]);
 })();
