@@ -1,0 +1,1 @@
+"""Speed and quality against the paper and the targets: each command prints one table."""
