@@ -8,9 +8,10 @@ of its flows will not see any of them settle lower: its flows settle at its shar
 NICs settle all their flows; the NIC with the least share is always among them, so the rounds come to an end.
 
 A round reads the list of unsettled flows twice, once to find which NICs are blocked by a smaller share and
-once to settle flows and shorten the list. Neither pass branches on what it reads, and no sorting or grouping
-is needed. Shares are whole numbers of 2^-52 of a NIC's rate, rounded down: sums and differences are exact,
-so neither the order of the flows nor the number of threads shows in the result, and no NIC is overfilled.
+once to settle flows and shorten the list. Neither pass branches on what it reads, and nothing is sorted or
+grouped; docs/performance-brain.md says what that saves. Shares are whole numbers of 2^-52 of a NIC's rate,
+rounded down: sums and differences are exact, so neither the order of the flows nor the number of threads
+shows in the result, and no NIC is overfilled.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 from hedera.compiled import compiled, compiled_parallel
 
 _NIC = 2.0**52
-_NO_LIMIT = np.inf  # the share of a NIC none of whose flows settled by it
+_NO_LIMIT = np.inf  # the share of a NIC that none of its flows settled by
+_WORTH_SHARING = 25_000  # flows; with fewer left, starting the threads takes longer than a round
 
 Ints = NDArray[np.int32]
 Pairs = NDArray[np.int64]
@@ -46,64 +48,63 @@ def estimate_demands(src: ArrayLike, dst: ArrayLike, num_hosts: int, threads: in
         return np.empty(0)
     if min(s.min(), d.min()) < 0 or max(s.max(), d.max()) >= num_hosts:
         raise IndexError(f"a flow names a host that is not one of the {num_hosts} hosts")
-    if threads == 1:
-        return _estimate(s, d, num_hosts, 1)
-    numba.set_num_threads(threads)
-    return _estimate_parallel(s, d, num_hosts, threads)
-
-
-def _estimate_either(src: Ints, dst: Ints, num_hosts: int, threads: int) -> Floats:
-    """The rounds. NIC h sends for host h, NIC ``num_hosts`` + h receives for it.
-
-    Each thread keeps a stretch of the flows, whose unsettled ones it moves to the front.
-    """
-    flows = src.size
-    unsettled = np.zeros(2 * num_hosts, dtype=np.int32)  # flows of each NIC
-    for side in numba.prange(2):
-        _count(dst if side else src, unsettled[side * num_hosts : (side + 1) * num_hosts])
-    share = np.empty(2 * num_hosts)
+    pairs, unsettled, share = _prepare(s, d, num_hosts)
     room = np.full(2 * num_hosts, _NIC)
-    for nic in numba.prange(2 * num_hosts):
+    begin = (
+        np.arange(threads) * s.size // threads
+    )  # each thread's stretch of the flows, and what is left in it
+    size = np.diff(begin, append=s.size)
+    if threads > 1 and s.size > _WORTH_SHARING:
+        numba.set_num_threads(threads)
+        _rounds_parallel(pairs, begin, size, share, room, unsettled, _WORTH_SHARING)
+    _rounds(pairs, begin, size, share, room, unsettled, 0)
+    return _demands(s, d, share)
+
+
+@compiled
+def _prepare(src: Ints, dst: Ints, num_hosts: int) -> tuple[Pairs, Ints, Floats]:
+    """The flows, and each NIC's number of flows and first share. NIC h sends for host h, NIC H + h receives.
+
+    A flow is the pair of its NICs in one word: the sending one in the lower half, the receiving one above.
+    """
+    pairs = np.empty(src.size, dtype=np.int64)
+    unsettled = np.zeros(2 * num_hosts, dtype=np.int32)
+    for flow in range(src.size):
+        sender, receiver = src[flow], num_hosts + dst[flow]
+        pairs[flow] = np.int64(receiver) << 32 | np.int64(sender)
+        unsettled[sender] += 1
+        unsettled[receiver] += 1
+    share = np.empty(2 * num_hosts)
+    for nic in range(2 * num_hosts):
         share[nic] = np.floor(_NIC / unsettled[nic]) if unsettled[nic] else _NO_LIMIT
+    return pairs, unsettled, share
 
-    begin = np.array([flows * t // threads for t in range(threads)])
-    size = np.array([flows * (t + 1) // threads - flows * t // threads for t in range(threads)])
-    pairs = np.empty(flows, dtype=np.int64)
-    settled = np.empty((2, flows), dtype=np.int64)  # flows settled at their senders' rates, their receivers'
-    counts = np.empty((2, threads), dtype=np.int64)
-    for thread in numba.prange(threads):
-        _pack(src, dst, pairs, begin[thread], begin[thread] + size[thread], num_hosts)
-    blocked = np.empty(2 * num_hosts + 1, dtype=np.bool_)
-    while size.sum() > 0:
+
+def _rounds_either(
+    pairs: Pairs, begin: Pairs, size: Pairs, share: Floats, room: Floats, unsettled: Ints, until: int
+) -> None:
+    """Settle flows in rounds, until no more than ``until`` are left.
+
+    Each thread keeps a stretch of the flows, from ``begin``, and moves its ``size`` unsettled ones to the front.
+    Changes all arrays in place: the share a NIC ends with is the one its flows settled at.
+    """
+    settled = np.empty(
+        (2, pairs.size), dtype=np.int64
+    )  # flows settled at their senders' share, their receivers'
+    count = np.empty((2, begin.size), dtype=np.int64)
+    blocked = np.empty(share.size + 1, dtype=np.bool_)
+    while size.sum() > until:
         blocked[:] = False
-        for thread in numba.prange(threads):
+        for thread in numba.prange(begin.size):
             _mark_blocked(pairs, begin[thread], size[thread], share, blocked)
-        for thread in numba.prange(threads):
-            _settle(pairs, settled, begin, size, counts, thread, blocked)
+        for thread in numba.prange(begin.size):
+            _settle(pairs, settled, begin, size, count, thread, blocked)
         for side in numba.prange(2):
-            _give_away(settled[side], begin, counts[side], side, share, room, unsettled)
-
-    demand = np.empty(flows)
-    for flow in numba.prange(flows):
-        demand[flow] = min(share[src[flow]], share[num_hosts + dst[flow]]) / _NIC
-    return demand
+            _give_away(settled[side], begin, count[side], side, share, room, unsettled)
 
 
-_estimate = compiled(_estimate_either)
-_estimate_parallel = compiled_parallel(_estimate_either)
-
-
-@compiled
-def _count(host: Ints, flows: Ints) -> None:
-    for h in host:
-        flows[h] += 1
-
-
-@compiled
-def _pack(src: Ints, dst: Ints, pairs: Pairs, begin: int, end: int, num_hosts: int) -> None:
-    """Both NICs of a flow in one word: the sending one below, the receiving one above bit 32."""
-    for flow in range(begin, end):
-        pairs[flow] = np.int64(num_hosts + dst[flow]) << 32 | np.int64(src[flow])
+_rounds = compiled(_rounds_either)
+_rounds_parallel = compiled_parallel(_rounds_either)
 
 
 @compiled
@@ -122,7 +123,7 @@ def _settle(
     settled: Pairs,
     begin: Pairs,
     size: Pairs,
-    counts: Pairs,
+    count: Pairs,
     thread: int,
     blocked: NDArray[np.bool_],
 ) -> None:
@@ -140,7 +141,7 @@ def _settle(
         by_sender += receiver_blocked & ~sender_blocked
         by_receiver += sender_blocked & ~receiver_blocked
     size[thread] = kept - start
-    counts[0, thread], counts[1, thread] = by_sender - start, by_receiver - start
+    count[0, thread], count[1, thread] = by_sender - start, by_receiver - start
 
 
 @compiled
@@ -162,3 +163,13 @@ def _give_away(
             unsettled[other] -= 1
             left = unsettled[other]
             share[other] = np.floor(room[other] / left) if left else _NO_LIMIT
+
+
+@compiled
+def _demands(src: Ints, dst: Ints, share: Floats) -> Floats:
+    """A flow settled at the lower of its NICs' shares."""
+    num_hosts = share.size // 2
+    demand = np.empty(src.size)
+    for flow in range(src.size):
+        demand[flow] = min(share[src[flow]], share[num_hosts + dst[flow]]) * (1 / _NIC)
+    return demand

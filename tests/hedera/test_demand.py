@@ -80,7 +80,7 @@ def test_order_and_names_do_not_matter(case: tuple[list[tuple[int, int]], int], 
 
 def test_two_threads_give_the_same_to_the_last_bit() -> None:
     rng = np.random.default_rng(3)
-    for flows in (1, 7, 5000):
+    for flows in (1, 7, 5000, 30_000, 60_000):  # serial, and shared
         src = rng.integers(0, 1024, flows)
         dst = (src + rng.integers(1, 1024, flows)) % 1024
         assert (estimate_demands(src, dst, 1024, threads=2) == estimate_demands(src, dst, 1024)).all()

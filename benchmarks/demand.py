@@ -1,0 +1,84 @@
+"""Table 4: how long demand estimation takes. The paper used 4 threads of a quad-core 2.13 GHz machine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.measure import Timing, time_calls
+from hedera.demand import estimate_demands
+from topos.fattree import FatTree
+
+PAPER_MS = {
+    (16, 1024): 1.45,
+    (16, 5000): 4.14,
+    (32, 8192): 2.71,
+    (32, 25000): 9.23,
+    (32, 50000): 26.31,
+    (48, 27648): 6.91,
+    (48, 100000): 51.30,
+    (48, 250000): 199.43,
+}
+"""Milliseconds by (k, large flows)."""
+
+FIRST_CALL = """
+from hedera.demand import estimate_demands
+estimate_demands([0, 1], [1, 0], 4)
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row of Table 4."""
+
+    k: int
+    flows: int
+    paper_ms: float
+    one_thread: Timing
+    two_threads: Timing
+
+
+def random_flows(num_hosts: int, flows: int, seed: int = 1) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Random destinations, never the source; sources in turn where there is one flow per host, else random."""
+    rng = np.random.default_rng(seed)
+    src = np.arange(flows) if flows == num_hosts else rng.integers(0, num_hosts, flows)
+    dst = (src + rng.integers(1, num_hosts, flows)) % num_hosts
+    return src.astype(np.int32), dst.astype(np.int32)
+
+
+def cases(seconds: float = 0.5) -> Iterator[Case]:
+    """Measure every row, each for about ``seconds`` per number of threads."""
+    for (k, flows), paper_ms in PAPER_MS.items():
+        hosts = FatTree(k).num_hosts
+        src, dst = random_flows(hosts, flows)
+        one, two = (
+            time_calls(partial(estimate_demands, src, dst, hosts, threads=threads), seconds=seconds)
+            for threads in (1, 2)
+        )
+        yield Case(k, flows, paper_ms, one, two)
+
+
+def megabytes_needed(k: int = 48, flows: int = 250_000) -> float:
+    """10^6 bytes by which a process grows at its peak while it estimates, with the input's own added.
+
+    Measured by the kernel, in a fresh process that has the compiled code loaded already.
+    """
+    code = f"""
+from benchmarks.demand import estimate_demands, random_flows
+src, dst = random_flows({FatTree(k).num_hosts}, {flows})
+estimate_demands([0], [1], 2)
+def kilobytes(name):
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(name))
+open("/proc/self/clear_refs", "w").write("5")  # the peak counts from here
+before = kilobytes("VmRSS")
+demand = estimate_demands(src, dst, {FatTree(k).num_hosts})
+print((kilobytes("VmHWM") - before) * 1024 + src.nbytes + dst.nbytes)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return float(done.stdout) / 1e6
