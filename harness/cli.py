@@ -300,10 +300,11 @@ def sweep(
 @cli.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def report(folder: Path) -> None:
-    """Draw the figures of the runs stored in FOLDER again."""
+    """Figures and one self-contained HTML page from the runs stored in FOLDER (results/runs/NAME)."""
     from plots.figures import write_all
+    from plots.report import write_report
 
-    for path in write_all(folder):
+    for path in [*write_all(folder), write_report(folder)]:
         click.echo(path)
 
 

@@ -82,10 +82,11 @@ def _conclude(jobs: Sequence[Job], folder: Path) -> None:
     """The table on standard output, the figures' paths, and what did not work."""
     from plots.figures import write_all
     from plots.load import load_sweep
+    from plots.report import write_report
     from plots.table import show
 
     print(show(load_sweep(folder).runs), flush=True)
-    for path in write_all(folder):
+    for path in [*write_all(folder), write_report(folder)]:
         print(path)
     bad = [(job, run) for job in jobs if (run := job.outcome()) is not None and run["verdict"] != "ok"]
     for job, run in bad:
