@@ -136,23 +136,12 @@ def picture(drawing: Drawing) -> Markup:
     boxes = []
     for node in drawing.nodes:
         shape = {"x": node.x - node.width / 2, "y": node.y - node.height / 2, "rx": 4, "class_": node.layer}
-        size = 11 if len(drawing.nodes) < 40 else 7
-        boxes.append(
-            tag(
-                "g",
-                tag("rect", width=node.width, height=node.height, **shape),
-                tag(
-                    "text",
-                    escape(node.name),
-                    x=node.x,
-                    y=node.y + size / 3,
-                    text_anchor="middle",
-                    font_size=size,
-                ),
-                data_node=node.name,
-            )
-        )
-    said = (
-        f"The fat-tree: {sum(node.layer == 'host' for node in drawing.nodes)} hosts, three layers of switches"
-    )
+        words = tag("text", escape(node.name), x=node.x, y=node.y + 4, text_anchor="middle")
+        fits = node.width > 6.2 * len(
+            node.name
+        )  # a name that does not fit is told to a pointer that rests there
+        rect = tag("rect", tag("title", escape(node.name)), width=node.width, height=node.height, **shape)
+        boxes.append(tag("g", rect, words if fits else Markup(""), data_node=node.name))
+    hosts = sum(node.layer == "host" for node in drawing.nodes)
+    said = f"The fat-tree: {hosts} hosts, three layers of switches"
     return svg(WIDTH, HEIGHT, said, *cables, *boxes, class_="fabric")

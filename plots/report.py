@@ -115,6 +115,7 @@ def _published(summary: Summary, runs: Sequence[Run], css: Css) -> dict[str, Any
         "published_share": compare.published_share,
         "bars_of_control": report_bars.panels(summary, css, of_control=True),
         "bars_of_capacity": report_bars.panels(summary, css, of_control=False),
+        "has_shares": any(bar.ratio for bar in summary.bars.values()),
         "has_published": any(compare.published_share(p, "ecmp") is not None for p in summary.patterns),
         "scatters": [(each, report_figures.scatter(each, css)) for each in matches],
         "static": static,

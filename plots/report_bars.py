@@ -9,7 +9,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from plots.published import CAPACITY_MBPS, FIGURE_9
-from plots.report_compare import published_share
+from plots.report_compare import STATIC, published_share
 from plots.report_svg import Css, Scale, Tags, cross, line, percent, picture, tag, text, title
 from plots.style import CONTROL, label, short
 from plots.summary import Spread, Summary
@@ -84,9 +84,11 @@ def _groups(summary: Summary, pattern: str, *, of_control: bool) -> list[list[st
 
 
 def _exists(summary: Summary, pattern: str, name: str) -> bool:
-    if name.startswith(_PUBLISHED):
-        return published_share(pattern, name.removeprefix(_PUBLISHED)) is not None
-    return (pattern, name) in summary.bars
+    if not name.startswith(_PUBLISHED):
+        return (pattern, name) in summary.bars
+    scheme = name.removeprefix(_PUBLISHED)
+    ours = STATIC if scheme == "ecmp" else (scheme,)
+    return any(s in summary.schemes for s in ours) and published_share(pattern, scheme) is not None
 
 
 def _spread(summary: Summary, pattern: str, scheme: str, *, of_control: bool) -> Spread | None:

@@ -194,7 +194,7 @@ def _mean_changes(runs: Sequence[Run]) -> list[float]:
 
 def rate_panel(run: Run, control: Run | None, css: Css) -> Markup:
     """Rate over time of one run, the control of its trial in grey, the window, and the rounds at the foot."""
-    width, height, left, bottom, top = 260.0, 104.0, 26.0, 88.0, 8.0
+    width, height, left, bottom, top = 260.0, 112.0, 26.0, 88.0, 8.0
     drawn = [run, control] if control is not None else [run]
     ceiling = 1.06 * max(max((each.capacity_mbps, *each.rates.total_mbps)) for each in drawn)
     end = 1.02 * max(run.seconds, run.window_s[1])  # a sampler may go on a little longer
@@ -206,7 +206,7 @@ def rate_panel(run: Run, control: Run | None, css: Css) -> Markup:
         line(left, bottom, width - 4, bottom, "grid"),
         text(left - 4, y(run.capacity_mbps) + 4, f"{run.capacity_mbps:g}", "tick", "end"),
         text(left - 4, bottom + 3, "0", "tick", "end"),
-        text(width - 4, height - 4, f"{run.seconds:.0f} s", "tick", "end"),
+        text(width - 4, height - 3, f"{run.seconds:.0f} s", "tick", "end"),
     ]
     for each in run.rounds:
         if 0 <= each.t <= end:

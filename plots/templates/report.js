@@ -144,6 +144,7 @@
       if (each.t.length) parts.push(svg("path", { class: kind, d: "M" + each.t.flatMap((t, i) => (t <= end ? [`${x(t).toFixed(1)} ${y(each.total[i]).toFixed(1)}`] : [])).join("L") }));
     };
     if (control) path(control, `rate thin ${cssOf.get(control.scheme)}`);
+    if (!run.t.length) parts.push(label((left + right) / 2, 92, "no rates were stored: the run broke off", "note", "middle"));
     path(run, `rate ${cssOf.get(run.scheme)}${run.valid ? "" : " broken"}`);
     // rounds
     let foot = 168;
@@ -152,7 +153,7 @@
       const up = scale(0, most, 232, 196);
       parts.push(stroke(left, 232, right, 232, "grid"), label(left, 188, "flows moved by each round", "axis"));
       for (const [t, , changed] of run.rounds) {
-        if (changed) parts.push(stroke(x(t), 232, x(t), up(changed), "stem"), label(x(t) + 5, up(changed) + 8, changed, "note"));
+        if (changed) parts.push(stroke(x(t), 232, x(t), up(changed), "stem"), label(x(t) + 5, Math.min(up(changed) + 8, 228), changed, "note"));
         else parts.push(stroke(x(t), 232, x(t), 227, "round"));
       }
       foot = 232;
@@ -365,7 +366,7 @@
   }
   $("look").hidden = false;
   const moves = (run) => run.valid && run.paths.length > 0 && run.rounds.some((round) => round[2] > 0);
-  const most = (run) => Math.max(...run.rounds.map((round) => round[2]));
+  const most = (run) => Math.max(...run.rounds.map((round) => round[2])) / run.paths.length;
   const lively = data.runs.filter(moves).reduce((best, run) => (!best || most(run) > most(best) ? run : best), null);
   choose(lively || data.runs.find((run) => run.paths.length && run.scheme !== "nonblocking") || data.runs[0]);
 })();
