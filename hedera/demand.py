@@ -6,6 +6,7 @@ rate that is not yet given away over the number of its flows that are not yet se
 NICs with less than this share, it can only grow. So a NIC whose share exceeds that of no NIC at the other end
 of its flows will not see any of them settle lower: its flows settle at its share, now. In each round all such
 NICs settle all their flows; the NIC with the least share is always among them, so the rounds come to an end.
+Where that takes too many rounds, a heap hands out the NICs in the order of their shares instead.
 
 A round reads the list of unsettled flows twice, once to find which NICs are blocked by a smaller share and
 once to settle flows and shorten the list. Neither pass branches on what it reads, and nothing is sorted or
@@ -16,6 +17,8 @@ shows in the result, and no NIC is overfilled.
 
 from __future__ import annotations
 
+from heapq import heapify, heappop, heapreplace
+
 import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +27,7 @@ from hedera.compiled import compiled, compiled_parallel
 
 _NIC = 2.0**52
 _NO_LIMIT = np.inf  # the share of a NIC that none of its flows settled by
+_ROUND_NS, _ORDER_NS, _ORDER_NIC_NS = 4.0, 15.0, 400.0  # of a round per flow, of `_in_order` per flow and NIC
 _WORTH_SHARING = 25_000  # flows; with fewer left, starting the threads takes longer than a round
 
 Ints = NDArray[np.int32]
@@ -54,10 +58,13 @@ def estimate_demands(src: ArrayLike, dst: ArrayLike, num_hosts: int, threads: in
         np.arange(threads) * s.size // threads
     )  # each thread's stretch of the flows, and what is left in it
     size = np.diff(begin, append=s.size)
+    worthwhile = True
     if threads > 1 and s.size > _WORTH_SHARING:
         numba.set_num_threads(threads)
-        _rounds_parallel(pairs, begin, size, share, room, unsettled, _WORTH_SHARING)
-    _rounds(pairs, begin, size, share, room, unsettled, 0)
+        worthwhile = _rounds_parallel(pairs, begin, size, share, room, unsettled, _WORTH_SHARING)
+    worthwhile = worthwhile and _rounds(pairs, begin, size, share, room, unsettled, 0)
+    if not worthwhile:
+        _in_order(pairs, begin, size, share, room, unsettled)
     return _demands(s, d, share)
 
 
@@ -82,8 +89,12 @@ def _prepare(src: Ints, dst: Ints, num_hosts: int) -> tuple[Pairs, Ints, Floats]
 
 def _rounds_either(
     pairs: Pairs, begin: Pairs, size: Pairs, share: Floats, room: Floats, unsettled: Ints, until: int
-) -> None:
-    """Settle flows in rounds, until no more than ``until`` are left.
+) -> bool:
+    """Settle flows in rounds, until no more than ``until`` are left, or rounds are no longer worthwhile.
+
+    Rounds settle few flows each where hosts have tens of flows: then nearly every NIC has one with a smaller
+    share at the other end. Returns whether they are worthwhile, judging the time they would still take by
+    the last one against that of `_in_order`.
 
     Each thread keeps a stretch of the flows, from ``begin``, and moves its ``size`` unsettled ones to the front.
     Changes all arrays in place: the share a NIC ends with is the one its flows settled at.
@@ -93,7 +104,8 @@ def _rounds_either(
     )  # flows settled at their senders' share, their receivers'
     count = np.empty((2, begin.size), dtype=np.int64)
     blocked = np.empty(share.size + 1, dtype=np.bool_)
-    while size.sum() > until:
+    left = size.sum()
+    while left > until:
         blocked[:] = False
         for thread in numba.prange(begin.size):
             _mark_blocked(pairs, begin[thread], size[thread], share, blocked)
@@ -101,6 +113,12 @@ def _rounds_either(
             _settle(pairs, settled, begin, size, count, thread, blocked)
         for side in numba.prange(2):
             _give_away(settled[side], begin, count[side], side, share, room, unsettled)
+        before, left = left, size.sum()
+        in_rounds = _ROUND_NS * left * left
+        in_order = _ORDER_NS * left + _ORDER_NIC_NS * share.size
+        if in_rounds > in_order * (before - left):
+            return False
+    return True
 
 
 _rounds = compiled(_rounds_either)
@@ -163,6 +181,55 @@ def _give_away(
             unsettled[other] -= 1
             left = unsettled[other]
             share[other] = np.floor(room[other] / left) if left else _NO_LIMIT
+
+
+@compiled
+def _in_order(pairs: Pairs, begin: Pairs, size: Pairs, share: Floats, room: Floats, unsettled: Ints) -> None:
+    """Settle the flows that are left, taking NICs in the order of their shares, from a heap.
+
+    A share in the heap may be out of date, but only too small: a NIC that comes up too early goes back with
+    its present share. NICs of equal shares settle together, so that none sees the others' flows settled first.
+    """
+    first = np.zeros(share.size + 1, dtype=np.int32)  # peers of NIC n: peer[first[n] : first[n + 1]]
+    for thread in range(begin.size):
+        for i in range(begin[thread], begin[thread] + size[thread]):
+            first[pairs[i] & 0xFFFFFFFF] += 1
+            first[pairs[i] >> 32] += 1
+    heap = [(share[nic], np.int64(nic)) for nic in range(share.size) if first[nic]]
+    heapify(heap)
+    end = 0
+    for nic in range(first.size):
+        end += first[nic]
+        first[nic] = end
+    peer = np.empty(end, dtype=np.int32)
+    for thread in range(begin.size):
+        for i in range(begin[thread], begin[thread] + size[thread]):
+            sender, receiver = pairs[i] & 0xFFFFFFFF, pairs[i] >> 32
+            first[sender] -= 1
+            first[receiver] -= 1
+            peer[first[sender]], peer[first[receiver]] = receiver, sender
+
+    done = np.zeros(share.size, dtype=np.bool_)
+    least = np.empty(share.size, dtype=np.int64)  # the NICs that settle now
+    while heap:
+        level, count = heap[0][0], 0
+        while heap and heap[0][0] == level:
+            nic = heap[0][1]
+            if level < share[nic] < _NO_LIMIT:
+                heapreplace(heap, (share[nic], nic))
+                continue
+            heappop(heap)
+            if share[nic] == level:
+                least[count] = nic
+                count += 1
+                done[nic] = True
+        for nic in least[:count]:
+            for other in peer[first[nic] : first[nic + 1]]:
+                if not done[other]:
+                    room[other] -= level
+                    unsettled[other] -= 1
+                    left = unsettled[other]
+                    share[other] = np.floor(room[other] / left) if left else _NO_LIMIT
 
 
 @compiled

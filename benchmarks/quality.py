@@ -1,0 +1,175 @@
+"""How close the placements come to the best possible one: ``python -m benchmarks.quality``.
+
+The best possible *total* is the largest sum of rates that flows can have if each takes one path, no link
+carries more than its capacity, and no flow has more than its natural demand (a constraint solver finds it).
+Where the solver's time runs out, what it proved that no choice of paths can exceed stands in, so the ratios are then
+too low rather than too high. A placement's total is the sum of the max-min fair rates on the paths it chose, no
+flow above its demand; its ratio to the best is at most 1, up to the gap of 10^-4 at which the solver stops.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from hedera.demand import estimate_demands
+from hedera.flow_annealing import FlowAnnealing
+from hedera.global_first_fit import GlobalFirstFit
+from hedera.maxmin import max_min_rates
+from hedera.placement import Placement
+from hedera.routing import Ecmp
+from hedera.scheduler import FlowTable, Scheduler
+from hedera.simulated_annealing import SimulatedAnnealing
+from topos.fattree import FatTree
+from topos.links import num_links, path_links
+from traffic.matrix import Matrix
+from traffic.patterns import draw
+from traffic.ports import source_ports
+from traffic.published import PUBLISHED
+
+TREE = FatTree(4)
+UNITS = 1_000_000
+COLUMNS = ("ECMP", "GFF", "SA", "SA, 10 periods", "SA per flow")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One traffic matrix: totals in link capacities, ratios to ``bound`` by column, median over trials.
+
+    The best possible total is at least ``found`` and at most ``bound``.
+    """
+
+    name: str
+    demand: float
+    found: float
+    bound: float
+    ratio: dict[str, float]
+
+
+def best_total(matrix: Matrix, demand: NDArray[np.float64], seconds: float) -> tuple[float, float]:
+    """The best total that the solver found within ``seconds``, and what it proved that none can exceed."""
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    carried = defaultdict(list)
+    rates = []
+    for src, dst, wanted in zip(matrix.src.tolist(), matrix.dst.tolist(), demand, strict=True):
+        most = int(wanted * UNITS + 1e-6)
+        chosen = {core: model.new_bool_var("") for core in TREE.path_cores(src, dst)}
+        model.add_exactly_one(chosen.values())
+        for core, is_chosen in chosen.items():
+            rate = model.new_int_var(0, most, "")
+            model.add(rate <= most * is_chosen)
+            rates.append(rate)
+            for link in path_links(TREE, [src], [dst], [core])[0, 1:5].tolist():
+                carried[link].append(rate)
+    for link, users in carried.items():
+        if link >= 0:
+            model.add(sum(users) <= UNITS)
+    model.maximize(sum(rates))
+    solver = cp_model.CpSolver()
+    solver.parameters.max_time_in_seconds = seconds
+    solver.parameters.num_workers = 1
+    solver.parameters.relative_gap_limit = 1e-4
+    if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        raise click.ClickException(f"the solver found no placement within {seconds} s; allow it more")
+    return solver.objective_value / UNITS, solver.best_objective_bound / UNITS
+
+
+def total(matrix: Matrix, demand: NDArray[np.float64], core: NDArray[np.int32]) -> float:
+    """The sum of the max-min fair rates on these paths, each flow being held to its demand by a link of its own."""
+    paths = path_links(TREE, matrix.src, matrix.dst, core)
+    own = num_links(TREE) + np.arange(demand.size, dtype=np.int32)
+    capacity = np.concatenate([np.ones(num_links(TREE)), demand])
+    return float(max_min_rates(np.column_stack([paths, own]), capacity).sum())
+
+
+def totals(matrix: Matrix, demand: NDArray[np.float64], seed: int) -> dict[str, float]:
+    """What each way of choosing paths reaches, one trial."""
+    hashed = Ecmp(TREE, seed).cores(matrix.src, matrix.dst, source_ports(matrix, seed), 5001)
+
+    def placed(placement: Placement, periods: int = 1) -> float:
+        scheduler = Scheduler(TREE, placement, threshold=0.0)
+        core = hashed
+        key = np.random.default_rng(seed).permutation(matrix.src.size)  # first fit goes by the table's order
+        for period in range(periods):
+            table = FlowTable(key, matrix.src[key], matrix.dst[key], demand[key], core[key], hashed[key])
+            core = core.copy()
+            for changed, to in scheduler.round(period, table).changes:
+                core[changed] = to
+        return total(matrix, demand, core)
+
+    def rng() -> np.random.Generator:
+        return np.random.default_rng(seed)
+
+    reached = (
+        total(matrix, demand, hashed),
+        placed(GlobalFirstFit(TREE)),
+        placed(SimulatedAnnealing(TREE, rng())),
+        placed(SimulatedAnnealing(TREE, rng()), periods=10),
+        placed(FlowAnnealing(TREE, rng())),
+    )
+    return dict(zip(COLUMNS, reached, strict=True))
+
+
+def rows(trials: int, matrices: int, seconds: float) -> Iterator[Row]:
+    """The 20 published matrices, then ``matrices`` random ones of each of 1 to 4 flows per host."""
+    specs = [(f"published:{name}", 1, 1) for name in PUBLISHED]
+    specs += [("random", per_host, seed) for per_host in (1, 2, 3, 4) for seed in range(1, matrices + 1)]
+    for spec, per_host, seed in specs:
+        matrix = draw(spec, TREE, seed, flows_per_host=per_host)
+        demand = estimate_demands(matrix.src, matrix.dst, TREE.num_hosts)
+        found, bound = best_total(matrix, demand, seconds)
+        results = [totals(matrix, demand, trial) for trial in range(trials)]
+        ratio = {name: statistics.median(r[name] for r in results) / bound for name in COLUMNS}
+        name = spec if spec.startswith("published") else f"random, {per_host} per host, seed {seed}"
+        yield Row(name, float(demand.sum()), found, bound, ratio)
+
+
+@click.command()
+@click.option("--trials", type=click.IntRange(1), default=21, show_default=True, help="Seeds per matrix.")
+@click.option(
+    "--matrices", type=click.IntRange(0), default=3, show_default=True, help="Random ones of each kind."
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0.1),
+    default=20.0,
+    show_default=True,
+    help="Solver's limit per matrix.",
+)
+def main(trials: int, matrices: int, seconds: float) -> None:
+    """Compare the placements with the best possible one, at k=4."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title="Total rate over the best possible, k=4 (median over trials; totals in links)")
+    for name in ("matrix", "demand", "optimum", *COLUMNS):
+        table.add_column(name, justify="left" if name == "matrix" else "right", no_wrap=True)
+    found = []
+    for row in rows(trials, matrices, seconds):
+        found.append(row)
+        low, high = f"{row.found:.2f}", f"{row.bound:.2f}"
+        optimum = high if low == high else f"{low} to {high}"
+        table.add_row(row.name, f"{row.demand:.2f}", optimum, *(f"{row.ratio[name]:.3f}" for name in COLUMNS))
+    table.add_section()
+    for label, part in (
+        ("mean, published", found[: len(PUBLISHED)]),
+        ("mean, random", found[len(PUBLISHED) :]),
+    ):
+        if part:
+            means = (f"{statistics.mean(row.ratio[name] for row in part):.3f}" for name in COLUMNS)
+            table.add_row(label, "", "", *means)
+    console = Console()
+    console.width = max(console.width, 110)
+    console.print(table)
+
+
+if __name__ == "__main__":
+    main()
