@@ -168,7 +168,8 @@ def family(pattern: str) -> str:
     if pattern.startswith("published:"):
         if staggered := re.fullmatch(r"stag[0-9]+(\(.*\))", name):
             return "staggered" + staggered[1]
-        return re.sub(r"(?<=[a-z])[0-9]+(?= |$)", "", name)
+        kind, space, load = name.partition(" ")
+        return kind.rstrip("0123456789") + space + load
     head, _, rest = name.partition(":")
     if head in ("stride", "randx"):
         return " ".join((f"drawn {head}", *rest.split()[1:]))

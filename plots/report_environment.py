@@ -39,7 +39,11 @@ PAPER = """@inproceedings{hedera,
 def settings(runs: Sequence[Run]) -> list[tuple[str, str]]:
     """The settings that all these runs share, as (name, value)."""
     spec = runs[0].spec if runs else {}
-    rows = [(name, _formatted(form, spec[key])) for key, (name, form) in _SETTINGS.items() if key in spec]
+    rows = [
+        (name, _formatted(form, spec[key]))
+        for key, (name, form) in _SETTINGS.items()
+        if spec.get(key) is not None
+    ]
     if runs:
         a, b = runs[0].window_s
         rows.append(("measured window", f"second {a:.3g} to {b:.3g}"))

@@ -34,9 +34,7 @@ def scatter(match: Match, css: Css) -> Markup:
         marks += [text(x(share), bottom + 14, f"{share * 100:.0f}", "tick", "middle")]
         marks += [text(left - 5, y(share) + 3.5, f"{share * 100:.0f}", "tick", "end")]
     marks.append(line(x(0), y(0), x(most), y(most), "rule"))
-    marks.append(
-        text((left + size) / 2, size - 5, f"published {match.column} (% of control)", "axis", "middle")
-    )
+    marks.append(text((left + size) / 2, size - 5, "published (% of control)", "axis", "middle"))
     marks.append(
         tag("text", Markup("ours (% of control)"), class_="axis", text_anchor="middle",
             transform=f"translate(9 {(top + bottom) / 2:.0f}) rotate(-90)")
@@ -130,7 +128,8 @@ def round_times(overheads: Sequence[Overhead], css: Css) -> Markup:
     marks: Tags = []
     for power in range(low, high + 1):
         marks.append(line(x(power), 8, x(power), height - 22, "grid"))
-        marks.append(text(x(power), height - 8, f"{10.0**power:g} ms", "tick", "middle"))
+        last = "end" if power == high else "middle"
+        marks.append(text(x(power), height - 8, f"{10.0**power:g} ms", "tick", last))
     y, said = 14.0, []
     for part in PARTS:
         marks.append(text(left - 8, y + row * len(overheads) / 2 + 4, part, "axis", "end"))

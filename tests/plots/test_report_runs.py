@@ -1,0 +1,246 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from plots import fabric
+from plots.load import Flow, load_run, load_sweep
+from plots.report_environment import environment, machine, project_citation, settings
+from plots.report_rounds import overheads
+from plots.report_runs import MOST_FLOWS, explorer, mean_mbps, stages, tree_of, validity
+from tests.plots import computed
+from tests.plots.sweeps import failed, run_document, store
+from topos.fattree import FatTree
+from topos.links import link_ends, links_between, num_links
+
+INVALID = {"verdict": "invalid", "reasons": ["slow"]}
+
+
+def rounds(*changes):
+    times = {"polled_ms": 5.0, "compute_ms": 1.0, "install_ms": 4.0}
+    return [{"t": t, "round": i, "large": 2, "changed": n, **times} for i, (t, n) in enumerate(changes, 1)]
+
+
+# --- the drawing ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [4, 6, 8])
+def test_every_link_is_drawn_between_its_nodes_without_nodes_on_top_of_each_other(k):
+    tree = FatTree(k)
+    drawing = fabric.draw(tree)
+    assert [(line.source, line.target) for line in drawing.lines] == [
+        link_ends(tree, i) for i in range(num_links(tree))
+    ]
+    nodes = {node.name: node for node in drawing.nodes}
+    assert set(nodes) == {*tree.hosts, *tree.switches}
+    for layer in ("host", "edge", "aggregation", "core"):
+        row = sorted((node for node in drawing.nodes if node.layer == layer), key=lambda node: node.x)
+        assert all(a.x + a.width / 2 < b.x - b.width / 2 for a, b in itertools.pairwise(row))
+        assert row[0].x - row[0].width / 2 >= 0
+        assert row[-1].x + row[-1].width / 2 <= fabric.WIDTH
+    for line in drawing.lines:
+        a, b = nodes[line.source], nodes[line.target]
+        assert abs(line.x1 - a.x) <= a.width / 2 + 3
+        assert abs(line.x2 - b.x) <= b.width / 2 + 3
+        assert (line.y1 > line.y2) == (a.y > b.y)
+
+
+def test_of_a_cable_the_right_line_leads_up():
+    tree = FatTree(4)
+    lines = fabric.draw(tree).lines
+    for cable in tree.links():
+        up, down = (lines[i] for i in links_between(tree, cable.lower, cable.upper))
+        assert up.x1 > down.x2
+        assert up.x2 > down.x1
+
+
+def test_the_sender_of_each_link_as_runs_name_it():
+    tree = FatTree(4)
+    names = fabric.port_names(tree)
+    assert len(set(names)) == num_links(tree)
+    up, down = links_between(tree, "0_0_2", "0_0_1")
+    assert (names[up], names[down]) == ("0_0_2", "0_0_1-eth2")
+    up, down = links_between(tree, "1_2_1", "4_1_1")
+    assert (names[up], names[down]) == ("1_2_1-eth1", "4_1_1-eth2")
+
+
+def test_a_fat_tree_that_is_too_large_is_not_drawn():
+    with pytest.raises(ValueError, match="up to k = 8, not 10"):
+        fabric.draw(FatTree(10))
+
+
+# --- what held between rounds -----------------------------------------------------------------------------------
+
+
+def test_a_run_is_cut_at_its_rounds(tmp_path):
+    flows = [
+        {"src": 0, "dst": 4, "mbps": 5, "start": 0.0, "per_second_mbps": [2, 2, 4, 4, 6, 6],
+         "paths": [{"t": 0.1, "core": 0}, {"t": 2.0, "core": 3}]},
+        {"src": 1, "dst": 5, "mbps": 5, "start": 3.0, "per_second_mbps": [8, 8, 8], "paths": [{"t": 3.1, "core": 1}]},
+    ]  # fmt: skip
+    document = run_document(seconds=6, flows=flows, rounds=rounds((2.0, 1), (4.0, 0)))
+    cut = stages(load_run(store(tmp_path, document)))
+    assert [(stage.begin, stage.end) for stage in cut] == [(0, 2), (2, 4), (4, 6)]
+    assert [stage.cores for stage in cut] == [(0, None), (3, 1), (3, 1)]
+    assert [stage.mbps for stage in cut] == [(2, 0), (4, 4), (6, 8)]
+
+
+def test_a_path_that_was_logged_just_before_its_round_belongs_to_it(tmp_path):
+    flows = [{"src": 0, "dst": 4, "mbps": 5, "paths": [{"t": 0.1, "core": 0}, {"t": 1.997, "core": 3}]}]
+    cut = stages(load_run(store(tmp_path, run_document(seconds=6, flows=flows, rounds=rounds((2.0, 1))))))
+    assert [stage.cores for stage in cut] == [(0,), (3,)]
+
+
+def test_rounds_after_the_end_make_no_stage(tmp_path):
+    document = run_document(seconds=6, rounds=rounds((2.0, 1), (6.0, 0), (8.0, 0)))
+    assert [stage.end for stage in stages(load_run(store(tmp_path, document)))] == [2, 6]
+
+
+def test_a_static_run_is_one_stage(tmp_path):
+    (stage,) = stages(load_run(store(tmp_path, run_document(scheme="ecmp", seconds=6))))
+    assert (stage.begin, stage.end, stage.cores) == (0, 6, (2,))
+
+
+def test_a_second_that_a_round_cuts_is_left_out_where_there_are_whole_ones():
+    flow = Flow(0, 4, 5.0, (), start=0.0, per_second_mbps=(1.0, 1.0, 9.0, 9.0))
+    assert mean_mbps(flow, 0.0, 2.7) == 1.0
+    assert mean_mbps(flow, 1.5, 2.2) == pytest.approx((0.5 * 1 + 0.2 * 9) / 0.7), "no whole second"
+    assert mean_mbps(flow, 2.0, 6.0) == 4.5, "it sent nothing in the last two"
+    assert mean_mbps(flow, 2.0, 2.0) == 0.0
+
+
+# --- the data of the page ---------------------------------------------------------------------------------------
+
+
+def test_loads_from_flows_and_paths_match_the_rates_that_were_measured(tmp_path):
+    """What the page draws between rounds must be what the ports saw, up to headers: checked where both are known."""
+    computed.write_sweep(tmp_path, ["published:randbij0"], ["nonblocking", "ecmp", "hedera-gff"], seconds=12)
+    runs = load_sweep(tmp_path).runs
+    data = explorer(tmp_path, runs)
+    for run in data["runs"]:
+        if run["scheme"] != "ecmp":
+            continue
+        load = np.zeros(len(data["links"]))
+        for flow, (_, _, paths) in enumerate(run["paths"]):
+            for link in paths[-1][2]:
+                load[link] += run["stages"][-1][2][flow]
+        assert np.corrcoef(load, run["links"])[0, 1] > 0.999
+        np.testing.assert_allclose(load * computed.WIRE, run["links"], rtol=0.05, atol=0.05)
+    gff = next(run for run in data["runs"] if run["scheme"] == "hedera-gff")
+    first = gff["rounds"][0]
+    moved = sum(any(stage == 1 for stage, *_ in paths) for _, _, paths in gff["paths"])
+    assert moved == first[2] > 0, "as many flows change their path in round 1 as the round says"
+
+
+def test_paths_of_the_page_lead_from_source_to_destination(tmp_path):
+    computed.write_sweep(tmp_path, ["published:stag0(0.2,0.3)"], ["hedera-sa"], seconds=6)
+    data = explorer(tmp_path, load_sweep(tmp_path).runs)
+    tree = FatTree(4)
+    (run,) = data["runs"]
+    assert len(run["paths"]) == 16
+    for src, dst, paths in run["paths"]:
+        for _, core, links in paths:
+            nodes = [data["links"][links[0]][0], *(data["links"][link][1] for link in links)]
+            assert tuple(nodes) == tree.path(src, dst, core)
+
+
+def test_controls_are_found_by_pattern_and_trial(tmp_path):
+    for trial in (1, 2):
+        for scheme in ("nonblocking", "ecmp"):
+            store(tmp_path, run_document("stride:4", scheme, trial))
+    store(tmp_path, run_document("stride:8", "ecmp", 1))
+    data = explorer(tmp_path, load_sweep(tmp_path).runs)
+    for run in data["runs"]:
+        control = None if run["control"] is None else data["runs"][run["control"]]
+        if run["pattern"] == "stride:8":
+            assert control is None
+        else:
+            assert (control["scheme"], control["trial"]) == ("nonblocking", run["trial"])
+
+
+def test_a_run_with_too_many_flows_lists_none(tmp_path):
+    flows = [{"src": 0, "dst": 4, "mbps": 1.0}] * (MOST_FLOWS + 1)
+    store(tmp_path, run_document(scheme="ecmp", flows=flows))
+    (run,) = explorer(tmp_path, load_sweep(tmp_path).runs)["runs"]
+    assert (run["flows"], run["paths"], run["stages"]) == (MOST_FLOWS + 1, [], [])
+
+
+@pytest.mark.parametrize("k", [None, "4", 5, 10, True])
+def test_runs_that_do_not_say_which_fat_tree_they_ran_on(tmp_path, k):
+    document = run_document()
+    document["spec"]["k"] = k
+    store(tmp_path, document)
+    runs = load_sweep(tmp_path).runs
+    assert tree_of(runs) is None
+    assert explorer(tmp_path, runs)["links"] == []
+
+
+def test_hosts_and_cores_that_do_not_exist_have_no_links(tmp_path):
+    flows = [
+        {"src": 0, "dst": dst, "mbps": 1, "paths": [{"t": 0, "core": core}]}
+        for dst, core in ((99, 0), (4, 7))
+    ]
+    store(tmp_path, run_document(scheme="ecmp", flows=flows))
+    (run,) = explorer(tmp_path, load_sweep(tmp_path).runs)["runs"]
+    assert [paths for _, _, paths in run["paths"]] == [[[0, 0, []]], [[0, 7, []]]]
+
+
+# --- rounds, verdicts, environment --------------------------------------------------------------------------------
+
+
+def test_overhead_over_all_runs(tmp_path):
+    store(tmp_path, run_document(scheme="hedera-gff", trial=1, rounds=rounds((2, 0), (4, 9), (6, 2))))
+    store(
+        tmp_path,
+        run_document(scheme="hedera-gff", trial=2, rounds=rounds((2, 7), (4, 0)), **INVALID),
+    )
+    store(tmp_path, run_document(scheme="ecmp"))
+    (found,) = overheads(load_sweep(tmp_path).runs)
+    assert (found.scheme, found.runs, found.rounds, found.idle_rounds) == ("hedera-gff", 2, 5, 2)
+    assert (found.first_changes, found.later_changes, found.runs_with_later_changes) == (16, 2, 1)
+    assert found.ms["total"].median == 10
+    assert found.ms["polled"].maximum == 5
+    assert found.interval_s == 2
+    assert found.interval_share == pytest.approx(0.005)
+
+
+def test_rounds_whose_times_were_not_stored(tmp_path):
+    store(tmp_path, run_document(scheme="hedera-gff", rounds=[{"t": 2, "large": 3, "changed": 1}]))
+    (found,) = overheads(load_sweep(tmp_path).runs)
+    assert found.ms == dict.fromkeys(("polled", "compute", "install", "total"))
+    assert found.interval_share is None
+
+
+def test_validity_by_scheme(tmp_path):
+    idle = {"t": [1, 2], "idle_percent": [50, 20]}
+    rates = {"scheme": "ecmp", "maxmin_mbps": 100.0, "cpu": idle}
+    store(tmp_path, run_document(trial=1, bisection_mbps=80.0, **rates))
+    store(tmp_path, run_document(trial=2, bisection_mbps=60.0, **rates, **INVALID))
+    store(tmp_path, failed(scheme="ecmp", trial=3))
+    (row,) = validity(load_sweep(tmp_path).runs, ["ecmp"])
+    assert (row.valid, row.runs) == (1, 3)
+    assert row.of_maxmin == ((0.8, True), (0.6, False))
+    assert row.median_of_maxmin == pytest.approx(0.7)
+    assert row.least_idle[0] == (20, True)
+
+
+def test_environments_that_differ_are_counted(tmp_path):
+    for trial, kernel in ((1, "6.1"), (2, "6.1"), (3, "6.2")):
+        store(
+            tmp_path,
+            run_document(trial=trial, environment={"kernel": kernel, "tools": {"iperf": "2.1"}, "x": None}),
+        )
+    runs = load_sweep(tmp_path).runs
+    assert environment(runs) == [
+        ("kernel", [("6.1", 2), ("6.2", 1)]), ("tools: iperf", [("2.1", 3)]), ("x", [("none", 3)]),
+    ]  # fmt: skip
+    assert dict(settings(runs))["link rate"] == "10 Mb/s"
+
+
+def test_the_machine_and_the_citation_say_only_what_was_stored(tmp_path):
+    store(tmp_path, run_document(environment={"cores": 2, "revision": "abc"}, started="2026-03-01T10:00:00Z"))
+    runs = load_sweep(tmp_path).runs
+    assert machine(runs) == "revision abc of this project"
+    assert "revision abc" in project_citation(runs)
+    assert "{2026}" in project_citation(runs)
+    assert "revision unknown" in project_citation([])
