@@ -151,7 +151,10 @@ def run_experiment(spec: RunSpec, folder: Path, say: Say = lambda stage: None) -
     """
     require_root()
     require_tools()
+    # A mistake of the user comes to light before the machine is taken.
     spec.matrix()
+    choose_datapath(spec.datapath)
+    choose_platform(spec.platform)
     started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     with sole_use(), new_run(folder) as raw:
         clock = time.monotonic()
