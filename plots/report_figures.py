@@ -7,7 +7,7 @@ Colours come from the page's style sheet: class ``sN`` is the N-th scheme, ``pub
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup
 
@@ -19,9 +19,12 @@ from plots.report_trials import Difference
 from plots.style import CONTROL, label, short
 from plots.summary import Summary
 
+Box = tuple[float, float, float, float]
+"""Left, top, right, bottom."""
+
 
 def scatter(match: Match, css: Css) -> Markup:
-    """Ours against published, a point per pattern; the three furthest from the diagonal are named."""
+    """Ours against published, a point per pattern; the three furthest from the diagonal named if there is room."""
     size, left, bottom, top = 240.0, 34.0, 206.0, 10.0
     most = max([1.1, *(max(pair.ours, pair.published) for pair in match.pairs)]) * 1.04
     x, y = Scale((0, most), (left, size - 6)), Scale((0, most), (bottom, top))
@@ -44,23 +47,38 @@ def scatter(match: Match, css: Css) -> Markup:
         said = f"{short(pair.pattern)}: ours {percent(pair.ours)}, published {percent(pair.published)}"
         at = {"cx": x(pair.published), "cy": y(pair.ours)}
         marks.append(tag("circle", title(said), r=4, class_=f"dot {css(match.scheme)}", **at))
-    taken: list[tuple[float, float]] = []
+    points = [(x(pair.published), y(pair.ours)) for pair in match.pairs]
+    names: list[Box] = []
     for pair in furthest:
-        px, py = x(pair.published), y(pair.ours)
-        above = (
-            pair.difference > 0
-        )  # a name is written on the side away from the diagonal, where there is room
-        to_the_left = above if 90 < px < size - 70 else px > size / 2
-        py = next((py + d for d in (0, 11, -11, 22, -22) if _free(taken, px, py + d)), py)
-        taken.append((px, py))
-        beside = px + (-7 if to_the_left else 7)
-        marks.append(text(beside, py + 3.5, label(pair.pattern), "note", "end" if to_the_left else ""))
+        own, name = (x(pair.published), y(pair.ours)), label(pair.pattern)
+        room = next((box for box in _places(own, 5.6 * len(name)) if left < box[0] and box[2] < size
+                     and _belongs(box, own, points) and all(_apart(box, other) for other in names)), None)  # fmt: skip
+        if room is not None:
+            names.append(room)
+            marks.append(text(room[0], room[1] + 8.5, name, "note"))
     said = f"{match.scheme} against published {match.column}: {len(match.pairs)} patterns"
     return picture(size, size, said, *marks)
 
 
-def _free(taken: Sequence[tuple[float, float]], x: float, y: float) -> bool:
-    return all(abs(y - other_y) >= 10 or abs(x - other_x) > 90 for other_x, other_y in taken)
+def _places(point: tuple[float, float], wide: float) -> list[Box]:
+    """Where the name of a point may stand: beside it, or a little higher or lower."""
+    x, y = point
+    middles = [(x + side, y + lift) for lift in (0, -10, 10) for side in (7, -7 - wide)]
+    return [(left, middle - 5, left + wide, middle + 5) for left, middle in middles]
+
+
+def _belongs(box: Box, own: tuple[float, float], points: Iterable[tuple[float, float]]) -> bool:
+    """Whether a name would be nearest to its own point, and cover no other."""
+
+    def away(point: tuple[float, float]) -> float:
+        x, y = point
+        return math.hypot(max(box[0] - x, 0, x - box[2]), max(box[1] - y, 0, y - box[3]))
+
+    return all(away(point) > max(4, away(own)) for point in points if point != own)
+
+
+def _apart(box: Box, other: Box) -> bool:
+    return box[2] < other[0] or other[2] < box[0] or box[3] < other[1] or other[3] < box[1]
 
 
 def ecmp_strip(summary: Summary, pattern: str, schemes: Sequence[str], css: Css) -> Markup:
