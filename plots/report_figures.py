@@ -51,8 +51,8 @@ def scatter(match: Match, css: Css) -> Markup:
     names: list[Box] = []
     for pair in furthest:
         own, name = (x(pair.published), y(pair.ours)), label(pair.pattern)
-        room = next((box for box in _places(own, 5.6 * len(name)) if left < box[0] and box[2] < size
-                     and _belongs(box, own, points) and all(_apart(box, other) for other in names)), None)  # fmt: skip
+        fitting = (box for box in _places(own, 5.6 * len(name)) if left < box[0] and box[2] < size)
+        room = next((box for box in fitting if _belongs(box, own, points) and _clear(box, names)), None)
         if room is not None:
             names.append(room)
             marks.append(text(room[0], room[1] + 8.5, name, "note"))
@@ -61,9 +61,10 @@ def scatter(match: Match, css: Css) -> Markup:
 
 
 def _places(point: tuple[float, float], wide: float) -> list[Box]:
-    """Where the name of a point may stand: beside it, or a little higher or lower."""
+    """Where the name of a point may stand: beside it, a little higher or lower, above or below."""
     x, y = point
     middles = [(x + side, y + lift) for lift in (0, -10, 10) for side in (7, -7 - wide)]
+    middles += [(x + side, y + lift) for lift in (-12, 12) for side in (-wide / 2, 4 - wide)]
     return [(left, middle - 5, left + wide, middle + 5) for left, middle in middles]
 
 
@@ -77,8 +78,8 @@ def _belongs(box: Box, own: tuple[float, float], points: Iterable[tuple[float, f
     return all(away(point) > max(4, away(own)) for point in points if point != own)
 
 
-def _apart(box: Box, other: Box) -> bool:
-    return box[2] < other[0] or other[2] < box[0] or box[3] < other[1] or other[3] < box[1]
+def _clear(box: Box, names: Iterable[Box]) -> bool:
+    return all(box[2] < o[0] or o[2] < box[0] or box[3] < o[1] or o[3] < box[1] for o in names)
 
 
 def ecmp_strip(summary: Summary, pattern: str, schemes: Sequence[str], css: Css) -> Markup:
