@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from harness.errors import RunFailed
+from harness.errors import RunFailed, UnfitMachine
 from harness.processes import run
 
 FULL_PACKET = 1500
@@ -55,7 +56,7 @@ def apply(shape: Shape, interfaces: Iterable[str], namespace: int) -> None:
 
 def unlimited(shape: Shape, interfaces: Sequence[str], reported: str) -> list[str]:
     """The interfaces that, by the output of ``tc -j qdisc show``, do not have the shape; with what they have."""
-    qdiscs = json.loads(reported)
+    qdiscs = _parse(reported)
     buckets = {entry["dev"]: entry for entry in qdiscs if entry.get("root")}
     queues = {
         entry["dev"]: entry for entry in qdiscs if entry["kind"] == "bfifo" and entry.get("parent") == "1:1"
@@ -81,6 +82,15 @@ def verify(shape: Shape, interfaces: Sequence[str], namespace: int) -> None:
 
 def dropped_in_queue(interfaces: Sequence[str], namespace: int) -> dict[str, int]:
     """Packets each interface's queue has dropped since it was shaped."""
-    report = json.loads(run(["tc", "-s", "-j", "qdisc", "show"], namespace=namespace))
+    report = _parse(run(["tc", "-s", "-j", "qdisc", "show"], namespace=namespace))
     drops = {entry["dev"]: int(entry["drops"]) for entry in report if entry.get("root")}
     return {interface: drops.get(interface, 0) for interface in interfaces}
+
+
+def _parse(reported: str) -> list[dict[str, Any]]:
+    try:
+        return json.loads(reported)  # type: ignore[no-any-return]
+    except ValueError:
+        raise UnfitMachine(
+            "tc reports its qdiscs in broken JSON: iproute2 is too old (5.5 is needed)"
+        ) from None

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from harness.errors import UnfitMachine
 from harness.shaping import Shape, unlimited
 
 SHAPE = Shape(10)
@@ -44,6 +45,11 @@ def test_a_limited_port_passes():
 )
 def test_a_port_that_is_not_limited_is_named(entries, said):
     assert unlimited(SHAPE, ["a"], report(*entries)) == [said]
+
+
+def test_a_tc_too_old_to_ask_is_said():
+    with pytest.raises(UnfitMachine, match="iproute2 is too old"):
+        unlimited(SHAPE, ["a"], "qdisc tbf 1: root rate 10Mbit")
 
 
 def test_mb_are_10_to_the_6_bits_and_the_queue_is_50_full_packets():
