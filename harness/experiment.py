@@ -14,6 +14,7 @@ from harness.cpulimit import HostGroups
 from harness.errors import RunFailed
 from harness.fabric import CONTROLLER_ADDRESS, Fabric, FabricOptions
 from harness.footprint import owner_name, run_folder, sole_use
+from harness.injection import Injector
 from harness.machine import choose_datapath, instances_for, machine, require_root, require_tools
 from harness.processes import Children
 from harness.result import Observation, describe
@@ -128,7 +129,14 @@ class Experiment:
             clock = time.monotonic()
             self._say("sending")
             self.seen.begin = senders.start()
-            self.seen.unfinished = senders.wait(controller.read)
+            faults = Injector(fabric, self.spec.faults, self.seen.begin)
+
+            def tick() -> None:
+                faults.tick()
+                controller.read()
+
+            self.seen.unfinished = senders.wait(tick)
+            self.seen.outages = faults.outages
             self.timing["traffic_s"] = time.monotonic() - clock
         self._say("finishing")
         self.seen.cpu_times, self.seen.cpu_idle = processors.times, processors.idle_percent

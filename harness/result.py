@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.errors import RunFailed
-from harness.prediction import PathChange, RoutedFlow, predicted_mbps
+from harness.prediction import Outage, PathChange, RoutedFlow, predicted_mbps
+from harness.recovery import Recovery
 from harness.senders import Flow
 from harness.spec import RunSpec
 from harness.verdict import Evidence, reasons
@@ -35,6 +36,7 @@ class Observation:
     unfinished: list[str] = field(default_factory=list)
     dead: list[str] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
+    outages: list[Outage] = field(default_factory=list)
 
 
 def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
@@ -51,7 +53,9 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
     ports |= {host: mean_over(series.t, series.in_mbps, window) for host, series in received.items()}
     paths = paths_by_flow(seen.events)
     flows = [_flow(flow, seen.begin, paths, window) for flow in seen.flows]
-    predicted = predicted_mbps(topo, [_routed(flow) for flow in flows], spec.window, spec.bw)
+    routed = [_routed(flow) for flow in flows]
+    predicted = predicted_mbps(topo, routed, spec.window, spec.bw, seen.outages)
+    recovery = Recovery(topo, spec, seen.outages, routed, _acknowledgements(flows, seen))
     evidence = Evidence(
         bw=spec.bw,
         datapath=datapath,
@@ -59,7 +63,8 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
         measured_mbps=measured,
         iperf_mbps=sum(flow["window_mbps"] for flow in flows),
         predicted_mbps=predicted,
-        unfinished_flows=seen.unfinished,
+        # A flow that had no path cannot be blamed for what it did not send.
+        unfinished_flows=[flow for flow in seen.unfinished if flow.split(" (")[0] not in recovery.cut_off],
         idle_percent=seen.cpu_idle,
         dead_processes=seen.dead,
     )
@@ -67,6 +72,11 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
     found = [f"the controller reported an error: {message}" for message in errors[:3]] + reasons(evidence)
     samples = min(len(series.t) for series in received.values())
     times = next(iter(received.values())).t[:samples] - seen.begin
+    total = sum(series.out_mbps[:samples] for series in received.values())
+
+    def mean_total(window: Window) -> float:
+        return mean_over(times, total, window)
+
     return {
         "bisection_mbps": round(measured, 3),
         "maxmin_mbps": round(predicted, 3),
@@ -75,7 +85,7 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
         "reasons": found,
         "rates": {
             "t": _rounded(times),
-            "total_mbps": _rounded(sum(series.out_mbps[:samples] for series in received.values())),
+            "total_mbps": _rounded(total),
             "hosts": {host: _rounded(series.out_mbps[:samples]) for host, series in received.items()},
         },
         "links": {name: round(rate, 3) for name, rate in sorted(ports.items())},
@@ -86,24 +96,43 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
             "idle_percent": _rounded(seen.cpu_idle),
         },
         "rounds": [_round(event, seen.begin) for event in seen.events if event["event"] == "round"],
+        **(recovery.as_json(mean_total, [_seconds(flow) for flow in flows]) if spec.fail else {}),
     }
 
 
-def paths_by_flow(events: Sequence[Event]) -> dict[tuple[int, int, int], list[tuple[float, int]]]:
-    """(time, core) of each path an iperf flow had, oldest first, by (src, dst, source port).
+def paths_by_flow(
+    events: Sequence[Event], *, acknowledgements: bool = False
+) -> dict[tuple[int, int, int], list[tuple[float, int]]]:
+    """(time, core) of each path an iperf flow had, oldest first, by (src, dst, the client's port).
 
-    Acknowledgements flow the other way, from the server's port, and are left out.
+    Acknowledgements flow the other way, from the server's port; they are left out, or asked for alone.
     """
+    server, client = ("src_port", "dst_port") if acknowledgements else ("dst_port", "src_port")
     flow_of_key: dict[int, tuple[int, int, int]] = {}
     paths: dict[tuple[int, int, int], list[tuple[float, int]]] = {}
     for event in events:
-        if event["event"] == "flow" and event["dst_port"] == SERVER_PORT:
-            flow = (event["src"], event["dst"], event["src_port"])
+        if event["event"] == "flow" and event[server] == SERVER_PORT:
+            flow = (event["src"], event["dst"], event[client])
             flow_of_key[event["key"]] = flow
             paths.setdefault(flow, []).append((event["t"], event["core"]))
         elif event["event"] == "reroute" and event["key"] in flow_of_key:
             paths[flow_of_key[event["key"]]].append((event["t"], event["core"]))
     return paths
+
+
+def _seconds(flow: dict[str, Any]) -> list[tuple[float, float]]:
+    """(beginning, Mb/s) of each second of a flow, since traffic start."""
+    return [(flow["start"] + second, mbps) for second, mbps in enumerate(flow["per_second_mbps"])]
+
+
+def _acknowledgements(flows: Sequence[dict[str, Any]], seen: Observation) -> list[RoutedFlow]:
+    """The stream of acknowledgements of each flow, and the paths it had: without it a flow moves nothing."""
+    paths = paths_by_flow(seen.events, acknowledgements=True)
+    history = [paths.get((flow["dst"], flow["src"], flow["src_port"]), []) for flow in flows]
+    return [
+        RoutedFlow(flow["dst"], flow["src"], tuple(PathChange(t - seen.begin, core) for t, core in changes))
+        for flow, changes in zip(flows, history, strict=True)
+    ]
 
 
 def _received(topo: FatTree | NonBlocking, series: dict[str, Series]) -> dict[str, Series]:
