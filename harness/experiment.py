@@ -11,6 +11,7 @@ from harness import shaping
 from harness.congestion import permitted
 from harness.controller import PORT, Controller, choose_platform
 from harness.cpulimit import HostGroups
+from harness.disturbance import Disturber
 from harness.errors import RunFailed
 from harness.fabric import CONTROLLER_ADDRESS, Fabric, FabricOptions
 from harness.footprint import owner_name, run_folder, sole_use
@@ -82,6 +83,7 @@ class Experiment:
         self.seen.flows = senders.flows
         self.seen.unfinished = senders.collect() or self.seen.unfinished
         self.seen.events = controller.events
+        self.seen.restarts = controller.restarts
 
     def _start(self, fabric: Fabric, children: Children) -> Controller:
         """Controller and network, side by side, until every switch is connected and every port limited."""
@@ -131,9 +133,12 @@ class Experiment:
             self.seen.begin = senders.start()
             faults = Injector(fabric, self.spec.faults, self.seen.begin)
 
+            disturber = Disturber(self.spec.disturbances, controller)
+
             def tick() -> None:
                 faults.tick()
-                controller.read()
+                disturber.tick(time.time() - self.seen.begin)
+                controller.supervise()
 
             self.seen.unfinished = senders.wait(tick)
             self.seen.outages = faults.outages
@@ -141,6 +146,7 @@ class Experiment:
         self._say("finishing")
         self.seen.cpu_times, self.seen.cpu_idle = processors.times, processors.idle_percent
         self.seen.dead = [name for name in children.dead() if not name.startswith("client")]
+        self.seen.lost = controller.lost
         time.sleep(0.1)  # a server writes a flow's last line when it has read the flow's end
         children.end([*children.named("bwm-ng"), *children.named("iperf server")])
         controller.read()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
@@ -15,7 +14,7 @@ from harness.spec import RunSpec
 from hedera.linkstate import LinkState
 from hedera.optimum import most_possible
 from topos.fattree import FatTree
-from topos.faults import cables
+from topos.faults import cables, phases
 from topos.links import path_links
 from topos.nonblocking import NonBlocking
 
@@ -57,12 +56,7 @@ class Recovery:
             return np.zeros(self._src.size, dtype=np.bool_)
         links = LinkState(tree)
         links.fail(down)
-        ends = path_links(tree, self._src, self._dst, 0)[:, [0, 5]]
-        back = path_links(tree, self._dst, self._src, 0)[:, [0, 5]]
-        working = links.up[ends].all(axis=1) & links.up[back].all(axis=1)
-        for src, dst in ((self._src, self._dst), (self._dst, self._src)):
-            working &= links.usable_cores(src, dst).any(axis=1)
-        return ~working
+        return ~(links.connected(self._src, self._dst) & links.connected(self._dst, self._src))
 
     def _hit(self, down: frozenset[int], t: float) -> NDArray[np.bool_]:
         """Whether each flow, or what acknowledges it, was on a path through these links just before ``t``."""
@@ -76,19 +70,11 @@ class Recovery:
     def as_json(self, mean_total: Callable[[Window], float], seconds: Sequence[Seconds]) -> dict[str, Any]:
         """``phases`` and ``failures`` of run.json (docs/results.md). ``mean_total`` is what all hosts received on
         average in a window, Mb/s; ``seconds`` what iperf says of each flow."""
+        windows = phases([outage.t for outage in self._outages], self._spec.window, self._spec.seconds)
         return {
             "failures": [self._failure(number, seconds) for number in range(len(self._outages))],
-            "phases": [self._phase(window, mean_total) for window in self._windows()],
+            "phases": [self._phase(window, mean_total) for window in windows],
         }
-
-    def _windows(self) -> list[Window]:
-        """The measuring window, cut where links failed or were mended; wider if need be to hold a bit of each."""
-        times = [outage.t for outage in self._outages]
-        begin, end = self._spec.window
-        if times:
-            begin = min(begin, times[0] / 2)
-            end = max(end, (times[-1] + self._spec.seconds) / 2)
-        return list(itertools.pairwise([begin, *times, end]))
 
     def _phase(self, window: Window, mean_total: Callable[[Window], float]) -> dict[str, Any]:
         down = links_down_at(self._outages, window[0])

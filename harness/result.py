@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from harness.controller import Restart
 from harness.errors import RunFailed
 from harness.prediction import Outage, PathChange, RoutedFlow, predicted_mbps
 from harness.recovery import Recovery
@@ -37,6 +38,8 @@ class Observation:
     dead: list[str] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     outages: list[Outage] = field(default_factory=list)
+    restarts: list[Restart] = field(default_factory=list)
+    lost: str | None = None
 
 
 def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
@@ -70,6 +73,8 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
     )
     errors = [event["message"] for event in seen.events if event["event"] == "error"]
     found = [f"the controller reported an error: {message}" for message in errors[:3]] + reasons(evidence)
+    if seen.lost is not None:
+        found.insert(0, seen.lost)
     samples = min(len(series.t) for series in received.values())
     times = next(iter(received.values())).t[:samples] - seen.begin
     total = sum(series.out_mbps[:samples] for series in received.values())
@@ -96,6 +101,7 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
             "idle_percent": _rounded(seen.cpu_idle),
         },
         "rounds": [_round(event, seen.begin) for event in seen.events if event["event"] == "round"],
+        **({"controller_restarts": _restarts(seen)} if seen.restarts else {}),
         **(recovery.as_json(mean_total, [_seconds(flow) for flow in flows]) if spec.fail else {}),
     }
 
@@ -183,6 +189,26 @@ def _routed(flow: dict[str, Any]) -> RoutedFlow:
     return RoutedFlow(
         flow["src"], flow["dst"], tuple(PathChange(path["t"], path["core"]) for path in flow["paths"])
     )
+
+
+def _restarts(seen: Observation) -> list[dict[str, Any]]:
+    """When a controller was missed, and when the next one had every switch under control again."""
+    records = []
+    for restart in seen.restarts:
+        ready = (event["t"] for event in seen.events if event["event"] == "ready" and event["t"] > restart.t)
+        adopted = (
+            event for event in seen.events if event["t"] > restart.t and event.get("reason") == "adopted"
+        )
+        t = next(ready, None)
+        records.append(
+            {
+                "t": round(restart.t - seen.begin, 3),
+                "reason": restart.reason,
+                "ready_t": None if t is None else round(t - seen.begin, 3),
+                "adopted": sum(1 for _ in adopted),
+            }
+        )
+    return records
 
 
 def _round(event: Event, begin: float) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from harness import disturbance
+from harness.disturbance import Disturbance
 from harness.errors import UserMistake
 from hedera.schemes import scheme as find_scheme
 from topos.fattree import FatTree
@@ -24,7 +26,7 @@ class RunSpec:
     """One pattern, one scheme, one trial. Raises UserMistake, one sentence, when a field makes no sense.
 
     ``bw`` is in Mb/s (10^6 bit/s), ``interval`` and ``seconds`` in seconds, ``queue`` in full-size packets;
-    ``fail`` is in the words of `topos.faults`.
+    ``fail`` is in the words of `topos.faults`, ``disturb`` in those of `harness.disturbance`.
     """
 
     scheme: str
@@ -42,6 +44,7 @@ class RunSpec:
     flows_per_host: int = 1
     keep: float = 1.0
     fail: tuple[str, ...] = ()
+    disturb: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         try:
@@ -68,6 +71,10 @@ class RunSpec:
             _ = self.faults
         except ValueError as error:
             raise UserMistake(f"--fail: {error}") from None
+        try:
+            _ = self.disturbances
+        except ValueError as error:
+            raise UserMistake(f"--disturb: {error}") from None
 
     @property
     def nonblocking(self) -> bool:
@@ -97,6 +104,11 @@ class RunSpec:
     def faults(self) -> tuple[Fault, ...]:
         """What fails in the fat-tree. The control has none of its cables, and is spared."""
         return parse_all(self.fail, FatTree(self.k), self.seconds)
+
+    @cached_property
+    def disturbances(self) -> tuple[Disturbance, ...]:
+        """What happens to the controller."""
+        return disturbance.parse_all(self.disturb, self.seconds)
 
     def matrix(self) -> Matrix:
         """The flows of this run; UserMistake when the traffic makes no sense."""
