@@ -145,8 +145,9 @@ class Experiment:
             self.timing["traffic_s"] = time.monotonic() - clock
         self._say("finishing")
         self.seen.cpu_times, self.seen.cpu_idle = processors.times, processors.idle_percent
-        self.seen.dead = [name for name in children.dead() if not name.startswith("client")]
         self.seen.lost = controller.lost
+        said = ("client", "controller") if controller.lost else ("client",)
+        self.seen.dead = [name for name in children.dead() if not name.startswith(said)]
         time.sleep(0.1)  # a server writes a flow's last line when it has read the flow's end
         children.end([*children.named("bwm-ng"), *children.named("iperf server")])
         controller.read()
