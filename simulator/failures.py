@@ -1,52 +1,54 @@
-"""Links that fail in a simulation (section 4.6): which flows they hit, where those go, what is left of the bandwidth.
+"""Links that fail in a simulation (section 4.6): which flows they hit, and what is left of the bandwidth.
 
-Switches learn of it and hosts' packets turn within the tick: what the control plane takes in reality is for
-the emulation to measure. Each scheme does what its controller does (controllers/core.py): a flow whose path is
-broken goes by its static path among those that work, all others stay, and Hedera's next round may move any.
+Switches and schedulers learn of a failure within the tick: how long that takes in reality is for the emulation
+to measure. Each scheme does what its controller does (controllers/core.py): a flow whose path is broken goes by
+its static path among those that work, all others stay, and Hedera's next round may move any.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedera.linkstate import LinkState
 from hedera.optimum import most_possible
-from topos.faults import Fault, cables, links_down, moments, phases
+from simulator.config import Config
 from topos.fattree import FatTree
+from topos.faults import Fault, cables, links_down, moments, phases
 from topos.links import NO_LINK, num_links, path_links
+from topos.nonblocking import NonBlocking
 
-Links = NDArray[np.int32]
-Hosts = NDArray[np.int32]
+Flows = NDArray[np.int32]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Failure:
-    """What one moment of failing or mending did; times in seconds. ``waiting``: flows that are still to move."""
+    """What one moment of failing and mending did; the entries are those of the emulation (docs/results.md).
+
+    ``moving_s``: seconds until the last of the flows that were hit, or had no path before, sent something
+    again, to the tick. None when there was none to wait for, or one never did before something else happened.
+    """
 
     t: float
     broken: list[str]
     mended: list[str]
     affected: int
     cut_off: int
-    waiting: NDArray[np.int32] = field(repr=False)
     moving_s: float | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        """As in a run of the emulation (docs/results.md)."""
-        return {
-            "t": self.t,
-            "broken": self.broken,
-            "mended": self.mended,
-            "affected": self.affected,
-            "cut_off": self.cut_off,
-            "moving_s": self.moving_s,
-        }
+
+@dataclass(frozen=True)
+class Phase:
+    """A stretch of the run with the same links ``down``: the mean total, and the most possible, Mb/s."""
+
+    from_s: float
+    to_s: float
+    down: list[str]
+    mbps: float
+    best_mbps: float | None
 
 
 class Breakage:
@@ -56,29 +58,35 @@ class Breakage:
     """
 
     def __init__(self, faults: Sequence[Fault], links: LinkState) -> None:
-        self.faults = faults
+        self._faults = faults
         self.links = links
         self.nowhere = num_links(links.tree)
         self.moments = moments(faults)
         self.failures: list[Failure] = []
+        self._waiting: Flows = np.empty(0, dtype=np.int32)
 
-    def paths(self, src: Hosts, dst: Hosts, core: NDArray[np.int32]) -> Links:
-        """The links of each flow's path, as in `topos.links.path_links`, or ``nowhere`` alone; int32 (flows, 6)."""
+    @property
+    def waiting(self) -> bool:
+        """Whether some flow has not moved again since the last failure."""
+        return bool(self._waiting.size)
+
+    def paths(self, src: Flows, dst: Flows, core: Flows) -> NDArray[np.int32]:
+        """The links of each flow's path as in `topos.links.path_links`, or ``nowhere`` alone: int32 (flows, 6)."""
         rows = path_links(self.links.tree, src, dst, core)
         rows[~self.links.carries(src, dst, core)] = [self.nowhere, *[NO_LINK] * 5]
         return rows
 
-    def strike(self, t: float, src: Hosts, dst: Hosts, core: NDArray[np.int32], active: NDArray[np.int32]) -> None:
-        """Break and mend what is due at ``t``, and note which of the ``active`` flows it concerns."""
+    def strike(self, t: float, flows: Flows, src: Flows, dst: Flows, core: Flows) -> None:
+        """Break and mend what is due at ``t``. ``flows`` are those under way; all have shape (flows,)."""
         tree = self.links.tree
         before = frozenset(np.flatnonzero(~self.links.up).tolist())
-        now = links_down(self.faults, tree, t)
-        rows = path_links(tree, src[active], dst[active], core[active])
-        hit = np.isin(rows, list(now - before)).any(axis=1)
-        was_connected = self.links.connected(src[active], dst[active])
+        now = links_down(self._faults, tree, t)
+        hit = np.isin(path_links(tree, src, dst, core), list(now - before)).any(axis=1)
+        was_connected = self.links.connected(src, dst)
         self.links.restore(before - now)
         self.links.fail(now - before)
-        connected = self.links.connected(src[active], dst[active])
+        connected = self.links.connected(src, dst)
+        self._waiting = flows[(hit | ~was_connected) & connected]
         self.failures.append(
             Failure(
                 t,
@@ -86,53 +94,45 @@ class Breakage:
                 mended=_names(tree, before - now),
                 affected=int(hit.sum()),
                 cut_off=int((hit & ~connected).sum()),
-                waiting=active[(hit | ~was_connected) & connected],
             )
         )
 
-    def look(self, now: float, rates: NDArray[np.float64]) -> bool:
-        """Note which flows move again by the rates of the tick that ends ``now``; whether some still do not."""
-        if not self.failures:
-            return False
-        last = self.failures[-1]
-        if last.waiting.size:
-            last.waiting = last.waiting[rates[last.waiting] <= 0]
-            if not last.waiting.size:
-                last.moving_s = round(now - last.t, 9)
-        return bool(last.waiting.size)
+    def look(self, now: float, rates: NDArray[np.float64], active: Flows) -> None:
+        """Note which flows move again, by all flows' ``rates`` in the tick that ends ``now``; those that have
+        ended in it are no longer ``active``, and waited for no more."""
+        self._waiting = self._waiting[(rates[self._waiting] <= 0) & np.isin(self._waiting, active)]
+        if not self._waiting.size:
+            last = self.failures[-1]
+            self.failures[-1] = replace(last, moving_s=round(now - last.t, 9))
 
 
-def phase_records(
-    faults: Sequence[Fault],
-    tree: FatTree,
-    hosts: tuple[Hosts, Hosts] | None,
+def phases_of(
+    config: Config,
+    topo: FatTree | NonBlocking,
+    flows: tuple[Flows, Flows] | None,
     total_mbps: NDArray[np.float64],
-    tick_s: float,
-    link_mbps: float,
-    window_s: tuple[float, float],
-) -> list[dict[str, Any]]:
+) -> tuple[Phase, ...]:
     """What arrived before, during and after each failure, and the most that could have.
 
-    ``hosts``: sources and destinations of flows that last; None when flows come and go, and there is no bound.
+    ``flows``: sources and destinations of flows that last for the run; None when they come and go, which has no
+    such bound. ``total_mbps``: the sum of rates in every tick, float64 (ticks,).
     """
+    tick_s = config.tick_s
+    faults = config.faults if isinstance(topo, FatTree) else ()
+    begin, end = config.window
     records = []
-    seconds = total_mbps.size * tick_s
-    for a, b in phases(moments(faults), window_s, seconds):
-        down = links_down(faults, tree, a)
-        capacity = np.full(num_links(tree), link_mbps)
-        capacity[list(down)] = 0.0
-        best = None if hosts is None else most_possible(tree, *hosts, capacity)
-        mean = float(total_mbps[round(a / tick_s) : max(round(b / tick_s), round(a / tick_s) + 1)].mean())
-        records.append(
-            {
-                "from_s": a,
-                "to_s": b,
-                "down": _names(tree, down),
-                "mbps": round(mean, 3),
-                "best_mbps": None if best is None else round(best, 3),
-            }
-        )
-    return records
+    for a, b in phases(moments(faults), (begin * tick_s, end * tick_s), config.seconds):
+        capacity = np.full(num_links(topo), config.link_mbps)
+        down: list[str] = []
+        if isinstance(topo, FatTree):
+            links = links_down(faults, topo, a)
+            capacity[list(links)] = 0.0
+            down = _names(topo, links)
+        best = None if flows is None else most_possible(topo, *flows, capacity)
+        first = round(a / tick_s)
+        mean = float(total_mbps[first : max(round(b / tick_s), first + 1)].mean())
+        records.append(Phase(a, b, down, round(mean, 3), None if best is None else round(best, 3)))
+    return tuple(records)
 
 
 def _names(tree: FatTree, links: frozenset[int]) -> list[str]:
