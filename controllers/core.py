@@ -264,8 +264,10 @@ class Controller:
         if switch == edge:
             port = stat.out_port
         else:
-            self._above[switch, t] = stat.out_port
             above = int(switch.split("_")[1]) - topo.half
+            if stat.out_port not in [topo.up_port(core) for core in range(topo.half)]:
+                return None
+            self._above[switch, t] = stat.out_port
             port = topo.up_port(above) if flow is None else self._switches.entries(flow)[edge]
         static = self._route(t, src, dst)
         core = self._core_of(t, src, dst, port, static if flow is None else flow.core)
