@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from harness import shaping
 from harness.prediction import Outage, RoutedFlow, capacities, links_down_at, predicted_mbps
 from harness.spec import RunSpec
 from hedera.linkstate import LinkState
@@ -110,7 +111,7 @@ class Recovery:
             "affected": int(hit.sum()),
             "cut_off": int((hit & stranded).sum()),
             "rerouted_s": self._rerouted_s(np.flatnonzero(hit & ~stranded), outage, until),
-            "moving_s": _moving_s(np.flatnonzero((hit | back) & ~stranded), outage.t, seconds),
+            "moving_s": self._moving_s(np.flatnonzero((hit | back) & ~stranded), outage.t, seconds),
         }
 
     def _rerouted_s(self, hit: NDArray[np.intp], outage: Outage, until: float) -> float | None:
@@ -131,15 +132,16 @@ class Recovery:
         links = path_links(self._topo, [stream.src], [stream.dst], [stream.core_at(t)])
         return not outage.links.intersection(links[0].tolist())
 
-
-def _moving_s(flows: NDArray[np.intp], t: float, seconds: Sequence[Seconds]) -> float | None:
-    """By the end of the first whole second after ``t`` in which it received something each flow was moving again:
-    how long after ``t`` that was for the last of them. An upper bound, because iperf reports once a second.
-    None when there is no flow, or one did not move again."""
-    ends = []
-    for i in flows:
-        end = next((begin + 1 for begin, mbps in seconds[i] if begin >= t and mbps > 0), None)
-        if end is None:
-            return None
-        ends.append(end - t)
-    return round(max(ends), 3) if ends else None
+    def _moving_s(self, flows: NDArray[np.intp], t: float, seconds: Sequence[Seconds]) -> float | None:
+        """How long after ``t`` each of these flows had moved again, the last one: to the end of the first of
+        iperf's seconds in which it received something. So it is an upper bound, up to a second and a queue high:
+        a second counts that begins when what waited in a full queue behind the failure has been delivered. None
+        when there is no flow, or one did not move again."""
+        drained = t + self._spec.queue * shaping.FULL_PACKET * 8e-6 / self._spec.bw
+        ends = []
+        for i in flows:
+            end = next((begin + 1 for begin, mbps in seconds[i] if begin >= drained and mbps > 0), None)
+            if end is None:
+                return None
+            ends.append(end - t)
+        return round(max(ends), 3) if ends else None

@@ -33,7 +33,7 @@ def test_flows_leave_a_switch_that_fails_and_the_run_counts(tmp_path, clean, sch
     assert broken["affected"] > 0
     assert broken["cut_off"] == 0
     assert 0 <= broken["rerouted_s"] < 1, "by the controller's log"
-    assert broken["moving_s"] < 3, "by iperf, to the second"
+    assert broken["moving_s"] < 4, "by iperf, to the second"
     before, during, after = result["phases"]
     assert before["best_mbps"] == after["best_mbps"] == 32
     assert during["best_mbps"] == pytest.approx(24)
