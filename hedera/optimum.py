@@ -23,8 +23,8 @@ def most_possible(
     less. ``src`` and ``dst`` are host numbers, shape (flows,); a flow without a path has rate 0. None when
     there are more than `LARGEST` flows times paths.
     """
-    from scipy.optimize import linprog
-    from scipy.sparse import csr_array
+    from scipy.optimize import linprog  # type: ignore[import-untyped]
+    from scipy.sparse import csr_array  # type: ignore[import-untyped]
 
     s, d = np.asarray(src), np.asarray(dst)
     cores = topo.num_cores if isinstance(topo, FatTree) else 1

@@ -108,9 +108,7 @@ def cables(tree: FatTree, links: Iterable[int]) -> list[tuple[str, str]]:
     return sorted({tuple(sorted(link_ends(tree, link))) for link in links})  # type: ignore[misc]
 
 
-def phases(
-    times: Sequence[float], window: tuple[float, float], seconds: float
-) -> list[tuple[float, float]]:
+def phases(times: Sequence[float], window: tuple[float, float], seconds: float) -> list[tuple[float, float]]:
     """A run's measuring window, cut at ``times``: what is before, during and after a failure.
 
     Where a time is outside the window, that is widened half way to the beginning or the end of the run.
