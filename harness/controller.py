@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import subprocess
 import sys
@@ -11,10 +9,10 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from controllers.find_pox import find_pox
 from harness.errors import RunFailed, UnfitMachine, UserMistake
+from harness.events import Event, parse_events
 from harness.processes import Children
 
 PORT = 6653
@@ -23,24 +21,6 @@ START_S = 15.0
 SILENCE_S = 4.0
 """Seconds without a word (it says one every second) after which it is taken to be frozen."""
 ROOT = Path(__file__).resolve().parent.parent
-
-
-def parse_events(text: bytes) -> list[dict[str, Any]]:
-    """The events in whole lines of a controller's log. What is no event, such as half a line that a controller
-    was ended in, is left out."""
-    events = []
-    for line in text.splitlines():
-        try:
-            event = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(event, dict) and isinstance(event.get("event"), str) and _is_time(event.get("t")):
-            events.append(event)
-    return events
-
-
-def _is_time(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def choose_platform(asked: str) -> str:
@@ -91,7 +71,7 @@ class Controller:
         children: Children,
     ) -> None:  # fmt: skip
         self.platform = platform
-        self.events: list[dict[str, Any]] = []
+        self.events: list[Event] = []
         self.restarts: list[Restart] = []
         self.lost: str | None = None
         self._log = directory / "controller.jsonl"
@@ -151,11 +131,11 @@ class Controller:
             return f"was not heard of for {self._patience:g} s"
         return None
 
-    def find(self, event: str) -> list[dict[str, Any]]:
+    def find(self, event: str) -> list[Event]:
         """The events of one kind."""
         return [entry for entry in self.events if entry["event"] == event]
 
-    def wait_for(self, event: str, deadline: float) -> dict[str, Any]:
+    def wait_for(self, event: str, deadline: float) -> Event:
         """The first event of a kind; RunFailed when it does not come within ``deadline`` seconds."""
         limit = time.monotonic() + deadline
         while True:

@@ -155,7 +155,10 @@ class Experiment:
         for interfaces, namespace in fabric.ports_by_namespace():
             self.seen.drops.update(shaping.dropped_in_queue(interfaces, namespace))
         for output in outputs:
-            self.seen.series.update(parse_samples(output.read_text()))
+            try:
+                self.seen.series.update(parse_samples(output.read_text(errors="replace")))
+            except (OSError, ValueError) as error:
+                raise RunFailed(f"what bwm-ng wrote cannot be used: {error}") from None
 
 
 def run_experiment(spec: RunSpec, folder: Path, say: Say = lambda stage: None) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from harness.controller import Restart
 from harness.errors import RunFailed
+from harness.events import Event
 from harness.prediction import Outage, PathChange, RoutedFlow, predicted_mbps
 from harness.recovery import Recovery
 from harness.senders import Flow
@@ -20,7 +21,6 @@ from traffic.bwmng import Series
 from traffic.iperf import Interval
 from traffic.ports import SERVER_PORT
 
-Event = dict[str, Any]
 Window = tuple[float, float]
 
 
@@ -54,6 +54,7 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
     ports = {name: mean_over(series.t, series.out_mbps, window) for name, series in seen.series.items()}
     # A host's own limit shows in what enters its switch.
     ports |= {host: mean_over(series.t, series.in_mbps, window) for host, series in received.items()}
+    _check_cores(topo, seen.events)
     paths = paths_by_flow(seen.events)
     flows = [_flow(flow, seen.begin, paths, window) for flow in seen.flows]
     routed = [_routed(flow) for flow in flows]
@@ -104,6 +105,12 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
         **({"controller_restarts": _restarts(seen)} if seen.restarts else {}),
         **(recovery.as_json(mean_total, [_seconds(flow) for flow in flows]) if spec.fail else {}),
     }
+
+
+def _check_cores(topo: FatTree | NonBlocking, events: Sequence[Event]) -> None:
+    cores = {event["core"] for event in events if event["event"] in ("flow", "reroute")}
+    if isinstance(topo, FatTree) and (strange := cores - set(range(topo.num_cores))):
+        raise RunFailed(f"the controller sent flows by way of core {min(strange)}, which is not there")
 
 
 def paths_by_flow(

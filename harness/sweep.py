@@ -98,8 +98,8 @@ def settle(base: RunSpec, folder: Path) -> RunSpec:
     path = folder / SETTINGS
     if path.exists():
         try:
-            stored = json.loads(path.read_text())
-        except ValueError:
+            stored = dict(json.loads(path.read_text()).items())
+        except (ValueError, AttributeError, RecursionError):
             raise UserMistake(f"{path} cannot be read; use another --name") from None
         names = [*settings, *(stored.keys() - settings)]
         different = [name for name in names if stored.get(name) != settings.get(name)]

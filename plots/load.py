@@ -166,7 +166,7 @@ def load_run(path: Path) -> Run:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ValueError(f"cannot be read: {error.strerror}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ValueError("is not JSON, or was cut off") from None
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise ValueError(f"is not a run of schema {SCHEMA}")

@@ -9,14 +9,16 @@ from pathlib import Path
 import pytest
 
 from harness import controller as module
-from harness.controller import Controller, parse_events
+from harness.controller import Controller
 from harness.disturbance import Disturbance, Disturber, parse_all
+from harness.events import parse_events
 from harness.processes import Children, wait_until
 
 PROGRAM = """
 import json, sys, time
 log = open(sys.argv[1], "a", buffering=1)
-log.write(json.dumps({"t": time.time(), "event": "start"}) + "\\n")
+start = {"event": "start", "scheme": "ecmp", "platform": "os-ken", "platform_version": "4"}
+log.write(json.dumps({"t": time.time(), **start}) + "\\n")
 for _ in range(600):
     log.write(json.dumps({"t": time.time(), "event": "alive"}) + "\\n")
     time.sleep(0.05)
