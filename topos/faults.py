@@ -13,12 +13,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from topos.fattree import FatTree
-from topos.links import link_ends, links_between, links_of_switch
+from topos.links import has_node, link_ends, links_between, links_of_switch
 
 _FORM = re.compile(
     r"(?P<kind>link|switch):(?P<what>[^@:]+)@(?P<at>[^@:]+)(:(?P<until>[^@:]+))?", re.DOTALL | re.ASCII
 )
-_NAME = re.compile(r"[0-9]{1,3}_[0-9]{1,3}_[0-9]{1,3}")
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 HOW = "a failure is link:A-B@SECONDS or switch:NAME@SECONDS, with :UNTIL behind it if it is mended"
 
@@ -63,9 +62,9 @@ def parse(text: str, tree: FatTree, seconds: float) -> Fault:
     if len(ends) != (2 if found["kind"] == "link" else 1):
         raise ValueError(f"{HOW}, not {_shown(text)}")
     for name in ends:
-        if _NAME.fullmatch(name) and name in tree.hosts:
+        if has_node(tree, name) and tree.layer(name) == "host":
             raise ValueError(f"{name} is a host; its only cable has nothing to take its place")
-        if name not in tree.switches:
+        if not has_node(tree, name):
             raise ValueError(
                 f"there is no switch {_shown(name)} in a k={tree.k} fat-tree; its switches are named like "
                 f"{tree.edge_name(0, 0)} (edge), {tree.aggregation_name(0, 0)} (aggregation), "
