@@ -8,6 +8,8 @@ from topos.fattree import FatTree
 from topos.faults import Fault, parse_all
 
 ENGINES = ("aimd", "maxmin")
+MOST_TICKS = 100_000_000
+"""Whose rates fit into a gigabyte."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,10 @@ class Config:
             raise ValueError(f"the arrivals per second must be 0 or more, not {self.arrivals_per_s:g}")
         if self.iterations < 1:
             raise ValueError(f"the iterations of a round must be 1 or more, not {self.iterations}")
+        if not self.seconds / self.tick_s <= MOST_TICKS:
+            raise ValueError(
+                f"{self.seconds:g} s in ticks of {self.tick_s:g} s are more than {MOST_TICKS:,} ticks"
+            )
         if self.ticks < 6:
             raise ValueError(
                 f"{self.seconds:g} s are too short: a run needs 6 ticks of {self.tick_s:g} s at least"
