@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from controllers.driver import DELETED, LAST_PORT, Driver, FlowStat
+from controllers.entries import FoundEntries
 from controllers.eventlog import EventLog
 from controllers.failures import Failures
 from controllers.flows import Flow, Flows
@@ -41,12 +42,12 @@ class Controller:
         self._confirmed: set[str] = set()
         self._ready = False
         self._recalls: dict[tuple[int, int], tuple[str, list[FlowStat]]] = {}
-        self._above: dict[tuple[str, FiveTuple], int] = {}
         self._routing = self._failures = self._hedera = None
         if isinstance(self._topo, FatTree):
             self._routing = settings.chosen.routing(self._topo, settings.seed)
             assert self._routing is not None
             self._failures = Failures(self._topo, self._routing.links)
+            self._found = FoundEntries(self._topo)
             placement = settings.chosen.placement(self._topo, settings.seed)
             if placement is not None:
                 # Only here, because numba takes half a second that static schemes need not pay.
@@ -124,7 +125,8 @@ class Controller:
         self._confirmed.add(name)
         if len(self._confirmed) == self._topo.num_switches and not self._ready:
             self._ready = True
-            self._above.clear()
+            if self._routing is not None:
+                self._found.clear()
             self._log("ready", switches=len(self._confirmed))
             if self._hedera is not None:
                 self._hedera.start()
@@ -263,14 +265,12 @@ class Controller:
         flow, edge = self._flows.find(t), topo.edge_of(src)
         if switch == edge:
             port = stat.out_port
+        elif (port_to := self._found.note(switch, stat)) is not None:
+            port = port_to if flow is None else self._switches.entries(flow)[edge]
         else:
-            above = int(switch.split("_")[1]) - topo.half
-            if stat.out_port not in [topo.up_port(core) for core in range(topo.half)]:
-                return None
-            self._above[switch, t] = stat.out_port
-            port = topo.up_port(above) if flow is None else self._switches.entries(flow)[edge]
+            return None
         static = self._route(t, src, dst)
-        core = self._core_of(t, src, dst, port, static if flow is None else flow.core)
+        core = self._found.core(t, src, dst, port, static if flow is None else flow.core)
         if core is None:
             return None
         if flow is None:
@@ -285,22 +285,6 @@ class Controller:
                     self._switches.install_at(name, flow, modify=True)
             self._log("reroute", key=flow.key, core=core, round=None)
         return flow
-
-    def _core_of(self, t: FiveTuple, src: int, dst: int, port: int, otherwise: int) -> int | None:
-        """The core of a flow that leaves its first switch by ``port``. None when no path of it does.
-
-        The port tells the aggregation switch, and that one's entry the core. Where it has none, or has not
-        answered yet, the core is ``otherwise`` if it is above the same switch, else the first that is.
-        """
-        topo = self._topo
-        assert isinstance(topo, FatTree)
-        edge, pod = topo.edge_of(src), topo.place(src).pod
-        cores = [core for core in topo.path_cores(src, dst) if out_port(topo, edge, dst, core) == port]
-        for core in cores:
-            aggregation = topo.aggregation_name(pod, core // topo.half)
-            if self._above.get((aggregation, t)) == out_port(topo, aggregation, dst, core):
-                return core
-        return otherwise if otherwise in cores else next(iter(cores), None)
 
     def _log_flow(self, flow: Flow, reason: str) -> None:
         t = flow.five_tuple

@@ -44,8 +44,8 @@ OPTIONS = {
     "--seed": NUMBERS, "--interval": NUMBERS, "--queue": NUMBERS, "--flows-per-host": NUMBERS, "--keep": NUMBERS,
     "--platform": ["auto", "pox", "os-ken", "nox"], "--datapath": ["auto", "kernel", "user", "dpdk"],
     "--congestion-control": ["cubic", "reno", "../x"], "--name": [*NAMES, "../../pwned"],
-    "--engine": ["aimd", "maxmin"], "--tick": NUMBERS, "--increase": NUMBERS, "--threshold": NUMBERS, "--iterations": NUMBERS,
-    "--arrivals": NUMBERS, "--mean-size": NUMBERS, "--json": None, "--help": None,
+    "--engine": ["aimd", "maxmin"], "--tick": NUMBERS, "--increase": NUMBERS, "--threshold": NUMBERS,
+    "--iterations": NUMBERS, "--arrivals": NUMBERS, "--mean-size": NUMBERS, "--json": None, "--help": None,
 }  # fmt: skip
 START = {
     "run": ["run", "--scheme", "ecmp", "--traffic", "stride:4", "--seconds", "5", "--out", "out"],
