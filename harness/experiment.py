@@ -132,7 +132,6 @@ class Experiment:
             self._say("sending")
             self.seen.begin = senders.start()
             faults = Injector(fabric, self.spec.faults, self.seen.begin)
-
             disturber = Disturber(self.spec.disturbances, controller)
 
             def tick() -> None:

@@ -294,6 +294,8 @@ class Simulation:
         """One round of the control loop: poll, let the scheduler decide, move the flows that it moves."""
         assert self.scheduler is not None
         active = self.engine.active
+        if self.breakage is not None:  # what cannot move has no rate, and a controller leaves it out
+            active = active[self.links[active, 0] != self.breakage.nowhere]
         sent = self.engine.sent_bits
         age = np.minimum(now - self.engine.started_s[active], self.config.interval_s)
         age = np.maximum(age, self.config.tick_s)
