@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from controllers.driver import DELETED, LAST_PORT, Driver, FlowStat
+from controllers.entries import FoundEntries
 from controllers.eventlog import EventLog
 from controllers.failures import Failures
 from controllers.flows import Flow, Flows
@@ -24,6 +25,10 @@ SETTLE_S = 1.0
 that it is one of the duplicates that were on their way: up to 15 for a flow, within milliseconds."""
 
 
+HEARTBEAT_S = 1.0
+"""How often the log says that the controller is alive: who reads it can tell a frozen one from an idle one."""
+
+
 class Controller:
     """One scheme's controller. Adapters call its methods, from one thread."""
 
@@ -36,11 +41,13 @@ class Controller:
         self._flows = Flows()
         self._confirmed: set[str] = set()
         self._ready = False
+        self._recalls: dict[tuple[int, int], tuple[str, list[FlowStat]]] = {}
         self._routing = self._failures = self._hedera = None
         if isinstance(self._topo, FatTree):
             self._routing = settings.chosen.routing(self._topo, settings.seed)
             assert self._routing is not None
             self._failures = Failures(self._topo, self._routing.links)
+            self._found = FoundEntries(self._topo)
             placement = settings.chosen.placement(self._topo, settings.seed)
             if placement is not None:
                 # Only here, because numba takes half a second that static schemes need not pay.
@@ -71,6 +78,11 @@ class Controller:
             bw_mbps=s.bw,
             listen=listen,
         )
+        self._beat()
+
+    def _beat(self) -> None:
+        self._log("alive")
+        self._driver.call_later(HEARTBEAT_S, self._beat)
 
     def error(self, message: str) -> None:
         """Something went wrong that does not stop the controller: it is logged."""
@@ -85,15 +97,26 @@ class Controller:
             self.error(f"switch {dpid:#x} is not part of this network and is left alone")
             return
         self._log("switch", dpid=dpid, name=name, state="up")
+        if self._failures is not None:
+            self._failures.switch_up(name)
+        for port in down_ports:
+            self.port_status(dpid, port, up=False)
+        if isinstance(self._topo, FatTree) and self._topo.layer(name) != "core":
+            # What is in its table is all that a controller that has just started can know of flows under way.
+            xid = self._switches.next_xid()
+            self._recalls[dpid, xid] = (name, [])
+            self._driver.request_flow_stats(dpid, xid)
+        else:
+            self._greet(name)
+
+    def _greet(self, name: str) -> None:
+        """Give a switch its rules and the entries of known flows, in the place of what was in its table."""
         self._switches.up(name)
         for flow in self._flows:
             if name in self._switches.entries(flow):
                 self._switches.install_at(name, flow)
         if self._failures is not None:
-            self._failures.switch_up(name)
             self._detour()  # also the flows that could not be told while the switch was away
-        for port in down_ports:
-            self.port_status(dpid, port, up=False)
         self._switches.confirm([name], lambda: self._confirm(name))
 
     def _confirm(self, name: str) -> None:
@@ -102,6 +125,8 @@ class Controller:
         self._confirmed.add(name)
         if len(self._confirmed) == self._topo.num_switches and not self._ready:
             self._ready = True
+            if self._routing is not None:
+                self._found.clear()
             self._log("ready", switches=len(self._confirmed))
             if self._hedera is not None:
                 self._hedera.start()
@@ -109,8 +134,11 @@ class Controller:
     def switch_down(self, dpid: int) -> None:
         """The control connection to a switch is lost. The switch goes on forwarding (secure mode)."""
         name = self._switches.name(dpid)
-        if name not in self._switches.connected:
+        asked = {key for key in self._recalls if key[0] == dpid}
+        if name is None or not (asked or name in self._switches.connected):
             return
+        for key in asked:
+            del self._recalls[key]
         self._log("switch", dpid=dpid, name=name, state="down")
         self._confirmed.discard(name)
         self._switches.down(name)
@@ -202,7 +230,15 @@ class Controller:
 
     def flow_stats(self, dpid: int, xid: int, stats: Iterable[FlowStat], more: bool) -> None:
         """One part of a flow-statistics reply; ``more`` says that another part follows."""
-        if self._hedera is not None:
+        if (dpid, xid) in self._recalls:
+            name, found = self._recalls[dpid, xid]
+            found.extend(stats)
+            if not more:
+                del self._recalls[dpid, xid]
+                for stat in found:
+                    self._recall(name, stat)
+                self._greet(name)
+        elif self._hedera is not None:
             self._hedera.flow_stats(dpid, xid, stats, more)
 
     def _expire(self, flow: Flow) -> None:
@@ -210,21 +246,45 @@ class Controller:
         self._log("expired", key=flow.key)
 
     def _adopt(self, switch: str, stat: FlowStat) -> None:
-        """Know a flow again from its entry at the edge switch of its source.
+        """Know a flow again from its entry at the edge switch of its source, and make its path what is assumed."""
+        if self._flows.find(stat.flow) is None and (flow := self._recall(switch, stat)) is not None:
+            self._switches.install(flow, modify=True)
 
-        The entry tells the aggregation switch; the core above it is then made to be what is assumed here.
+    def _recall(self, switch: str, stat: FlowStat) -> Flow | None:
+        """The flow of an entry on its way up from its source, known again; None when it is not a host's of ours.
+
+        The edge switch's entry tells the aggregation switch, that one's the core. They come in any order, and
+        a path that the flow had before may have left an entry of its own: until all switches are here, the
+        flow's path is what fits best so far.
         """
         topo, t = self._topo, stat.flow
-        src, dst = topo.host_by_ip.get(t.src_ip), topo.host_by_ip.get(t.dst_ip)
-        if src is None or dst is None or topo.edge_of(src) != switch or self._flows.find(t) is not None:
-            return
         assert isinstance(topo, FatTree)
-        core = self._route(t, src, dst)
-        if out_port(topo, switch, dst, core) != stat.out_port:
-            core = next(c for c in range(topo.num_cores) if out_port(topo, switch, dst, c) == stat.out_port)
-        flow = self._flows.add(t, src, dst, switch, core, self._driver.now(), key=stat.cookie)
-        self._switches.install(flow, modify=True)
-        self._log_flow(flow, "adopted")
+        src, dst = topo.host_by_ip.get(t.src_ip), topo.host_by_ip.get(t.dst_ip)
+        if src is None or dst is None or src == dst or not _is_above(topo, switch, src):
+            return None
+        flow, edge = self._flows.find(t), topo.edge_of(src)
+        if switch == edge:
+            port = stat.out_port
+        elif (port_to := self._found.note(switch, stat)) is not None:
+            port = port_to if flow is None else self._switches.entries(flow)[edge]
+        else:
+            return None
+        static = self._route(t, src, dst)
+        core = self._found.core(t, src, dst, port, static if flow is None else flow.core)
+        if core is None:
+            return None
+        if flow is None:
+            key = stat.cookie if self._flows.get(stat.cookie) is None else None
+            flow = self._flows.add(t, src, dst, edge, core, self._driver.now(), key=key)
+            flow.hashed = static
+            self._log_flow(flow, "adopted")
+        elif core != flow.core and not self._ready:
+            flow.core = core
+            for name in self._switches.entries(flow):
+                if name in self._switches.connected:
+                    self._switches.install_at(name, flow, modify=True)
+            self._log("reroute", key=flow.key, core=core, round=None)
+        return flow
 
     def _log_flow(self, flow: Flow, reason: str) -> None:
         t = flow.five_tuple

@@ -4,6 +4,7 @@ Every event has ``t`` (seconds since the epoch) and ``event``. Hosts, cores, rou
 and demands are fractions of the NIC rate; times ending in ``_s`` are seconds.
 
     start     scheme, platform, platform_version, k, seed, interval_s, bw_mbps, listen
+    alive     every second
     switch    dpid, name, state: up or down
     port      dpid, name, port, state: up or down
     ready     switches: all are connected, and all have confirmed their rules

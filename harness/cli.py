@@ -102,7 +102,7 @@ def _machine_rate(spec: Any, *, again: bool) -> float:
     from harness.calibration import Probe, calibrate, remembered
     from harness.machine import choose_datapath, require_root, require_tools
 
-    spec = replace(spec, datapath=choose_datapath(spec.datapath))
+    spec = replace(spec, datapath=choose_datapath(spec.datapath), fail=(), disturb=())
     if not again and (known := remembered(spec)) is not None:
         return known
     require_root()
@@ -141,6 +141,12 @@ def _experiment_options(command: Command) -> Command:
         click.option("--queue", default=50, help="Queue of every port, full packets.", show_default=True),
         click.option("--flows-per-host", default=1, help="Flows each host sends.", show_default=True),
         click.option("--keep", default=1.0, help="Fraction of the flows kept, at random.", show_default=True),
+        click.option(
+            "--fail",
+            multiple=True,
+            metavar="WHAT@SECONDS",
+            help="Break link:A-B@SECONDS or switch:NAME@SECONDS, until :UNTIL. Can be given again.",
+        ),
     ]
     for option in reversed(options):
         command = option(command)
@@ -191,6 +197,12 @@ def doctor(as_json: bool, calibrate: bool) -> None:
 )
 @click.option("--seconds", default=60.0, help="How long the flows last.", show_default=True)
 @_experiment_options
+@click.option(
+    "--disturb",
+    multiple=True,
+    metavar="controller:HOW@SECONDS",
+    help="Kill or freeze the controller: controller:kill@SECONDS or controller:freeze@SECONDS.",
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the result (default: a new one).")
 @click.option("--json", "as_json", is_flag=True, help="The result as one JSON object on standard output.")
 def run(out: Path | None, as_json: bool, **options: Any) -> None:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from controllers.find_pox import find_pox
 from harness.errors import RunFailed, UnfitMachine, UserMistake
+from harness.events import Event, parse_events
 from harness.processes import Children
 
 PORT = 6653
+START_S = 15.0
+"""Seconds a controller may take to say the first word."""
+SILENCE_S = 4.0
+"""Seconds without a word (it says one every second) after which it is taken to be frozen."""
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -48,22 +52,44 @@ def command(platform: str, address: str, options: Mapping[str, object]) -> list[
     return [sys.executable, str(pox / "pox.py"), *of_01, "controllers.pox_component", *flags]
 
 
+@dataclass(frozen=True)
+class Restart:
+    """When the harness noticed that the controller was gone (seconds since the epoch), and what it noticed."""
+
+    t: float
+    reason: str
+
+
 class Controller:
-    """A running controller and the events it has logged so far (``events``, oldest first)."""
+    """A running controller and the events it has logged so far (``events``, oldest first).
+
+    ``restarts``: what `supervise` had to do; ``lost``: why there is no controller any longer, or None.
+    """
 
     def __init__(
         self, platform: str, address: str, namespace: int, options: Mapping[str, object], directory: Path,
         children: Children,
     ) -> None:  # fmt: skip
         self.platform = platform
-        self.events: list[dict[str, Any]] = []
+        self.events: list[Event] = []
+        self.restarts: list[Restart] = []
+        self.lost: str | None = None
         self._log = directory / "controller.jsonl"
-        self._output = directory / "controller.txt"
+        self._directory = directory
+        self._namespace = namespace
+        self._command = command(platform, address, {**options, "log": self._log})
+        self._children = children
         self._read = 0
-        self.process: subprocess.Popen[bytes] = children.spawn(
+        self._start("controller.txt")
+
+    def _start(self, output: str) -> None:
+        self._output = self._directory / output
+        self._heard = time.monotonic()
+        self._patience = START_S
+        self.process: subprocess.Popen[bytes] = self._children.spawn(
             "controller",
-            command(platform, address, {**options, "log": self._log}),
-            namespace=namespace,
+            self._command,
+            namespace=self._namespace,
             output=self._output,
             environment={**os.environ, "PYTHONPATH": str(ROOT)},
         )
@@ -77,13 +103,39 @@ class Controller:
             text = log.read()
         whole = text[: text.rfind(b"\n") + 1]
         self._read += len(whole)
-        self.events += [json.loads(line) for line in whole.splitlines()]
+        if whole:
+            self._heard = time.monotonic()
+            self._patience = SILENCE_S
+        self.events += parse_events(whole)
 
-    def find(self, event: str) -> list[dict[str, Any]]:
+    def supervise(self) -> None:
+        """Take in the log. Restart a controller that has ended, or has not been heard of for SILENCE_S, once.
+
+        Flows go on meanwhile: the switches keep their entries, and the new controller learns from them.
+        """
+        self.read()
+        if self.lost is None and (reason := self._trouble()) is not None:
+            if self.restarts:
+                self.lost = f"the controller {reason}, and had been restarted once already"
+                return
+            self.restarts.append(Restart(time.time(), reason))
+            self._children.end([self.process], deadline=0)
+            with self._log.open("ab") as log:
+                log.write(b"\n")  # it may have been ended in the middle of a line
+            self._start("controller-restarted.txt")
+
+    def _trouble(self) -> str | None:
+        if self.process.poll() is not None:
+            return f"ended (status {self.process.returncode})"
+        if time.monotonic() - self._heard > self._patience:
+            return f"was not heard of for {self._patience:g} s"
+        return None
+
+    def find(self, event: str) -> list[Event]:
         """The events of one kind."""
         return [entry for entry in self.events if entry["event"] == event]
 
-    def wait_for(self, event: str, deadline: float) -> dict[str, Any]:
+    def wait_for(self, event: str, deadline: float) -> Event:
         """The first event of a kind; RunFailed when it does not come within ``deadline`` seconds."""
         limit = time.monotonic() + deadline
         while True:

@@ -11,9 +11,11 @@ from harness import shaping
 from harness.congestion import permitted
 from harness.controller import PORT, Controller, choose_platform
 from harness.cpulimit import HostGroups
+from harness.disturbance import Disturber
 from harness.errors import RunFailed
 from harness.fabric import CONTROLLER_ADDRESS, Fabric, FabricOptions
 from harness.footprint import owner_name, run_folder, sole_use
+from harness.injection import Injector
 from harness.machine import choose_datapath, instances_for, machine, require_root, require_tools
 from harness.processes import Children
 from harness.result import Observation, describe
@@ -81,6 +83,7 @@ class Experiment:
         self.seen.flows = senders.flows
         self.seen.unfinished = senders.collect() or self.seen.unfinished
         self.seen.events = controller.events
+        self.seen.restarts = controller.restarts
 
     def _start(self, fabric: Fabric, children: Children) -> Controller:
         """Controller and network, side by side, until every switch is connected and every port limited."""
@@ -128,11 +131,22 @@ class Experiment:
             clock = time.monotonic()
             self._say("sending")
             self.seen.begin = senders.start()
-            self.seen.unfinished = senders.wait(controller.read)
+            faults = Injector(fabric, self.spec.faults, self.seen.begin)
+            disturber = Disturber(self.spec.disturbances, controller)
+
+            def tick() -> None:
+                faults.tick()
+                disturber.tick(time.time() - self.seen.begin)
+                controller.supervise()
+
+            self.seen.unfinished = senders.wait(tick)
+            self.seen.outages = faults.outages
             self.timing["traffic_s"] = time.monotonic() - clock
         self._say("finishing")
         self.seen.cpu_times, self.seen.cpu_idle = processors.times, processors.idle_percent
-        self.seen.dead = [name for name in children.dead() if not name.startswith("client")]
+        self.seen.lost = controller.lost
+        said = ("client", "controller") if controller.lost else ("client",)
+        self.seen.dead = [name for name in children.dead() if not name.startswith(said)]
         time.sleep(0.1)  # a server writes a flow's last line when it has read the flow's end
         children.end([*children.named("bwm-ng"), *children.named("iperf server")])
         controller.read()
@@ -140,7 +154,10 @@ class Experiment:
         for interfaces, namespace in fabric.ports_by_namespace():
             self.seen.drops.update(shaping.dropped_in_queue(interfaces, namespace))
         for output in outputs:
-            self.seen.series.update(parse_samples(output.read_text()))
+            try:
+                self.seen.series.update(parse_samples(output.read_text(errors="replace")))
+            except (OSError, ValueError) as error:
+                raise RunFailed(f"what bwm-ng wrote cannot be used: {error}") from None
 
 
 def run_experiment(spec: RunSpec, folder: Path, say: Say = lambda stage: None) -> dict[str, Any]:

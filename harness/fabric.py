@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -220,6 +221,27 @@ class Fabric:
         """Every port of every link, grouped: (interfaces, a pid in their namespace)."""
         hosts = [([self.ports[name][0]], self.pid_of(name)) for name in self.topo.hosts]
         return hosts + [(self.interfaces_of(instance), instance.pid) for instance in self.instances]
+
+    def set_cables(self, cables: Iterable[tuple[str, str]], *, up: bool) -> None:
+        """Take cables, given by the names of their ends, out of service or put them back into it.
+
+        At switches alone: an interface of a host that goes down would forget its neighbours, and the loss of
+        its carrier cuts it off just as well. RunFailed names ports that come back without their limit.
+        """
+        wanted = {frozenset(cable) for cable in cables}
+        interfaces: dict[int, list[str]] = defaultdict(list)
+        for link in self.topo.links():
+            if frozenset((link.lower, link.upper)) in wanted:
+                for name, port in ((link.lower, link.lower_port), (link.upper, link.upper_port)):
+                    if name in self.instance_of:
+                        interfaces[self.instance_of[name].pid].append(self.ports[name][port])
+        word = "up" if up else "down"
+        for namespace, names in interfaces.items():
+            batch = "".join(f"link set {name} {word}\n" for name in names)
+            run(["ip", "-batch", "-"], namespace=namespace, given=batch)
+        if up:
+            for namespace, names in interfaces.items():
+                shaping.verify(self.options.shape, names, namespace)
 
     def verify(self) -> None:
         """RunFailed names ports that are not limited as they should be."""

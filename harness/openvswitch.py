@@ -104,7 +104,10 @@ class Instance:
                 "other_config:disable-in-band=true",
                 "mcast_snooping_enable=false",
             ]
-            words += ["--", "set-controller", bridge.name, controller]
+            # Every second, not more and more rarely: a controller that is started again is found soon.
+            words += ["--", f"--id=@c{bridge.dpid}", "create", "Controller"]
+            words += [f'target="{controller}"', "max_backoff=1000"]
+            words += ["--", "set", "Bridge", bridge.name, f"controller=@c{bridge.dpid}"]
             for number, interface in bridge.ports.items():
                 words += ["--", "add-port", bridge.name, interface]
                 words += ["--", "set", "Interface", interface, f"ofport_request={number}"]

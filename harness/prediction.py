@@ -1,12 +1,16 @@
-"""What the flows of a run could have had: max-min fair rates on the paths they actually took, over time."""
+"""What the flows of a run could have had: max-min fair rates on the paths they actually took, over time.
+
+A link that is out of service carries nothing, so a flow whose path has one counts as 0 until it is moved.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedera.maxmin import max_min_rates
 from topos.fattree import FatTree
@@ -39,22 +43,47 @@ class RoutedFlow:
         return core
 
 
+@dataclass(frozen=True)
+class Outage:
+    """From time ``t`` (seconds since the traffic started) these directed links are out of service, and no others."""
+
+    t: float
+    links: frozenset[int]
+
+
+def links_down_at(outages: Sequence[Outage], t: float) -> frozenset[int]:
+    """What is out of service at a time; ``outages`` are in order."""
+    return next((outage.links for outage in reversed(outages) if outage.t <= t), frozenset())
+
+
+def capacities(topo: FatTree | NonBlocking, bw: float, down: Iterable[int]) -> NDArray[np.float64]:
+    """What each directed link carries, Mb/s, float64 (links,): ``bw``, or nothing."""
+    capacity = np.full(num_links(topo), bw)
+    capacity[list(down)] = 0.0
+    return capacity
+
+
 def predicted_mbps(
-    topo: FatTree | NonBlocking, flows: Sequence[RoutedFlow], window: tuple[float, float], bw: float
+    topo: FatTree | NonBlocking,
+    flows: Sequence[RoutedFlow],
+    window: tuple[float, float],
+    bw: float,
+    outages: Sequence[Outage] = (),
 ) -> float:
     """The mean over ``window`` of the sum of the flows' max-min fair rates, Mb/s, with links of ``bw`` Mb/s.
 
-    The rates are computed anew for each stretch of the window in which no flow changed its path.
+    The rates are computed anew for each stretch of the window in which no flow changed its path and no link
+    its state.
     """
     start, end = window
-    changes = {change.t for flow in flows for change in flow.paths if start < change.t < end}
-    edges = [start, *sorted(changes), end]
+    changes = {change.t for flow in flows for change in flow.paths} | {outage.t for outage in outages}
+    edges = [start, *sorted(t for t in changes if start < t < end), end]
     src = np.array([flow.src for flow in flows])
     dst = np.array([flow.dst for flow in flows])
-    capacity = np.full(num_links(topo), bw)
     total = 0.0
     for a, b in itertools.pairwise(edges):
         cores = np.array([flow.core_at(a) for flow in flows])
+        capacity = capacities(topo, bw, links_down_at(outages, a))
         rates = max_min_rates(path_links(topo, src, dst, cores), capacity)
         total += float(np.sum(rates)) * (b - a)
     return total / (end - start)

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from harness.controller import Restart
 from harness.errors import RunFailed
-from harness.prediction import PathChange, RoutedFlow, predicted_mbps
+from harness.events import Event
+from harness.prediction import Outage, PathChange, RoutedFlow, predicted_mbps
+from harness.recovery import Recovery
 from harness.senders import Flow
 from harness.spec import RunSpec
 from harness.verdict import Evidence, reasons
@@ -18,7 +21,6 @@ from traffic.bwmng import Series
 from traffic.iperf import Interval
 from traffic.ports import SERVER_PORT
 
-Event = dict[str, Any]
 Window = tuple[float, float]
 
 
@@ -35,6 +37,9 @@ class Observation:
     unfinished: list[str] = field(default_factory=list)
     dead: list[str] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
+    outages: list[Outage] = field(default_factory=list)
+    restarts: list[Restart] = field(default_factory=list)
+    lost: str | None = None
 
 
 def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
@@ -49,9 +54,12 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
     ports = {name: mean_over(series.t, series.out_mbps, window) for name, series in seen.series.items()}
     # A host's own limit shows in what enters its switch.
     ports |= {host: mean_over(series.t, series.in_mbps, window) for host, series in received.items()}
+    _check_cores(topo, seen.events)
     paths = paths_by_flow(seen.events)
     flows = [_flow(flow, seen.begin, paths, window) for flow in seen.flows]
-    predicted = predicted_mbps(topo, [_routed(flow) for flow in flows], spec.window, spec.bw)
+    routed = [_routed(flow) for flow in flows]
+    predicted = predicted_mbps(topo, routed, spec.window, spec.bw, seen.outages)
+    recovery = Recovery(topo, spec, seen.outages, routed, _acknowledgements(flows, seen))
     evidence = Evidence(
         bw=spec.bw,
         datapath=datapath,
@@ -59,14 +67,22 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
         measured_mbps=measured,
         iperf_mbps=sum(flow["window_mbps"] for flow in flows),
         predicted_mbps=predicted,
-        unfinished_flows=seen.unfinished,
+        # A flow that had no path cannot be blamed for what it did not send.
+        unfinished_flows=[flow for flow in seen.unfinished if flow.split(" (")[0] not in recovery.cut_off],
         idle_percent=seen.cpu_idle,
         dead_processes=seen.dead,
     )
     errors = [event["message"] for event in seen.events if event["event"] == "error"]
     found = [f"the controller reported an error: {message}" for message in errors[:3]] + reasons(evidence)
+    if seen.lost is not None:
+        found.insert(0, seen.lost)
     samples = min(len(series.t) for series in received.values())
     times = next(iter(received.values())).t[:samples] - seen.begin
+    total = sum(series.out_mbps[:samples] for series in received.values())
+
+    def mean_total(window: Window) -> float:
+        return mean_over(times, total, window)
+
     return {
         "bisection_mbps": round(measured, 3),
         "maxmin_mbps": round(predicted, 3),
@@ -75,7 +91,7 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
         "reasons": found,
         "rates": {
             "t": _rounded(times),
-            "total_mbps": _rounded(sum(series.out_mbps[:samples] for series in received.values())),
+            "total_mbps": _rounded(total),
             "hosts": {host: _rounded(series.out_mbps[:samples]) for host, series in received.items()},
         },
         "links": {name: round(rate, 3) for name, rate in sorted(ports.items())},
@@ -86,24 +102,50 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
             "idle_percent": _rounded(seen.cpu_idle),
         },
         "rounds": [_round(event, seen.begin) for event in seen.events if event["event"] == "round"],
+        **({"controller_restarts": _restarts(seen)} if seen.restarts else {}),
+        **(recovery.as_json(mean_total, [_seconds(flow) for flow in flows]) if spec.fail else {}),
     }
 
 
-def paths_by_flow(events: Sequence[Event]) -> dict[tuple[int, int, int], list[tuple[float, int]]]:
-    """(time, core) of each path an iperf flow had, oldest first, by (src, dst, source port).
+def _check_cores(topo: FatTree | NonBlocking, events: Sequence[Event]) -> None:
+    cores = {event["core"] for event in events if event["event"] in ("flow", "reroute")}
+    if isinstance(topo, FatTree) and (strange := cores - set(range(topo.num_cores))):
+        raise RunFailed(f"the controller sent flows by way of core {min(strange)}, which is not there")
 
-    Acknowledgements flow the other way, from the server's port, and are left out.
+
+def paths_by_flow(
+    events: Sequence[Event], *, acknowledgements: bool = False
+) -> dict[tuple[int, int, int], list[tuple[float, int]]]:
+    """(time, core) of each path an iperf flow had, oldest first, by (src, dst, the client's port).
+
+    Acknowledgements flow the other way, from the server's port; they are left out, or asked for alone.
     """
+    server, client = ("src_port", "dst_port") if acknowledgements else ("dst_port", "src_port")
     flow_of_key: dict[int, tuple[int, int, int]] = {}
     paths: dict[tuple[int, int, int], list[tuple[float, int]]] = {}
     for event in events:
-        if event["event"] == "flow" and event["dst_port"] == SERVER_PORT:
-            flow = (event["src"], event["dst"], event["src_port"])
+        if event["event"] == "flow" and event[server] == SERVER_PORT:
+            flow = (event["src"], event["dst"], event[client])
             flow_of_key[event["key"]] = flow
             paths.setdefault(flow, []).append((event["t"], event["core"]))
         elif event["event"] == "reroute" and event["key"] in flow_of_key:
             paths[flow_of_key[event["key"]]].append((event["t"], event["core"]))
     return paths
+
+
+def _seconds(flow: dict[str, Any]) -> list[tuple[float, float]]:
+    """(beginning, Mb/s) of each second of a flow, since traffic start."""
+    return [(flow["start"] + second, mbps) for second, mbps in enumerate(flow["per_second_mbps"])]
+
+
+def _acknowledgements(flows: Sequence[dict[str, Any]], seen: Observation) -> list[RoutedFlow]:
+    """The stream of acknowledgements of each flow, and the paths it had: without it a flow moves nothing."""
+    paths = paths_by_flow(seen.events, acknowledgements=True)
+    history = [paths.get((flow["dst"], flow["src"], flow["src_port"]), []) for flow in flows]
+    return [
+        RoutedFlow(flow["dst"], flow["src"], tuple(PathChange(t - seen.begin, core) for t, core in changes))
+        for flow, changes in zip(flows, history, strict=True)
+    ]
 
 
 def _received(topo: FatTree | NonBlocking, series: dict[str, Series]) -> dict[str, Series]:
@@ -154,6 +196,26 @@ def _routed(flow: dict[str, Any]) -> RoutedFlow:
     return RoutedFlow(
         flow["src"], flow["dst"], tuple(PathChange(path["t"], path["core"]) for path in flow["paths"])
     )
+
+
+def _restarts(seen: Observation) -> list[dict[str, Any]]:
+    """When a controller was missed, and when the next one had every switch under control again."""
+    records = []
+    for restart in seen.restarts:
+        ready = (event["t"] for event in seen.events if event["event"] == "ready" and event["t"] > restart.t)
+        adopted = (
+            event for event in seen.events if event["t"] > restart.t and event.get("reason") == "adopted"
+        )
+        t = next(ready, None)
+        records.append(
+            {
+                "t": round(restart.t - seen.begin, 3),
+                "reason": restart.reason,
+                "ready_t": None if t is None else round(t - seen.begin, 3),
+                "adopted": sum(1 for _ in adopted),
+            }
+        )
+    return records
 
 
 def _round(event: Event, begin: float) -> dict[str, Any]:

@@ -139,7 +139,7 @@ class Senders:
                 return []
             tick()
             time.sleep(0.05)
-        return [_label(flow) for flow in self.flows if flow.client is None or flow.client.poll() is None]
+        return [label(flow) for flow in self.flows if flow.client is None or flow.client.poll() is None]
 
     def collect(self) -> list[str]:
         """Read the servers' reports into the flows; returns the flows that did not run from start to end."""
@@ -151,18 +151,19 @@ class Senders:
             flow.report = reports.get((self._fabric.topo.host_ip(flow.src), flow.src_port))
             total = None if flow.report is None else flow.report.total
             if total is None:
-                incomplete.append(_label(flow))
+                incomplete.append(label(flow))
             elif flow.size_bytes is None and total.end_s < self._seconds - 1:
-                incomplete.append(f"{_label(flow)} ({total.end_s:g} s)")
+                incomplete.append(f"{label(flow)} ({total.end_s:g} s)")
             elif flow.size_bytes is not None and total.bytes < flow.size_bytes:
-                incomplete.append(f"{_label(flow)} ({total.bytes} bytes)")
+                incomplete.append(f"{label(flow)} ({total.bytes} bytes)")
         return incomplete
 
     def _server_file(self, host: int) -> Path:
         return self._directory / f"server-{host}.csv"
 
 
-def _label(flow: Flow) -> str:
+def label(flow: Flow) -> str:
+    """A flow by its hosts, as sentences name it."""
     return f"{flow.src} to {flow.dst}"
 
 

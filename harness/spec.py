@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
+from harness import disturbance
+from harness.disturbance import Disturbance
 from harness.errors import UserMistake
 from hedera.schemes import scheme as find_scheme
 from topos.fattree import FatTree
+from topos.faults import Fault, parse_all
 from topos.nonblocking import NonBlocking
 from traffic.matrix import Matrix
 from traffic.patterns import draw
@@ -21,7 +25,8 @@ DATAPATHS = ("auto", "kernel", "user")
 class RunSpec:
     """One pattern, one scheme, one trial. Raises UserMistake, one sentence, when a field makes no sense.
 
-    ``bw`` is in Mb/s (10^6 bit/s), ``interval`` and ``seconds`` in seconds, ``queue`` in full-size packets.
+    ``bw`` is in Mb/s (10^6 bit/s), ``interval`` and ``seconds`` in seconds, ``queue`` in full-size packets;
+    ``fail`` is in the words of `topos.faults`, ``disturb`` in those of `harness.disturbance`.
     """
 
     scheme: str
@@ -38,6 +43,8 @@ class RunSpec:
     queue: int = 50
     flows_per_host: int = 1
     keep: float = 1.0
+    fail: tuple[str, ...] = ()
+    disturb: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         try:
@@ -60,6 +67,14 @@ class RunSpec:
             re.fullmatch("[a-z0-9_]+", self.congestion_control) is not None,
             f"--congestion-control names a TCP algorithm, not {self.congestion_control!r}",
         )
+        try:
+            _ = self.faults
+        except ValueError as error:
+            raise UserMistake(f"--fail: {error}") from None
+        try:
+            _ = self.disturbances
+        except ValueError as error:
+            raise UserMistake(f"--disturb: {error}") from None
 
     @property
     def nonblocking(self) -> bool:
@@ -85,6 +100,16 @@ class RunSpec:
         """The network of this run."""
         return NonBlocking(self.hosts) if self.nonblocking else FatTree(self.k)
 
+    @cached_property
+    def faults(self) -> tuple[Fault, ...]:
+        """What fails in the fat-tree. The control has none of its cables, and is spared."""
+        return parse_all(self.fail, FatTree(self.k), self.seconds)
+
+    @cached_property
+    def disturbances(self) -> tuple[Disturbance, ...]:
+        """What happens to the controller."""
+        return disturbance.parse_all(self.disturb, self.seconds)
+
     def matrix(self) -> Matrix:
         """The flows of this run; UserMistake when the traffic makes no sense."""
         try:
@@ -93,8 +118,8 @@ class RunSpec:
             raise UserMistake(str(error)) from None
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data, for the result file."""
-        return asdict(self)
+        """Plain data, for the result file. What few runs have is left out of those that do not have it."""
+        return {name: value for name, value in asdict(self).items() if value != ()}
 
 
 def _check(holds: bool, sentence: str) -> None:

@@ -78,6 +78,6 @@ def read_run(folder: Path) -> dict[str, Any] | None:
     """The result in a run's folder, or None when there is none that can be read."""
     try:
         data = json.loads((folder / RESULT).read_text())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return data if isinstance(data, dict) and data.get("schema") == 1 and "verdict" in data else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -93,17 +93,20 @@ def settle(base: RunSpec, folder: Path) -> RunSpec:
     """
     require_writable(folder)
     base = replace(base, platform=choose_platform(base.platform), datapath=choose_datapath(base.datapath))
-    settings = {f.name: getattr(base, f.name) for f in fields(base) if f.name not in VARYING}
-    settings["first_seed"] = base.seed
+    settings = {name: value for name, value in base.as_json().items() if name not in VARYING}
+    settings = json.loads(json.dumps(settings | {"first_seed": base.seed}))  # as they will be read
     path = folder / SETTINGS
     if path.exists():
         try:
-            stored = json.loads(path.read_text())
-        except ValueError:
+            stored = dict(json.loads(path.read_text()).items())
+        except (ValueError, AttributeError, RecursionError):
             raise UserMistake(f"{path} cannot be read; use another --name") from None
-        different = [name for name in settings if stored.get(name) != settings[name]]
+        names = [*settings, *(stored.keys() - settings)]
+        different = [name for name in names if stored.get(name) != settings.get(name)]
         if different:
-            what = ", ".join(f"{name} {stored.get(name)} there, {settings[name]} here" for name in different)
+            what = ", ".join(
+                f"{name} {stored.get(name)} there, {settings.get(name)} here" for name in different
+            )
             raise UserMistake(f"{folder} holds runs with other settings ({what}); use another --name")
     else:
         write_json(path, settings)

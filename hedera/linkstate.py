@@ -67,6 +67,16 @@ class LinkState:
         each = np.tile(np.arange(cores), s.size)
         return self.usable(np.repeat(s, cores), np.repeat(d, cores), each).reshape(s.size, cores)
 
+    def carries(self, src: ArrayLike, dst: ArrayLike, core: ArrayLike) -> NDArray[np.bool_]:
+        """Whether the whole path by way of ``core`` works, the hosts' own links included: bool (flows,)."""
+        links = path_links(self.tree, src, dst, core)
+        return np.asarray((self.up[links] | (links == NO_LINK)).all(axis=1))
+
+    def connected(self, src: ArrayLike, dst: ArrayLike) -> NDArray[np.bool_]:
+        """Whether there is any path from host to host that works: bool (flows,)."""
+        ends = path_links(self.tree, src, dst, 0)[:, [0, 5]]
+        return np.asarray(self.up[ends].all(axis=1) & self.usable_cores(src, dst).any(axis=1))
+
     def detour(self, src: ArrayLike, dst: ArrayLike, core: ArrayLike) -> Cores:
         """Each flow's core, moved on to the next usable one (cyclically) when its path is broken.
 

@@ -79,6 +79,27 @@ class Cpu:
 
 
 @dataclass(frozen=True)
+class Failure:
+    """A moment at which links failed, or were mended: how many flows were hit, and the seconds until the
+    controller had moved the last of them and until it carried data again (None: not known, or none)."""
+
+    t: float
+    affected: int
+    rerouted_s: float | None
+    moving_s: float | None
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A stretch of a run with the same links ``down``, and the most that flows could receive in it, Mb/s."""
+
+    start: float
+    end: float
+    down: tuple[str, ...]
+    best_mbps: float | None
+
+
+@dataclass(frozen=True)
 class Run:
     """One pattern, one scheme, one trial, as the harness stored it. Rates in Mb/s, times in seconds.
 
@@ -106,6 +127,8 @@ class Run:
     cpu: Cpu = Cpu()
     started: str = ""
     environment: Mapping[str, Any] = field(default_factory=dict)
+    failures: tuple[Failure, ...] = ()
+    phases: tuple[Phase, ...] = ()
 
     @property
     def pattern(self) -> str:
@@ -143,7 +166,7 @@ def load_run(path: Path) -> Run:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ValueError(f"cannot be read: {error.strerror}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ValueError("is not JSON, or was cut off") from None
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise ValueError(f"is not a run of schema {SCHEMA}")
@@ -230,6 +253,24 @@ def _run(path: Path, document: Mapping[str, Any]) -> Run:
         cpu=_cpu(document.get("cpu", {})),
         started=_text(document.get("started", "")),
         environment=dict(document.get("environment", {}).items()),
+        failures=tuple(
+            Failure(
+                _number(one["t"]),
+                int(one["affected"]),
+                _optional(one, "rerouted_s"),
+                _optional(one, "moving_s"),
+            )
+            for one in document.get("failures", ())
+        ),
+        phases=tuple(
+            Phase(
+                _number(one["from_s"]),
+                _number(one["to_s"]),
+                tuple(_text(cable) for cable in one["down"]),
+                _optional(one, "best_mbps"),
+            )
+            for one in document.get("phases", ())
+        ),
     )
 
 

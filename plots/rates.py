@@ -22,6 +22,7 @@ _COLUMNS = 3
 _PANEL, _LONE_PANEL, _GAP = (3.55, 1.75), (6.2, 2.6), (0.25, 0.42)  # inches, as are the margins
 _LEFT, _RIGHT, _TOP, _BOTTOM = 0.65, 0.15, 0.86, 0.55
 _WINDOW = "#e9f0f7"
+_DOWN = "#fbe3cf"
 
 
 def draw(runs: Sequence[Run], path: Path, control: Run | None = None) -> list[Path]:
@@ -79,7 +80,10 @@ def _panel(ax: Axes, run: Run, control: Run | None) -> None:
         ax.axvspan(*run.window_s, color=_WINDOW, linewidth=0, zorder=0)
     else:
         ax.set_facecolor("#fdf1f2")
-    ax.axhline(run.capacity_mbps, color=INK, linewidth=0.9, linestyle=DASHES, zorder=1.5)
+    if run.failures and run.phases:
+        _failures(ax, run)
+    else:
+        ax.axhline(run.capacity_mbps, color=INK, linewidth=0.9, linestyle=DASHES, zorder=1.5)
     for each in run.rounds:
         moved = each.changed > 0
         height, width, color = (0.1, 1.5, INK) if moved else (0.045, 0.7, MUTED)
@@ -90,6 +94,25 @@ def _panel(ax: Axes, run: Run, control: Run | None) -> None:
     ax.set_title(_heading(run, control), fontweight="bold")
     if not run.valid:
         _say_why(ax, run)
+
+
+def _failures(ax: Axes, run: Run) -> None:
+    """What was down when, the most that was possible then, and how soon flows were moved."""
+    end = ax.get_xlim()[1]
+    edges = [0.0, *(phase.start for phase in run.phases[1:]), end]
+    for phase, a, b in zip(run.phases, edges[:-1], edges[1:], strict=True):
+        if phase.down:
+            ax.axvspan(a, b, color=_DOWN, linewidth=0, zorder=0.5)
+    best = [run.capacity_mbps if phase.best_mbps is None else phase.best_mbps for phase in run.phases]
+    ax.stairs(best, edges, baseline=None, color=INK, linewidth=0.9, linestyle=DASHES, zorder=1.5)
+    for failure in run.failures:
+        ax.axvline(failure.t, color=INVALID, linewidth=0.9, zorder=1.6)
+        if failure.affected:
+            times = {"moved in": failure.rerouted_s, "all moving by": failure.moving_s}
+            said = [f"{what} {time:.2g} s" for what, time in times.items() if time is not None]
+            text = "\n".join([f"{failure.affected} flows hit", *said])
+            style: dict[str, Any] = {"va": "bottom", "fontsize": 7, "color": INVALID, "zorder": 8}
+            ax.text(failure.t + 0.01 * end, 0.12 * ax.get_ylim()[1], text, **style)
 
 
 def _line(ax: Axes, run: Run, width: float) -> None:
@@ -130,9 +153,12 @@ def _legend(figure: Figure, runs: Sequence[Run], control: Run | None) -> None:
         rate = f" {control.bisection_mbps:.1f} Mb/s" if control.valid and control.bisection_mbps else ""
         name = f"control{rate}" if control.valid else "control (INVALID)"
         handles.append(Line2D([], [], color=colour(CONTROL), linewidth=1.6, label=name))
-    capacity = f"capacity {runs[0].capacity_mbps:g} Mb/s"
+    broken = any(run.failures for run in runs)
+    capacity = "most possible" if broken else f"capacity {runs[0].capacity_mbps:g} Mb/s"
     handles.append(Line2D([], [], color=INK, linewidth=0.9, linestyle=DASHES, label=capacity))
     handles.append(Patch(facecolor="#dde8f2", label="measured"))
+    if broken:
+        handles.append(Patch(facecolor=_DOWN, label="links down"))
     moves = {each.changed > 0 for run in runs for each in run.rounds}
     if True in moves:
         handles.append(tick(9, 1.5, INK, "round that moved flows"))

@@ -36,6 +36,7 @@ class AimdEngine:
 
     A flow that starts takes at most what its path can spare; one that finds nothing starts at 0 in congestion
     avoidance, like a flow whose first update met a full path. So no link ever carries more than its rate.
+    ``closed`` names a link that carries nothing, for flows that have no path.
 
     Raises ValueError when the increase is not above 0 or exceeds the link's rate.
     """
@@ -50,6 +51,7 @@ class AimdEngine:
         seed: int,
         link_mbps: float = 1000.0,
         increase_mbps: float = 120.0,
+        closed: int | None = None,
     ) -> None:
         self.increase = round(increase_mbps / link_mbps * LINK)
         if not 0 < self.increase <= LINK:
@@ -69,6 +71,8 @@ class AimdEngine:
         self._row[:, _SLOW_START] = 1
         self._spare = np.full(num_links + 1, LINK, dtype=np.int32)
         self._spare[self._nowhere] = _PLENTY
+        if closed is not None:
+            self._spare[closed] = 0
         size = np.minimum(np.ceil(work.size_bits / self._bits), float(_ENDLESS))
         self._size = size.astype(np.int64)
         self._left = self._size.copy()
@@ -149,7 +153,7 @@ class AimdEngine:
         return spare
 
     def reroute(self, flows: NDArray[np.int32], links: NDArray[np.int32]) -> None:
-        """Move active ``flows`` (shape (moved,)) to new ``links`` (moved, tiers).
+        """Move ``flows`` (shape (moved,)), active or still to start, to new ``links`` (moved, tiers).
 
         All of them leave their old links first; then, one after the other, each takes its old rate on its new
         path, or what that path can spare when it is less. Slow start or congestion avoidance goes on.

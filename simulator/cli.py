@@ -44,6 +44,12 @@ from simulator.tables import table_3, table_6
 @click.option("--keep", default=1.0, show_default=True, help="Fraction of the flows kept, at random.")
 @click.option("--arrivals", "arrivals_per_s", default=0.0, help="Flows a host starts per second (Poisson).")
 @click.option("--mean-size", "mean_mbytes", default=125.0, help="Their mean size, 10^6 bytes (exponential).")
+@click.option(
+    "--fail",
+    multiple=True,
+    metavar="WHAT@SECONDS",
+    help="Break link:A-B@SECONDS or switch:NAME@SECONDS, until :UNTIL. Can be given again.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 @in_words
 def simulate(as_json: bool, **fields: Any) -> None:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from topos.fattree import FatTree
+from topos.faults import Fault, parse_all
+
 ENGINES = ("aimd", "maxmin")
+MOST_TICKS = 100_000_000
+"""Whose rates fit into a gigabyte."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +26,7 @@ class Config:
     ``flows_per_host``, ``keep``: as in traffic.patterns.draw.
     ``arrivals_per_s``: flows that every sending host starts per second (Poisson); 0 for flows that start
     at once and outlast the run. ``mean_mbytes``: their mean size (exponential), 10^6 bytes.
+    ``fail``: what breaks and when, in the words of topos.faults.
 
     Raises ValueError, one sentence, for a value that makes no sense.
     """
@@ -41,6 +47,7 @@ class Config:
     keep: float = 1.0
     arrivals_per_s: float = 0.0
     mean_mbytes: float = 125.0
+    fail: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
@@ -63,6 +70,10 @@ class Config:
             raise ValueError(f"the arrivals per second must be 0 or more, not {self.arrivals_per_s:g}")
         if self.iterations < 1:
             raise ValueError(f"the iterations of a round must be 1 or more, not {self.iterations}")
+        if not self.seconds / self.tick_s <= MOST_TICKS:
+            raise ValueError(
+                f"{self.seconds:g} s in ticks of {self.tick_s:g} s are more than {MOST_TICKS:,} ticks"
+            )
         if self.ticks < 6:
             raise ValueError(
                 f"{self.seconds:g} s are too short: a run needs 6 ticks of {self.tick_s:g} s at least"
@@ -71,6 +82,12 @@ class Config:
             raise ValueError(
                 f"the scheduling period of {self.interval_s:g} s is shorter than a tick of {self.tick_s:g} s"
             )
+        _ = self.faults  # raises for what cannot break
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """What fails in the fat-tree; the non-blocking network has none of its links, and is spared."""
+        return parse_all(self.fail, FatTree(self.k), self.seconds) if self.fail else ()
 
     @property
     def ticks(self) -> int:

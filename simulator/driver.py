@@ -16,6 +16,7 @@ from hedera.schemes import Scheme, scheme
 from hedera.simulated_annealing import SimulatedAnnealing
 from simulator.aimd import AimdEngine
 from simulator.config import Config
+from simulator.failures import Breakage, Failure, Phase, phases_of
 from simulator.fair import MaxMinEngine
 from simulator.workload import Workload, poisson, static
 from topos.fattree import FatTree
@@ -47,6 +48,7 @@ class Result:
     over the middle two thirds of the run. ``total_mbps``: that sum in every tick, float64 (ticks,). Per
     flow, shape (flows,): ``src``, ``dst``, ``core`` (its last path), ``mbps`` (mean over the same window),
     ``sent_bits``, ``start_s``, ``end_s`` (nan when it did not happen). ``rounds``: the scheduler's.
+    ``failures`` and ``phases``: what broke, and what was left of the bandwidth, if anything broke.
     """
 
     config: Config
@@ -61,6 +63,8 @@ class Result:
     start_s: NDArray[np.float64]
     end_s: NDArray[np.float64]
     rounds: tuple[RoundLog, ...]
+    failures: tuple[Failure, ...] = ()
+    phases: tuple[Phase, ...] = ()
 
     @property
     def completion_s(self) -> NDArray[np.float64]:
@@ -102,6 +106,8 @@ class Result:
             "mean_completion_s": float(self.completion_s.mean()) if self.completion_s.size else None,
             "rounds": [asdict(one) for one in self.rounds],
             "flows": flows,
+            **({"failures": [asdict(f) for f in self.failures]} if config.fail else {}),
+            **({"phases": [asdict(p) for p in self.phases]} if config.fail else {}),
         }
 
 
@@ -144,37 +150,55 @@ class Simulation:
             config, draw(config.traffic, tree, config.seed, config.flows_per_host, config.keep)
         )
         self.topo = NonBlocking(tree.num_hosts) if chosen.nonblocking else tree
-        self.hashed = self._hashed(chosen, tree)
+        self.routing = chosen.routing(tree, config.seed)
+        self.breakage = Breakage(config.faults, self.routing.links) if config.fail and self.routing else None
+        self.ports = self._ports(tree.num_hosts)
+        self.hashed = self._hashed()
         self.core = self.hashed.copy()
+        self.links = path_links(self.topo, self.work.src, self.work.dst, self.core)
         self.engine = self._engine()
         placement = self._placement(chosen, tree)
-        self.scheduler = Scheduler(tree, placement, config.threshold) if placement else None
+        self.scheduler = None
+        if placement and self.routing:
+            self.scheduler = Scheduler(tree, placement, config.threshold, self.routing.links)
         self.polled_bits = np.zeros(len(self.work))
         self.rounds: list[RoundLog] = []
 
-    def _hashed(self, chosen: Scheme, tree: FatTree) -> NDArray[np.int32]:
-        """The path each flow starts on."""
-        routing = chosen.routing(tree, self.config.seed)
-        if routing is None or not len(self.work):
+    def _ports(self, num_hosts: int) -> NDArray[np.int32]:
+        if not len(self.work):
+            return np.zeros(0, dtype=np.int32)
+        return source_ports(Matrix(self.work.src, self.work.dst, num_hosts), self.config.seed)
+
+    def _hashed(self) -> NDArray[np.int32]:
+        """The path each flow starts on, or would start on now."""
+        if self.routing is None or not len(self.work):
             return np.zeros(len(self.work), dtype=np.int32)
-        flows = Matrix(self.work.src, self.work.dst, tree.num_hosts)
-        ports = source_ports(flows, self.config.seed)
-        return np.array(routing.cores(flows.src, flows.dst, ports, SERVER_PORT), dtype=np.int32)
+        return self._static(np.arange(len(self.work)))
+
+    def _static(self, flows: NDArray[np.intp]) -> NDArray[np.int32]:
+        """The static paths of these flows among those that work."""
+        assert self.routing is not None
+        src, dst = self.work.src[flows], self.work.dst[flows]
+        return np.array(self.routing.cores(src, dst, self.ports[flows], SERVER_PORT), dtype=np.int32)
 
     def _engine(self) -> AimdEngine | MaxMinEngine:
-        config, links = self.config, path_links(self.topo, self.work.src, self.work.dst, self.core)
+        config, count = self.config, num_links(self.topo)
+        closed = None
+        if self.breakage is not None:
+            closed, count = self.breakage.nowhere, count + 1
         if config.engine == "maxmin":
             return MaxMinEngine(
-                self.work, links, num_links(self.topo), tick_s=config.tick_s, link_mbps=config.link_mbps
+                self.work, self.links, count, tick_s=config.tick_s, link_mbps=config.link_mbps, closed=closed
             )
         return AimdEngine(
             self.work,
-            links,
-            num_links(self.topo),
+            self.links,
+            count,
             tick_s=config.tick_s,
             seed=config.seed,
             link_mbps=config.link_mbps,
             increase_mbps=config.increase_mbps,
+            closed=closed,
         )
 
     def _placement(self, chosen: Scheme, tree: FatTree) -> Placement | None:
@@ -193,16 +217,24 @@ class Simulation:
         begin, end = config.window
         period = round(config.interval_s / config.tick_s)
         rounds = set(range(period, config.ticks, period)) if self.scheduler else set()
-        stops = sorted({begin, end, config.ticks} | rounds)
+        broken = self.breakage.moments if self.breakage else []
+        strikes = {round(t / config.tick_s): t for t in broken}
+        stops = sorted({begin, end, config.ticks, *strikes} | rounds)
         total = np.zeros(config.ticks)
         sent_at = {}
         now = 0
         for stop in stops:
-            if not self.engine.idle:
+            while self.breakage and now < stop and self.breakage.waiting:
+                total[now : now + 1] = self.engine.advance(1)
+                now += 1
+                self.breakage.look(now * config.tick_s, self.engine.rates_mbps, self.engine.active)
+            if now < stop and not self.engine.idle:
                 total[now:stop] = self.engine.advance(stop - now)
             now = stop
             if now in (begin, end):
                 sent_at[now] = self.engine.sent_bits
+            if now in strikes:
+                self._strike(strikes[now])
             if now in rounds and not self.engine.idle:
                 self._schedule(now * config.tick_s)
             if progress:
@@ -220,7 +252,38 @@ class Simulation:
             start_s=self._start_s(),
             end_s=self.engine.finished_s,
             rounds=tuple(self.rounds),
+            failures=tuple(self.breakage.failures) if self.breakage else (),
+            phases=self._phases(total),
         )
+
+    def _phases(self, total: NDArray[np.float64]) -> tuple[Phase, ...]:
+        lasting = not self.config.arrivals_per_s and bool(np.isinf(self.work.size_bits).all())
+        flows = (self.work.src, self.work.dst) if lasting else None
+        return phases_of(self.config, self.topo, flows, total) if self.config.fail else ()
+
+    def _strike(self, t: float) -> None:
+        """Something fails or is mended: flows do what their controller would do with them."""
+        assert self.breakage is not None
+        src, dst, active = self.work.src, self.work.dst, self.engine.active
+        self.breakage.strike(t, active, src[active], dst[active], self.core[active])
+        to_come = np.flatnonzero(np.isnan(self.engine.started_s))
+        stuck = active[~self.breakage.links.usable(src[active], dst[active], self.core[active])]
+        moved = np.concatenate([to_come, stuck])
+        if moved.size:
+            self.hashed[moved] = self.core[moved] = self._static(moved)
+        self._move(np.concatenate([to_come, active]).astype(np.int32))
+
+    def _move(self, flows: NDArray[np.int32]) -> None:
+        """Put those of these flows on new links whose path, as it is now, has others."""
+        src, dst, core = self.work.src[flows], self.work.dst[flows], self.core[flows]
+        if self.breakage is None:
+            links = path_links(self.topo, src, dst, core)
+        else:
+            links = self.breakage.paths(src, dst, core)
+        changed = (links != self.links[flows]).any(axis=1)
+        if changed.any():
+            self.links[flows[changed]] = links[changed]
+            self.engine.reroute(flows[changed], links[changed])
 
     def _start_s(self) -> NDArray[np.float64]:
         """When a flow arrived, as its completion time counts from there; or when its turn came."""
@@ -231,6 +294,8 @@ class Simulation:
         """One round of the control loop: poll, let the scheduler decide, move the flows that it moves."""
         assert self.scheduler is not None
         active = self.engine.active
+        if self.breakage is not None:  # what cannot move has no rate, and a controller leaves it out
+            active = active[self.links[active, 0] != self.breakage.nowhere]
         sent = self.engine.sent_bits
         age = np.minimum(now - self.engine.started_s[active], self.config.interval_s)
         age = np.maximum(age, self.config.tick_s)
@@ -249,7 +314,5 @@ class Simulation:
         spent = time.perf_counter() - before
         moved = np.array([change.key for change in decided.changes], dtype=np.int32)
         self.core[moved] = [change.core for change in decided.changes]
-        if moved.size:
-            links = path_links(self.topo, self.work.src[moved], self.work.dst[moved], self.core[moved])
-            self.engine.reroute(moved, links)
+        self._move(moved)
         self.rounds.append(RoundLog(now, len(decided.large), moved.size, spent))

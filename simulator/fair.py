@@ -17,7 +17,8 @@ class MaxMinEngine:
 
     ``links``: int32 (flows, tiers), the directed links of each flow's path, -1 where there is none;
     ``num_links`` of them exist, all of rate ``link_mbps``. Flows start and end on ticks of ``tick_s``
-    seconds; rates are computed anew only after a tick in which a flow started, ended or moved.
+    seconds; rates are computed anew only after a tick in which a flow started, ended or moved. ``closed``
+    names a link that carries nothing, for flows that have no path.
     """
 
     def __init__(
@@ -28,12 +29,15 @@ class MaxMinEngine:
         *,
         tick_s: float,
         link_mbps: float = 1000.0,
+        closed: int | None = None,
     ) -> None:
         flows = len(work)
         self.tick = 0
         self._tick_s = tick_s
         self._links = links.astype(np.int32)
         self._capacity = np.full(num_links, link_mbps)
+        if closed is not None:
+            self._capacity[closed] = 0.0
         self._bits = 1e6 * tick_s  # 1 Mb/s, for one tick
         self._size = work.size_bits
         self._sent = np.zeros(flows)
@@ -60,8 +64,9 @@ class MaxMinEngine:
             until = end
             if self._arrived < self._queued:
                 until = min(until, int(self._due[self._arrived]))
-            if np.isfinite(left).any():
-                until = int(min(until, self.tick + max(1.0, np.ceil((left / rate).min()))))
+            ends = np.isfinite(left) & (rate > 0)
+            if ends.any():
+                until = int(min(until, self.tick + max(1.0, np.ceil((left[ends] / rate[ends]).min()))))
             totals[self.tick - first : until - first] = self._rate[self._active].sum()
             self._sent[self._active] += rate * (until - self.tick)
             self.tick = until
@@ -125,6 +130,6 @@ class MaxMinEngine:
         return np.array(self._finished)
 
     def reroute(self, flows: NDArray[np.int32], links: NDArray[np.int32]) -> None:
-        """Move active ``flows`` (shape (moved,)) to new ``links`` (moved, tiers)."""
+        """Move ``flows`` (shape (moved,)), active or still to start, to new ``links`` (moved, tiers)."""
         self._links[flows] = links
         self._stale = True

@@ -81,12 +81,76 @@ def link_ends(topo: FatTree | NonBlocking, link: int) -> tuple[str, str]:
 
 def links_between(topo: FatTree | NonBlocking, a: str, b: str) -> tuple[int, int]:
     """The directed link ids from a to b and from b to a; KeyError when no cable joins the two."""
-    table = {link_ends(topo, link): link for link in range(num_links(topo))}
-    return table[a, b], table[b, a]
+    for lower, upper in ((a, b), (b, a)):
+        up = _link_up(topo, lower, upper)
+        if up is not None:
+            block, offset = divmod(up, topo.num_hosts)
+            last = num_links(topo) // topo.num_hosts - 1
+            down = (last - block) * topo.num_hosts + offset
+            return (up, down) if lower == a else (down, up)
+    raise KeyError((a, b))
+
+
+def _link_up(topo: FatTree | NonBlocking, lower: str, upper: str) -> int | None:
+    """The directed link from a node to the one above it; None when there is none."""
+    if isinstance(topo, NonBlocking):
+        return topo.hosts.index(lower) if upper == topo.SWITCH and lower in topo.hosts else None
+    below, above = _place(topo, lower), _place(topo, upper)
+    if below is None or above is None:
+        return None
+    (layer, pod, index, position), (upper_layer, upper_pod, upper_index, core) = below, above
+    half, hosts = topo.half, topo.num_hosts
+    edge = pod * half + index
+    if (layer, upper_layer) == ("host", "edge") and (pod, index) == (upper_pod, upper_index):
+        return edge * half + position
+    if (layer, upper_layer) == ("edge", "aggregation") and pod == upper_pod:
+        return hosts + edge * half + upper_index
+    if (layer, upper_layer) == ("aggregation", "core") and index == upper_index:
+        return 2 * hosts + pod * topo.num_cores + index * half + core
+    return None
+
+
+def _place(tree: FatTree, name: str) -> tuple[str, int, int, int] | None:
+    """Layer, pod, index within the pod and layer, and last number (of a host below its switch, of a core among
+    those above one aggregation index), each from 0; None when there is no such node."""
+    words = name.split("_")
+    if len(words) != 3 or not all(word.isascii() and word.isdecimal() and len(word) < 4 for word in words):
+        return None
+    pod, index, last = map(int, words)
+    half = tree.half
+    if f"{pod}_{index}_{last}" != name:
+        return None
+    if pod == tree.k:
+        return ("core", pod, index - 1, last - 1) if 1 <= index <= half and 1 <= last <= half else None
+    if pod > tree.k or last < 1:
+        return None
+    if last == 1 and index < tree.k:
+        return ("edge", pod, index, 0) if index < half else ("aggregation", pod, index - half, 0)
+    return ("host", pod, index, last - 2) if index < half and last < half + 2 and last > 1 else None
+
+
+def has_node(tree: FatTree, name: str) -> bool:
+    """Whether a host or switch has this name."""
+    return _place(tree, name) is not None
 
 
 def links_of_switch(topo: FatTree | NonBlocking, name: str) -> list[int]:
-    """Every directed link that enters or leaves a switch; KeyError when there is no such switch."""
-    if name not in topo.switches:
+    """Every directed link that enters or leaves a switch, in order; KeyError when there is no such switch."""
+    if isinstance(topo, NonBlocking):
+        if name not in topo.switches:
+            raise KeyError(name)
+        return list(range(num_links(topo)))
+    place = _place(topo, name)
+    if place is None or place[0] == "host":
         raise KeyError(name)
-    return [link for link in range(num_links(topo)) if name in link_ends(topo, link)]
+    layer, pod, index, _ = place
+    half = range(topo.half)
+    if layer == "edge":
+        cables = [(topo.host_name(topo.host_index(pod, index, h)), name) for h in half]
+        cables += [(name, topo.aggregation_name(pod, a)) for a in half]
+    elif layer == "aggregation":
+        cables = [(topo.edge_name(pod, e), name) for e in half]
+        cables += [(name, topo.core_name(index * topo.half + j)) for j in half]
+    else:
+        cables = [(topo.aggregation_name(p, index), name) for p in range(topo.k)]
+    return sorted(link for cable in cables for link in links_between(topo, *cable))

@@ -8,6 +8,7 @@ own network namespace only.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -65,6 +66,8 @@ def parse_samples(text: str) -> dict[str, Series]:
             if len(columns) < _LEAST_COLUMNS:
                 raise ValueError("too few columns")
             sample = (float(columns[0]), float(columns[2]) * 8e-6, float(columns[3]) * 8e-6)
+            if not all(map(math.isfinite, sample)):
+                raise ValueError("no number")
         except ValueError:
             raise ValueError(f"line {number} is not a bwm-ng sample: {line[:80]!r}") from None
         if columns[1] != _TOTAL:

@@ -8,6 +8,7 @@ still in use says "bind failed" and then sends from another port.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -75,7 +76,8 @@ class FlowReport:
         """Mean rate of the whole flow in Mb/s, 10^6 bit/s."""
         if self.total is not None:
             return self.total.bits_per_s / 1e6
-        return sum(one.bytes for one in self.intervals) * 8e-6 / self.intervals[-1].end_s
+        seconds = self.intervals[-1].end_s
+        return sum(one.bytes for one in self.intervals) * 8e-6 / seconds if seconds > 0 else 0.0
 
     @property
     def per_second_mbps(self) -> tuple[float, ...]:
@@ -123,6 +125,8 @@ def _row(fields: list[str], port: int) -> tuple[tuple[str, int, str], Interval] 
     _, address, address_port, other, other_port, connection, span, size, rate = fields
     start, end = span.split("-")
     interval = Interval(float(start), float(end), int(size), float(rate))
+    if not all(map(math.isfinite, (interval.start_s, interval.end_s, interval.bits_per_s))):
+        raise ValueError(fields)
     if int(connection) < 0:
         return None
     if int(other_port) == port:

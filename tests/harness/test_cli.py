@@ -67,6 +67,10 @@ def matrix(tmp_path):
         ("--datapath", "dpdk", ("dpdk", "kernel")),
         ("--interval", "0", ("--interval",)),
         ("--congestion-control", "x; rm", ("--congestion-control",)),
+        ("--fail", "link:0_0_1-0_0_2@2", ("--fail", "0_0_2 is a host")),
+        ("--fail", "switch:4_1_1@9", ("--fail", "outside the run")),
+        ("--fail", "switch:nowhere@2", ("--fail", "no switch 'nowhere'")),
+        ("--disturb", "controller:tickle@2", ("--disturb", "controller:kill@SECONDS")),
         ("--out", "/proc/nowhere/out", ("cannot be written", "/proc/nowhere")),
     ],
 )

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from harness.controller import Restart
 from harness.errors import RunFailed
+from harness.prediction import Outage
 from harness.result import Observation, describe, paths_by_flow
 from harness.senders import Flow, listens_on
 from harness.spec import RunSpec
@@ -76,6 +78,68 @@ def test_acknowledgements_are_no_flows_of_the_matrix():
         {"event": "reroute", "key": 2, "core": 3, "t": 7.0},
     ]  # fmt: skip
     assert paths_by_flow(events) == {(0, 4, 20_000): [(5.0, 2), (7.0, 3)]}
+
+
+def fat_tree_observation(spec):
+    """Every flow of stride:4 on core 1 at a quarter of the rate; port names as on the fat-tree."""
+    tree = spec.topology()
+    seen = observation(rate=5.0)
+    for src, flow in enumerate(seen.flows):
+        flow.dst = (src + 4) % 16
+    events = [("flow", flow.src, flow.dst, flow.src_port, 5001) for flow in seen.flows]
+    events += [("flow", flow.dst, flow.src, 5001, flow.src_port) for flow in seen.flows]
+    seen.events = [
+        {
+            "t": BEGIN,
+            "event": name,
+            "key": key,
+            "src": src,
+            "dst": dst,
+            "src_port": a,
+            "dst_port": b,
+            "core": 1,
+        }
+        for key, (name, src, dst, a, b) in enumerate(events)
+    ]
+    ports = {link.lower: f"{link.upper}-eth{link.upper_port}" for link in tree.links()}
+    seen.series = {ports[host]: series(5.0, 5.0) for host in tree.hosts}
+    return seen
+
+
+def test_failures_are_told_with_the_result_and_nobody_without_a_path_is_blamed():
+    spec = RunSpec("ecmp", "stride:4", seconds=6, bw=10, fail=("switch:0_0_1@2:4",))
+    seen = fat_tree_observation(spec)
+    seen.unfinished = ["0 to 4 (2 s)", "13 to 1", "2 to 6"]
+    (fault,) = spec.faults
+    seen.outages = [Outage(2.01, fault.links(spec.topology())), Outage(4.02, frozenset())]
+    result = describe(spec, "user", seen)
+    assert [failure["cut_off"] for failure in result["failures"]] == [4, 0]
+    assert len(result["phases"]) == 3
+    assert [reason for reason in result["reasons"] if "from start to end" in reason] == [
+        "1 flows did not run from start to end: 2 to 6"
+    ]
+
+
+def test_a_controller_that_was_restarted_is_in_the_record():
+    seen = observation()
+    seen.restarts = [Restart(BEGIN + 3, "ended (status -9)")]
+    seen.events = [
+        {"event": "ready", "t": BEGIN - 1},
+        {"event": "ready", "t": BEGIN + 4.5},
+        {"event": "flow", "t": BEGIN + 4, "key": 1, "src": 0, "dst": 1, "src_port": 5001, "dst_port": 20_000,
+         "core": 0, "reason": "adopted"},
+    ]  # fmt: skip
+    result = describe(SPEC, "user", seen)
+    assert result["verdict"] == "ok"
+    assert result["controller_restarts"] == [
+        {"t": 3, "reason": "ended (status -9)", "ready_t": 4.5, "adopted": 1}
+    ]
+
+
+def test_one_that_was_lost_for_good_is_a_reason():
+    seen = observation()
+    seen.lost = "the controller ended (status -9), and had been restarted once already"
+    assert describe(SPEC, "user", seen)["reasons"] == [seen.lost]
 
 
 PROC_NET_TCP = """\

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -107,6 +108,18 @@ def test_settings_of_a_folder_do_not_change(tmp_path):
     assert settle(BASE, tmp_path) == settled
     with pytest.raises(UserMistake, match=r"bw 10\.0 there, 5\.0 here"):
         settle(RunSpec(scheme="ecmp", traffic="stride:1", seconds=10, seed=7, bw=5.0), tmp_path)
+
+
+def test_runs_with_and_without_failures_are_not_mixed(tmp_path):
+    broken = replace(BASE, fail=("switch:4_1_1@4",))
+    settled = settle(broken, tmp_path / "broken")
+    assert settle(broken, tmp_path / "broken") == settled
+    with pytest.raises(UserMistake, match=r"fail \['switch:4_1_1@4'\] there, None here"):
+        settle(BASE, tmp_path / "broken")
+    settle(BASE, tmp_path / "whole")
+    assert "fail" not in json.loads((tmp_path / "whole" / "sweep.json").read_text())
+    with pytest.raises(UserMistake, match=r"fail None there, \['switch:4_1_1@4'\] here"):
+        settle(broken, tmp_path / "whole")
 
 
 @pytest.mark.parametrize(

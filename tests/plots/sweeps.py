@@ -70,6 +70,30 @@ def run_document(
     return document | changes
 
 
+def broken(**changes):
+    """The document of a run in which a core switch was down for a while."""
+    cables = [f"{pod}_2_1-4_1_1" for pod in range(4)]
+    failure = {"broken": [], "mended": [], "affected": 0, "cut_off": 0, "rerouted_s": None, "moving_s": None}
+    return run_document(**changes) | {
+        "failures": [
+            failure | {"t": 8.01, "broken": cables, "affected": 5, "rerouted_s": 0.034, "moving_s": 1.99},
+            failure | {"t": 16.02, "mended": cables},
+        ],
+        "phases": [
+            {"from_s": 5, "to_s": 8.01, "down": [], "mbps": 150.0, "maxmin_mbps": 160.0, "best_mbps": 160.0},
+            {
+                "from_s": 8.01,
+                "to_s": 16.02,
+                "down": cables,
+                "mbps": 110.0,
+                "maxmin_mbps": 119.0,
+                "best_mbps": 120.0,
+            },
+            {"from_s": 16.02, "to_s": 25, "down": [], "mbps": 150.0, "maxmin_mbps": 160.0, "best_mbps": None},
+        ],
+    }
+
+
 def failed(**changes):
     """The document of a run that broke off before the traffic."""
     document = run_document(verdict="invalid", reasons=["the controller was not ready in 20 s"], **changes)

@@ -10,7 +10,7 @@ import plots
 from plots import figure9, rates, style
 from plots.load import load_sweep
 from plots.published import FIGURE_9
-from tests.plots.sweeps import SCHEMES, failed, run_document, store, write_sweep
+from tests.plots.sweeps import SCHEMES, broken, failed, run_document, store, write_sweep
 
 
 def texts(svg):
@@ -197,6 +197,26 @@ def test_an_invalid_run_looks_invalid_in_its_rates(tmp_path, monkeypatch):
         assert ax.get_title(loc="right") == "INVALID"
         assert "Mb/s" not in ax.get_title(loc="left")
     assert figures[0].axes[0].texts[0].get_text() == "the machine is too slow"
+
+
+def test_failures_are_marked_where_they_happened(tmp_path, monkeypatch):
+    figures = spied(monkeypatch, rates)
+    store(tmp_path, broken(scheme="hedera-gff"))
+    store(tmp_path, run_document(scheme="nonblocking"))
+    runs = load_sweep(tmp_path).runs
+    control = next(run for run in runs if run.scheme == "nonblocking")
+    rates.draw(runs, tmp_path / "rates", control)
+    (ax,) = figures[0].axes
+    (best,) = [patch for patch in ax.patches if hasattr(patch, "get_data")]
+    assert best.get_data().edges.tolist() == [0, 8.01, 16.02, ax.get_xlim()[1]]
+    assert best.get_data().values.tolist() == [160, 120, 160]
+    assert {line.get_xdata()[0] for line in ax.lines if line.get_color() == style.INVALID} == {8.01, 16.02}
+    said = " ".join(text.get_text() for text in ax.texts)
+    assert "5 flows hit" in said
+    assert "0.034 s" in said
+    assert "2 s" in said
+    labels = [text.get_text() for text in figures[0].legends[0].get_texts()]
+    assert {"links down", "most possible"} <= set(labels)
 
 
 def test_names_from_files_do_no_harm(tmp_path):

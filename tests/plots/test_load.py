@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from plots.load import load_run, load_sweep
-from tests.plots.sweeps import failed, run_document, store, write_sweep
+from tests.plots.sweeps import broken, failed, run_document, store, write_sweep
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
@@ -141,3 +141,17 @@ def test_no_folder(tmp_path):
     with pytest.raises(ValueError, match="there is no results folder"):
         load_sweep(tmp_path / "missing")
     assert load_sweep(tmp_path).runs == ()
+
+
+def test_failures_and_phases(tmp_path):
+    run = load_run(store(tmp_path, broken()))
+    assert [(one.t, one.affected, one.rerouted_s, one.moving_s) for one in run.failures] == [
+        (8.01, 5, 0.034, 1.99),
+        (16.02, 0, None, None),
+    ]
+    assert [(one.start, one.end, len(one.down), one.best_mbps) for one in run.phases] == [
+        (5, 8.01, 0, 160),
+        (8.01, 16.02, 4, 120),
+        (16.02, 25, 0, None),
+    ]
+    assert load_run(store(tmp_path, run_document())).phases == ()

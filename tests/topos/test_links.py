@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topos.fattree import FatTree
-from topos.links import NO_LINK, link_ends, links_between, links_of_switch, num_links, path_links
+from topos.links import NO_LINK, has_node, link_ends, links_between, links_of_switch, num_links, path_links
 from topos.nonblocking import NonBlocking
 
 
@@ -63,3 +63,27 @@ def test_many_flows_at_once_have_the_right_type_and_shape():
     assert rows.shape == (27_648, 6)
     assert rows.dtype == np.int32
     assert rows.max() < num_links(tree)
+
+
+@pytest.mark.parametrize("topo", [FatTree(4), FatTree(6), NonBlocking(5)], ids=str)
+def test_links_by_name_are_those_with_these_ends(topo):
+    """Against the table of all ends, which says the same and takes its time."""
+    ends = {link_ends(topo, link): link for link in range(num_links(topo))}
+    nodes = [*topo.hosts, *topo.switches]
+    for a, b in itertools.product(nodes, nodes):
+        if (a, b) in ends:
+            assert links_between(topo, a, b) == (ends[a, b], ends[b, a])
+        else:
+            with pytest.raises(KeyError):
+                links_between(topo, a, b)
+    for switch in topo.switches:
+        assert links_of_switch(topo, switch) == sorted(link for pair, link in ends.items() if switch in pair)
+
+
+def test_what_is_no_node():
+    tree = FatTree(4)
+    for name in (*tree.hosts, *tree.switches):
+        assert has_node(tree, name)
+    for name in ("", "0", "0_0", "0_0_0", "0_0_4", "0_2_2", "0_4_1", "4_0_1", "4_1_0", "4_3_1", "4_1_3", "5_1_1",
+                 "00_0_1", "0_0_+1", "0_0_1 ", "-1_0_1", "٠_0_1", "0_0_1_1"):  # fmt: skip
+        assert not has_node(tree, name)

@@ -1,0 +1,41 @@
+"""The most that flows could receive together, whatever the paths: a bound to hold every scheme against."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from topos.fattree import FatTree
+from topos.links import path_links
+from topos.nonblocking import NonBlocking
+
+LARGEST = 200_000
+"""Flows times paths up to which the bound is computed; more would take minutes."""
+
+
+def most_possible(
+    topo: FatTree | NonBlocking, src: ArrayLike, dst: ArrayLike, capacity: NDArray[np.float64]
+) -> float | None:
+    """The largest sum of rates that the links can carry, in the unit of ``capacity`` (links,).
+
+    An exact upper bound, by linear programming: every flow may be split over all its paths at any ratio, and
+    nothing asks for fairness. So no placement of whole flows with fair shares can exceed it, and most reach
+    less. ``src`` and ``dst`` are host numbers, shape (flows,); a flow without a path has rate 0. None when
+    there are more than `LARGEST` flows times paths.
+    """
+    from scipy.optimize import linprog  # type: ignore[import-untyped]
+    from scipy.sparse import csr_array  # type: ignore[import-untyped]
+
+    s, d = np.asarray(src), np.asarray(dst)
+    cores = topo.num_cores if isinstance(topo, FatTree) else 1
+    if s.size * cores > LARGEST:
+        return None
+    if not s.size:
+        return 0.0
+    links = path_links(topo, np.repeat(s, cores), np.repeat(d, cores), np.tile(np.arange(cores), s.size))
+    # Below one switch all cores name the same path; one column is enough.
+    links = np.unique(links, axis=0)
+    path, tier = np.nonzero(links >= 0)
+    use = csr_array((np.ones(path.size), (links[path, tier], path)), shape=(capacity.size, links.shape[0]))
+    found = linprog(-np.ones(links.shape[0]), A_ub=use, b_ub=capacity, method="highs")
+    return float(-found.fun)

@@ -1,0 +1,139 @@
+"""Links that fail in a simulation (section 4.6): which flows they hit, and what is left of the bandwidth.
+
+Switches and schedulers learn of a failure within the tick: how long that takes in reality is for the emulation
+to measure. Each scheme does what its controller does (controllers/core.py): a flow whose path is broken goes by
+its static path among those that work, all others stay, and Hedera's next round may move any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedera.linkstate import LinkState
+from hedera.optimum import most_possible
+from simulator.config import Config
+from topos.fattree import FatTree
+from topos.faults import Fault, cables, links_down, moments, phases
+from topos.links import NO_LINK, num_links, path_links
+from topos.nonblocking import NonBlocking
+
+Flows = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What one moment of failing and mending did; the entries are those of the emulation (docs/results.md).
+
+    ``moving_s``: seconds until the last of the flows that were hit, or had no path before, sent something
+    again, to the tick. None when there was none to wait for, or one never did before something else happened.
+    """
+
+    t: float
+    broken: list[str]
+    mended: list[str]
+    affected: int
+    cut_off: int
+    moving_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A stretch of the run with the same links ``down``: the mean total, and the most possible, Mb/s."""
+
+    from_s: float
+    to_s: float
+    down: list[str]
+    mbps: float
+    best_mbps: float | None
+
+
+class Breakage:
+    """The failures of one simulation. ``links`` is what routing and scheduler know; it is kept up to date.
+
+    A flow whose path is broken and that has no other is put on ``nowhere``, a link that carries nothing.
+    """
+
+    def __init__(self, faults: Sequence[Fault], links: LinkState) -> None:
+        self._faults = faults
+        self.links = links
+        self.nowhere = num_links(links.tree)
+        self.moments = moments(faults)
+        self.failures: list[Failure] = []
+        self._waiting: Flows = np.empty(0, dtype=np.int32)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether some flow has not moved again since the last failure."""
+        return bool(self._waiting.size)
+
+    def paths(self, src: Flows, dst: Flows, core: Flows) -> NDArray[np.int32]:
+        """The links of each flow's path as in `topos.links.path_links`, or ``nowhere`` alone: int32 (flows, 6)."""
+        rows = path_links(self.links.tree, src, dst, core)
+        rows[~self.links.carries(src, dst, core)] = [self.nowhere, *[NO_LINK] * 5]
+        return rows
+
+    def strike(self, t: float, flows: Flows, src: Flows, dst: Flows, core: Flows) -> None:
+        """Break and mend what is due at ``t``. ``flows`` are those under way; all have shape (flows,)."""
+        tree = self.links.tree
+        before = frozenset(np.flatnonzero(~self.links.up).tolist())
+        now = links_down(self._faults, tree, t)
+        hit = np.isin(path_links(tree, src, dst, core), list(now - before)).any(axis=1)
+        was_connected = self.links.connected(src, dst)
+        self.links.restore(before - now)
+        self.links.fail(now - before)
+        connected = self.links.connected(src, dst)
+        self._waiting = flows[(hit | ~was_connected) & connected]
+        self.failures.append(
+            Failure(
+                t,
+                broken=_names(tree, now - before),
+                mended=_names(tree, before - now),
+                affected=int(hit.sum()),
+                cut_off=int((hit & ~connected).sum()),
+            )
+        )
+
+    def look(self, now: float, rates: NDArray[np.float64], active: Flows) -> None:
+        """Note which flows move again, by all flows' ``rates`` in the tick that ends ``now``; those that have
+        ended in it are no longer ``active``, and waited for no more."""
+        self._waiting = self._waiting[(rates[self._waiting] <= 0) & np.isin(self._waiting, active)]
+        if not self._waiting.size:
+            last = self.failures[-1]
+            self.failures[-1] = replace(last, moving_s=round(now - last.t, 9))
+
+
+def phases_of(
+    config: Config,
+    topo: FatTree | NonBlocking,
+    flows: tuple[Flows, Flows] | None,
+    total_mbps: NDArray[np.float64],
+) -> tuple[Phase, ...]:
+    """What arrived before, during and after each failure, and the most that could have.
+
+    ``flows``: sources and destinations of flows that last for the run; None when they come and go, which has no
+    such bound. ``total_mbps``: the sum of rates in every tick, float64 (ticks,).
+    """
+    tick_s = config.tick_s
+    faults = config.faults if isinstance(topo, FatTree) else ()
+    begin, end = config.window
+    records = []
+    for a, b in phases(moments(faults), (begin * tick_s, end * tick_s), config.seconds):
+        capacity = np.full(num_links(topo), config.link_mbps)
+        down: list[str] = []
+        if isinstance(topo, FatTree):
+            links = links_down(faults, topo, a)
+            capacity[list(links)] = 0.0
+            down = _names(topo, links)
+        best = None if flows is None else most_possible(topo, *flows, capacity)
+        first = round(a / tick_s)
+        mean = float(total_mbps[first : max(round(b / tick_s), first + 1)].mean())
+        records.append(Phase(a, b, down, round(mean, 3), None if best is None else round(best, 3)))
+    return tuple(records)
+
+
+def _names(tree: FatTree, links: frozenset[int]) -> list[str]:
+    return ["-".join(cable) for cable in cables(tree, links)]

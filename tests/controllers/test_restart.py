@@ -1,0 +1,114 @@
+"""A controller that starts again finds switches full of entries: it knows the flows again, and harms none.
+
+With the scheme `random` nothing but the switches' tables can tell on which path a flow was.
+"""
+
+import random
+
+import pytest
+
+from controllers.core import Controller
+from tests.controllers.fake_network import FakeNetwork
+from tests.controllers.frames import between
+from tests.controllers.test_failures import cut, packets
+
+
+def restart(net, order=None):
+    """Another controller in the place of the one that is gone; switches find it in any order."""
+    net.log.clear()
+    net.sent.clear()
+    net.packet_ins.clear()
+    net.timers.clear()
+    net.controller = Controller(net.settings, net, net.log)
+    dpids = list(net.tables)
+    (order or random.Random(1)).shuffle(dpids)
+    for dpid in dpids:
+        net.controller.switch_up(dpid)
+        if order is not None and order.random() < 0.5:
+            net.settle()
+    net.settle()
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("scheme", ["random", "hedera-gff"])
+def test_all_flows_are_known_again_and_keep_their_paths(scheme, seed):
+    net = FakeNetwork(scheme=scheme, k=4)
+    sent = packets(net)
+    paths = {pair: net.send(pair[0], packet) for pair, packet in sent.items()}
+    keys = {event["key"] for event in net.log.of("flow")}
+    restart(net, random.Random(seed))
+    assert len(net.log.of("ready")) == 1
+    assert {event["key"] for event in net.log.of("flow")} == keys
+    assert {event["reason"] for event in net.log.of("flow")} == {"adopted"}
+    assert {pair: net.send(pair[0], packet) for pair, packet in sent.items()} == paths
+    assert not net.packet_ins, "no packet had to ask"
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_an_earlier_path_left_behind_misleads_nobody(seed):
+    net = FakeNetwork(scheme="random", k=4)
+    sent = packets(net)
+    for pair, packet in sent.items():
+        net.send(pair[0], packet)
+    cut(net, "0_0_1", "0_2_1")
+    cut(net, "0_2_1", "4_1_1")
+    cut(net, "0_0_1", "0_2_1", up=True)
+    cut(net, "0_2_1", "4_1_1", up=True)
+    paths = {pair: net.send(pair[0], packet) for pair, packet in sent.items()}
+    restart(net, random.Random(seed))
+    assert {pair: net.send(pair[0], packet) for pair, packet in sent.items()} == paths
+    assert not net.packet_ins
+
+
+def test_a_table_is_never_without_its_rules():
+    """What was in it goes and what belongs in it comes in one go, once it is known."""
+    net = FakeNetwork(scheme="ecmp", k=4)
+    net.send(0, between(net.topo, 0, 4))
+    before = {dpid: sum(1 for _ in table) for dpid, table in net.tables.items()}
+    net.sent.clear()
+    net.controller = Controller(net.settings, net, net.log)
+    edge = net.topo.dpid("0_0_1")
+    net.controller.switch_up(edge)
+    assert not net.sent, "first it asks"
+    net.settle()
+    kinds = [kind for dpid, kind, _ in net.sent if dpid == edge]
+    assert kinds.count("clear") == 1
+    assert kinds[0] == "clear"
+    assert sum(1 for _ in net.tables[edge]) == before[edge]
+
+
+def test_strange_entries_are_cleared_and_taken_for_nothing():
+    from controllers.rules import flow_rule
+    from tests.controllers.fake_network import FiveTuple
+
+    net = FakeNetwork(scheme="ecmp", k=4, connect=False)
+    edge, aggregation = net.topo.dpid("0_0_1"), net.topo.dpid("0_2_1")
+    for number, (src, dst, port) in enumerate(
+        [("10.0.0.2", "10.9.9.9", 1), ("192.168.0.1", "10.1.0.2", 1), ("10.0.0.2", "10.0.0.2", 1),
+         ("10.1.0.2", "10.0.0.2", 1), ("10.0.0.2", "10.1.0.2", 77), ("10.0.0.2", "10.1.0.2", 2)], start=1
+    ):  # fmt: skip
+        for dpid in (edge, aggregation):
+            net.install(dpid, flow_rule(FiveTuple(6, src, dst, 1, number), number, port, notify=False))
+    for dpid in net.tables:
+        net.controller.switch_up(dpid)
+    net.settle()
+    assert not net.log.of("flow")
+    assert len(net.log.of("ready")) == 1
+    assert not any(entry.rule.cookie for table in net.tables.values() for entry in table)
+
+
+def test_a_switch_that_is_lost_before_it_has_answered_is_lost():
+    net = FakeNetwork(scheme="ecmp", k=4, connect=False)
+    net.controller.switch_up(1)
+    net.controller.switch_down(1)
+    net.settle()
+    assert [event["state"] for event in net.log.of("switch")] == ["up", "down"]
+    assert not net.sent
+    assert not net.controller._recalls
+
+
+def test_it_says_every_second_that_it_is_alive():
+    net = FakeNetwork(scheme="ecmp", k=4)
+    net.controller.started("fake", "0", "nowhere")
+    net.advance(5.5)
+    assert len(net.log.of("alive")) == 6
