@@ -214,6 +214,8 @@ class ControllerProcess:
             cwd=folder,
             stdout=self.errors,
             stderr=self.errors,
+            # A shell that starts the tests in the background has them ignore Ctrl-C, and children inherit that.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
     def __enter__(self):
