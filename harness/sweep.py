@@ -99,19 +99,27 @@ def settle(base: RunSpec, folder: Path) -> RunSpec:
     if path.exists():
         try:
             stored = dict(json.loads(path.read_text()).items())
-        except (ValueError, AttributeError, RecursionError):
+        except (OSError, ValueError, AttributeError, RecursionError):
             raise UserMistake(f"{path} cannot be read; use another --name") from None
         names = [*settings, *(stored.keys() - settings)]
         different = [name for name in names if stored.get(name) != settings.get(name)]
         if different:
             what = ", ".join(
-                f"{name} {stored.get(name)} there, {settings.get(name)} here" for name in different
+                f"{_shown(name)} {_shown(stored.get(name))} there, {_shown(settings.get(name))} here"
+                for name in different[:5]
             )
             raise UserMistake(f"{folder} holds runs with other settings ({what}); use another --name")
     else:
         write_json(path, settings)
         give_to_invoker(folder)
     return base
+
+
+def _shown(value: object) -> str:
+    """What a file holds, fit for a sentence: not too long, and nothing that a terminal would obey."""
+    text = str(value)
+    text = text if text.isprintable() else ascii(text)
+    return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 def carry_out(

@@ -209,6 +209,8 @@ def _run(path: Path, document: Mapping[str, Any]) -> Run:
     spec, rates = document["spec"], document.get("rates", {"t": [], "total_mbps": []})
     if not isinstance(spec, dict):
         raise TypeError("spec")
+    for name in ("flows_per_host", "keep"):
+        _number(spec.get(name, 1))
     valid, bisection = document["verdict"] == "ok", document["bisection_mbps"]
     t, total = _numbers(rates["t"]), _numbers(rates["total_mbps"])
     if len(t) != len(total):
