@@ -351,16 +351,22 @@ def main() -> None:
     sys.exit(_run_cli())
 
 
+def _printable(text: str) -> str:
+    """What was typed or read from a file, with nothing in it that a terminal would obey."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
 def _run_cli() -> int:
     try:
         cli.main(standalone_mode=False)
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except click.ClickException as mistake:
+        mistake.message = _printable(mistake.message or "")
         mistake.show()
         return mistake.exit_code
     except HarnessError as error:
-        click.echo(f"hedera: {error}", err=True)
+        click.echo(f"hedera: {_printable(str(error))}", err=True)
         return error.exit_status
     except (KeyboardInterrupt, click.Abort):
         click.echo("hedera: stopped; everything is torn down, finished results are kept", err=True)
