@@ -353,7 +353,7 @@ def main() -> None:
 
 def _printable(text: str) -> str:
     """What was typed or read from a file, with nothing in it that a terminal would obey."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
 def _run_cli() -> int:
