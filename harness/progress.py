@@ -57,11 +57,15 @@ def _run(left: Sequence[Job], console: Console) -> None:
 
             return stage
 
+        unfinished = list(left)
+
         def done(job: Job, result: dict[str, Any]) -> None:
+            # Finished jobs are dropped, so that their results are not read again after every run.
+            unfinished[:] = [each for each in unfinished if each.next_folder() is not None]
             progress.update(
                 task,
-                completed=sum(1 for each in left if each.next_folder() is None),
-                remaining=duration(seconds_left(left)),
+                completed=len(left) - len(unfinished),
+                remaining=duration(seconds_left(unfinished)),
             )
             progress.console.print(_line(job, result), highlight=False, soft_wrap=True)
 
