@@ -24,22 +24,24 @@ FIRST = {"user": 10.0, "kernel": 100.0}
 """Where the search starts, by datapath."""
 ENOUGH = 0.95
 """Share of capacity that collision-free traffic has to reach."""
-SETTLED_S = 5.0
-"""By then Hedera has moved every flow to a path of its own (two periods of 2 s) and TCP has filled it."""
+SECONDS = 20.0
+SETTLED_S = 8.0
+"""By then Hedera has moved every flow to a path of its own (first after 2 s), and TCP has filled it."""
 MEMORY = Path(__file__).resolve().parent.parent / "results" / "calibration.json"
 
 
 @dataclass(frozen=True)
 class Probe:
-    """One rate tried: the share of capacity that arrived, and whether that is enough."""
+    """One rate tried: the share of capacity that arrived, and why the run would not have counted, if so."""
 
     bw: float
     share: float
+    reasons: tuple[str, ...] = ()
 
     @property
     def enough(self) -> bool:
         """Whether the machine carries this rate."""
-        return self.share >= ENOUGH
+        return self.share >= ENOUGH and not self.reasons
 
 
 def probe(base: RunSpec, bw: float) -> Probe:
@@ -49,13 +51,14 @@ def probe(base: RunSpec, bw: float) -> Probe:
     of a pod a core of its own, so that no two flows share a link. What arrives after the flows
     have been moved there says what the machine carries, the whole control loop running.
     """
-    spec = replace(base, scheme="hedera-sa", traffic=f"stride:{base.k**2 // 4}", bw=bw, seconds=15.0)
+    spec = replace(base, scheme="hedera-sa", traffic=f"stride:{base.k**2 // 4}", bw=bw, seconds=SECONDS)
     with tempfile.TemporaryDirectory(prefix="hedera-calibrate-") as name:
         result = run_experiment(spec, Path(name) / "run")
     if result["bisection_mbps"] is None:
         raise UnfitMachine(f"the machine could not be calibrated: {result['reasons'][0]}")
     t, total = np.array(result["rates"]["t"]), np.array(result["rates"]["total_mbps"])
-    return Probe(bw, mean_over(t, total, (SETTLED_S, spec.seconds)) / spec.capacity_mbps)
+    arrived = mean_over(t, total, (SETTLED_S, spec.seconds))
+    return Probe(bw, arrived / spec.capacity_mbps, tuple(result["reasons"]))
 
 
 def search(try_rate: Callable[[float], Probe], first: float) -> tuple[float | None, list[Probe]]:

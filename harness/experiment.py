@@ -127,7 +127,8 @@ class Experiment:
             children.spawn(
                 "bwm-ng", sample_command(fabric.interfaces_of(instance), output), namespace=instance.pid
             )
-        with ProcessorWatch() as processors:
+        forwarding = {f"ovs-vswitchd {i.number}": i.switchd.pid for i in fabric.instances}
+        with ProcessorWatch(forwarding) as processors:
             clock = time.monotonic()
             self._say("sending")
             self.seen.begin = senders.start()
@@ -144,6 +145,7 @@ class Experiment:
             self.timing["traffic_s"] = time.monotonic() - clock
         self._say("finishing")
         self.seen.cpu_times, self.seen.cpu_idle = processors.times, processors.idle_percent
+        self.seen.cpu_waiting = processors.waiting_percent
         self.seen.lost = controller.lost
         said = ("client", "controller") if controller.lost else ("client",)
         self.seen.dead = [name for name in children.dead() if not name.startswith(said)]
@@ -153,6 +155,8 @@ class Experiment:
         fabric.verify()
         for interfaces, namespace in fabric.ports_by_namespace():
             self.seen.drops.update(shaping.dropped_in_queue(interfaces, namespace))
+        # A cable out of service loses packets; that is not the machine's fault.
+        self.seen.lost_packets = {} if self.spec.fail else fabric.lost()
         for output in outputs:
             try:
                 self.seen.series.update(parse_samples(output.read_text(errors="replace")))

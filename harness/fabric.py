@@ -21,7 +21,7 @@ from harness.errors import RunFailed
 from harness.nodes import FabricHost, FabricSwitch, LaidLink
 from harness.openvswitch import Bridge, Instance
 from harness.processes import Children, run
-from harness.sockets import widen_packet_sockets
+from harness.sockets import lost_packets, widen_packet_sockets
 from topos.fattree import FatTree
 from topos.nonblocking import NonBlocking
 
@@ -51,6 +51,7 @@ class Fabric:
         self._children = children
         self._nodes: list[Node] = []
         self.instances: list[Instance] = []
+        self._dropped_before: dict[str, int] = {}
         self.net: Mininet | None = None
 
     def __enter__(self) -> Fabric:
@@ -196,9 +197,7 @@ class Fabric:
 
     def make_room(self) -> None:
         """Let packets be dropped in the queues of the links alone (see harness/sockets.py)."""
-        if self.options.datapath != "user":
-            return
-        for instance in self.instances:
+        for instance in self.instances if self.options.datapath == "user" else ():
             # ovs-vswitchd opens the socket it sends through with its first packet: one ping inside an edge
             # switch, which needs nothing of the controller.
             a, b = self._neighbours(instance)
@@ -207,6 +206,21 @@ class Fabric:
                 namespace=self.pid_of(self.topo.hosts[a]),
             )
             widen_packet_sockets(instance.switchd.pid)
+        self.lost()
+
+    def lost(self) -> dict[str, int]:
+        """Packets lost outside every queue, by place, since this was last asked; places without any left out."""
+        lost: dict[str, int] = {}
+        for instance in self.instances:
+            if self.options.datapath == "user" and (count := lost_packets(instance.switchd.pid)):
+                lost[f"the sockets of ovs-vswitchd {instance.number}"] = count
+        for interfaces, namespace in self.ports_by_namespace():
+            for name, count in shaping.dropped_elsewhere(interfaces, namespace).items():
+                before = self._dropped_before.get(name, 0)
+                self._dropped_before[name] = count
+                if count > before:
+                    lost[f"port {name}"] = count - before
+        return lost
 
     def _neighbours(self, instance: Instance) -> tuple[int, int]:
         """Two hosts on one switch of an instance."""

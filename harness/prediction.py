@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hedera.maxmin import max_min_rates
 from topos.fattree import FatTree
-from topos.links import num_links, path_links
+from topos.links import NO_LINK, num_links, path_links
 from topos.nonblocking import NonBlocking
 
 
@@ -63,14 +63,26 @@ def capacities(topo: FatTree | NonBlocking, bw: float, down: Iterable[int]) -> N
     return capacity
 
 
-def predicted_mbps(
+@dataclass(frozen=True)
+class Prediction:
+    """What max-min fairness gives a run.
+
+    ``total_mbps`` is the mean over the window of the sum of the flows' rates; ``full_links`` are the directed
+    links that are full from its beginning to its end.
+    """
+
+    total_mbps: float
+    full_links: frozenset[int]
+
+
+def predict(
     topo: FatTree | NonBlocking,
     flows: Sequence[RoutedFlow],
     window: tuple[float, float],
     bw: float,
     outages: Sequence[Outage] = (),
-) -> float:
-    """The mean over ``window`` of the sum of the flows' max-min fair rates, Mb/s, with links of ``bw`` Mb/s.
+) -> Prediction:
+    """The flows' max-min fair rates over ``window``, with links of ``bw`` Mb/s.
 
     The rates are computed anew for each stretch of the window in which no flow changed its path and no link
     its state.
@@ -81,9 +93,16 @@ def predicted_mbps(
     src = np.array([flow.src for flow in flows])
     dst = np.array([flow.dst for flow in flows])
     total = 0.0
+    full = np.ones(num_links(topo), dtype=bool)
     for a, b in itertools.pairwise(edges):
         cores = np.array([flow.core_at(a) for flow in flows])
+        links = path_links(topo, src, dst, cores)
         capacity = capacities(topo, bw, links_down_at(outages, a))
-        rates = max_min_rates(path_links(topo, src, dst, cores), capacity)
+        rates = max_min_rates(links, capacity)
         total += float(np.sum(rates)) * (b - a)
-    return total / (end - start)
+        on = links != NO_LINK
+        loads = np.bincount(
+            links[on], weights=np.broadcast_to(rates[:, None], links.shape)[on], minlength=len(full)
+        )
+        full &= (loads >= bw * (1 - 1e-9)) & (capacity > 0)
+    return Prediction(total / (end - start), frozenset(np.flatnonzero(full).tolist()))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness import shaping
-from harness.prediction import Outage, RoutedFlow, capacities, links_down_at, predicted_mbps
+from harness.prediction import Outage, RoutedFlow, capacities, links_down_at, predict
 from harness.spec import RunSpec
 from hedera.linkstate import LinkState
 from hedera.optimum import most_possible
@@ -81,7 +81,7 @@ class Recovery:
         down = links_down_at(self._outages, window[0])
         capacity = capacities(self._topo, self._spec.bw, down)
         best = most_possible(self._topo, self._src, self._dst, capacity)
-        predicted = predicted_mbps(self._topo, self._flows, window, self._spec.bw, self._outages)
+        predicted = predict(self._topo, self._flows, window, self._spec.bw, self._outages).total_mbps
         return {
             "from_s": round(window[0], 3),
             "to_s": round(window[1], 3),

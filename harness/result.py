@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from harness.controller import Restart
 from harness.errors import RunFailed
 from harness.events import Event
-from harness.prediction import Outage, PathChange, RoutedFlow, predicted_mbps
+from harness.prediction import Outage, PathChange, RoutedFlow, predict
 from harness.recovery import Recovery
 from harness.senders import Flow
 from harness.spec import RunSpec
-from harness.verdict import Evidence, reasons
+from harness.verdict import Evidence, Second, reasons
 from harness.watch import mean_over
 from topos.fattree import FatTree
+from topos.links import link_ends
 from topos.nonblocking import NonBlocking
 from traffic.bwmng import Series
 from traffic.iperf import Interval
@@ -33,6 +36,8 @@ class Observation:
     drops: dict[str, int] = field(default_factory=dict)
     cpu_times: list[float] = field(default_factory=list)
     cpu_idle: list[float] = field(default_factory=list)
+    cpu_waiting: dict[str, list[float]] = field(default_factory=dict)
+    lost_packets: dict[str, int] = field(default_factory=dict)
     flows: list[Flow] = field(default_factory=list)
     unfinished: list[str] = field(default_factory=list)
     dead: list[str] = field(default_factory=list)
@@ -58,34 +63,39 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
     paths = paths_by_flow(seen.events)
     flows = [_flow(flow, seen.begin, paths, window) for flow in seen.flows]
     routed = [_routed(flow) for flow in flows]
-    predicted = predicted_mbps(topo, routed, spec.window, spec.bw, seen.outages)
+    predicted = predict(topo, routed, spec.window, spec.bw, seen.outages)
+    full = sorted(_port(topo, link) for link in predicted.full_links)
     recovery = Recovery(topo, spec, seen.outages, routed, _acknowledgements(flows, seen))
+    samples = min(len(series.t) for series in received.values())
+    times = next(iter(received.values())).t[:samples] - seen.begin
+    total = np.sum([series.out_mbps[:samples] for series in received.values()], axis=0)
+
+    def mean_total(window: Window) -> float:
+        return mean_over(times, total, window)
+
     evidence = Evidence(
         bw=spec.bw,
         datapath=datapath,
         port_mbps=ports,
         measured_mbps=measured,
         iperf_mbps=sum(flow["window_mbps"] for flow in flows),
-        predicted_mbps=predicted,
+        predicted_mbps=predicted.total_mbps,
+        # TCP needs seconds to find its rate again after a failure: that says nothing of the machine.
+        full_ports={} if spec.fail else {name: ports[name] for name in full if name in ports},
         # A flow that had no path cannot be blamed for what it did not send.
         unfinished_flows=[flow for flow in seen.unfinished if flow.split(" (")[0] not in recovery.cut_off],
-        idle_percent=seen.cpu_idle,
+        lost_packets=seen.lost_packets,
+        window=spec.window,
+        seconds=_seconds_of(seen, mean_total),
         dead_processes=seen.dead,
     )
     errors = [event["message"] for event in seen.events if event["event"] == "error"]
     found = [f"the controller reported an error: {message}" for message in errors[:3]] + reasons(evidence)
     if seen.lost is not None:
         found.insert(0, seen.lost)
-    samples = min(len(series.t) for series in received.values())
-    times = next(iter(received.values())).t[:samples] - seen.begin
-    total = sum(series.out_mbps[:samples] for series in received.values())
-
-    def mean_total(window: Window) -> float:
-        return mean_over(times, total, window)
-
     return {
         "bisection_mbps": round(measured, 3),
-        "maxmin_mbps": round(predicted, 3),
+        "maxmin_mbps": round(predicted.total_mbps, 3),
         "iperf_mbps": round(evidence.iperf_mbps, 3),
         "verdict": "invalid" if found else "ok",
         "reasons": found,
@@ -95,16 +105,43 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
             "hosts": {host: _rounded(series.out_mbps[:samples]) for host, series in received.items()},
         },
         "links": {name: round(rate, 3) for name, rate in sorted(ports.items())},
+        "full_links": full,
         "queue_drops": {name: drops for name, drops in sorted(seen.drops.items()) if drops},
         "flows": flows,
         "cpu": {
             "t": [round(t - seen.begin, 3) for t in seen.cpu_times],
             "idle_percent": _rounded(seen.cpu_idle),
+            "waiting_percent": {name: _rounded(waits) for name, waits in seen.cpu_waiting.items()},
         },
         "rounds": [_round(event, seen.begin) for event in seen.events if event["event"] == "round"],
+        **({"lost_packets": seen.lost_packets} if seen.lost_packets else {}),
         **({"controller_restarts": _restarts(seen)} if seen.restarts else {}),
         **(recovery.as_json(mean_total, [_seconds(flow) for flow in flows]) if spec.fail else {}),
     }
+
+
+def _port(topo: FatTree | NonBlocking, link: int) -> str:
+    """What "links" calls the sending end of a directed link: a switch port, or a host."""
+    tail, head = link_ends(topo, link)
+    for cable in topo.links():
+        if (cable.lower, cable.upper) == (head, tail):
+            return f"{tail}-eth{cable.upper_port}"
+        if (cable.lower, cable.upper) == (tail, head):
+            return tail if tail in topo.hosts else f"{tail}-eth{cable.lower_port}"
+    raise AssertionError(f"link {link} has no cable")
+
+
+def _seconds_of(seen: Observation, mean_total: Callable[[Window], float]) -> list[Second]:
+    """What was seen of each second of the run."""
+    return [
+        Second(
+            number=i + 1,
+            idle_percent=idle,
+            waiting_percent={name: waits[i] for name, waits in seen.cpu_waiting.items() if i < len(waits)},
+            total_mbps=mean_total((t - seen.begin - 1, t - seen.begin)),
+        )
+        for i, (t, idle) in enumerate(zip(seen.cpu_times, seen.cpu_idle, strict=True))
+    ]
 
 
 def _check_cores(topo: FatTree | NonBlocking, events: Sequence[Event]) -> None:

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 LIMIT_EXCESS = 0.01
 """A shaped port may carry this much more than its rate before its limit is in doubt (sampling jitter)."""
 TOOLS_DISAGREE = 0.05
 """How far apart bwm-ng's and iperf's totals may be, after iperf's payload is converted to bytes on the wire."""
 LEAST_OF_MAXMIN = 0.85
 """A run below this share of the max-min fair total for its own paths was slowed by the machine, not by paths."""
+LEAST_OF_FULL = 0.97
+"""What half of the links that have to be full must carry of their rate at least. The median, because TCP does not
+share a path of several full links as max-min fairness does; a machine that is too slow is so for every link."""
 LEAST_IDLE_PERCENT = 35.0
 """The Mininet-HiFi rule: every second at least this idle. Says little when ovs-vswitchd polls (userspace)."""
 
@@ -20,8 +25,22 @@ WIRE_PER_PAYLOAD = (1514 + 66 / 2) / 1448
 
 
 @dataclass(frozen=True)
+class Second:
+    """One second of a run: idle processors, forwarding processes waiting for one (by name), Mb/s received."""
+
+    number: int
+    idle_percent: float
+    waiting_percent: Mapping[str, float]
+    total_mbps: float
+
+
+@dataclass(frozen=True)
 class Evidence:
-    """What was seen of a run. Rates in Mb/s over the measuring window, times in seconds since traffic start."""
+    """What was seen of a run. Rates in Mb/s over the measuring window.
+
+    ``full_ports`` are the rates of the ports that have to be full all the time, if the flows share as max-min
+    fairness has it; ``lost_packets`` were lost outside every queue, by place.
+    """
 
     bw: float
     datapath: str
@@ -29,8 +48,11 @@ class Evidence:
     measured_mbps: float
     iperf_mbps: float
     predicted_mbps: float
+    full_ports: Mapping[str, float]
+    lost_packets: Mapping[str, int]
     unfinished_flows: Sequence[str]
-    idle_percent: Sequence[float]
+    window: tuple[float, float]
+    seconds: Sequence[Second]
     dead_processes: Sequence[str]
 
 
@@ -52,16 +74,42 @@ def reasons(seen: Evidence) -> list[str]:
             f"bwm-ng saw {seen.measured_mbps:.1f} Mb/s where iperf's {seen.iperf_mbps:.1f} Mb/s of payload "
             f"make {wire:.1f} Mb/s on the wire: more than {TOOLS_DISAGREE:.0%} apart"
         )
+    if seen.lost_packets:
+        place, count = max(seen.lost_packets.items(), key=lambda item: item[1])
+        found.append(f"{count} packets were lost in {place}, outside every queue")
     if not seen.measured_mbps >= LEAST_OF_MAXMIN * seen.predicted_mbps:
         share = seen.measured_mbps / seen.predicted_mbps if seen.predicted_mbps else 0.0
         found.append(
             f"the machine was too slow: {seen.measured_mbps:.1f} Mb/s is {share:.0%} of the "
             f"{seen.predicted_mbps:.1f} Mb/s that these paths allow (at least {LEAST_OF_MAXMIN:.0%} counts)"
+            + _worst_second(seen)
         )
-    if seen.datapath == "kernel" and seen.idle_percent and min(seen.idle_percent) < LEAST_IDLE_PERCENT:
-        second = min(range(len(seen.idle_percent)), key=lambda i: seen.idle_percent[i])
-        found.append(
-            f"the processors were only {seen.idle_percent[second]:.0f} % idle in second {second + 1} "
-            f"(at least {LEAST_IDLE_PERCENT:.0f} % counts)"
-        )
+    elif seen.full_ports:
+        carried = float(np.median(list(seen.full_ports.values()))) / seen.bw
+        if not carried >= LEAST_OF_FULL:
+            found.append(
+                f"the machine was too slow: half of the {len(seen.full_ports)} links that have to be full carried "
+                f"less than {carried:.1%} of their rate (at least {LEAST_OF_FULL:.0%} counts)"
+                + _worst_second(seen)
+            )
+    if seen.datapath == "kernel" and seen.seconds:
+        busiest = min(seen.seconds, key=lambda second: second.idle_percent)
+        if busiest.idle_percent < LEAST_IDLE_PERCENT:
+            found.append(
+                f"the processors were only {busiest.idle_percent:.0f} % idle in second {busiest.number} "
+                f"(at least {LEAST_IDLE_PERCENT:.0f} % counts)"
+            )
     return found
+
+
+def _worst_second(seen: Evidence) -> str:
+    """When least arrived, and who had to wait for a processor then."""
+    inside = [second for second in seen.seconds if seen.window[0] < second.number <= seen.window[1]]
+    if not inside:
+        return ""
+    worst = min(inside, key=lambda second: second.total_mbps)
+    said = f"; least arrived in second {worst.number}, {worst.total_mbps:.1f} Mb/s"
+    if worst.waiting_percent:
+        name, waited = max(worst.waiting_percent.items(), key=lambda item: item[1])
+        said += f", when {name} waited {waited:.0f} % of the time for a processor"
+    return f"{said} and the processors were {worst.idle_percent:.0f} % idle"

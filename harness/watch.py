@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,10 +14,16 @@ from numpy.typing import NDArray
 
 @dataclass
 class ProcessorWatch:
-    """Idle share of all processors, sampled once a second in a thread while the ``with`` block runs."""
+    """The processors, sampled once a second in a thread while the ``with`` block runs.
 
+    ``idle_percent`` is the idle share of all of them; ``waiting_percent`` says of each process in ``pids``
+    (name -> pid) how much of each second it was ready to run and had no processor.
+    """
+
+    pids: Mapping[str, int] = field(default_factory=dict)
     times: list[float] = field(default_factory=list)
     idle_percent: list[float] = field(default_factory=list)
+    waiting_percent: dict[str, list[float]] = field(default_factory=dict)
 
     def __enter__(self) -> ProcessorWatch:
         self._stop = threading.Event()
@@ -29,12 +36,27 @@ class ProcessorWatch:
         self._thread.join()
 
     def _sample(self) -> None:
-        before = processor_ticks(Path("/proc/stat").read_text())
+        self.waiting_percent = {name: [] for name in self.pids}
+        clock, before = time.time(), processor_ticks(Path("/proc/stat").read_text())
+        waited = {name: waited_s(pid) for name, pid in self.pids.items()}
         while not self._stop.wait(1.0):
+            last, clock = clock, time.time()
             now = processor_ticks(Path("/proc/stat").read_text())
-            self.times.append(time.time())
+            self.times.append(clock)
             self.idle_percent.append(idle_share(before, now) * 100)
             before = now
+            for name, pid in self.pids.items():
+                so_far = waited_s(pid)
+                self.waiting_percent[name].append((so_far - waited[name]) / (clock - last) * 100)
+                waited[name] = so_far
+
+
+def waited_s(pid: int) -> float:
+    """Seconds the main thread of a process was ready to run and had no processor; 0 where no kernel says."""
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0
 
 
 def processor_ticks(stat: str) -> tuple[int, int]:

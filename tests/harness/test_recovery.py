@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.prediction import Outage, PathChange, RoutedFlow, predicted_mbps
+from harness.prediction import Outage, PathChange, RoutedFlow, predict
 from harness.recovery import Recovery
 from harness.spec import RunSpec
 from topos.fattree import FatTree
@@ -31,14 +31,14 @@ def record(outages, flows, acknowledgements, per_second, topo=TREE):
 def test_a_flow_on_what_fails_counts_nothing_until_it_is_moved():
     flows = [flow(0, 4, (0, 0), (6, 1)), flow(2, 8, (0, 2))]
     outages = [Outage(4, CORE_0), Outage(8, frozenset())]
-    assert predicted_mbps(TREE, flows, (0, 4), 10, outages) == pytest.approx(20)
-    assert predicted_mbps(TREE, flows, (4, 6), 10, outages) == pytest.approx(10)
-    assert predicted_mbps(TREE, flows, (2, 10), 10, outages) == pytest.approx(20 - 10 * 2 / 8)
+    assert predict(TREE, flows, (0, 4), 10, outages).total_mbps == pytest.approx(20)
+    assert predict(TREE, flows, (4, 6), 10, outages).total_mbps == pytest.approx(10)
+    assert predict(TREE, flows, (2, 10), 10, outages).total_mbps == pytest.approx(20 - 10 * 2 / 8)
 
 
 def test_a_flow_that_is_never_moved_counts_again_when_it_is_mended():
     outages = [Outage(4, CORE_0), Outage(8, frozenset())]
-    assert predicted_mbps(TREE, [flow(0, 4, (0, 0))], (2, 10), 10, outages) == pytest.approx(5)
+    assert predict(TREE, [flow(0, 4, (0, 0))], (2, 10), 10, outages).total_mbps == pytest.approx(5)
 
 
 def test_hit_moved_and_moving_again():
