@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import signal
 import sys
@@ -112,6 +113,8 @@ def _machine_rate(spec: Any, *, again: bool) -> float:
     def say(probe: Probe) -> None:
         verdict = "enough" if probe.enough else "too little"
         click.echo(f"  {probe.bw:g} Mb/s links: {probe.share:.1%} of capacity, {verdict}", err=True)
+        for reason in probe.reasons:
+            click.echo(f"    {reason}", err=True)
 
     return calibrate(spec, say)
 
@@ -201,7 +204,7 @@ def doctor(as_json: bool, calibrate: bool) -> None:
     "--disturb",
     multiple=True,
     metavar="controller:HOW@SECONDS",
-    help="Kill or freeze the controller: controller:kill@SECONDS or controller:freeze@SECONDS.",
+    help="Kill, freeze or slow the controller: controller:kill@SECONDS, :freeze@SECONDS or :slow@SECONDS.",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the result (default: a new one).")
 @click.option("--json", "as_json", is_flag=True, help="The result as one JSON object on standard output.")
@@ -368,6 +371,11 @@ def _run_cli() -> int:
     except HarnessError as error:
         click.echo(f"hedera: {_printable(str(error))}", err=True)
         return error.exit_status
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        click.echo(f"hedera: no space left on the disk of {_printable(str(error.filename))}", err=True)
+        return 1
     except (KeyboardInterrupt, click.Abort):
         click.echo("hedera: stopped; everything is torn down, finished results are kept", err=True)
         return 130

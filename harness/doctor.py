@@ -46,7 +46,7 @@ def datapath_sentence() -> str:
         return "Open vSwitch forwards in the kernel: its module is here, and it is the fastest there is."
     return (
         f"Open vSwitch forwards in userspace, in {count} private instance{'s' * (count > 1)}: "
-        "the kernel module is missing. Links of about 5 to 10 Mb/s are what two cores carry."
+        "the kernel module is missing. Links of 15 to 25 Mb/s are what two cores carry."
     )
 
 

@@ -141,6 +141,7 @@ class Experiment:
                 controller.supervise()
 
             self.seen.unfinished = senders.wait(tick)
+            disturber.finish()
             self.seen.outages = faults.outages
             self.timing["traffic_s"] = time.monotonic() - clock
         self._say("finishing")

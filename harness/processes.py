@@ -42,8 +42,8 @@ class Children:
         self.end_all()
 
     def end_all(self) -> None:
-        """End every child."""
-        self.end(child for _, child in reversed(self._running))
+        """Kill every child: what is still there has nothing left to write."""
+        self.end((child for _, child in reversed(self._running)), deadline=0.0)
 
     def spawn(
         self,
@@ -90,11 +90,12 @@ class Children:
             _signal(child, signal.SIGTERM)
         limit = time.monotonic() + deadline
         for child in children:
-            try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(max(0.0, limit - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                _signal(child, signal.SIGKILL)
-                child.wait()
+        for child in children:
+            _signal(child, signal.SIGKILL)
+        for child in children:
+            child.wait()
         gone = {id(child) for child in children}
         self._running = [(name, child) for name, child in self._running if id(child) not in gone]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harness.controller import Restart
 from harness.errors import RunFailed
@@ -14,6 +15,7 @@ from harness.events import Event
 from harness.prediction import Outage, PathChange, RoutedFlow, predict
 from harness.recovery import Recovery
 from harness.senders import Flow
+from harness.shaping import FULL_PACKET
 from harness.spec import RunSpec
 from harness.verdict import Evidence, Second, reasons
 from harness.watch import mean_over
@@ -25,6 +27,10 @@ from traffic.iperf import Interval
 from traffic.ports import SERVER_PORT
 
 Window = tuple[float, float]
+
+SETTLE_S = 5.0
+SETTLE_ROUND_TRIPS = 25
+"""After this long TCP fills the path it began on or was moved to; long queues on slow links take many round trips."""
 
 
 @dataclass
@@ -64,7 +70,15 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
     flows = [_flow(flow, seen.begin, paths, window) for flow in seen.flows]
     routed = [_routed(flow) for flow in flows]
     predicted = predict(topo, routed, spec.window, spec.bw, seen.outages)
-    full = sorted(_port(topo, link) for link in predicted.full_links)
+    begun = [flow["start"] for flow in flows] + [change.t for flow in routed for change in flow.paths[1:]]
+    settled = settled_window(spec, begun, seen.outages)
+    full_links = predict(topo, routed, settled, spec.bw, seen.outages).full_links if settled else ()
+    full = {}
+    for name in sorted(_port(topo, link) for link in full_links):
+        if name not in received and name not in seen.series:
+            raise RunFailed(f"bwm-ng has no samples of port {name}")
+        times, rates = _carried(name, received, seen.series)
+        full[name] = mean_over(times - seen.begin, rates, settled)
     recovery = Recovery(topo, spec, seen.outages, routed, _acknowledgements(flows, seen))
     samples = min(len(series.t) for series in received.values())
     times = next(iter(received.values())).t[:samples] - seen.begin
@@ -80,8 +94,7 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
         measured_mbps=measured,
         iperf_mbps=sum(flow["window_mbps"] for flow in flows),
         predicted_mbps=predicted.total_mbps,
-        # TCP needs seconds to find its rate again after a failure: that says nothing of the machine.
-        full_ports={} if spec.fail else {name: ports[name] for name in full if name in ports},
+        full_ports=full,
         # A flow that had no path cannot be blamed for what it did not send.
         unfinished_flows=[flow for flow in seen.unfinished if flow.split(" (")[0] not in recovery.cut_off],
         lost_packets=seen.lost_packets,
@@ -105,7 +118,11 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
             "hosts": {host: _rounded(series.out_mbps[:samples]) for host, series in received.items()},
         },
         "links": {name: round(rate, 3) for name, rate in sorted(ports.items())},
-        "full_links": full,
+        **(
+            {"full_links": {"window_s": settled, "mbps": {k: round(v, 3) for k, v in full.items()}}}
+            if full
+            else {}
+        ),
         "queue_drops": {name: drops for name, drops in sorted(seen.drops.items()) if drops},
         "flows": flows,
         "cpu": {
@@ -118,6 +135,33 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
         **({"controller_restarts": _restarts(seen)} if seen.restarts else {}),
         **(recovery.as_json(mean_total, [_seconds(flow) for flow in flows]) if spec.fail else {}),
     }
+
+
+def settled_window(
+    spec: RunSpec, begun: Sequence[float], outages: Sequence[Outage]
+) -> tuple[float, float] | None:
+    """The part of the measuring window in which TCP has found its rates, if that is a second at least.
+
+    That is SETTLE_S, or SETTLE_ROUND_TRIPS through a full queue, after a flow last began, or was moved to another
+    path (``begun``), and after the last outage. Times in seconds since the traffic started.
+    """
+    start, end = spec.window
+    last = max([t for t in (*begun, *(outage.t for outage in outages)) if t < end], default=None)
+    if last is not None:
+        through_queue = spec.queue * FULL_PACKET * 8e-6 / spec.bw
+        start = max(start, last + max(SETTLE_S, SETTLE_ROUND_TRIPS * through_queue))
+    return (start, end) if end - start >= 1 else None
+
+
+def _carried(
+    name: str, received: dict[str, Series], series: dict[str, Series]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """When and how fast a port sent; what a host sent is what entered its switch."""
+    return (
+        (received[name].t, received[name].in_mbps)
+        if name in received
+        else (series[name].t, series[name].out_mbps)
+    )
 
 
 def _port(topo: FatTree | NonBlocking, link: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -14,6 +15,8 @@ from typing import Any
 from harness.errors import RunFailed, UserMistake
 
 RESULT = "run.json"
+ROOM = 32 << 20
+"""Bytes that have to be free where results go: many times what one run writes."""
 
 
 def slug(text: str) -> str:
@@ -46,21 +49,41 @@ def new_run(folder: Path) -> Iterator[Path]:
     """A folder to write a run into, renamed to ``folder`` when the block ends without an exception.
 
     So a result is there whole or not at all: what an interrupted or killed run left is never read as one.
-    Raises RunFailed when ``folder`` is already taken.
+    Raises RunFailed when ``folder`` is already taken, and when the disk is full: tools that could not write
+    all they saw would make a result that looks like one.
     """
     if folder.exists():
         raise RunFailed(f"{folder} is already there, and results are never overwritten")
     partial = folder.parent / f".{folder.name}.partial"
-    if partial.exists():
-        shutil.rmtree(partial)
-    partial.mkdir(parents=True)
     try:
+        if partial.exists():
+            shutil.rmtree(partial)
+        partial.mkdir(parents=True)
+        _require_room(partial)
         yield partial
+        _require_room(partial)
+    except OSError as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise _full(folder.parent) from None
+        raise
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
     partial.rename(folder)
     give_to_invoker(folder)
+
+
+def _require_room(folder: Path) -> None:
+    if shutil.disk_usage(folder).free < ROOM:
+        raise _full(folder.parent)
+
+
+def _full(folder: Path) -> RunFailed:
+    return RunFailed(
+        f"the disk of {folder} is full: this run is not kept, finished results are; "
+        f"with {ROOM >> 20} MiB free the same command goes on"
+    )
 
 
 def write_json(path: Path, data: Any) -> None:

@@ -1,7 +1,6 @@
 """A controller as a process that can end, freeze, or leave half a line behind."""
 
 import json
-import signal
 import sys
 import time
 from pathlib import Path
@@ -78,6 +77,26 @@ def test_one_that_is_busy_but_alive_is_left_alone(controller):
     assert controller.restarts == []
 
 
+def stopped(process):
+    return Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
+def test_a_slow_one_runs_a_seventh_of_the_time_until_the_end(controller):
+    wait(controller, 1)
+    disturber = Disturber(parse_all(["controller:slow@1"], 5), controller)
+    disturber.tick(0.5)
+    assert not stopped(controller.process)
+    disturber.tick(1.0)
+    for tenth in range(14):
+        disturber.tick(1.05 + tenth / 10)
+        runs = tenth % 7 == 6
+        assert wait_until(lambda runs=runs: stopped(controller.process) != runs, 1)
+    disturber.tick(2.45)
+    assert wait_until(lambda: stopped(controller.process), 1)
+    disturber.finish()
+    assert wait_until(lambda: not stopped(controller.process), 1)
+
+
 def test_what_is_no_event_is_left_out():
     good = {"t": 1.5, "event": "ready", "switches": 20}
     lines = [json.dumps(good), "", "{", '{"t": 1, "event": "rou', "[]", "7", '{"t": "x", "event": "a"}',
@@ -88,7 +107,7 @@ def test_what_is_no_event_is_left_out():
 
 def test_disturbances_are_in_order_and_inside_the_run():
     found = parse_all(["controller:freeze@4.5", "controller:kill@2"], 5)
-    assert found == (Disturbance(signal.SIGKILL, 2), Disturbance(signal.SIGSTOP, 4.5))
+    assert found == (Disturbance("kill", 2), Disturbance("freeze", 4.5))
     for text in (
         "",
         "controller:kill",
@@ -103,7 +122,7 @@ def test_disturbances_are_in_order_and_inside_the_run():
 
 def test_files_of_both_lives_are_kept(controller, tmp_path):
     wait(controller, 1)
-    Disturber([Disturbance(signal.SIGKILL, 0.0)], controller).tick(1)
+    Disturber([Disturbance("kill", 0.0)], controller).tick(1)
     wait(controller, 2)
     assert Path(tmp_path / "controller.txt").exists()
     assert Path(tmp_path / "controller-restarted.txt").exists()

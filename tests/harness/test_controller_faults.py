@@ -1,28 +1,22 @@
 """Real runs in which the controller is killed or frozen."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
-from tests.harness.test_experiment import clean, footprint  # noqa: F401  (a fixture)
+from tests.harness.real_runs import hedera_run
 
 pytestmark = pytest.mark.root
 
-HEDERA = [sys.executable, "-c", "from harness.cli import main; main()"]
-
 
 def run(out, scheme, seconds, *options):
-    words = ["run", "--scheme", scheme, "--traffic", "stride:4", "--bw", "2", "--seconds", str(seconds)]
-    words += ["--platform", "os-ken", "--out", str(out), "--json", *options]
-    done = subprocess.run([*HEDERA, *words], capture_output=True, text=True, timeout=120, check=False)
+    done = hedera_run(out, "--platform", "os-ken", *options, scheme=scheme, bw=2, seconds=seconds)
     assert done.stdout, done.stderr
     return json.loads(done.stdout)
 
 
 @pytest.mark.parametrize("how", ["kill", "freeze"])
-def test_a_controller_that_is_gone_is_replaced_and_flows_go_on(tmp_path, clean, how):  # noqa: F811
+def test_a_controller_that_is_gone_is_replaced_and_flows_go_on(tmp_path, clean, how):
     result = run(tmp_path / "run", "hedera-gff", 12, "--disturb", f"controller:{how}@4")
     assert (result["verdict"], result["reasons"]) == ("ok", [])
     (restart,) = result["controller_restarts"]
@@ -34,3 +28,11 @@ def test_a_controller_that_is_gone_is_replaced_and_flows_go_on(tmp_path, clean, 
     ]
     assert min(during) > 0.7 * result["bisection_mbps"], "flows go on without it"
     assert any(one["t"] > restart["ready_t"] for one in result["rounds"])
+
+
+def test_a_slow_controller_is_kept_and_delays_nothing_but_its_own_rounds(tmp_path, clean):
+    result = run(tmp_path / "run", "hedera-gff", 12, "--disturb", "controller:slow@1")
+    assert (result["verdict"], result["reasons"]) == ("ok", [])
+    assert "controller_restarts" not in result
+    assert result["rounds"], "it still schedules"
+    assert any(len(flow["paths"]) > 1 for flow in result["flows"]), "and moves flows"

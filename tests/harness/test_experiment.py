@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -14,51 +13,18 @@ import pytest
 from harness import shaping
 from harness.errors import RunFailed
 from harness.fabric import Fabric, FabricOptions
-from harness.footprint import HOME, MARK, leftovers, run_folder, sole_use
+from harness.footprint import leftovers, run_folder, sole_use
 from harness.machine import choose_datapath
+from harness.openvswitch import Bridge, Instance
 from harness.processes import Children, run, wait_until
 from harness.sockets import ROOM
+from tests.harness.real_runs import HEDERA, footprint, hedera_run
 from topos.fattree import FatTree
 from topos.nonblocking import NonBlocking
 
 pytestmark = pytest.mark.root
 
-HEDERA = Path(sys.executable).with_name("hedera")
 ROOT = Path(__file__).resolve().parents[2]
-ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
-
-
-def footprint():
-    """Everything a run could leave on the machine."""
-    marked = subprocess.run(
-        ["grep", "-lsa", f"{MARK}=", *map(str, Path("/proc").glob("[0-9]*/environ"))],
-        capture_output=True, text=True, check=False,
-    ).stdout.split()  # fmt: skip
-    return {
-        "links": run(["ip", "-br", "link"]),
-        "namespaces": run(["ip", "netns"]),
-        "processes": marked,
-        "cgroups": [str(p) for p in Path("/sys/fs/cgroup").glob("**/hedera-*")],
-        "folders": [p.name for p in HOME.glob("*-*")],
-        "congestion": ALLOWED.read_text(),
-    }
-
-
-@pytest.fixture
-def clean():
-    """The test must leave the machine as it found it."""
-    before = footprint()
-    yield before
-    wait_until(lambda: footprint() == before, 5)
-    assert footprint() == before
-
-
-def hedera_run(out, *options, scheme="ecmp", traffic="stride:4", bw=2, seconds=4):
-    command = [HEDERA, "run", "--scheme", scheme, "--traffic", traffic, "--bw", bw, "--seconds", seconds]
-    return subprocess.run(
-        [*map(str, command), "--out", str(out), "--json", *options],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize("scheme", ["nonblocking", "ecmp", "spanning-tree", "hedera-gff", "hedera-sa"])
@@ -166,19 +132,45 @@ def test_hosts_are_addressed_quiet_and_without_offloads(fabric):
     assert re.search(r"tcp-segmentation-offload: off", run(["ethtool", "-k", "0_0_2-eth0"], namespace=pid))
 
 
-def test_foreign_bridges_namespaces_and_processes_are_left_alone(tmp_path, clean):
-    foreign = subprocess.Popen(["sleep", "100"])
+@pytest.fixture
+def foreign_switch(tmp_path):
+    """An Open vSwitch of somebody else's, with a bridge between two interfaces, in a namespace of its own."""
     run(["ip", "netns", "add", "not-ours"])
-    run(["ip", "link", "add", "name", "s1-eth1", "type", "veth", "peer", "name", "s1-eth2"])
+    netns = ["ip", "netns", "exec", "not-ours"]
+    holder = subprocess.Popen([*netns, "sleep", "1000"])
     try:
+        run([*netns, "ip", "link", "add", "name", "s1-eth1", "type", "veth", "peer", "name", "s1-eth2"])
+        with Children() as children:
+            switch = Instance(0, holder.pid, tmp_path / "foreign", "user")
+            switch.start(children)
+            switch.configure([Bridge("s1", 1, {1: "s1-eth1"})], "tcp:127.0.0.1:6653")
+            yield switch
+    finally:
+        holder.kill()
+        holder.wait()
+        run(["ip", "netns", "del", "not-ours"])
+
+
+def test_foreign_bridges_namespaces_and_processes_are_left_alone(tmp_path, foreign_switch, clean):
+    foreign = subprocess.Popen(["sleep", "100"])
+    # The names of Mininet's own switches, and of a bridge of ours, in the namespace everybody uses.
+    run(["ip", "link", "add", "name", "s1-eth1", "type", "veth", "peer", "name", "s1-eth2"])
+    run(["ip", "link", "add", "name", "0_0_1", "type", "bridge"])
+    try:
+        before = foreign_switch.vsctl("show")
         assert hedera_run(tmp_path / "run", seconds=3, scheme="nonblocking").returncode == 0
-        subprocess.run([HEDERA, "clean"], check=True, capture_output=True)
+        said = subprocess.run([HEDERA, "clean"], check=True, capture_output=True, text=True).stdout
+        assert said == "nothing of ours is left on this machine\n"
         assert foreign.poll() is None
+        assert foreign_switch.switchd.poll() is None
+        assert foreign_switch.vsctl("show") == before
         assert "not-ours" in run(["ip", "netns"])
-        assert "s1-eth1" in run(["ip", "-br", "link"])
+        links = run(["ip", "-br", "link"])
+        assert "s1-eth1" in links
+        assert "0_0_1" in links
     finally:
         run(["ip", "link", "del", "s1-eth1"])
-        run(["ip", "netns", "del", "not-ours"])
+        run(["ip", "link", "del", "0_0_1"])
         foreign.kill()
         foreign.wait()
 

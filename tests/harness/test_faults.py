@@ -1,28 +1,22 @@
 """Real runs in which something breaks: cables and switches."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
-from tests.harness.test_experiment import clean, footprint  # noqa: F401  (a fixture)
+from tests.harness.real_runs import hedera_run
 
 pytestmark = pytest.mark.root
 
-HEDERA = [sys.executable, "-c", "from harness.cli import main; main()"]
-
 
 def run(out, scheme, seconds, *options):
-    words = ["run", "--scheme", scheme, "--traffic", "stride:4", "--bw", "5", "--seconds", str(seconds)]
-    words += ["--platform", "os-ken", "--out", str(out), "--json", *options]
-    done = subprocess.run([*HEDERA, *words], capture_output=True, text=True, timeout=120, check=False)
+    done = hedera_run(out, "--platform", "os-ken", *options, scheme=scheme, bw=5, seconds=seconds)
     assert done.stdout, done.stderr
     return json.loads(done.stdout)
 
 
 @pytest.mark.parametrize("scheme", ["spanning-tree", "hedera-gff"])
-def test_flows_leave_a_switch_that_fails_and_the_run_counts(tmp_path, clean, scheme):  # noqa: F811
+def test_flows_leave_a_switch_that_fails_and_the_run_counts(tmp_path, clean, scheme):
     # Long enough for the second or two that TCP needs to recover to be a small part of the run.
     result = run(tmp_path / "run", scheme, 20, "--fail", "switch:4_1_1@6:12")
     assert (result["verdict"], result["reasons"]) == ("ok", [])
@@ -48,7 +42,7 @@ def test_flows_leave_a_switch_that_fails_and_the_run_counts(tmp_path, clean, sch
         assert 0 not in later
 
 
-def test_a_host_without_any_path_is_not_blamed_and_comes_back(tmp_path, clean):  # noqa: F811
+def test_a_host_without_any_path_is_not_blamed_and_comes_back(tmp_path, clean):
     result = run(tmp_path / "run", "ecmp", 10, "--fail", "switch:0_0_1@4:6")
     assert (result["verdict"], result["reasons"]) == ("ok", [])
     broken, mended = result["failures"]

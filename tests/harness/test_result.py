@@ -1,12 +1,14 @@
 """From raw observations to numbers, on a small made-up run whose answers can be worked out by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from harness.controller import Restart
 from harness.errors import RunFailed
 from harness.prediction import Outage
-from harness.result import Observation, describe, paths_by_flow
+from harness.result import Observation, describe, paths_by_flow, settled_window
 from harness.senders import Flow, listens_on
 from harness.spec import RunSpec
 from harness.verdict import WIRE_PER_PAYLOAD
@@ -18,19 +20,19 @@ SPEC = RunSpec(scheme="nonblocking", traffic="stride:1", seconds=6, bw=10)
 BEGIN = 1000.0
 
 
-def series(out, incoming=0.0):
-    t = BEGIN + np.arange(1, 7)
-    return Series(t, np.full(6, float(out)), np.full(6, float(incoming)))
+def series(out, incoming=0.0, seconds=6):
+    t = BEGIN + np.arange(1, seconds + 1)
+    return Series(t, np.full(seconds, float(out)), np.full(seconds, float(incoming)))
 
 
-def observation(rate=10.0):
+def observation(rate=10.0, seconds=6):
     flows = []
     payload = rate / WIRE_PER_PAYLOAD
     for src in range(16):
-        intervals = tuple(Interval(s, s + 1, int(payload * 125_000), payload * 1e6) for s in range(6))
-        report = FlowReport("", 20_000 + src, "", intervals, Interval(0, 6, 0, payload * 1e6))
+        intervals = tuple(Interval(s, s + 1, int(payload * 125_000), payload * 1e6) for s in range(seconds))
+        report = FlowReport("", 20_000 + src, "", intervals, Interval(0, seconds, 0, payload * 1e6))
         flows.append(Flow(src, (src + 1) % 16, 20_000 + src, None, 0, started=BEGIN, report=report))
-    ports = {f"{NonBlocking.SWITCH}-eth{host + 1}": series(rate, rate) for host in range(16)}
+    ports = {f"{NonBlocking.SWITCH}-eth{host + 1}": series(rate, rate, seconds) for host in range(16)}
     return Observation(begin=BEGIN, series=ports, flows=flows, cpu_times=[BEGIN + 1], cpu_idle=[50.0])
 
 
@@ -55,6 +57,39 @@ def test_a_slow_machine_is_told_by_its_number():
     result = describe(SPEC, "user", observation(rate=7.0))
     assert result["verdict"] == "invalid"
     assert "too slow" in result["reasons"][0]
+
+
+def test_links_that_have_to_be_full_are_judged_once_tcp_has_settled():
+    long = RunSpec(scheme="ecmp", traffic="stride:4", seconds=60, bw=10)
+    assert settled_window(long, [], []) == (10, 50)
+    assert settled_window(long, [0.0, 2.0, 4.0], []) == (10, 50)
+    assert settled_window(replace(long, seconds=10), [0.0, 0.1], []) == (
+        pytest.approx(5.1),
+        pytest.approx(50 / 6),
+    )
+    assert settled_window(replace(long, seconds=7), [0.0], []) is None, "too short to tell"
+    assert settled_window(long, [12.0, 55.0], []) == (17, 50)
+    assert settled_window(long, [12.0], [Outage(30, frozenset())]) == (35, 50)
+    assert settled_window(long, [44.5], []) is None
+    slow = RunSpec(scheme="ecmp", traffic="stride:4", seconds=60, bw=1)
+    assert settled_window(slow, [12.0], []) == (pytest.approx(12 + 25 * 0.6), 50)
+
+
+def test_links_that_are_not_full_are_named_and_half_of_them_are_too_many():
+    def run(slow):
+        seen = observation(seconds=12)
+        for host in range(slow):
+            seen.series[f"{NonBlocking.SWITCH}-eth{host + 1}"].out_mbps[6:] = 9.0
+            seen.series[f"{NonBlocking.SWITCH}-eth{host + 1}"].in_mbps[6:] = 9.0
+        return describe(replace(SPEC, seconds=12), "user", seen)
+
+    result = run(slow=3)
+    assert result["full_links"]["window_s"] == (5, 10)
+    assert len(result["full_links"]["mbps"]) == 32
+    assert result["full_links"]["mbps"][f"{NonBlocking.SWITCH}-eth3"] == pytest.approx(9.2)
+    assert result["verdict"] == "ok"
+    (reason,) = run(slow=9)["reasons"]
+    assert "half of the 32 links that have to be full carried less than 92.0% of their rate" in reason
 
 
 def test_an_error_of_the_controller_is_a_reason():

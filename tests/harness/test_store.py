@@ -1,8 +1,12 @@
+import errno
 import json
 import os
+import shutil
+from types import SimpleNamespace
 
 import pytest
 
+from harness import store
 from harness.errors import RunFailed, UserMistake
 from harness.store import RESULT, new_run, read_run, require_writable, slug, write_json
 
@@ -65,3 +69,24 @@ def test_a_folder_that_cannot_be_written_is_said_in_one_sentence(tmp_path):
     with pytest.raises(UserMistake, match="results cannot be written to"):
         require_writable(tmp_path / "file" / "below")
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_no_half_of_a_result_is_read_as_one(tmp_path):
+    write_json(tmp_path / RESULT, {"schema": 1, "verdict": "ok", "links": {"a": 1.5}})
+    whole = (tmp_path / RESULT).read_bytes()
+    for size in range(len(whole) - 1):  # the last byte is the line's end
+        (tmp_path / RESULT).write_bytes(whole[:size])
+        assert read_run(tmp_path) is None
+
+
+def test_a_disk_that_is_full_keeps_what_is_there_and_says_so(tmp_path, monkeypatch):
+    free = iter([store.ROOM, store.ROOM - 1, 0])
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=next(free)))
+    with pytest.raises(RunFailed, match="is full"), new_run(tmp_path / "trial-1"):
+        pass  # full at the end
+    with pytest.raises(RunFailed, match="is full"), new_run(tmp_path / "trial-1"):
+        pytest.fail("it was full before")
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=store.ROOM))
+    with pytest.raises(RunFailed, match="is full"), new_run(tmp_path / "trial-1"):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert list(tmp_path.iterdir()) == []

@@ -82,6 +82,19 @@ def test_a_half_written_result_is_not_a_result(tmp_path):
     assert job.next_folder() == job.folder
 
 
+def test_a_published_result_that_lost_its_end_is_run_again_and_never_read(tmp_path):
+    """As a loss of power can leave it, if the disk wrote the folder's name before the file."""
+    job = Job(BASE, tmp_path / "trial-1")
+    publish(job.folder, "ok")
+    text = (job.folder / RESULT).read_text()
+    (job.folder / RESULT).write_text(text[: len(text) // 2])
+    assert job.outcome() is None
+    assert job.next_folder() == job.attempts[1]
+    publish(job.attempts[1], "ok", 3)
+    assert job.outcome()["bisection_mbps"] == 3
+    assert job.next_folder() is None
+
+
 def test_only_what_is_left_is_run(tmp_path, monkeypatch):
     jobs = plan(BASE, [Workload("stride:1")], ["nonblocking", "ecmp", "hedera-sa"], 1, tmp_path)
     publish(jobs[0].folder, "ok")

@@ -1,0 +1,85 @@
+"""What the emulated network takes for each k: ``python -m benchmarks.fabric [--bw MBPS] [K ...]`` (as root).
+
+One real run per k: Hedera with Simulated Annealing on stride:(k/2)^2, where every flow goes to the next pod and all
+of them fit. Memory is what the machine has less to give than before, at most, all processes and the kernel's
+own included.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from harness.experiment import run_experiment
+from harness.spec import RunSpec
+from topos.fattree import FatTree
+
+BW = {4: 10.0, 6: 3.0, 8: 1.0}
+"""Link rates that two cores carry, Mb/s."""
+
+
+def available_mib() -> float:
+    """Memory the kernel could still give away."""
+    line = next(x for x in Path("/proc/meminfo").read_text().splitlines() if x.startswith("MemAvailable"))
+    return int(line.split()[1]) / 1024
+
+
+class MemoryWatch:
+    """The least memory that was available while the ``with`` block ran, against what was before, MiB."""
+
+    def __enter__(self) -> MemoryWatch:
+        self.before = self.least = available_mib()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._sample, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _sample(self) -> None:
+        while not self._stop.wait(0.2):
+            self.least = min(self.least, available_mib())
+
+
+@click.command()
+@click.argument("sizes", nargs=-1, type=int, metavar="[K ...]")
+@click.option("--bw", type=float, help="Link rate, Mb/s (default: 10, 3 and 1 for k = 4, 6 and 8).")
+@click.option("--seconds", default=15.0, help="How long the traffic lasts.", show_default=True)
+def main(sizes: tuple[int, ...], bw: float | None, seconds: float) -> None:
+    """Print a table: one real run per K (default: 4 6 8)."""
+    table = Table("k", "hosts", "switches", "cables", "Mb/s", "build s", "ready s", "teardown s", "MiB",
+                  "of capacity", "of max-min", "verdict", box=None)  # fmt: skip
+    for k in sizes or (4, 6, 8):
+        tree = FatTree(k)
+        rate = bw or BW.get(k, 1.0)
+        spec = RunSpec("hedera-sa", f"stride:{k * k // 4}", seconds=seconds, bw=rate, k=k)
+        with tempfile.TemporaryDirectory(prefix="hedera-fabric-") as name, MemoryWatch() as memory:
+            result = run_experiment(
+                spec, Path(name) / "run", lambda stage: click.echo(f"{stage} ...", err=True)
+            )
+        times = [
+            f"{result['timing'].get(part, float('nan')):.2f}" for part in ("build_s", "ready_s", "teardown_s")
+        ]
+        total, best = result["bisection_mbps"], result.get("maxmin_mbps")
+        shares = [f"{total / of:.1%}" if total and of else "-" for of in (spec.capacity_mbps, best)]
+        table.add_row(
+            *map(str, (k, tree.num_hosts, tree.num_switches, len(list(tree.links())), f"{rate:g}")),
+            *times,
+            f"{memory.before - memory.least:.0f}",
+            *shares,
+            result["verdict"],
+        )
+        for reason in result["reasons"]:
+            click.echo(f"k={k}: {reason}", err=True)
+    Console(width=120).print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""Real sweeps that are killed at random moments, and a disk that is full."""
+
+import hashlib
+import os
+import random
+import re
+import subprocess
+import threading
+import time
+
+import pytest
+
+from harness.processes import run
+from harness.spec import RunSpec
+from harness.sweep import Job
+from tests.harness.real_runs import HEDERA, hedera_run
+
+pytestmark = pytest.mark.root
+
+KILLS = int(os.environ.get("KILLS", "50"))
+SCHEMES = "nonblocking,ecmp"
+
+
+def sweep(results):
+    command = [HEDERA, "sweep", 2, 3, "--patterns", "stride:4,stride:8", "--schemes", SCHEMES, "--bw", 2]
+    return list(map(str, [*command, "--results", results, "--name", "s"]))
+
+
+def published(results):
+    """Every file of every finished run, by what is in it."""
+    files = (f for run in results.glob("s/*/*/trial-*") for f in run.iterdir())
+    return {str(f.relative_to(results)): hashlib.sha256(f.read_bytes()).hexdigest() for f in files}
+
+
+def outcomes(results):
+    """Of each run the try that counts: verdict, matrix and the path of every flow."""
+    found = {}
+    for folder in sorted(results.glob("s/*/*/trial-?")):
+        result = Job(RunSpec("ecmp", "stride:1"), folder).outcome()
+        paths = sorted((f["src"], f["src_port"], *(p["core"] for p in f["paths"])) for f in result["flows"])
+        found[str(folder.relative_to(results))] = (result["verdict"], result["matrix"], paths)
+    return found
+
+
+def table(text):
+    """The final table: its words without numbers, and its numbers."""
+    return re.sub(r"[\d.]+", "#", text), [float(n) for n in re.findall(r"\d+\.\d+|\d+", text)]
+
+
+def test_a_sweep_killed_at_random_moments_ends_as_one_that_was_not(tmp_path, clean):
+    whole = subprocess.run(sweep(tmp_path / "whole"), capture_output=True, text=True, check=True).stdout
+    draw = random.Random(9)
+    results = tmp_path / "killed"
+    results.mkdir()
+    before, during = {}, 0
+    for _ in range(KILLS):
+        process = subprocess.Popen(sweep(results), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            process.wait(draw.uniform(0.0, 7.5))  # a run takes between 6 and 7
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            during += 1
+        after = published(results)
+        assert after.items() >= before.items(), "a finished result was touched"
+        before = after
+    assert during > KILLS / 2
+    last = subprocess.run(sweep(results), capture_output=True, text=True, check=True).stdout
+    assert published(results).items() >= before.items()
+    assert outcomes(results) == outcomes(tmp_path / "whole")
+    assert not list(results.glob("s/**/.*partial"))
+    words, numbers = table(last)
+    expected_words, expected = table(whole)
+    assert words == expected_words
+    assert numbers == pytest.approx(expected, rel=0.1, abs=3)
+    assert subprocess.run([HEDERA, "clean"], capture_output=True, text=True, check=True).stdout.startswith(
+        "nothing of ours"
+    )
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 40 MiB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    run(["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", str(disk)])
+    yield disk
+    run(["umount", str(disk)])
+
+
+def test_a_disk_that_fills_up_during_a_run(small_disk, clean):
+    assert hedera_run(small_disk / "first", seconds=3).returncode == 0
+    first = (small_disk / "first" / "run.json").read_bytes()
+
+    def fill():
+        time.sleep(3)
+        with (small_disk / "filler").open("wb") as filler:
+            try:
+                while True:
+                    filler.write(bytes(1 << 20))
+            except OSError:
+                pass
+
+    filling = threading.Thread(target=fill)
+    filling.start()
+    done = hedera_run(small_disk / "second", seconds=4)
+    filling.join()
+    assert done.returncode == 1
+    assert "is full: this run is not kept, finished results are" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert sorted(p.name for p in small_disk.iterdir()) == ["filler", "first"]
+    assert (small_disk / "first" / "run.json").read_bytes() == first
+    assert "is full" in hedera_run(small_disk / "second", seconds=4).stderr
+    (small_disk / "filler").unlink()
+    assert hedera_run(small_disk / "second", seconds=3).returncode == 0
