@@ -100,6 +100,7 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
         lost_packets=seen.lost_packets,
         window=spec.window,
         seconds=_seconds_of(seen, mean_total),
+        failures=bool(spec.fail),
         dead_processes=seen.dead,
     )
     errors = [event["message"] for event in seen.events if event["event"] == "error"]

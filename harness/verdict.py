@@ -39,7 +39,8 @@ class Evidence:
     """What was seen of a run. Rates in Mb/s over the measuring window.
 
     ``full_ports`` are the rates of the ports that have to be full all the time, if the flows share as max-min
-    fairness has it; ``lost_packets`` were lost outside every queue, by place.
+    fairness has it; ``lost_packets`` were lost outside every queue, by place; ``failures`` is whether links
+    failed on purpose.
     """
 
     bw: float
@@ -53,6 +54,7 @@ class Evidence:
     unfinished_flows: Sequence[str]
     window: tuple[float, float]
     seconds: Sequence[Second]
+    failures: bool
     dead_processes: Sequence[str]
 
 
@@ -79,8 +81,10 @@ def reasons(seen: Evidence) -> list[str]:
         found.append(f"{count} packets were lost in {place}, outside every queue")
     if not seen.measured_mbps >= LEAST_OF_MAXMIN * seen.predicted_mbps:
         share = seen.measured_mbps / seen.predicted_mbps if seen.predicted_mbps else 0.0
+        # After a failure TCP takes seconds to find its rate again, which a short run cannot make up for.
+        slow = "the machine, or TCP after the failure," if seen.failures else "the machine"
         found.append(
-            f"the machine was too slow: {seen.measured_mbps:.1f} Mb/s is {share:.0%} of the "
+            f"{slow} was too slow: {seen.measured_mbps:.1f} Mb/s is {share:.0%} of the "
             f"{seen.predicted_mbps:.1f} Mb/s that these paths allow (at least {LEAST_OF_MAXMIN:.0%} counts)"
             + _worst_second(seen)
         )

@@ -18,6 +18,7 @@ FINE = Evidence(
     lost_packets={},
     window=(1.0, 5.0),
     seconds=[],
+    failures=False,
     dead_processes=[],
 )
 
@@ -75,3 +76,9 @@ def test_a_slow_run_says_when_least_arrived_and_who_waited():
     (reason,) = reasons(slow)
     assert "second 2, 101.0 Mb/s, when ovs-vswitchd 1 waited 61 % of the time for a processor" in reason
     assert "3 % idle" in reason
+
+
+def test_after_a_failure_the_machine_is_not_the_only_suspect():
+    slow = replace(FINE, measured_mbps=120.0, iperf_mbps=120 / WIRE_PER_PAYLOAD, failures=True)
+    (reason,) = reasons(slow)
+    assert reason.startswith("the machine, or TCP after the failure, was too slow")
