@@ -8,9 +8,10 @@ import subprocess
 from dataclasses import dataclass
 
 from controllers.find_pox import find_pox
-from harness import congestion, machine
+from harness import calibration, congestion, machine
 from harness.cpulimit import HostGroups
 from harness.footprint import leftovers, owner_name
+from harness.spec import RunSpec
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ def examine() -> list[Finding]:
         *(_kernel_features() if root else ()),
         _pox(),
         _leftovers(),
+        _calibrated(),
     ]
 
 
@@ -123,3 +125,11 @@ def _leftovers() -> Finding:
     if left:
         return Finding("leftovers of killed runs", ", ".join(left), "none", None, "hedera clean")
     return Finding("leftovers of killed runs", "none", "none", True)
+
+
+def _calibrated() -> Finding:
+    base = RunSpec("hedera-sa", "stride:4", datapath=machine.choose_datapath("auto"))
+    rate = calibration.remembered(base)
+    if rate is None:
+        return Finding("link rate for --bw auto", "unknown", "optional", None, "hedera doctor --calibrate")
+    return Finding("link rate for --bw auto", f"{rate:g} Mb/s", "optional", True)

@@ -1,6 +1,10 @@
+from dataclasses import replace
+
 import pytest
 
-from harness.calibration import RATES, Probe, search
+from harness import calibration, doctor
+from harness.calibration import RATES, Probe, calibrate, remembered, search
+from harness.spec import RunSpec
 
 
 def machine_that_carries(most, flaky=()):
@@ -30,3 +34,23 @@ def test_a_machine_that_carries_nothing():
     best, probes = search(machine_that_carries(1), 5.0)
     assert best is None
     assert {probe.bw for probe in probes} == {2.0, 3.0, 5.0}
+
+
+def test_what_was_measured_is_remembered_for_this_machine_and_shown_by_the_doctor(tmp_path, monkeypatch):
+    monkeypatch.setattr(calibration, "MEMORY", tmp_path / "calibration.json")
+    monkeypatch.setattr(calibration, "probe", lambda base, bw: Probe(bw, 0.99 if bw <= 15 else 0.9))
+    monkeypatch.setattr(doctor.machine, "choose_datapath", lambda asked: "user")
+    base = RunSpec("hedera-sa", "stride:4", datapath="user")
+    assert remembered(base) is None
+    assert doctor._calibrated().found == "unknown"
+    heard = []
+    assert calibrate(base, heard.append) == 15
+    assert [probe.bw for probe in heard][-2:] == [20, 20]
+    assert remembered(base) == 15
+    assert remembered(replace(base, k=6)) is None
+    assert doctor._calibrated().found == "15 Mb/s"
+
+
+def test_a_run_that_would_not_count_is_not_enough():
+    assert Probe(10, 0.97).enough
+    assert not Probe(10, 0.97, ("port a carried 12 Mb/s",)).enough
