@@ -150,8 +150,8 @@ class Experiment:
         self.seen.lost = controller.lost
         said = ("client", "controller") if controller.lost else ("client",)
         self.seen.dead = [name for name in children.dead() if not name.startswith(said)]
-        time.sleep(0.1)  # a server writes a flow's last line when it has read the flow's end
-        children.end([*children.named("bwm-ng"), *children.named("iperf server")])
+        senders.hang_up()
+        children.end(children.named("bwm-ng"))
         controller.read()
         fabric.verify()
         for interfaces, namespace in fabric.ports_by_namespace():

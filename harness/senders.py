@@ -147,14 +147,25 @@ class Senders:
             time.sleep(0.05)
         return [label(flow) for flow in self.flows if flow.client is None or flow.client.poll() is None]
 
-    def collect(self) -> list[str]:
-        """Read the servers' reports into the flows; returns the flows that did not run from start to end."""
+    def hang_up(self) -> None:
+        """End the servers: at once when all of them have written all they will, else as they like to be ended."""
+        # A server writes a flow's last line when it has read the flow's end.
+        complete = wait_until(lambda: all(report and report.total for report in self._reports()), 1.0)
+        servers = self._children.named("iperf server")
+        self._children.end(servers, deadline=0.0 if complete else 2.0)
+
+    def _reports(self) -> list[FlowReport | None]:
+        """The servers' report on each flow, as far as it is written."""
         reports: dict[tuple[str, int], FlowReport] = {}
         for host in {flow.dst for flow in self.flows}:
             reports.update(parse_report(self._server_file(host).read_text(errors="replace")).flows)
+        return [reports.get((self._fabric.topo.host_ip(flow.src), flow.src_port)) for flow in self.flows]
+
+    def collect(self) -> list[str]:
+        """Read the servers' reports into the flows; returns the flows that did not run from start to end."""
         incomplete = []
-        for flow in self.flows:
-            flow.report = reports.get((self._fabric.topo.host_ip(flow.src), flow.src_port))
+        for flow, report in zip(self.flows, self._reports(), strict=True):
+            flow.report = report
             total = None if flow.report is None else flow.report.total
             if total is None:
                 incomplete.append(label(flow))
