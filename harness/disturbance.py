@@ -1,8 +1,8 @@
 """Ending, freezing or slowing the controller in the middle of a run, as ``--disturb`` asks for it.
 
 ``controller:kill@SECONDS`` ends it with SIGKILL, ``controller:freeze@SECONDS`` stops it with SIGSTOP, and
-``controller:slow@SECONDS`` lets it run a seventh of the time from then
-on; seconds count from the start of the traffic.
+``controller:slow@SECONDS`` lets it run a seventh of the time from then on. Seconds count from the start of
+the traffic.
 """
 
 from __future__ import annotations

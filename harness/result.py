@@ -7,30 +7,24 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from harness.controller import Restart
 from harness.errors import RunFailed
 from harness.events import Event
 from harness.prediction import Outage, PathChange, RoutedFlow, predict
 from harness.recovery import Recovery
+from harness.saturation import full_links
 from harness.senders import Flow
-from harness.shaping import FULL_PACKET
 from harness.spec import RunSpec
 from harness.verdict import Evidence, Second, reasons
 from harness.watch import mean_over
 from topos.fattree import FatTree
-from topos.links import link_ends
 from topos.nonblocking import NonBlocking
 from traffic.bwmng import Series
 from traffic.iperf import Interval
 from traffic.ports import SERVER_PORT
 
 Window = tuple[float, float]
-
-SETTLE_S = 5.0
-SETTLE_ROUND_TRIPS = 25
-"""After this long TCP fills the path it began on or was moved to; long queues on slow links take many round trips."""
 
 
 @dataclass
@@ -62,23 +56,16 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
     window = (seen.begin + spec.window[0], seen.begin + spec.window[1])
     received = _received(topo, seen.series)
     measured = sum(mean_over(series.t, series.out_mbps, window) for series in received.values())
-    ports = {name: mean_over(series.t, series.out_mbps, window) for name, series in seen.series.items()}
+    sent = {name: (series.t - seen.begin, series.out_mbps) for name, series in seen.series.items()}
     # A host's own limit shows in what enters its switch.
-    ports |= {host: mean_over(series.t, series.in_mbps, window) for host, series in received.items()}
+    sent |= {host: (series.t - seen.begin, series.in_mbps) for host, series in received.items()}
+    ports = {name: mean_over(t, mbps, spec.window) for name, (t, mbps) in sent.items()}
     _check_cores(topo, seen.events)
     paths = paths_by_flow(seen.events)
     flows = [_flow(flow, seen.begin, paths, window) for flow in seen.flows]
     routed = [_routed(flow) for flow in flows]
     predicted = predict(topo, routed, spec.window, spec.bw, seen.outages)
-    begun = [flow["start"] for flow in flows] + [change.t for flow in routed for change in flow.paths[1:]]
-    settled = settled_window(spec, begun, seen.outages)
-    full_links = predict(topo, routed, settled, spec.bw, seen.outages).full_links if settled else ()
-    full = {}
-    for name in sorted(_port(topo, link) for link in full_links):
-        if name not in received and name not in seen.series:
-            raise RunFailed(f"bwm-ng has no samples of port {name}")
-        times, rates = _carried(name, received, seen.series)
-        full[name] = mean_over(times - seen.begin, rates, settled)
+    full = full_links(topo, spec, routed, [flow["start"] for flow in flows], seen.outages, sent)
     recovery = Recovery(topo, spec, seen.outages, routed, _acknowledgements(flows, seen))
     samples = min(len(series.t) for series in received.values())
     times = next(iter(received.values())).t[:samples] - seen.begin
@@ -94,7 +81,7 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
         measured_mbps=measured,
         iperf_mbps=sum(flow["window_mbps"] for flow in flows),
         predicted_mbps=predicted.total_mbps,
-        full_ports=full,
+        full_ports=full.mbps,
         # A flow that had no path cannot be blamed for what it did not send.
         unfinished_flows=[flow for flow in seen.unfinished if flow.split(" (")[0] not in recovery.cut_off],
         lost_packets=seen.lost_packets,
@@ -119,11 +106,7 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
             "hosts": {host: _rounded(series.out_mbps[:samples]) for host, series in received.items()},
         },
         "links": {name: round(rate, 3) for name, rate in sorted(ports.items())},
-        **(
-            {"full_links": {"window_s": settled, "mbps": {k: round(v, 3) for k, v in full.items()}}}
-            if full
-            else {}
-        ),
+        **({"full_links": full.as_json()} if full.mbps else {}),
         "queue_drops": {name: drops for name, drops in sorted(seen.drops.items()) if drops},
         "flows": flows,
         "cpu": {
@@ -136,44 +119,6 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
         **({"controller_restarts": _restarts(seen)} if seen.restarts else {}),
         **(recovery.as_json(mean_total, [_seconds(flow) for flow in flows]) if spec.fail else {}),
     }
-
-
-def settled_window(
-    spec: RunSpec, begun: Sequence[float], outages: Sequence[Outage]
-) -> tuple[float, float] | None:
-    """The part of the measuring window in which TCP has found its rates, if that is a second at least.
-
-    That is SETTLE_S, or SETTLE_ROUND_TRIPS through a full queue, after a flow last began, or was moved to another
-    path (``begun``), and after the last outage. Times in seconds since the traffic started.
-    """
-    start, end = spec.window
-    last = max([t for t in (*begun, *(outage.t for outage in outages)) if t < end], default=None)
-    if last is not None:
-        through_queue = spec.queue * FULL_PACKET * 8e-6 / spec.bw
-        start = max(start, last + max(SETTLE_S, SETTLE_ROUND_TRIPS * through_queue))
-    return (start, end) if end - start >= 1 else None
-
-
-def _carried(
-    name: str, received: dict[str, Series], series: dict[str, Series]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """When and how fast a port sent; what a host sent is what entered its switch."""
-    return (
-        (received[name].t, received[name].in_mbps)
-        if name in received
-        else (series[name].t, series[name].out_mbps)
-    )
-
-
-def _port(topo: FatTree | NonBlocking, link: int) -> str:
-    """What "links" calls the sending end of a directed link: a switch port, or a host."""
-    tail, head = link_ends(topo, link)
-    for cable in topo.links():
-        if (cable.lower, cable.upper) == (head, tail):
-            return f"{tail}-eth{cable.upper_port}"
-        if (cable.lower, cable.upper) == (tail, head):
-            return tail if tail in topo.hosts else f"{tail}-eth{cable.lower_port}"
-    raise AssertionError(f"link {link} has no cable")
 
 
 def _seconds_of(seen: Observation, mean_total: Callable[[Window], float]) -> list[Second]:

@@ -8,7 +8,7 @@ import pytest
 from harness.controller import Restart
 from harness.errors import RunFailed
 from harness.prediction import Outage
-from harness.result import Observation, describe, paths_by_flow, settled_window
+from harness.result import Observation, describe, paths_by_flow
 from harness.senders import Flow, listens_on
 from harness.spec import RunSpec
 from harness.verdict import WIRE_PER_PAYLOAD
@@ -57,22 +57,6 @@ def test_a_slow_machine_is_told_by_its_number():
     result = describe(SPEC, "user", observation(rate=7.0))
     assert result["verdict"] == "invalid"
     assert "too slow" in result["reasons"][0]
-
-
-def test_links_that_have_to_be_full_are_judged_once_tcp_has_settled():
-    long = RunSpec(scheme="ecmp", traffic="stride:4", seconds=60, bw=10)
-    assert settled_window(long, [], []) == (10, 50)
-    assert settled_window(long, [0.0, 2.0, 4.0], []) == (10, 50)
-    assert settled_window(replace(long, seconds=10), [0.0, 0.1], []) == (
-        pytest.approx(5.1),
-        pytest.approx(50 / 6),
-    )
-    assert settled_window(replace(long, seconds=7), [0.0], []) is None, "too short to tell"
-    assert settled_window(long, [12.0, 55.0], []) == (17, 50)
-    assert settled_window(long, [12.0], [Outage(30, frozenset())]) == (35, 50)
-    assert settled_window(long, [44.5], []) is None
-    slow = RunSpec(scheme="ecmp", traffic="stride:4", seconds=60, bw=1)
-    assert settled_window(slow, [12.0], []) == (pytest.approx(12 + 25 * 0.6), 50)
 
 
 def test_links_that_are_not_full_are_named_and_half_of_them_are_too_many():
