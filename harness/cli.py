@@ -281,7 +281,7 @@ def sweep(
     skipped, invalid ones are tried once more, then left and reported.
 
     \b
-    ./test.sh 1 10                                   all of Figure 9, quickly (about 32 minutes)
+    ./test.sh 1 10                                   all of Figure 9, quickly (about 30 minutes)
     ./test.sh 5 60                                   as the paper: 60 s, medians of 5 trials (12 hours)
     ./test.sh 1 10 --patterns stride:4,randbij       two patterns, all schemes
     ./test.sh 3 30 --schemes nonblocking,ecmp,hedera-gff --bw 5

@@ -18,7 +18,7 @@ from harness.suites import Workload
 from hedera.schemes import SCHEMES
 
 SETTINGS = "sweep.json"
-OVERHEAD_S = 4.0
+OVERHEAD_S = 3.0
 """Seconds a run takes beyond its traffic, for the forecast; measured in docs/performance.md."""
 VARYING = frozenset({"scheme", "traffic", "flows_per_host", "keep", "seed", "trial"})
 """What differs between the runs of one sweep; all else must be the same for them to be compared."""
