@@ -55,7 +55,11 @@ def _conditions(runs: Sequence[Run]) -> str:
     spec = runs[0].spec
     trials = len({run.trial for run in runs})
     bars = "one trial" if trials == 1 else f"median, 5th and 95th percentile of {trials} trials"
-    return f"k={spec.get('k', '?')}, {spec.get('seconds', '?')} s per run; {bars}"
+    bw, seconds = (
+        f"{value:g}" if isinstance(value := spec.get(name), int | float) else "?"
+        for name in ("bw", "seconds")
+    )
+    return f"k={spec.get('k', '?')}, links of {bw} Mb/s, {seconds} s per run; {bars}"
 
 
 def _figure(
