@@ -8,7 +8,6 @@ own included.
 from __future__ import annotations
 
 import tempfile
-import threading
 from pathlib import Path
 
 import click
@@ -17,6 +16,7 @@ from rich.table import Table
 
 from harness.experiment import run_experiment
 from harness.spec import RunSpec
+from harness.watch import Sampler
 from topos.fattree import FatTree
 
 BW = {4: 10.0, 6: 3.0, 8: 1.0}
@@ -29,23 +29,17 @@ def available_mib() -> float:
     return int(line.split()[1]) / 1024
 
 
-class MemoryWatch:
+class MemoryWatch(Sampler):
     """The least memory that was available while the ``with`` block ran, against what was before, MiB."""
 
-    def __enter__(self) -> MemoryWatch:
+    period_s = 0.2
+
+    def __init__(self) -> None:
         self.before = self.least = available_mib()
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._sample, daemon=True)
-        self._thread.start()
-        return self
 
-    def __exit__(self, *exception: object) -> None:
-        self._stop.set()
-        self._thread.join()
-
-    def _sample(self) -> None:
-        while not self._stop.wait(0.2):
-            self.least = min(self.least, available_mib())
+    def sample(self) -> None:
+        """Look once."""
+        self.least = min(self.least, available_mib())
 
 
 @click.command()

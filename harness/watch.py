@@ -5,29 +5,27 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+_Watch = TypeVar("_Watch", bound="Sampler")
 
-@dataclass
-class ProcessorWatch:
-    """The processors, sampled once a second in a thread while the ``with`` block runs.
 
-    ``idle_percent`` is the idle share of all of them; ``waiting_percent`` says of each process in ``pids``
-    (name -> pid) how much of each second it was ready to run and had no processor.
-    """
+class Sampler:
+    """Calls `sample` every ``period_s`` seconds in a thread of its own while the ``with`` block runs."""
 
-    pids: Mapping[str, int] = field(default_factory=dict)
-    times: list[float] = field(default_factory=list)
-    idle_percent: list[float] = field(default_factory=list)
-    waiting_percent: dict[str, list[float]] = field(default_factory=dict)
+    period_s = 1.0
 
-    def __enter__(self) -> ProcessorWatch:
+    def sample(self) -> None:
+        """Look once."""
+        raise NotImplementedError
+
+    def __enter__(self: _Watch) -> _Watch:
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._sample, daemon=True)
+        self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
         return self
 
@@ -35,20 +33,38 @@ class ProcessorWatch:
         self._stop.set()
         self._thread.join()
 
-    def _sample(self) -> None:
-        self.waiting_percent = {name: [] for name in self.pids}
-        clock, before = time.time(), processor_ticks(Path("/proc/stat").read_text())
-        waited = {name: waited_s(pid) for name, pid in self.pids.items()}
-        while not self._stop.wait(1.0):
-            last, clock = clock, time.time()
-            now = processor_ticks(Path("/proc/stat").read_text())
-            self.times.append(clock)
-            self.idle_percent.append(idle_share(before, now) * 100)
-            before = now
-            for name, pid in self.pids.items():
-                so_far = waited_s(pid)
-                self.waiting_percent[name].append((so_far - waited[name]) / (clock - last) * 100)
-                waited[name] = so_far
+    def _run(self) -> None:
+        while not self._stop.wait(self.period_s):
+            self.sample()
+
+
+class ProcessorWatch(Sampler):
+    """The processors, once a second.
+
+    ``idle_percent`` is the idle share of all of them; ``waiting_percent`` says of each process in ``pids``
+    (name -> pid) how much of each second it was ready to run and had no processor; ``times`` are the
+    ends of the seconds, since the epoch.
+    """
+
+    def __init__(self, pids: Mapping[str, int]) -> None:
+        self._pids = pids
+        self.times: list[float] = []
+        self.idle_percent: list[float] = []
+        self.waiting_percent: dict[str, list[float]] = {name: [] for name in pids}
+        self._last = self._look()
+
+    def _look(self) -> tuple[float, tuple[int, int], dict[str, float]]:
+        ticks = processor_ticks(Path("/proc/stat").read_text())
+        return time.time(), ticks, {name: waited_s(pid) for name, pid in self._pids.items()}
+
+    def sample(self) -> None:
+        """One more second."""
+        (last, ticks_before, waited_before), self._last = self._last, self._look()
+        now, ticks, waited = self._last
+        self.times.append(now)
+        self.idle_percent.append(idle_share(ticks_before, ticks) * 100)
+        for name, so_far in waited.items():
+            self.waiting_percent[name].append((so_far - waited_before[name]) / (now - last) * 100)
 
 
 def waited_s(pid: int) -> float:

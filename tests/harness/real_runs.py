@@ -1,5 +1,6 @@
 """What the tests of real runs share: the command, and everything a run could leave on the machine."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -33,3 +34,10 @@ def hedera_run(out, *options, scheme="ecmp", traffic="stride:4", bw=2, seconds=4
         [*map(str, command), "--out", str(out), "--json", *options],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
+
+
+def result_of(out, *options, **settings):
+    """The result that a run prints, valid or not."""
+    done = hedera_run(out, *options, **settings)
+    assert done.stdout, done.stderr
+    return json.loads(done.stdout)

@@ -1,18 +1,14 @@
 """Real runs in which the controller is killed or frozen."""
 
-import json
-
 import pytest
 
-from tests.harness.real_runs import hedera_run
+from tests.harness.real_runs import result_of
 
 pytestmark = pytest.mark.root
 
 
 def run(out, scheme, seconds, *options):
-    done = hedera_run(out, "--platform", "os-ken", *options, scheme=scheme, bw=2, seconds=seconds)
-    assert done.stdout, done.stderr
-    return json.loads(done.stdout)
+    return result_of(out, "--platform", "os-ken", *options, scheme=scheme, bw=2, seconds=seconds)
 
 
 @pytest.mark.parametrize("how", ["kill", "freeze"])

@@ -1,18 +1,14 @@
 """Real runs in which something breaks: cables and switches."""
 
-import json
-
 import pytest
 
-from tests.harness.real_runs import hedera_run
+from tests.harness.real_runs import result_of
 
 pytestmark = pytest.mark.root
 
 
 def run(out, scheme, seconds, *options):
-    done = hedera_run(out, "--platform", "os-ken", *options, scheme=scheme, bw=5, seconds=seconds)
-    assert done.stdout, done.stderr
-    return json.loads(done.stdout)
+    return result_of(out, "--platform", "os-ken", *options, scheme=scheme, bw=5, seconds=seconds)
 
 
 @pytest.mark.parametrize("scheme", ["spanning-tree", "hedera-gff"])
