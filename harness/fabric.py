@@ -206,7 +206,7 @@ class Fabric:
                 namespace=self.pid_of(self.topo.hosts[a]),
             )
             widen_packet_sockets(instance.switchd.pid)
-        self.lost()
+        self.lost()  # what was lost until now is nobody's
 
     def lost(self) -> dict[str, int]:
         """Packets lost outside every queue, by place, since this was last asked; places without any left out."""

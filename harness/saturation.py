@@ -56,7 +56,8 @@ def full_links(
         return FullLinks(None, {})
     full = predict(topo, flows, window, spec.bw, outages).full_links
     silent = np.array([])
-    names = sorted(_port(topo, link) for link in full)
+    ports = _ports(topo)
+    names = sorted(ports[link_ends(topo, link)] for link in full)
     return FullLinks(window, {n: mean_over(*sent.get(n, (silent, silent)), window) for n in names})
 
 
@@ -76,12 +77,12 @@ def settled_window(
     return (start, end) if end - start >= 1 else None
 
 
-def _port(topo: FatTree | NonBlocking, link: int) -> str:
-    """What "links" calls the sending end of a directed link: a switch port, or a host."""
-    tail, head = link_ends(topo, link)
+def _ports(topo: FatTree | NonBlocking) -> dict[tuple[str, str], str]:
+    """What "links" calls the sending end of each directed link, by its ends: a switch port, or a host."""
+    hosts = set(topo.hosts)
+    names = {}
     for cable in topo.links():
-        if (cable.lower, cable.upper) == (head, tail):
-            return f"{tail}-eth{cable.upper_port}"
-        if (cable.lower, cable.upper) == (tail, head):
-            return tail if tail in topo.hosts else f"{tail}-eth{cable.lower_port}"
-    raise AssertionError(f"link {link} has no cable")
+        names[cable.upper, cable.lower] = f"{cable.upper}-eth{cable.upper_port}"
+        host = cable.lower in hosts
+        names[cable.lower, cable.upper] = cable.lower if host else f"{cable.lower}-eth{cable.lower_port}"
+    return names

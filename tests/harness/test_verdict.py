@@ -41,6 +41,11 @@ def test_a_fine_run_has_no_reason():
         ({"iperf_mbps": float("nan")}, "apart"),
         ({"measured_mbps": 135.0, "iperf_mbps": 135 / WIRE_PER_PAYLOAD}, "too slow: 135.0 Mb/s is 84%"),
         (
+            {"full_ports": {"a": 9.6, "b": 9.69, "c": 10.0}},
+            "half of the 3 links that have to be full carried less than 96.9%",
+        ),
+        ({"full_ports": {"a": float("nan")}}, "too slow"),
+        (
             {"lost_packets": {"port a": 3, "port b": 40}},
             "40 packets were lost in port b, outside every queue",
         ),
