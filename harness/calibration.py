@@ -18,10 +18,10 @@ from harness.spec import RunSpec
 from harness.store import give_to_invoker, write_json
 from harness.watch import mean_over
 
-RATES = (2.0, 3.0, 5.0, 7.5, 10.0, 15.0, 20.0, 25.0, 50.0, 100.0, 200.0)
+RATES = (0.5, 1.0, 2.0, 3.0, 5.0, 7.5, 10.0, 15.0, 20.0, 25.0, 50.0, 100.0, 200.0)
 """Link rates tried, Mb/s."""
 FIRST = {"user": 10.0, "kernel": 100.0}
-"""Where the search starts, by datapath."""
+"""Where the search starts at k = 4, by datapath."""
 ENOUGH = 0.95
 """Share of capacity that collision-free traffic has to reach."""
 SECONDS = 20.0
@@ -87,6 +87,11 @@ def search(try_rate: Callable[[float], Probe], first: float) -> tuple[float | No
     return None, probes
 
 
+def first_rate(base: RunSpec) -> float:
+    """Where the search starts: the hosts of a larger network together send no more than those of k = 4 would."""
+    return max(rate for rate in RATES if rate <= max(FIRST[base.datapath] * (4 / base.k) ** 3, RATES[0]))
+
+
 def identity(base: RunSpec) -> dict[str, Any]:
     """What a calibration depends on; another machine, or another k, needs another one."""
     here = machine()
@@ -112,7 +117,7 @@ def remembered(base: RunSpec) -> float | None:
 
 
 def calibrate(base: RunSpec, say: Callable[[Probe], None]) -> float:
-    """Measure the rate and remember it; ``say`` hears of each probe. UnfitMachine when even 2 Mb/s is too much."""
+    """Measure the rate and remember it; ``say`` hears of each probe. UnfitMachine when the lowest is too much."""
     measured: list[Probe] = []
 
     def try_rate(rate: float) -> Probe:
@@ -120,7 +125,7 @@ def calibrate(base: RunSpec, say: Callable[[Probe], None]) -> float:
         say(measured[-1])
         return measured[-1]
 
-    bw, probes = search(try_rate, FIRST[base.datapath])
+    bw, probes = search(try_rate, first_rate(base))
     if bw is None:
         raise UnfitMachine(f"this machine does not even carry links of {RATES[0]:g} Mb/s")
     try:

@@ -66,9 +66,7 @@ class Experiment:
             Fabric(topo, options, sockets, children) as fabric,
         ):
             controller = self._start(fabric, children)
-            senders = Senders(
-                fabric, self.matrix, self.spec.seed, self.spec.seconds, self._raw, children, groups
-            )
+            senders = Senders(fabric, self.matrix, self.spec, self._raw, children, groups)
             self._send(fabric, controller, senders, children)
             clock = time.monotonic()
         self.timing["teardown_s"] = time.monotonic() - clock

@@ -15,9 +15,15 @@ from harness.cpulimit import HostGroups
 from harness.errors import RunFailed
 from harness.fabric import Fabric
 from harness.processes import Children, wait_until
+from harness.spec import RunSpec
 from traffic.iperf import FlowReport, client_command, parse_report, server_command
 from traffic.matrix import Matrix
 from traffic.ports import SERVER_PORT, source_ports
+
+LINGER_S = 5.0
+UNSENT_BYTES = 1 << 20
+"""What a client may have written when its time is over and still has to get through a link that it shares: iperf's
+block of 128 KiB and the socket's buffer of two windows. It takes 7 s on a link of 0.5 Mb/s of its own."""
 
 
 @dataclass
@@ -41,14 +47,14 @@ class Senders:
         self,
         fabric: Fabric,
         matrix: Matrix,
-        seed: int,
-        seconds: float,
+        spec: RunSpec,
         directory: Path,
         children: Children,
         groups: HostGroups,
     ) -> None:
         self._fabric = fabric
-        self._seconds = seconds
+        self._seconds = spec.seconds
+        self._linger_s = LINGER_S + UNSENT_BYTES * 8e-6 / spec.bw
         self._directory = directory
         self._children = children
         self._groups = groups
@@ -62,7 +68,7 @@ class Senders:
                 0 if matrix.turn is None else int(matrix.turn[i]),
             )
             for i, (src, dst, port) in enumerate(
-                zip(matrix.src, matrix.dst, source_ports(matrix, seed), strict=True)
+                zip(matrix.src, matrix.dst, source_ports(matrix, spec.seed), strict=True)
             )
         ]
 
@@ -129,11 +135,12 @@ class Senders:
             self._start_client(self._queues[src].pop())
 
     def wait(self, tick: Callable[[], None]) -> list[str]:
-        """Wait until every client has ended, at most 5 s longer than it should take; ``tick`` is called often.
+        """Wait until every client has ended; ``tick`` is called often.
 
-        Sequential transfers get ``seconds`` altogether. Returns the flows that had not ended by then.
+        A client may take LINGER_S and the time of UNSENT_BYTES at the link rate longer than asked. Sequential
+        transfers get ``seconds`` altogether. Returns the flows that had not ended by then.
         """
-        limit = time.time() + self._seconds + (0 if self.sequential else 5)
+        limit = time.time() + self._seconds + (0 if self.sequential else self._linger_s)
         while time.time() < limit:
             running = [flow for flow in self.flows if flow.client is not None and flow.client.poll() is None]
             if self.sequential:

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from harness import calibration, doctor
-from harness.calibration import RATES, Probe, calibrate, remembered, search
+from harness.calibration import RATES, Probe, calibrate, first_rate, remembered, search
 from harness.spec import RunSpec
 
 
@@ -31,9 +31,24 @@ def test_one_disturbance_does_not_count():
 
 
 def test_a_machine_that_carries_nothing():
-    best, probes = search(machine_that_carries(1), 5.0)
+    best, probes = search(machine_that_carries(0.2), 2.0)
     assert best is None
-    assert {probe.bw for probe in probes} == {2.0, 3.0, 5.0}
+    assert {probe.bw for probe in probes} == {0.5, 1.0, 2.0}
+
+
+@pytest.mark.parametrize(
+    ("k", "datapath", "mbps"),
+    [
+        (4, "user", 10.0),
+        (6, "user", 2.0),
+        (8, "user", 1.0),
+        (24, "user", 0.5),
+        (4, "kernel", 100.0),
+        (6, "kernel", 25.0),
+    ],
+)
+def test_a_larger_network_is_first_tried_at_a_lower_rate(k, datapath, mbps):
+    assert first_rate(RunSpec("hedera-sa", "stride:4", k=k, datapath=datapath)) == mbps
 
 
 def test_what_was_measured_is_remembered_for_this_machine_and_shown_by_the_doctor(tmp_path, monkeypatch):
