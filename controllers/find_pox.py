@@ -27,9 +27,15 @@ def find_pox(environ: Mapping[str, str] = os.environ) -> Path | None:
 def pox_version(checkout: Path) -> str:
     """The version of a checkout, as in ``0.8.0 (halosaur)``; ``unknown`` when its core does not say."""
     source = (checkout / "pox" / "core.py").read_text()
-    number = re.search(r"^ +version *= *\((\d+), *(\d+), *(\d+)\)", source, re.MULTILINE)
-    name = re.search(r"^ +version_name *= *[\"'](\w+)[\"']", source, re.MULTILINE)
+    number = re.search(r"^ +(?:self\.)?version *= *\((\d+), *(\d+), *(\d+)\)", source, re.MULTILINE)
+    name = re.search(r"^ +(?:self\.)?version_name *= *[\"'](\w+)[\"']", source, re.MULTILINE)
     return f"{'.'.join(number.groups())} ({name[1]})" if number and name else "unknown"
+
+
+def too_old(checkout: Path) -> bool:
+    """Whether a checkout is older than 0.7 (gar), the first that runs on Python 3."""
+    numbers = re.match(r"(\d+)\.(\d+)", pox_version(checkout))
+    return numbers is not None and (int(numbers[1]), int(numbers[2])) < (0, 7)
 
 
 def _is_checkout(place: Path) -> bool:

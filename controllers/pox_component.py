@@ -1,6 +1,6 @@
-"""The controller as a POX component. From a POX checkout, with this repository on the path:
+"""The controller as a POX component, started in the repository's folder:
 
-    PYTHONPATH=REPOSITORY pox.py openflow.of_01 --address=127.0.0.1 --port=6653 \\
+    python -m controllers.pox_main ~/pox openflow.of_01 --address=127.0.0.1 --port=6653 \\
         controllers.pox_component --scheme=hedera-gff --k=4
 
 Name ``openflow.of_01`` first; without it POX listens on every address. Any branch from gar (0.7) on will
@@ -101,8 +101,11 @@ class PoxController:
     def _on_timer(self, function: Callable[[], None]) -> None:
         function()
 
-    @guarded
     def _handle_UpEvent(self, event: Any) -> None:
+        core.callLater(self._started)  # POX 0.7 says that it is up before it listens, and from another thread
+
+    @guarded
+    def _started(self) -> None:
         listener = core.components.get("of_01")
         listen = f"{listener.address}:{listener.port}" if listener else "0.0.0.0:6633"
         self.core.started("pox", f"{'.'.join(map(str, core.version))} ({core.version_name})", listen)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from controllers.find_pox import find_pox
+from controllers.find_pox import find_pox, pox_version, too_old
 from harness.errors import RunFailed, UnfitMachine, UserMistake
 from harness.events import Event, parse_events
 from harness.processes import Children
@@ -24,15 +24,20 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def choose_platform(asked: str) -> str:
-    """``pox`` or ``os-ken`` for ``auto`` (POX when it is found), ``pox`` or ``os-ken``."""
+    """``pox`` or ``os-ken`` for ``auto`` (POX when there is one that runs on Python 3), ``pox`` or ``os-ken``."""
     if asked == "os-ken":
         return asked
     try:
-        found = find_pox() is not None
+        found = find_pox()
     except ValueError as error:
         raise UserMistake(str(error)) from None
-    if found:
+    if found is not None and not too_old(found):
         return "pox"
+    if asked == "pox" and found is not None:
+        raise UnfitMachine(
+            f"{found} holds POX {pox_version(found)}, which needs Python 2: check out its branch halosaur, or use "
+            "--platform os-ken"
+        )
     if asked == "pox":
         raise UnfitMachine(
             "POX was not found: put a checkout at ~/pox or /opt/pox, or name it in POX_DIR "
@@ -49,7 +54,15 @@ def command(platform: str, address: str, options: Mapping[str, object]) -> list[
     pox = find_pox()
     assert pox is not None, "choose_platform found it"
     of_01 = ["openflow.of_01", f"--address={address}", f"--port={PORT}"]
-    return [sys.executable, str(pox / "pox.py"), *of_01, "controllers.pox_component", *flags]
+    return [
+        sys.executable,
+        "-m",
+        "controllers.pox_main",
+        str(pox),
+        *of_01,
+        "controllers.pox_component",
+        *flags,
+    ]
 
 
 @dataclass(frozen=True)

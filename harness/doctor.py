@@ -7,7 +7,7 @@ import os
 import subprocess
 from dataclasses import dataclass
 
-from controllers.find_pox import find_pox
+from controllers.find_pox import find_pox, pox_version, too_old
 from harness import calibration, congestion, machine
 from harness.cpulimit import HostGroups
 from harness.footprint import leftovers, owner_name
@@ -117,7 +117,10 @@ def _pox() -> Finding:
         return Finding(
             "POX", "not found", "optional", None, "git clone -b halosaur https://github.com/noxrepo/pox ~/pox"
         )
-    return Finding("POX", str(pox), "optional", True)
+    version = f"{pox_version(pox)} in {pox}"
+    if too_old(pox):
+        return Finding("POX", version, "optional", None, f"it needs Python 2: git -C {pox} checkout halosaur")
+    return Finding("POX", version, "optional", True)
 
 
 def _leftovers() -> Finding:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from controllers.find_pox import find_pox
+from controllers.find_pox import find_pox, pox_version, too_old
 
 HELLO, ERROR, ECHO_REQUEST, ECHO_REPLY, FEATURES_REQUEST, FEATURES_REPLY = 0, 1, 2, 3, 5, 6
 PACKET_IN, FLOW_REMOVED, PORT_STATUS, PACKET_OUT, FLOW_MOD = 10, 11, 12, 13, 14
@@ -186,6 +186,8 @@ def pox_or_skip():
     checkout = find_pox()
     if checkout is None:
         pytest.skip("no POX checkout: POX_DIR is not set, and neither ~/pox nor /opt/pox is there")
+    if too_old(checkout):
+        pytest.skip(f"POX {pox_version(checkout)} needs Python 2")
     return checkout
 
 
@@ -196,7 +198,8 @@ def command(platform, listen, log, **settings):
     if platform == "os-ken":
         return [sys.executable, "-m", "controllers.os_ken_main", f"--listen={address}:{port}", *flags]
     listener = ["openflow.of_01", f"--address={address}", f"--port={port}"]
-    return [sys.executable, str(pox_or_skip() / "pox.py"), *listener, "controllers.pox_component", *flags]
+    pox = [sys.executable, "-m", "controllers.pox_main", str(pox_or_skip())]
+    return [*pox, *listener, "controllers.pox_component", *flags]
 
 
 class ControllerProcess:

@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from controllers.find_pox import pox_version
 from controllers.guard import guarded
 from hedera.schemes import SCHEMES
 from tests.controllers import fake_switch as of
@@ -70,7 +71,7 @@ def test_a_controllers_life(platform, tmp_path):
             above.heard.clear()
             switches.connect(above)
             wait_for(lambda: len([e for e in controller.events("switch") if e["name"] == path[2]]) == 3)
-            wait_for(lambda: above.heard and above.heard[-1][0] == of.BARRIER_REQUEST)
+            wait_for(lambda: above.flow_mods() and above.heard[-1][0] == of.BARRIER_REQUEST)
             assert above.flow_mods()[0][0] == of.DELETE
             assert len(controller.events("ready")) == 1
 
@@ -90,6 +91,7 @@ def test_signals_end_it_promptly(platform, number, tmp_path):
 
 
 def test_nothing_a_switch_says_stops_it(platform, tmp_path):
+    gar = platform == "pox" and pox_version(of.pox_or_skip()).startswith("0.7")
     with (
         ControllerProcess(platform, tmp_path, scheme="ecmp", k=4) as controller,
         FakeSwitches(TREE, controller.address) as switches,
@@ -111,13 +113,14 @@ def test_nothing_a_switch_says_stops_it(platform, tmp_path):
         edge.send(of.STATS_REPLY, struct.pack("!HH", of.FLOW, 0), xid=0xDEAD)
         edge.send(of.BARRIER_REPLY, xid=0xDEAD)
         edge.send(of.PORT_STATUS, struct.pack("!B7x", 2) + of.port_body(60000))
-        edge.send(of.ERROR, struct.pack("!HH", 3, 0) + bytes(64))
+        if not gar:  # which fails to print the error and hangs up; Open vSwitch then connects again
+            edge.send(of.ERROR, struct.pack("!HH", 3, 0) + bytes(64))
         bad.send(of.PACKET_IN, b"\x01")  # shorter than its own header
         bad.sock.sendall(b"\x09\x63\x00\x08" + bytes(4))  # not OpenFlow 1.0
         edge.packet_in(2, frame)
         controller.wait_event("flow")
         wait_for(edge.packet_outs)
-        assert any("error 3" in event["message"] for event in controller.events("error"))
+        assert gar or any("error 3" in event["message"] for event in controller.events("error"))
         assert controller.stop()[0] == 0
 
 
@@ -322,6 +325,26 @@ def test_ripl_pox_command_line(tmp_path):
         (start,) = controller.events("start")
         assert (start["scheme"], start["k"]) == ("ecmp", 4)
         assert "scheme ecmp" in controller.stderr()
+
+
+def test_pox_py_itself_from_0_8_on(tmp_path):
+    checkout = of.pox_or_skip()
+    if pox_version(checkout).startswith("0.7"):
+        pytest.skip("POX 0.7 loads no component whose name has a dot")
+    done = subprocess.run(
+        [
+            sys.executable,
+            checkout / "pox.py",
+            "openflow.of_01",
+            "controllers.pox_component",
+            "--scheme=hedra",
+        ],
+        env=dict(os.environ, PYTHONPATH=str(of.REPOSITORY)),
+        capture_output=True,
+        text=True,
+        timeout=20,
+    )
+    assert (done.returncode, "hedra" in done.stderr) == (2, True)
 
 
 def test_a_python_without_the_projects_packages_is_told_so(tmp_path):

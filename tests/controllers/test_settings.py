@@ -1,10 +1,14 @@
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from controllers import ripl
 from controllers.eventlog import EventLog
-from controllers.find_pox import find_pox, pox_version
+from controllers.find_pox import find_pox, pox_version, too_old
 from controllers.settings import Settings
 from hedera.schemes import SCHEMES
 from tests.controllers.fake_network import FakeNetwork
@@ -116,10 +120,13 @@ def test_events_can_be_read_at_once(tmp_path):
     assert len((tmp_path / "log").read_text().splitlines()) == 1
 
 
-def make_checkout(place):
+GAR = "class C:\n  version = (0,7,0)\n  version_name = 'gar'\n"
+
+
+def make_checkout(place, core=GAR):
     (place / "pox").mkdir(parents=True)
     (place / "pox.py").touch()
-    (place / "pox" / "core.py").write_text("class C:\n  version = (0,7,0)\n  version_name = 'gar'\n")
+    (place / "pox" / "core.py").write_text(core)
     return place
 
 
@@ -132,3 +139,37 @@ def test_pox_is_found(tmp_path, monkeypatch):
     assert find_pox({}) == home
     with pytest.raises(ValueError, match=r"no pox\.py"):
         find_pox({"POX_DIR": str(tmp_path)})
+
+
+@pytest.mark.parametrize(
+    ("core", "version", "old"),
+    [
+        (GAR, "0.7.0 (gar)", False),
+        ("class C:\n  version = (0,8,0)\n  version_name = 'halosaur'\n", "0.8.0 (halosaur)", False),
+        ("class C:\n  version = (1,0,0)\n  version_name = 'iguana'\n", "1.0.0 (iguana)", False),
+        ("def f():\n    self.version = (0,2,0)\n    self.version_name = 'carp'\n", "0.2.0 (carp)", True),
+        ("class C:\n  version = (0,6,0)\n  version_name = 'fangtooth'\n", "0.6.0 (fangtooth)", True),
+        ("", "unknown", False),
+    ],
+)
+def test_a_pox_for_python_2_is_known_by_its_version(tmp_path, core, version, old):
+    checkout = make_checkout(tmp_path, core)
+    assert pox_version(checkout) == version
+    assert too_old(checkout) is old
+
+
+def test_pox_is_started_with_our_components_below_its_own_package(tmp_path):
+    checkout = make_checkout(tmp_path / "checkout")
+    (checkout / "pox" / "__init__.py").touch()
+    (checkout / "pox" / "boot.py").write_text(
+        "import sys\n"
+        "def boot(argv):\n"
+        "    __import__('pox.controllers.settings')  # the only name that 0.7 tries\n"
+        "    print(sys.path[0], *argv)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "controllers.pox_main", "checkout", "openflow.of_01", "--port=1"],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == (f"{checkout} openflow.of_01 --port=1\n", "")

@@ -131,6 +131,24 @@ def test_a_wrong_pox_dir_is_said(tmp_path):
         assert_one_sentence(done, 2, "POX_DIR", str(tmp_path))
 
 
+def test_a_pox_for_python_2_is_said_if_asked_for(tmp_path):
+    (tmp_path / "pox").mkdir()
+    (tmp_path / "pox.py").touch()
+    (tmp_path / "pox" / "core.py").write_text("class C:\n  version = (0,2,0)\n  version_name = 'carp'\n")
+    with_carp = {**os.environ, "POX_DIR": str(tmp_path)}
+    told = subprocess.run(
+        [HEDERA, "doctor"], capture_output=True, text=True, check=False, env=with_carp
+    ).stdout
+    assert "0.2.0 (carp)" in told
+    assert "checkout halosaur" in told
+    done = subprocess.run(
+        [HEDERA, "run", "--scheme", "ecmp", "--traffic", "stride:4", "--platform", "pox", "--out", tmp_path / "x"],
+        capture_output=True, text=True, check=False, env=with_carp,
+    )  # fmt: skip
+    if os.geteuid() == 0:
+        assert_one_sentence(done, 3, "0.2.0 (carp)", "halosaur", "os-ken")
+
+
 @pytest.mark.root
 @pytest.mark.parametrize(
     "command",
