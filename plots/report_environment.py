@@ -72,16 +72,15 @@ def machine(runs: Sequence[Run]) -> str:
         known("Open vSwitch {} with the {} datapath", "tools: ovs-vswitchd", "datapath"),
         known("{} {}", "platform", "platform_version"),
         known("Python {}", "python"),
-        known("revision {} of this project", "revision"),
+        f"{revisions} of this project" if (revisions := _revisions(runs)) else "",
     )
     return "; ".join(part for part in parts if part)
 
 
 def project_citation(runs: Sequence[Run]) -> str:
     """BibTeX for this project at the revision of the runs, where one was stored."""
-    revisions = sorted({str(run.environment["revision"]) for run in runs if "revision" in run.environment})
     year = max((run.started[:4] for run in runs if run.started[:4].isdigit()), default="")
-    note = f"revision {', '.join(revisions)}" if revisions else "revision unknown"
+    note = _revisions(runs) or "revision unknown"
     lines = [
         "@misc{hedera-harness,",
         "  title = {hedera-harness: Figure 9 of Hedera (NSDI '10) reproduced on one machine},",
@@ -90,6 +89,12 @@ def project_citation(runs: Sequence[Run]) -> str:
         "}",
     ]
     return "\n".join(lines)
+
+
+def _revisions(runs: Sequence[Run]) -> str:
+    """``revision A`` or ``revisions A, B``, of those that were stored; empty when none was."""
+    found = sorted({str(run.environment["revision"]) for run in runs if "revision" in run.environment})
+    return f"revision{'s' * (len(found) > 1)} {', '.join(found)}" if found else ""
 
 
 def dates(runs: Sequence[Run]) -> str:

@@ -244,3 +244,11 @@ def test_the_machine_and_the_citation_say_only_what_was_stored(tmp_path):
     assert "revision abc" in project_citation(runs)
     assert "{2026}" in project_citation(runs)
     assert "revision unknown" in project_citation([])
+
+
+def test_a_sweep_of_several_revisions_names_them_all(tmp_path):
+    for trial, revision in ((1, "def"), (2, "abc"), (3, "def")):
+        store(tmp_path, run_document(trial=trial, environment={"revision": revision}))
+    runs = load_sweep(tmp_path).runs
+    assert machine(runs) == "revisions abc, def of this project"
+    assert "revisions abc, def" in project_citation(runs)
