@@ -15,8 +15,11 @@ import controllers
 
 
 def main(argv: list[str]) -> None:
-    """Run the POX checkout ``argv[0]`` with the rest as its command line."""
-    checkout, *rest = argv
+    """Run the POX checkout ``argv[0]`` with the rest as its command line; exit 2 when it is none."""
+    checkout, *rest = argv or [""]
+    if not (Path(checkout) / "pox" / "boot.py").is_file():
+        print(f"controllers.pox_main: first name a POX checkout; {checkout!r} is none", file=sys.stderr)
+        sys.exit(2)
     sys.path.insert(0, str(Path(checkout).resolve()))  # where boot looks for POX's own folders
     sys.modules["pox.controllers"] = controllers
     signal.signal(signal.SIGTERM, signal.default_int_handler)

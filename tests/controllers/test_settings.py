@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from controllers import ripl
+from controllers import pox_main, ripl
 from controllers.eventlog import EventLog
 from controllers.find_pox import find_pox, pox_version, too_old
 from controllers.settings import Settings
@@ -173,3 +173,10 @@ def test_pox_is_started_with_our_components_below_its_own_package(tmp_path):
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.stdout, done.stderr) == (f"{checkout} openflow.of_01 --port=1\n", "")
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["/nowhere", "openflow.of_01"]])
+def test_what_is_no_pox_checkout_is_said(arguments, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        pox_main.main(arguments)
+    assert capsys.readouterr().err.startswith("controllers.pox_main: first name a POX checkout")
