@@ -196,9 +196,9 @@ def _legend(figure: Figure, summary: Summary, normalised: bool, marked: bool) ->
         handles.append(Line2D([], [], color=MUTED, **_CROSS, label="not run"))
     invalid = "invalid: no valid trial" + (", or none of the control" if normalised else "")
     labels = [invalid if isinstance(handle, tuple) else handle.get_label() for handle in handles]
-    for columns in range(len(handles), 0, -1):  # as wide as the figure allows
+    for rows in range(1, len(handles) + 1):  # as few as the figure's width allows, filled evenly
         legend = figure.legend(
-            handles, labels, loc="outside lower center", ncols=columns, fontsize=8.5,
+            handles, labels, loc="outside lower center", ncols=-(-len(handles) // rows), fontsize=8.5,
             handlelength=1.5, handleheight=1.0, columnspacing=1.5,
         )  # fmt: skip
         if legend.get_window_extent().width < 0.97 * figure.bbox.width:
