@@ -19,7 +19,7 @@ from harness.spec import RunSpec
 from harness.watch import Sampler
 from topos.fattree import FatTree
 
-BW = {4: 10.0, 6: 2.0, 8: 0.5}
+BW = {4: 10.0, 6: 1.0, 8: 0.5}
 """Link rates that two cores carry, Mb/s."""
 
 
@@ -44,7 +44,7 @@ class MemoryWatch(Sampler):
 
 @click.command()
 @click.argument("sizes", nargs=-1, type=int, metavar="[K ...]")
-@click.option("--bw", type=float, help="Link rate, Mb/s (default: 10, 2 and 0.5 for k = 4, 6 and 8).")
+@click.option("--bw", type=float, help="Link rate, Mb/s (default: 10, 1 and 0.5 for k = 4, 6 and 8).")
 @click.option("--seconds", default=30.0, help="How long the traffic lasts.", show_default=True)
 def main(sizes: tuple[int, ...], bw: float | None, seconds: float) -> None:
     """Print a table: one real run per K (default: 4 6 8)."""
