@@ -23,9 +23,10 @@ def test_54_hosts_make_a_valid_run(tmp_path, clean, scheme, traffic):
 
 
 def test_128_hosts_are_forwarded_for(tmp_path, clean):
-    """At 0.5 Mb/s two cores can make a valid run; busy with other things as well, they may be too slow."""
+    """At 0.5 Mb/s two cores are near their limit; a short queue lets TCP settle at half of that."""
+    options = ("-k", "8", "--queue", "25")
     result = result_of(
-        tmp_path / "run", "-k", "8", scheme="hedera-sa", traffic="stride:16", bw=0.5, seconds=15
+        tmp_path / "run", *options, scheme="hedera-sa", traffic="stride:16", bw=0.25, seconds=15
     )
     assert_whole(result, 8)
     assert all(reason.startswith("the machine was too slow") for reason in result["reasons"])
