@@ -17,8 +17,8 @@ import click
 import numpy as np
 from rich.table import Table
 
-from simulator.commands import OUT, run_tasks, wide_console
-from simulator.comparison import write_csv
+from commands.comparison import write_csv
+from commands.shared import OUT, run_tasks, wide_console
 from simulator.config import Config
 from simulator.driver import Result, simulate
 from simulator.suite import SCHEMES

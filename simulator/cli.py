@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from simulator.commands import in_words, progress_bar
+from commands.shared import in_words, progress_bar
 from simulator.explain_cli import explain_ecmp
 from simulator.figures import figure_3, figure_9, figure_10, figure_11
 from simulator.tables import table_3, table_6

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from simulator.commands import conclude, in_words, output, parallel, run_tasks, wide_console
+from commands.shared import conclude, in_words, output, parallel, run_tasks, wide_console
 
 
 @click.command("explain-ecmp")
@@ -25,9 +25,9 @@ def explain_ecmp(seeds: int, aimd_seeds: int, out: Path, jobs: int | None, clust
     import numpy as np
     from rich.table import Table
 
+    from commands.comparison import Row, write_csv
     from plots.published import FIGURE_9
     from simulator import explain, pictures
-    from simulator.comparison import Row, write_csv
 
     names = tuple(FIGURE_9)
     measured = np.array([FIGURE_9[name]["ecmp"] for name in names])

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from simulator.commands import conclude, in_words, options, output, parallel, run_tasks, seeds_option
+from commands.shared import conclude, in_words, options, output, parallel, run_tasks, seeds_option
 
 
 @click.command()
@@ -23,8 +23,8 @@ def figure_3(k: int, max_flows: int, seeds: int, out: Path, jobs: int | None, cl
     """What hash collisions cost, against flows per host (27,648 hosts)."""
     import numpy as np
 
+    from commands.comparison import Row, write_csv
     from simulator import collisions, pictures
-    from simulator.comparison import Row, write_csv
     from simulator.published import FIGURE_3
     from topos.fattree import FatTree
 
@@ -68,9 +68,9 @@ def figure_9(
         raise click.UsageError("figure 9 of real runs is drawn by `hedera report DIR`; here, add --simulated")
     import numpy as np
 
+    from commands.comparison import Row, write_csv
     from plots.published import FIGURE_9
     from simulator import pictures
-    from simulator.comparison import Row, write_csv
     from simulator.config import Config
     from simulator.driver import bisection_mbps
 
@@ -133,8 +133,8 @@ def _at_scale(k: int) -> Callable[..., Any]:
 @in_words
 def figure_10(out: Path, jobs: int | None, cluster: str | None, **fields: Any) -> None:
     """The suite of patterns and four schemes on 8,192 hosts."""
+    from commands.comparison import Row, write_csv
     from simulator import pictures
-    from simulator.comparison import Row, write_csv
     from simulator.config import Config
     from simulator.driver import bisection_mbps
     from simulator.suite import SCHEMES, suite
@@ -199,8 +199,8 @@ def figure_11(out: Path, jobs: int | None, cluster: str | None, **fields: Any) -
     """Bisection bandwidth over time: 1,024 hosts, random bijection, flows that come and go."""
     import numpy as np
 
+    from commands.comparison import Row, write_csv
     from simulator import pictures
-    from simulator.comparison import Row, write_csv
     from simulator.config import Config
     from simulator.driver import simulate as run
     from simulator.suite import SCHEMES

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from simulator.commands import conclude, in_words, output, parallel, run_tasks, seeds_option
+from commands.shared import conclude, in_words, output, parallel, run_tasks, seeds_option
 
 
 @click.command()
@@ -33,8 +33,8 @@ def table_3(
     """Iterations of Simulated Annealing against the size of the network (random receivers)."""
     import numpy as np
 
+    from commands.comparison import Row, write_csv
     from simulator import pictures
-    from simulator.comparison import Row, write_csv
     from simulator.config import Config
     from simulator.driver import bisection_mbps
     from simulator.published import TABLE_3, ports_for
@@ -95,8 +95,8 @@ def table_6(seeds: int, out: Path) -> None:
     """How long a round of the control loop takes."""
     import statistics
 
+    from commands.comparison import Row, write_csv
     from simulator import control_loop, pictures
-    from simulator.comparison import Row, write_csv
     from simulator.published import TABLE_6, ports_for
     from topos.fattree import FatTree
 

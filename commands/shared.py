@@ -1,4 +1,4 @@
-"""What the commands of the simulator share: errors in words, options, progress, the table at the end."""
+"""What the commands share: errors in words, options, progress, the table at the end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from simulator.comparison import Row
+    from commands.comparison import Row
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -91,8 +91,8 @@ def run_tasks(
     jobs: int | None = None,
     cluster: str | None = None,
 ) -> list[Answer]:
-    """`simulator.sweep.run_all` under a progress bar."""
-    from simulator.sweep import run_all
+    """`commands.pool.run_all` under a progress bar."""
+    from commands.pool import run_all
 
     with progress_bar(label, len(tasks)) as done:
         return run_all(function, tasks, jobs=jobs, cluster=cluster, progress=done)
@@ -108,7 +108,7 @@ def wide_console() -> Console:
 
 def conclude(title: str, rows: Sequence[Row], unit: str, files: Sequence[Path], digits: int = 1) -> None:
     """The end of every command: where the files are, and paper against ours."""
-    from simulator.comparison import table
+    from commands.comparison import table
 
     console = wide_console()
     console.print(table(title, rows, unit, digits))

@@ -83,9 +83,7 @@ def _on_cluster(
         from distributed import Client
         from distributed import as_completed as completed
     except ImportError:
-        raise RuntimeError(
-            "--cluster needs Dask: install it with pip install 'hedera-harness[cluster]'"
-        ) from None
+        raise RuntimeError("--cluster needs Dask: install it with pip install '.[cluster]'") from None
     with Client(address, timeout=CONNECT_S) as client:
         # pure=False: two sweeps may hold equal tasks, and each is to run its own.
         futures = client.map(function, tasks, pure=False, retries=ATTEMPTS)

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simulator import sweep
+from commands import pool
+from commands.pool import run_all
 from simulator.config import Config
 from simulator.driver import bisection_mbps
-from simulator.sweep import run_all
 
 CONFIGS = [
     Config(scheme, traffic, seconds=2.0, seed=seed)
@@ -99,7 +99,7 @@ def test_a_killed_local_worker_loses_nothing(tmp_path):
 
 
 def test_workers_that_always_die_are_given_up_on(monkeypatch):
-    monkeypatch.setattr(sweep, "ATTEMPTS", 1)
+    monkeypatch.setattr(pool, "ATTEMPTS", 1)
     with pytest.raises(RuntimeError, match="2 simulations are not done"):
         run_all(die_always, [1, 2], jobs=2)
 
@@ -112,7 +112,7 @@ def test_what_a_task_raises_comes_through(jobs):
 
 def test_a_cluster_that_does_not_answer_is_an_error(monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr(sweep, "CONNECT_S", 1.0)
+    monkeypatch.setattr(pool, "CONNECT_S", 1.0)
     with pytest.raises(OSError, match=r"127\.0\.0\.1:9"):
         run_all(slow_square, [1], cluster="tcp://127.0.0.1:9")
 
