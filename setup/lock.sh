@@ -4,8 +4,8 @@
 # Needs uv (pip install uv). Options go to it: setup/lock.sh --upgrade-package numpy; without, nothing moves needlessly.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-# Wheels alone, so that nothing is built where they are installed. os-ken asks for ovs, which has none: it serves a
-# part of os-ken that we do not use, and comes with Open vSwitch's Debian package.
+# Wheels alone, so that nothing is built where they are installed. os-ken asks for ovs, which has none; it needs it
+# for its OVSDB service, which we do not use.
 without=$(mktemp)
 trap 'rm -f "$without"' EXIT
 echo "ovs; python_version < '3'" > "$without"
