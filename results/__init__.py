@@ -1,0 +1,1 @@
+"""Results: the record of a run, and the numbers the paper published."""
