@@ -88,7 +88,7 @@ def _spec(**options: Any) -> Any:
     """A RunSpec from command-line options, with ``--bw auto`` looked up, or measured when it is not known."""
     from dataclasses import replace
 
-    from harness.spec import RunSpec
+    from harness.run.spec import RunSpec
 
     if options["bw"] != "auto":
         return RunSpec(**options)
@@ -100,8 +100,8 @@ def _machine_rate(spec: Any, *, again: bool) -> float:
     """The highest link rate this machine carries, from memory unless it is to be measured ``again``."""
     from dataclasses import replace
 
-    from harness.calibration import Probe, calibrate, remembered
-    from harness.machine import choose_datapath, require_root, require_tools
+    from harness.network.machine import choose_datapath, require_root, require_tools
+    from harness.sweep.calibration import Probe, calibrate, remembered
 
     spec = replace(spec, datapath=choose_datapath(spec.datapath), fail=(), disturb=())
     if not again and (known := remembered(spec)) is not None:
@@ -187,7 +187,7 @@ def doctor(as_json: bool, calibrate: bool) -> None:
     if missing:
         raise SystemExit(3)
     if calibrate:
-        from harness.spec import RunSpec
+        from harness.run.spec import RunSpec
 
         rate = _machine_rate(RunSpec(scheme="hedera-sa", traffic="stride:4"), again=True)
         click.echo(f"\nThis machine carries links of {rate:g} Mb/s (k=4): --bw auto uses that.", err=as_json)
@@ -215,8 +215,8 @@ def run(out: Path | None, as_json: bool, **options: Any) -> None:
     """
     import time
 
-    from harness.experiment import run_experiment
-    from harness.store import require_writable, slug
+    from harness.sweep.experiment import run_experiment
+    from harness.sweep.store import require_writable, slug
 
     spec = _spec(**options)
     if out is None:
@@ -286,12 +286,12 @@ def sweep(
     ./test.sh 1 10 --patterns stride:4,randbij       two patterns, all schemes
     ./test.sh 3 30 --schemes nonblocking,ecmp,hedera-gff --bw 5
     """
-    from harness import progress
-    from harness.machine import require_root, require_tools
-    from harness.store import slug
-    from harness.suites import Workload
-    from harness.suites import suite as workloads_of
-    from harness.sweep import plan, settle, split_schemes
+    from harness.network.machine import require_root, require_tools
+    from harness.sweep import progress
+    from harness.sweep.plan import plan, settle, split_schemes
+    from harness.sweep.store import slug
+    from harness.sweep.suites import Workload
+    from harness.sweep.suites import suite as workloads_of
     from traffic.patterns import split_specs
 
     flows_per_host, keep = options["flows_per_host"], options["keep"]
@@ -326,8 +326,8 @@ def report(folder: Path) -> None:
 @cli.command()
 def clean() -> None:
     """Remove what killed runs of this project left on the machine, and nothing else."""
-    from harness.footprint import remove_leftovers
-    from harness.machine import require_root
+    from harness.network.footprint import remove_leftovers
+    from harness.network.machine import require_root
 
     require_root()
     removed = remove_leftovers()

@@ -8,10 +8,11 @@ import subprocess
 from dataclasses import dataclass
 
 from controllers.find_pox import find_pox, pox_version, too_old
-from harness import calibration, congestion, machine
-from harness.cpulimit import HostGroups
-from harness.footprint import leftovers, owner_name
-from harness.spec import RunSpec
+from harness.network import congestion, machine
+from harness.network.cpulimit import HostGroups
+from harness.network.footprint import leftovers, owner_name
+from harness.run.spec import RunSpec
+from harness.sweep import calibration
 
 
 @dataclass(frozen=True)

@@ -93,11 +93,11 @@ def harmless(monkeypatch):
     from simulator import driver
 
     real = driver.Simulation
-    monkeypatch.setattr("harness.experiment.run_experiment", fake_run)
-    monkeypatch.setattr("harness.progress.carry_out_with_progress", lambda jobs, folder: None)
-    monkeypatch.setattr("harness.calibration.calibrate", lambda spec, say: 10.0)
-    monkeypatch.setattr("harness.machine.require_root", lambda: None)
-    monkeypatch.setattr("harness.machine.require_tools", lambda: None)
+    monkeypatch.setattr("harness.sweep.experiment.run_experiment", fake_run)
+    monkeypatch.setattr("harness.sweep.progress.carry_out_with_progress", lambda jobs, folder: None)
+    monkeypatch.setattr("harness.sweep.calibration.calibrate", lambda spec, say: 10.0)
+    monkeypatch.setattr("harness.network.machine.require_root", lambda: None)
+    monkeypatch.setattr("harness.network.machine.require_tools", lambda: None)
     monkeypatch.setattr(driver, "Simulation", Nothing)
 
 

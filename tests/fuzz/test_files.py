@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import RunFailed, UserMistake
-from harness.events import parse_events
-from harness.result import describe
-from harness.spec import RunSpec
-from harness.store import RESULT, read_run
-from harness.sweep import SETTINGS, settle
+from harness.judge.result import describe
+from harness.run.events import parse_events
+from harness.run.spec import RunSpec
+from harness.sweep.plan import SETTINGS, settle
+from harness.sweep.store import RESULT, read_run
 from plots.load import load_run, load_sweep
 from plots.table import show
 from tests.fuzz.mutations import FUZZ, TRIED, mutated
-from tests.harness.test_result import fat_tree_observation, observation
+from tests.harness.judge.test_result import fat_tree_observation, observation
 from tests.plots.sweeps import broken, run_document
 from tests.traffic.test_iperf import CAPTURED
 from topos.fattree import FatTree

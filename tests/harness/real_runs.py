@@ -5,8 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness.footprint import HOME, MARK
-from harness.processes import run
+from harness.network.footprint import HOME, MARK
+from harness.network.processes import run
 
 HEDERA = Path(sys.executable).with_name("hedera")
 ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")

@@ -10,9 +10,9 @@ import time
 
 import pytest
 
-from harness.processes import run
-from harness.spec import RunSpec
-from harness.sweep import Job
+from harness.network.processes import run
+from harness.run.spec import RunSpec
+from harness.sweep.plan import Job
 from tests.harness.real_runs import HEDERA, hedera_run
 
 pytestmark = pytest.mark.root
