@@ -1,1 +1,1 @@
-"""Results: the record of a run, and the numbers the paper published."""
+"""What was measured: the paper's numbers (`results.published`, the only code here) and ours (data folders)."""
