@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plots.load import Run
 from plots.style import CONTROL, DASHES, INK, INVALID, MUTED, colour, house_style, label, save, short
 from plots.summary import Bar, Spread, Summary, summarise
 from results.published import CAPACITY_MBPS
+from results.record import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,11 +55,7 @@ def _conditions(runs: Sequence[Run]) -> str:
     spec = runs[0].spec
     trials = len({run.trial for run in runs})
     bars = "one trial" if trials == 1 else f"median, 5th and 95th percentile of {trials} trials"
-    bw, seconds = (
-        f"{value:g}" if isinstance(value := spec.get(name), int | float) else "?"
-        for name in ("bw", "seconds")
-    )
-    return f"k={spec.get('k', '?')}, links of {bw} Mb/s, {seconds} s per run; {bars}"
+    return f"k={spec.k}, links of {spec.bw:g} Mb/s, {spec.seconds:g} s per run; {bars}"
 
 
 def _figure(

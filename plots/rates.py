@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plots.load import Run
 from plots.style import CONTROL, DASHES, INK, INVALID, MUTED, colour, house_style, label, save, scheme_order
+from results.record import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,7 +99,7 @@ def _panel(ax: Axes, run: Run, control: Run | None) -> None:
 def _failures(ax: Axes, run: Run) -> None:
     """What was down when, the most that was possible then, and how soon flows were moved."""
     end = ax.get_xlim()[1]
-    edges = [0.0, *(phase.start for phase in run.phases[1:]), end]
+    edges = [0.0, *(phase.from_s for phase in run.phases[1:]), end]
     for phase, a, b in zip(run.phases, edges[:-1], edges[1:], strict=True):
         if phase.down:
             ax.axvspan(a, b, color=_DOWN, linewidth=0, zorder=0.5)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plots.load import Run
 from plots.style import CONTROL, scheme_order, short
 from results.published import FIGURE_9
+from results.record import Run
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import csv
 import io
 from collections.abc import Sequence
 
-from plots.load import Run
 from plots.style import CONTROL, short
 from plots.summary import Bar, Summary, summarise
+from results.record import Run
 
 CSV_COLUMNS = (
     "pattern", "scheme", "valid_trials", "invalid_trials",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from collections.abc import Mapping
 from datetime import datetime
@@ -173,7 +174,8 @@ def _upgraded(data: bytes) -> bytes | None:
 
 def _sentence(error: Exception) -> str:
     if isinstance(error, msgspec.ValidationError):
-        return f"is not a run of schema 1 to {SCHEMA}: {error}"
+        said = re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", str(error))  # names of unknown fields are quoted there
+        return f"is not a run of schema 1 to {SCHEMA}: {said[:300]}"
     return "is not JSON, or was cut off"
 
 

@@ -14,8 +14,9 @@ from harness.run.events import parse_events
 from harness.run.spec import RunSpec
 from harness.sweep.plan import SETTINGS, settle
 from harness.sweep.store import RESULT, read_run
-from plots.load import load_run, load_sweep
+from plots.load import load_sweep
 from plots.table import show
+from results.record import read
 from tests.fuzz.mutations import FUZZ, TRIED, mutated
 from tests.harness.judge.test_result import fat_tree_observation, observation
 from tests.plots.sweeps import broken, run_document
@@ -125,7 +126,7 @@ def test_results(box, content):
     (folder / RESULT).write_bytes(content)
     read_run(folder)
     try:
-        load_run(folder / RESULT)
+        read(folder / RESULT)
     except ValueError as error:
         one_sentence(error)
     show(load_sweep(box / "sweep").runs)
@@ -165,7 +166,7 @@ def test_results_with_any_value_anywhere(box, data):
     path = box / "run.json"
     path.write_text(json.dumps(document))
     try:
-        run = load_run(path)
+        run = read(path)
     except ValueError as error:
         one_sentence(error)
     else:

@@ -221,7 +221,7 @@ def test_failures_are_marked_where_they_happened(tmp_path, monkeypatch):
 
 def test_names_from_files_do_no_harm(tmp_path):
     name = "file:/tmp/$x_{$ a very long name of a file with flows in it.csv"
-    store(tmp_path, run_document(name, "ecmp", spec={"k": 4}))
+    store(tmp_path, run_document(name, "ecmp"))
     files = plots.write_all(tmp_path)
     assert "file:$x_{$ a very long..." in texts(files[1])
     assert all(file.is_relative_to(tmp_path) for file in files)

@@ -110,6 +110,14 @@ def test_an_option_that_nobody_knows_is_refused():
         decode(text(spec=json.loads(encode(run()))["spec"] | {"colour": "red"}))
 
 
+def test_a_reason_is_one_short_line():
+    strange = "\x1b[2J" + "x" * 1000
+    with pytest.raises(ValueError, match="unknown field") as refused:
+        decode(text(spec=json.loads(encode(run()))["spec"] | {strange: 1}))
+    assert str(refused.value).isprintable()
+    assert len(str(refused.value)) < 400
+
+
 @pytest.mark.parametrize(
     "data",
     [b"", b"{", b"\xff", b"[" * 1_000_000, b'{"a":' * 1_000_000, text().replace(b"160.0", b"NaN"),

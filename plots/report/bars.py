@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from plots.report_compare import STATIC, published_share
-from plots.report_svg import Css, Scale, Tags, cross, line, percent, picture, tag, text, title
+from plots.report.compare import STATIC, published_share
+from plots.report.svg import Css, Scale, Tags, cross, line, percent, picture, tag, text, title
 from plots.style import CONTROL, label, short
 from plots.summary import Spread, Summary
 from results.published import CAPACITY_MBPS, FIGURE_9

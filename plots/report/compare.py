@@ -13,10 +13,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from plots.load import Run
 from plots.style import CONTROL, short
 from plots.summary import Summary
 from results.published import COLUMNS, FIGURE_9
+from results.record import Run
 
 HEADLINE = ("hedera-sa", "hedera-gff", "ecmp", "ecmp-dst", "spanning-tree")
 """The schemes with a published bar to be held against, the best first."""
@@ -214,7 +214,7 @@ def loads(summary: Summary, runs: Sequence[Run]) -> tuple[Load, ...]:
         shares = {scheme: our_share(summary, pattern, scheme) for scheme in schemes}
         values = {scheme: share for scheme, share in shares.items() if share is not None}
         if len(values) == len(schemes):
-            key = (int(spec.get("flows_per_host", 1)), float(spec.get("keep", 1)))
+            key = (spec.flows_per_host, spec.keep)
             for scheme, value in values.items():
                 found.setdefault(key, {}).setdefault(scheme, []).append(value)
     return tuple(

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from plots import report_compare as compare
 from plots.load import load_sweep
+from plots.report import compare as compare
 from plots.summary import summarise
 from results.published import FIGURE_9
 from tests.plots.sweeps import run_document, store
