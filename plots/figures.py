@@ -8,7 +8,6 @@ from pathlib import Path
 from plots.load import Sweep, load_sweep
 from plots.style import CONTROL
 from plots.table import csv_text, markdown
-from results.published import FIGURE_9
 from results.record import Run
 
 FOLDER = "figures"
@@ -17,7 +16,7 @@ FOLDER = "figures"
 def write_all(folder: str | Path) -> list[Path]:
     """Write the figures and tables of a sweep into ``folder/figures`` and return them, the main ones first.
 
-    `figure9.png` and `.svg` (Mb/s), `figure9-normalised` (share of the control), both with the published
+    `figure9.png` and `.svg` (Mb/s of payload), `figure9-normalised` (share of the control), both with the published
     numbers where a pattern has them; `summary.csv` and `summary.md`; `rates/PATTERN-trial-N.png` for each
     trial, drawn again only when a run in it is newer. No run, no file. Raises ValueError when there is no
     such folder.
@@ -29,8 +28,8 @@ def write_all(folder: str | Path) -> list[Path]:
 
     out = sweep.folder / FOLDER
     files = [
-        *figure9.draw(sweep.runs, out / "figure9", published=FIGURE_9),
-        *figure9.draw(sweep.runs, out / "figure9-normalised", normalised=True, published=FIGURE_9),
+        *figure9.draw(sweep.runs, out / "figure9"),
+        *figure9.draw(sweep.runs, out / "figure9-normalised", normalised=True),
     ]
     for name, text in (("summary.csv", csv_text(sweep.runs)), ("summary.md", markdown(sweep.runs))):
         (out / name).write_text(text, encoding="utf-8")

@@ -13,9 +13,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from plots.shares import our_share, published_share
 from plots.style import CONTROL, short
 from plots.summary import Summary
-from results.published import COLUMNS, FIGURE_9
+from results.published import COLUMNS
 from results.record import Run
 
 HEADLINE = ("hedera-sa", "hedera-gff", "ecmp", "ecmp-dst", "spanning-tree")
@@ -128,18 +129,6 @@ class Load:
     def gain(self, scheme: str) -> float:
         """By how much a scheme is above ecmp, as a share of the control."""
         return self.shares[scheme] - self.shares["ecmp"]
-
-
-def published_share(pattern: str, scheme: str) -> float | None:
-    """The published bar of a pattern that a scheme is held against, as a share of the published control."""
-    numbers = FIGURE_9.get(short(pattern), {}) if pattern.startswith("published:") else {}
-    return numbers[scheme] / numbers[CONTROL] if scheme in numbers else None
-
-
-def our_share(summary: Summary, pattern: str, scheme: str) -> float | None:
-    """The median share of the control over the valid trials; None when there is none."""
-    bar = summary.bars.get((pattern, scheme))
-    return bar.ratio.median if bar is not None and bar.ratio is not None else None
 
 
 def match(summary: Summary, scheme: str) -> Match:

@@ -7,6 +7,7 @@ number in it comes from the runs, or from results/published/. The same runs give
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from plots.report import bars, compare, environment, fabric, figures, trials
 from plots.report import runs as runs_data
 from plots.report.rounds import Overhead, overheads
 from plots.report.svg import Css, classes, percent
+from plots.shares import Shares, our_share, published_share
 from plots.style import CONTROL, colour, label, short
 from plots.summary import Summary, summarise
 from results.record import Run
@@ -109,19 +111,19 @@ def _published(summary: Summary, runs: Sequence[Run], css: Css) -> dict[str, Any
         "headline": [s for s in compare.HEADLINE if s in summary.schemes],
         "families": compare.families(summary),
         "everything": compare.everything(summary),
-        "our_share": lambda pattern, scheme: compare.our_share(summary, pattern, scheme),
-        "published_share": compare.published_share,
-        "bars_of_control": bars.panels(summary, css, of_control=True),
-        "bars_of_capacity": bars.panels(summary, css, of_control=False),
+        "our_share": partial(our_share, summary),
+        "published_share": published_share,
+        "bars_of_control": bars.panels(Shares(summary, of_control=True), css),
+        "bars_of_capacity": bars.panels(Shares(summary, of_control=False), css),
         "has_shares": any(bar.ratio for bar in summary.bars.values()),
-        "has_published": any(compare.published_share(p, "ecmp") is not None for p in summary.patterns),
+        "has_published": any(published_share(p, "ecmp") is not None for p in summary.patterns),
         "scatters": [(each, figures.scatter(each, css)) for each in matches],
         "static": static,
         "closer": compare.closer(*both) if len(both) == 2 else None,
         "ecmp_rows": [
             (p, figures.ecmp_strip(summary, p, tuple(static), css))
             for p in summary.patterns
-            if compare.published_share(p, "ecmp") is not None
+            if published_share(p, "ecmp") is not None
         ],
         "order": compare.expected_order(summary, runs),
         "expected_order": compare.EXPECTED_ORDER,

@@ -14,6 +14,7 @@ from plots.report import fabric
 from plots.style import CONTROL
 from results.parts import Flow, Round
 from results.record import Run
+from results.wire import payload_share
 from topos.fattree import FatTree
 from topos.links import NO_LINK, path_links
 
@@ -98,6 +99,7 @@ def explorer(sweep: Sweep) -> dict[str, Any]:
     controls = {(run.pattern, run.trial): i for i, run in enumerate(runs) if run.scheme == CONTROL}
     return {
         "bw": runs[0].spec.bw if runs else None,
+        "payload_bw": runs[0].spec.bw * payload_share(runs[0].spec.mtu) if runs else None,
         "capacity": runs[0].capacity_mbps if runs else None,
         "links": [[line.source, line.target] for line in drawing.lines] if drawing else [],
         "hosts": list(tree.hosts) if tree else [],
@@ -120,6 +122,7 @@ def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]
         "valid": run.valid,
         "reasons": list(run.reasons),
         "mbps": _round(run.bisection_mbps),
+        "payload": _round(run.payload_mbps),
         "maxmin": _round(run.maxmin_mbps),
         "window": [round(t, 3) for t in run.window_s],
         "end": run.spec.seconds,

@@ -10,7 +10,7 @@ import plots
 from plots import figure9, rates, style
 from plots.load import load_sweep
 from results.published import FIGURE_9
-from tests.plots.sweeps import SCHEMES, broken, failed, run_document, store, write_sweep
+from tests.plots.sweeps import SCHEMES, WIRE, broken, failed, run_document, store, write_sweep
 
 
 def texts(svg):
@@ -84,7 +84,9 @@ def test_bars_have_the_height_and_colour_of_their_median(tmp_path, monkeypatch):
     figure9.draw(runs, tmp_path / "a")
     figure9.draw(runs, tmp_path / "b", normalised=True)
     absolute, shares = map(bars_of, figures)
-    assert [bar.get_height() for bar in absolute] == [150.0, 60.0, 141.0]
+    assert [bar.get_height() for bar in absolute] == pytest.approx(
+        [150 / WIRE, 60 / WIRE, 141 / WIRE], abs=1e-3
+    )
     assert [bar.get_height() for bar in shares] == [1.0, 0.4, 0.94]
     assert not any(bar.get_hatch() for bar in absolute)
     assert len({bar.get_facecolor() for bar in absolute}) == 3
@@ -102,7 +104,7 @@ def test_an_invalid_bar_looks_invalid(tmp_path, monkeypatch):
     for bar in (ecmp, broken):
         assert bar.get_hatch()
         assert bar.get_facecolor()[:3] == (1, 1, 1)
-        assert bar.get_height() == 160, "it stands for no number"
+        assert bar.get_height() == pytest.approx(160 * 1448 / 1514), "it stands for no number"
     crosses = [line for line in figures[0].axes[0].lines if line.get_marker() == "x"]
     assert [line.get_color() for line in crosses] == [style.INVALID] * 2
     assert "invalid: no valid trial" in texts(files[1])
@@ -129,8 +131,8 @@ def test_published_marks(tmp_path, monkeypatch):
     write_sweep(tmp_path, ["published:stride4", "stride:4"], ["nonblocking", "ecmp", "hedera-gff"])
     figures = spied(monkeypatch, figure9)
     runs = load_sweep(tmp_path).runs
-    figure9.draw(runs, tmp_path / "a", published=FIGURE_9)
-    figure9.draw(runs, tmp_path / "b", normalised=True, published=FIGURE_9)
+    figure9.draw(runs, tmp_path / "a")
+    figure9.draw(runs, tmp_path / "b", normalised=True)
     absolute, shares = (
         [
             round(lines.get_segments()[0][0][1], 3)
@@ -139,7 +141,10 @@ def test_published_marks(tmp_path, monkeypatch):
         ]
         for figure in figures
     )
-    assert absolute == [124.65, 34.82, 117.9]  # of 16,000 there, of 160 here
+    there, here = 16_000 * 1448 / 1538, 160 * 1448 / 1514  # the payload that full links carry
+    assert absolute == pytest.approx(
+        [12465 / there * here, 3482 / there * here, 11790 / there * here], abs=1e-3
+    )
     assert shares == [0.279, 0.946]
 
 
@@ -149,7 +154,7 @@ def test_many_patterns_are_split_over_rows_and_nothing_overlaps(tmp_path, monkey
     write_sweep(tmp_path, [f"published:{name}" for name in names])
     store(tmp_path, run_document(f"published:{names[0]}", "ecmp", verdict="invalid", reasons=["slow"]))
     figures = spied(monkeypatch, figure9)
-    figure9.draw(load_sweep(tmp_path).runs, tmp_path / "chart", published=FIGURE_9)
+    figure9.draw(load_sweep(tmp_path).runs, tmp_path / "chart")
     axes = figures[0].axes
     assert len(axes) == rows
     labels = [label.get_text() for ax in axes for label in ax.get_xticklabels()]

@@ -3,7 +3,7 @@ import io
 
 from plots.load import load_sweep
 from plots.table import CSV_COLUMNS, csv_text, markdown, show
-from tests.plots.sweeps import failed, run_document, store
+from tests.plots.sweeps import WIRE, failed, run_document, store
 
 
 def small_sweep(folder):
@@ -34,6 +34,11 @@ def test_markdown(tmp_path):
 def test_csv_holds_every_number(tmp_path):
     rows = list(csv.DictReader(io.StringIO(csv_text(small_sweep(tmp_path)))))
     assert tuple(rows[0]) == CSV_COLUMNS
+    assert (rows[0]["capacity_mbps"], float(rows[0]["payload_capacity_mbps"])) == (
+        "160",
+        round(160 * 1448 / 1514, 4),
+    )
+    assert float(rows[0]["median_payload_mbps"]) == round(152 / WIRE, 4)
     ecmp = rows[1]
     assert (ecmp["pattern"], ecmp["scheme"], ecmp["valid_trials"], ecmp["invalid_trials"]) == (
         "published:stride4", "ecmp", "2", "1",

@@ -17,17 +17,6 @@ def sweep_of(folder, rates, **changes):
     return summarise(runs), runs
 
 
-def test_a_published_share_is_of_the_published_control():
-    assert compare.published_share("published:stride4", "ecmp") == 3482 / 12465
-    assert compare.published_share("published:stride4", "spanning-tree") == 3482 / 12465
-    assert compare.published_share("published:stride4", "hedera-sa") == 11720 / 12465
-    assert compare.published_share("published:stride4", "random") is None
-    assert compare.published_share("stride:4", "ecmp") is None
-    assert compare.published_share("published:stride4 x2", "ecmp") is None, (
-        "other flows than the published ones"
-    )
-
-
 def test_a_match_states_differences_and_correlation(tmp_path):
     patterns = ["published:stride2", "published:stride4", "published:randbij0"]
     ours = [60.0, 40.0, 50.0]
