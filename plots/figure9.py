@@ -75,7 +75,7 @@ def _figure(chart: Shares, conditions: str) -> Figure:
     figure.axes[0].set_title(conditions, fontsize=9, color=MUTED)
     title = "Bisection bandwidth" + (" as a share of the control" if chart.of_control else "")
     figure.suptitle(title, x=0.01, ha="left", fontsize=11.5, fontweight="bold")
-    axis = "share of the control" if chart.of_control else "payload received by all hosts (Mb/s)"
+    axis = "share of the control" if chart.of_control else "payload received (Mb/s)"
     figure.supylabel(axis, fontsize=9.5)
     _legend(figure, chart)
     return figure

@@ -70,9 +70,7 @@ def _panels(count: int) -> tuple[Figure, list[Axes]]:
         panels.append(ax)
     figure.supxlabel("seconds since the traffic started", fontsize=9, y=0.1 / height, va="bottom")
     middle = (_BOTTOM + (height - _TOP)) / 2 / height
-    figure.supylabel(
-        "received by all hosts, on the wire (Mb/s)", fontsize=9, x=0.06 / width, y=middle, ha="left"
-    )
+    figure.supylabel("received, on the wire (Mb/s)", fontsize=9, x=0.06 / width, y=middle, ha="left")
     return figure, panels
 
 

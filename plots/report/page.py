@@ -127,6 +127,7 @@ def _published(summary: Summary, runs: Sequence[Run], css: Css) -> dict[str, Any
         ],
         "order": compare.expected_order(summary, runs),
         "expected_order": compare.EXPECTED_ORDER,
+        "noticeable": compare.NOTICEABLE,
         "loads": compare.loads(summary, runs),
     }
 

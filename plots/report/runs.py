@@ -11,7 +11,7 @@ import numpy as np
 
 from plots.load import Sweep
 from plots.report import fabric
-from plots.style import CONTROL
+from plots.style import CONTROL, short
 from results.parts import Flow, Round
 from results.record import Run
 from results.wire import payload_share
@@ -104,6 +104,7 @@ def explorer(sweep: Sweep) -> dict[str, Any]:
         "links": [[line.source, line.target] for line in drawing.lines] if drawing else [],
         "hosts": list(tree.hosts) if tree else [],
         "cores": [tree.core_name(core) for core in range(tree.num_cores)] if tree else [],
+        "names": {run.pattern: short(run.pattern) for run in runs},
         "runs": [
             {"file": str(file.relative_to(sweep.folder)), "control": controls.get((run.pattern, run.trial))}
             | _run(run, tree, ports)

@@ -224,6 +224,22 @@ def test_failures_are_marked_where_they_happened(tmp_path, monkeypatch):
     assert {"links down", "most possible"} <= set(labels)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "short"),
+    [
+        ("published:stride4", "stride4"),
+        ("published:stride4 x2", "stride4 x2"),
+        ("stride:4", "stride:4"),
+        ("file:/home/me/flows.csv", "file:flows.csv"),
+        ("file:flows.csv x2 keep 0.5", "file:flows.csv x2 keep 0.5"),
+        ("file:/a/b.csv + poisson:web-search,0.5", "file:b.csv + poisson:web-search,0.5"),
+        ("poisson:/sizes/s.csv,0.5 + file:/a/b.csv", "poisson:/sizes/s.csv,0.5 + file:b.csv"),
+    ],
+)
+def test_a_file_is_called_by_its_name(pattern, short):
+    assert style.short(pattern) == short
+
+
 def test_names_from_files_do_no_harm(tmp_path):
     name = "file:/tmp/$x_{$ a very long name of a file with flows in it.csv"
     store(tmp_path, run_document(name, "ecmp"))

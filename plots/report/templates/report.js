@@ -53,7 +53,7 @@
   const fixed = (value, digits = 1) => (value === null || value === undefined ? "–" : value.toFixed(digits));
   const percent = (share) => `${Math.round(100 * share)}\u202f%`;
   const count = (n, thing) => `${n} ${thing}${n === 1 ? "" : "s"}`;
-  const short = (pattern) => pattern.replace(/^published:/, "");
+  const short = (pattern) => data.names[pattern];
   function table(head, rows, note) {
     const row = (cells, tag) => html("tr", {}, ...cells.map((cell, i) => {
       const attributes = tag === "th" ? { scope: "col" } : {};

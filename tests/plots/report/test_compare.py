@@ -133,6 +133,14 @@ def test_where_the_expected_order_does_not_hold(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(("gff", "breaches"), [(160.05, 0), (161.5, 0), (161.7, 1)])
+def test_differences_that_no_trial_can_show_break_no_order(tmp_path, gff, breaches):
+    flows = [{"src": 0, "dst": 4, "mbps": 1.0}]
+    rates = {("stride:4", "hedera-sa"): 160.04, ("stride:4", "hedera-gff"): gff}
+    order = compare.expected_order(*sweep_of(tmp_path, rates, flows=flows))
+    assert (len(order.breaches), order.held) == (breaches, 1 - breaches)
+
+
 def test_the_order_is_only_expected_of_bijections(tmp_path):
     crowd = [{"src": 0, "dst": 4, "mbps": 1.0}, {"src": 1, "dst": 4, "mbps": 1.0}]
     summary, runs = sweep_of(
