@@ -1,6 +1,7 @@
 import json
 import math
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -48,6 +49,11 @@ def test_what_design_promises_is_always_there():
     assert promised <= set(document)
     assert document["bisection_mbps"] is None
     assert "rounds" not in document, "what a run does not have is left out"
+
+
+def test_the_documentation_knows_every_entry():
+    words = (Path(__file__).parents[2] / "docs" / "results.md").read_text()
+    assert [name for name in Run.__struct_fields__ if f"`{name}`" not in words] == []
 
 
 def test_nan_is_written_as_null():
