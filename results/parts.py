@@ -12,8 +12,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-Name = Annotated[str, Meta(min_length=1, max_length=1000, pattern=r"^[^\x00-\x1f\x7f]+\Z")]
+Name = Annotated[str, Meta(min_length=1, max_length=1000, pattern=r"^[^\x00-\x1f\x7f-\x9f]+\Z")]
 """One line. Whoever makes a path or markup of it has to quote it all the same."""
+Sentence = Annotated[str, Meta(max_length=10_000, pattern=r"^[^\x00-\x1f\x7f-\x9f]*\Z")]
+"""For people: nothing in it that a terminal would obey."""
 Count = Annotated[int, Meta(ge=0, le=2**53)]
 Mbps = Annotated[float, Meta(ge=0, le=1e9)]
 Seconds = Annotated[float, Meta(ge=-1e9, le=1e9)]
@@ -190,7 +192,7 @@ class Restart(Record, frozen=True, kw_only=True):
     had ``adopted`` from the switches' tables."""
 
     t: Seconds
-    reason: str
+    reason: Sentence
     ready_t: Seconds | None
     adopted: Count
 

@@ -35,6 +35,7 @@ from results.parts import (
     Restart,
     Round,
     Seconds,
+    Sentence,
     Settings,
     Timing,
 )
@@ -74,7 +75,7 @@ class Run(Record, frozen=True, kw_only=True):
     payload_mbps: Mbps | None = None
     maxmin_mbps: Mbps | None = None
     verdict: Literal["ok", "invalid"]
-    reasons: tuple[str, ...]
+    reasons: tuple[Sentence, ...]
     rates: Rates = Rates()
     links: Mapping[Port, Mbps | None] = {}
     full_links: FullLinks | None = None
@@ -119,6 +120,7 @@ class Run(Record, frozen=True, kw_only=True):
 def encode(run: Run) -> bytes:
     """run.json as bytes. Raises ValueError when `decode` would refuse them: better now than when they are
     needed."""
+    run = msgspec.structs.replace(run, reasons=tuple(map(_one_line, run.reasons)))
     data = msgspec.json.encode(run)
     decode(data)
     return msgspec.json.format(data, indent=1) + b"\n"
@@ -168,14 +170,29 @@ def _upgraded(data: bytes) -> bytes | None:
         spec = {
             name: value for name, value in spec.items() if name not in ("scheme", "traffic", "trial", "seed")
         }
-    renamed = {**document, "schema": SCHEMA, "spec": spec, "payload_mbps": document.get("iperf_mbps")}
+    reasons = document.get("reasons")
+    if isinstance(reasons, list):
+        reasons = [_one_line(reason) if isinstance(reason, str) else reason for reason in reasons]
+    renamed = {
+        **document,
+        "reasons": reasons,
+        "schema": SCHEMA,
+        "spec": spec,
+        "payload_mbps": document.get("iperf_mbps"),
+    }
     return msgspec.json.encode(renamed)
+
+
+def _one_line(text: str) -> str:
+    """What a tool said, as a Sentence."""
+    return re.sub(r"[\x00-\x1f\x7f-\x9f]+", " ", text).strip()[:10_000]
 
 
 def _sentence(error: Exception) -> str:
     if isinstance(error, msgspec.ValidationError):
-        said = re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", str(error))  # names of unknown fields are quoted there
-        return f"is not a run of schema 1 to {SCHEMA}: {said[:300]}"
+        return (
+            f"is not a run of schema 1 to {SCHEMA}: {_one_line(str(error))[:300]}"  # it quotes unknown fields
+        )
     return "is not JSON, or was cut off"
 
 

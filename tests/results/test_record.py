@@ -84,6 +84,7 @@ def test_what_could_not_be_read_back_is_not_written():
         ({"scheme": 7}, r"Expected `str`, got `int` - at `\$.scheme`"),
         ({"scheme": ""}, "length"),
         ({"scheme": "a\x1b[2J"}, "regex"),
+        ({"scheme": "a\x9b2J"}, "regex"),
         ({"traffic": "x" * 1001}, "length"),
         ({"trial": "x"}, "trial"),
         ({"trial": -1}, "trial"),
@@ -168,6 +169,14 @@ def test_schema_1_wrote_nan():
     assert back.full_links.mbps == {"0_0_1-eth1": None}
     with pytest.raises(ValueError, match="a valid run has"):
         decode(old(bisection_mbps=math.nan))
+
+
+def test_reasons_are_lines_however_a_tool_said_it():
+    said, line = "Traceback\n  boom\x1b[2J\n", "Traceback   boom [2J"
+    assert decode(encode(run(verdict="invalid", reasons=(said,)))).reasons == (line,)
+    assert decode(old(verdict="invalid", reasons=[said])).reasons == (line,)
+    with pytest.raises(ValueError, match=r"reasons"):
+        decode(text(verdict="invalid", reasons=[said]))
 
 
 @pytest.mark.parametrize("spec", [None, [], 7, {"k": 4}])
