@@ -72,6 +72,12 @@ def run_document(
     return document | changes
 
 
+def rounds(*changes):
+    """Scheduling rounds from (time, flows moved)."""
+    times = {"polled_ms": 5.0, "compute_ms": 1.0, "install_ms": 4.0}
+    return [{"t": t, "round": i, "large": 2, "changed": n, **times} for i, (t, n) in enumerate(changes, 1)]
+
+
 def broken(**changes):
     """The document of a run in which a core switch was down for a while."""
     cables = [f"{pod}_2_1-4_1_1" for pod in range(4)]

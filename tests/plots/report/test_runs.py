@@ -1,77 +1,15 @@
-import itertools
-
 import numpy as np
 import pytest
 
 from plots.load import load_sweep
-from plots.report import fabric
-from plots.report.environment import environment, machine, project_citation, settings
-from plots.report.rounds import overheads
 from plots.report.runs import MOST_FLOWS, explorer, mean_mbps, stages, tree_of, validity
 from results.parts import Flow
 from results.record import read
 from tests.plots import computed
-from tests.plots.sweeps import failed, run_document, store
+from tests.plots.sweeps import failed, rounds, run_document, store
 from topos.fattree import FatTree
-from topos.links import link_ends, links_between, num_links
 
 INVALID = {"verdict": "invalid", "reasons": ["slow"]}
-
-
-def rounds(*changes):
-    times = {"polled_ms": 5.0, "compute_ms": 1.0, "install_ms": 4.0}
-    return [{"t": t, "round": i, "large": 2, "changed": n, **times} for i, (t, n) in enumerate(changes, 1)]
-
-
-# --- the drawing ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("k", [4, 6, 8])
-def test_every_link_is_drawn_between_its_nodes_without_nodes_on_top_of_each_other(k):
-    tree = FatTree(k)
-    drawing = fabric.draw(tree)
-    assert [(line.source, line.target) for line in drawing.lines] == [
-        link_ends(tree, i) for i in range(num_links(tree))
-    ]
-    nodes = {node.name: node for node in drawing.nodes}
-    assert set(nodes) == {*tree.hosts, *tree.switches}
-    for layer in ("host", "edge", "aggregation", "core"):
-        row = sorted((node for node in drawing.nodes if node.layer == layer), key=lambda node: node.x)
-        assert all(a.x + a.width / 2 < b.x - b.width / 2 for a, b in itertools.pairwise(row))
-        assert row[0].x - row[0].width / 2 >= 0
-        assert row[-1].x + row[-1].width / 2 <= fabric.WIDTH
-    for line in drawing.lines:
-        a, b = nodes[line.source], nodes[line.target]
-        assert abs(line.x1 - a.x) <= a.width / 2 + 3
-        assert abs(line.x2 - b.x) <= b.width / 2 + 3
-        assert (line.y1 > line.y2) == (a.y > b.y)
-
-
-def test_of_a_cable_the_right_line_leads_up():
-    tree = FatTree(4)
-    lines = fabric.draw(tree).lines
-    for cable in tree.links():
-        up, down = (lines[i] for i in links_between(tree, cable.lower, cable.upper))
-        assert up.x1 > down.x2
-        assert up.x2 > down.x1
-
-
-def test_the_sender_of_each_link_as_runs_name_it():
-    tree = FatTree(4)
-    names = fabric.port_names(tree)
-    assert len(set(names)) == num_links(tree)
-    up, down = links_between(tree, "0_0_2", "0_0_1")
-    assert (names[up], names[down]) == ("0_0_2", "0_0_1-eth2")
-    up, down = links_between(tree, "1_2_1", "4_1_1")
-    assert (names[up], names[down]) == ("1_2_1-eth1", "4_1_1-eth2")
-
-
-def test_a_fat_tree_that_is_too_large_is_not_drawn():
-    with pytest.raises(ValueError, match="up to k = 8, not 10"):
-        fabric.draw(FatTree(10))
-
-
-# --- what held between rounds -----------------------------------------------------------------------------------
 
 
 def test_a_run_is_cut_at_its_rounds(tmp_path):
@@ -109,9 +47,6 @@ def test_a_second_that_a_round_cuts_is_left_out_where_there_are_whole_ones():
     assert mean_mbps(flow, 1.5, 2.2) == pytest.approx((0.5 * 1 + 0.2 * 9) / 0.7), "no whole second"
     assert mean_mbps(flow, 2.0, 6.0) == 4.5, "it sent nothing in the last two"
     assert mean_mbps(flow, 2.0, 2.0) == 0.0
-
-
-# --- the data of the page ---------------------------------------------------------------------------------------
 
 
 def test_loads_from_flows_and_paths_match_the_rates_that_were_measured(tmp_path):
@@ -185,32 +120,6 @@ def test_hosts_and_cores_that_do_not_exist_have_no_links(tmp_path):
     assert [paths for _, _, paths in run["paths"]] == [[[0, 0, []]], [[0, 7, []]]]
 
 
-# --- rounds, verdicts, environment --------------------------------------------------------------------------------
-
-
-def test_overhead_over_all_runs(tmp_path):
-    store(tmp_path, run_document(scheme="hedera-gff", trial=1, rounds=rounds((2, 0), (4, 9), (6, 2))))
-    store(
-        tmp_path,
-        run_document(scheme="hedera-gff", trial=2, rounds=rounds((2, 7), (4, 0)), **INVALID),
-    )
-    store(tmp_path, run_document(scheme="ecmp"))
-    (found,) = overheads(load_sweep(tmp_path).runs)
-    assert (found.scheme, found.runs, found.rounds, found.idle_rounds) == ("hedera-gff", 2, 5, 2)
-    assert (found.first_changes, found.later_changes, found.runs_with_later_changes) == (16, 2, 1)
-    assert found.ms["total"].median == 10
-    assert found.ms["polled"].maximum == 5
-    assert found.interval_s == 2
-    assert found.interval_share == pytest.approx(0.005)
-
-
-def test_rounds_whose_times_were_not_stored(tmp_path):
-    store(tmp_path, run_document(scheme="hedera-gff", rounds=[{"t": 2, "large": 3, "changed": 1}]))
-    (found,) = overheads(load_sweep(tmp_path).runs)
-    assert found.ms == dict.fromkeys(("polled", "compute", "install", "total"))
-    assert found.interval_share is None
-
-
 def test_validity_by_scheme(tmp_path):
     idle = {"t": [1, 2], "idle_percent": [50, 20]}
     rates = {"scheme": "ecmp", "maxmin_mbps": 100.0, "cpu": idle}
@@ -222,33 +131,3 @@ def test_validity_by_scheme(tmp_path):
     assert row.of_maxmin == ((0.8, True), (0.6, False))
     assert row.median_of_maxmin == pytest.approx(0.7)
     assert row.least_idle[0] == (20, True)
-
-
-def test_environments_that_differ_are_counted(tmp_path):
-    for trial, kernel in ((1, "6.1"), (2, "6.1"), (3, "6.2")):
-        store(
-            tmp_path,
-            run_document(trial=trial, environment={"kernel": kernel, "tools": {"iperf": "2.1"}, "x": None}),
-        )
-    runs = load_sweep(tmp_path).runs
-    assert environment(runs) == [
-        ("kernel", [("6.1", 2), ("6.2", 1)]), ("tools: iperf", [("2.1", 3)]), ("x", [("none", 3)]),
-    ]  # fmt: skip
-    assert dict(settings(runs))["link rate"] == "10 Mb/s"
-
-
-def test_the_machine_and_the_citation_say_only_what_was_stored(tmp_path):
-    store(tmp_path, run_document(environment={"cores": 2, "revision": "abc"}, started="2026-03-01T10:00:00Z"))
-    runs = load_sweep(tmp_path).runs
-    assert machine(runs) == "revision abc of this project"
-    assert "revision abc" in project_citation(runs)
-    assert "{2026}" in project_citation(runs)
-    assert "revision unknown" in project_citation([])
-
-
-def test_a_sweep_of_several_revisions_names_them_all(tmp_path):
-    for trial, revision in ((1, "def"), (2, "abc"), (3, "def")):
-        store(tmp_path, run_document(trial=trial, environment={"revision": revision}))
-    runs = load_sweep(tmp_path).runs
-    assert machine(runs) == "revisions abc, def of this project"
-    assert "revisions abc, def" in project_citation(runs)
