@@ -2,8 +2,6 @@ from plots.load import load_sweep
 from plots.report.environment import environment, machine, project_citation, settings
 from tests.plots.sweeps import run_document, store
 
-INVALID = {"verdict": "invalid", "reasons": ["slow"]}
-
 
 def test_environments_that_differ_are_counted(tmp_path):
     for trial, kernel in ((1, "6.1"), (2, "6.1"), (3, "6.2")):

@@ -6,8 +6,6 @@ from plots.report import fabric
 from topos.fattree import FatTree
 from topos.links import link_ends, links_between, num_links
 
-INVALID = {"verdict": "invalid", "reasons": ["slow"]}
-
 
 @pytest.mark.parametrize("k", [4, 6, 8])
 def test_every_link_is_drawn_between_its_nodes_without_nodes_on_top_of_each_other(k):
