@@ -53,7 +53,7 @@
   const fixed = (value, digits = 1) => (value === null || value === undefined ? "–" : value.toFixed(digits));
   const percent = (share) => `${Math.round(100 * share)}\u202f%`;
   const count = (n, thing) => `${n} ${thing}${n === 1 ? "" : "s"}`;
-  const short = (pattern) => pattern.replace(/^published:/, "");
+  const short = (pattern) => data.names[pattern];
   function table(head, rows, note) {
     const row = (cells, tag) => html("tr", {}, ...cells.map((cell, i) => {
       const attributes = tag === "th" ? { scope: "col" } : {};
@@ -100,7 +100,7 @@
     const run = state.run;
     const control = data.runs[run.control];
     const words = [];
-    if (run.mbps !== null) words.push(`${fixed(run.mbps)} of ${data.capacity} Mb/s`);
+    if (run.mbps !== null) words.push(`${fixed(run.mbps)} of ${data.capacity} Mb/s on the wire${run.payload === null ? "" : `, ${fixed(run.payload)} of payload`}`);
     if (run.valid && control && control.valid && control !== run && run.mbps !== null) words.push(`${percent(run.mbps / control.mbps)} of the control`);
     if (run.maxmin) words.push(`${percent(run.mbps / run.maxmin)} of what max-min fair sharing gives on its paths`);
     const verdict = html("span", { class: `verdict ${run.valid ? "yes" : "no"}` }, run.valid ? "valid" : "INVALID");
@@ -273,7 +273,7 @@
     shade.setAttribute("width", Math.max(1, state.x(span[1]) - state.x(span[0])).toFixed(1));
 
     cables.forEach((cable, link) => {
-      const share = loads[link].mbps / data.bw;
+      const share = loads[link].mbps / rateOfView();
       const level = [0.01, 0.25, 0.5, 0.75, 0.9].filter((least) => share > least).length;
       cable.setAttribute("class", `cable u${level}`);
     });
@@ -282,14 +282,16 @@
     const words = [between ? `${stageWords(run, stage)}.` : `Measured from second ${fixed(run.window[0])} to ${fixed(run.window[1])}.`];
     if (between && run.stages.length) {
       const total = run.stages[stage][2].reduce((sum, rate) => sum + rate, 0);
-      words.push(`From ${fixed(span[0])} to ${fixed(span[1])} s the flows delivered ${fixed(total)} Mb/s. ${count(shared, "link")} between switches ${shared === 1 ? "carries" : "carry"} more than one flow.`);
+      words.push(`From ${fixed(span[0])} to ${fixed(span[1])} s the flows delivered ${fixed(total)} Mb/s of payload. ${count(shared, "link")} between switches ${shared === 1 ? "carries" : "carry"} more than one flow.`);
     }
-    words.push(`The fullest link is ${data.links[fullest].join(" to ")}: ${fixed(loads[fullest].mbps, 2)} Mb/s, ${percent(loads[fullest].mbps / data.bw)} of its rate.`);
+    words.push(`The fullest link is ${data.links[fullest].join(" to ")}: ${fixed(loads[fullest].mbps, 2)} Mb/s, ${percent(loads[fullest].mbps / rateOfView())} of ${between ? "the payload it can carry" : "its rate"}.`);
     $("status").textContent = words.join(" ");
     showFlows();
     showLinks(loads);
     highlight();
   }
+  /** What a link can carry of what the view counts: payload between rounds, bytes on the wire when measured. */
+  const rateOfView = () => (state.view === "rounds" ? data.payload_bw : data.bw);
   function loadsAtView() {
     if (state.view === "rounds" && state.run.stages.length) return loadsAt(state.run, state.stage);
     const empty = data.links.map(() => ({ mbps: 0, flows: [] }));
@@ -318,8 +320,8 @@
     const rows = loads.map((load, link) => ({ ...load, link })).sort((a, b) => b.mbps - a.mbps);
     const between = state.view === "rounds";
     $("links").replaceChildren(table(
-      ["link", "Mb/s", "of its rate", ...(between ? ["flows on it"] : [])],
-      rows.map(({ link, mbps, flows }) => [data.links[link].join(" → "), fixed(mbps, 2), percent(mbps / data.bw), ...(between ? [flows.length] : [])])));
+      ["link", "Mb/s", between ? "of its payload" : "of its rate", ...(between ? ["flows on it"] : [])],
+      rows.map(({ link, mbps, flows }) => [data.links[link].join(" → "), fixed(mbps, 2), percent(mbps / rateOfView()), ...(between ? [flows.length] : [])])));
   }
   function highlight() {
     const flow = state.flow === null ? null : state.run.paths[state.flow];

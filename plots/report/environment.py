@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from plots.load import Run
+from results.parts import Fact
+from results.record import Run
 
 Rows = list[tuple[str, list[tuple[str, int]]]]
 """Name, and its values with the number of runs that have them, the most frequent first."""
@@ -14,14 +14,10 @@ Rows = list[tuple[str, list[tuple[str, int]]]]
 _SETTINGS = {
     "k": ("fat-tree", "k = {}"),
     "bw": ("link rate", "{:g} Mb/s"),
-    "bw_mbps": ("link rate", "{:g} Mb/s"),
     "seconds": ("traffic", "{:g} s per run"),
     "interval": ("Hedera's interval", "{:g} s"),
-    "interval_s": ("Hedera's interval", "{:g} s"),
     "congestion_control": ("TCP congestion control", "{}"),
     "queue": ("queue of every port", "{} full packets"),
-    "queue_packets": ("queue of every port", "{} full packets"),
-    "threshold": ("large flow", "above {:.0%} of the link rate"),
     "datapath": ("datapath", "{}"),
     "platform": ("controller platform", "{}"),
 }
@@ -38,16 +34,13 @@ PAPER = """@inproceedings{hedera,
 
 def settings(runs: Sequence[Run]) -> list[tuple[str, str]]:
     """The settings that all these runs share, as (name, value)."""
-    spec = runs[0].spec if runs else {}
-    rows = [
-        (name, _formatted(form, spec[key]))
-        for key, (name, form) in _SETTINGS.items()
-        if spec.get(key) is not None
+    if not runs:
+        return []
+    a, b = runs[0].window_s
+    return [
+        *((name, form.format(getattr(runs[0].spec, key))) for key, (name, form) in _SETTINGS.items()),
+        ("measured window", f"second {a:.3g} to {b:.3g}"),
     ]
-    if runs:
-        a, b = runs[0].window_s
-        rows.append(("measured window", f"second {a:.3g} to {b:.3g}"))
-    return rows
 
 
 def environment(runs: Sequence[Run]) -> Rows:
@@ -79,7 +72,7 @@ def machine(runs: Sequence[Run]) -> str:
 
 def project_citation(runs: Sequence[Run]) -> str:
     """BibTeX for this project at the revision of the runs, where one was stored."""
-    year = max((run.started[:4] for run in runs if run.started[:4].isdigit()), default="")
+    year = max((run.started.year for run in runs if run.started), default=None)
     note = _revisions(runs) or "revision unknown"
     lines = [
         "@misc{hedera-harness,",
@@ -99,28 +92,21 @@ def _revisions(runs: Sequence[Run]) -> str:
 
 def dates(runs: Sequence[Run]) -> str:
     """When the runs were started: one day, or the first and the last."""
-    days = sorted({run.started[:10] for run in runs if run.started})
+    days = sorted({run.started.date().isoformat() for run in runs if run.started})
     return " to ".join(dict.fromkeys((days[0], days[-1]))) if days else ""
 
 
-def _flat(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _flat(record: Mapping[str, Fact]) -> list[tuple[str, str]]:
     rows = []
     for name, value in record.items():
         if isinstance(value, Mapping):
             rows += [(f"{name}: {inner}", said) for inner, said in _flat(value)]
         else:
-            rows.append((str(name), _said(value)))
+            rows.append((name, _said(value)))
     return rows
 
 
 def _said(value: object) -> str:
-    if isinstance(value, list):
+    if isinstance(value, tuple):
         return ", ".join(map(_said, value))
     return "none" if value in (None, "") else str(value)
-
-
-def _formatted(form: str, value: object) -> str:
-    try:
-        return form.format(value)
-    except (ValueError, TypeError):
-        return str(value)

@@ -7,21 +7,21 @@ number in it comes from the runs, or from results/published/. The same runs give
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from plots import fabric, report_bars, report_figures
-from plots import report_compare as compare
-from plots import report_environment as environment
-from plots import report_runs as runs_data
-from plots import report_trials as trials
-from plots.load import Run, Sweep, load_sweep
-from plots.report_rounds import Overhead, overheads
-from plots.report_svg import Css, classes, percent
+from plots.load import Sweep, load_sweep
+from plots.report import bars, compare, environment, fabric, figures, trials
+from plots.report import runs as runs_data
+from plots.report.rounds import Overhead, overheads
+from plots.report.svg import Css, classes, percent
+from plots.shares import Shares, our_share, published_share
 from plots.style import CONTROL, colour, label, short
 from plots.summary import Summary, summarise
+from results.record import Run
 
 FILE = "report.html"
 
@@ -111,22 +111,23 @@ def _published(summary: Summary, runs: Sequence[Run], css: Css) -> dict[str, Any
         "headline": [s for s in compare.HEADLINE if s in summary.schemes],
         "families": compare.families(summary),
         "everything": compare.everything(summary),
-        "our_share": lambda pattern, scheme: compare.our_share(summary, pattern, scheme),
-        "published_share": compare.published_share,
-        "bars_of_control": report_bars.panels(summary, css, of_control=True),
-        "bars_of_capacity": report_bars.panels(summary, css, of_control=False),
+        "our_share": partial(our_share, summary),
+        "published_share": published_share,
+        "bars_of_control": bars.panels(Shares(summary, of_control=True), css),
+        "bars_of_capacity": bars.panels(Shares(summary, of_control=False), css),
         "has_shares": any(bar.ratio for bar in summary.bars.values()),
-        "has_published": any(compare.published_share(p, "ecmp") is not None for p in summary.patterns),
-        "scatters": [(each, report_figures.scatter(each, css)) for each in matches],
+        "has_published": any(published_share(p, "ecmp") is not None for p in summary.patterns),
+        "scatters": [(each, figures.scatter(each, css)) for each in matches],
         "static": static,
         "closer": compare.closer(*both) if len(both) == 2 else None,
         "ecmp_rows": [
-            (p, report_figures.ecmp_strip(summary, p, tuple(static), css))
+            (p, figures.ecmp_strip(summary, p, tuple(static), css))
             for p in summary.patterns
-            if compare.published_share(p, "ecmp") is not None
+            if published_share(p, "ecmp") is not None
         ],
         "order": compare.expected_order(summary, runs),
         "expected_order": compare.EXPECTED_ORDER,
+        "noticeable": compare.NOTICEABLE,
         "loads": compare.loads(summary, runs),
     }
 
@@ -148,7 +149,7 @@ def _trials(runs: Sequence[Run]) -> dict[str, Any]:
     return {
         "comparisons": main,
         "other_comparisons": [each for each in compared if each not in main],
-        "interval": lambda difference: report_figures.interval_strip(difference, reach),
+        "interval": lambda difference: figures.interval_strip(difference, reach),
         "reach": reach,
         "verdicts": (trials.SUPPORTED, trials.ALONE, trials.UNSUPPORTED, trials.SILENT),
         "fewest": trials.FEWEST,
@@ -161,8 +162,8 @@ def _rounds(runs: Sequence[Run], css: Css) -> dict[str, Any]:
     schemes = [each.scheme for each in found]
     return {
         "overheads": found,
-        "round_times": report_figures.round_times(found, css) if timed else "",
-        "changes": report_figures.changes_by_round(runs, schemes, css) if found else "",
+        "round_times": figures.round_times(found, css) if timed else "",
+        "changes": figures.changes_by_round(runs, schemes, css) if found else "",
     }
 
 
@@ -174,8 +175,8 @@ def _judgement(summary: Summary, runs: Sequence[Run], css: Css) -> dict[str, Any
         kind = css(row.scheme)
         said = f"{row.scheme}: one mark per run, {len(row.of_maxmin)} runs"
         return {
-            "of_maxmin": report_figures.dots_strip(row.of_maxmin, most, kind, said),
-            "idle": report_figures.dots_strip(row.least_idle, 100, kind, said),
+            "of_maxmin": figures.dots_strip(row.of_maxmin, most, kind, said),
+            "idle": figures.dots_strip(row.least_idle, 100, kind, said),
         }
 
     return {
@@ -189,7 +190,7 @@ def _judgement(summary: Summary, runs: Sequence[Run], css: Css) -> dict[str, Any
 def _explorer(sweep: Sweep) -> dict[str, Any]:
     tree = runs_data.tree_of(sweep.runs)
     return {
-        "data": runs_data.explorer(sweep.folder, sweep.runs),
+        "data": runs_data.explorer(sweep),
         "fabric": fabric.picture(fabric.draw(tree)) if tree else "",
         "largest_k": fabric.LARGEST_K,
         "most_flows": runs_data.MOST_FLOWS,
@@ -208,9 +209,7 @@ def _patterns(summary: Summary, runs: Sequence[Run], css: Css) -> list[dict[str,
             {
                 "pattern": pattern,
                 "valid": sum(run.valid for _, run in own),
-                "runs": [
-                    (i, run, report_figures.rate_panel(run, controls.get(run.trial), css)) for i, run in own
-                ],
+                "runs": [(i, run, figures.rate_panel(run, controls.get(run.trial), css)) for i, run in own],
             }
         )
     return rows

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from plots import fabric
-from plots.load import Flow, Round, Run
-from plots.style import CONTROL
+from plots.load import Sweep
+from plots.report import fabric
+from plots.style import CONTROL, short
+from results.parts import Flow, Round
+from results.record import Run
+from results.wire import payload_share
 from topos.fattree import FatTree
 from topos.links import NO_LINK, path_links
 
@@ -32,14 +34,8 @@ class Stage:
 
 
 def tree_of(runs: Sequence[Run]) -> FatTree | None:
-    """The fat-tree of these runs (they have one k); None when there is no telling, or it is too large to draw."""
-    k = runs[0].spec.get("k") if runs else None
-    if not isinstance(k, int) or k > fabric.LARGEST_K:
-        return None
-    try:
-        return FatTree(k)
-    except ValueError:
-        return None
+    """The fat-tree of these runs (they have one k); None when it is too large to draw."""
+    return FatTree(runs[0].spec.k) if runs and runs[0].spec.k <= fabric.LARGEST_K else None
 
 
 def stages(run: Run) -> tuple[Stage, ...]:
@@ -48,7 +44,7 @@ def stages(run: Run) -> tuple[Stage, ...]:
     A change of path belongs to the round it came with: it is logged when its rules are in place, at the end of the
     round, and so after the round began.
     """
-    end = run.seconds
+    end = run.spec.seconds
     rounds = [each for each in run.rounds if 0 < each.t < end]
     begins = [0.0, *(each.t for each in rounds)]
     ends = [*(each.t for each in rounds), end]
@@ -67,7 +63,7 @@ def stages(run: Run) -> tuple[Stage, ...]:
 
 def rounds_shown(run: Run) -> tuple[Round, ...]:
     """The rounds that divide the stages."""
-    return tuple(each for each in run.rounds if 0 < each.t < run.seconds)
+    return tuple(each for each in run.rounds if 0 < each.t < run.spec.seconds)
 
 
 def mean_mbps(flow: Flow, begin: float, end: float) -> float:
@@ -90,48 +86,47 @@ def mean_mbps(flow: Flow, begin: float, end: float) -> float:
 
 def _core(flow: Flow, moment: float) -> int | None:
     """The core of the last path before a moment."""
-    return next((core for t, core in reversed(flow.paths) if t < moment), None)
+    return next((path.core for path in reversed(flow.paths) if path.t < moment), None)
 
 
-def explorer(folder: Path, runs: Sequence[Run]) -> dict[str, Any]:
+def explorer(sweep: Sweep) -> dict[str, Any]:
     """Everything that the page's script needs, as JSON-able data. ``links`` has, for each directed link id, the two
     ends; a run's ``links`` its measured rates in that order (null: not stored)."""
+    runs = sweep.runs
     tree = tree_of(runs)
     ports = fabric.port_names(tree) if tree else ()
     drawing = fabric.draw(tree) if tree else None
     controls = {(run.pattern, run.trial): i for i, run in enumerate(runs) if run.scheme == CONTROL}
     return {
-        "bw": _link_rate(runs[0].spec) if runs else None,
+        "bw": runs[0].spec.bw if runs else None,
+        "payload_bw": runs[0].spec.bw * payload_share(runs[0].spec.mtu) if runs else None,
         "capacity": runs[0].capacity_mbps if runs else None,
         "links": [[line.source, line.target] for line in drawing.lines] if drawing else [],
         "hosts": list(tree.hosts) if tree else [],
         "cores": [tree.core_name(core) for core in range(tree.num_cores)] if tree else [],
+        "names": {run.pattern: short(run.pattern) for run in runs},
         "runs": [
-            _run(folder, run, tree, ports) | {"control": controls.get((run.pattern, run.trial))}
-            for run in runs
+            {"file": str(file.relative_to(sweep.folder)), "control": controls.get((run.pattern, run.trial))}
+            | _run(run, tree, ports)
+            for run, file in zip(runs, sweep.files, strict=True)
         ],
     }
 
 
-def _link_rate(spec: Mapping[str, Any]) -> float | None:
-    rate = spec.get("bw_mbps", spec.get("bw"))
-    return float(rate) if isinstance(rate, int | float) else None
-
-
-def _run(folder: Path, run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]:
+def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]:
     cut = stages(run) if len(run.flows) <= MOST_FLOWS else ()
     measured = [_round(run.links.get(port)) for port in ports] if run.scheme != CONTROL else []
     return {
         "pattern": run.pattern,
         "scheme": run.scheme,
         "trial": run.trial,
-        "file": str(run.path.relative_to(folder)),
         "valid": run.valid,
         "reasons": list(run.reasons),
         "mbps": _round(run.bisection_mbps),
+        "payload": _round(run.payload_mbps),
         "maxmin": _round(run.maxmin_mbps),
         "window": [round(t, 3) for t in run.window_s],
-        "end": run.seconds,
+        "end": run.spec.seconds,
         "t": [round(t, 2) for t in run.rates.t],
         "total": [round(rate, 2) for rate in run.rates.total_mbps],
         "idle": [

@@ -26,9 +26,9 @@ from itertools import combinations
 
 import numpy as np
 
-from plots.load import Run
 from plots.style import CONTROL
 from plots.summary import pattern_order
+from results.record import Run
 
 LEVEL = 0.05
 FEWEST = 3

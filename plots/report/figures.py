@@ -11,13 +11,14 @@ from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup
 
-from plots.load import Run
-from plots.report_compare import Match, our_share, published_share
-from plots.report_rounds import PARTS, Overhead
-from plots.report_svg import Css, Scale, Tags, cross, line, percent, picture, polyline, tag, text, title
-from plots.report_trials import Difference
+from plots.report.compare import Match
+from plots.report.rounds import PARTS, Overhead
+from plots.report.svg import Css, Scale, Tags, cross, line, percent, picture, polyline, tag, text, title
+from plots.report.trials import Difference
+from plots.shares import our_share, published_share
 from plots.style import CONTROL, label, short
 from plots.summary import Summary
+from results.record import Run
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom."""
@@ -215,7 +216,7 @@ def rate_panel(run: Run, control: Run | None, css: Css) -> Markup:
     width, height, left, bottom, top = 260.0, 112.0, 26.0, 88.0, 8.0
     drawn = [run, control] if control is not None else [run]
     ceiling = 1.06 * max(max((each.capacity_mbps, *each.rates.total_mbps)) for each in drawn)
-    end = 1.02 * max(run.seconds, run.window_s[1])  # a sampler may go on a little longer
+    end = 1.02 * max(run.spec.seconds, run.window_s[1])  # a sampler may go on a little longer
     x, y = Scale((0, end), (left, width - 4)), Scale((0, ceiling), (bottom, top))
     a, b = run.window_s
     marks: Tags = [
@@ -224,7 +225,7 @@ def rate_panel(run: Run, control: Run | None, css: Css) -> Markup:
         line(left, bottom, width - 4, bottom, "grid"),
         text(left - 4, y(run.capacity_mbps) + 4, f"{run.capacity_mbps:g}", "tick", "end"),
         text(left - 4, bottom + 3, "0", "tick", "end"),
-        text(width - 4, height - 3, f"{run.seconds:.0f} s", "tick", "end"),
+        text(width - 4, height - 3, f"{run.spec.seconds:.0f} s", "tick", "end"),
     ]
     for each in run.rounds:
         if 0 <= each.t <= end:

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from plots import report_compare as compare
 from plots.load import load_sweep
+from plots.report import compare as compare
 from plots.summary import summarise
 from results.published import FIGURE_9
 from tests.plots.sweeps import run_document, store
@@ -15,17 +15,6 @@ def sweep_of(folder, rates, **changes):
             store(folder, run_document(pattern, scheme, trial, bisection_mbps=float(rate), **changes))
     runs = load_sweep(folder).runs
     return summarise(runs), runs
-
-
-def test_a_published_share_is_of_the_published_control():
-    assert compare.published_share("published:stride4", "ecmp") == 3482 / 12465
-    assert compare.published_share("published:stride4", "spanning-tree") == 3482 / 12465
-    assert compare.published_share("published:stride4", "hedera-sa") == 11720 / 12465
-    assert compare.published_share("published:stride4", "random") is None
-    assert compare.published_share("stride:4", "ecmp") is None
-    assert compare.published_share("published:stride4 x2", "ecmp") is None, (
-        "other flows than the published ones"
-    )
 
 
 def test_a_match_states_differences_and_correlation(tmp_path):
@@ -142,6 +131,14 @@ def test_where_the_expected_order_does_not_hold(tmp_path):
         ("stride:4", "hedera-sa", "hedera-gff", 90, 95),
         ("stride:4", "ecmp", "spanning-tree", 60, 61),
     ]
+
+
+@pytest.mark.parametrize(("gff", "breaches"), [(160.05, 0), (161.5, 0), (161.7, 1)])
+def test_differences_that_no_trial_can_show_break_no_order(tmp_path, gff, breaches):
+    flows = [{"src": 0, "dst": 4, "mbps": 1.0}]
+    rates = {("stride:4", "hedera-sa"): 160.04, ("stride:4", "hedera-gff"): gff}
+    order = compare.expected_order(*sweep_of(tmp_path, rates, flows=flows))
+    assert (len(order.breaches), order.held) == (breaches, 1 - breaches)
 
 
 def test_the_order_is_only_expected_of_bijections(tmp_path):

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plots.load import Round, Run
 from plots.style import scheme_order
+from results.parts import Round
+from results.record import Run
 
 PARTS = ("polled", "compute", "install", "total")
 
@@ -49,7 +50,7 @@ class Overhead:
     runs_with_later_changes: int
     large: Quantiles | None
     ms: dict[str, Quantiles | None]
-    interval_s: float | None
+    interval_s: float
     interval_share: float | None
 
 
@@ -66,8 +67,7 @@ def _overhead(scheme: str, runs: Sequence[Run]) -> Overhead:
     rounds = [each for run in runs for each in run.rounds]
     moving = [[each.changed for each in run.rounds if each.changed] for run in runs]
     ms = {part: Quantiles.of(_times(rounds, part)) for part in PARTS}
-    interval = runs[0].spec.get("interval_s", runs[0].spec.get("interval"))
-    interval = float(interval) if isinstance(interval, int | float) and interval > 0 else None
+    interval = runs[0].spec.interval
     total = ms["total"]
     return Overhead(
         scheme=scheme,
@@ -80,7 +80,7 @@ def _overhead(scheme: str, runs: Sequence[Run]) -> Overhead:
         large=Quantiles.of([each.large for each in rounds]),
         ms=ms,
         interval_s=interval,
-        interval_share=total.median / 1e3 / interval if total and interval else None,
+        interval_share=total.median / 1e3 / interval if total else None,
     )
 
 

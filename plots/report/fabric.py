@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from plots.report_svg import picture as svg
-from plots.report_svg import tag
+from plots.report.svg import picture as svg
+from plots.report.svg import tag
 from topos.fattree import FatTree
 from topos.links import link_ends, num_links
 

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_rel
 
-from plots import report_trials as trials
 from plots.load import load_sweep
+from plots.report import trials as trials
 from tests.plots.sweeps import run_document, store
 
 
