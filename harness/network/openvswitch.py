@@ -14,6 +14,7 @@ from pathlib import Path
 from harness.errors import RunFailed, UnfitMachine
 from harness.network.processes import Children, run, wait_until
 
+START_S = 10.0
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 
 
@@ -56,7 +57,7 @@ class Instance:
         database = self.directory / "conf.db"
         run(["ovsdb-tool", "create", str(database), str(SCHEMA)])
         quiet = ["--verbose=console:off", "--verbose=syslog:off", "--verbose=file:info"]
-        children.spawn(
+        database_server = children.spawn(
             f"ovsdb-server {self.number}",
             [
                 "ovsdb-server",
@@ -69,8 +70,13 @@ class Instance:
             namespace=self.pid,
             environment=self._environment(),
         )
-        if not wait_until((self.directory / "db.sock").exists, 10):
-            raise RunFailed("ovsdb-server did not open its socket within 10 s")
+        socket = self.directory / "db.sock"
+        wait_until(lambda: socket.exists() or database_server.poll() is not None, START_S)
+        if not socket.exists():
+            end = (
+                "" if database_server.poll() is None else f", it ended (status {database_server.returncode})"
+            )
+            raise RunFailed(f"ovsdb-server did not open its socket within {START_S:g} s{end}")
         self.vsctl("--no-wait", "init")
         self.switchd = children.spawn(
             f"ovs-vswitchd {self.number}",
@@ -111,7 +117,12 @@ class Instance:
             for number, interface in bridge.ports.items():
                 words += ["--", "add-port", bridge.name, interface]
                 words += ["--", "set", "Interface", interface, f"ofport_request={number}"]
-        self.vsctl(*words[1:])
+        try:
+            self.vsctl(*words[1:])
+        except RunFailed as failure:
+            if (status := self.switchd.poll()) is not None:
+                raise RunFailed(f"ovs-vswitchd {self.number} ended (status {status})") from failure
+            raise RunFailed(f"ovs-vswitchd {self.number} did not make its bridges: {failure}") from failure
         wanted = {interface: number for bridge in bridges for number, interface in bridge.ports.items()}
         got = json.loads(self.vsctl("--format=json", "--columns=name,ofport,error", "list", "Interface"))
         actual = {name: port for name, port, _ in got["data"]}

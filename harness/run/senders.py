@@ -26,6 +26,11 @@ UNSENT_BYTES = 1 << 20
 block of 128 KiB and the socket's buffer of two windows. It takes 7 s on a link of 0.5 Mb/s of its own."""
 
 
+def linger_s(bw: float) -> float:
+    """Seconds a client may take longer than asked on links of ``bw`` Mb/s."""
+    return LINGER_S + UNSENT_BYTES * 8e-6 / bw
+
+
 @dataclass
 class Flow:
     """One flow of the matrix: its hosts, its source port, when its client was started (seconds since the epoch)."""
@@ -54,7 +59,7 @@ class Senders:
     ) -> None:
         self._fabric = fabric
         self._seconds = spec.seconds
-        self._linger_s = LINGER_S + UNSENT_BYTES * 8e-6 / spec.bw
+        self._linger_s = linger_s(spec.bw)
         self._directory = directory
         self._children = children
         self._groups = groups
