@@ -43,7 +43,7 @@ def as_invoker(place: Path) -> Iterator[None]:
     """Be the user behind sudo while the block runs, in all that concerns files, to read or write below ``place``.
 
     Where that user may not write, and nobody but root may (a clone that root made), the process stays root:
-    nobody can have put a link there. Without sudo the block just runs.
+    nobody can have put a link there; `hand_over` what was made there. Without sudo the block just runs.
     """
     who = invoker()
     if who is None:
@@ -84,11 +84,26 @@ def make_folder(folder: Path) -> None:
             path = path.parent
         for path in reversed(missing):
             path.mkdir(exist_ok=True)
-        rooted = bool(missing) and os.geteuid() == 0
-    if rooted and (who := invoker()) is not None:
-        # Made where only root writes. The innermost first: once a folder is the user's, names in it are too.
-        for path in missing:
-            os.chown(path, who.uid, who.gid, follow_symlinks=False)
+    if missing:
+        hand_over(missing[-1])
+
+
+def hand_over(path: Path) -> None:
+    """Give the invoker what root made at ``path`` and below it, if it lies where nobody but root could make it."""
+    who = invoker()
+    if who is None or not _only_root_writes(path.parent):
+        return
+    if path.is_dir():
+        for _, _, files, here in os.fwalk(
+            path, topdown=False
+        ):  # once a folder is the user's, so are names in it
+            for name in files:
+                with contextlib.suppress(OSError):
+                    _give(os.open(name, _FILE, dir_fd=here), who)
+            if os.fstat(here).st_uid == 0:
+                os.fchown(here, who.uid, who.gid)
+    else:
+        _give(os.open(path, _FILE), who)
 
 
 def leave_root_for_good() -> None:
@@ -115,6 +130,7 @@ def give_caches_back(root: Path) -> None:
         folders[:] = [name for name in folders if name != "__pycache__" and not name.startswith(".")]
 
 
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
@@ -123,7 +139,7 @@ def _give_flat_folder(folder: int, who: Invoker) -> None:
     try:
         for name in os.listdir(folder):
             with contextlib.suppress(OSError):
-                _give(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder), who)
+                _give(os.open(name, _FILE, dir_fd=folder), who)
         if os.fstat(folder).st_uid == 0:
             os.fchown(folder, who.uid, who.gid)
     finally:
@@ -141,13 +157,15 @@ def _give(descriptor: int, who: Invoker) -> None:
 
 
 def _only_root_writes(there: Path) -> bool:
-    """Whether a folder and all above it are root's, and nobody else's to write to."""
+    """Whether a folder and all above it are root's and nobody else's to write to, or to reach at all."""
     path = there.resolve()
-    for folder in (path, *path.parents):
+    for folder in (*reversed(path.parents), path):
         found = folder.stat()
         shared = found.st_mode & 0o022 and (folder == path or not found.st_mode & stat.S_ISVTX)
         if found.st_uid != 0 or shared:
             return False
+        if not found.st_mode & 0o011:
+            return True  # nobody but root gets past it
     return True
 
 

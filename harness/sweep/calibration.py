@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from harness.errors import UnfitMachine
-from harness.invoker import as_invoker, make_folder
+from harness.invoker import as_invoker, hand_over, make_folder
 from harness.network.machine import instances_for, machine
 from harness.run.spec import RunSpec
 from harness.run.watch import mean_over
@@ -139,4 +139,5 @@ def calibrate(base: RunSpec, say: Callable[[Probe], None]) -> float:
     make_folder(MEMORY.parent)
     with as_invoker(MEMORY.parent):
         write_json(MEMORY, [e for e in _entries() if e["identity"] != wanted] + [entry])
+    hand_over(MEMORY)
     return bw

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UserMistake
-from harness.invoker import as_invoker
+from harness.invoker import as_invoker, hand_over
 from harness.network.machine import choose_datapath
 from harness.run.controller import choose_platform
 from harness.run.emulation import Say
@@ -122,6 +122,7 @@ def settle(base: RunSpec, folder: Path) -> RunSpec:
     else:
         with as_invoker(folder):
             write_json(path, settings)
+        hand_over(path)
     return base
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import RunFailed, UserMistake
-from harness.invoker import as_invoker, make_folder
+from harness.invoker import as_invoker, hand_over, make_folder
 
 RESULT = "run.json"
 SCHEMA = 1
@@ -92,6 +92,7 @@ def _publish(raw: Path, folder: Path) -> None:
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
+    hand_over(folder)
 
 
 def _to_disk(place: Path | int) -> None:

@@ -13,7 +13,8 @@ import pytest
 from harness.errors import RunFailed
 from harness.network import shaping
 from harness.network.fabric import Fabric, FabricOptions
-from harness.network.footprint import leftovers, run_folder, sole_use
+from harness.network.footprint import leftovers, run_folder
+from harness.network.lock import sole_use
 from harness.network.machine import choose_datapath
 from harness.network.openvswitch import Bridge, Instance
 from harness.network.processes import Children, run, wait_until

@@ -1,4 +1,5 @@
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -93,6 +94,20 @@ def test_a_published_result_that_lost_its_end_is_run_again_and_never_read(tmp_pa
     publish(job.attempts[1], "ok", 3)
     assert job.outcome()["bisection_mbps"] == 3
     assert job.next_folder() is None
+
+
+def test_two_tries_that_cannot_be_read_are_told_and_not_taken_for_done(tmp_path):
+    job = Job(BASE, tmp_path / "trial-1")
+    for folder in job.attempts:
+        publish(folder, "ok")
+        (folder / RESULT).write_text("{")
+    outcome = job.outcome()
+    assert outcome["verdict"] == "invalid"
+    assert outcome["bisection_mbps"] is None
+    assert str(job.folder / RESULT) in outcome["reasons"][0]
+    assert job.next_folder() is None
+    shutil.rmtree(job.folder)
+    assert job.next_folder() == job.folder
 
 
 def test_only_what_is_left_is_run(tmp_path, monkeypatch):
