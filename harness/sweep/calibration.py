@@ -13,14 +13,15 @@ import numpy as np
 from harness.errors import UnfitMachine
 from harness.invoker import as_invoker, hand_over, make_folder
 from harness.network.machine import instances_for, machine
-from harness.run.spec import RunSpec
+from harness.run.spec import FASTEST_MBPS, RunSpec
 from harness.run.watch import mean_over
 from harness.sweep.experiment import run_experiment
 from harness.sweep.store import read_json, write_json
 from topos.fattree import FatTree
 
-RATES = (0.5, 1.0, 2.0, 3.0, 5.0, 7.5, 10.0, 15.0, 20.0, 25.0, 50.0, 100.0, 200.0)
-"""Link rates tried, Mb/s."""
+RATES = (0.5, 1.0, 2.0, 3.0, 5.0, 7.5, 10.0, 15.0, 20.0, 25.0, 50.0, 100.0, 200.0, 350.0, 500.0, 750.0,
+         1000.0, 1500.0, 2000.0, 3500.0, 5000.0, 7500.0, FASTEST_MBPS)  # fmt: skip
+"""Link rates tried, Mb/s: up to the fastest that --bw takes."""
 FIRST = {"user": 10.0, "kernel": 100.0}
 """Where the search starts at k = 4, by datapath."""
 ENOUGH = 0.95

@@ -19,6 +19,7 @@ from harness.run.controller import choose_platform
 from harness.run.emulation import Emulation, Say
 from harness.run.senders import linger_s
 from harness.run.spec import RunSpec
+from harness.sweep.source import described
 from harness.sweep.store import RESULT, SCHEMA, new_run, write_json
 
 WRITTEN_PER_PORT_AND_S = 250
@@ -46,6 +47,7 @@ def run_experiment(spec: RunSpec, folder: Path, say: Say = lambda stage: None) -
         with new_run(folder, raw, written_bytes(spec)):
             started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
             clock = time.monotonic()
+            code = described()
             emulation = Emulation(spec, raw, own, say)
             measured = _attempt(emulation, raw)
             timing = emulation.timing
@@ -70,7 +72,7 @@ def run_experiment(spec: RunSpec, folder: Path, say: Say = lambda stage: None) -
                 ],
                 **measured,
                 "timing": {name: round(value, 3) for name, value in timing.items()},
-                "environment": {**machine().as_json(), **emulation.environment},
+                "environment": {**machine().as_json(), **code, **emulation.environment},
             }
             write_json(raw / RESULT, result)
     return result

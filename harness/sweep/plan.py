@@ -16,6 +16,7 @@ from harness.run.controller import choose_platform
 from harness.run.emulation import Say
 from harness.run.spec import RunSpec
 from harness.sweep.experiment import run_experiment
+from harness.sweep.source import ChangeWatch
 from harness.sweep.store import RESULT, read_json, read_run, require_writable, slug, write_json
 from harness.sweep.suites import Workload
 from hedera.schemes import SCHEMES
@@ -134,11 +135,20 @@ def _shown(value: object) -> str:
 
 
 def carry_out(
-    jobs: Iterable[Job], done: Callable[[Job, dict[str, Any]], None], say: Callable[[Job], Say]
+    jobs: Iterable[Job],
+    done: Callable[[Job, dict[str, Any]], None],
+    say: Callable[[Job], Say],
+    warn: Callable[[str], None],
 ) -> None:
-    """Run what is left of the jobs; an invalid run is tried once more, at once."""
+    """Run what is left of the jobs; an invalid run is tried once more, at once.
+
+    ``warn`` hears, once, when the code is changed under the sweep.
+    """
+    watch = ChangeWatch()
     for job in jobs:
         while (folder := job.next_folder()) is not None:
+            if (change := watch.sentence()) is not None:
+                warn(change)
             result = run_experiment(job.spec, folder, say(job))
             done(job, result)
 

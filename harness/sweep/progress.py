@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from harness.errors import RunFailed
+from harness.invoker import as_invoker, hand_over
+from harness.network.lock import sole_use, tell
 from harness.run.emulation import Say
 from harness.sweep.plan import Job, carry_out, seconds_left
 
@@ -35,8 +38,15 @@ def carry_out_with_progress(jobs: Sequence[Job], folder: Path) -> None:
         f"Results: {folder}"
     )
     if left:
-        _run(left, console)
-    _conclude(jobs, folder)
+
+        def waiting(sentence: str) -> None:
+            console.print(sentence, highlight=False, soft_wrap=True)
+
+        with sole_use(f"a sweep into {folder}", waiting):
+            _run(left, console)
+    with as_invoker(folder):
+        _conclude(jobs, folder)
+    hand_over(folder)
 
 
 def _run(left: Sequence[Job], console: Console) -> None:
@@ -49,6 +59,7 @@ def _run(left: Sequence[Job], console: Console) -> None:
             def stage(word: str) -> None:
                 description = f"{job.spec.traffic} {job.spec.scheme} trial {job.spec.trial}: {word}"
                 progress.update(task, description=description)
+                tell(f"{description}; {progress.tasks[0].fields['remaining']} left")
                 if not console.is_terminal and word == "building":
                     # without a terminal there is no live line; one line per run instead
                     console.print(
@@ -69,7 +80,10 @@ def _run(left: Sequence[Job], console: Console) -> None:
             )
             progress.console.print(_line(job, result), highlight=False, soft_wrap=True)
 
-        carry_out(left, done, say)
+        def warn(sentence: str) -> None:
+            progress.console.print(f"[yellow]{escape(sentence)}[/]", highlight=False, soft_wrap=True)
+
+        carry_out(left, done, say, warn)
 
 
 def _line(job: Job, result: dict[str, Any]) -> str:

@@ -114,7 +114,7 @@ def test_only_what_is_left_is_run(tmp_path, monkeypatch):
     jobs = plan(BASE, [Workload("stride:1")], ["nonblocking", "ecmp", "hedera-sa"], 1, tmp_path)
     publish(jobs[0].folder, "ok")
     verdicts = iter(["invalid", "invalid", "ok"])
-    ran = []
+    ran, warned = [], []
 
     def fake_run(spec, folder, say):
         verdict = next(verdicts)
@@ -124,7 +124,7 @@ def test_only_what_is_left_is_run(tmp_path, monkeypatch):
 
     monkeypatch.setattr("harness.sweep.plan.run_experiment", fake_run)
     assert seconds_left(jobs) > 20
-    carry_out(jobs, lambda job, result: None, lambda job: lambda stage: None)
+    carry_out(jobs, lambda job, result: None, lambda job: lambda stage: None, warned.append)
     assert ran == [("ecmp", "trial-1"), ("ecmp", "trial-1-again"), ("hedera-sa", "trial-1")]
     assert seconds_left(jobs) == 0
 
