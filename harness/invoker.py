@@ -10,6 +10,7 @@ import contextlib
 import os
 import pwd
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -94,9 +95,8 @@ def hand_over(path: Path) -> None:
     if who is None or not _only_root_writes(path.parent):
         return
     if path.is_dir():
-        for _, _, files, here in os.fwalk(
-            path, topdown=False
-        ):  # once a folder is the user's, so are names in it
+        # The innermost first: once a folder is the user's, so are the names in it.
+        for _, _, files, here in os.fwalk(path, topdown=False):
             for name in files:
                 with contextlib.suppress(OSError):
                     _give(os.open(name, _FILE, dir_fd=here), who)
@@ -113,37 +113,12 @@ def leave_root_for_good() -> None:
         os.setgid(who.gid)
         os.setuid(who.uid)
         os.environ["HOME"] = who.home
-
-
-def give_caches_back(root: Path) -> None:
-    """Hand what Python compiled below ``root`` as root (in folders ``__pycache__``) to the invoker.
-
-    Python writes there while it imports, before anything here is asked. Only folders that lie in a folder of the
-    invoker's are handed over: anywhere else that would let the invoker change what root runs.
-    """
-    if (who := invoker()) is None:
-        return
-    for _, folders, _, here in os.fwalk(root):  # follows no link
-        if "__pycache__" in folders and os.fstat(here).st_uid == who.uid:
-            with contextlib.suppress(OSError):
-                _give_flat_folder(os.open("__pycache__", _FOLDER, dir_fd=here), who)
-        folders[:] = [name for name in folders if name != "__pycache__" and not name.startswith(".")]
+        # What setup/as-root.pth keeps root from doing in a user's folder, and sends to a folder of root's instead.
+        os.environ.pop("NUMBA_CACHE_DIR", None)
+        sys.dont_write_bytecode = "PYTHONDONTWRITEBYTECODE" in os.environ
 
 
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-
-
-def _give_flat_folder(folder: int, who: Invoker) -> None:
-    """A folder of root's and root's plain files in it, by descriptors that follow no link; closes ``folder``."""
-    try:
-        for name in os.listdir(folder):
-            with contextlib.suppress(OSError):
-                _give(os.open(name, _FILE, dir_fd=folder), who)
-        if os.fstat(folder).st_uid == 0:
-            os.fchown(folder, who.uid, who.gid)
-    finally:
-        os.close(folder)
 
 
 def _give(descriptor: int, who: Invoker) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import re
 import time
 import traceback
@@ -100,7 +101,9 @@ def _attempt(emulation: Emulation, raw: Path) -> dict[str, Any]:
         longest = longest_s(emulation.spec)
         with deadline(longest, f"the run did not end within {longest:.0f} s: something hangs"):
             emulation.carry_out()
-            return describe(emulation.spec, emulation.datapath, emulation.seen)
+            measured = describe(emulation.spec, emulation.datapath, emulation.seen)
+            json.dumps(measured, allow_nan=False)  # before it is kept: a number that is none is a fault of ours
+            return measured
     except BaseException as last:  # noqa: BLE001, it is either raised again or told
         first = first_of(last)
         full = isinstance(first, OSError) and first.errno in (errno.ENOSPC, errno.EDQUOT)

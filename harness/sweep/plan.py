@@ -51,7 +51,7 @@ class Job:
             reason = f"neither {names} can be read: remove one of these folders to run it again"
             return {"verdict": "invalid", "reasons": [reason], "bisection_mbps": None}
         valid = [run for run in tries if run["verdict"] == "ok"]
-        return (valid or tries[-1:] or [None])[0]
+        return next(iter(valid or tries[-1:]), None)
 
     def next_folder(self) -> Path | None:
         """Where the next try goes; None when the job is done: valid, or invalid twice."""

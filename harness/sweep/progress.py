@@ -44,9 +44,11 @@ def carry_out_with_progress(jobs: Sequence[Job], folder: Path) -> None:
 
         with sole_use(f"a sweep into {folder}", waiting):
             _run(left, console)
-    with as_invoker(folder):
-        _conclude(jobs, folder)
-    hand_over(folder)
+    try:
+        with as_invoker(folder):
+            _conclude(jobs, folder)
+    finally:
+        hand_over(folder)
 
 
 def _run(left: Sequence[Job], console: Console) -> None:
@@ -92,7 +94,7 @@ def _line(job: Job, result: dict[str, Any]) -> str:
     text += "      no result" if rate is None else f"{rate:7.1f} Mb/s {rate / result['capacity_mbps']:4.0%}"
     if result["verdict"] != "ok":
         again = job.next_folder() is not None
-        text += f"  [red]invalid[/]{', trying once more' if again else ''}: {result['reasons'][0]}"
+        text += f"  [red]invalid[/]{', trying once more' if again else ''}: {escape(result['reasons'][0])}"
     return text
 
 

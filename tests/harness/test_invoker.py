@@ -2,15 +2,13 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from harness import invoker as module
 from harness.errors import UserMistake
-from harness.invoker import as_invoker, give_caches_back, hand_over, invoker, make_folder
+from harness.invoker import as_invoker, hand_over, invoker, make_folder
 from harness.sweep.store import new_run, read_json, require_writable, write_json
 
 USER = 65534
@@ -143,43 +141,12 @@ def test_secrets_are_not_read_back_as_results(theirs, tmp_path):
         read_json(theirs / "run.json")
 
 
-@pytest.mark.root
-def test_compiled_modules_are_given_back(theirs):
-    package = theirs / "package"
-    package.mkdir()
-    (package / "__init__.py").touch()
-    for path in (package, package / "__init__.py"):
-        os.chown(path, USER, USER)
-    subprocess.run([sys.executable, "-E", "-c", "import package"], cwd=theirs, check=True)
-    assert (package / "__pycache__").stat().st_uid == 0
-    give_caches_back(theirs)
-    assert owners(theirs) == {USER}
-
-
-@pytest.mark.root
-def test_nothing_of_root_s_is_given_away_by_links_to_caches(theirs, tmp_path):
-    """A user's link to a folder of root's that holds compiled modules, a hard link, a folder of root's."""
-    system = tmp_path / "system"
-    (system / "__pycache__").mkdir(parents=True)
-    (system / "__pycache__" / "x.pyc").touch()
-    (theirs / "linked").symlink_to(system)
-    (theirs / "__pycache__").symlink_to(system / "__pycache__")
-    (theirs / "hard").mkdir()
-    (theirs / "hard" / "__pycache__").mkdir()
-    os.chown(theirs / "hard", USER, USER)
-    os.link(system / "__pycache__" / "x.pyc", theirs / "hard" / "__pycache__" / "x.pyc")
-    give_caches_back(theirs)
-    give_caches_back(system)
-    assert owners(system) == {0}
-
-
 def test_without_sudo_nothing_changes(tmp_path, monkeypatch):
     monkeypatch.delenv("SUDO_UID", raising=False)
     before = me()
     with as_invoker(tmp_path):
         assert me() == before
     make_folder(tmp_path / "a" / "b")
-    give_caches_back(tmp_path)
     module.leave_root_for_good()
     assert me() == before
     assert Path(tmp_path / "a" / "b").stat().st_uid == os.geteuid()
