@@ -90,7 +90,7 @@ def run_cli() -> int:
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except click.ClickException as mistake:
-        setattr(mistake, "message", _printable(mistake.message or ""))  # noqa: B010, typed final without need
+        mistake.message = _printable(mistake.message or "")  # type: ignore[misc,unused-ignore]
         mistake.show()
         return mistake.exit_code
     except HarnessError as error:

@@ -7,6 +7,7 @@ namespace, so a private instance drives it just as well as the userspace one.
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,13 +71,7 @@ class Instance:
             namespace=self.pid,
             environment=self._environment(),
         )
-        socket = self.directory / "db.sock"
-        wait_until(lambda: socket.exists() or database_server.poll() is not None, START_S)
-        if not socket.exists():
-            end = (
-                "" if database_server.poll() is None else f", it ended (status {database_server.returncode})"
-            )
-            raise RunFailed(f"ovsdb-server did not open its socket within {START_S:g} s{end}")
+        _await(self.directory / "db.sock", database_server, "ovsdb-server")
         self.vsctl("--no-wait", "init")
         self.switchd = children.spawn(
             f"ovs-vswitchd {self.number}",
@@ -117,15 +112,20 @@ class Instance:
             for number, interface in bridge.ports.items():
                 words += ["--", "add-port", bridge.name, interface]
                 words += ["--", "set", "Interface", interface, f"ofport_request={number}"]
-        try:
-            self.vsctl(*words[1:])
-        except RunFailed as failure:
-            if (status := self.switchd.poll()) is not None:
-                raise RunFailed(f"ovs-vswitchd {self.number} ended (status {status})") from failure
-            raise RunFailed(f"ovs-vswitchd {self.number} did not make its bridges: {failure}") from failure
+        _await(self.directory / "ovs-vswitchd.ctl", self.switchd, "ovs-vswitchd")
+        self.vsctl(*words[1:])
         wanted = {interface: number for bridge in bridges for number, interface in bridge.ports.items()}
         got = json.loads(self.vsctl("--format=json", "--columns=name,ofport,error", "list", "Interface"))
         actual = {name: port for name, port, _ in got["data"]}
         wrong = [name for name, number in wanted.items() if actual.get(name) != number]
         if wrong:
             raise RunFailed(f"Open vSwitch did not give these ports their numbers: {', '.join(wrong[:5])}")
+
+
+def _await(socket: Path, daemon: subprocess.Popen[bytes], name: str) -> None:
+    """RunFailed when a daemon ends, or takes more than START_S, before it opens a socket."""
+    wait_until(lambda: socket.exists() or daemon.poll() is not None, START_S)
+    if daemon.poll() is not None:
+        raise RunFailed(f"{name} ended at once (status {daemon.returncode})")
+    if not socket.exists():
+        raise RunFailed(f"{name} did not open its socket within {START_S:g} s")

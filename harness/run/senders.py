@@ -94,15 +94,20 @@ class Senders:
     def listen(self, deadline: float = 10.0) -> None:
         """Start the servers; RunFailed names a host whose server does not listen within ``deadline`` seconds."""
         receivers = sorted({flow.dst for flow in self.flows})
-        for host in receivers:
-            self._spawn(host, f"iperf server on host {host}", server_command(), self._server_file(host))
+        servers = {
+            host: self._spawn(host, f"iperf server on host {host}", server_command(), self._server_file(host))
+            for host in receivers
+        }
         deaf = list(receivers)
 
-        def all_listening() -> bool:
+        def listening_or_dead() -> bool:
             deaf[:] = [host for host in deaf if not self._is_listening(host)]
-            return not deaf
+            return not deaf or servers[deaf[0]].poll() is not None
 
-        if not wait_until(all_listening, deadline):
+        wait_until(listening_or_dead, deadline)
+        if deaf and (status := servers[deaf[0]].poll()) is not None:
+            raise RunFailed(f"iperf on host {deaf[0]} ended at once (status {status})")
+        if deaf:
             raise RunFailed(f"iperf did not listen on host {deaf[0]} within {deadline:g} s")
 
     def _is_listening(self, host: int) -> bool:

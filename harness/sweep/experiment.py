@@ -102,7 +102,9 @@ def _attempt(emulation: Emulation, raw: Path) -> dict[str, Any]:
         with deadline(longest, f"the run did not end within {longest:.0f} s: something hangs"):
             emulation.carry_out()
             measured = describe(emulation.spec, emulation.datapath, emulation.seen)
-            json.dumps(measured, allow_nan=False)  # before it is kept: a number that is none is a fault of ours
+            json.dumps(
+                measured, allow_nan=False
+            )  # before it is kept: a number that is none is a fault of ours
             return measured
     except BaseException as last:  # noqa: BLE001, it is either raised again or told
         first = first_of(last)
