@@ -1,10 +1,11 @@
-"""The CPU share of each host, as the replication set it: 4/k^3 of the machine (cgroup version 1 or 2)."""
+"""The CPU share of each host, as the replication set it: 4/k^3 of the processors (cgroup version 1 or 2)."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 from pathlib import Path
+
+from harness.network.machine import processors
 
 PERIOD_US = 100_000
 
@@ -12,11 +13,11 @@ PERIOD_US = 100_000
 class HostGroups:
     """One CPU cgroup per host below a group of this run, removed when the ``with`` block ends.
 
-    ``applied`` says whether the machine allowed it, ``reason`` why not. ``share`` is of all processors.
+    ``applied`` says whether the machine allowed it, ``reason`` why not. ``share`` is of the processors we may use.
     """
 
     def __init__(self, owner: str, share: float) -> None:
-        self._quota_us = max(1000, round(share * PERIOD_US * (os.cpu_count() or 1)))
+        self._quota_us = max(1000, round(share * PERIOD_US * processors()))
         self._group: Path | None = None
         self.reason = ""
         legacy, unified = Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from harness.network.processes import Children, run, wait_until
 
 COUNTS_PROCESSORS_S = 10.5
 """How long after boot ovs-vswitchd may be started (see `Instance.start`)."""
+START_S = 10.0
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 
 
@@ -60,7 +62,7 @@ class Instance:
         database = self.directory / "conf.db"
         run(["ovsdb-tool", "create", str(database), str(SCHEMA)])
         quiet = ["--verbose=console:off", "--verbose=syslog:off", "--verbose=file:info"]
-        children.spawn(
+        database_server = children.spawn(
             f"ovsdb-server {self.number}",
             [
                 "ovsdb-server",
@@ -73,8 +75,7 @@ class Instance:
             namespace=self.pid,
             environment=self._environment(),
         )
-        if not wait_until((self.directory / "db.sock").exists, 10):
-            raise RunFailed("ovsdb-server did not open its socket within 10 s")
+        _await(self.directory / "db.sock", database_server, "ovsdb-server")
         self.vsctl("--no-wait", "init")
         # In the first 10 s after boot Open vSwitch 3 counts no processors, starts no thread for what the kernel
         # datapath does not know, and loses every first packet.
@@ -126,6 +127,7 @@ class Instance:
             for number, interface in bridge.ports.items():
                 words += ["--", "add-port", bridge.name, interface]
                 words += ["--", "set", "Interface", interface, f"ofport_request={number}"]
+        _await(self.directory / "ovs-vswitchd.ctl", self.switchd, "ovs-vswitchd")
         self.vsctl(*words[1:])
         wanted = {interface: number for bridge in bridges for number, interface in bridge.ports.items()}
         got = json.loads(self.vsctl("--format=json", "--columns=name,ofport,error", "list", "Interface"))
@@ -133,3 +135,12 @@ class Instance:
         wrong = [name for name, number in wanted.items() if actual.get(name) != number]
         if wrong:
             raise RunFailed(f"Open vSwitch did not give these ports their numbers: {', '.join(wrong[:5])}")
+
+
+def _await(socket: Path, daemon: subprocess.Popen[bytes], name: str) -> None:
+    """RunFailed when a daemon ends, or takes more than START_S, before it opens a socket."""
+    wait_until(lambda: socket.exists() or daemon.poll() is not None, START_S)
+    if daemon.poll() is not None:
+        raise RunFailed(f"{name} ended at once (status {daemon.returncode})")
+    if not socket.exists():
+        raise RunFailed(f"{name} did not open its socket within {START_S:g} s")
