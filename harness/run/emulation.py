@@ -12,7 +12,7 @@ from harness.network import shaping
 from harness.network.congestion import permitted
 from harness.network.cpulimit import HostGroups
 from harness.network.fabric import CONTROLLER_ADDRESS, Fabric, FabricOptions
-from harness.network.footprint import owner_name, run_folder
+from harness.network.footprint import owner_name
 from harness.network.machine import choose_datapath, instances_for
 from harness.network.processes import Children
 from harness.run.controller import PORT, Controller, choose_platform
@@ -31,9 +31,12 @@ Say = Callable[[str], None]
 
 
 class Emulation:
-    """One run. ``raw`` is the folder its tools write into; `carry_out` does everything once."""
+    """One run: `carry_out` does everything once.
 
-    def __init__(self, spec: RunSpec, raw: Path, say: Say) -> None:
+    Its tools write into ``raw``, and have their sockets and databases in ``sockets``.
+    """
+
+    def __init__(self, spec: RunSpec, raw: Path, sockets: Path, say: Say) -> None:
         self.spec = spec
         self.matrix = spec.matrix()
         self.datapath = choose_datapath(spec.datapath)
@@ -42,13 +45,14 @@ class Emulation:
         self.timing: dict[str, float] = {}
         self.environment: dict[str, Any] = {}
         self._raw = raw
+        self._sockets = sockets
         self._say = say
 
     def carry_out(self) -> None:
         """Build the network, send the traffic, tear it down. RunFailed says what went wrong."""
         topo = self.spec.topology()
         share = 4 / self.spec.k**3
-        instances = min(instances_for(self.datapath), topo.num_switches)
+        instances = instances_for(self.datapath, topo)
         options = FabricOptions(
             self.datapath,
             instances,
@@ -56,15 +60,15 @@ class Emulation:
             self.spec.congestion_control,
         )
         with (
-            run_folder() as sockets,
-            permitted(self.spec.congestion_control, sockets),
+            permitted(self.spec.congestion_control, self._sockets),
             HostGroups(owner_name(), share) as groups,
             Children() as children,
-            Fabric(topo, options, sockets, children) as fabric,
+            Fabric(topo, options, self._sockets, children) as fabric,
         ):
             controller = self._start(fabric, children)
             senders = Senders(fabric, self.matrix, self.spec, self._raw, children, groups)
             self._send(fabric, controller, senders, children)
+            self.seen.throttled_s = groups.throttled_s()
             clock = time.monotonic()
         self.timing["teardown_s"] = time.monotonic() - clock
         self.environment = {
