@@ -75,7 +75,7 @@ def test_set_up_and_run(system):
 
     done = system(
         f"{clone}/.venv/bin/hedera", "run", "--scheme", "ecmp", "--traffic", "stride:4", "--seconds", "5",
-        "--bw", "2", "--out", f"{clone}/results/runs/one", "--json",
+        "--bw", "1", "--out", f"{clone}/results/runs/one", "--json",
     )  # fmt: skip
     result = json.loads(done.stdout)
     assert result["verdict"] == "ok", result["reasons"]
