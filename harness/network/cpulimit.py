@@ -51,13 +51,35 @@ class HostGroups:
                 group.mkdir()
                 if (group / "cpu.max").exists():
                     (group / "cpu.max").write_text(f"{self._quota_us} {PERIOD_US}")
+                    burst = group / "cpu.max.burst"
                 else:
                     (group / "cpu.cfs_period_us").write_text(str(PERIOD_US))
                     (group / "cpu.cfs_quota_us").write_text(str(self._quota_us))
+                    burst = group / "cpu.cfs_burst_us"
+                if burst.exists():  # Linux 5.14
+                    # What a host left unused, for one period: where time is counted in ticks of 10 ms, a single
+                    # tick may be more than the quota, and a host far below its share would be held back.
+                    burst.write_text(str(self._quota_us))
             except OSError as error:
                 self._group, self.reason = None, f"the CPU cgroup controller refuses: {error.strerror}"
                 return None
         return group / "cgroup.procs"
+
+    def throttled_s(self) -> dict[str, float]:
+        """How long the limit has held back each host that it has, in seconds."""
+        if self._group is None:
+            return {}
+        held = {}
+        for group in self._group.iterdir():
+            if group.is_dir():
+                words = dict(line.split() for line in (group / "cpu.stat").read_text().splitlines())
+                # version 2 counts microseconds, version 1 nanoseconds
+                seconds = (
+                    int(words.get("throttled_usec", 0)) / 1e6 + int(words.get("throttled_time", 0)) / 1e9
+                )
+                if seconds:
+                    held[group.name] = round(seconds, 3)
+        return held
 
     def __enter__(self) -> HostGroups:
         return self

@@ -219,15 +219,27 @@ class Fabric:
         """Packets lost outside every queue, by place, since this was last asked; places without any left out."""
         lost: dict[str, int] = {}
         for instance in self.instances:
-            if self.options.datapath == "user" and (count := lost_packets(instance.switchd.pid)):
-                lost[f"the sockets of ovs-vswitchd {instance.number}"] = count
+            if self.options.datapath == "user":
+                place, count = (
+                    f"the sockets of ovs-vswitchd {instance.number}",
+                    lost_packets(instance.switchd.pid),
+                )
+            else:
+                place = f"upcalls to ovs-vswitchd {instance.number}"
+                count = self._since_last(place, instance.lost_upcalls())
+            if count:
+                lost[place] = count
         for interfaces, namespace in self.ports_by_namespace():
             for name, count in shaping.dropped_elsewhere(interfaces, namespace).items():
-                before = self._dropped_before.get(name, 0)
-                self._dropped_before[name] = count
-                if count > before:
-                    lost[f"port {name}"] = count - before
+                if more := self._since_last(f"port {name}", count):
+                    lost[f"port {name}"] = more
         return lost
+
+    def _since_last(self, place: str, total: int) -> int:
+        """How much a counter has grown since it was last read."""
+        before = self._dropped_before.get(place, 0)
+        self._dropped_before[place] = total
+        return total - before
 
     def _neighbours(self, instance: Instance) -> tuple[int, int]:
         """Two hosts on one switch of an instance."""

@@ -68,6 +68,7 @@ class Emulation:
             controller = self._start(fabric, children)
             senders = Senders(fabric, self.matrix, self.spec, self._raw, children, groups)
             self._send(fabric, controller, senders, children)
+            self.seen.throttled_s = groups.throttled_s()
             clock = time.monotonic()
         self.timing["teardown_s"] = time.monotonic() - clock
         self.environment = {

@@ -85,6 +85,7 @@ class Senders:
             namespace=self._fabric.pid_of(node),
             output=output,
             cgroup_procs=self._groups.procs_file(node),
+            environment={**os.environ, "TZ": "UTC"},
         )
         with contextlib.suppress(ProcessLookupError):
             # An iperf that is woken for a packet takes its turn and pushes nobody off a processor.
