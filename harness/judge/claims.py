@@ -68,7 +68,7 @@ def claims(
     slack = moves * bw * (queue_s + MOVED_S) / length
     return [
         Claim(ports[link], delivered[link] / length, carried.get(ports[link], 0.0), slack[link])
-        for link in np.flatnonzero(delivered)
+        for link in np.flatnonzero(delivered).tolist()
     ]
 
 

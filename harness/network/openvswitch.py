@@ -17,9 +17,9 @@ from pathlib import Path
 from harness.errors import RunFailed, UnfitMachine
 from harness.network.processes import Children, run, wait_until
 
-START_S = 10.0
 COUNTS_PROCESSORS_S = 10.5
 """How long after boot ovs-vswitchd may be started (see `Instance.start`)."""
+START_S = 10.0
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 
 
