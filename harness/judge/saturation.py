@@ -56,10 +56,11 @@ def full_links(
     if window is None:
         return FullLinks(None, {})
     full = predict(topo, flows, window, spec.bw, outages).full_links
-    silent = np.array([])
+    silent = (np.array([]), np.array([]))
     ports = sending_ports(topo)
     names = sorted(ports[link] for link in full)
-    return FullLinks(window, {n: mean_over(*sent.get(n, (silent, silent)), window) for n in names})
+    series = {name: sent.get(name, silent) for name in names}
+    return FullLinks(window, {name: mean_over(t, mbps, window) for name, (t, mbps) in series.items()})
 
 
 def settled_window(
