@@ -82,7 +82,6 @@ class Run(Record, frozen=True, kw_only=True):
     disagreements: Mapping[Port, Disagreement] = {}
     queue_drops: Mapping[Port, Count] = {}
     lost_packets: Mapping[Name, Count] = {}
-    lost_upcalls: Mapping[Name, Count] = {}
     throttled_s: Mapping[Name, Seconds] = {}
     flows: tuple[Flow, ...]
     completion: Mapping[Name, Fact] = {}
