@@ -13,15 +13,8 @@ from hedera.demand import estimate_demands
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows
 from hedera.simulated_annealing import SimulatedAnnealing
+from results.published import TABLE_5
 from topos.fattree import FatTree
-
-PAPER_MS = {
-    (16, 3215): {1000: 2.997, 5000: 12.209, 10000: 23.447},
-    (16, 6250): {1000: 5.042, 5000: 20.848, 10000: 40.255},
-    (32, 25000): {1000: 6.898, 5000: 19.091, 10000: 32.912},
-    (32, 50000): {1000: 11.573, 5000: 32.079, 10000: 55.741},
-}
-"""Milliseconds by (k, large flows) and iterations."""
 
 FIRST_CALL = """
 import numpy as np
@@ -60,7 +53,7 @@ def cases(seconds: float = 0.5) -> Iterator[Case]:
     The set-up (grouping flows by destination, loading the links, handing out cores) is what is left of a
     placement when next to no iterations are asked for.
     """
-    for (k, flows), row in PAPER_MS.items():
+    for (k, flows), row in TABLE_5.items():
         tree, large, links = placement_input(k, flows)
         setup = _time(tree, large, links, 0, seconds)[0]
         for iterations, paper_ms in row.items():

@@ -13,19 +13,8 @@ from numpy.typing import NDArray
 
 from benchmarks.measure import Timing, time_calls
 from hedera.demand import estimate_demands
+from results.published import TABLE_4
 from topos.fattree import FatTree
-
-PAPER_MS = {
-    (16, 1024): 1.45,
-    (16, 5000): 4.14,
-    (32, 8192): 2.71,
-    (32, 25000): 9.23,
-    (32, 50000): 26.31,
-    (48, 27648): 6.91,
-    (48, 100000): 51.30,
-    (48, 250000): 199.43,
-}
-"""Milliseconds by (k, large flows)."""
 
 FIRST_CALL = """
 from hedera.demand import estimate_demands
@@ -54,7 +43,7 @@ def random_flows(num_hosts: int, flows: int, seed: int = 1) -> tuple[NDArray[np.
 
 def cases(seconds: float = 0.5) -> Iterator[Case]:
     """Measure every row, each for about ``seconds`` per number of threads."""
-    for (k, flows), paper_ms in PAPER_MS.items():
+    for (k, flows), paper_ms in TABLE_4.items():
         hosts = FatTree(k).num_hosts
         src, dst = random_flows(hosts, flows)
         one, two = (

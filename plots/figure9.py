@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plots.load import Run
-from plots.published import CAPACITY_MBPS
 from plots.style import CONTROL, DASHES, INK, INVALID, MUTED, colour, house_style, label, save, short
 from plots.summary import Bar, Spread, Summary, summarise
+from results.published import CAPACITY_MBPS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +41,7 @@ def draw(
     """Write the chart as PNG and SVG, and return the files.
 
     ``normalised``: every bar as a share of the control, instead of Mb/s. ``published``: numbers to mark
-    beside ours, by pattern and scheme, in Mb/s of CAPACITY_MBPS (`plots.published.FIGURE_9`); in the absolute
+    beside ours, by pattern and scheme, in Mb/s of CAPACITY_MBPS (`results.published.FIGURE_9`); in the absolute
     chart they are scaled to our capacity. Raises ValueError when there is no run.
     """
     summary = summarise(runs)

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 from plots.load import Run, load_sweep
-from plots.published import FIGURE_9
 from plots.style import CONTROL
 from plots.table import csv_text, markdown
+from results.published import FIGURE_9
 
 FOLDER = "figures"
 

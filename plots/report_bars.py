@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from plots.published import CAPACITY_MBPS, FIGURE_9
 from plots.report_compare import STATIC, published_share
 from plots.report_svg import Css, Scale, Tags, cross, line, percent, picture, tag, text, title
 from plots.style import CONTROL, label, short
 from plots.summary import Spread, Summary
+from results.published import CAPACITY_MBPS, FIGURE_9
 
 # A panel of Figure 9: what stands side by side. "published ..." is the published bar of a scheme; the published
 # ECMP stands between the two of our schemes that might be it.

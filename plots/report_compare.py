@@ -14,9 +14,9 @@ from itertools import pairwise
 import numpy as np
 
 from plots.load import Run
-from plots.published import COLUMNS, FIGURE_9
 from plots.style import CONTROL, short
 from plots.summary import Summary
+from results.published import COLUMNS, FIGURE_9
 
 HEADLINE = ("hedera-sa", "hedera-gff", "ecmp", "ecmp-dst", "spanning-tree")
 """The schemes with a published bar to be held against, the best first."""

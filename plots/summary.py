@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from plots.load import Run
-from plots.published import FIGURE_9
 from plots.style import CONTROL, scheme_order, short
+from results.published import FIGURE_9
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ def explain_ecmp(seeds: int, aimd_seeds: int, out: Path, jobs: int | None, clust
     from rich.table import Table
 
     from commands.comparison import Row, write_csv
-    from plots.published import FIGURE_9
+    from results.published import FIGURE_9
     from simulator import explain, pictures
 
     names = tuple(FIGURE_9)

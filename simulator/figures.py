@@ -24,8 +24,8 @@ def figure_3(k: int, max_flows: int, seeds: int, out: Path, jobs: int | None, cl
     import numpy as np
 
     from commands.comparison import Row, write_csv
+    from results.published import FIGURE_3
     from simulator import collisions, pictures
-    from simulator.published import FIGURE_3
     from topos.fattree import FatTree
 
     tree = FatTree(k)
@@ -69,7 +69,7 @@ def figure_9(
     import numpy as np
 
     from commands.comparison import Row, write_csv
-    from plots.published import FIGURE_9
+    from results.published import FIGURE_9
     from simulator import pictures
     from simulator.config import Config
     from simulator.driver import bisection_mbps
@@ -134,6 +134,7 @@ def _at_scale(k: int) -> Callable[..., Any]:
 def figure_10(out: Path, jobs: int | None, cluster: str | None, **fields: Any) -> None:
     """The suite of patterns and four schemes on 8,192 hosts."""
     from commands.comparison import Row, write_csv
+    from results.published import GAIN_OVER_STATIC, SHARE_OF_OPTIMAL
     from simulator import pictures
     from simulator.config import Config
     from simulator.driver import bisection_mbps
@@ -167,11 +168,11 @@ def figure_10(out: Path, jobs: int | None, cluster: str | None, **fields: Any) -
     rows += [
         Row(
             "Hedera (better of two) over optimal, mean of patterns",
-            96.0,
+            SHARE_OF_OPTIMAL,
             mean,
             f"lowest {of_optimal[low]:.1f} ({low})",
         ),
-        Row("Hedera over static hashing, at most", 113.0, gain[top], f"at {top}"),
+        Row("Hedera over static hashing, at most", GAIN_OVER_STATIC, gain[top], f"at {top}"),
     ]
     conclude(f"Figure 10: share of full bisection bandwidth, {tree.num_hosts:,} hosts", rows, "%", files)
 

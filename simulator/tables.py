@@ -34,10 +34,10 @@ def table_3(
     import numpy as np
 
     from commands.comparison import Row, write_csv
+    from results.published import TABLE_3
     from simulator import pictures
     from simulator.config import Config
     from simulator.driver import bisection_mbps
-    from simulator.published import TABLE_3, ports_for
 
     sizes, counts = _integers("--hosts", hosts), _integers("--iterations", iterations)
     configs = [
@@ -96,8 +96,8 @@ def table_6(seeds: int, out: Path) -> None:
     import statistics
 
     from commands.comparison import Row, write_csv
+    from results.published import TABLE_6
     from simulator import control_loop, pictures
-    from simulator.published import TABLE_6, ports_for
     from topos.fattree import FatTree
 
     tasks = [
@@ -132,6 +132,16 @@ def table_6(seeds: int, out: Path) -> None:
             Row(f"{case}: computation measured", paper, loop, f"{messages:.2f} messages + {computed:.2f}")
         )
     conclude("Table 6: length of the control loop", rows, "ms", files)
+
+
+def ports_for(hosts: int) -> int:
+    """The k of the fat-tree with that many hosts; ValueError when there is none."""
+    for k in range(4, 129, 2):
+        if k**3 // 4 == hosts:
+            return k
+    raise ValueError(
+        f"no fat-tree has {hosts} hosts; sizes are 16, 54, 128, 250, 432, ..., 1024, 8192, 27648"
+    )
 
 
 def _integers(option: str, text: str) -> list[int]:

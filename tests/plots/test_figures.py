@@ -9,7 +9,7 @@ import pytest
 import plots
 from plots import figure9, rates, style
 from plots.load import load_sweep
-from plots.published import FIGURE_9
+from results.published import FIGURE_9
 from tests.plots.sweeps import SCHEMES, broken, failed, run_document, store, write_sweep
 
 

@@ -3,8 +3,8 @@ import pytest
 
 from plots import report_compare as compare
 from plots.load import load_sweep
-from plots.published import FIGURE_9
 from plots.summary import summarise
+from results.published import FIGURE_9
 from tests.plots.sweeps import run_document, store
 
 

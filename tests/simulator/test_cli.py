@@ -173,7 +173,7 @@ def test_table_3_refuses_sizes_and_counts_that_make_no_sense(arguments, tmp_path
 
 
 def test_table_6_measures_and_models(tmp_path, monkeypatch):
-    monkeypatch.setattr("simulator.published.TABLE_6", {(16, 1): 100.0, (54, 2): 100.0})
+    monkeypatch.setattr("results.published.TABLE_6", {(16, 1): 100.0, (54, 2): 100.0})
     done = run(TABLES["6"], "--out", tmp_path)
     assert done.exit_code == 0, done.output
     found = rows(tmp_path / "table6.csv")

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from plots.published import FIGURE_9
+from results.published import FIGURE_9
 from simulator.explain import ROUTINGS, Task, fit, predict
 
 NAMES = tuple(FIGURE_9)
