@@ -22,15 +22,13 @@ def table_4(seconds: float) -> None:
     from benchmarks.measure import first_call_seconds
 
     table = _table("Table 4: demand estimation, ms per call", "k", "flows", "paper")
-    _columns(table, "1 thread", "best", "ratio", "2 threads", "best", "ratio")
+    _columns(table, "ours", "best", "ratio")
     for case in demand.cases(seconds):
-        one, two = case.one_thread, case.two_threads
         table.add_row(
             str(case.k),
             f"{case.flows:,}",
             f"{case.paper_ms:.2f}",
-            *_timing(case.paper_ms, one.median, one.best),
-            *_timing(case.paper_ms, two.median, two.best),
+            *_timing(case.paper_ms, case.ours.median, case.ours.best),
         )
     _print(table)
     compiled, loaded = first_call_seconds(demand.FIRST_CALL)
@@ -38,7 +36,6 @@ def table_4(seconds: float) -> None:
     click.echo(
         f"Memory for 250,000 flows at k=48: {demand.megabytes_needed():.1f} MB (the paper: less than 20 MB)."
     )
-    click.echo("Two threads wait for each other in loops, so they need both processors to themselves.")
     click.echo(_CAPTION)
 
 
