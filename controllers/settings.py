@@ -8,6 +8,7 @@ from functools import cached_property
 
 from hedera.schemes import Scheme, scheme
 from topos.fattree import FatTree
+from topos.network import Network
 from topos.nonblocking import NonBlocking
 
 MIN_INTERVAL_S = 1.0
@@ -67,7 +68,7 @@ class Settings:
         return scheme(self.scheme)
 
     @cached_property
-    def topology(self) -> FatTree | NonBlocking:
+    def topology(self) -> Network:
         """The network this controller is for."""
         tree = FatTree(self.k)
         if not self.chosen.nonblocking:

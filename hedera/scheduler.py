@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedera.demand import estimate_demands
-from hedera.linkstate import Cores, LinkState, canonical_cores
+from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows, Placement
 from topos.fattree import FatTree
+from topos.links import Cores, canonical_cores
 
 
 class RouteChange(NamedTuple):

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from topos.fattree import FatTree
-from topos.links import has_node, link_ends, links_between, links_of_switch
+from topos.links import link_ends, links_between, links_of_switch
+from topos.network import Network
 
 _FORM = re.compile(
     r"(?P<kind>link|switch):(?P<what>[^@:]+)@(?P<at>[^@:]+)(:(?P<until>[^@:]+))?", re.DOTALL | re.ASCII
@@ -62,9 +63,9 @@ def parse(text: str, tree: FatTree, seconds: float) -> Fault:
     if len(ends) != (2 if found["kind"] == "link" else 1):
         raise ValueError(f"{HOW}, not {_shown(text)}")
     for name in ends:
-        if has_node(tree, name) and tree.layer(name) == "host":
+        if name in tree and tree.layer(name) == "host":
             raise ValueError(f"{name} is a host; its only cable has nothing to take its place")
-        if not has_node(tree, name):
+        if name not in tree:
             raise ValueError(
                 f"there is no switch {_shown(name)} in a k={tree.k} fat-tree; its switches are named like "
                 f"{tree.edge_name(0, 0)} (edge), {tree.aggregation_name(0, 0)} (aggregation), "
@@ -102,9 +103,9 @@ def links_down(faults: Iterable[Fault], tree: FatTree, t: float) -> frozenset[in
     return frozenset().union(*(fault.links(tree) for fault in faults if fault.at <= t < fault.until))
 
 
-def cables(tree: FatTree, links: Iterable[int]) -> list[tuple[str, str]]:
+def cables(network: Network, links: Iterable[int]) -> list[tuple[str, str]]:
     """The cables that directed links belong to, as (node, node), each once, in order."""
-    return sorted({tuple(sorted(link_ends(tree, link))) for link in links})  # type: ignore[misc]
+    return sorted({tuple(sorted(link_ends(network, link))) for link in links})  # type: ignore[misc]
 
 
 def phases(times: Sequence[float], window: tuple[float, float], seconds: float) -> list[tuple[float, float]]:
