@@ -47,7 +47,7 @@ class Controller:
         if self._routing is not None:
             self._failures = Failures(self._tree, self._routing.links)
             self._found = FoundEntries(self._tree)
-            placement = settings.chosen.placement(self._tree, settings.seed)
+            placement = settings.placement()
             if placement is not None:
                 # Only here, because numba takes half a second that static schemes need not pay.
                 from controllers.hedera_loop import HederaLoop
@@ -75,6 +75,9 @@ class Controller:
             seed=s.seed,
             interval_s=s.interval,
             bw_mbps=s.bw,
+            threshold=s.threshold,
+            large_flows=s.large_flows,
+            iterations=s.iterations,
             listen=listen,
         )
         self._beat()

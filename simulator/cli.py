@@ -17,7 +17,7 @@ from simulator.tables import table_3, table_6
 
 
 @click.command()
-@click.option("--scheme", required=True, help="How paths are chosen, such as ecmp, hedera-sa, nonblocking.")
+@click.option("--scheme", required=True, help="How paths are chosen, such as ecmp, hedera-sa, FILE.py:CLASS.")
 @click.option("--traffic", required=True, help="Who sends to whom, such as stride:4, published:rand0.")
 @click.option("-k", "k", default=4, show_default=True, help="Ports per switch: k^3/4 hosts.")
 @click.option(
@@ -37,6 +37,12 @@ from simulator.tables import table_3, table_6
     help="A flow's first rate, and growth per tick, Mb/s (0.12 of --bw).",
 )
 @click.option("--threshold", default=0.1, show_default=True, help="Share of a link that makes a flow large.")
+@click.option(
+    "--large-flows",
+    default="measured-or-estimated",
+    show_default=True,
+    help="measured (rates above it), or measured-or-estimated (or demands).",
+)
 @click.option("--iterations", default=1000, show_default=True, help="Of Simulated Annealing, each round.")
 @click.option(
     "--flows-per-host", default=1, show_default=True, help="Draws of the pattern laid over each other."

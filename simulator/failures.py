@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hedera.experiment import phases
 from hedera.linkstate import LinkState
 from hedera.optimum import most_possible
 from simulator.config import Config
 from topos.fattree import FatTree
-from topos.faults import Fault, cables, links_down, moments, phases
+from topos.faults import Fault, cables, links_down, moments
 from topos.links import NO_LINK, num_links, path_links
 from topos.network import Network
 
@@ -119,7 +120,7 @@ def phases_of(
     """
     tick_s = config.tick_s
     faults = config.faults if network.num_cores > 1 else ()
-    begin, end = config.window
+    begin, end = config.window_ticks
     records = []
     for a, b in phases(moments(faults), (begin * tick_s, end * tick_s), config.seconds):
         links = links_down(faults, network.tree, a)

@@ -6,7 +6,6 @@ behind it mends them again. Seconds count from the start of the traffic.
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -106,18 +105,6 @@ def links_down(faults: Iterable[Fault], tree: FatTree, t: float) -> frozenset[in
 def cables(network: Network, links: Iterable[int]) -> list[tuple[str, str]]:
     """The cables that directed links belong to, as (node, node), each once, in order."""
     return sorted({tuple(sorted(link_ends(network, link))) for link in links})  # type: ignore[misc]
-
-
-def phases(times: Sequence[float], window: tuple[float, float], seconds: float) -> list[tuple[float, float]]:
-    """A run's measuring window, cut at ``times``: what is before, during and after a failure.
-
-    Where a time is outside the window, that is widened half way to the beginning or the end of the run.
-    """
-    begin, end = window
-    if times:
-        begin = begin if begin < times[0] else times[0] / 2
-        end = end if end > times[-1] else (times[-1] + seconds) / 2
-    return list(itertools.pairwise([begin, *times, end]))
 
 
 def parse_all(texts: Sequence[str], tree: FatTree, seconds: float) -> tuple[Fault, ...]:
