@@ -23,7 +23,6 @@ SETTLE_S = 1.0
 """A packet of a known flow that comes this long after its entries were sent means that one is missing. Before
 that it is one of the duplicates that were on their way: up to 15 for a flow, within milliseconds."""
 
-
 HEARTBEAT_S = 1.0
 """How often the log says that the controller is alive: who reads it can tell a frozen one from an idle one."""
 
@@ -216,7 +215,7 @@ class Controller:
         edge = self._tree.edge_of(src)
         flow = self._flows.add(packet, src, dst, edge, self._route(packet, src, dst), now)
         self._switches.install(flow)
-        self._log_flow(flow, "hashed")
+        self._log("flow", **flow.as_event(), reason="hashed")
         return flow
 
     def _ends(self, switch: str, packet: FiveTuple) -> tuple[int, int] | None:
@@ -291,7 +290,7 @@ class Controller:
             key = stat.cookie if self._flows.get(stat.cookie) is None else None
             flow = self._flows.add(t, src, dst, edge, core, self._driver.now(), key=key)
             flow.hashed = static
-            self._log_flow(flow, "adopted")
+            self._log("flow", **flow.as_event(), reason="adopted")
         elif core != flow.core and not self._ready:
             flow.core = core
             for name in self._switches.entries(flow):
@@ -299,19 +298,3 @@ class Controller:
                     self._switches.install_at(name, flow, modify=True)
             self._log("reroute", key=flow.key, core=core, round=None)
         return flow
-
-    def _log_flow(self, flow: Flow, reason: str) -> None:
-        t = flow.five_tuple
-        self._log(
-            "flow",
-            key=flow.key,
-            src=flow.src,
-            dst=flow.dst,
-            src_ip=t.src_ip,
-            dst_ip=t.dst_ip,
-            proto=t.protocol,
-            src_port=t.src_port,
-            dst_port=t.dst_port,
-            core=flow.core,
-            reason=reason,
-        )

@@ -18,10 +18,10 @@ from harness.errors import HarnessError
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 # Where the commands live that other packages bring: imported only when they are asked for, because the
-# simulator and the benchmarks load numba and a run does not need them.
-_ELSEWHERE = {"simulate": ("simulator.cli", "simulate"), "explain-ecmp": ("simulator.cli", "explain_ecmp")}
-_FIGURES = {number: "simulator.cli" for number in ("3", "9", "10", "11")}
-_TABLES = {"3": "simulator.cli", "4": "benchmarks.tables", "5": "benchmarks.tables", "6": "simulator.cli"}
+# simulator loads numba and a run does not need it.
+_ELSEWHERE = {"simulate": ("simulator.cli", "simulate"), "explain-ecmp": ("paper.explain_ecmp", "command")}
+_FIGURES = ("3", "9", "10", "11")
+_TABLES = ("3", "4", "5", "6")
 
 
 class _Commands(click.Group):
@@ -40,18 +40,17 @@ class _Commands(click.Group):
 class _Numbered(click.Group):
     """``figure`` and ``table``: one command per number of the paper."""
 
-    def __init__(self, homes: dict[str, str], registry: str, **settings: Any) -> None:
+    def __init__(self, numbers: tuple[str, ...], **settings: Any) -> None:
         super().__init__(**settings)
-        self._homes = homes
-        self._registry = registry
+        self._numbers = numbers
 
     def list_commands(self, context: click.Context) -> list[str]:
-        return sorted(self._homes, key=int)
+        return list(self._numbers)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in self._homes:
+        if name not in self._numbers:
             return None
-        return getattr(import_module(self._homes[name]), self._registry)[name]  # type: ignore[no-any-return]
+        return import_module(f"paper.{self.name}_{name}").command  # type: ignore[no-any-return]
 
 
 @click.group(
@@ -64,8 +63,8 @@ def cli() -> None:
     """
 
 
-cli.add_command(_Numbered(_FIGURES, "FIGURES", name="figure", help="Reproduce a figure of the paper."))
-cli.add_command(_Numbered(_TABLES, "TABLES", name="table", help="Reproduce a table of the paper."))
+cli.add_command(_Numbered(_FIGURES, name="figure", help="Reproduce a figure of the paper."))
+cli.add_command(_Numbered(_TABLES, name="table", help="Reproduce a table of the paper."))
 
 
 class _RateOrAuto(click.ParamType):

@@ -23,8 +23,9 @@ def own_class(name: str) -> type:
     """The class that a scheme's name spells, as FILE.py:CLASS or MODULE:CLASS.
 
     MODULE is the file MODULE.py of the present folder, if there is one, else an installed module. The class needs
-    a method ``place``, as `hedera.placement.Placement` has it, and is made from a tree, an rng and options. Raises ValueError, one sentence, for what is not
-    there, cannot be imported, or is no such class.
+    a method ``place``, as `hedera.placement.Placement` has it, and is made from a tree, an rng and options.
+
+    Raises ValueError, one sentence, for what is not there, cannot be imported, or is no such class.
     """
     where, _, attribute = name.rpartition(":")
     path = Path(where) if where.endswith(".py") else Path(f"{where}.py")

@@ -1,4 +1,4 @@
-"""The commands of the simulator, and where `hedera` finds them.
+"""The command `hedera simulate`.
 
 Everything slow to import (numba, matplotlib) is imported by the command that needs it, when it runs.
 """
@@ -11,9 +11,6 @@ from typing import Any
 import click
 
 from commands.shared import in_words, progress_bar
-from simulator.explain_cli import explain_ecmp
-from simulator.figures import figure_3, figure_9, figure_10, figure_11
-from simulator.tables import table_3, table_6
 
 
 @click.command()
@@ -83,8 +80,3 @@ def simulate(as_json: bool, **fields: Any) -> None:
         click.echo(
             f"{result.completion_s.size:,} flows completed, {result.completion_s.mean():.3f} s on average"
         )
-
-
-COMMANDS: list[click.Command] = [simulate, explain_ecmp]
-FIGURES: dict[str, click.Command] = {"3": figure_3, "9": figure_9, "10": figure_10, "11": figure_11}
-TABLES: dict[str, click.Command] = {"3": table_3, "6": table_6}
