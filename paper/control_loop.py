@@ -12,10 +12,10 @@ import time
 
 import numpy as np
 
-from hedera.linkstate import canonical_cores
 from hedera.scheduler import FlowTable, Scheduler
 from hedera.simulated_annealing import SimulatedAnnealing
 from topos.fattree import FatTree
+from topos.links import canonical_cores
 from traffic.patterns import draw
 
 ENTRY_BYTES = 72

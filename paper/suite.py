@@ -23,3 +23,13 @@ def suite(tree: FatTree) -> tuple[str, ...]:
         "randx:4",
         "hotspot",
     )
+
+
+def ports_for(hosts: int) -> int:
+    """The k of the fat-tree with that many hosts; ValueError when there is none."""
+    for k in range(4, 129, 2):
+        if k**3 // 4 == hosts:
+            return k
+    raise ValueError(
+        f"no fat-tree has {hosts} hosts; sizes are 16, 54, 128, 250, 432, ..., 1024, 8192, 27648"
+    )

@@ -20,14 +20,13 @@ from numpy.typing import NDArray
 from hedera.compiled import compiled
 from hedera.draws import below, bits
 from hedera.maxmin import max_min_rates
+from hedera.paths import choice_links
 from topos.fattree import FatTree
 from topos.links import NO_LINK, num_links, path_links
 
 MODELS = ("worst link", "max-min")
 MAX_MIN_FLOWS = 3_000_000
 """Above this the max-min model is left out: it holds every flow's path in memory."""
-
-_BLOCKS = 4  # up from edge, up from aggregation, down to aggregation, down to edge
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ def loss(task: Task) -> float:
 
 def worst_link_loss(tree: FatTree, flows_per_host: int, seed: int) -> float:
     """The share of all hosts' bandwidth lost to collisions, when a flow runs at its worst link's factor."""
-    load = np.zeros(_BLOCKS * tree.num_hosts, dtype=np.int32)
+    load = np.zeros(num_links(tree), dtype=np.int32)
     _add_loads(tree.half, flows_per_host, np.uint64(seed), load)
     factor = np.minimum(1.0, flows_per_host / np.maximum(load, 1))
     kept = _sum_of_worst(tree.half, flows_per_host, np.uint64(seed), factor)
@@ -88,20 +87,6 @@ def _draw(half: int, src: int, flow: int, seed: np.uint64) -> tuple[int, int]:
 
 
 @compiled
-def _links(half: int, src: int, dst: int, core: int) -> tuple[int, int, int, int, int]:
-    """How many links above the edge switches a path has (0, 2 or 4), and which, numbered within _BLOCKS."""
-    hosts = 2 * half**3
-    pod = half * half
-    edge_up = src // half * half + core // half
-    edge_down = 3 * hosts + dst // half * half + core // half
-    if src // half == dst // half:
-        return 0, 0, 0, 0, 0
-    if src // pod == dst // pod:
-        return 2, edge_up, edge_down, 0, 0
-    return 4, edge_up, edge_down, hosts + src // pod * pod + core, 2 * hosts + dst // pod * pod + core
-
-
-@compiled
 def _fill(half: int, flows_per_host: int, seed: np.uint64, flows: NDArray[np.int32]) -> None:
     for flow in range(len(flows)):
         src = flow // flows_per_host
@@ -115,13 +100,9 @@ def _add_loads(half: int, flows_per_host: int, seed: np.uint64, load: NDArray[np
     for flow in range(2 * half**3 * flows_per_host):
         src = flow // flows_per_host
         dst, core = _draw(half, src, flow, seed)
-        tiers, a, b, c, d = _links(half, src, dst, core)
-        if tiers >= 2:
-            load[a] += 1
-            load[b] += 1
-        if tiers == 4:
-            load[c] += 1
-            load[d] += 1
+        for link in choice_links(src, dst, core, half):
+            if link != NO_LINK:
+                load[link] += 1
 
 
 @compiled
@@ -131,11 +112,9 @@ def _sum_of_worst(half: int, flows_per_host: int, seed: np.uint64, factor: NDArr
     for flow in range(2 * half**3 * flows_per_host):
         src = flow // flows_per_host
         dst, core = _draw(half, src, flow, seed)
-        tiers, a, b, c, d = _links(half, src, dst, core)
         worst = 1.0
-        if tiers >= 2:
-            worst = min(factor[a], factor[b])
-        if tiers == 4:
-            worst = min(worst, min(factor[c], factor[d]))
+        for link in choice_links(src, dst, core, half):
+            if link != NO_LINK:
+                worst = min(worst, factor[link])
         kept += worst
     return kept

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from paper.explain import ROUTINGS, Task, fit, predict
 from results.published import FIGURE_9
-from simulator.explain import ROUTINGS, Task, fit, predict
 
 NAMES = tuple(FIGURE_9)
 MEASURED = np.array([FIGURE_9[name]["ecmp"] for name in NAMES])

@@ -1,8 +1,8 @@
 import pytest
 
+from paper.control_loop import ASSUMED_COMPUTATION_S, MEASURED_ROUNDS, control_hops, measure, message_s
+from paper.suite import ports_for
 from results.published import TABLE_6
-from simulator.control_loop import ASSUMED_COMPUTATION_S, MEASURED_ROUNDS, control_hops, measure, message_s
-from simulator.tables import ports_for
 from topos.fattree import FatTree
 
 
