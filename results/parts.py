@@ -152,16 +152,12 @@ class FullLinks(Record, frozen=True, kw_only=True):
     mbps: Mapping[Port, Mbps | None]
 
 
-class PathsChecked(Record, frozen=True, kw_only=True):
-    """On how many ``links`` what the flows placed on them delivered was held against the link's own counter, and the
-    one that fits ``worst``: ``delivered_mbps`` may exceed ``carried_mbps`` by ``slack_mbps`` because of flows that
-    moved. All on the wire."""
+class Disagreement(Record, frozen=True, kw_only=True):
+    """A link whose own counter says something else than what the flows that were placed on it delivered; both on the
+    wire, over the window."""
 
-    links: Count
-    worst: Port
-    delivered_mbps: Mbps
-    carried_mbps: Mbps
-    slack_mbps: Mbps
+    flows_mbps: Mbps
+    counter_mbps: Mbps | None
 
 
 class Failure(Record, frozen=True, kw_only=True):

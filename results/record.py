@@ -20,13 +20,13 @@ import msgspec
 from results.parts import (
     Count,
     Cpu,
+    Disagreement,
     Fact,
     Failure,
     Flow,
     FullLinks,
     Mbps,
     Name,
-    PathsChecked,
     Phase,
     Port,
     Positive,
@@ -79,7 +79,7 @@ class Run(Record, frozen=True, kw_only=True):
     rates: Rates = Rates()
     links: Mapping[Port, Mbps | None] = {}
     full_links: FullLinks | None = None
-    paths_checked: PathsChecked | None = None
+    disagreements: Mapping[Port, Disagreement] = {}
     queue_drops: Mapping[Port, Count] = {}
     lost_packets: Mapping[Name, Count] = {}
     throttled_s: Mapping[Name, Seconds] = {}
