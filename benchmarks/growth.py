@@ -13,11 +13,10 @@ from typing import Any
 import click
 import numpy as np
 
-from benchmarks.annealing import placement_input
-from benchmarks.demand import random_flows
-from benchmarks.measure import time_calls
 from hedera.demand import estimate_demands
-from hedera.simulated_annealing import SimulatedAnnealing
+from paper.table_4 import random_flows
+from paper.table_5 import placement_input, timed_placement
+from paper.timing import time_calls
 from results.published import TABLE_4, TABLE_5
 from topos.fattree import FatTree
 
@@ -27,17 +26,12 @@ ITERATIONS = (100, 1000, 10_000)
 
 def demand_ms(k: int, flows: int) -> float:
     hosts = FatTree(k).num_hosts
-    return time_calls(partial(estimate_demands, *random_flows(hosts, flows), hosts), seconds=SECONDS).best
+    return time_calls(partial(estimate_demands, *random_flows(hosts, flows), hosts), seconds=SECONDS).best_ms
 
 
 def placement_ms(k: int, flows: int, iterations: int) -> float:
     tree, large, links = placement_input(k, flows)
-    made: list[SimulatedAnnealing] = []
-
-    def prepare() -> None:
-        made[:] = [SimulatedAnnealing(tree, np.random.default_rng(1), iterations)]
-
-    return time_calls(lambda: made[0].place(large, links), prepare, SECONDS).best
+    return timed_placement(tree, large, links, iterations, SECONDS)[0].best_ms
 
 
 def draw(demand: Any, by_flows: Any, by_iterations: Any) -> None:

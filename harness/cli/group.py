@@ -14,7 +14,7 @@ from harness.invoker import leave_root_for_good
 _COMMANDS = {
     "clean": ("harness.cli.clean", "clean"),
     "doctor": ("harness.cli.doctor", "doctor"),
-    "explain-ecmp": ("simulator.cli", "explain_ecmp"),
+    "explain-ecmp": ("paper.explain_ecmp", "command"),
     "report": ("harness.cli.report", "report"),
     "run": ("harness.cli.run", "run"),
     "simulate": ("simulator.cli", "simulate"),
@@ -23,8 +23,8 @@ _COMMANDS = {
 """Where each command lives; imported only when it is asked for, because the simulator loads numba."""
 _OF_ROOT = {"clean", "doctor", "report", "run", "sweep"}
 """What root does as root as far as it must; everything else it does as the user behind sudo."""
-_FIGURES = {number: "simulator.cli" for number in ("3", "9", "10", "11")}
-_TABLES = {"3": "simulator.cli", "4": "benchmarks.tables", "5": "benchmarks.tables", "6": "simulator.cli"}
+_FIGURES = ("3", "9", "10", "11")
+_TABLES = ("3", "4", "5", "6")
 
 
 class _Commands(click.Group):
@@ -50,18 +50,17 @@ class _Commands(click.Group):
 class _Numbered(click.Group):
     """``figure`` and ``table``: one command per number of the paper."""
 
-    def __init__(self, homes: dict[str, str], registry: str, **settings: Any) -> None:
+    def __init__(self, numbers: tuple[str, ...], **settings: Any) -> None:
         super().__init__(**settings)
-        self._homes = homes
-        self._registry = registry
+        self._numbers = numbers
 
     def list_commands(self, context: click.Context) -> list[str]:
-        return sorted(self._homes, key=int)
+        return list(self._numbers)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in self._homes:
+        if name not in self._numbers:
             return None
-        return getattr(import_module(self._homes[name]), self._registry)[name]  # type: ignore[no-any-return]
+        return import_module(f"paper.{self.name}_{name}").command  # type: ignore[no-any-return]
 
 
 @click.group(
@@ -74,8 +73,8 @@ def cli() -> None:
     """
 
 
-cli.add_command(_Numbered(_FIGURES, "FIGURES", name="figure", help="Reproduce a figure of the paper."))
-cli.add_command(_Numbered(_TABLES, "TABLES", name="table", help="Reproduce a table of the paper."))
+cli.add_command(_Numbered(_FIGURES, name="figure", help="Reproduce a figure of the paper."))
+cli.add_command(_Numbered(_TABLES, name="table", help="Reproduce a table of the paper."))
 
 
 def _printable(text: str) -> str:

@@ -13,10 +13,11 @@ from harness.judge.prediction import RoutedFlow, capacities, links_down_at, pred
 from harness.judge.saturation import through_queue_s
 from harness.run.observation import Outage
 from harness.run.spec import RunSpec
+from hedera.experiment import phases
 from hedera.linkstate import LinkState
 from hedera.optimum import most_possible
 from topos.fattree import FatTree
-from topos.faults import cables, phases
+from topos.faults import cables
 from topos.links import path_links
 from topos.nonblocking import NonBlocking
 

@@ -6,17 +6,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from harness.errors import RunFailed
-from harness.judge.claims import Claim, claims
+from harness.judge.claims import claims
 from harness.judge.counters import Counters, sending_ports
 from harness.judge.flows import Window, measured_flows
 from harness.judge.prediction import predict
 from harness.judge.recovery import Recovery
 from harness.judge.saturation import full_links, through_queue_s
-from harness.judge.verdict import Evidence, Second, reasons
+from harness.judge.verdict import Evidence, Second, doubted_claims, reasons
 from harness.run.events import Event
 from harness.run.observation import Observation
 from harness.run.spec import RunSpec
-from harness.run.watch import mean_over
+from harness.run.watch import finite, mean_over
 from topos.fattree import FatTree
 from topos.nonblocking import NonBlocking
 
@@ -61,12 +61,16 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
     )
     errors = [event["message"] for event in seen.events if event["event"] == "error"]
     found = [f"the controller reported an error: {message}" for message in errors[:3]] + reasons(evidence)
+    doubted = {
+        claim.port: {"flows_mbps": round(claim.delivered_mbps, 3), "counter_mbps": finite(claim.carried_mbps)}
+        for claim in doubted_claims(evidence)
+    }
     if seen.lost is not None:
         found.insert(0, seen.lost)
     return {
-        "bisection_mbps": round(measured, 3),
-        "maxmin_mbps": round(predicted.total_mbps, 3),
-        "payload_mbps": round(sum(flow.mean_mbps(spec.window) for flow in flows), 3),
+        "bisection_mbps": finite(measured),
+        "maxmin_mbps": finite(predicted.total_mbps),
+        "payload_mbps": finite(sum(flow.mean_mbps(spec.window) for flow in flows)),
         "verdict": "invalid" if found else "ok",
         "reasons": found,
         "rates": {
@@ -76,9 +80,9 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
                 host: _rounded(one.out_mbps[: counters.samples]) for host, one in counters.received.items()
             },
         },
-        "links": {name: round(rate, 3) for name, rate in sorted(ports.items())},
+        "links": {name: finite(rate) for name, rate in sorted(ports.items())},
         **({"full_links": full.as_json()} if full.mbps else {}),
-        **({"paths_checked": _checked(claimed)} if claimed else {}),
+        **({"disagreements": doubted} if doubted else {}),
         "queue_drops": {name: drops for name, drops in sorted(seen.drops.items()) if drops},
         "flows": [flow.as_json(spec.window) for flow in flows],
         "cpu": {
@@ -91,18 +95,6 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
         **({"throttled_s": seen.throttled_s} if seen.throttled_s else {}),
         **({"controller_restarts": _restarts(seen)} if seen.restarts else {}),
         **(recovery.as_json(mean_total, [flow.seconds for flow in flows]) if spec.fail else {}),
-    }
-
-
-def _checked(claimed: Sequence[Claim]) -> dict[str, Any]:
-    """How many links' counters were held against the paths of the flows, and the link that fits worst."""
-    worst = max(claimed, key=lambda claim: claim.excess_mbps)
-    return {
-        "links": len(claimed),
-        "worst": worst.port,
-        "delivered_mbps": round(worst.delivered_mbps, 3),
-        "carried_mbps": round(worst.carried_mbps, 3),
-        "slack_mbps": round(worst.slack_mbps, 3),
     }
 
 

@@ -14,7 +14,7 @@ from harness.judge.prediction import RoutedFlow, predict
 from harness.network.shaping import FULL_PACKET
 from harness.run.observation import Outage
 from harness.run.spec import RunSpec
-from harness.run.watch import mean_over
+from harness.run.watch import finite, mean_over
 from topos.fattree import FatTree
 from topos.nonblocking import NonBlocking
 
@@ -35,7 +35,7 @@ class FullLinks:
 
     def as_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {"window_s": self.window, "mbps": {name: round(rate, 3) for name, rate in self.mbps.items()}}
+        return {"window_s": self.window, "mbps": {name: finite(rate) for name, rate in self.mbps.items()}}
 
 
 def full_links(
@@ -56,10 +56,10 @@ def full_links(
     if window is None:
         return FullLinks(None, {})
     full = predict(topo, flows, window, spec.bw, outages).full_links
-    silent = np.array([])
+    silent: tuple[NDArray[np.float64], NDArray[np.float64]] = (np.array([]), np.array([]))
     ports = sending_ports(topo)
     names = sorted(ports[link] for link in full)
-    return FullLinks(window, {n: mean_over(*sent.get(n, (silent, silent)), window) for n in names})
+    return FullLinks(window, {n: mean_over(*sent.get(n, silent), window=window) for n in names})
 
 
 def settled_window(

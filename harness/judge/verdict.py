@@ -105,8 +105,13 @@ def reasons(seen: Evidence) -> list[str]:
     return found
 
 
+def doubted_claims(seen: Evidence) -> list[Claim]:
+    """The links to which the log gives flows that delivered more than their counters say."""
+    return [claim for claim in seen.claims if not claim.excess_mbps <= CLAIM_EXCESS * seen.bw]
+
+
 def _doubted_paths(seen: Evidence) -> list[str]:
-    doubted = [claim for claim in seen.claims if not claim.excess_mbps <= CLAIM_EXCESS * seen.bw]
+    doubted = doubted_claims(seen)
     if not doubted:
         return []
     worst = max(doubted, key=lambda claim: claim.excess_mbps)
