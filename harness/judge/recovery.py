@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.judge.prediction import RoutedFlow, capacities, links_down_at, predict
-from harness.network import shaping
+from harness.judge.saturation import through_queue_s
 from harness.run.observation import Outage
 from harness.run.spec import RunSpec
 from hedera.experiment import phases
@@ -139,7 +139,7 @@ class Recovery:
         iperf's seconds in which it received something. So it is an upper bound, up to a second and a queue high:
         a second counts that begins when what waited in a full queue behind the failure has been delivered. None
         when there is no flow, or one did not move again."""
-        drained = t + self._spec.queue * shaping.FULL_PACKET * 8e-6 / self._spec.bw
+        drained = t + through_queue_s(self._spec)
         ends = []
         for i in flows:
             end = next((begin + 1 for begin, mbps in seconds[i] if begin >= drained and mbps > 0), None)

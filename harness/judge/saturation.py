@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.judge.counters import sending_ports
 from harness.judge.prediction import RoutedFlow, predict
 from harness.network.shaping import FULL_PACKET
 from harness.run.observation import Outage
 from harness.run.spec import RunSpec
-from harness.run.watch import mean_over
+from harness.run.watch import finite, mean_over
 from topos.fattree import FatTree
-from topos.links import link_ends
 from topos.nonblocking import NonBlocking
 
 SETTLE_S = 5.0
@@ -35,7 +35,7 @@ class FullLinks:
 
     def as_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {"window_s": self.window, "mbps": {name: round(rate, 3) for name, rate in self.mbps.items()}}
+        return {"window_s": self.window, "mbps": {name: finite(rate) for name, rate in self.mbps.items()}}
 
 
 def full_links(
@@ -56,10 +56,10 @@ def full_links(
     if window is None:
         return FullLinks(None, {})
     full = predict(topo, flows, window, spec.bw, outages).full_links
-    silent = np.array([])
-    ports = _ports(topo)
-    names = sorted(ports[link_ends(topo, link)] for link in full)
-    return FullLinks(window, {n: mean_over(*sent.get(n, (silent, silent)), window) for n in names})
+    silent: tuple[NDArray[np.float64], NDArray[np.float64]] = (np.array([]), np.array([]))
+    ports = sending_ports(topo)
+    names = sorted(ports[link] for link in full)
+    return FullLinks(window, {n: mean_over(*sent.get(n, silent), window=window) for n in names})
 
 
 def settled_window(
@@ -73,17 +73,10 @@ def settled_window(
     start, end = spec.window
     last = max([t for t in (*begun, *(outage.t for outage in outages)) if t < end], default=None)
     if last is not None:
-        through_queue = spec.queue * FULL_PACKET * 8e-6 / spec.bw
-        start = max(start, last + max(SETTLE_S, SETTLE_ROUND_TRIPS * through_queue))
+        start = max(start, last + max(SETTLE_S, SETTLE_ROUND_TRIPS * through_queue_s(spec)))
     return (start, end) if end - start >= 1 else None
 
 
-def _ports(topo: FatTree | NonBlocking) -> dict[tuple[str, str], str]:
-    """What "links" calls the sending end of each directed link, by its ends: a switch port, or a host."""
-    hosts = set(topo.hosts)
-    names = {}
-    for cable in topo.links():
-        names[cable.upper, cable.lower] = f"{cable.upper}-eth{cable.upper_port}"
-        host = cable.lower in hosts
-        names[cable.lower, cable.upper] = cable.lower if host else f"{cable.lower}-eth{cable.lower_port}"
-    return names
+def through_queue_s(spec: RunSpec) -> float:
+    """How long a packet takes through a full queue, seconds."""
+    return spec.queue * FULL_PACKET * 8e-6 / spec.bw

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from harness.judge.claims import WIRE_PER_PAYLOAD, Claim
+
 LIMIT_EXCESS = 0.01
 """A shaped port may carry this much more than its rate before its limit is in doubt (sampling jitter)."""
 TOOLS_DISAGREE = 0.05
@@ -16,12 +18,9 @@ LEAST_OF_MAXMIN = 0.85
 LEAST_OF_FULL = 0.97
 """What half of the links that have to be full must carry of their rate at least. The median, because TCP does not
 share a path of several full links as max-min fairness does; a machine that is too slow is so for every link."""
-LEAST_IDLE_PERCENT = 35.0
-"""The Mininet-HiFi rule: every second at least this idle. Says little when ovs-vswitchd polls (userspace)."""
-
-# A full segment is 1448 bytes of payload in a 1514-byte frame (timestamps on); every second one is answered by a
-# 66-byte frame, which bwm-ng counts at the flow's sender.
-WIRE_PER_PAYLOAD = (1514 + 66 / 2) / 1448
+CLAIM_EXCESS = 0.10
+"""What the flows placed on a link may have delivered beyond what its own counter says, as a share of the link's rate,
+before the paths that the controller claims are in doubt."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,11 @@ class Second:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was seen of a run. Rates in Mb/s over the measuring window.
+    """What was seen of a run. Rates in Mb/s on the wire, over the measuring window.
+
+    ``counted_mbps`` arrived by the switches' counters, and ``payload_mbps`` at the receivers' sockets, over the whole
+    time that the counters were read; ``claims`` holds paths against counters, link by link; ``throttled_s`` is how
+    long the CPU limit held back each host that it did, in seconds.
 
     ``full_ports`` are the rates of the ports that have to be full all the time, if the flows share as max-min
     fairness has it; ``lost_packets`` were lost outside every queue, by place; ``failures`` is whether links
@@ -44,13 +47,15 @@ class Evidence:
     """
 
     bw: float
-    datapath: str
     port_mbps: Mapping[str, float]
     measured_mbps: float
-    iperf_mbps: float
+    counted_mbps: float
+    payload_mbps: float
     predicted_mbps: float
     full_ports: Mapping[str, float]
+    claims: Sequence[Claim]
     lost_packets: Mapping[str, int]
+    throttled_s: Mapping[str, float]
     unfinished_flows: Sequence[str]
     window: tuple[float, float]
     seconds: Sequence[Second]
@@ -70,12 +75,13 @@ def reasons(seen: Evidence) -> list[str]:
             f"{len(seen.unfinished_flows)} flows did not run from start to end: "
             + ", ".join(seen.unfinished_flows[:4])
         )
-    wire = seen.iperf_mbps * WIRE_PER_PAYLOAD
-    if not abs(wire - seen.measured_mbps) <= TOOLS_DISAGREE * max(wire, seen.measured_mbps):
+    wire = seen.payload_mbps * WIRE_PER_PAYLOAD
+    if not abs(wire - seen.counted_mbps) <= TOOLS_DISAGREE * max(wire, seen.counted_mbps):
         found.append(
-            f"bwm-ng saw {seen.measured_mbps:.1f} Mb/s where iperf's {seen.iperf_mbps:.1f} Mb/s of payload "
+            f"bwm-ng saw {seen.counted_mbps:.1f} Mb/s arrive where iperf's {seen.payload_mbps:.1f} Mb/s of payload "
             f"make {wire:.1f} Mb/s on the wire: more than {TOOLS_DISAGREE:.0%} apart"
         )
+    found += _doubted_paths(seen)
     if seen.lost_packets:
         place, count = max(seen.lost_packets.items(), key=lambda item: item[1])
         found.append(f"{count} packets were lost in {place}, outside every queue")
@@ -96,14 +102,23 @@ def reasons(seen: Evidence) -> list[str]:
                 f"less than {carried:.1%} of their rate (at least {LEAST_OF_FULL:.0%} counts)"
                 + _worst_second(seen)
             )
-    if seen.datapath == "kernel" and seen.seconds:
-        busiest = min(seen.seconds, key=lambda second: second.idle_percent)
-        if busiest.idle_percent < LEAST_IDLE_PERCENT:
-            found.append(
-                f"the processors were only {busiest.idle_percent:.0f} % idle in second {busiest.number} "
-                f"(at least {LEAST_IDLE_PERCENT:.0f} % counts)"
-            )
     return found
+
+
+def doubted_claims(seen: Evidence) -> list[Claim]:
+    """The links to which the log gives flows that delivered more than their counters say."""
+    return [claim for claim in seen.claims if not claim.excess_mbps <= CLAIM_EXCESS * seen.bw]
+
+
+def _doubted_paths(seen: Evidence) -> list[str]:
+    doubted = doubted_claims(seen)
+    if not doubted:
+        return []
+    worst = max(doubted, key=lambda claim: claim.excess_mbps)
+    return [
+        f"the flows did not take the paths that the controller claims: those placed on {worst.port} delivered "
+        f"{worst.delivered_mbps:.2f} Mb/s, and it carried {worst.carried_mbps:.2f} Mb/s ({len(doubted)} links so)"
+    ]
 
 
 def _worst_second(seen: Evidence) -> str:
@@ -116,4 +131,8 @@ def _worst_second(seen: Evidence) -> str:
     if worst.waiting_percent:
         name, waited = max(worst.waiting_percent.items(), key=lambda item: item[1])
         said += f", when {name} waited {waited:.0f} % of the time for a processor"
-    return f"{said} and the processors were {worst.idle_percent:.0f} % idle"
+    said += f" and the processors were {worst.idle_percent:.0f} % idle"
+    if seen.throttled_s:
+        host, held = max(seen.throttled_s.items(), key=lambda item: item[1])
+        said += f"; its CPU limit held host {host} back for {held:.1f} s"
+    return said

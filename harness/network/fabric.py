@@ -6,7 +6,9 @@ instances' Mininet shells. So whatever ends the harness ends the network, and no
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
+import time
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,20 +20,23 @@ from mininet.node import Node
 
 from harness.errors import RunFailed
 from harness.network import shaping
-from harness.network.nodes import FabricHost, FabricSwitch, LaidLink
+from harness.network.nodes import FabricHost, FabricSwitch, LaidLink, ShellWithDeadline
 from harness.network.openvswitch import Bridge, Instance
+from harness.network.placement import place
 from harness.network.processes import Children, run
 from harness.network.sockets import lost_packets, widen_packet_sockets
 from topos.fattree import FatTree
 from topos.nonblocking import NonBlocking
 
+CONFIGURE_S = 60.0
+"""Seconds all hosts together may take to be configured."""
 CONTROLLER_ADDRESS = "169.254.77.1"
 """Where the controller listens: link-local, on the loopback of a namespace of its own (the control network)."""
 
 
 @dataclass(frozen=True)
 class FabricOptions:
-    """How the network is emulated."""
+    """How the network is emulated; ``instances`` of Open vSwitch at most (`placement.place` says how many help)."""
 
     datapath: str
     instances: int
@@ -55,6 +60,8 @@ class Fabric:
         self.net: Mininet | None = None
 
     def __enter__(self) -> Fabric:
+        # Where a namespace cannot be made, this says why; Mininet would not.
+        run(["mnexec", "-n", "true"], seconds=10)
         Mininet.init()
         self.control = self._node("control")
         run(["ip", "-batch", "-"], namespace=self.control.pid, given=_control_side())
@@ -63,13 +70,14 @@ class Fabric:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.net is not None:
-            self.net.stop()
-        for node in self._nodes:
-            node.terminate()
+        nodes = [] if self.net is None else [*self.net.hosts, *self.net.switches]
+        for node in [*nodes, *self._nodes]:
+            # A shell that has ended already must not keep the others from ending, nor hide why it did.
+            with contextlib.suppress(OSError):
+                node.terminate()
 
     def _node(self, name: str) -> Node:
-        node = Node(name, inNamespace=True)
+        node = ShellWithDeadline(name, inNamespace=True)
         self._nodes.append(node)
         return node
 
@@ -77,8 +85,8 @@ class Fabric:
 
     def build(self) -> None:
         """Start the Open vSwitch instances and lay every cable; hosts are addressed, bridges not yet made."""
-        count = min(self.options.instances, self.topo.num_switches)
-        for number in range(count):
+        placed = place(self.topo, self.options.instances)
+        for number in range(1 + max(placed.values())):
             node = self._node(f"ovs{number}")
             instance = Instance(
                 number, node.pid, self._directory / f"openvswitch-{number}", self.options.datapath
@@ -86,7 +94,7 @@ class Fabric:
             self.instances.append(instance)
             self._join_control_network(number, node.pid)
             instance.start(self._children)
-        self._place_switches()
+        self.instance_of = {name: self.instances[number] for name, number in placed.items()}
         self.net = Mininet(topo=None, controller=None, host=FabricHost, switch=FabricSwitch, link=LaidLink)
         for host, name in enumerate(self.topo.hosts):
             self.net.addHost(name, ip=f"{self.topo.host_ip(host)}/8", mac=self.topo.host_mac(host))
@@ -116,17 +124,6 @@ class Fabric:
             f"route add {CONTROLLER_ADDRESS}/32 dev {theirs} src {address}\n",
         )
 
-    def _place_switches(self) -> None:
-        """Pods in equal shares to the instances, cores in turn: each instance forwards as much as the next."""
-        count = len(self.instances)
-        self.instance_of: dict[str, Instance] = {}
-        for i, name in enumerate(self.topo.switches):
-            if isinstance(self.topo, FatTree) and self.topo.layer(name) != "core":
-                share = int(name.split("_")[0]) * count // self.topo.k
-            else:
-                share = i % count
-            self.instance_of[name] = self.instances[share]
-
     def _lay_cables(self) -> None:
         assert self.net is not None
         lines = []
@@ -143,7 +140,8 @@ class Fabric:
             self.net.addLink(link.lower, link.upper, port1=link.lower_port, port2=link.upper_port)
         for instance in self.instances:
             lines = [f"link set {interface} up\n" for interface in self.interfaces_of(instance)]
-            run(["sysctl", "-q", "-w", "net.ipv6.conf.all.disable_ipv6=1"], namespace=instance.pid)
+            if settings := ipv6_off():
+                run(["sysctl", "-q", "-w", *settings], namespace=instance.pid)
             run(["ip", "-batch", "-"], namespace=instance.pid, given="".join(lines))
 
     def interfaces_of(self, instance: Instance) -> list[str]:
@@ -170,10 +168,19 @@ class Fabric:
                 self.options.congestion_control,
             )
             scripts.append((name, _start_script(self.pid_of(name), script)))
-        for name, process in scripts:
-            said, _ = process.communicate()
-            if process.returncode:
-                raise RunFailed(f"host {name} could not be configured: {said.decode().strip()}")
+        limit = time.monotonic() + CONFIGURE_S
+        try:
+            for name, process in scripts:
+                try:
+                    said, _ = process.communicate(timeout=max(0.0, limit - time.monotonic()))
+                except subprocess.TimeoutExpired:
+                    raise RunFailed(f"host {name} was not configured within {CONFIGURE_S:g} s") from None
+                if process.returncode:
+                    raise RunFailed(f"host {name} could not be configured: {said.decode().strip()}")
+        finally:
+            for _, process in scripts:
+                if process.poll() is None:
+                    process.kill()
 
     def pid_of(self, name: str) -> int:
         """A process in the namespace of a node (its Mininet shell)."""
@@ -212,15 +219,27 @@ class Fabric:
         """Packets lost outside every queue, by place, since this was last asked; places without any left out."""
         lost: dict[str, int] = {}
         for instance in self.instances:
-            if self.options.datapath == "user" and (count := lost_packets(instance.switchd.pid)):
-                lost[f"the sockets of ovs-vswitchd {instance.number}"] = count
+            if self.options.datapath == "user":
+                place, count = (
+                    f"the sockets of ovs-vswitchd {instance.number}",
+                    lost_packets(instance.switchd.pid),
+                )
+            else:
+                place = f"upcalls to ovs-vswitchd {instance.number}"
+                count = self._since_last(place, instance.lost_upcalls())
+            if count:
+                lost[place] = count
         for interfaces, namespace in self.ports_by_namespace():
             for name, count in shaping.dropped_elsewhere(interfaces, namespace).items():
-                before = self._dropped_before.get(name, 0)
-                self._dropped_before[name] = count
-                if count > before:
-                    lost[f"port {name}"] = count - before
+                if more := self._since_last(f"port {name}", count):
+                    lost[f"port {name}"] = more
         return lost
+
+    def _since_last(self, place: str, total: int) -> int:
+        """How much a counter has grown since it was last read."""
+        before = self._dropped_before.get(place, 0)
+        self._dropped_before[place] = total
+        return total - before
 
     def _neighbours(self, instance: Instance) -> tuple[int, int]:
         """Two hosts on one switch of an instance."""
@@ -263,6 +282,12 @@ class Fabric:
             shaping.verify(self.options.shape, interfaces, namespace)
 
 
+def ipv6_off(ipv6: Path = Path("/proc/sys/net/ipv6")) -> list[str]:
+    """The settings that switch IPv6 off in a namespace; none where the kernel has no IPv6 (booted without it)."""
+    names = ("all", "default") if ipv6.exists() else ()
+    return [f"net.ipv6.conf.{name}.disable_ipv6=1" for name in names]
+
+
 def _control_side() -> str:
     return f"link set lo up\naddr add {CONTROLLER_ADDRESS}/32 dev lo\n"
 
@@ -280,7 +305,7 @@ def _host_script(
     return "\n".join(
         [
             "set -e",
-            "sysctl -q -w net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1",
+            *(f"sysctl -q -w {setting}" for setting in ipv6_off()),
             f"sysctl -q -w net.ipv4.tcp_congestion_control={congestion_control}",
             # The userspace datapath forwards neither segments larger than the MTU nor unfinished checksums.
             f"ethtool -K {interface} tx off tso off gso off sg off >/dev/null",

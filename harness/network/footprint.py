@@ -8,15 +8,16 @@ interfaces and bridges need no entry: they end with those processes.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
+import re
 import shutil
 import signal
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness.errors import RunFailed
+from harness.errors import UnfitMachine
 from harness.network import congestion
 from harness.network.processes import wait_until
 
@@ -25,14 +26,36 @@ MARK = "HEDERA_RUN"
 """Environment variable that every process of a run carries; its value is the run's owner."""
 CGROUPS = (Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup"))
 """Where the version 1 CPU controller and the unified hierarchy are mounted."""
+_OWNER = re.compile(r"[1-9][0-9]{0,9}-[0-9]{1,20}")
+
+
+def home() -> Path:
+    """HOME, made if need be. UnfitMachine when it is not a folder that only we can write to."""
+    with contextlib.suppress(FileExistsError):
+        HOME.mkdir(mode=0o755)
+    if not _is_our_folder(HOME):
+        raise UnfitMachine(
+            f"{HOME} is not a folder that only root can write to, so it is not believed: remove it"
+        )
+    return HOME
+
+
+def _is_our_folder(path: Path) -> bool:
+    """Whether a path is a folder (no link to one) of our own that nobody else can write to."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o022
 
 
 def _start_time(pid: int) -> str | None:
+    """Clock ticks since boot at which a process started; None when it has ended (a zombie has)."""
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return None
-    return stat.rpartition(")")[2].split()[19]
+    return None if fields[0] in "ZX" else fields[19]
 
 
 def owner_name(pid: int | None = None) -> str:
@@ -41,41 +64,24 @@ def owner_name(pid: int | None = None) -> str:
     return f"{pid}-{_start_time(pid)}"
 
 
+def is_owner(name: str) -> bool:
+    """Whether a name is one that `owner_name` could have given; nothing by any other name is ours."""
+    return _OWNER.fullmatch(name) is not None
+
+
 def is_alive(owner: str) -> bool:
     """Whether the process an owner name stands for still runs."""
     pid, _, started = owner.partition("-")
-    return pid.isdigit() and _start_time(int(pid)) == started
-
-
-@contextmanager
-def sole_use() -> Iterator[None]:
-    """Keep a second run off the machine while the block runs: they would slow each other down.
-
-    Raises RunFailed, naming the other process, when there is one.
-    """
-    HOME.mkdir(mode=0o755, exist_ok=True)
-    with (HOME / "lock").open("a+") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            lock.seek(0)
-            raise RunFailed(
-                f"another run (process {lock.read().strip() or 'unknown'}) is using this machine, "
-                "and two at once would disturb each other: wait for it, or stop it"
-            ) from None
-        lock.truncate(0)
-        lock.write(str(os.getpid()))
-        lock.flush()
-        yield
+    return is_owner(owner) and _start_time(int(pid)) == started
 
 
 @contextmanager
 def run_folder() -> Iterator[Path]:
-    """A folder for sockets and pids of this run, gone when the block ends; children are marked as ours."""
+    """A folder for what this run needs while it lives, gone when the block ends; children are marked as ours."""
     remove_leftovers()
     owner = owner_name()
-    folder = HOME / owner
-    folder.mkdir(parents=True)
+    folder = home() / owner
+    folder.mkdir(mode=0o700)
     os.environ[MARK] = owner
     try:
         yield folder
@@ -86,11 +92,11 @@ def run_folder() -> Iterator[Path]:
 
 def leftovers() -> list[str]:
     """Owners that are dead but have left something."""
-    names = {path.name for path in HOME.glob("*-*")} if HOME.exists() else set()
+    names = {path.name for path in HOME.glob("*-*")} if _is_our_folder(HOME) else set()
     for root in CGROUPS:
         names |= {path.name.removeprefix("hedera-") for path in root.glob("hedera-*")}
     names |= set(_marked())
-    return sorted(name for name in names if not is_alive(name))
+    return sorted(name for name in names if is_owner(name) and not is_alive(name))
 
 
 def remove_leftovers() -> list[str]:
@@ -109,7 +115,7 @@ def _remove(owner: str) -> list[str]:
     if pids:
         wait_until(lambda: not _marked().get(owner), 2)
     folder = HOME / owner
-    if folder.exists():
+    if _is_our_folder(HOME) and _is_our_folder(folder):
         if congestion.restore(folder):
             removed.append("an addition to net.ipv4.tcp_allowed_congestion_control")
         shutil.rmtree(folder, ignore_errors=True)
@@ -128,17 +134,32 @@ def _remove(owner: str) -> list[str]:
 
 
 def _marked() -> dict[str, list[int]]:
-    """Pids by the owner named in their environment."""
+    """Pids of our own processes by the owner named in their environment.
+
+    Anyone can put any name into the environment of a process, so only those count that belong to us (to root)
+    entirely, and only names that we give. Processes of a container count there, where their owner's pid means
+    something.
+    """
     found: dict[str, list[int]] = {}
     prefix = f"{MARK}=".encode()
+    here = os.readlink("/proc/self/ns/pid")
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         try:
             environment = (entry / "environ").read_bytes()
+            if prefix not in environment or not _is_ours(entry) or os.readlink(entry / "ns/pid") != here:
+                continue
         except OSError:  # it has ended, or is not ours to look at
             continue
         for variable in environment.split(b"\0"):
-            if variable.startswith(prefix):
-                found.setdefault(variable[len(prefix) :].decode(errors="replace"), []).append(int(entry.name))
+            owner = variable.removeprefix(prefix).decode(errors="replace")
+            if variable.startswith(prefix) and is_owner(owner):
+                found.setdefault(owner, []).append(int(entry.name))
     return found
+
+
+def _is_ours(process: Path) -> bool:
+    """Whether all user ids of a process (real, effective, saved, file system) are ours."""
+    uids = re.search(r"^Uid:((?:\s+\d+){4})", (process / "status").read_text(errors="replace"), re.MULTILINE)
+    return uids is not None and set(uids.group(1).split()) == {str(os.geteuid())}

@@ -15,6 +15,9 @@ from typing import Any
 
 from harness.errors import UnfitMachine
 from harness.network import congestion
+from harness.network.placement import place
+from topos.fattree import FatTree
+from topos.nonblocking import NonBlocking
 
 
 @dataclass(frozen=True)
@@ -47,10 +50,13 @@ LIBRARIES = ("numpy", "numba", "matplotlib", "networkx", "click", "rich", "jinja
 
 @cache
 def version_of(tool: Tool) -> str | None:
-    """The version a tool reports (``present`` when it reports none); None when it is not installed."""
+    """The version a tool reports (``present`` when it reports none); None when it does not run."""
     if shutil.which(tool.ask[0]) is None:
         return None
-    done = subprocess.run(tool.ask, capture_output=True, text=True, timeout=10, check=False)
+    try:
+        done = subprocess.run(tool.ask, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
     found = re.search(r"\d+\.\d+(\.\d+)?", done.stdout + done.stderr)
     return found.group() if found else "present"
 
@@ -93,12 +99,17 @@ def choose_datapath(asked: str) -> str:
     return "user"
 
 
-def instances_for(datapath: str) -> int:
-    """How many private Open vSwitch instances: one ovs-vswitchd per core forwards best in userspace.
+def processors() -> int:
+    """How many processors this process may use, which can be fewer than the machine has."""
+    return len(os.sched_getaffinity(0))
+
+
+def instances_for(datapath: str, topo: FatTree | NonBlocking) -> int:
+    """How many private Open vSwitch instances: in userspace one ovs-vswitchd per processor, as far as that helps.
 
     The kernel datapath forwards in the kernel, so one instance is enough. Measured in docs/performance.md.
     """
-    return 1 if datapath == "kernel" else max(1, os.cpu_count() or 1)
+    return 1 if datapath == "kernel" else 1 + max(place(topo, processors()).values())
 
 
 def require_root() -> None:
@@ -113,7 +124,9 @@ def require_tools() -> None:
     if missing:
         names = ", ".join(tool.name for tool in missing)
         packages = " ".join(dict.fromkeys(tool.package for tool in missing))
-        raise UnfitMachine(f"{names} missing: apt-get install {packages} (or run setup/install.sh)")
+        raise UnfitMachine(
+            f"{names} missing or not working: apt-get install {packages} (or run setup/install.sh)"
+        )
 
 
 def git_revision() -> str:
@@ -158,7 +171,7 @@ def machine() -> Machine:
         kernel=platform.release(),
         system=_os_release(),
         processor=_processor(),
-        cores=os.cpu_count() or 1,
+        cores=processors(),
         memory_mib=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20,
         python=platform.python_version(),
         tools={tool.name: version_of(tool) or "missing" for tool in TOOLS},

@@ -12,6 +12,28 @@ from typing import Any
 from mininet.link import Intf, Link
 from mininet.node import Host, Node, Switch
 
+from harness.network.deadline import deadline
+from harness.network.processes import REAP_S
+
+SHELL_S = 20.0
+"""Seconds a shell may take to start; here it takes 30 ms."""
+
+
+class ShellWithDeadline(Node):  # type: ignore[misc]
+    """A node whose shell starts or fails: Mininet waits for its prompt for ever, even when it has ended."""
+
+    def startShell(self, mnopts: str | None = None) -> None:
+        """As Mininet's; RunFailed when the shell does not say that it is ready."""
+        reason = f"Mininet's shell for {self.name} (mnexec) did not start within {SHELL_S:g} s"
+        try:
+            with deadline(SHELL_S, reason):
+                super().startShell(mnopts)
+        except BaseException:
+            if self.shell is not None:
+                self.shell.kill()
+                self.shell.wait(REAP_S)
+            raise
+
 
 class QuietIntf(Intf):  # type: ignore[misc]
     """An interface that the fabric has configured already."""
@@ -35,7 +57,7 @@ class LaidLink(Link):  # type: ignore[misc]
         """The pair goes with the namespaces it lives in."""
 
 
-class FabricHost(Host):  # type: ignore[misc]
+class FabricHost(ShellWithDeadline, Host):  # type: ignore[misc]
     """A host in a network namespace of its own."""
 
     def config(self, **params: Any) -> dict[str, Any]:
@@ -43,7 +65,7 @@ class FabricHost(Host):  # type: ignore[misc]
         return {}
 
 
-class FabricSwitch(Switch):  # type: ignore[misc]
+class FabricSwitch(ShellWithDeadline, Switch):  # type: ignore[misc]
     """A bridge of a private Open vSwitch instance; its shell joins the namespace of that instance."""
 
     def __init__(self, name: str, instance_pid: int, **params: Any) -> None:

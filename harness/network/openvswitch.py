@@ -7,6 +7,9 @@ namespace, so a private instance drives it just as well as the userspace one.
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +17,9 @@ from pathlib import Path
 from harness.errors import RunFailed, UnfitMachine
 from harness.network.processes import Children, run, wait_until
 
+COUNTS_PROCESSORS_S = 10.5
+"""How long after boot ovs-vswitchd may be started (see `Instance.start`)."""
+START_S = 10.0
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 
 
@@ -56,7 +62,7 @@ class Instance:
         database = self.directory / "conf.db"
         run(["ovsdb-tool", "create", str(database), str(SCHEMA)])
         quiet = ["--verbose=console:off", "--verbose=syslog:off", "--verbose=file:info"]
-        children.spawn(
+        database_server = children.spawn(
             f"ovsdb-server {self.number}",
             [
                 "ovsdb-server",
@@ -69,9 +75,11 @@ class Instance:
             namespace=self.pid,
             environment=self._environment(),
         )
-        if not wait_until((self.directory / "db.sock").exists, 10):
-            raise RunFailed("ovsdb-server did not open its socket within 10 s")
+        _await(self.directory / "db.sock", database_server, "ovsdb-server")
         self.vsctl("--no-wait", "init")
+        # In the first 10 s after boot Open vSwitch 3 counts no processors, starts no thread for what the kernel
+        # datapath does not know, and loses every first packet.
+        time.sleep(max(0.0, COUNTS_PROCESSORS_S - time.monotonic()))
         self.switchd = children.spawn(
             f"ovs-vswitchd {self.number}",
             [
@@ -88,6 +96,14 @@ class Instance:
     def vsctl(self, *arguments: str) -> str:
         """Run ovs-vsctl on this instance's database."""
         return run(["ovs-vsctl", f"--db={self._remote}", "--timeout=30", *arguments])
+
+    def lost_upcalls(self) -> int:
+        """Packets that the kernel datapath wanted to hand to ovs-vswitchd and could not, since it was made."""
+        shown = run(["ovs-appctl", "-t", f"{self.directory}/ovs-vswitchd.ctl", "dpctl/show"])
+        found = re.search(r"lookups:.* lost:(\d+)", shown)
+        if found is None:
+            raise RunFailed("Open vSwitch does not say how many packets its kernel datapath lost")
+        return int(found[1])
 
     def configure(self, bridges: Sequence[Bridge], controller: str) -> None:
         """Create all bridges in one transaction, each in secure mode and connected to ``controller``.
@@ -111,6 +127,7 @@ class Instance:
             for number, interface in bridge.ports.items():
                 words += ["--", "add-port", bridge.name, interface]
                 words += ["--", "set", "Interface", interface, f"ofport_request={number}"]
+        _await(self.directory / "ovs-vswitchd.ctl", self.switchd, "ovs-vswitchd")
         self.vsctl(*words[1:])
         wanted = {interface: number for bridge in bridges for number, interface in bridge.ports.items()}
         got = json.loads(self.vsctl("--format=json", "--columns=name,ofport,error", "list", "Interface"))
@@ -118,3 +135,12 @@ class Instance:
         wrong = [name for name, number in wanted.items() if actual.get(name) != number]
         if wrong:
             raise RunFailed(f"Open vSwitch did not give these ports their numbers: {', '.join(wrong[:5])}")
+
+
+def _await(socket: Path, daemon: subprocess.Popen[bytes], name: str) -> None:
+    """RunFailed when a daemon ends, or takes more than START_S, before it opens a socket."""
+    wait_until(lambda: socket.exists() or daemon.poll() is not None, START_S)
+    if daemon.poll() is not None:
+        raise RunFailed(f"{name} ended at once (status {daemon.returncode})")
+    if not socket.exists():
+        raise RunFailed(f"{name} did not open its socket within {START_S:g} s")

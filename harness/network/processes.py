@@ -14,6 +14,8 @@ from typing import IO
 
 from harness.errors import RunFailed
 
+REAP_S = 5.0
+"""Seconds a process may take to end once it is killed."""
 # The kernel kills the child when the harness dies, however it dies (kill -9 included).
 _TIED = ("setpriv", "--pdeathsig", "KILL", "--")
 
@@ -55,21 +57,28 @@ class Children:
         cgroup_procs: Path | None = None,
         environment: dict[str, str] | None = None,
     ) -> subprocess.Popen[bytes]:
-        """Start ``argv`` in the namespace of a pid, standard output and error to a file (or nowhere)."""
+        """Start ``argv`` in the namespace of a pid, standard output and error to a file (or nowhere).
+
+        RunFailed when the machine cannot start one more process.
+        """
         join = [] if cgroup_procs is None else ["sh", "-c", 'echo $$ > "$0"; exec "$@"', str(cgroup_procs)]
         command = [*_TIED, *join, *in_namespace_of(namespace), *argv]
         with contextlib.ExitStack() as stack:
             sink: IO[bytes] | int = subprocess.DEVNULL
             if output is not None:
                 sink = stack.enter_context(output.open("wb"))
-            child = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=sink,
-                stderr=subprocess.STDOUT if output is not None else subprocess.DEVNULL,
-                start_new_session=True,
-                env=environment,
-            )
+            try:
+                child = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=sink,
+                    stderr=subprocess.STDOUT if output is not None else subprocess.DEVNULL,
+                    start_new_session=True,
+                    env=environment,
+                    cwd="/",  # not where the user happens to stand, whose files are nobody's configuration
+                )
+            except OSError as error:
+                raise RunFailed(f"{name} could not be started: {error.strerror}") from None
         self._running.append((name, child))
         return child
 
@@ -84,7 +93,10 @@ class Children:
         ]
 
     def end(self, children: Iterable[subprocess.Popen[bytes]], deadline: float = 2.0) -> None:
-        """SIGTERM to each, SIGKILL to those still there after ``deadline`` seconds, and reap them all."""
+        """SIGTERM to each, SIGKILL to those still there after ``deadline`` seconds, and reap them all.
+
+        One that even SIGKILL does not end within REAP_S seconds (it waits for a device) is left to the kernel.
+        """
         children = list(children)
         for child in children:
             _signal(child, signal.SIGTERM)
@@ -94,8 +106,10 @@ class Children:
                 child.wait(max(0.0, limit - time.monotonic()))
         for child in children:
             _signal(child, signal.SIGKILL)
+        limit = time.monotonic() + REAP_S
         for child in children:
-            child.wait()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(max(0.0, limit - time.monotonic()))
         gone = {id(child) for child in children}
         self._running = [(name, child) for name, child in self._running if id(child) not in gone]
 
@@ -106,13 +120,25 @@ def _signal(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
             os.killpg(child.pid, number)
 
 
-def run(argv: Sequence[str], *, namespace: int | None = None, given: str | None = None) -> str:
-    """Run a short command to its end and return its standard output; RunFailed with its words if it fails."""
-    command = [*in_namespace_of(namespace), *argv]
-    done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=60, check=False)
+def run(
+    argv: Sequence[str], *, namespace: int | None = None, given: str | None = None, seconds: float = 60.0
+) -> str:
+    """Run a short command to its end and return its standard output.
+
+    RunFailed with its words if it fails, cannot be started, or takes longer than ``seconds``.
+    """
+    command, shown = [*in_namespace_of(namespace), *argv], " ".join(argv[:4])
+    try:
+        done = subprocess.run(
+            command, input=given, capture_output=True, text=True, timeout=seconds, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise RunFailed(f"{shown} did not end within {seconds:g} s") from None
+    except OSError as error:
+        raise RunFailed(f"{shown} could not be started: {error.strerror}") from None
     if done.returncode:
         said = (done.stderr or done.stdout).strip() or f"status {done.returncode}"
-        raise RunFailed(f"{' '.join(argv[:4])} failed: {said}")
+        raise RunFailed(f"{shown} failed: {said}")
     return done.stdout
 
 

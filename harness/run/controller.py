@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -50,19 +49,26 @@ def command(platform: str, address: str, options: Mapping[str, object]) -> list[
     """The command line of a platform's controller; ``options`` become ``--name=value``."""
     flags = [f"--{name}={value}" for name, value in options.items()]
     if platform == "os-ken":
-        return [sys.executable, "-m", "controllers.os_ken_main", f"--listen={address}:{PORT}", *flags]
+        return [*_python("controllers.os_ken_main"), f"--listen={address}:{PORT}", *flags]
     pox = find_pox()
     assert pox is not None, "choose_platform found it"
     of_01 = ["openflow.of_01", f"--address={address}", f"--port={PORT}"]
-    return [
-        sys.executable,
-        "-m",
-        "controllers.pox_main",
-        str(pox),
-        *of_01,
-        "controllers.pox_component",
-        *flags,
-    ]
+    return [*_python("controllers.pox_main"), str(pox.resolve()), *of_01, "controllers.pox_component", *flags]
+
+
+_RUN_MODULE = (
+    "import sys; root, module = sys.argv[1:3]; del sys.argv[1:3]; sys.path.insert(0, root); "
+    "import runpy; runpy.run_module(module, run_name='__main__', alter_sys=True)"
+)
+
+
+def _python(module: str) -> list[str]:
+    """The command that runs a module of ours as root.
+
+    Isolated: neither the folder the user stands in nor PYTHONPATH lends it modules, as with ``python -m``.
+    """
+    flags = ["-I", "-B"] if sys.dont_write_bytecode else ["-I"]
+    return [sys.executable, *flags, "-c", _RUN_MODULE, str(ROOT), module]
 
 
 @dataclass(frozen=True)
@@ -104,7 +110,6 @@ class Controller:
             self._command,
             namespace=self._namespace,
             output=self._output,
-            environment={**os.environ, "PYTHONPATH": str(ROOT)},
         )
 
     def read(self) -> None:

@@ -12,7 +12,7 @@ from harness.network import shaping
 from harness.network.congestion import permitted
 from harness.network.cpulimit import HostGroups
 from harness.network.fabric import CONTROLLER_ADDRESS, Fabric, FabricOptions
-from harness.network.footprint import owner_name, run_folder
+from harness.network.footprint import owner_name
 from harness.network.machine import choose_datapath, instances_for
 from harness.network.processes import Children
 from harness.run.controller import PORT, Controller, choose_platform
@@ -22,6 +22,7 @@ from harness.run.observation import Observation
 from harness.run.senders import Senders
 from harness.run.spec import RunSpec
 from harness.run.watch import ProcessorWatch
+from hedera.schemes import scheme as find_scheme
 from traffic.bwmng import parse_samples, sample_command
 
 READY_DEADLINE = 15.0
@@ -31,9 +32,12 @@ Say = Callable[[str], None]
 
 
 class Emulation:
-    """One run. ``raw`` is the folder its tools write into; `carry_out` does everything once."""
+    """One run: `carry_out` does everything once.
 
-    def __init__(self, spec: RunSpec, raw: Path, say: Say) -> None:
+    Its tools write into ``raw``, and have their sockets and databases in ``sockets``.
+    """
+
+    def __init__(self, spec: RunSpec, raw: Path, sockets: Path, say: Say) -> None:
         self.spec = spec
         self.matrix = spec.matrix()
         self.datapath = choose_datapath(spec.datapath)
@@ -42,13 +46,14 @@ class Emulation:
         self.timing: dict[str, float] = {}
         self.environment: dict[str, Any] = {}
         self._raw = raw
+        self._sockets = sockets
         self._say = say
 
     def carry_out(self) -> None:
         """Build the network, send the traffic, tear it down. RunFailed says what went wrong."""
         topo = self.spec.topology()
         share = 4 / self.spec.k**3
-        instances = min(instances_for(self.datapath), topo.num_switches)
+        instances = instances_for(self.datapath, topo)
         options = FabricOptions(
             self.datapath,
             instances,
@@ -56,15 +61,15 @@ class Emulation:
             self.spec.congestion_control,
         )
         with (
-            run_folder() as sockets,
-            permitted(self.spec.congestion_control, sockets),
+            permitted(self.spec.congestion_control, self._sockets),
             HostGroups(owner_name(), share) as groups,
             Children() as children,
-            Fabric(topo, options, sockets, children) as fabric,
+            Fabric(topo, options, self._sockets, children) as fabric,
         ):
             controller = self._start(fabric, children)
             senders = Senders(fabric, self.matrix, self.spec, self._raw, children, groups)
             self._send(fabric, controller, senders, children)
+            self.seen.throttled_s = groups.throttled_s()
             clock = time.monotonic()
         self.timing["teardown_s"] = time.monotonic() - clock
         self.environment = {
@@ -86,7 +91,7 @@ class Emulation:
         self._say("building")
         spec = self.spec
         options: dict[str, object] = {
-            "scheme": spec.scheme,
+            "scheme": find_scheme(spec.scheme).absolute,  # the controller stands in another folder
             "k": spec.k,
             "seed": spec.seed,
             "interval": spec.interval,
@@ -97,7 +102,7 @@ class Emulation:
         )
         fabric.build()
         started = controller.wait_for("start", READY_DEADLINE)
-        if (started["scheme"], started["platform"]) != (spec.scheme, self.platform):
+        if (started["scheme"], started["platform"]) != (options["scheme"], self.platform):
             raise RunFailed(
                 f"asked for {spec.scheme} on {self.platform}, but {started['scheme']} on {started['platform']} runs"
             )

@@ -29,6 +29,7 @@ class Observation:
     cpu_idle: list[float] = field(default_factory=list)
     cpu_waiting: dict[str, list[float]] = field(default_factory=dict)
     lost_packets: dict[str, int] = field(default_factory=dict)
+    throttled_s: dict[str, float] = field(default_factory=dict)
     flows: list[Flow] = field(default_factory=list)
     unfinished: list[str] = field(default_factory=list)
     dead: list[str] = field(default_factory=list)

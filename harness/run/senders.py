@@ -26,6 +26,11 @@ UNSENT_BYTES = 1 << 20
 block of 128 KiB and the socket's buffer of two windows. It takes 7 s on a link of 0.5 Mb/s of its own."""
 
 
+def linger_s(bw: float) -> float:
+    """Seconds a client may take longer than asked on links of ``bw`` Mb/s."""
+    return LINGER_S + UNSENT_BYTES * 8e-6 / bw
+
+
 @dataclass
 class Flow:
     """One flow of the matrix: its hosts, its source port, when its client was started (seconds since the epoch)."""
@@ -54,7 +59,7 @@ class Senders:
     ) -> None:
         self._fabric = fabric
         self._seconds = spec.seconds
-        self._linger_s = LINGER_S + UNSENT_BYTES * 8e-6 / spec.bw
+        self._linger_s = linger_s(spec.bw)
         self._directory = directory
         self._children = children
         self._groups = groups
@@ -80,6 +85,7 @@ class Senders:
             namespace=self._fabric.pid_of(node),
             output=output,
             cgroup_procs=self._groups.procs_file(node),
+            environment={**os.environ, "TZ": "UTC"},
         )
         with contextlib.suppress(ProcessLookupError):
             # An iperf that is woken for a packet takes its turn and pushes nobody off a processor.
@@ -89,15 +95,20 @@ class Senders:
     def listen(self, deadline: float = 10.0) -> None:
         """Start the servers; RunFailed names a host whose server does not listen within ``deadline`` seconds."""
         receivers = sorted({flow.dst for flow in self.flows})
-        for host in receivers:
-            self._spawn(host, f"iperf server on host {host}", server_command(), self._server_file(host))
+        servers = {
+            host: self._spawn(host, f"iperf server on host {host}", server_command(), self._server_file(host))
+            for host in receivers
+        }
         deaf = list(receivers)
 
-        def all_listening() -> bool:
+        def listening_or_dead() -> bool:
             deaf[:] = [host for host in deaf if not self._is_listening(host)]
-            return not deaf
+            return not deaf or servers[deaf[0]].poll() is not None
 
-        if not wait_until(all_listening, deadline):
+        wait_until(listening_or_dead, deadline)
+        if deaf and (status := servers[deaf[0]].poll()) is not None:
+            raise RunFailed(f"iperf on host {deaf[0]} ended at once (status {status})")
+        if deaf:
             raise RunFailed(f"iperf did not listen on host {deaf[0]} within {deadline:g} s")
 
     def _is_listening(self, host: int) -> bool:

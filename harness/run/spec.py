@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from controllers.settings import MIN_INTERVAL_S
 from harness.errors import UserMistake
 from harness.run import disturbance
 from harness.run.disturbance import Disturbance
@@ -18,6 +19,8 @@ from traffic.matrix import Matrix
 from traffic.patterns import draw
 
 PLATFORMS = ("auto", "os-ken", "pox")
+FASTEST_MBPS = 10_000.0
+"""What an interface is taken to have at most: Linux counts a veth pair as 10 Gb/s."""
 DATAPATHS = ("auto", "kernel", "user")
 
 
@@ -53,8 +56,15 @@ class RunSpec:
         except ValueError as error:
             raise UserMistake(str(error)) from None
         _check(3 <= self.seconds <= 86_400, f"--seconds must be from 3 to 86400, not {self.seconds:g}")
-        _check(0.1 <= self.bw <= 10_000, f"--bw must be from 0.1 to 10000 Mb/s, not {self.bw:g}")
-        _check(0.5 <= self.interval <= 3600, f"--interval must be at least 0.5 s, not {self.interval:g}")
+        _check(
+            0.1 <= self.bw <= FASTEST_MBPS,
+            f"--bw must be from 0.1 to {FASTEST_MBPS:g} Mb/s, not {self.bw:g}",
+        )
+        _check(
+            MIN_INTERVAL_S <= self.interval <= 3600,
+            f"--interval must be from {MIN_INTERVAL_S:g} to 3600 s (switches count anew every half second), "
+            f"not {self.interval:g}",
+        )
         _check(2 <= self.queue <= 100_000, f"--queue must be from 2 to 100000 packets, not {self.queue}")
         _check(self.seed >= 0, f"--seed must not be negative, not {self.seed}")
         _check(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,14 +11,17 @@ from typing import Any
 import numpy as np
 
 from harness.errors import UnfitMachine
+from harness.invoker import as_invoker, hand_over, make_folder
 from harness.network.machine import instances_for, machine
-from harness.run.spec import RunSpec
+from harness.run.spec import FASTEST_MBPS, RunSpec
 from harness.run.watch import mean_over
 from harness.sweep.experiment import run_experiment
-from harness.sweep.store import give_to_invoker, write_json
+from harness.sweep.store import read_json, write_json
+from topos.fattree import FatTree
 
-RATES = (0.5, 1.0, 2.0, 3.0, 5.0, 7.5, 10.0, 15.0, 20.0, 25.0, 50.0, 100.0, 200.0)
-"""Link rates tried, Mb/s."""
+RATES = (0.5, 1.0, 2.0, 3.0, 5.0, 7.5, 10.0, 15.0, 20.0, 25.0, 50.0, 100.0, 200.0, 350.0, 500.0, 750.0,
+         1000.0, 1500.0, 2000.0, 3500.0, 5000.0, 7500.0, FASTEST_MBPS)  # fmt: skip
+"""Link rates tried, Mb/s: up to the fastest that --bw takes."""
 FIRST = {"user": 10.0, "kernel": 100.0}
 """Where the search starts at k = 4, by datapath."""
 ENOUGH = 0.95
@@ -101,19 +103,24 @@ def identity(base: RunSpec) -> dict[str, Any]:
         "cores": here.cores,
         "openvswitch": here.tools["ovs-vswitchd"],
         "datapath": base.datapath,
-        "instances": instances_for(base.datapath),
+        "instances": instances_for(base.datapath, FatTree(base.k)),
         "k": base.k,
     }
 
 
 def remembered(base: RunSpec) -> float | None:
     """The rate that was measured on this machine for these settings, Mb/s; None when there is none."""
-    try:
-        entries = json.loads(MEMORY.read_text())
-    except (OSError, ValueError):
-        return None
     wanted = identity(base)
-    return next((float(e["bw"]) for e in entries if e["identity"] == wanted), None)
+    return next((float(e["bw"]) for e in _entries() if e["identity"] == wanted), None)
+
+
+def _entries() -> list[dict[str, Any]]:
+    """What has been measured, as far as the file is what we write."""
+    try:
+        entries = list(read_json(MEMORY))
+    except (OSError, ValueError, TypeError, RecursionError):
+        return []
+    return [e for e in entries if isinstance(e, dict) and "identity" in e and isinstance(e.get("bw"), float)]
 
 
 def calibrate(base: RunSpec, say: Callable[[Probe], None]) -> float:
@@ -128,13 +135,10 @@ def calibrate(base: RunSpec, say: Callable[[Probe], None]) -> float:
     bw, probes = search(try_rate, first_rate(base))
     if bw is None:
         raise UnfitMachine(f"this machine does not even carry links of {RATES[0]:g} Mb/s")
-    try:
-        entries = json.loads(MEMORY.read_text())
-    except (OSError, ValueError):
-        entries = []
     wanted = identity(base)
     entry = {"identity": wanted, "bw": bw, "probes": [[p.bw, round(p.share, 4)] for p in probes]}
-    MEMORY.parent.mkdir(parents=True, exist_ok=True)
-    write_json(MEMORY, [e for e in entries if e["identity"] != wanted] + [entry])
-    give_to_invoker(MEMORY)
+    make_folder(MEMORY.parent)
+    with as_invoker(MEMORY.parent):
+        write_json(MEMORY, [e for e in _entries() if e["identity"] != wanted] + [entry])
+    hand_over(MEMORY)
     return bw

@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
+import errno
+import json
+import re
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
-from harness.errors import RunFailed
+from harness.errors import HarnessError, UnfitMachine, UserMistake
 from harness.judge.result import describe
-from harness.network.footprint import sole_use
+from harness.network.deadline import deadline
+from harness.network.footprint import run_folder
+from harness.network.lock import sole_use
 from harness.network.machine import choose_datapath, machine, require_root, require_tools
 from harness.run.controller import choose_platform
 from harness.run.emulation import Emulation, Say
+from harness.run.senders import linger_s
 from harness.run.spec import RunSpec
-from harness.sweep.store import RESULT, new_run, write_json
+from harness.sweep.source import described
+from harness.sweep.store import RESULT, SCHEMA, new_run, write_json
 
-SCHEMA = 1
-"""Version of run.json."""
+WRITTEN_PER_PORT_AND_S = 250
+"""Bytes; what was seen at k = 4."""
+OVERHEAD_S = 300.0
+OVERHEAD_PER_NODE_S = 2.0
+"""What a run may take beyond its traffic before it is taken to hang: many times what slow machines need."""
 
 
 def run_experiment(spec: RunSpec, folder: Path, say: Say = lambda stage: None) -> dict[str, Any]:
     """Carry out a run and publish its result in ``folder``; returns the result (see docs/results.md).
 
-    A run that fails on the way is published too, as invalid, with the reason. Raises UserMistake or
-    UnfitMachine before anything is built, RunFailed when the machine or ``folder`` is taken.
+    A run that fails on the way, for whatever reason, is published too, as invalid, with the reason. It waits
+    until no other run uses the machine. Raises UserMistake or UnfitMachine before anything is built,
+    RunFailed when ``folder`` is taken or the disk full.
     """
     require_root()
     require_tools()
@@ -31,38 +43,88 @@ def run_experiment(spec: RunSpec, folder: Path, say: Say = lambda stage: None) -
     spec.matrix()
     choose_datapath(spec.datapath)
     choose_platform(spec.platform)
-    started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    with sole_use(), new_run(folder) as raw:
-        clock = time.monotonic()
-        emulation = Emulation(spec, raw, say)
-        try:
-            emulation.carry_out()
-            measured = describe(spec, emulation.datapath, emulation.seen)
-        except RunFailed as failure:
-            measured = {"bisection_mbps": None, "verdict": "invalid", "reasons": [str(failure)], "flows": []}
-        timing = emulation.timing
-        timing["total_s"] = time.monotonic() - clock
-        timing["overhead_s"] = timing["total_s"] - min(spec.seconds, timing.get("traffic_s", 0.0))
-        result = {
-            "schema": SCHEMA,
-            "scheme": spec.scheme,
-            "traffic": spec.traffic,
-            "trial": spec.trial,
-            "seed": spec.seed,
-            "started": started,
-            "capacity_mbps": spec.capacity_mbps,
-            "window_s": list(spec.window),
-            "spec": {
-                **spec.as_json(),
-                "platform": emulation.platform,
-                "datapath": emulation.datapath,
-            },
-            "matrix": [
-                [int(s), int(d)] for s, d in zip(emulation.matrix.src, emulation.matrix.dst, strict=True)
-            ],
-            **measured,
-            "timing": {name: round(value, 3) for name, value in timing.items()},
-            "environment": {**machine().as_json(), **emulation.environment},
-        }
-        write_json(raw / RESULT, result)
+    with sole_use(f"{spec.scheme} on {spec.traffic}", say), run_folder() as own:
+        raw = own / "raw"
+        with new_run(folder, raw, written_bytes(spec)):
+            started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            clock = time.monotonic()
+            code = described()
+            emulation = Emulation(spec, raw, own, say)
+            measured = _attempt(emulation, raw)
+            timing = emulation.timing
+            timing["total_s"] = time.monotonic() - clock
+            timing["overhead_s"] = timing["total_s"] - min(spec.seconds, timing.get("traffic_s", 0.0))
+            result = {
+                "schema": SCHEMA,
+                "scheme": spec.scheme,
+                "traffic": spec.traffic,
+                "trial": spec.trial,
+                "seed": spec.seed,
+                "started": started,
+                "capacity_mbps": spec.capacity_mbps,
+                "window_s": list(spec.window),
+                "spec": {
+                    **spec.as_json(),
+                    "platform": emulation.platform,
+                    "datapath": emulation.datapath,
+                },
+                "matrix": [
+                    [int(s), int(d)] for s, d in zip(emulation.matrix.src, emulation.matrix.dst, strict=True)
+                ],
+                **measured,
+                "timing": {name: round(value, 3) for name, value in timing.items()},
+                "environment": {**machine().as_json(), **code, **emulation.environment},
+            }
+            write_json(raw / RESULT, result)
     return result
+
+
+def written_bytes(spec: RunSpec) -> int:
+    """About what a run writes: bwm-ng a line for every port of every switch every second."""
+    ports = 2 * len(list(spec.topology().links()))
+    return round(WRITTEN_PER_PORT_AND_S * ports * spec.seconds)
+
+
+def longest_s(spec: RunSpec) -> float:
+    """Seconds after which a run is taken to hang."""
+    topo = spec.topology()
+    nodes = topo.num_hosts + topo.num_switches
+    return spec.seconds + linger_s(spec.bw) + OVERHEAD_S + OVERHEAD_PER_NODE_S * nodes
+
+
+def _attempt(emulation: Emulation, raw: Path) -> dict[str, Any]:
+    """What was measured, or the first thing that failed, whatever it was, as the reason why nothing was.
+
+    What stops the sweep as well is raised: Ctrl-C, a full disk, and what would stop the next run just so.
+    """
+    try:
+        longest = longest_s(emulation.spec)
+        with deadline(longest, f"the run did not end within {longest:.0f} s: something hangs"):
+            emulation.carry_out()
+            measured = describe(emulation.spec, emulation.datapath, emulation.seen)
+            json.dumps(
+                measured, allow_nan=False
+            )  # before it is kept: a number that is none is a fault of ours
+            return measured
+    except BaseException as last:  # noqa: BLE001, it is either raised again or told
+        first = first_of(last)
+        full = isinstance(first, OSError) and first.errno in (errno.ENOSPC, errno.EDQUOT)
+        if not isinstance(first, Exception) or full or isinstance(first, (UserMistake, UnfitMachine)):
+            raise first from None
+        (raw / "traceback.txt").write_text("".join(traceback.format_exception(last)))
+        return {"bisection_mbps": None, "verdict": "invalid", "reasons": [in_words(first)], "flows": []}
+
+
+def first_of(error: BaseException) -> BaseException:
+    """The exception that began it, where a tear-down that failed as well has put another one over it."""
+    while error.__context__ is not None and not error.__suppress_context__:
+        error = error.__context__
+    return error
+
+
+def in_words(error: BaseException) -> str:
+    """An exception as a reason: its own sentence if it is one of ours, else with what kind it is."""
+    if isinstance(error, HarnessError):
+        return str(error)
+    kind = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", type(error).__name__).lower()
+    return f"an error nobody expected, kept in traceback.txt ({kind}: {' '.join(str(error).split())})"

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from harness.errors import UserMistake
+from harness.invoker import as_invoker, hand_over
 from harness.network.machine import choose_datapath
 from harness.run.controller import choose_platform
 from harness.run.emulation import Say
 from harness.run.spec import RunSpec
 from harness.sweep.experiment import run_experiment
-from harness.sweep.store import give_to_invoker, read_run, require_writable, slug, write_json
+from harness.sweep.source import ChangeWatch
+from harness.sweep.store import RESULT, read_json, read_run, require_writable, slug, write_json
 from harness.sweep.suites import Workload
 from hedera.schemes import SCHEMES
 
@@ -38,17 +41,24 @@ class Job:
         return self.folder, self.folder.with_name(self.folder.name + "-again")
 
     def outcome(self) -> dict[str, Any] | None:
-        """The result that counts: the first valid try, else the last one; None before the first try."""
+        """The result that counts: the first valid try, else the last one; None as long as no try can be read.
+
+        When there were two and neither can be read, that is the result.
+        """
         tries = [run for folder in self.attempts if (run := read_run(folder)) is not None]
+        if not tries and all(map(os.path.lexists, self.attempts)):
+            names = " and ".join(str(folder / RESULT) for folder in self.attempts)
+            reason = f"neither {names} can be read: remove one of these folders to run it again"
+            return {"verdict": "invalid", "reasons": [reason], "bisection_mbps": None}
         valid = [run for run in tries if run["verdict"] == "ok"]
-        return (valid or tries[-1:] or [None])[0]
+        return next(iter(valid or tries[-1:]), None)
 
     def next_folder(self) -> Path | None:
         """Where the next try goes; None when the job is done: valid, or invalid twice."""
         outcome = self.outcome()
         if outcome is not None and outcome["verdict"] == "ok":
             return None
-        return next((folder for folder in self.attempts if not folder.exists()), None)
+        return next((folder for folder in self.attempts if not os.path.lexists(folder)), None)
 
 
 def split_schemes(text: str) -> list[str]:
@@ -77,7 +87,7 @@ def plan(
                     trial=trial,
                     seed=base.seed + trial - 1,
                 )
-                jobs.append(Job(spec, folder / _folder_name(workload) / scheme / f"trial-{trial}"))
+                jobs.append(Job(spec, folder / _folder_name(workload) / slug(scheme) / f"trial-{trial}"))
     return jobs
 
 
@@ -100,7 +110,7 @@ def settle(base: RunSpec, folder: Path) -> RunSpec:
     path = folder / SETTINGS
     if path.exists():
         try:
-            stored = dict(json.loads(path.read_text()).items())
+            stored = dict(read_json(path).items())
         except (OSError, ValueError, AttributeError, RecursionError):
             raise UserMistake(f"{path} cannot be read; use another --name") from None
         names = [*settings, *(stored.keys() - settings)]
@@ -112,8 +122,9 @@ def settle(base: RunSpec, folder: Path) -> RunSpec:
             )
             raise UserMistake(f"{folder} holds runs with other settings ({what}); use another --name")
     else:
-        write_json(path, settings)
-        give_to_invoker(folder)
+        with as_invoker(folder):
+            write_json(path, settings)
+        hand_over(path)
     return base
 
 
@@ -125,11 +136,20 @@ def _shown(value: object) -> str:
 
 
 def carry_out(
-    jobs: Iterable[Job], done: Callable[[Job, dict[str, Any]], None], say: Callable[[Job], Say]
+    jobs: Iterable[Job],
+    done: Callable[[Job, dict[str, Any]], None],
+    say: Callable[[Job], Say],
+    warn: Callable[[str], None],
 ) -> None:
-    """Run what is left of the jobs; an invalid run is tried once more, at once."""
+    """Run what is left of the jobs; an invalid run is tried once more, at once.
+
+    ``warn`` hears, once, when the code is changed under the sweep.
+    """
+    watch = ChangeWatch()
     for job in jobs:
         while (folder := job.next_folder()) is not None:
+            if (change := watch.sentence()) is not None:
+                warn(change)
             result = run_experiment(job.spec, folder, say(job))
             done(job, result)
 

@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from harness.errors import RunFailed
+from harness.invoker import as_invoker, hand_over
+from harness.network.lock import sole_use, tell
 from harness.run.emulation import Say
 from harness.sweep.plan import Job, carry_out, seconds_left
 
@@ -35,8 +38,17 @@ def carry_out_with_progress(jobs: Sequence[Job], folder: Path) -> None:
         f"Results: {folder}"
     )
     if left:
-        _run(left, console)
-    _conclude(jobs, folder)
+
+        def waiting(sentence: str) -> None:
+            console.print(sentence, highlight=False, soft_wrap=True)
+
+        with sole_use(f"a sweep into {folder}", waiting):
+            _run(left, console)
+    try:
+        with as_invoker(folder):
+            _conclude(jobs, folder)
+    finally:
+        hand_over(folder)
 
 
 def _run(left: Sequence[Job], console: Console) -> None:
@@ -49,6 +61,7 @@ def _run(left: Sequence[Job], console: Console) -> None:
             def stage(word: str) -> None:
                 description = f"{job.spec.traffic} {job.spec.scheme} trial {job.spec.trial}: {word}"
                 progress.update(task, description=description)
+                tell(f"{description}; {progress.tasks[0].fields['remaining']} left")
                 if not console.is_terminal and word == "building":
                     # without a terminal there is no live line; one line per run instead
                     console.print(
@@ -69,7 +82,10 @@ def _run(left: Sequence[Job], console: Console) -> None:
             )
             progress.console.print(_line(job, result), highlight=False, soft_wrap=True)
 
-        carry_out(left, done, say)
+        def warn(sentence: str) -> None:
+            progress.console.print(f"[yellow]{escape(sentence)}[/]", highlight=False, soft_wrap=True)
+
+        carry_out(left, done, say, warn)
 
 
 def _line(job: Job, result: dict[str, Any]) -> str:
@@ -78,7 +94,7 @@ def _line(job: Job, result: dict[str, Any]) -> str:
     text += "      no result" if rate is None else f"{rate:7.1f} Mb/s {rate / result['capacity_mbps']:4.0%}"
     if result["verdict"] != "ok":
         again = job.next_folder() is not None
-        text += f"  [red]invalid[/]{', trying once more' if again else ''}: {result['reasons'][0]}"
+        text += f"  [red]invalid[/]{', trying once more' if again else ''}: {escape(result['reasons'][0])}"
     return text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from harness.errors import UserMistake
@@ -34,7 +35,7 @@ def replication() -> list[Workload]:
     return [Workload(traffic, flows, keep) for flows, keep in ((2, 1.0), (6, 0.5)) for traffic in patterns]
 
 
-SUITES = {
+SUITES: dict[str, Callable[[], list[Workload]]] = {
     "figure9": figure9,
     "replication": replication,
     "all": lambda: figure9() + replication(),

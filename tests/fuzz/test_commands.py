@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import cli
+from harness.cli import group
 from tests.fuzz.mutations import FUZZ, NASTY, TRIED
 
 NASTY_WORDS = [piece.decode(errors="replace").replace("\x00", "")[:3000] for piece in NASTY]
@@ -103,7 +103,7 @@ def harmless(monkeypatch):
 
 def run():
     try:
-        return cli._run_cli()
+        return group.run_cli()
     except SystemExit as ended:
         return ended.code
 

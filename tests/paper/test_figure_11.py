@@ -1,6 +1,5 @@
 """Figure 11: curves over time."""
 
-
 from paper import figure_11
 from tests.paper.commands import is_png, rows, run, run_json
 

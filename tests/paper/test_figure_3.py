@@ -1,6 +1,5 @@
 """Figure 3: rows, picture and the paper's two numbers."""
 
-
 from paper import figure_3
 from tests.paper.commands import is_png, rows, run, run_json
 

@@ -1,6 +1,5 @@
 """Table 5: annealing is timed."""
 
-
 from paper import table_5
 from tests.paper.commands import run
 

@@ -9,7 +9,7 @@ import numpy as np
 from hedera.maxmin import max_min_rates
 from hedera.scheduler import FlowTable, Scheduler
 from hedera.schemes import SCHEMES, scheme
-from plots.fabric import port_names
+from plots.report.fabric import port_names
 from tests.plots.sweeps import store
 from topos.fattree import FatTree
 from topos.links import num_links, path_links

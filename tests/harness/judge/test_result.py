@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from harness.errors import RunFailed
-from harness.judge.result import describe, paths_by_flow
-from harness.judge.verdict import WIRE_PER_PAYLOAD
+from harness.judge.claims import WIRE_PER_PAYLOAD
+from harness.judge.flows import paths_by_flow
+from harness.judge.result import describe
 from harness.run.controller import Restart
 from harness.run.observation import Observation, Outage
 from harness.run.senders import Flow, listens_on

@@ -1,10 +1,10 @@
 import os
 import subprocess
-import sys
+from pathlib import Path
 
 import pytest
 
-from harness.errors import RunFailed
+from harness.errors import UnfitMachine
 from harness.network import footprint
 from harness.network.footprint import (
     MARK,
@@ -13,7 +13,6 @@ from harness.network.footprint import (
     owner_name,
     remove_leftovers,
     run_folder,
-    sole_use,
 )
 from harness.network.processes import wait_until
 
@@ -73,20 +72,82 @@ def test_leftovers_of_the_dead_are_removed_and_nothing_else(own_home):
             child.wait()
 
 
-def test_a_second_run_on_the_machine_is_refused_and_told_who_is_first(own_home):
-    program = (
-        "from pathlib import Path\nfrom harness.network import footprint\n"
-        f"footprint.HOME = Path({str(own_home / 'run')!r})\n"
-        "with footprint.sole_use():\n    print('in', flush=True)\n    input()\n"
-    )
-    first = subprocess.Popen(
-        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+def test_what_any_user_can_name_is_not_ours(own_home):
+    """Names that we never give, from the environment of a process, a folder or a cgroup, remove nothing."""
+    victim = own_home / "victim"
+    victim.mkdir()
+    (own_home / "run").mkdir()
+    names = [str(victim), f"../{victim.name}", "1-2/..", "1-2x", "١-٢", "-", "1-", "01-2", " 1-2", "1-2\n"]
+    for name in names:
+        if "/" not in name:
+            (own_home / "run" / name).mkdir()
+            (own_home / "cgroup" / f"hedera-{name}").mkdir()
+    marked = [subprocess.Popen(["sleep", "60"], env={MARK: name}) for name in names]
+    before = sorted(own_home.rglob("*"))
+    try:
+        assert leftovers() == []
+        assert remove_leftovers() == []
+        assert [process.poll() for process in marked] == [None] * len(names)
+        assert sorted(own_home.rglob("*")) == before
+    finally:
+        for process in marked:
+            process.kill()
+            process.wait()
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("reuid", [("--reuid=65534",), ("--ruid=65534",), ("--euid=65534",)])
+def test_a_process_of_another_user_is_not_ours_whatever_it_is_called(own_home, reuid):
+    foreign = subprocess.Popen(
+        ["setpriv", *reuid, "--clear-groups", "sleep", "60"], env={**os.environ, MARK: dead_owner()}
     )
     try:
-        assert first.stdout.readline() == "in\n"
-        with pytest.raises(RunFailed, match=f"process {first.pid}"), sole_use():
-            pass
+        assert wait_until(lambda: "sleep" in Path(f"/proc/{foreign.pid}/comm").read_text(), 5)
+        assert remove_leftovers() == []
+        assert foreign.poll() is None
     finally:
-        first.communicate("\n")
-    with sole_use():
+        foreign.kill()
+        foreign.wait()
+
+
+@pytest.mark.root
+def test_a_folder_or_a_link_of_another_user_is_not_ours(own_home):
+    home = own_home / "run"
+    home.mkdir()
+    (own_home / "victim").mkdir()
+    foreign, link = home / dead_owner(), home / dead_owner()
+    foreign.mkdir()
+    os.chown(foreign, 65534, 65534)
+    link.symlink_to(own_home / "victim")
+    remove_leftovers()
+    assert foreign.is_dir()
+    assert link.is_symlink()
+    assert (own_home / "victim").is_dir()
+
+
+@pytest.mark.parametrize("how", ["link", "open to all", "of another user"])
+def test_a_home_that_others_can_write_to_is_not_believed(own_home, how):
+    home, dead = own_home / "run", dead_owner()
+    (own_home / "real" / dead).mkdir(parents=True)
+    if how == "link":
+        home.symlink_to(own_home / "real")
+    else:
+        (own_home / "real").rename(home)
+        if how == "open to all":
+            home.chmod(0o777)
+        elif os.geteuid() == 0:
+            os.chown(home, 65534, 65534)
+        else:
+            pytest.skip("only root can give a folder away")
+    assert leftovers() == []
+    with pytest.raises(UnfitMachine, match="only root can write to"), run_folder():
         pass
+    assert (home / dead).is_dir()
+
+
+def test_a_zombie_is_dead():
+    child = subprocess.Popen(["true"])
+    name = owner_name(child.pid)
+    assert wait_until(lambda: Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2][1] == "Z", 5)
+    assert not is_alive(name)
+    child.wait()

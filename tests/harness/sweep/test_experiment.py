@@ -13,11 +13,14 @@ import pytest
 from harness.errors import RunFailed
 from harness.network import shaping
 from harness.network.fabric import Fabric, FabricOptions
-from harness.network.footprint import leftovers, run_folder, sole_use
+from harness.network.footprint import leftovers, run_folder
+from harness.network.lock import sole_use
 from harness.network.machine import choose_datapath
 from harness.network.openvswitch import Bridge, Instance
 from harness.network.processes import Children, run, wait_until
 from harness.network.sockets import ROOM
+from harness.run.spec import RunSpec
+from harness.sweep.experiment import run_experiment
 from tests.harness.real_runs import HEDERA, footprint, hedera_run
 from topos.fattree import FatTree
 from topos.nonblocking import NonBlocking
@@ -53,6 +56,14 @@ def test_a_run_of_each_kind(tmp_path, clean, scheme):
         assert result["rounds"]
         assert any(len(flow["paths"]) > 1 for flow in result["flows"]), "no flow was moved"
     assert result["environment"]["platform"] == result["spec"]["platform"]
+
+
+def test_more_processors_than_pods(tmp_path, clean, monkeypatch):
+    """As on a machine of 64: eight instances, which two cores here share."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(64)))
+    result = run_experiment(RunSpec("ecmp", "stride:4", seconds=4, bw=2, datapath="user"), tmp_path / "run")
+    assert result["environment"]["openvswitch_instances"] == 8
+    assert (result["verdict"], result["reasons"]) == ("ok", [])
 
 
 def test_the_same_seed_gives_the_same_paths(tmp_path, clean):

@@ -1,4 +1,5 @@
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -95,11 +96,25 @@ def test_a_published_result_that_lost_its_end_is_run_again_and_never_read(tmp_pa
     assert job.next_folder() is None
 
 
+def test_two_tries_that_cannot_be_read_are_told_and_not_taken_for_done(tmp_path):
+    job = Job(BASE, tmp_path / "trial-1")
+    for folder in job.attempts:
+        publish(folder, "ok")
+        (folder / RESULT).write_text("{")
+    outcome = job.outcome()
+    assert outcome["verdict"] == "invalid"
+    assert outcome["bisection_mbps"] is None
+    assert str(job.folder / RESULT) in outcome["reasons"][0]
+    assert job.next_folder() is None
+    shutil.rmtree(job.folder)
+    assert job.next_folder() == job.folder
+
+
 def test_only_what_is_left_is_run(tmp_path, monkeypatch):
     jobs = plan(BASE, [Workload("stride:1")], ["nonblocking", "ecmp", "hedera-sa"], 1, tmp_path)
     publish(jobs[0].folder, "ok")
     verdicts = iter(["invalid", "invalid", "ok"])
-    ran = []
+    ran, warned = [], []
 
     def fake_run(spec, folder, say):
         verdict = next(verdicts)
@@ -109,7 +124,7 @@ def test_only_what_is_left_is_run(tmp_path, monkeypatch):
 
     monkeypatch.setattr("harness.sweep.plan.run_experiment", fake_run)
     assert seconds_left(jobs) > 20
-    carry_out(jobs, lambda job, result: None, lambda job: lambda stage: None)
+    carry_out(jobs, lambda job, result: None, lambda job: lambda stage: None, warned.append)
     assert ran == [("ecmp", "trial-1"), ("ecmp", "trial-1-again"), ("hedera-sa", "trial-1")]
     assert seconds_left(jobs) == 0
 
