@@ -68,7 +68,7 @@ def run_experiment(spec: RunSpec, folder: Path, say: Say = lambda stage: None) -
                 "seed": spec.seed,
                 "started": started,
                 "capacity_mbps": spec.capacity_mbps,
-                "window_s": list(spec.window),
+                "window_s": list(spec.window_s),
                 "spec": {
                     **{name: value for name, value in spec.as_json().items() if name not in TOLD_ABOVE},
                     "platform": emulation.platform,
@@ -98,15 +98,15 @@ def _readable(result: dict[str, Any]) -> dict[str, Any]:
 
 def written_bytes(spec: RunSpec) -> int:
     """About what a run writes: bwm-ng a line for every port of every switch every second."""
-    ports = 2 * len(list(spec.topology().links()))
+    ports = 2 * len(list(spec.network().links()))
     return round(WRITTEN_PER_PORT_AND_S * ports * spec.seconds)
 
 
 def longest_s(spec: RunSpec) -> float:
     """Seconds after which a run is taken to hang."""
-    topo = spec.topology()
+    topo = spec.network()
     nodes = topo.num_hosts + topo.num_switches
-    return spec.seconds + linger_s(spec.bw) + OVERHEAD_S + OVERHEAD_PER_NODE_S * nodes
+    return spec.seconds + linger_s(spec.link_mbps) + OVERHEAD_S + OVERHEAD_PER_NODE_S * nodes
 
 
 def _attempt(emulation: Emulation, raw: Path) -> dict[str, Any]:

@@ -62,7 +62,9 @@ def test_a_run_of_each_kind(tmp_path, clean, scheme):
 def test_more_processors_than_pods(tmp_path, clean, monkeypatch):
     """As on a machine of 64: eight instances, which two cores here share."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(64)))
-    result = run_experiment(RunSpec("ecmp", "stride:4", seconds=4, bw=2, datapath="user"), tmp_path / "run")
+    result = run_experiment(
+        RunSpec("ecmp", "stride:4", seconds=4, link_mbps=2, datapath="user"), tmp_path / "run"
+    )
     assert result["environment"]["openvswitch_instances"] == 8
     assert (result["verdict"], result["reasons"]) == ("ok", [])
 

@@ -14,7 +14,7 @@ from harness.sweep import experiment
 from harness.sweep.experiment import in_words, longest_s, run_experiment
 from harness.sweep.store import RESULT, read_run
 
-SPEC = RunSpec("ecmp", "stride:4", seconds=3, bw=10)
+SPEC = RunSpec("ecmp", "stride:4", seconds=3, link_mbps=10)
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_a_run_that_hangs_is_ended_with_a_reason(failing, monkeypatch):
 @pytest.mark.parametrize("bw", [0.1, 10])
 @pytest.mark.parametrize("k", [4, 8])
 def test_no_run_that_goes_well_is_taken_to_hang(k, bw):
-    spec = RunSpec("ecmp", "stride:4", k=k, bw=bw, seconds=60)
+    spec = RunSpec("ecmp", "stride:4", k=k, link_mbps=bw, seconds=60)
     assert longest_s(spec) > 60 + 1.2 * (8 / bw) + 300, (
         "the traffic, what is still to be sent, and five minutes"
     )
