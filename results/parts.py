@@ -37,18 +37,19 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
 class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Every option of a run but its scheme, traffic, trial and seed.
 
-    ``bw`` is the rate of each link in Mb/s; ``interval`` (between scheduling rounds) and ``seconds`` (of
-    traffic) are in seconds, ``queue`` is in full-size packets per port, ``mtu`` in bytes; ``keep`` is the share
-    of the drawn flows that are kept. ``platform`` and ``datapath`` say what ``auto`` became; ``fail`` is in the
+    ``link_mbps`` is the rate of each link, ``interval_s`` the time between scheduling rounds, ``seconds`` how long
+    the traffic lasted, ``queue`` full-size packets per port, ``mtu`` bytes. ``threshold``, a share of the link rate,
+    and the rule ``large_flows`` say which flows are large; ``iterations`` are those of annealing; ``keep`` is the
+    share of the drawn flows that are kept. ``platform`` and ``datapath`` say what ``auto`` became; ``fail`` is in the
     words of `topos.faults`.
 
     Runs are drawn together only when they agree in these, so an option that is not listed here is refused.
     """
 
     k: Annotated[int, Meta(ge=2, le=254, multiple_of=2)]
-    bw: Positive
+    link_mbps: Positive
     seconds: Positive
-    interval: Positive
+    interval_s: Positive
     queue: Count
     platform: Name
     datapath: Name
@@ -56,7 +57,9 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     flows_per_host: Count
     keep: Annotated[float, Meta(ge=0, le=1)]
     mtu: Annotated[int, Meta(ge=68, le=65535)] = 1500
-    large_flow_rule: Name | None = None
+    threshold: Annotated[float, Meta(ge=0, lt=1)] = 0.1
+    large_flows: Name = "measured-or-estimated"
+    iterations: Count = 1000
     workload: Name | None = None
     fail: tuple[Name, ...] = ()
     disturb: tuple[Name, ...] = ()
@@ -150,11 +153,11 @@ class FullLinks(Record, frozen=True, kw_only=True):
 
 
 class Disagreement(Record, frozen=True, kw_only=True):
-    """A link whose own counter says something else than what the flows that were placed on it delivered; both on
-    the wire, over the window."""
+    """A link whose own counter says something else than what the flows that were placed on it delivered; both on the
+    wire, over the window."""
 
     flows_mbps: Mbps
-    counter_mbps: Mbps
+    counter_mbps: Mbps | None
 
 
 class Failure(Record, frozen=True, kw_only=True):

@@ -159,27 +159,20 @@ def _opened(path: str, flags: int) -> int:
 
 
 def _upgraded(data: bytes) -> bytes | None:
-    """A document of schema 1 as one of SCHEMA; None when it is none. Some of schema 1 hold NaN, which is no
-    JSON."""
+    """A document of schema 1 as one of SCHEMA; None when it is none. Some of schema 1 hold NaN, which is no JSON."""
     document: Any = json.loads(data, parse_constant=lambda _: None)
-    if not isinstance(document, Mapping) or document.get("schema") != 1:
+    if not isinstance(document, dict) or document.get("schema") != 1:
         return None
-    spec = document.get("spec")
-    if isinstance(spec, Mapping):
-        spec = {
-            name: value for name, value in spec.items() if name not in ("scheme", "traffic", "trial", "seed")
-        }
-    reasons = document.get("reasons")
-    if isinstance(reasons, list):
-        reasons = [_one_line(reason) if isinstance(reason, str) else reason for reason in reasons]
-    renamed = {
-        **document,
-        "reasons": reasons,
-        "schema": SCHEMA,
-        "spec": spec,
-        "payload_mbps": document.get("iperf_mbps"),
-    }
-    return msgspec.json.encode(renamed)
+    document["schema"] = SCHEMA
+    if "iperf_mbps" in document:
+        document["payload_mbps"] = document.pop("iperf_mbps")
+    if isinstance(spec := document.get("spec"), dict):
+        names = {"bw": "link_mbps", "interval": "interval_s"}
+        repeated = ("scheme", "traffic", "trial", "seed")
+        document["spec"] = {names.get(name, name): spec[name] for name in spec if name not in repeated}
+    if isinstance(reasons := document.get("reasons"), list):
+        document["reasons"] = [_one_line(one) if isinstance(one, str) else one for one in reasons]
+    return msgspec.json.encode(document)
 
 
 def _one_line(text: str) -> str:

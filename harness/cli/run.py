@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from harness.cli.options import experiment_options, spec_from, tell_user, with_rate
+from harness.network import machine
 from harness.sweep import experiment
 from harness.sweep.store import require_writable, slug
 
@@ -39,6 +40,8 @@ def run(out: Path | None, as_json: bool, **options: Any) -> None:
     if out is None:
         stamp = time.strftime("%Y%m%d-%H%M%S")
         out = Path("results/runs/single") / f"{stamp}-{slug(spec.traffic)}-{spec.scheme}"
+    machine.require_root()
+    machine.require_tools()
     require_writable(out.parent)
     spec = with_rate(spec, options["bw"])
     result = experiment.run_experiment(spec, out, lambda stage: tell_user(f"{stage} ..."))

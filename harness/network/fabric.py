@@ -25,8 +25,7 @@ from harness.network.openvswitch import Bridge, Instance
 from harness.network.placement import place
 from harness.network.processes import Children, run
 from harness.network.sockets import lost_packets, widen_packet_sockets
-from topos.fattree import FatTree
-from topos.nonblocking import NonBlocking
+from topos.network import Network
 
 CONFIGURE_S = 60.0
 """Seconds all hosts together may take to be configured."""
@@ -47,9 +46,7 @@ class FabricOptions:
 class Fabric:
     """A topology made real. Use as a context manager: `build` it, `connect` it to its controller, `verify` it."""
 
-    def __init__(
-        self, topo: FatTree | NonBlocking, options: FabricOptions, directory: Path, children: Children
-    ) -> None:
+    def __init__(self, topo: Network, options: FabricOptions, directory: Path, children: Children) -> None:
         self.topo = topo
         self.options = options
         self._directory = directory

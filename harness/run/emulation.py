@@ -51,13 +51,13 @@ class Emulation:
 
     def carry_out(self) -> None:
         """Build the network, send the traffic, tear it down. RunFailed says what went wrong."""
-        topo = self.spec.topology()
+        topo = self.spec.network()
         share = 4 / self.spec.k**3
         instances = instances_for(self.datapath, topo)
         options = FabricOptions(
             self.datapath,
             instances,
-            shaping.Shape(self.spec.bw, self.spec.queue),
+            shaping.Shape(self.spec.link_mbps, self.spec.queue),
             self.spec.congestion_control,
         )
         with (
@@ -94,8 +94,11 @@ class Emulation:
             "scheme": find_scheme(spec.scheme).absolute,  # the controller stands in another folder
             "k": spec.k,
             "seed": spec.seed,
-            "interval": spec.interval,
-            "bw": spec.bw,
+            "interval": spec.interval_s,
+            "bw": spec.link_mbps,
+            "threshold": spec.threshold,
+            "large_flows": spec.large_flows,
+            "iterations": spec.iterations,
         }
         controller = Controller(
             self.platform, CONTROLLER_ADDRESS, fabric.control.pid, options, self._raw, children

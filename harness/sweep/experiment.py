@@ -21,10 +21,16 @@ from harness.run.emulation import Emulation, Say
 from harness.run.senders import linger_s
 from harness.run.spec import RunSpec
 from harness.sweep.source import described
-from harness.sweep.store import RESULT, SCHEMA, new_run, write_json
+from harness.sweep.store import RESULT, new_run, write_json
+from results.record import SCHEMA, decode
 
 WRITTEN_PER_PORT_AND_S = 250
 """Bytes; what was seen at k = 4."""
+TOLD_ABOVE = ("scheme", "traffic", "trial", "seed")
+"""What of a spec run.json has at its top."""
+BEFORE_ANYTHING_IS_MEASURED = (
+    "schema", *TOLD_ABOVE, "started", "capacity_mbps", "window_s", "spec", "matrix", "timing", "environment",
+)  # fmt: skip
 OVERHEAD_S = 300.0
 OVERHEAD_PER_NODE_S = 2.0
 """What a run may take beyond its traffic before it is taken to hang: many times what slow machines need."""
@@ -54,7 +60,7 @@ def run_experiment(spec: RunSpec, folder: Path, say: Say = lambda stage: None) -
             timing = emulation.timing
             timing["total_s"] = time.monotonic() - clock
             timing["overhead_s"] = timing["total_s"] - min(spec.seconds, timing.get("traffic_s", 0.0))
-            result = {
+            result: dict[str, Any] = {
                 "schema": SCHEMA,
                 "scheme": spec.scheme,
                 "traffic": spec.traffic,
@@ -62,9 +68,9 @@ def run_experiment(spec: RunSpec, folder: Path, say: Say = lambda stage: None) -
                 "seed": spec.seed,
                 "started": started,
                 "capacity_mbps": spec.capacity_mbps,
-                "window_s": list(spec.window),
+                "window_s": list(spec.window_s),
                 "spec": {
-                    **spec.as_json(),
+                    **{name: value for name, value in spec.as_json().items() if name not in TOLD_ABOVE},
                     "platform": emulation.platform,
                     "datapath": emulation.datapath,
                 },
@@ -75,21 +81,32 @@ def run_experiment(spec: RunSpec, folder: Path, say: Say = lambda stage: None) -
                 "timing": {name: round(value, 3) for name, value in timing.items()},
                 "environment": {**machine().as_json(), **code, **emulation.environment},
             }
+            result = _readable(result)
             write_json(raw / RESULT, result)
     return result
 
 
+def _readable(result: dict[str, Any]) -> dict[str, Any]:
+    """The result, if it can be read again as one; else the reason why not, as the result of a run that failed."""
+    try:
+        decode(json.dumps(result, allow_nan=False).encode())
+        return result
+    except ValueError as error:
+        kept = {name: result[name] for name in BEFORE_ANYTHING_IS_MEASURED}
+        return kept | failed(f"its result is not what it should be: {error}")
+
+
 def written_bytes(spec: RunSpec) -> int:
     """About what a run writes: bwm-ng a line for every port of every switch every second."""
-    ports = 2 * len(list(spec.topology().links()))
+    ports = 2 * len(list(spec.network().links()))
     return round(WRITTEN_PER_PORT_AND_S * ports * spec.seconds)
 
 
 def longest_s(spec: RunSpec) -> float:
     """Seconds after which a run is taken to hang."""
-    topo = spec.topology()
+    topo = spec.network()
     nodes = topo.num_hosts + topo.num_switches
-    return spec.seconds + linger_s(spec.bw) + OVERHEAD_S + OVERHEAD_PER_NODE_S * nodes
+    return spec.seconds + linger_s(spec.link_mbps) + OVERHEAD_S + OVERHEAD_PER_NODE_S * nodes
 
 
 def _attempt(emulation: Emulation, raw: Path) -> dict[str, Any]:
@@ -101,18 +118,19 @@ def _attempt(emulation: Emulation, raw: Path) -> dict[str, Any]:
         longest = longest_s(emulation.spec)
         with deadline(longest, f"the run did not end within {longest:.0f} s: something hangs"):
             emulation.carry_out()
-            measured = describe(emulation.spec, emulation.datapath, emulation.seen)
-            json.dumps(
-                measured, allow_nan=False
-            )  # before it is kept: a number that is none is a fault of ours
-            return measured
+            return describe(emulation.spec, emulation.datapath, emulation.seen)
     except BaseException as last:  # noqa: BLE001, it is either raised again or told
         first = first_of(last)
         full = isinstance(first, OSError) and first.errno in (errno.ENOSPC, errno.EDQUOT)
         if not isinstance(first, Exception) or full or isinstance(first, (UserMistake, UnfitMachine)):
             raise first from None
         (raw / "traceback.txt").write_text("".join(traceback.format_exception(last)))
-        return {"bisection_mbps": None, "verdict": "invalid", "reasons": [in_words(first)], "flows": []}
+        return failed(in_words(first))
+
+
+def failed(reason: str) -> dict[str, Any]:
+    """The measured part of a run that has nothing measured."""
+    return {"bisection_mbps": None, "verdict": "invalid", "reasons": [" ".join(reason.split())], "flows": []}
 
 
 def first_of(error: BaseException) -> BaseException:
@@ -127,4 +145,4 @@ def in_words(error: BaseException) -> str:
     if isinstance(error, HarnessError):
         return str(error)
     kind = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", type(error).__name__).lower()
-    return f"an error nobody expected, kept in traceback.txt ({kind}: {' '.join(str(error).split())})"
+    return f"an error nobody expected, kept in traceback.txt ({kind}: {error})"

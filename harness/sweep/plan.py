@@ -20,12 +20,26 @@ from harness.sweep.source import ChangeWatch
 from harness.sweep.store import RESULT, read_json, read_run, require_writable, slug, write_json
 from harness.sweep.suites import Workload
 from hedera.schemes import SCHEMES
+from results.record import Run
 
 SETTINGS = "sweep.json"
 OVERHEAD_S = 3.0
 """Seconds a run takes beyond its traffic, for the forecast; measured in docs/performance.md."""
 VARYING = frozenset({"scheme", "traffic", "flows_per_host", "keep", "seed", "trial"})
 """What differs between the runs of one sweep; all else must be the same for them to be compared."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a job: the run that counts, or None where there are only runs that cannot be read."""
+
+    run: Run | None
+    reasons: tuple[str, ...]
+
+    @property
+    def valid(self) -> bool:
+        """Whether it counts."""
+        return self.run is not None and self.run.valid
 
 
 @dataclass(frozen=True)
@@ -40,7 +54,7 @@ class Job:
         """The folders of the first and the second try."""
         return self.folder, self.folder.with_name(self.folder.name + "-again")
 
-    def outcome(self) -> dict[str, Any] | None:
+    def outcome(self) -> Outcome | None:
         """The result that counts: the first valid try, else the last one; None as long as no try can be read.
 
         When there were two and neither can be read, that is the result.
@@ -48,15 +62,16 @@ class Job:
         tries = [run for folder in self.attempts if (run := read_run(folder)) is not None]
         if not tries and all(map(os.path.lexists, self.attempts)):
             names = " and ".join(str(folder / RESULT) for folder in self.attempts)
-            reason = f"neither {names} can be read: remove one of these folders to run it again"
-            return {"verdict": "invalid", "reasons": [reason], "bisection_mbps": None}
-        valid = [run for run in tries if run["verdict"] == "ok"]
-        return next(iter(valid or tries[-1:]), None)
+            return Outcome(
+                None, (f"neither {names} can be read: remove one of these folders to run it again",)
+            )
+        best = next((run for run in tries if run.valid), tries[-1] if tries else None)
+        return None if best is None else Outcome(best, best.reasons)
 
     def next_folder(self) -> Path | None:
         """Where the next try goes; None when the job is done: valid, or invalid twice."""
         outcome = self.outcome()
-        if outcome is not None and outcome["verdict"] == "ok":
+        if outcome is not None and outcome.valid:
             return None
         return next((folder for folder in self.attempts if not os.path.lexists(folder)), None)
 

@@ -108,9 +108,9 @@ def _conclude(jobs: Sequence[Job], folder: Path) -> None:
     print(show(load_sweep(folder).runs), flush=True)
     for path in [*write_all(folder), write_report(folder)]:
         print(path)
-    bad = [(job, run) for job in jobs if (run := job.outcome()) is not None and run["verdict"] != "ok"]
+    bad = [(job, run) for job in jobs if (run := job.outcome()) is not None and not run.valid]
     for job, run in bad:
-        print(f"invalid: {job.spec.traffic} {job.spec.scheme} trial {job.spec.trial}: {run['reasons'][0]}",
+        print(f"invalid: {job.spec.traffic} {job.spec.scheme} trial {job.spec.trial}: {run.reasons[0]}",
               file=sys.stderr)  # fmt: skip
     if bad:
         raise RunFailed(

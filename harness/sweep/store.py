@@ -16,14 +16,14 @@ from typing import Any
 
 from harness.errors import RunFailed, UserMistake
 from harness.invoker import as_invoker, hand_over, make_folder
+from results import record
+from results.record import Run
 
 RESULT = "run.json"
-SCHEMA = 1
-"""Version of run.json; plots/load.py reads it."""
 ROOM = 32 << 20
 """Bytes that have to be free where results go: many times what one run writes."""
-LARGEST = 1 << 30
-"""Bytes of a file that are still read; a day of a large network's samples is less."""
+LARGEST = 16 << 20
+"""Bytes of a sweep's settings, or of a calibration, that are still read."""
 
 
 def slug(text: str) -> str:
@@ -147,11 +147,10 @@ def read_json(path: Path) -> Any:
             return json.loads(file.read())
 
 
-def read_run(folder: Path) -> dict[str, Any] | None:
+def read_run(folder: Path) -> Run | None:
     """The result in a run's folder, or None when there is none that can be read."""
     try:
-        data = read_json(folder / RESULT)
-    except (OSError, ValueError, RecursionError):
+        with as_invoker(folder):
+            return record.read(folder / RESULT)
+    except ValueError:
         return None
-    readable = isinstance(data, dict) and data.get("schema") == SCHEMA and "verdict" in data
-    return data if readable else None

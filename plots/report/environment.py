@@ -11,16 +11,18 @@ from results.record import Run
 Rows = list[tuple[str, list[tuple[str, int]]]]
 """Name, and its values with the number of runs that have them, the most frequent first."""
 
-_SETTINGS = {
-    "k": ("fat-tree", "k = {}"),
-    "bw": ("link rate", "{:g} Mb/s"),
-    "seconds": ("traffic", "{:g} s per run"),
-    "interval": ("Hedera's interval", "{:g} s"),
-    "congestion_control": ("TCP congestion control", "{}"),
-    "queue": ("queue of every port", "{} full packets"),
-    "datapath": ("datapath", "{}"),
-    "platform": ("controller platform", "{}"),
-}
+_SETTINGS = (
+    ("fat-tree", "k = {0.k}"),
+    ("link rate", "{0.link_mbps:g} Mb/s"),
+    ("traffic", "{0.seconds:g} s per run"),
+    ("Hedera's interval", "{0.interval_s:g} s"),
+    ("large flow", "{0.large_flows}, above {0.threshold:.0%} of the link rate"),
+    ("TCP congestion control", "{0.congestion_control}"),
+    ("queue of every port", "{0.queue} full packets"),
+    ("largest packet", "{0.mtu} bytes"),
+    ("datapath", "{0.datapath}"),
+    ("controller platform", "{0.platform}"),
+)
 
 PAPER = """@inproceedings{hedera,
   author    = {Mohammad Al-Fares and Sivasankar Radhakrishnan and Barath Raghavan and
@@ -38,7 +40,7 @@ def settings(runs: Sequence[Run]) -> list[tuple[str, str]]:
         return []
     a, b = runs[0].window_s
     return [
-        *((name, form.format(getattr(runs[0].spec, key))) for key, (name, form) in _SETTINGS.items()),
+        *((name, form.format(runs[0].spec)) for name, form in _SETTINGS),
         ("measured window", f"second {a:.3g} to {b:.3g}"),
     ]
 

@@ -67,7 +67,7 @@ def _overhead(scheme: str, runs: Sequence[Run]) -> Overhead:
     rounds = [each for run in runs for each in run.rounds]
     moving = [[each.changed for each in run.rounds if each.changed] for run in runs]
     ms = {part: Quantiles.of(_times(rounds, part)) for part in PARTS}
-    interval = runs[0].spec.interval
+    interval = runs[0].spec.interval_s
     total = ms["total"]
     return Overhead(
         scheme=scheme,

@@ -98,8 +98,8 @@ def explorer(sweep: Sweep) -> dict[str, Any]:
     drawing = fabric.draw(tree) if tree else None
     controls = {(run.pattern, run.trial): i for i, run in enumerate(runs) if run.scheme == CONTROL}
     return {
-        "bw": runs[0].spec.bw if runs else None,
-        "payload_bw": runs[0].spec.bw * payload_share(runs[0].spec.mtu) if runs else None,
+        "bw": runs[0].spec.link_mbps if runs else None,
+        "payload_bw": runs[0].spec.link_mbps * payload_share(runs[0].spec.mtu) if runs else None,
         "capacity": runs[0].capacity_mbps if runs else None,
         "links": [[line.source, line.target] for line in drawing.lines] if drawing else [],
         "hosts": list(tree.hosts) if tree else [],

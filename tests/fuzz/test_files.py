@@ -16,10 +16,10 @@ from harness.sweep.plan import SETTINGS, settle
 from harness.sweep.store import RESULT, read_run
 from plots.load import load_sweep
 from plots.table import show
-from results.record import decode, encode, read
+from results.record import read
 from tests.fuzz.mutations import FUZZ, TRIED, mutated
 from tests.harness.judge.test_result import fat_tree_observation, observation
-from tests.plots.sweeps import broken, run_document
+from tests.plots.sweeps import broken, first_version, run_document
 from tests.traffic.test_iperf import CAPTURED
 from topos.fattree import FatTree
 from traffic.bwmng import parse_samples
@@ -50,9 +50,8 @@ LOG = b"".join(
 )  # fmt: skip
 RUNS = [
     json.dumps(document, separators=(",", ":")).encode()
-    for document in (run_document(seconds=6), broken(seconds=6))
+    for document in (run_document(seconds=6), broken(seconds=6), first_version(run_document(seconds=6)))
 ]
-RUNS += [encode(decode(run)) for run in RUNS]  # today's version beside the first
 CONTROL = RunSpec("nonblocking", "stride:1", seconds=6)
 BROKEN = RunSpec("ecmp", "stride:4", seconds=6, fail=("switch:4_1_1@2",))
 

@@ -28,23 +28,23 @@ def run_document(
     a, b = seconds / 6, seconds * 5 / 6
     window = [rate for t, rate in enumerate(total) if a <= t < b]
     document = {
-        "schema": 1,
+        "schema": 2,
         "scheme": scheme,
         "traffic": traffic,
         "trial": trial,
         "seed": trial,
         "capacity_mbps": capacity,
         "bisection_mbps": round(sum(window) / len(window), 3),
-        "iperf_mbps": round((changes.get("bisection_mbps") or sum(window) / len(window)) / WIRE, 4),
+        "payload_mbps": round((changes.get("bisection_mbps") or sum(window) / len(window)) / WIRE, 4),
         "verdict": "ok",
         "reasons": [],
         "maxmin_mbps": round(capacity * level * 1.02, 3),
         "window_s": [a, b],
         "spec": {
             "k": 4,
-            "bw": 10.0,
+            "link_mbps": 10.0,
             "seconds": seconds,
-            "interval": 2.0,
+            "interval_s": 2.0,
             "platform": "os-ken",
             "datapath": "user",
             "congestion_control": "cubic",
@@ -78,6 +78,15 @@ def rounds(*changes):
     return [{"t": t, "round": i, "large": 2, "changed": n, **times} for i, (t, n) in enumerate(changes, 1)]
 
 
+def first_version(document):
+    """The same document as runs were stored at first."""
+    old = {"link_mbps": "bw", "interval_s": "interval"}
+    spec = {old.get(name, name): value for name, value in document["spec"].items()}
+    spec |= {name: document[name] for name in ("scheme", "traffic", "trial", "seed")}
+    renamed = {("iperf_mbps" if name == "payload_mbps" else name): value for name, value in document.items()}
+    return renamed | {"schema": 1, "spec": spec}
+
+
 def broken(**changes):
     """The document of a run in which a core switch was down for a while."""
     cables = [f"{pod}_2_1-4_1_1" for pod in range(4)]
@@ -105,7 +114,7 @@ def broken(**changes):
 def failed(**changes):
     """The document of a run that broke off before the traffic."""
     document = run_document(verdict="invalid", reasons=["the controller was not ready in 20 s"], **changes)
-    for key in ("rates", "maxmin_mbps", "iperf_mbps", "cpu", "rounds"):
+    for key in ("rates", "maxmin_mbps", "payload_mbps", "cpu", "rounds"):
         del document[key]
     return document | {"bisection_mbps": None, "flows": []}
 

@@ -24,11 +24,11 @@ def test_a_sweep_lists_what_it_skips(tmp_path):
 def test_the_minority_with_other_settings_is_left_out(tmp_path):
     write_sweep(tmp_path, ["stride:4"], ["ecmp", "random", "nonblocking"])
     slow = run_document("stride:8", "ecmp")
-    slow["spec"] |= {"bw": 5.0}
+    slow["spec"] |= {"link_mbps": 5.0}
     store(tmp_path, slow)
     sweep = load_sweep(tmp_path)
     assert len(sweep.runs) == 3
-    assert [one.reason for one in sweep.skipped] == ["has other settings than most runs here: bw 5.0"]
+    assert [one.reason for one in sweep.skipped] == ["has other settings than most runs here: link_mbps 5.0"]
 
 
 @pytest.mark.parametrize("first_valid", [False, True])

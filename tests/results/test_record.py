@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from results.parts import Flow, Settings
 from results.record import MOST_BYTES, SCHEMA, Run, decode, encode, read
-from tests.plots.sweeps import broken, failed, run_document
+from tests.plots.sweeps import broken, failed, first_version, run_document
 
 SETTINGS = Settings(
-    k=4, bw=10.0, seconds=30.0, interval=2.0, queue=50, platform="os-ken", datapath="user",
+    k=4, link_mbps=10.0, seconds=30.0, interval_s=2.0, queue=50, platform="os-ken", datapath="user",
     congestion_control="cubic", flows_per_host=1, keep=1.0,
 )  # fmt: skip
 
@@ -144,23 +144,26 @@ def test_a_number_too_large_for_a_float_is_refused():
 
 
 def old(**changes):
-    return json.dumps(run_document(**changes)).encode()
+    return json.dumps(first_version(run_document()) | changes).encode()
 
 
 def test_schema_1_is_read():
     document = run_document()
-    back = decode(json.dumps(document).encode())
+    back = decode(old())
     assert back.schema == SCHEMA
     assert (back.scheme, back.pattern, back.trial) == ("hedera-sa", "published:stride4", 1)
-    assert (back.bisection_mbps, back.payload_mbps) == (document["bisection_mbps"], document["iperf_mbps"])
-    assert (back.spec.bw, back.spec.mtu) == (10, 1500)
+    assert (back.bisection_mbps, back.payload_mbps) == (document["bisection_mbps"], document["payload_mbps"])
+    assert (back.spec.link_mbps, back.spec.mtu) == (10, 1500)
     assert back.flows[0].paths[0].core == 2
     assert decode(encode(back)) == back
 
 
 def test_schema_1_of_failures_and_of_runs_that_broke_off():
-    assert [one.rerouted_s for one in decode(json.dumps(broken()).encode()).failures] == [0.034, None]
-    back = decode(json.dumps(failed()).encode())
+    assert [one.rerouted_s for one in decode(json.dumps(first_version(broken())).encode()).failures] == [
+        0.034,
+        None,
+    ]
+    back = decode(json.dumps(first_version(failed())).encode())
     assert (back.valid, back.bisection_mbps, back.rates.t) == (False, None, ())
 
 
@@ -199,7 +202,7 @@ JSON = st.recursive(
 )
 @settings(deadline=None)
 def test_any_value_in_any_field_gives_a_run_or_a_reason(field, value, schema):
-    document = json.loads(text()) if schema == SCHEMA else run_document(seconds=6)
+    document = json.loads(text()) if schema == SCHEMA else first_version(run_document(seconds=6))
     try:
         back = decode(json.dumps(document | {field: value}).encode())
     except ValueError as error:

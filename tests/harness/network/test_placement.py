@@ -1,4 +1,6 @@
+import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -40,3 +42,17 @@ def test_two_processors_get_two_pods_and_two_cores_each():
 def test_the_one_switch_of_the_control_has_one_instance(processors):
     control = NonBlocking(16)
     assert place(control, processors) == {control.switches[0]: 0}
+
+
+def test_the_documentation_has_the_table_for_k_4():
+    tree = FatTree(4)
+    text = (Path(__file__).parents[3] / "docs" / "performance.md").read_text()
+    rows = re.findall(r"^\| (\d+)(?: to (\d+))? \| (\d+) \| ([\d ]+) \| ([\d ]+) \|$", text, re.MULTILINE)
+    told = {n: row[2:] for row in rows for n in range(int(row[0]), int(row[1] or row[0]) + 1)}
+    assert set(told) == set(range(1, 65))
+    for processors, (instances, switches, edges) in told.items():
+        placed = place(tree, processors)
+        of_edges = Counter(placed[name] for name in tree.switches if tree.layer(name) == "edge")
+        assert int(instances) == len(set(placed.values()))
+        for words, counts in ((switches, Counter(placed.values())), (edges, of_edges)):
+            assert [int(n) for n in words.split()] == sorted(counts.values(), reverse=True)

@@ -12,9 +12,9 @@ from harness.network import footprint
 from harness.run.spec import RunSpec
 from harness.sweep import experiment
 from harness.sweep.experiment import in_words, longest_s, run_experiment
-from harness.sweep.store import RESULT
+from harness.sweep.store import RESULT, read_run
 
-SPEC = RunSpec("ecmp", "stride:4", seconds=3, bw=10)
+SPEC = RunSpec("ecmp", "stride:4", seconds=3, link_mbps=10)
 
 
 @pytest.fixture
@@ -42,6 +42,7 @@ def raising(error):
     ("error", "words"),
     [
         (RunFailed("it did not work"), "it did not work"),
+        (RunFailed("tc failed: line one\n\tline two"), "tc failed: line one line two"),
         (subprocess.TimeoutExpired(["tc", "-batch"], 60), "timeout expired: Command '['tc', '-batch']' timed out"),
         (OSError(errno.EAGAIN, os.strerror(errno.EAGAIN)), "blocking io error: "),
         (ValueError("no number"), "value error: no number"),
@@ -56,6 +57,7 @@ def test_any_failure_is_the_reason_of_that_run(tmp_path, failing, error, words):
     (reason,) = result["reasons"]
     assert words in reason
     assert json.loads((tmp_path / "run" / RESULT).read_text()) == result
+    assert read_run(tmp_path / "run").reasons == (reason,)
     assert type(error).__name__ in (tmp_path / "run" / "traceback.txt").read_text()
 
 
@@ -102,7 +104,7 @@ def test_a_run_that_hangs_is_ended_with_a_reason(failing, monkeypatch):
 @pytest.mark.parametrize("bw", [0.1, 10])
 @pytest.mark.parametrize("k", [4, 8])
 def test_no_run_that_goes_well_is_taken_to_hang(k, bw):
-    spec = RunSpec("ecmp", "stride:4", k=k, bw=bw, seconds=60)
+    spec = RunSpec("ecmp", "stride:4", k=k, link_mbps=bw, seconds=60)
     assert longest_s(spec) > 60 + 1.2 * (8 / bw) + 300, (
         "the traffic, what is still to be sent, and five minutes"
     )
@@ -112,4 +114,17 @@ def test_the_class_of_an_error_is_in_words():
     class HTTPServerError(Exception):
         pass
 
-    assert "(http server error: x y)" in in_words(HTTPServerError("x\n y"))
+    assert "(http server error: x y)" in in_words(HTTPServerError("x y"))
+
+
+@pytest.mark.parametrize("flaw", [{"bisection_mbps": float("nan")}, {"verdict": "perhaps"}, {"flows": None}])
+def test_a_result_that_could_not_be_read_again_is_a_failure_of_the_run(tmp_path, failing, monkeypatch, flaw):
+    right = {"bisection_mbps": 1.0, "payload_mbps": 1.0, "verdict": "ok", "reasons": [], "flows": []}
+    monkeypatch.setattr(experiment, "describe", lambda *_: right)
+    assert failing(lambda: None)["verdict"] == "ok"
+    (tmp_path / "run").rename(tmp_path / "right")
+    monkeypatch.setattr(experiment, "describe", lambda *_: {**right, **flaw})
+    result = failing(lambda: None)
+    assert result["verdict"] == "invalid"
+    assert result["reasons"][0].startswith("its result is not what it should be: ")
+    assert read_run(tmp_path / "run").reasons == tuple(result["reasons"])

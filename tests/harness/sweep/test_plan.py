@@ -10,13 +10,14 @@ from harness.sweep.plan import Job, carry_out, plan, seconds_left, settle, split
 from harness.sweep.progress import duration
 from harness.sweep.store import RESULT
 from harness.sweep.suites import Workload, suite
+from tests.harness.sweep.run_files import run_json
 
 BASE = RunSpec(scheme="ecmp", traffic="stride:1", seconds=10, seed=7)
 
 
 def publish(folder, verdict, rate=1.0):
     folder.mkdir(parents=True)
-    (folder / RESULT).write_text(json.dumps({"schema": 1, "verdict": verdict, "bisection_mbps": rate}))
+    (folder / RESULT).write_text(json.dumps(run_json(verdict, rate)))
 
 
 def test_all_schemes_in_the_order_of_the_figure():
@@ -64,14 +65,14 @@ def test_resume_skips_the_valid_tries_the_invalid_once_more_and_then_leaves_it(t
     assert again != job.folder
     publish(again, "invalid")
     assert job.next_folder() is None
-    assert job.outcome()["verdict"] == "invalid"
+    assert not job.outcome().valid
 
 
 def test_a_valid_second_try_counts(tmp_path):
     job = Job(BASE, tmp_path / "trial-1")
     publish(job.folder, "invalid", 1)
     publish(job.attempts[1], "ok", 2)
-    assert job.outcome()["bisection_mbps"] == 2
+    assert job.outcome().run.bisection_mbps == 2
     assert job.next_folder() is None
 
 
@@ -92,7 +93,7 @@ def test_a_published_result_that_lost_its_end_is_run_again_and_never_read(tmp_pa
     assert job.outcome() is None
     assert job.next_folder() == job.attempts[1]
     publish(job.attempts[1], "ok", 3)
-    assert job.outcome()["bisection_mbps"] == 3
+    assert job.outcome().run.bisection_mbps == 3
     assert job.next_folder() is None
 
 
@@ -102,9 +103,9 @@ def test_two_tries_that_cannot_be_read_are_told_and_not_taken_for_done(tmp_path)
         publish(folder, "ok")
         (folder / RESULT).write_text("{")
     outcome = job.outcome()
-    assert outcome["verdict"] == "invalid"
-    assert outcome["bisection_mbps"] is None
-    assert str(job.folder / RESULT) in outcome["reasons"][0]
+    assert not outcome.valid
+    assert outcome.run is None
+    assert str(job.folder / RESULT) in outcome.reasons[0]
     assert job.next_folder() is None
     shutil.rmtree(job.folder)
     assert job.next_folder() == job.folder
@@ -135,7 +136,7 @@ def test_settings_of_a_folder_do_not_change(tmp_path):
     assert settled.datapath in ("user", "kernel")
     assert settle(BASE, tmp_path) == settled
     with pytest.raises(UserMistake, match=r"bw 10\.0 there, 5\.0 here"):
-        settle(RunSpec(scheme="ecmp", traffic="stride:1", seconds=10, seed=7, bw=5.0), tmp_path)
+        settle(RunSpec(scheme="ecmp", traffic="stride:1", seconds=10, seed=7, link_mbps=5.0), tmp_path)
 
 
 def test_runs_with_and_without_failures_are_not_mixed(tmp_path):

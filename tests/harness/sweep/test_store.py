@@ -11,6 +11,7 @@ import pytest
 from harness.errors import RunFailed, UserMistake
 from harness.sweep import store
 from harness.sweep.store import RESULT, new_run, read_run, require_writable, slug, write_json
+from tests.harness.sweep.run_files import run_json
 
 
 def test_a_run_is_there_whole_or_not_at_all(tmp_path):
@@ -23,9 +24,9 @@ def test_a_run_is_there_whole_or_not_at_all(tmp_path):
     assert list(folder.parent.iterdir()) == []
     assert not raw.exists()
     with new_run(folder, raw):
-        write_json(raw / RESULT, {"schema": 1, "verdict": "ok"})
+        write_json(raw / RESULT, run_json())
         assert not folder.exists()
-    assert read_run(folder) == {"schema": 1, "verdict": "ok"}
+    assert read_run(folder).valid
 
 
 def test_what_a_killed_run_left_is_replaced(tmp_path):
@@ -82,7 +83,7 @@ def test_a_folder_that_cannot_be_written_is_said_in_one_sentence(tmp_path):
 
 
 def test_no_half_of_a_result_is_read_as_one(tmp_path):
-    write_json(tmp_path / RESULT, {"schema": 1, "verdict": "ok", "links": {"a": 1.5}})
+    write_json(tmp_path / RESULT, run_json(links={"a": 1.5}))
     whole = (tmp_path / RESULT).read_bytes()
     for size in range(len(whole) - 1):  # the last byte is the line's end
         (tmp_path / RESULT).write_bytes(whole[:size])
@@ -153,6 +154,6 @@ def test_what_would_never_end_is_not_read(tmp_path, monkeypatch, kind):
     elif kind == "folder":
         path.mkdir()
     else:
-        monkeypatch.setattr(store, "LARGEST", 10)
-        path.write_text('{"schema": 1, "verdict": "ok"}')
+        monkeypatch.setattr("results.record.MOST_BYTES", 10)
+        write_json(path, run_json())
     assert read_run(tmp_path) is None
