@@ -68,7 +68,7 @@ def timings(title: str, rows: Sequence[DataclassInstance]) -> Table:
 
     made = Table(title=title)
     for field in fields(rows[0]):
-        made.add_column(field.name.replace("_", " "), justify="right", no_wrap=True)
+        made.add_column(field.name.replace("_", "\n"), justify="right", no_wrap=True)
     for row in rows:
         made.add_row(*(_cell(name, value) for name, value in asdict(row).items()))
     return made
