@@ -1,5 +1,7 @@
 #include "congestion.h"
 
+#include "ns3/nstime.h"
+#include "ns3/simulator.h"
 #include "ns3/trace-source-accessor.h"
 #include "ns3/uinteger.h"
 
@@ -13,26 +15,49 @@ using namespace ns3;
 NS_OBJECT_ENSURE_REGISTERED(Reno);
 NS_OBJECT_ENSURE_REGISTERED(Dctcp);
 
-namespace
+template <typename T>
+TypeId
+WindowBounds::AddAttributes(TypeId tid)
 {
-void
-Cap(Ptr<TcpSocketState> tcb, uint32_t segments)
-{
-    tcb->m_cWnd = std::min(tcb->m_cWnd.Get(), segments * tcb->m_segmentSize);
+    return tid
+        .AddAttribute("MostSegments",
+                      "Largest congestion window, segments",
+                      UintegerValue(1256),
+                      MakeUintegerAccessor(&T::m_mostSegments),
+                      MakeUintegerChecker<uint32_t>(1))
+        .AddAttribute("Idle",
+                      "After so long without an ACK the window starts anew; 0: never",
+                      TimeValue(Seconds(0)),
+                      MakeTimeAccessor(&T::m_idle),
+                      MakeTimeChecker());
 }
-} // namespace
+
+void
+WindowBounds::Cap(Ptr<TcpSocketState> tcb) const
+{
+    tcb->m_cWnd = std::min(tcb->m_cWnd.Get(), m_mostSegments * tcb->m_segmentSize);
+}
+
+void
+WindowBounds::Active()
+{
+    m_lastActive = Simulator::Now();
+}
+
+void
+WindowBounds::Starts(Ptr<TcpSocketState> tcb) const
+{
+    if (!m_idle.IsZero() && Simulator::Now() - m_lastActive > m_idle)
+    {
+        tcb->m_cWnd = std::min(tcb->m_cWnd.Get(), tcb->m_initialCWnd * tcb->m_segmentSize);
+    }
+}
 
 TypeId
 Reno::GetTypeId()
 {
-    static TypeId tid = TypeId("packets::Reno")
-                            .SetParent<TcpNewReno>()
-                            .AddConstructor<Reno>()
-                            .AddAttribute("MostSegments",
-                                          "Largest congestion window, segments",
-                                          UintegerValue(1256),
-                                          MakeUintegerAccessor(&Reno::m_mostSegments),
-                                          MakeUintegerChecker<uint32_t>(1));
+    static TypeId tid = AddAttributes<Reno>(
+        TypeId("packets::Reno").SetParent<TcpNewReno>().AddConstructor<Reno>());
     return tid;
 }
 
@@ -46,7 +71,24 @@ void
 Reno::IncreaseWindow(Ptr<TcpSocketState> tcb, uint32_t segmentsAcked)
 {
     TcpNewReno::IncreaseWindow(tcb, segmentsAcked);
-    Cap(tcb, m_mostSegments);
+    Cap(tcb);
+}
+
+void
+Reno::PktsAcked(Ptr<TcpSocketState> tcb, uint32_t segmentsAcked, const Time& rtt)
+{
+    TcpNewReno::PktsAcked(tcb, segmentsAcked, rtt);
+    Active();
+}
+
+void
+Reno::CwndEvent(Ptr<TcpSocketState> tcb, TcpSocketState::TcpCAEvent_t event)
+{
+    TcpNewReno::CwndEvent(tcb, event);
+    if (event == TcpSocketState::CA_EVENT_TX_START)
+    {
+        Starts(tcb);
+    }
 }
 
 Ptr<TcpCongestionOps>
@@ -58,19 +100,13 @@ Reno::Fork()
 TypeId
 Dctcp::GetTypeId()
 {
-    static TypeId tid = TypeId("packets::Dctcp")
-                            .SetParent<TcpDctcp>()
-                            .AddConstructor<Dctcp>()
-                            .AddAttribute("MostSegments",
-                                          "Largest congestion window, segments",
-                                          UintegerValue(1256),
-                                          MakeUintegerAccessor(&Dctcp::m_mostSegments),
-                                          MakeUintegerChecker<uint32_t>(1))
-                            .AddAttribute("LeastSegments",
-                                          "Smallest congestion window after a mark, segments",
-                                          UintegerValue(2),
-                                          MakeUintegerAccessor(&Dctcp::m_leastSegments),
-                                          MakeUintegerChecker<uint32_t>(1));
+    static TypeId tid =
+        AddAttributes<Dctcp>(TypeId("packets::Dctcp").SetParent<TcpDctcp>().AddConstructor<Dctcp>())
+            .AddAttribute("LeastSegments",
+                          "Smallest congestion window after a mark, segments",
+                          UintegerValue(2),
+                          MakeUintegerAccessor(&Dctcp::m_leastSegments),
+                          MakeUintegerChecker<uint32_t>(1));
     return tid;
 }
 
@@ -81,7 +117,7 @@ Dctcp::Dctcp()
 
 Dctcp::Dctcp(const Dctcp& other)
     : TcpDctcp(other),
-      m_mostSegments(other.m_mostSegments),
+      WindowBounds(other),
       m_leastSegments(other.m_leastSegments),
       m_lastAlpha(other.m_lastAlpha)
 {
@@ -104,13 +140,32 @@ void
 Dctcp::IncreaseWindow(Ptr<TcpSocketState> tcb, uint32_t segmentsAcked)
 {
     TcpDctcp::IncreaseWindow(tcb, segmentsAcked);
-    Cap(tcb, m_mostSegments);
+    Cap(tcb);
 }
 
 uint32_t
 Dctcp::GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t bytesInFlight)
 {
-    return std::max(TcpDctcp::GetSsThresh(tcb, bytesInFlight), m_leastSegments * tcb->m_segmentSize);
+    const bool loss = m_timeout || tcb->m_congState == TcpSocketState::CA_RECOVERY;
+    const uint32_t wanted = loss ? tcb->m_cWnd.Get() / 2 : TcpDctcp::GetSsThresh(tcb, bytesInFlight);
+    return std::max(wanted, m_leastSegments * tcb->m_segmentSize);
+}
+
+void
+Dctcp::PktsAcked(Ptr<TcpSocketState> tcb, uint32_t segmentsAcked, const Time& rtt)
+{
+    TcpDctcp::PktsAcked(tcb, segmentsAcked, rtt);
+    Active();
+}
+
+void
+Dctcp::CwndEvent(Ptr<TcpSocketState> tcb, TcpSocketState::TcpCAEvent_t event)
+{
+    TcpDctcp::CwndEvent(tcb, event);
+    if (event == TcpSocketState::CA_EVENT_TX_START)
+    {
+        Starts(tcb);
+    }
 }
 
 Ptr<TcpCongestionOps>

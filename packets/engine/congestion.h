@@ -8,26 +8,50 @@ namespace packets
 {
 
 /**
- * TCP NewReno whose window stays within what the receiver ever offers. ns-3 lets it grow beyond, and halving
- * what was never used answers no loss.
+ * What both variants share: the window stays within what the receiver ever offers, and falls back to the
+ * initial one when a connection has been idle for a while (RFC 5681, section 4.1), if so wished.
+ *
+ * ns-3 lets a window grow beyond what is ever used, and halving that answers no loss; and it never falls back.
  */
-class Reno : public ns3::TcpNewReno
+class WindowBounds
+{
+  public:
+    /// Attributes to set these by, for a type @p tid that derives from this class as @p T.
+    template <typename T>
+    static ns3::TypeId AddAttributes(ns3::TypeId tid);
+
+    void Cap(ns3::Ptr<ns3::TcpSocketState> tcb) const;
+    /// An ACK of new data has arrived.
+    void Active();
+    /// A packet is about to leave with none under way.
+    void Starts(ns3::Ptr<ns3::TcpSocketState> tcb) const;
+
+  protected:
+    uint32_t m_mostSegments{1256};
+    ns3::Time m_idle; //!< after so long; 0: never
+
+  private:
+    ns3::Time m_lastActive;
+};
+
+/// TCP NewReno (RFC 6582), ns-3's.
+class Reno : public ns3::TcpNewReno, public WindowBounds
 {
   public:
     static ns3::TypeId GetTypeId();
     std::string GetName() const override;
     void IncreaseWindow(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segmentsAcked) override;
+    void PktsAcked(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segmentsAcked, const ns3::Time& rtt) override;
+    void CwndEvent(ns3::Ptr<ns3::TcpSocketState> tcb, ns3::TcpSocketState::TcpCAEvent_t event) override;
     ns3::Ptr<ns3::TcpCongestionOps> Fork() override;
-
-  private:
-    uint32_t m_mostSegments{1256};
 };
 
 /**
- * ns-3's DCTCP (RFC 8257) with the same upper bound, and with a smallest window: without one, a window below
- * two segments waits for timers.
+ * ns-3's DCTCP (RFC 8257) with a smallest window (without one, a window below two segments waits for timers),
+ * and with the answer to a loss that RFC 8257 asks for (section 3.5): that of TCP, half. ns-3 answers losses as
+ * it answers marks, and keeps windows of a thousand segments.
  */
-class Dctcp : public ns3::TcpDctcp
+class Dctcp : public ns3::TcpDctcp, public WindowBounds
 {
   public:
     static ns3::TypeId GetTypeId();
@@ -36,7 +60,15 @@ class Dctcp : public ns3::TcpDctcp
     std::string GetName() const override;
     void IncreaseWindow(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segmentsAcked) override;
     uint32_t GetSsThresh(ns3::Ptr<const ns3::TcpSocketState> tcb, uint32_t bytesInFlight) override;
+    void PktsAcked(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segmentsAcked, const ns3::Time& rtt) override;
+    void CwndEvent(ns3::Ptr<ns3::TcpSocketState> tcb, ns3::TcpSocketState::TcpCAEvent_t event) override;
     ns3::Ptr<ns3::TcpCongestionOps> Fork() override;
+
+    /// The socket says when what it asks for next is because of its timer, which its state does not tell.
+    void TimedOut(bool timeout)
+    {
+        m_timeout = timeout;
+    }
 
     /// The running estimate of the fraction of bytes that were marked; that of the start until it is updated.
     double Alpha() const
@@ -47,9 +79,9 @@ class Dctcp : public ns3::TcpDctcp
   private:
     void Estimated(uint32_t markedBytes, uint32_t ackedBytes, double alpha);
 
-    uint32_t m_mostSegments{1256};
     uint32_t m_leastSegments{2};
     double m_lastAlpha{1};
+    bool m_timeout{false};
 };
 
 } // namespace packets

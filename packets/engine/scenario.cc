@@ -73,6 +73,7 @@ ReadTcp(const json& in)
     tcp.initialSegments = in.at("initial_segments");
     tcp.leastSegments = in.at("least_segments");
     tcp.minRtoNs = in.at("min_rto_ns");
+    tcp.idleNs = in.at("idle_ns");
     tcp.g = in.at("g");
     tcp.startAlpha = in.at("start_alpha");
     tcp.sack = in.at("sack");

@@ -31,6 +31,7 @@ struct Scenario
         uint32_t initialSegments{2};
         uint32_t leastSegments{2};
         int64_t minRtoNs{10'000'000};
+        int64_t idleNs{0}; //!< after so long the window starts anew; 0: never
         double g{0.0625};
         double startAlpha{1};
         bool sack{false};

@@ -89,6 +89,8 @@ Simulation::Configure() const
     Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(tcp.sack));
     Config::SetDefault("packets::Reno::MostSegments", UintegerValue(tcp.windowSegments));
     Config::SetDefault("packets::Dctcp::MostSegments", UintegerValue(tcp.windowSegments));
+    Config::SetDefault("packets::Reno::Idle", TimeValue(NanoSeconds(tcp.idleNs)));
+    Config::SetDefault("packets::Dctcp::Idle", TimeValue(NanoSeconds(tcp.idleNs)));
     Config::SetDefault("packets::Dctcp::LeastSegments", UintegerValue(tcp.leastSegments));
     Config::SetDefault("ns3::TcpDctcp::DctcpShiftG", DoubleValue(tcp.g));
     Config::SetDefault("ns3::TcpDctcp::DctcpAlphaOnInit", DoubleValue(tcp.startAlpha));

@@ -8,6 +8,7 @@
 #include "ns3/rtt-estimator.h"
 #include "ns3/tcp-l4-protocol.h"
 #include "ns3/tcp-recovery-ops.h"
+#include "ns3/tcp-tx-buffer.h"
 
 namespace packets
 {
@@ -53,8 +54,14 @@ Socket::CongestionWindow() const
 double
 Socket::Alpha() const
 {
-    const auto dctcp = DynamicCast<Dctcp>(m_congestionControl);
+    const auto dctcp = AsDctcp();
     return dctcp ? dctcp->Alpha() : 0;
+}
+
+Ptr<Dctcp>
+Socket::AsDctcp() const
+{
+    return DynamicCast<Dctcp>(m_congestionControl);
 }
 
 Ptr<TcpSocketBase>
@@ -67,7 +74,31 @@ void
 Socket::ReTxTimeout()
 {
     m_timeouts += 1;
+    if (const auto dctcp = AsDctcp())
+    {
+        dctcp->TimedOut(true);
+        TcpSocketBase::ReTxTimeout();
+        dctcp->TimedOut(false);
+        return;
+    }
     TcpSocketBase::ReTxTimeout();
+}
+
+uint32_t
+Socket::AvailableWindow() const
+{
+    const uint32_t window = TcpSocketBase::AvailableWindow();
+    const auto sent = static_cast<uint32_t>(m_tcb->m_highTxMark.Get() - m_txBuffer->HeadSequence());
+    if (window > 0 && sent + m_tcb->m_segmentSize > m_rWnd)
+    {
+        SequenceNumber32 from;
+        SequenceNumber32 to;
+        if (!m_txBuffer->NextSeg(&from, &to, false) || from >= m_txBuffer->HeadSequence() + sent)
+        {
+            return 0; // nothing is lost that would have to be sent again
+        }
+    }
+    return window;
 }
 
 } // namespace packets

@@ -7,6 +7,8 @@
 namespace packets
 {
 
+class Dctcp;
+
 /**
  * ns-3's TCP socket, unchanged but for a shorter way in: a host that knows the socket of a connection hands it
  * its segments directly, past the search through all end points.
@@ -37,8 +39,15 @@ class Socket : public ns3::TcpSocketBase
   protected:
     ns3::Ptr<ns3::TcpSocketBase> Fork() override;
     void ReTxTimeout() override;
+    /**
+     * What may be sent, bytes. ns-3 3.37 counts duplicate ACKs as room even when the receiver's window is full,
+     * asks its buffer for a segment of no bytes then, and crashes: no new data past the receiver's window.
+     */
+    uint32_t AvailableWindow() const override;
 
   private:
+    ns3::Ptr<Dctcp> AsDctcp() const;
+
     uint64_t m_timeouts{0};
 };
 
