@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iostream>
 #include <stdexcept>
+#include <unistd.h>
 
 int
 main(int argc, char* argv[])
@@ -27,7 +28,14 @@ main(int argc, char* argv[])
             throw std::invalid_argument(std::string("there is no scenario file ") + argv[1]);
         }
         packets::Simulation simulation(packets::ReadScenario(in));
-        simulation.Run([](double seconds) { std::cerr << "progress " << seconds << std::endl; });
+        const pid_t parent = getppid();
+        simulation.Run([parent](double seconds) {
+            std::cerr << "progress " << seconds << std::endl;
+            if (getppid() != parent)
+            {
+                throw std::runtime_error("nobody waits for the result any more");
+            }
+        });
         std::ofstream out(argv[2], std::ios::binary);
         simulation.Write(out);
         out.close();
