@@ -62,11 +62,13 @@ def engine(target: str = "engine") -> Path:
     return program
 
 
+@cache
 def fingerprint() -> str:
-    """What results depend on: the engine's sources, and the version of ns-3."""
+    """What results depend on: the engine's sources, without comments and white space, and the version of ns-3."""
     digest = hashlib.sha256()
     for source in sorted([*SOURCES.glob("*.cc"), *SOURCES.glob("*.h")]):
-        digest.update(source.name.encode() + source.read_bytes())
+        code = re.sub(r"/\*.*?\*/|//[^\n]*|\s+", "", source.read_text("utf-8"), flags=re.DOTALL)
+        digest.update(source.name.encode() + code.encode())
     return f"{digest.hexdigest()[:16]}-ns-{version()}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from packets.parameters import Parameters
@@ -20,6 +20,9 @@ DRAIN_S = 100.0
 SAMPLE_NS = {"static": 1_000_000}
 SAMPLE_DEFAULT_NS = 10_000_000
 """Between two samples of the queue."""
+
+EXCHANGE_COLUMNS = ("connection", "start_ns", "request_bytes", "reply_bytes", "service_ns")
+"""What the engine is told of every exchange."""
 
 STATIC_SEGMENT_BYTES = 600
 STATIC_DRAIN = 0.90
@@ -80,11 +83,15 @@ class Experiment:
         return self.window_ns[1] + round(drain * 1e9)
 
     def key(self, engine: str) -> str:
-        """A name for the result: equal for equal runs of one engine, different for different ones."""
-        text = json.dumps([asdict(self), engine], sort_keys=True)
-        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        """A name for the result: equal for equal scenarios and engines, different for different ones."""
+        traffic = self.traffic()
+        built = scenario(self, traffic)
+        del built["exchanges"]  # as bytes below: much faster
+        digest = hashlib.sha256(json.dumps([built, engine], sort_keys=True).encode())
+        for name in EXCHANGE_COLUMNS:
+            digest.update(getattr(traffic, name).tobytes())
         what = f"{self.flows}" if self.workload == "static" else f"{round(100 * self.load)}"
-        return f"{self.workload}-{what}-{self.scheme}-{self.seed}-{digest}"
+        return f"{self.workload}-{what}-{self.scheme}-{self.seed}-{digest.hexdigest()[:16]}"
 
 
 def static_parameters(parameters: Parameters) -> Parameters:
@@ -140,10 +147,7 @@ def scenario(experiment: Experiment, traffic: Traffic, trace: dict[str, int] | N
         "connections": [
             {"client": "client", "server": f"server{connection.server}"} for connection in traffic.connections
         ],
-        "exchanges": {
-            name: getattr(traffic, name).tolist()
-            for name in ("connection", "start_ns", "request_bytes", "reply_bytes", "service_ns")
-        },
+        "exchanges": {name: getattr(traffic, name).tolist() for name in EXCHANGE_COLUMNS},
         "samples": [
             {
                 "from": "switch",

@@ -110,8 +110,10 @@ Dctcp::GetTypeId()
     return tid;
 }
 
-Dctcp::Dctcp()
+void
+Dctcp::NotifyConstructionCompleted()
 {
+    TcpDctcp::NotifyConstructionCompleted();
     TraceConnectWithoutContext("CongestionEstimate", MakeCallback(&Dctcp::Estimated, this));
 }
 

@@ -55,7 +55,7 @@ class Dctcp : public ns3::TcpDctcp, public WindowBounds
 {
   public:
     static ns3::TypeId GetTypeId();
-    Dctcp();
+    Dctcp() = default;
     Dctcp(const Dctcp& other);
     std::string GetName() const override;
     void IncreaseWindow(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segmentsAcked) override;
@@ -75,6 +75,9 @@ class Dctcp : public ns3::TcpDctcp, public WindowBounds
     {
         return m_lastAlpha;
     }
+
+  protected:
+    void NotifyConstructionCompleted() override;
 
   private:
     void Estimated(uint32_t markedBytes, uint32_t ackedBytes, double alpha);
