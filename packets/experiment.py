@@ -142,7 +142,7 @@ def scenario(experiment: Experiment, traffic: Traffic, trace: dict[str, int] | N
             "idle_ns": round(p.idle_ms * 1e6),
             "g": p.g,
             "start_alpha": p.alpha,
-            "sack": False,
+            "sack": p.sack,
         },
         "connections": [
             {"client": "client", "server": f"server{connection.server}"} for connection in traffic.connections

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from packets.quantity import option_of, written
+
 HEADER_BYTES = 40
 """IP and TCP headers without options."""
 
@@ -35,6 +37,7 @@ class Parameters:
     least_packets: int = _parameter(2, "Smallest window after a mark, packets.", least=1)
     min_rto_ms: float = _parameter(10.0, "Shortest retransmission timeout, ms.", least=0.001)
     idle_ms: float = _parameter(10.0, "A window starts anew after so long an idle time, ms; 0: never.")
+    sack: bool = _parameter(True, "Selective acknowledgements (RFC 2018).", most=1)
     mark_kb: float | None = _parameter(
         None, "K, marking threshold of DCTCP, KB (default: as the scheme says)."
     )
@@ -56,9 +59,5 @@ class Parameters:
             value, least, most = getattr(self, each.name), each.metadata["least"], each.metadata["most"]
             if value is not None and not least <= value <= most:
                 bound = f"{least:g} or more" if most == float("inf") else f"from {least:g} to {most:g}"
-                raise ValueError(f"--{each.name.replace('_', '-')} must be {bound}, not {value:g}")
+                raise ValueError(f"{option_of(each.name)} must be {bound}, not {written(value, each.name)}")
 
-
-def option_names() -> list[str]:
-    """The fields' names, in order."""
-    return [each.name for each in fields(Parameters)]
