@@ -19,7 +19,11 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 # Where the commands live that other packages bring: imported only when they are asked for, because the
 # simulator and the benchmarks load numba and a run does not need them.
-_ELSEWHERE = {"simulate": ("simulator.cli", "simulate"), "explain-ecmp": ("simulator.cli", "explain_ecmp")}
+_ELSEWHERE = {
+    "simulate": ("simulator.cli", "simulate"),
+    "explain-ecmp": ("simulator.cli", "explain_ecmp"),
+    "hull": ("packets.cli", "hull"),
+}
 _FIGURES = {number: "simulator.cli" for number in ("3", "9", "10", "11")}
 _TABLES = {"3": "simulator.cli", "4": "benchmarks.tables", "5": "benchmarks.tables", "6": "simulator.cli"}
 

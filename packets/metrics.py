@@ -1,4 +1,4 @@
-"""What figures and tables show of many runs: a statistic of all their samples, its spread over seeds, the published."""
+"""What figures and tables show of many runs: a statistic of all samples, its spread over seeds, the published."""
 
 from __future__ import annotations
 

@@ -60,4 +60,3 @@ class Parameters:
             if value is not None and not least <= value <= most:
                 bound = f"{least:g} or more" if most == float("inf") else f"from {least:g} to {most:g}"
                 raise ValueError(f"{option_of(each.name)} must be {bound}, not {written(value, each.name)}")
-

@@ -18,7 +18,7 @@ _UNITS = {
 _WRITTEN = {"us": "us", "ms": "ms", "kb": "KB", "mbps": "Mb/s"}
 
 
-class Quantity(click.ParamType):
+class Quantity(click.ParamType[float | None]):
     """A number in the unit of a field (``link_delay_us``: us), or with a unit behind it."""
 
     def __init__(self, unit: str) -> None:
