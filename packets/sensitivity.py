@@ -54,7 +54,7 @@ def _changed(parameters: Parameters, name: str, value: float) -> Parameters:
 def points(suite: Suite, load: float, share: float) -> list[Point]:
     """All points, at that load of large files."""
     percent = round(100 * load)
-    seconds = share * 0.4 * LOADS.get(percent, 380.0) / suite.seeds
+    seconds = share * LOADS.get(percent, 76.0)
     base = Experiment("hull", "dynamic", load=load, seconds=seconds, parameters=suite.parameters)
     variants = {
         (number, f"{name}={value:g}"): replace(base, parameters=_changed(base.parameters, name, value))
