@@ -14,9 +14,9 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from harness.experiment import run_experiment
-from harness.spec import RunSpec
-from harness.watch import Sampler
+from harness.run.spec import RunSpec
+from harness.run.watch import Sampler
+from harness.sweep.experiment import run_experiment
 from topos.fattree import FatTree
 
 BW = {4: 10.0, 6: 1.0, 8: 0.5}

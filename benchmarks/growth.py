@@ -13,13 +13,11 @@ from typing import Any
 import click
 import numpy as np
 
-from benchmarks.annealing import PAPER_MS as PAPER_ANNEALING
-from benchmarks.annealing import placement_input
-from benchmarks.demand import PAPER_MS as PAPER_DEMAND
-from benchmarks.demand import random_flows
-from benchmarks.measure import time_calls
 from hedera.demand import estimate_demands
-from hedera.simulated_annealing import SimulatedAnnealing
+from paper.table_4 import random_flows
+from paper.table_5 import placement_input, timed_placement
+from paper.timing import time_calls
+from results.published import TABLE_4, TABLE_5
 from topos.fattree import FatTree
 
 SECONDS = 0.2  # per point
@@ -28,17 +26,12 @@ ITERATIONS = (100, 1000, 10_000)
 
 def demand_ms(k: int, flows: int) -> float:
     hosts = FatTree(k).num_hosts
-    return time_calls(partial(estimate_demands, *random_flows(hosts, flows), hosts), seconds=SECONDS).best
+    return time_calls(partial(estimate_demands, *random_flows(hosts, flows), hosts), seconds=SECONDS).best_ms
 
 
 def placement_ms(k: int, flows: int, iterations: int) -> float:
     tree, large, links = placement_input(k, flows)
-    made: list[SimulatedAnnealing] = []
-
-    def prepare() -> None:
-        made[:] = [SimulatedAnnealing(tree, np.random.default_rng(1), iterations)]
-
-    return time_calls(lambda: made[0].place(large, links), prepare, SECONDS).best
+    return timed_placement(tree, large, links, iterations, SECONDS)[0].best_ms
 
 
 def draw(demand: Any, by_flows: Any, by_iterations: Any) -> None:
@@ -47,7 +40,7 @@ def draw(demand: Any, by_flows: Any, by_iterations: Any) -> None:
     for k, colour in ((16, "C0"), (32, "C1"), (48, "C2")):
         label = f"k={k}, {FatTree(k).num_hosts:,} hosts"
         demand.plot(sizes, [demand_ms(k, n) for n in sizes], colour, marker=".", label=label)
-        paper = {n: ms for (of_k, n), ms in PAPER_DEMAND.items() if of_k == k}
+        paper = {n: ms for (of_k, n), ms in TABLE_4.items() if of_k == k}
         demand.plot(paper.keys(), paper.values(), colour, marker="x", linestyle="")
     demand.set(xlabel="large flows", title="Demand estimation")
 
@@ -55,17 +48,15 @@ def draw(demand: Any, by_flows: Any, by_iterations: Any) -> None:
         label = f"{iterations:,} iterations"
         times = [placement_ms(32, n, iterations) for n in sizes[:-2]]
         by_flows.plot(sizes[:-2], times, colour, marker=".", label=label)
-        paper = {
-            n: row[iterations] for (k, n), row in PAPER_ANNEALING.items() if k == 32 and iterations in row
-        }
+        paper = {n: row[iterations] for (k, n), row in TABLE_5.items() if k == 32 and iterations in row}
         by_flows.plot(paper.keys(), paper.values(), colour, marker="x", linestyle="")
     by_flows.set(xlabel="large flows", title="Simulated Annealing, k=32")
 
-    for (k, flows), colour in zip(PAPER_ANNEALING, ("C0", "C6", "C1", "C7"), strict=True):
+    for (k, flows), colour in zip(TABLE_5, ("C0", "C6", "C1", "C7"), strict=True):
         counts = [int(n) for n in np.geomspace(10, 100_000, 9)]
         times = [placement_ms(k, flows, n) for n in counts]
         by_iterations.plot(counts, times, colour, marker=".", label=f"k={k}, {flows:,} flows")
-        row = PAPER_ANNEALING[k, flows]
+        row = TABLE_5[k, flows]
         by_iterations.plot(row.keys(), row.values(), colour, marker="x", linestyle="")
     by_iterations.set(xlabel="iterations", title="Simulated Annealing")
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import click
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import Bounds, LinearConstraint, milp  # type: ignore[import-untyped]
 
 from hedera.demand import estimate_demands
 from hedera.flow_annealing import FlowAnnealing

@@ -84,7 +84,9 @@ def transfers(k: int, flows_per_host: int) -> tuple[FatTree, Workload, np.ndarra
     size = rng.integers(1_000_000, 20_000_000, len(matrix))
     core = matrix.dst % tree.half * tree.half + matrix.dst // tree.half % tree.half
     flows = len(matrix)
-    work = Workload(matrix.src, matrix.dst, np.zeros(flows), size * 8.0, np.full(flows, -1, dtype=np.int32))
+    work = Workload(
+        matrix.src, matrix.dst, np.zeros(flows), size.astype(np.float64), np.full(flows, -1, dtype=np.int32)
+    )
     return tree, work, size, path_links(tree, matrix.src, matrix.dst, core)
 
 

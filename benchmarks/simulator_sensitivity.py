@@ -9,7 +9,7 @@ default is marked with an asterisk. Writes sensitivity.csv and prints it as a ta
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,11 +17,11 @@ import click
 import numpy as np
 from rich.table import Table
 
-from commands.comparison import write_csv
-from commands.shared import OUT, run_tasks, wide_console
+from commands.output import wide_console, write_csv
+from commands.shared import OUT, runner
+from paper.suite import SCHEMES
 from simulator.config import Config
-from simulator.driver import Result, simulate
-from simulator.suite import SCHEMES
+from simulator.driver import simulate
 from traffic.published import PUBLISHED
 
 
@@ -32,6 +32,17 @@ class Study(NamedTuple):
     runs: tuple[Config, ...]
     values: tuple[dict[str, Any], ...]
     default: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one choice does to one scheme: share of the capacity and completion time, means over the runs."""
+
+    study: str
+    choice: str
+    scheme: str
+    percent: float
+    completion_s: float
 
 
 def studies() -> Iterator[Study]:
@@ -68,7 +79,7 @@ def _each(field: str, *values: float) -> tuple[dict[str, Any], ...]:
 
 def summary(config: Config) -> tuple[float, float]:
     """The share of the capacity, percent, and the mean completion time, seconds (nan when none completed)."""
-    found: Result = simulate(config)
+    found = simulate(config)
     times = found.completion_s
     return 100 * found.bisection_mbps / found.capacity_mbps, float(times.mean()) if times.size else float(
         "nan"
@@ -94,9 +105,9 @@ def main(jobs: int | None, out: Path) -> None:
         for run in study.runs
     ]
     configs = [replace(run, scheme=scheme, **value) for _, _, scheme, run, value in cases]
-    answers = run_tasks("Sensitivity", summary, configs, jobs)
+    outcomes = runner("Sensitivity", jobs)(summary, configs)
     found: dict[tuple[str, str], dict[str, list[tuple[float, float]]]] = {}
-    for (name, choice, scheme, _, _), answer in zip(cases, answers, strict=True):
+    for (name, choice, scheme, _, _), answer in zip(cases, outcomes, strict=True):
         found.setdefault((name, choice), {}).setdefault(scheme, []).append(answer)
     table = Table(
         "study", "choice (* default)", *(f"{s} \\[%]" for s in SCHEMES), "completion \\[s]", box=None
@@ -105,15 +116,14 @@ def main(jobs: int | None, out: Path) -> None:
         column.justify = "right"
     rows = []
     for (name, choice), by_scheme in found.items():
-        shares = {s: float(np.mean([share for share, _ in a])) for s, a in by_scheme.items()}
-        waits = {s: float(np.mean([wait for _, wait in a])) for s, a in by_scheme.items()}
-        rows.append((name, choice, *shares.values(), *waits.values()))
-        ends = (
-            " / ".join(f"{w:.1f}" for w in waits.values()) if np.isfinite(list(waits.values())).all() else ""
-        )
-        table.add_row(name, choice, *(f"{v:.2f}" for v in shares.values()), ends)
-    header = ["study", "choice", *(f"{s}_percent" for s in SCHEMES), *(f"{s}_completion_s" for s in SCHEMES)]
-    write_csv(out / "sensitivity.csv", header, rows)
+        for scheme, answers in by_scheme.items():
+            share, wait = np.mean(answers, axis=0)
+            rows.append(Outcome(name, choice, scheme, float(share), float(wait)))
+        mine = rows[-len(by_scheme) :]
+        waits = [row.completion_s for row in mine]
+        ends = " / ".join(f"{wait:.1f}" for wait in waits) if np.isfinite(waits).all() else ""
+        table.add_row(name, choice, *(f"{row.percent:.2f}" for row in mine), ends)
+    write_csv(out / "sensitivity.csv", rows)
     wide_console().print(table)
 
 

@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import time
+from typing import Any
 
 
 def main() -> None:
@@ -25,7 +26,7 @@ def main() -> None:
     root = NetZone.create_full_zone("world")
     hosts = {}
 
-    def make_host(zone, coordinates, number):
+    def make_host(zone: Any, coordinates: object, number: int) -> tuple[Any, None]:
         hosts[number] = zone.create_host(f"host-{number}", 1e9)
         return hosts[number].netpoint, None
 
@@ -46,7 +47,7 @@ def main() -> None:
 
     ends: list[float] = []
 
-    def start_and_wait():
+    def start_and_wait() -> None:
         comms = [Comm.sendto_async(hosts[src], hosts[dst], size) for src, dst, size in work["flows"]]
         for comm in comms:
             comm.wait()

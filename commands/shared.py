@@ -1,4 +1,4 @@
-"""What the commands share: errors in words, options, progress, the table at the end."""
+"""What the commands share: errors in words, options, progress."""
 
 from __future__ import annotations
 
@@ -6,14 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import click
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from commands.comparison import Row
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -61,6 +56,11 @@ parallel = options(
 )
 
 
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="The rows as one JSON object on standard output."
+)
+
+
 def seeds_option(default: int) -> Command:
     """The option --seeds."""
     return click.option(
@@ -84,6 +84,17 @@ def progress_bar(label: str, total: float) -> Iterator[Callable[[float], None]]:
         yield lambda done: bar.update(task, completed=done)
 
 
+class Run(Protocol):
+    """Something that calls a function with every task, and gives the answers in the order of the tasks."""
+
+    def __call__(self, function: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]: ...  # noqa: D102
+
+
+def in_turn(function: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
+    """The plainest `Run`: one after the other, in this process."""
+    return [function(task) for task in tasks]
+
+
 def run_tasks(
     label: str,
     function: Callable[[Task], Answer],
@@ -98,18 +109,10 @@ def run_tasks(
         return run_all(function, tasks, jobs=jobs, cluster=cluster, progress=done)
 
 
-def wide_console() -> Console:
-    """Standard output; a file or a pipe, which has no width of its own, gets one that tables fit in."""
-    from rich.console import Console
+def runner(label: str, jobs: int | None = None, cluster: str | None = None) -> Run:
+    """`run_tasks` as a `Run`."""
 
-    console = Console()
-    return console if console.is_terminal else Console(width=130)
+    def run(function: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
+        return run_tasks(label, function, tasks, jobs, cluster)
 
-
-def conclude(title: str, rows: Sequence[Row], unit: str, files: Sequence[Path], digits: int = 1) -> None:
-    """The end of every command: where the files are, and paper against ours."""
-    from commands.comparison import table
-
-    console = wide_console()
-    console.print(table(title, rows, unit, digits))
-    console.print("written: " + "  ".join(str(file) for file in files), highlight=False, soft_wrap=True)
+    return run

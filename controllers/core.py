@@ -18,12 +18,10 @@ from controllers.packet import ArpRequest, FiveTuple, arp_reply, parse
 from controllers.rules import out_port
 from controllers.settings import Settings
 from controllers.switches import Switches
-from topos.fattree import FatTree
 
 SETTLE_S = 1.0
 """A packet of a known flow that comes this long after its entries were sent means that one is missing. Before
 that it is one of the duplicates that were on their way: up to 15 for a flow, within milliseconds."""
-
 
 HEARTBEAT_S = 1.0
 """How often the log says that the controller is alive: who reads it can tell a frozen one from an idle one."""
@@ -42,13 +40,13 @@ class Controller:
         self._confirmed: set[str] = set()
         self._ready = False
         self._recalls: dict[tuple[int, int], tuple[str, list[FlowStat]]] = {}
-        self._routing = self._failures = self._hedera = None
-        if isinstance(self._topo, FatTree):
-            self._routing = settings.chosen.routing(self._topo, settings.seed)
-            assert self._routing is not None
-            self._failures = Failures(self._topo, self._routing.links)
-            self._found = FoundEntries(self._topo)
-            placement = settings.chosen.placement(self._topo, settings.seed)
+        self._tree = self._topo.tree
+        self._routing = settings.chosen.routing(self._tree, settings.seed)
+        self._failures = self._hedera = None
+        if self._routing is not None:
+            self._failures = Failures(self._tree, self._routing.links)
+            self._found = FoundEntries(self._tree)
+            placement = settings.placement()
             if placement is not None:
                 # Only here, because numba takes half a second that static schemes need not pay.
                 from controllers.hedera_loop import HederaLoop
@@ -76,6 +74,9 @@ class Controller:
             seed=s.seed,
             interval_s=s.interval,
             bw_mbps=s.bw,
+            threshold=s.threshold,
+            large_flows=s.large_flows,
+            iterations=s.iterations,
             listen=listen,
         )
         self._beat()
@@ -101,7 +102,7 @@ class Controller:
             self._failures.switch_up(name)
         for port in down_ports:
             self.port_status(dpid, port, up=False)
-        if isinstance(self._topo, FatTree) and self._topo.layer(name) != "core":
+        if self._topo.layer(name) != "core":
             # What is in its table is all that a controller that has just started can know of flows under way.
             xid = self._switches.next_xid()
             self._recalls[dpid, xid] = (name, [])
@@ -185,10 +186,10 @@ class Controller:
             return
         if isinstance(packet, ArpRequest):
             self._answer(dpid, in_port, packet)
-        elif isinstance(self._topo, FatTree):
-            flow = self._flow_of(self._topo, name, packet)
+        elif self._routing is not None:
+            flow = self._flow_of(name, packet)
             if flow is not None:
-                self._driver.packet_out(dpid, out_port(self._topo, name, flow.dst, flow.core), frame)
+                self._driver.packet_out(dpid, out_port(self._tree, name, flow.dst, flow.core), frame)
 
     def _answer(self, dpid: int, in_port: int, request: ArpRequest) -> None:
         """Addresses follow from the addressing rule, so ARP needs no flooding and no learning."""
@@ -196,7 +197,7 @@ class Controller:
         if host is not None:
             self._driver.packet_out(dpid, in_port, arp_reply(request, self._topo.host_mac(host)))
 
-    def _flow_of(self, topo: FatTree, switch: str, packet: FiveTuple) -> Flow | None:
+    def _flow_of(self, switch: str, packet: FiveTuple) -> Flow | None:
         """The flow of a packet, with its entries sent if they have to be; None if it is not a host's of ours.
 
         Idempotent: a known flow keeps its path, and as long as its entries are fresh nothing is sent.
@@ -207,13 +208,25 @@ class Controller:
                 flow.installed_at = now
                 self._switches.install(flow, modify=True)
             return flow
-        src, dst = topo.host_by_ip.get(packet.src_ip), topo.host_by_ip.get(packet.dst_ip)
-        if src is None or dst is None or src == dst or not _is_above(topo, switch, src):
+        ends = self._ends(switch, packet)
+        if ends is None:
             return None
-        flow = self._flows.add(packet, src, dst, topo.edge_of(src), self._route(packet, src, dst), now)
+        src, dst = ends
+        edge = self._tree.edge_of(src)
+        flow = self._flows.add(packet, src, dst, edge, self._route(packet, src, dst), now)
         self._switches.install(flow)
-        self._log_flow(flow, "hashed")
+        self._log("flow", **flow.as_event(), reason="hashed")
         return flow
+
+    def _ends(self, switch: str, packet: FiveTuple) -> tuple[int, int] | None:
+        """Source and destination of a packet; None unless they are two hosts, and the switch is on the way up
+        from the source, inside its pod."""
+        tree = self._tree
+        src, dst = tree.host_by_ip.get(packet.src_ip), tree.host_by_ip.get(packet.dst_ip)
+        if src is None or dst is None or src == dst:
+            return None
+        above = tree.layer(switch) == "aggregation" and switch.startswith(f"{tree.place(src).pod}_")
+        return (src, dst) if above or switch == tree.edge_of(src) else None
 
     def _route(self, packet: FiveTuple, src: int, dst: int) -> int:
         """The core of the scheme's static path."""
@@ -257,12 +270,12 @@ class Controller:
         a path that the flow had before may have left an entry of its own: until all switches are here, the
         flow's path is what fits best so far.
         """
-        topo, t = self._topo, stat.flow
-        assert isinstance(topo, FatTree)
-        src, dst = topo.host_by_ip.get(t.src_ip), topo.host_by_ip.get(t.dst_ip)
-        if src is None or dst is None or src == dst or not _is_above(topo, switch, src):
+        t = stat.flow
+        ends = self._ends(switch, t)
+        if ends is None:
             return None
-        flow, edge = self._flows.find(t), topo.edge_of(src)
+        src, dst = ends
+        flow, edge = self._flows.find(t), self._tree.edge_of(src)
         if switch == edge:
             port = stat.out_port
         elif (port_to := self._found.note(switch, stat)) is not None:
@@ -277,7 +290,7 @@ class Controller:
             key = stat.cookie if self._flows.get(stat.cookie) is None else None
             flow = self._flows.add(t, src, dst, edge, core, self._driver.now(), key=key)
             flow.hashed = static
-            self._log_flow(flow, "adopted")
+            self._log("flow", **flow.as_event(), reason="adopted")
         elif core != flow.core and not self._ready:
             flow.core = core
             for name in self._switches.entries(flow):
@@ -285,27 +298,3 @@ class Controller:
                     self._switches.install_at(name, flow, modify=True)
             self._log("reroute", key=flow.key, core=core, round=None)
         return flow
-
-    def _log_flow(self, flow: Flow, reason: str) -> None:
-        t = flow.five_tuple
-        self._log(
-            "flow",
-            key=flow.key,
-            src=flow.src,
-            dst=flow.dst,
-            src_ip=t.src_ip,
-            dst_ip=t.dst_ip,
-            proto=t.protocol,
-            src_port=t.src_port,
-            dst_port=t.dst_port,
-            core=flow.core,
-            reason=reason,
-        )
-
-
-def _is_above(topo: FatTree, switch: str, host: int) -> bool:
-    """Whether a switch is on the way up from a host, inside its pod."""
-    pod, edge, _ = topo.place(host)
-    return switch == topo.edge_name(pod, edge) or (
-        topo.layer(switch) == "aggregation" and switch.startswith(f"{pod}_")
-    )

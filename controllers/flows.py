@@ -25,6 +25,21 @@ class Flow:
     core: int
     installed_at: float
 
+    def as_event(self) -> dict[str, int | str]:
+        """What the log says of it."""
+        t = self.five_tuple
+        return {
+            "key": self.key,
+            "src": self.src,
+            "dst": self.dst,
+            "src_ip": t.src_ip,
+            "dst_ip": t.dst_ip,
+            "proto": t.protocol,
+            "src_port": t.src_port,
+            "dst_port": t.dst_port,
+            "core": self.core,
+        }
+
 
 class Flows:
     """All flows that have not expired."""

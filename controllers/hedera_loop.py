@@ -15,6 +15,7 @@ from controllers.measurements import Measurements
 from controllers.polls import Polls
 from controllers.settings import Settings
 from controllers.switches import Switches
+from hedera.large_flows import RULES
 from hedera.linkstate import LinkState
 from hedera.placement import Placement
 from hedera.scheduler import FlowTable, RouteChange, Scheduler
@@ -54,7 +55,8 @@ class HederaLoop:
         expire: Callable[[Flow], None],
     ):
         tree = links.tree
-        self._scheduler = Scheduler(tree, placement, links=links)
+        rule = RULES[settings.large_flows]
+        self._scheduler = Scheduler(tree, placement, settings.threshold, links, rule)
         self._interval = settings.interval
         self._switches = switches
         self._driver = switches.driver
@@ -200,7 +202,7 @@ class HederaLoop:
 
 def _warm_up(settings: Settings, tree: FatTree) -> None:
     """Schedule once for nothing, so that the first round does not wait for compiled code to be loaded."""
-    placement = settings.chosen.placement(tree, settings.seed)  # one of its own: its draws are thrown away
+    placement = settings.placement()  # one of its own: its draws are thrown away
     assert placement is not None
     hosts = np.arange(tree.num_hosts)
     src, core = hosts.astype(np.int32), np.zeros(hosts.size, dtype=np.int32)

@@ -9,10 +9,12 @@ controller too, and get their exact entry.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from controllers.driver import CONTROLLER_PORT, Match, Rule
 from controllers.packet import ARP, ICMP, IPV4, TCP, UDP, FiveTuple
 from topos.fattree import FatTree
-from topos.nonblocking import NonBlocking
+from topos.network import Network
 
 FLOW_PRIORITY, NEIGHBOUR_PRIORITY, DOWN_PRIORITY, CONTROLLER_PRIORITY, DROP_PRIORITY = 400, 300, 200, 100, 1
 
@@ -26,30 +28,31 @@ _ARP_TO_CONTROLLER = Rule(Match(ethertype=ARP), CONTROLLER_PRIORITY, CONTROLLER_
 _DROP = Rule(Match(), DROP_PRIORITY, None)
 
 
-def initial_rules(topo: FatTree | NonBlocking, switch: str) -> list[Rule]:
+def initial_rules(topo: Network, switch: str) -> list[Rule]:
     """Everything a switch needs before the first flow. Nothing is ever flooded: the fat-tree has loops."""
-    if isinstance(topo, NonBlocking):
-        hosts = [_down(f"{topo.host_ip(host)}/32", host + 1) for host in range(topo.num_hosts)]
-        return [*hosts, _ARP_TO_CONTROLLER, _DROP]
-    pod, index, _ = (int(part) for part in switch.split("_"))
+    down = [link for link in map(topo.cable, topo.cables_at(switch)) if link.upper == switch]
+    rules = [_down(_prefix(topo, link.lower), link.upper_port) for link in down]
     layer = topo.layer(switch)
-    if layer == "core":
-        pods = [_down(f"10.{p}.0.0/16", topo.core_port(p)) for p in range(topo.k)]
-        return [*pods, _DROP]
-    if layer == "aggregation":
-        edges = [_down(f"10.{pod}.{e}.0/24", topo.down_port(e)) for e in range(topo.half)]
-        return [*edges, _TO_CONTROLLER, _DROP]
-    positions = range(topo.half)
-    hosts = [_down(f"10.{pod}.{index}.{p + 2}/32", topo.down_port(p)) for p in positions]
-    neighbours = [
-        Rule(
-            Match(in_port=topo.down_port(p), ethertype=IPV4, dst=f"10.{pod}.{index}.0/24"),
-            NEIGHBOUR_PRIORITY,
-            CONTROLLER_PORT,
-        )
-        for p in positions
-    ]
-    return [*hosts, *neighbours, _TO_CONTROLLER, _ARP_TO_CONTROLLER, _DROP]
+    if layer == "edge":
+        neighbours = Match(ethertype=IPV4, dst=f"10.{switch.removesuffix('_1').replace('_', '.')}.0/24")
+        rules += [
+            Rule(replace(neighbours, in_port=link.upper_port), NEIGHBOUR_PRIORITY, CONTROLLER_PORT)
+            for link in down
+        ]
+    if layer != "core":
+        rules.append(_TO_CONTROLLER)
+    if topo.layer(down[0].lower) == "host":
+        rules.append(_ARP_TO_CONTROLLER)
+    return [*rules, _DROP]
+
+
+def _prefix(topo: Network, name: str) -> str:
+    """The addresses below a node: its own, those of an edge switch's hosts, those of a pod."""
+    pod, edge, host = name.split("_")
+    layer = topo.layer(name)
+    if layer == "host":
+        return f"10.{pod}.{edge}.{host}/32"
+    return f"10.{pod}.{edge}.0/24" if layer == "edge" else f"10.{pod}.0.0/16"
 
 
 def _down(prefix: str, port: int) -> Rule:

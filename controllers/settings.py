@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 
-from hedera.schemes import Scheme, scheme
-from topos.fattree import FatTree
+from hedera.experiment import Experiment
+from hedera.placement import Placement
+from hedera.schemes import Scheme
+from topos.network import Network
 from topos.nonblocking import NonBlocking
 
 MIN_INTERVAL_S = 1.0
@@ -18,8 +20,11 @@ MIN_INTERVAL_S = 1.0
 class Settings:
     """Scheme and network of one controller. ``interval`` is in seconds, ``bw`` in Mb/s per link.
 
-    ``scheme`` is looked up in `hedera.schemes.SCHEMES`, and the same name is what the log says. ``hosts``
-    is for ``nonblocking`` alone (default k^3/4). Raises ValueError, with one sentence, for bad values.
+    ``scheme`` is what `hedera.schemes.scheme` is asked for, the user's own included, and the same name is what the
+    log says. ``threshold``, ``large_flows`` and ``iterations`` are those of `hedera.experiment.Experiment`, which
+    checks them and the rest. ``hosts`` is for ``nonblocking`` alone (default k^3/4).
+
+    Raises ValueError, with one sentence, for bad values.
     """
 
     scheme: str = "ecmp"
@@ -27,18 +32,18 @@ class Settings:
     seed: int = 1
     interval: float = 2.0
     bw: float = 10.0
+    threshold: float = 0.1
+    large_flows: str = "measured-or-estimated"
+    iterations: int = 1000
     hosts: int | None = None
 
     def __post_init__(self) -> None:
-        if self.seed < 0:
-            raise ValueError(f"the seed must not be negative, and {self.seed} is")
         if not MIN_INTERVAL_S <= self.interval < float("inf"):
             raise ValueError(
                 f"the interval must be at least {MIN_INTERVAL_S:g} second(s), because switches update their "
                 f"counters every half second; it is {self.interval:g}"
             )
-        if not 0 < self.bw < float("inf"):
-            raise ValueError(f"the link rate must be above 0 Mb/s, and {self.bw:g} is not")
+        _ = self._experiment  # raises for what makes no sense on any backend
         if self.hosts is not None and not self.chosen.nonblocking:
             raise ValueError(f"hosts is for the nonblocking scheme; under {self.scheme} it follows from k")
         _ = self.topology  # raises for a bad k or number of hosts
@@ -51,7 +56,7 @@ class Settings:
             if name not in cls.__dataclass_fields__:
                 known = ", ".join(field.name for field in fields(cls))
                 raise ValueError(f"{name} is not a setting; there are {known}")
-            kind = _KINDS[name]
+            kind = _KINDS[cls.__annotations__[name]]
             if not isinstance(text, str):  # POX says True for a flag without a value
                 raise ValueError(f"{name} needs a value")
             try:
@@ -62,17 +67,34 @@ class Settings:
         return cls(**values)  # type: ignore[arg-type]
 
     @cached_property
-    def chosen(self) -> Scheme:
-        """The scheme by name."""
-        return scheme(self.scheme)
+    def _experiment(self) -> Experiment:
+        """The run, as far as a controller knows it: it sees what comes, not what was asked for."""
+        return Experiment(
+            self.scheme,
+            traffic="",
+            k=self.k,
+            seed=self.seed,
+            interval_s=self.interval,
+            link_mbps=self.bw,
+            threshold=self.threshold,
+            large_flows=self.large_flows,
+            iterations=self.iterations,
+        )
 
     @cached_property
-    def topology(self) -> FatTree | NonBlocking:
+    def chosen(self) -> Scheme:
+        """The scheme by name."""
+        return self._experiment.chosen
+
+    def placement(self) -> Placement | None:
+        """The scheme's placement, made anew; None for a static scheme."""
+        experiment = self._experiment
+        return self.chosen.placement(experiment.tree, experiment.seed, experiment.options)
+
+    @cached_property
+    def topology(self) -> Network:
         """The network this controller is for."""
-        tree = FatTree(self.k)
-        if not self.chosen.nonblocking:
-            return tree
-        return NonBlocking(tree.num_hosts if self.hosts is None else self.hosts)
+        return self._experiment.network() if self.hosts is None else NonBlocking(self.hosts)
 
 
-_KINDS = {"scheme": str, "k": int, "seed": int, "interval": float, "bw": float, "hosts": int}
+_KINDS = {"str": str, "int": int, "int | None": int, "float": float}

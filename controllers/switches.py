@@ -9,14 +9,13 @@ from controllers.barriers import Barriers
 from controllers.driver import Driver
 from controllers.flows import Flow
 from controllers.rules import flow_rule, flow_switches, initial_rules, out_port
-from topos.fattree import FatTree
-from topos.nonblocking import NonBlocking
+from topos.network import Network
 
 
 class Switches:
     """All switches of one network, by name."""
 
-    def __init__(self, topo: FatTree | NonBlocking, driver: Driver):
+    def __init__(self, topo: Network, driver: Driver):
         self.topo = topo
         self.driver = driver
         self.connected: set[str] = set()
@@ -60,10 +59,10 @@ class Switches:
 
         ``core`` asks for the entries of another path.
         """
-        assert isinstance(self.topo, FatTree)
+        tree = self.topo.tree
         core = flow.core if core is None else core
-        names = flow_switches(self.topo, flow.src, flow.dst, core)
-        return {name: out_port(self.topo, name, flow.dst, core) for name in names}
+        names = flow_switches(tree, flow.src, flow.dst, core)
+        return {name: out_port(tree, name, flow.dst, core) for name in names}
 
     def install(self, flow: Flow, *, modify: bool = False) -> None:
         """Send all entries of a flow, the downstream one first; `install_at` says what ``modify`` is."""

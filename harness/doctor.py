@@ -8,10 +8,12 @@ import subprocess
 from dataclasses import dataclass
 
 from controllers.find_pox import find_pox, pox_version, too_old
-from harness import calibration, congestion, machine
-from harness.cpulimit import HostGroups
-from harness.footprint import leftovers, owner_name
-from harness.spec import RunSpec
+from harness.network import congestion, machine
+from harness.network.cpulimit import HostGroups
+from harness.network.footprint import leftovers, owner_name
+from harness.run.spec import RunSpec
+from harness.sweep import calibration
+from topos.fattree import FatTree
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,13 @@ def examine() -> list[Finding]:
 def datapath_sentence() -> str:
     """Which datapath a run will use, and why."""
     datapath = machine.choose_datapath("auto")
-    count = machine.instances_for(datapath)
+    count = machine.instances_for(datapath, FatTree(4))
     if datapath == "kernel":
         return "Open vSwitch forwards in the kernel: its module is here, and it is the fastest there is."
     return (
-        f"Open vSwitch forwards in userspace, in {count} private instance{'s' * (count > 1)}: "
-        "the kernel module is missing. Links of 15 to 25 Mb/s are what two cores carry."
+        f"Open vSwitch forwards in userspace, because its kernel module is missing: at k = 4 in {count} private "
+        f"instance{'s' * (count > 1)}, for {machine.processors()} usable processors. "
+        "Links of 15 to 25 Mb/s are what two carry."
     )
 
 

@@ -8,7 +8,6 @@ compiled afresh in each process, which costs seconds once and changes nothing el
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any, TypeVar, cast
 
 import numba
@@ -18,23 +17,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def compiled(function: Function) -> Function:
     """Decorator: compile ``function`` on its first call, or load what an earlier process compiled."""
-    return _compile(function)
-
-
-def compiled_parallel(function: Function) -> Function:
-    """As `compiled`, with the iterations of ``numba.prange`` loops shared among Numba's threads.
-
-    Works on a twin under another name, because Numba tells the functions in its cache apart by name: one
-    function can so be compiled both ways.
-    """
-    name = f"{function.__name__}_parallel"
-    twin = FunctionType(function.__code__, function.__globals__, name)
-    twin.__module__, twin.__qualname__ = function.__module__, name
-    return cast(Function, _compile(twin, parallel=True))
-
-
-def _compile(function: Function, **options: Any) -> Function:
     try:
-        return cast(Function, numba.njit(cache=True, nogil=True, **options)(function))
+        return cast(Function, numba.njit(cache=True, nogil=True)(function))
     except RuntimeError:  # Numba found no directory it may write its cache to
-        return cast(Function, numba.njit(nogil=True, **options)(function))
+        return cast(Function, numba.njit(nogil=True)(function))

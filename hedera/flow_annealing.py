@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from hedera.compiled import compiled
 from hedera.draws import below, bits, fraction
-from hedera.linkstate import Cores, LinkState, canonical_cores
+from hedera.linkstate import LinkState
+from hedera.paths import NO_LINK, choice_links
 from hedera.placement import UNIT, LargeFlows, in_units
 from hedera.simulated_annealing import acceptance_constant
 from topos.fattree import FatTree
-from topos.links import path_links
+from topos.links import Cores, canonical_cores, path_links
 
 
 class FlowAnnealing:
@@ -41,9 +42,11 @@ class FlowAnnealing:
         excess = np.where(links.up, -UNIT, 0)
         demand = in_units(flows.demand)
         paths = path_links(tree, flows.src, flows.dst, core)[:, 1:5]
-        np.add.at(excess, paths[paths >= 0], np.repeat(demand, 4).reshape(paths.shape)[paths >= 0])
+        reached = paths != NO_LINK
+        np.add.at(excess, paths[reached], np.repeat(demand, 4).reshape(paths.shape)[reached])
         energy = _anneal(
-            paths,
+            flows.src,
+            flows.dst,
             core,
             demand,
             excess,
@@ -58,7 +61,8 @@ class FlowAnnealing:
 
 @compiled
 def _anneal(
-    paths: NDArray[np.int32],
+    src: NDArray[np.int32],
+    dst: NDArray[np.int32],
     core: Cores,
     demand: NDArray[np.int64],
     excess: NDArray[np.int64],
@@ -67,10 +71,7 @@ def _anneal(
     acceptance: float,
     seed: np.uint64,
 ) -> int:
-    """Figure 6 over single flows. Leaves the best state in ``core``; returns its energy.
-
-    ``paths`` int32 (flows, 4) are the links of each flow between edge switches, -1 for none; see `path_links`.
-    """
+    """Figure 6 over single flows. Leaves the best state in ``core``; returns its energy."""
     best_core = core.copy()
     moved = np.empty(iterations + 1, dtype=np.int32)  # the flows moved since the best state was left
     since_best = 0
@@ -85,12 +86,14 @@ def _anneal(
         number = np.uint64(4 * temperature)
         flow = below(core.size, bits(seed, number))
         old, new = core[flow], np.int32(below(half * half, bits(seed, number + np.uint64(1))))
-        change = _reroute(paths[flow], excess, demand[flow], old, new, half)
+        before = choice_links(src[flow], dst[flow], old, half)
+        after = choice_links(src[flow], dst[flow], new, half)
+        change = _reroute(excess, demand[flow], before, after)
         if change > 0 and (
             temperature == 0
             or np.exp(-constant * change / temperature) <= fraction(bits(seed, number + np.uint64(2)))
         ):
-            _reroute(paths[flow], excess, demand[flow], new, old, half)
+            _reroute(excess, demand[flow], after, before)
             continue
         core[flow] = new
         energy += change
@@ -107,18 +110,21 @@ def _anneal(
 
 @compiled
 def _reroute(
-    path: NDArray[np.int32], excess: NDArray[np.int64], demand: int, old: int, new: int, half: int
+    excess: NDArray[np.int64],
+    demand: int,
+    before: tuple[int, int, int, int],
+    after: tuple[int, int, int, int],
 ) -> int:
-    """Move one flow from core ``old`` to ``new``, in ``path`` and ``excess``; returns the change of energy."""
+    """Move one flow from the links ``before`` to those ``after``; returns the change of energy."""
     change = np.int64(0)
     for tier in range(4):
-        if path[tier] >= 0:
-            before = excess[path[tier]]
-            excess[path[tier]] -= demand
-            change += max(before - demand, 0) - max(before, 0)
-            # Edge links are numbered by aggregation index within the edge switch, core links by core in the pod.
-            path[tier] += new // half - old // half if tier == 0 or tier == 3 else new - old
-            before = excess[path[tier]]
-            excess[path[tier]] += demand
-            change += max(before + demand, 0) - max(before, 0)
+        if before[tier] != NO_LINK:
+            change += _add(excess, before[tier], -demand) + _add(excess, after[tier], demand)
     return change
+
+
+@compiled
+def _add(excess: NDArray[np.int64], link: int, amount: int) -> int:
+    before = excess[link]
+    excess[link] = before + amount
+    return max(before + amount, 0) - max(before, 0)

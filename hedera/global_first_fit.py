@@ -21,9 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedera.compiled import compiled
-from hedera.linkstate import Cores, LinkState, canonical_cores
+from hedera.linkstate import LinkState
+from hedera.paths import NO_LINK, choice_links
 from hedera.placement import UNIT, LargeFlows, in_units
 from topos.fattree import FatTree
+from topos.links import Cores, canonical_cores, num_links
 
 _UNASSIGNED = -1
 _FAILED = -1  # the room of a failed link: not even a flow of demand 0 fits
@@ -36,7 +38,7 @@ class GlobalFirstFit:
         self.tree = tree
         self._keys: NDArray[np.int64] = np.empty(0, dtype=np.int64)  # of the assigned flows, ascending
         self._cores: Cores = np.empty(0, dtype=np.int32)
-        self._reserved: NDArray[np.int64] = np.zeros(6 * tree.num_hosts, dtype=np.int64)
+        self._reserved: NDArray[np.int64] = np.zeros(num_links(tree), dtype=np.int64)
 
     @property
     def reserved(self) -> NDArray[np.float64]:
@@ -87,10 +89,10 @@ def _first_fit(
     """
     for flow in range(src.size):
         if core[flow] != _UNASSIGNED:
-            links = _choice_links(src[flow], dst[flow], core[flow], half, room.size // 6)
+            links = choice_links(src[flow], dst[flow], core[flow], half)
             least = demand[flow]
             for link in links:
-                if link >= 0:
+                if link != NO_LINK:
                     least = min(least, room[link])
             if least == _FAILED:
                 core[flow] = _UNASSIGNED
@@ -108,43 +110,24 @@ _SETTLED = -1  # stands in for the demand of a flow whose reservation has been m
 @compiled
 def _search(src: int, dst: int, demand: int, room: NDArray[np.int64], half: int) -> int:
     """The first core by which ``demand`` fits, taken from ``room``; _UNASSIGNED when there is none."""
-    hosts = room.size // 6
-    cores = half * half
-    if src // half == dst // half:
+    links = choice_links(src, dst, 0, half)
+    if links[0] == NO_LINK:
         return 0
-    step = half if src // cores == dst // cores else 1
-    up = 0
-    while up < half:
+    inside_pod = links[1] == NO_LINK
+    for up in range(half):
         # An edge link without room rules out all cores above that aggregation switch.
-        links = _choice_links(src, dst, up * half, half, hosts)
+        links = choice_links(src, dst, up * half, half)
         if room[links[0]] >= demand and room[links[3]] >= demand:
-            for core in range(up * half, (up + 1) * half, step):
-                links = _choice_links(src, dst, core, half, hosts)
-                if step > 1 or (room[links[1]] >= demand and room[links[2]] >= demand):
+            for core in range(up * half, (up + 1) * half, half if inside_pod else 1):
+                links = choice_links(src, dst, core, half)
+                if inside_pod or (room[links[1]] >= demand and room[links[2]] >= demand):
                     _take(room, links, demand)
                     return core
-        up += 1
     return _UNASSIGNED
 
 
 @compiled
 def _take(room: NDArray[np.int64], links: tuple[int, int, int, int], amount: int) -> None:
     for link in links:
-        if link >= 0:
+        if link != NO_LINK:
             room[link] -= amount
-
-
-@compiled
-def _choice_links(src: int, dst: int, core: int, half: int, hosts: int) -> tuple[int, int, int, int]:
-    """The links of a path that its core decides, as `topos.links.path_links` numbers them; -1 for none."""
-    cores = half * half
-    up = core // half
-    if src // half == dst // half:
-        return (-1, -1, -1, -1)
-    edge_up = hosts + src // half * half + up
-    edge_down = 4 * hosts + dst // half * half + up
-    if src // cores == dst // cores:
-        return (edge_up, -1, -1, edge_down)
-    core_up = 2 * hosts + src // cores * cores + core
-    core_down = 3 * hosts + dst // cores * cores + core
-    return (edge_up, core_up, core_down, edge_down)

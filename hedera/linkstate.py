@@ -8,21 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from topos.fattree import FatTree
-from topos.links import NO_LINK, num_links, path_links
-
-Cores = NDArray[np.int32]
-
-
-def canonical_cores(tree: FatTree, src: ArrayLike, dst: ArrayLike, core: ArrayLike) -> Cores:
-    """The one core number that stands for each flow's path, as in `FatTree.path_cores`: int32 (flows,).
-
-    Inside a pod only the aggregation switch matters, and below one edge switch there is no choice, so
-    several core numbers name the same path there. Arguments have shape (flows,).
-    """
-    s, d, c = (np.asarray(x, dtype=np.int32) for x in (src, dst, core))
-    inside_pod = s // tree.num_cores == d // tree.num_cores
-    below_edge = s // tree.half == d // tree.half
-    return np.where(below_edge, 0, np.where(inside_pod, c - c % tree.half, c)).astype(np.int32)
+from topos.links import NO_LINK, Cores, canonical_cores, num_links, path_links
 
 
 class LinkState:

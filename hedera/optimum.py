@@ -5,16 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from topos.fattree import FatTree
 from topos.links import path_links
-from topos.nonblocking import NonBlocking
+from topos.network import Network
 
 LARGEST = 200_000
 """Flows times paths up to which the bound is computed; more would take minutes."""
 
 
 def most_possible(
-    topo: FatTree | NonBlocking, src: ArrayLike, dst: ArrayLike, capacity: NDArray[np.float64]
+    network: Network, src: ArrayLike, dst: ArrayLike, capacity: NDArray[np.float64]
 ) -> float | None:
     """The largest sum of rates that the links can carry, in the unit of ``capacity`` (links,).
 
@@ -27,12 +26,12 @@ def most_possible(
     from scipy.sparse import csr_array  # type: ignore[import-untyped]
 
     s, d = np.asarray(src), np.asarray(dst)
-    cores = topo.num_cores if isinstance(topo, FatTree) else 1
+    cores = network.num_cores
     if s.size * cores > LARGEST:
         return None
     if not s.size:
         return 0.0
-    links = path_links(topo, np.repeat(s, cores), np.repeat(d, cores), np.tile(np.arange(cores), s.size))
+    links = path_links(network, np.repeat(s, cores), np.repeat(d, cores), np.tile(np.arange(cores), s.size))
     # Below one switch all cores name the same path; one column is enough.
     links = np.unique(links, axis=0)
     path, tier = np.nonzero(links >= 0)

@@ -8,9 +8,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hedera.linkstate import Cores, LinkState
+from hedera.linkstate import LinkState
 from topos.fattree import FatTree
-from topos.links import NO_LINK, num_links, path_links
+from topos.links import NO_LINK, Cores, num_links, path_links
 
 UNIT = 1 << 40
 """The capacity of a link in the whole numbers that placement reckons with."""

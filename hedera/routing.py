@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hedera.hashing import Hashes, hash_five_tuple, hash_word, switch_salts
-from hedera.linkstate import Cores, LinkState, canonical_cores
+from hedera.linkstate import LinkState
 from topos.fattree import FatTree
+from topos.links import Cores, canonical_cores
 
 
 class FiveTuples(NamedTuple):

@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedera.demand import estimate_demands
-from hedera.linkstate import Cores, LinkState, canonical_cores
+from hedera.large_flows import Rule, measured_or_estimated
+from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows, Placement
 from topos.fattree import FatTree
+from topos.links import Cores, canonical_cores
 
 
 class RouteChange(NamedTuple):
@@ -73,21 +75,27 @@ class Round:
 class Scheduler:
     """Finds the large flows, estimates their demands, has them placed, and says which routes change.
 
-    A flow is large when its measured rate, or its demand estimated among all flows of the table, is above
-    ``threshold`` (a fraction of the NIC rate; sections 3.1 and 4.3). The demands that placement works with
-    are then estimated among the large flows alone, as section 4.2 has it.
+    ``rule`` says which flows are large, by ``threshold`` (a fraction of the NIC rate; sections 3.1 and 4.3). The
+    demands that placement works with are then estimated among the large flows alone, as section 4.2 has it.
 
-    ``links`` may be shared with a `hedera.routing.Routing`. Raises ValueError for a threshold outside [0, 1).
+    ``links`` may be shared with a `hedera.routing.Routing`. Raises ValueError for a threshold outside [0, 1), and in
+    a round for a placement that does not answer with one core of the tree per flow.
     """
 
     def __init__(
-        self, tree: FatTree, placement: Placement, threshold: float = 0.1, links: LinkState | None = None
+        self,
+        tree: FatTree,
+        placement: Placement,
+        threshold: float = 0.1,
+        links: LinkState | None = None,
+        rule: Rule = measured_or_estimated,
     ) -> None:
         if not 0 <= threshold < 1:
             raise ValueError(f"the threshold must be a fraction of the NIC rate from 0 to 1, not {threshold}")
         self.tree = tree
         self.placement = placement
         self.threshold = threshold
+        self.rule = rule
         self.links = LinkState(tree) if links is None else links
         nothing: list[int] = []
         self._flows = FlowTable(*(np.array(nothing) for _ in range(6)))
@@ -106,7 +114,7 @@ class Scheduler:
         )
         core = canonical_cores(self.tree, flows.src, flows.dst, flows.core)
         planned = core.copy()
-        planned[index] = self.placement.place(large, self.links)
+        planned[index] = self._place(large)
         planned = self._avoid_failures(flows, planned)
         changed = np.flatnonzero(planned != core)
         changes = tuple(map(RouteChange, flows.key[changed].tolist(), planned[changed].tolist()))
@@ -128,10 +136,25 @@ class Scheduler:
     def _large_flows(self, flows: FlowTable) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         hosts = self.tree.num_hosts
         demand = estimate_demands(flows.src, flows.dst, hosts)
-        index = np.flatnonzero((flows.rate > self.threshold) | (demand > self.threshold))
+        index = np.flatnonzero(self.rule(flows.rate, demand, self.threshold))
         if index.size < demand.size:
             demand = estimate_demands(flows.src[index], flows.dst[index], hosts)
         return index, demand
+
+    def _place(self, large: LargeFlows) -> Cores:
+        answer = np.asarray(self.placement.place(large, self.links))
+        who = type(self.placement).__name__
+        if answer.shape != large.key.shape or answer.dtype.kind not in "iu":
+            raise ValueError(
+                f"{who}.place must answer with one whole number per flow, shape {large.key.shape}, "
+                f"not {answer.dtype} of shape {answer.shape}"
+            )
+        if answer.size and not 0 <= answer.min() <= answer.max() < self.tree.num_cores:
+            raise ValueError(
+                f"{who}.place answers with cores {answer.min()} to {answer.max()}; "
+                f"there are 0 to {self.tree.num_cores - 1}"
+            )
+        return canonical_cores(self.tree, large.src, large.dst, answer)
 
     def _avoid_failures(self, flows: FlowTable, core: Cores) -> Cores:
         """Flows whose path is broken go by their hashed path, or by the next one that works."""

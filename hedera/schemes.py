@@ -1,5 +1,8 @@
 """The schemes a run can use, by the names that commands and results spell them with.
 
+To add one: a class with a method ``place`` (`hedera.placement.Placement`) in a file of its own, and a line in
+``_ALL``. Classes of users need no line: their scheme is called FILE.py:CLASS or MODULE:CLASS.
+
 Importing this module costs next to nothing: what a scheme needs is imported when it is built.
 """
 
@@ -10,9 +13,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from hedera.placement import Placement
     from hedera.routing import Routing
     from topos.fattree import FatTree
+
+_PLACEMENT = 4  # keeps these draws apart from those of traffic.patterns, traffic.ports and the simulator
+
+
+@dataclass(frozen=True)
+class Options:
+    """What placements may be told besides network and seed. ``iterations``: of annealing, in every round."""
+
+    iterations: int = 1000
+
+
+def _nothing(tree: FatTree, seed: int) -> None:
+    return None
 
 
 def _ecmp(tree: FatTree, seed: int) -> Routing:
@@ -41,37 +59,48 @@ def _random_path(tree: FatTree, seed: int) -> Routing:
     return RandomPath(tree, np.random.default_rng(seed))
 
 
-def _global_first_fit(tree: FatTree, seed: int) -> Placement:
+def _global_first_fit(tree: FatTree, rng: np.random.Generator, options: Options) -> Placement:
     from hedera.global_first_fit import GlobalFirstFit
 
     return GlobalFirstFit(tree)
 
 
-def _simulated_annealing(tree: FatTree, seed: int) -> Placement:
-    import numpy as np
-
+def _simulated_annealing(tree: FatTree, rng: np.random.Generator, options: Options) -> Placement:
     from hedera.simulated_annealing import SimulatedAnnealing
 
-    return SimulatedAnnealing(tree, np.random.default_rng(seed))
+    return SimulatedAnnealing(tree, rng, options.iterations)
 
 
-def _nothing(tree: FatTree, seed: int) -> None:
-    return None
+def _flow_annealing(tree: FatTree, rng: np.random.Generator, options: Options) -> Placement:
+    from hedera.flow_annealing import FlowAnnealing
+
+    return FlowAnnealing(tree, rng, options.iterations)
 
 
 @dataclass(frozen=True)
 class Scheme:
     """How paths are chosen.
 
-    ``routing(tree, seed)`` builds the static routing of all flows, None where there is no choice of path;
-    ``placement(tree, seed)`` builds the algorithm that re-places large flows, None for a static scheme.
+    ``routing(tree, seed)`` builds the static routing of all flows; None where there is no choice of path.
+    ``scheduler(tree, rng, options)`` builds the algorithm that re-places large flows; None for a static scheme.
+    ``baseline``: is there to hold another scheme against, and left out where all schemes are asked for.
+    ``nonblocking``: runs on the control network instead of the fat-tree.
     """
 
     name: str
     summary: str
     routing: Callable[[FatTree, int], Routing | None]
-    placement: Callable[[FatTree, int], Placement | None] = _nothing
+    scheduler: Callable[[FatTree, np.random.Generator, Options], Placement] | None = None
+    baseline: bool = False
     nonblocking: bool = False
+
+    def placement(self, tree: FatTree, seed: int, options: Options | None = None) -> Placement | None:
+        """The algorithm that re-places large flows, its draws fixed by ``seed`` alone; None for a static scheme."""
+        import numpy as np
+
+        if self.scheduler is None:
+            return None
+        return self.scheduler(tree, np.random.default_rng((seed, _PLACEMENT)), options or Options())
 
 
 _ALL = (
@@ -82,13 +111,29 @@ _ALL = (
     Scheme("random", "a random path for each flow", _random_path),
     Scheme("hedera-gff", "Hedera with Global First Fit", _ecmp, _global_first_fit),
     Scheme("hedera-sa", "Hedera with Simulated Annealing", _ecmp, _simulated_annealing),
+    Scheme(
+        "hedera-flow-sa",
+        "annealing with a core per flow (section 4.4)",
+        _ecmp,
+        _flow_annealing,
+        baseline=True,
+    ),
 )
 
 SCHEMES: dict[str, Scheme] = {scheme.name: scheme for scheme in _ALL}
+"""All that have a name here."""
 
 
 def scheme(name: str) -> Scheme:
-    """The scheme of that name; ValueError, listing the names, when there is none."""
-    if name not in SCHEMES:
-        raise ValueError(f"there is no scheme {name!r}; the schemes are {', '.join(SCHEMES)}")
-    return SCHEMES[name]
+    """The scheme of that name, or the user's own that it spells.
+
+    Raises ValueError, one sentence, when there is none, listing the names, or when the user's cannot be had.
+    """
+    if name in SCHEMES:
+        return SCHEMES[name]
+    from hedera.own_scheme import SPELLING, own_class
+
+    if ":" not in name:
+        names = ", ".join(SCHEMES)
+        raise ValueError(f"there is no scheme {name!r}; the schemes are {names}, and {SPELLING} for your own")
+    return Scheme(name, "a scheduler of the user's own", _ecmp, own_class(name))

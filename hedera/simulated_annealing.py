@@ -13,16 +13,16 @@ later state could replace the best one.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
+from hedera.arrivals import Arrivals, Shape, cores_of_flows, group, load, shape_of
 from hedera.compiled import compiled
 from hedera.draws import below, bits, fraction, two_below
-from hedera.linkstate import Cores, LinkState
+from hedera.linkstate import LinkState
 from hedera.placement import UNIT, LargeFlows, in_units
 from topos.fattree import FatTree
+from topos.links import Cores
 
 _SMALL_NETWORK = 16  # hosts; what the paper calls a 16 host cluster
 
@@ -49,7 +49,7 @@ class SimulatedAnnealing:
         self.energy = 0.0
         """The exceeded capacity that the last period ended with."""
         self._rng = rng
-        self._shape = _shape(tree)
+        self._shape = shape_of(tree)
         self._core_of = first_cores(tree)
 
     @property
@@ -60,8 +60,8 @@ class SimulatedAnnealing:
     def place(self, flows: LargeFlows, links: LinkState) -> Cores:
         """The core for each flow, int32 (flows,): see `hedera.placement.Placement`."""
         tree, shape = self.tree, self._shape
-        arrivals = _group(flows.src, flows.dst, in_units(flows.demand), shape)
-        excess = _load(arrivals, self._core_of, links.up, shape)
+        arrivals = group(flows.src, flows.dst, in_units(flows.demand), shape)
+        excess = load(arrivals, self._core_of, links.up, shape)
         before, after = _anneal(
             arrivals,
             self._core_of,
@@ -72,7 +72,7 @@ class SimulatedAnnealing:
             self._rng.integers(2**64, dtype=np.uint64),
         )
         self.initial_energy, self.energy = before / UNIT, after / UNIT
-        return _cores_of_flows(flows.src, flows.dst, self._core_of, shape)
+        return cores_of_flows(flows.src, flows.dst, self._core_of, shape)
 
 
 def first_cores(tree: FatTree) -> Cores:
@@ -82,103 +82,8 @@ def first_cores(tree: FatTree) -> Cores:
     return (position * tree.half + edge).astype(np.int32)
 
 
-class Shape(NamedTuple):
-    """The fat-tree in tables: dividing host numbers by k/2 all the time would take longer than the rest.
-
-    ``edge`` int32 (hosts,) is the first host below the same edge switch, and so the offset of that switch's
-    links in their block; ``pod`` int32 (hosts,) likewise for the pod; ``up`` int32 (cores,) is the
-    aggregation index of a core.
-    """
-
-    edge: NDArray[np.int32]
-    pod: NDArray[np.int32]
-    up: NDArray[np.int32]
-
-
-def _shape(tree: FatTree) -> Shape:
-    host, core = np.arange(tree.num_hosts, dtype=np.int32), np.arange(tree.num_cores, dtype=np.int32)
-    return Shape(host - host % tree.half, host - host % tree.num_cores, core // tree.half)
-
-
-class Arrivals(NamedTuple):
-    """The flows that leave their edge switch, grouped by destination: those to h are first[h]..first[h+1]-1.
-
-    ``edge_up`` and ``core_up``, int32 (flows,), are the places in the load table of the source edge
-    switch's and the source pod's first upward link. ``demand`` is int64 (flows,), in units. ``into_edge`` and
-    ``into_pod`` are int64 (hosts,): the demand to each host from outside its edge switch and its pod.
-    """
-
-    first: NDArray[np.int32]
-    edge_up: NDArray[np.int32]
-    core_up: NDArray[np.int32]
-    demand: NDArray[np.int64]
-    into_edge: NDArray[np.int64]
-    into_pod: NDArray[np.int64]
-
-
-# The load table has blocks of one entry per host: those of `topos.links` between edge switches, and one for
-# the core links that flows inside a pod do without, whose room never ends.
-_EDGE_UP, _CORE_UP, _CORE_DOWN, _EDGE_DOWN, _NOWHERE, _BLOCKS = range(6)
-_BOUNDLESS = np.int64(1 << 62)
-
 # Compiled loops take the arrays out of these tuples first: each look inside a tuple costs two atomic updates
 # of a reference count, which made the annealing three times slower.
-
-
-@compiled
-def _group(
-    src: NDArray[np.int32], dst: NDArray[np.int32], demand: NDArray[np.int64], shape: Shape
-) -> Arrivals:
-    edge, pod = shape.edge, shape.pod
-    hosts = edge.size
-    first = np.zeros(hosts + 1, dtype=np.int32)
-    for flow in range(src.size):
-        first[dst[flow]] += edge[src[flow]] != edge[dst[flow]]
-    end = 0
-    for host in range(hosts + 1):
-        end += first[host]
-        first[host] = end
-    edge_up = np.empty(end, dtype=np.int32)
-    core_up = np.empty(end, dtype=np.int32)
-    amount = np.empty(end, dtype=np.int64)
-    into_edge = np.zeros(hosts, dtype=np.int64)
-    into_pod = np.zeros(hosts, dtype=np.int64)
-    for flow in range(src.size - 1, -1, -1):
-        s, d, wanted = src[flow], dst[flow], demand[flow]
-        if edge[s] != edge[d]:
-            at = first[d] - 1
-            first[d] = at
-            amount[at] = wanted
-            edge_up[at] = _EDGE_UP * hosts + edge[s]
-            into_edge[d] += wanted
-            if pod[s] != pod[d]:
-                core_up[at] = _CORE_UP * hosts + pod[s]
-                into_pod[d] += wanted
-            else:
-                core_up[at] = _NOWHERE * hosts
-    return Arrivals(first, edge_up, core_up, amount, into_edge, into_pod)
-
-
-@compiled
-def _load(arrivals: Arrivals, core_of: Cores, works: NDArray[np.bool_], shape: Shape) -> NDArray[np.int64]:
-    """Load minus capacity, int64 (_BLOCKS * hosts,) in units; ``works`` (links,) says which links do."""
-    edge, pod, up = shape.edge, shape.pod, shape.up
-    first, demand = arrivals.first, arrivals.demand
-    edge_up, core_up = arrivals.edge_up, arrivals.core_up
-    into_edge, into_pod = arrivals.into_edge, arrivals.into_pod
-    hosts = core_of.size
-    excess = np.full(_BLOCKS * hosts, -_BOUNDLESS)
-    for link in range(_NOWHERE * hosts):
-        excess[link] = -UNIT if works[hosts + link] else 0
-    for host in range(hosts):
-        core = core_of[host]
-        aggregation = up[core]
-        excess[_CORE_DOWN * hosts + pod[host] + core] += into_pod[host]
-        excess[_EDGE_DOWN * hosts + edge[host] + aggregation] += into_edge[host]
-        for i in range(first[host], first[host + 1]):
-            excess[edge_up[i] + aggregation] += demand[i]
-            excess[core_up[i] + core] += demand[i]
-    return excess
 
 
 @compiled
@@ -192,7 +97,7 @@ def _anneal(
     seed: np.uint64,
 ) -> tuple[int, int]:
     """Figure 6. Leaves the best state in ``core_of``; returns the first energy and the best, in units."""
-    edge, pod, up = shape.edge, shape.pod, shape.up
+    core_down, edge_down, up, pod = shape.core_down, shape.edge_down, shape.up, shape.pod
     first, demand = arrivals.first, arrivals.demand
     edge_up, core_up = arrivals.edge_up, arrivals.core_up
     into_edge, into_pod = arrivals.into_edge, arrivals.into_pod
@@ -224,7 +129,7 @@ def _anneal(
             begin, end = first[host], first[host + 1]
             if begin == end:
                 continue
-            row, amount = _CORE_DOWN * hosts + pod[host], into_pod[host]
+            row, amount = core_down[host], into_pod[host]
             change += _shift(excess, row + old, -amount, link, was, steps)
             change += _shift(excess, row + new, amount, link, was, steps + 1)
             steps += 2
@@ -234,7 +139,7 @@ def _anneal(
                 steps += 2
             if up[old] == up[new]:
                 continue
-            row, amount = _EDGE_DOWN * hosts + edge[host], into_edge[host]
+            row, amount = edge_down[host], into_edge[host]
             change += _shift(excess, row + up[old], -amount, link, was, steps)
             change += _shift(excess, row + up[new], amount, link, was, steps + 1)
             steps += 2
@@ -302,17 +207,3 @@ def _accepted(loss: float, temperature: int, seed: np.uint64, number: np.uint64)
     if temperature == 0:
         return False
     return np.exp(-loss / temperature) > fraction(bits(seed, number + np.uint64(5)))
-
-
-@compiled
-def _cores_of_flows(src: NDArray[np.int32], dst: NDArray[np.int32], core_of: Cores, shape: Shape) -> Cores:
-    """Each flow's core, int32 (flows,), numbered as `hedera.linkstate.canonical_cores` does."""
-    edge, pod, up = shape.edge, shape.pod, shape.up
-    half = up[-1] + 1
-    core = np.empty(src.size, dtype=np.int32)
-    for flow in range(src.size):
-        s, d = src[flow], dst[flow]
-        wanted = core_of[d]
-        inside_pod = up[wanted] * half if edge[s] != edge[d] else 0
-        core[flow] = wanted if pod[s] != pod[d] else inside_pod
-    return core

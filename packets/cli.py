@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from commands.shared import parallel, progress_bar
-from packets.options import as_json, conclude, experiment_options, guarded, kept, parameters
+from commands.shared import json_option, parallel, progress_bar
+from packets.options import conclude, experiment_options, guarded, kept, parameters
 from packets.parameters import Parameters
 
 SEEDS = 5
@@ -63,7 +63,7 @@ def figure_1(parameters: Parameters, seconds: float, **options: Any) -> None:
     name = {5.0: "figure1b", 100.0: "figure1c"}.get(parameters.link_delay_us, "figure1")
     cells = suites.figure_1(_suite(options, parameters), name, 0.3 if options["quick"] else seconds)
     picture = pictures.figure_1(cells, parameters.link_delay_us, options["out"] / f"{name}.png")
-    conclude(f"Figure {name[6:]}", cells, "flows", name, [picture], options["as_json"])
+    conclude(f"Figure {name[6:]}", cells, "flows", name, picture, options["as_json"])
 
 
 @table.command("2")
@@ -79,7 +79,7 @@ def table_2(parameters: Parameters, **options: Any) -> None:
 
     cells = suites.table_2(_suite(options, parameters), _share(options))
     picture = pictures.table_2(cells, options["out"] / "table2.png")
-    conclude("Table 2", cells, "load_percent", "table2", [picture], options["as_json"])
+    conclude("Table 2", cells, "load_percent", "table2", picture, options["as_json"])
 
 
 @figure.command("4")
@@ -105,7 +105,7 @@ def _fan_out(workload: str, name: str, parameters: Parameters, options: dict[str
 
     cells = suites.fan_out(_suite(options, parameters), workload, name, _share(options))
     picture = pictures.fan_out(cells, workload, options["out"] / f"{name}.png")
-    conclude(f"Figure {name[6:]}", cells, "background_mbps", name, [picture], options["as_json"])
+    conclude(f"Figure {name[6:]}", cells, "background_mbps", name, picture, options["as_json"])
 
 
 @hull.command()
@@ -116,12 +116,10 @@ def _fan_out(workload: str, name: str, parameters: Parameters, options: dict[str
 def sensitivity(parameters: Parameters, load: float, **options: Any) -> None:
     """What HULL's parameters trade: drain rate, marking threshold and the pacer's constants, one at a time."""
     from packets import pictures
-    from packets.sensitivity import points
+    from packets.sensitivity import points, tell
 
     found = points(_suite(options, parameters), load, _share(options))
     picture = pictures.sensitivity(found, load, options["out"] / "sensitivity.png")
-    from packets.sensitivity import conclude as tell
-
     tell(found, load, picture, options["as_json"])
 
 
@@ -138,7 +136,7 @@ def sensitivity(parameters: Parameters, load: float, **options: Any) -> None:
     "--seeds", default=1, type=click.IntRange(1), show_default=True, help="How many, from --seed on."
 )
 @kept
-@as_json
+@json_option
 @parallel
 @guarded
 @parameters

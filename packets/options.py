@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields, make_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from commands.shared import in_words, options, parallel
+from commands.shared import in_words, json_option, options, parallel
 from packets.build import NotInstalled
 from packets.metrics import Cell, within
 from packets.parameters import Parameters
 from packets.quantity import Quantity, option_of, unit_of, written
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 Command = Callable[..., Any]
 
@@ -69,7 +71,6 @@ def parameters(function: Command) -> Command:
     return gathered
 
 
-as_json = click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 kept = click.option(
     "--keep",
     "keep",
@@ -97,45 +98,37 @@ def experiment_options(seeds: int) -> Command:
         ),
         out,
         kept,
-        as_json,
+        json_option,
         parallel,
     )
 
 
-def rows_of(cells: Iterable[Cell], x_name: str) -> list[dict[str, Any]]:
-    """Cells as rows of named columns."""
-    rows = []
-    for each in cells:
-        row = {x_name: each.x, **asdict(each), "ratio": each.ratio}
-        del row["x"]
-        rows.append(row)
-    return rows
-
-
 def conclude(
-    title: str, cells: Sequence[Cell], x_name: str, name: str, files: list[Path], as_json: bool
+    title: str, cells: Sequence[Cell], x_name: str, name: str, picture: Path, json_wanted: bool
 ) -> None:
-    """Write the CSV, and show the cells: a table for each metric, or JSON."""
-    from commands.comparison import write_csv
+    """Write the CSV beside the picture, and tell the cells: a table for each metric, or JSON."""
+    from commands import output
 
     rows = rows_of(cells, x_name)
-    csv = write_csv(files[0].with_name(f"{name}.csv"), list(rows[0]), (list(row.values()) for row in rows))
-    if as_json:
-        click.echo(json.dumps({"rows": rows}))
-        return
-    show(title, cells, x_name, [csv, *files])
+    csv = output.write_csv(picture.with_name(f"{name}.csv"), rows)
+    output.conclude(rows, [*_tables(title, cells, x_name), *_near(cells)], [csv, picture], json_wanted)
 
 
-def show(title: str, cells: Sequence[Cell], x_name: str, files: Sequence[Path]) -> None:
-    """Paper against ours, one table for each metric, and how many cells are near."""
-    from commands.comparison import Row, table
-    from commands.shared import wide_console
+def rows_of(cells: Iterable[Cell], x_name: str) -> list[Any]:
+    """Cells as rows whose first column says what x is."""
+    columns = [each.name for each in fields(Cell) if each.name != "x"]
+    row = make_dataclass("Row", [x_name, *columns, "ratio"], frozen=True)
+    return [row(each.x, *(getattr(each, name) for name in columns), each.ratio) for each in cells]
 
-    console = wide_console()
+
+def _tables(title: str, cells: Sequence[Cell], x_name: str) -> Iterable[Table]:
+    """Published against ours, one table for each metric."""
+    from commands.output import Compared, comparison
+
     label = x_name.split("_")[0]
     for metric in dict.fromkeys(each.metric for each in cells):
         rows = [
-            Row(
+            Compared(
                 f"{label} {each.x:g}  {each.scheme}  {each.statistic}",
                 each.published,
                 each.ours,
@@ -145,11 +138,13 @@ def show(title: str, cells: Sequence[Cell], x_name: str, files: Sequence[Path]) 
             if each.metric == metric
         ]
         unit = {"us": "us", "ms": "ms", "mbps": "Mb/s"}.get(metric.rpartition("_")[2], "of 10")
-        console.print(table(f"{title}: {metric}", rows, unit))
-    for statistic, factor in (("mean", 1.5), ("p99", 2.0)):
-        near, known = within(cells, statistic, factor)
-        if known:
-            console.print(
-                f"{statistic}: {near} of {known} within a factor {factor:g} of the published", highlight=False
-            )
-    console.print("written: " + "  ".join(str(file) for file in files), highlight=False, soft_wrap=True)
+        yield comparison(f"{title}: {metric}", rows, unit)
+
+
+def _near(cells: Sequence[Cell]) -> Iterable[str]:
+    """How many cells of each metric are near the published."""
+    for metric in dict.fromkeys(each.metric for each in cells):
+        for statistic, factor in (("mean", 1.5), ("p99", 2.0)):
+            near, known = within([each for each in cells if each.metric == metric], statistic, factor)
+            if known:
+                yield f"{metric}, {statistic}: {near} of {known} within a factor {factor:g} of the published"

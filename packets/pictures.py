@@ -64,10 +64,24 @@ def _curves(axes: Axes, cells: Sequence[Cell], metric: str, statistic: str, log:
             markersize=8,
         )
     if log:
-        axes.set_yscale("log")
+        _logarithmic(axes)
     axes.grid(axis="y")
     axes.tick_params(length=0, which="both")
     axes.set_xticks(sorted({c.x for c in cells}))
+
+
+def _logarithmic(axes: Axes) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0,) if _decades(axes) > 1.5 else (1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _decades(axes: Axes) -> float:
+    low, high = axes.get_ylim()
+    return float(np.log10(high / low)) if low > 0 else 9.0
 
 
 _NOTE = "Lines: ours, band: lowest and highest seed. Open circles: published."
@@ -81,12 +95,12 @@ def _legend(figure: Figure, axes: Axes) -> None:
 def figure_1(cells: Sequence[Cell], link_delay_us: float, path: Path) -> Path:
     """Queueing latency (logarithmic) and goodput against the number of flows."""
     with house_style():
-        figure = _figure(9, 4.6)
+        figure = _figure(10, 4.6)
         left, middle, right = figure.subplots(1, 3)
         _curves(left, cells, "switch_latency_us", "mean", log=True)
         left.set_title("\nqueueing latency, mean (us)")
         _curves(middle, cells, "switch_latency_us", "p99", log=True)
-        middle.set_title("\nqueueing latency, 99th percentile (us)")
+        middle.set_title("\nqueueing latency, p99 (us)")
         _curves(right, cells, "goodput_mbps", "mean", log=False)
         right.set_title("\ngoodput of all flows (Mb/s)")
         for axes in (left, middle, right):
@@ -104,9 +118,9 @@ def table_2(cells: Sequence[Cell], path: Path) -> Path:
         "fct_10MB_ms": "completion of 10 MB (ms)",
     }
     with house_style():
-        figure = _figure(9, 6.6)
+        figure = _figure(10, 6.8)
         grid = figure.subplots(2, 3)
-        for row, statistic, name in zip(grid, ("mean", "p99"), ("mean", "99th percentile"), strict=True):
+        for row, statistic, name in zip(grid, ("mean", "p99"), ("mean", "p99"), strict=True):
             for axes, (metric, title) in zip(row, titles.items(), strict=True):
                 _curves(axes, cells, metric, statistic, log=True)
                 axes.set_title(f"\n{title}, {name}" if statistic == "mean" else f"{title}, {name}")
@@ -136,7 +150,7 @@ def fan_out(cells: Sequence[Cell], workload: str, path: Path) -> Path:
         else "Lines: ours, band: lowest and highest seed. The report publishes no numbers."
     )
     with house_style():
-        figure = _figure(11, 4.4)
+        figure = _figure(12, 4.4)
         row = figure.subplots(1, 4)
         for axes, (metric, statistic, name, log) in zip(row, panels, strict=True):
             _curves(axes, cells, metric, statistic, log)
@@ -172,7 +186,7 @@ def sensitivity(points: Sequence[Point], load: float, path: Path) -> Path:
                         markerfacecolor="none",
                         markersize=8,
                     )
-            axes.set_yscale("log")
+            _logarithmic(axes)
             axes.margins(x=0.18)
             axes.grid()
             axes.tick_params(length=0, which="both")

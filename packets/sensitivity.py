@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, make_dataclass, replace
 from pathlib import Path
 from typing import Any
-
-import click
 
 from packets.experiment import Experiment
 from packets.metrics import cell
@@ -84,38 +82,32 @@ def points(suite: Suite, load: float, share: float) -> list[Point]:
     return made
 
 
-def conclude(found: list[Point], load: float, picture: Path, as_json: bool) -> None:
-    """Write the CSV and show the points, or JSON."""
-    from commands.comparison import write_csv
-    from commands.shared import wide_console
-
-    rows: list[dict[str, Any]] = [
-        {
-            "parameter": point.parameter,
-            "value": point.value,
-            **point.metrics,
-            **{f"published_{name}": point.published.get(name) for name in point.metrics},
-        }
-        for point in found
-    ]
-    csv = write_csv(picture.with_suffix(".csv"), list(rows[0]), (list(row.values()) for row in rows))
-    if as_json:
-        click.echo(json.dumps({"rows": rows}))
-        return
+def tell(found: Sequence[Point], load: float, picture: Path, json_wanted: bool) -> None:
+    """Write the CSV beside the picture, and tell the points: a table, or JSON."""
     from rich.table import Table
 
+    from commands import output
+
+    names = [f"{metric}_{statistic}" for metric, statistic in METRICS]
+    row = make_dataclass("Row", ["parameter", "value", *names, *(f"published_{name}" for name in names)])
+    rows = [
+        row(
+            point.parameter,
+            point.value,
+            *(point.metrics[name] for name in names),
+            *(point.published.get(name) for name in names),
+        )
+        for point in found
+    ]
     table = Table(title=f"HULL at {load:.0%} load, one parameter changed", title_justify="left", box=None)
-    table.add_column("parameter", no_wrap=True)
+    table.add_column("option", no_wrap=True)
     for metric, statistic in METRICS:
         table.add_column(f"{metric} {statistic}", justify="right")
     for point in found:
-        name = f"{option_of(point.parameter)} {written(point.value, point.parameter)}"
         cells = []
-        for key, value in point.metrics.items():
-            published = f" ({point.published[key]:,.1f})" if key in point.published else ""
-            cells.append(f"{value:,.1f}{published}")
-        table.add_row(name, *cells)
-    console = wide_console()
-    console.print(table)
-    console.print("In brackets: the report.", highlight=False)
-    console.print(f"written: {csv}  {picture}", highlight=False, soft_wrap=True)
+        for name in names:
+            published = f" ({point.published[name]:,.1f})" if name in point.published else ""
+            cells.append(f"{point.metrics[name]:,.1f}{published}")
+        table.add_row(f"{option_of(point.parameter)} {written(point.value, point.parameter)}", *cells)
+    csv = output.write_csv(picture.with_suffix(".csv"), rows)
+    output.conclude(rows, [table, "In brackets: the report."], [csv, picture], json_wanted)

@@ -1,22 +1,24 @@
 """The paper's Figure 9 from our runs: one group of bars per pattern, one bar per scheme, the control among
 them.
 
-A bar is the median of the valid trials, its whisker the 5th to 95th percentile. What could not be measured is
-never drawn as if it had been: in its place is a hatched, crossed outline that reaches up to the dashed line
-and stands for no number, or a cross alone where nothing was run.
+A bar is the median of the valid trials, its whisker the 5th to 95th percentile; in Mb/s it is payload at the
+receivers' sockets, as in the paper (section 6.2). What could not be measured is never drawn as if it had been: in its
+place is a hatched, crossed outline that reaches up to the dashed line and stands for no number, or a cross alone
+where nothing was run.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plots.load import Run
-from plots.published import CAPACITY_MBPS
-from plots.style import CONTROL, DASHES, INK, INVALID, MUTED, colour, house_style, label, save, short
-from plots.summary import Bar, Spread, Summary, summarise
+from plots.shares import Shares
+from plots.style import CONTROL, DASHES, INK, INVALID, MUTED, colour, house_style, label, save
+from plots.summary import Spread, summarise
+from results.record import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,22 +34,17 @@ _SMALL_CROSS = {**_CROSS, "color": MUTED, "markersize": 3.5, "markeredgewidth": 
 _GROUP, _ROW, _HEAD, _SIDE = 2.05, 1.75, 1.3, 1.1  # inches
 
 
-def draw(
-    runs: Sequence[Run],
-    path: Path,
-    normalised: bool = False,
-    published: Mapping[str, Mapping[str, float]] | None = None,
-) -> list[Path]:
+def draw(runs: Sequence[Run], path: Path, *, normalised: bool = False) -> list[Path]:
     """Write the chart as PNG and SVG, and return the files.
 
-    ``normalised``: every bar as a share of the control, instead of Mb/s. ``published``: numbers to mark
-    beside ours, by pattern and scheme, in Mb/s of CAPACITY_MBPS (`plots.published.FIGURE_9`); in the absolute
-    chart they are scaled to our capacity. Raises ValueError when there is no run.
+    ``normalised``: every bar as a share of the control, instead of Mb/s. The published numbers are marked beside
+    ours; in Mb/s they are scaled from what the testbed's links could deliver to what ours can. Raises ValueError when
+    there is no run.
     """
     summary = summarise(runs)
+    chart = Shares(summary, normalised, 1.0 if normalised else summary.payload_capacity_mbps)
     with house_style():
-        figure = _figure(summary, normalised, published, _conditions(runs))
-        return save(figure, path, ("png", "svg"))
+        return save(_figure(chart, _conditions(runs)), path, ("png", "svg"))
 
 
 def _conditions(runs: Sequence[Run]) -> str:
@@ -55,60 +52,42 @@ def _conditions(runs: Sequence[Run]) -> str:
     spec = runs[0].spec
     trials = len({run.trial for run in runs})
     bars = "one trial" if trials == 1 else f"median, 5th and 95th percentile of {trials} trials"
-    bw, seconds = (
-        f"{value:g}" if isinstance(value := spec.get(name), int | float) else "?"
-        for name in ("bw", "seconds")
-    )
-    return f"k={spec.get('k', '?')}, links of {bw} Mb/s, {seconds} s per run; {bars}"
+    return f"k={spec.k}, links of {spec.link_mbps:g} Mb/s, {spec.seconds:g} s per run; {bars}"
 
 
-def _figure(
-    summary: Summary,
-    normalised: bool,
-    published: Mapping[str, Mapping[str, float]] | None,
-    conditions: str,
-) -> Figure:
+def _figure(chart: Shares, conditions: str) -> Figure:
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    rows = math.ceil(len(summary.patterns) / GROUPS_PER_ROW)
-    per_row = math.ceil(len(summary.patterns) / rows)
+    patterns = chart.summary.patterns
+    rows = math.ceil(len(patterns) / GROUPS_PER_ROW)
+    per_row = math.ceil(len(patterns) / rows)
     width = max(_SIDE + _GROUP * per_row, 6.4)
     height = _HEAD + _ROW * rows * (1.25 if rows == 1 else 1)
     figure = Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(h_pad=0.06, hspace=0.03))
-    marks = _marks(summary, normalised, published or {})
-    level = 1.0 if normalised else summary.capacity_mbps
-    highest = [spread.high for bar in summary.bars.values() if (spread := _spread(bar, normalised))]
-    ceiling = max([level, *highest, *marks.values()]) * 1.08
+    highest = [spread.high for pair in _pairs(chart) if (spread := chart.ours(*pair))]
+    ceiling = max([chart.whole, *highest, *(_mark(chart, *pair) or 0.0 for pair in _pairs(chart))]) * 1.08
     for row, ax in enumerate(figure.subplots(rows, 1, squeeze=False)[:, 0]):
-        patterns = summary.patterns[row * per_row : (row + 1) * per_row]
-        _frame(ax, patterns, per_row, level, ceiling)
-        for group, pattern in enumerate(patterns):
-            _group(ax, group, pattern, summary, normalised, marks)
+        own = patterns[row * per_row : (row + 1) * per_row]
+        _frame(ax, own, per_row, chart.whole, ceiling)
+        for group, pattern in enumerate(own):
+            _group(ax, group, pattern, chart)
     figure.axes[0].set_title(conditions, fontsize=9, color=MUTED)
-    title = "Bisection bandwidth as a share of the control" if normalised else "Bisection bandwidth"
+    title = "Bisection bandwidth" + (" as a share of the control" if chart.of_control else "")
     figure.suptitle(title, x=0.01, ha="left", fontsize=11.5, fontweight="bold")
-    figure.supylabel("share of the control" if normalised else "received by all hosts (Mb/s)", fontsize=9.5)
-    _legend(figure, summary, normalised, bool(marks))
+    axis = "share of the control" if chart.of_control else "payload received (Mb/s)"
+    figure.supylabel(axis, fontsize=9.5)
+    _legend(figure, chart)
     return figure
 
 
-def _spread(bar: Bar, normalised: bool) -> Spread | None:
-    return bar.ratio if normalised else bar.mbps
+def _pairs(chart: Shares) -> Iterable[tuple[str, str]]:
+    return product(chart.summary.patterns, chart.summary.schemes)
 
 
-def _marks(
-    summary: Summary, normalised: bool, published: Mapping[str, Mapping[str, float]]
-) -> dict[tuple[str, str], float]:
-    """Where to mark a published number, by pattern and scheme."""
-    marks = {}
-    for pattern in summary.patterns:
-        numbers = published.get(short(pattern), {}) if pattern.startswith("published:") else {}
-        for scheme in summary.schemes:
-            if scheme in numbers and not (normalised and scheme == CONTROL):
-                unit = numbers[CONTROL] if normalised else CAPACITY_MBPS / summary.capacity_mbps
-                marks[pattern, scheme] = numbers[scheme] / unit
-    return marks
+def _mark(chart: Shares, pattern: str, scheme: str) -> float | None:
+    """Where to mark a published number; the control's share of itself is a line already."""
+    return None if chart.of_control and scheme == CONTROL else chart.published(pattern, scheme)
 
 
 def _frame(ax: Axes, patterns: Sequence[str], per_row: int, level: float, ceiling: float) -> None:
@@ -124,28 +103,21 @@ def _frame(ax: Axes, patterns: Sequence[str], per_row: int, level: float, ceilin
     ax.axhline(level, color=INK, linewidth=0.9, linestyle=DASHES, zorder=1.5)
 
 
-def _group(
-    ax: Axes,
-    group: int,
-    pattern: str,
-    summary: Summary,
-    normalised: bool,
-    marks: Mapping[tuple[str, str], float],
-) -> None:
-    width = _GROUP_WIDTH / max(len(summary.schemes), _FEWEST_SLOTS)
-    left = group - width * len(summary.schemes) / 2
-    for i, scheme in enumerate(summary.schemes):
+def _group(ax: Axes, group: int, pattern: str, chart: Shares) -> None:
+    schemes = chart.summary.schemes
+    width = _GROUP_WIDTH / max(len(schemes), _FEWEST_SLOTS)
+    left = group - width * len(schemes) / 2
+    for i, scheme in enumerate(schemes):
         x = left + (i + 0.5) * width
-        bar = summary.bars.get((pattern, scheme))
-        spread = _spread(bar, normalised) if bar else None
+        bar, spread = chart.summary.bars.get((pattern, scheme)), chart.ours(pattern, scheme)
         if bar is None:
             _cross(ax, x, 0.05, MUTED)
         elif spread is None:
-            _void(ax, x, width, scheme, 1.0 if normalised else summary.capacity_mbps)
+            _void(ax, x, width, scheme, chart.whole)
         else:
             _valid_bar(ax, x, width, scheme, spread, some_invalid=bar.invalid > 0)
-        if (pattern, scheme) in marks:
-            y, ends = marks[pattern, scheme], (x - width / 2, x + width / 2)
+        if (y := _mark(chart, pattern, scheme)) is not None:
+            ends = (x - width / 2, x + width / 2)
             ax.hlines(y, *ends, color="white", linewidth=3.2, zorder=5)
             ax.hlines(y, *ends, color="black", linewidth=1.7, zorder=6)
 
@@ -172,29 +144,29 @@ def _cross(ax: Axes, x: float, height: float, color: str) -> None:
     ax.plot(x, height * ax.get_ylim()[1], color=color, zorder=7, **_CROSS)
 
 
-def _legend(figure: Figure, summary: Summary, normalised: bool, marked: bool) -> None:
+def _legend(figure: Figure, chart: Shares) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     handles: list[Any] = [
         Patch(facecolor=colour(scheme), label="nonblocking (control)" if scheme == CONTROL else scheme)
-        for scheme in summary.schemes
+        for scheme in chart.summary.schemes
     ]
-    level = "control" if normalised else f"capacity {summary.capacity_mbps:g} Mb/s"
+    level = "control" if chart.of_control else f"payload capacity {chart.whole:.4g} Mb/s"
     handles.append(Line2D([], [], color=INK, linewidth=0.9, linestyle=DASHES, label=level))
-    if marked:
-        name = "published (NSDI '10)" if normalised else "published, scaled (NSDI '10)"
+    if any(_mark(chart, *pair) is not None for pair in _pairs(chart)):
+        name = "published (NSDI '10)" if chart.of_control else "published, scaled (NSDI '10)"
         handles.append(Line2D([], [], color="black", linewidth=1.8, label=name))
-    bars = list(summary.bars.values())
-    if any(_spread(bar, normalised) is None for bar in bars):
+    bars = {pair: (bar, chart.ours(*pair)) for pair, bar in chart.summary.bars.items()}
+    if any(spread is None for _, spread in bars.values()):
         handles.append(
             (Patch(facecolor="white", edgecolor=MUTED, hatch=_HATCH), Line2D([], [], **_RED_CROSS))
         )
-    if any(_spread(bar, normalised) and bar.invalid for bar in bars):
+    if any(spread and bar.invalid for bar, spread in bars.values()):
         handles.append(Line2D([], [], **_SMALL_CROSS, label="some trials invalid, left out"))
-    if len(bars) < len(summary.patterns) * len(summary.schemes):
+    if any(pair not in bars for pair in _pairs(chart)):
         handles.append(Line2D([], [], color=MUTED, **_CROSS, label="not run"))
-    invalid = "invalid: no valid trial" + (", or none of the control" if normalised else "")
+    invalid = "invalid: no valid trial" + (", or none of the control" if chart.of_control else "")
     labels = [invalid if isinstance(handle, tuple) else handle.get_label() for handle in handles]
     for rows in range(1, len(handles) + 1):  # as few as the figure's width allows, filled evenly
         legend = figure.legend(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from plots.load import Run, load_sweep
-from plots.published import FIGURE_9
+from plots.load import Sweep, load_sweep
 from plots.style import CONTROL
 from plots.table import csv_text, markdown
+from results.record import Run
 
 FOLDER = "figures"
 
@@ -16,7 +16,7 @@ FOLDER = "figures"
 def write_all(folder: str | Path) -> list[Path]:
     """Write the figures and tables of a sweep into ``folder/figures`` and return them, the main ones first.
 
-    `figure9.png` and `.svg` (Mb/s), `figure9-normalised` (share of the control), both with the published
+    `figure9.png` and `.svg` (Mb/s of payload), `figure9-normalised` (share of the control), both with the published
     numbers where a pattern has them; `summary.csv` and `summary.md`; `rates/PATTERN-trial-N.png` for each
     trial, drawn again only when a run in it is newer. No run, no file. Raises ValueError when there is no
     such folder.
@@ -28,31 +28,31 @@ def write_all(folder: str | Path) -> list[Path]:
 
     out = sweep.folder / FOLDER
     files = [
-        *figure9.draw(sweep.runs, out / "figure9", published=FIGURE_9),
-        *figure9.draw(sweep.runs, out / "figure9-normalised", normalised=True, published=FIGURE_9),
+        *figure9.draw(sweep.runs, out / "figure9"),
+        *figure9.draw(sweep.runs, out / "figure9-normalised", normalised=True),
     ]
     for name, text in (("summary.csv", csv_text(sweep.runs)), ("summary.md", markdown(sweep.runs))):
         (out / name).write_text(text, encoding="utf-8")
         files.append(out / name)
-    return files + _rate_sheets(sweep.runs, out / "rates")
+    return files + _rate_sheets(sweep, out / "rates")
 
 
-def _rate_sheets(runs: tuple[Run, ...], out: Path) -> list[Path]:
+def _rate_sheets(sweep: Sweep, out: Path) -> list[Path]:
     from plots import rates
 
-    sheets: dict[tuple[str, int], list[Run]] = {}
-    for run in runs:
-        sheets.setdefault((run.pattern, run.trial), []).append(run)
+    sheets: dict[tuple[str, int], dict[Path, Run]] = {}
+    for path, run in zip(sweep.files, sweep.runs, strict=True):
+        sheets.setdefault((run.pattern, run.trial), {})[path] = run
     files = []
     for (pattern, trial), members in sorted(sheets.items()):
         file = out / f"{_file_name(pattern)}-trial-{trial}.png"
-        newest = max(run.path.stat().st_mtime_ns for run in members)
+        newest = max(path.stat().st_mtime_ns for path in members)
         if not file.exists() or file.stat().st_mtime_ns < newest:
-            control = next((run for run in members if run.scheme == CONTROL), None)
-            rates.draw(members, file, control)
+            runs = list(members.values())
+            rates.draw(runs, file, next((run for run in runs if run.scheme == CONTROL), None))
         files.append(file)
     return files
 
 
 def _file_name(pattern: str) -> str:
-    return re.sub(r"[^A-Za-z0-9.,_-]+", "_", pattern).strip("_.") or "pattern"
+    return re.sub(r"[^A-Za-z0-9.,_-]+", "_", pattern).strip("_.")[:200] or "pattern"

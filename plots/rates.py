@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plots.load import Run
 from plots.style import CONTROL, DASHES, INK, INVALID, MUTED, colour, house_style, label, save, scheme_order
+from results.record import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,7 +70,7 @@ def _panels(count: int) -> tuple[Figure, list[Axes]]:
         panels.append(ax)
     figure.supxlabel("seconds since the traffic started", fontsize=9, y=0.1 / height, va="bottom")
     middle = (_BOTTOM + (height - _TOP)) / 2 / height
-    figure.supylabel("received by all hosts (Mb/s)", fontsize=9, x=0.06 / width, y=middle, ha="left")
+    figure.supylabel("received, on the wire (Mb/s)", fontsize=9, x=0.06 / width, y=middle, ha="left")
     return figure, panels
 
 
@@ -99,7 +99,7 @@ def _panel(ax: Axes, run: Run, control: Run | None) -> None:
 def _failures(ax: Axes, run: Run) -> None:
     """What was down when, the most that was possible then, and how soon flows were moved."""
     end = ax.get_xlim()[1]
-    edges = [0.0, *(phase.start for phase in run.phases[1:]), end]
+    edges = [0.0, *(phase.from_s for phase in run.phases[1:]), end]
     for phase, a, b in zip(run.phases, edges[:-1], edges[1:], strict=True):
         if phase.down:
             ax.axvspan(a, b, color=_DOWN, linewidth=0, zorder=0.5)

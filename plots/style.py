@@ -71,15 +71,14 @@ def colour(scheme: str) -> str:
 
 
 def short(pattern: str) -> str:
-    """A pattern for a table: ``published:`` is left out."""
-    return pattern.removeprefix("published:")
+    """A pattern for a table: ``published:`` is left out, and of a file all but its name."""
+    parts = (part.removeprefix("published:") for part in pattern.split(" + "))
+    return " + ".join("file:" + p[5:].rpartition("/")[2] if p.startswith("file:") else p for p in parts)
 
 
 def label(pattern: str) -> str:
-    """A pattern below an axis: of a file its name alone, and not too long."""
+    """A pattern below an axis: not too long."""
     text = short(pattern)
-    if text.startswith("file:"):
-        text = "file:" + text.rpartition("/")[2].removeprefix("file:")
     return text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 3].rstrip()}..."
 
 

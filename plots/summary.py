@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plots.load import Run
-from plots.published import FIGURE_9
 from plots.style import CONTROL, scheme_order, short
+from results.published import FIGURE_9
+from results.record import Run
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,19 @@ class Spread:
         low, median, high = np.percentile(values, [5, 50, 95])
         return cls(float(median), float(low), float(high))
 
+    def times(self, factor: float) -> Spread:
+        """The spread of the values times ``factor``."""
+        return Spread(self.median * factor, self.low * factor, self.high * factor)
+
 
 @dataclass(frozen=True)
 class Bar:
     """One scheme under one pattern.
 
-    ``mbps`` sums up the valid trials. ``ratio`` sums up their quotients by the valid control run of the same
-    trial, which had the same flows: drawn patterns differ from trial to trial. Either is None when there is
-    no such trial. ``invalid_mbps`` is the median of the invalid trials that came to a number.
+    ``mbps`` sums up the valid trials, on the wire, ``payload`` what of it reached sockets. ``ratio`` sums up the
+    quotients of ``mbps`` by the valid control run of the same trial, which had the same flows: drawn patterns differ
+    from trial to trial. Each is None when there is no such trial. ``invalid_mbps`` is the median of the invalid
+    trials that came to a number.
     """
 
     pattern: str
@@ -47,6 +52,7 @@ class Bar:
     valid: int
     invalid: int
     mbps: Spread | None
+    payload: Spread | None
     ratio: Spread | None
     invalid_mbps: float | None
     reasons: tuple[str, ...]
@@ -54,11 +60,13 @@ class Bar:
 
 @dataclass(frozen=True)
 class Summary:
-    """All bars of a sweep by (pattern, scheme), and the order in which to show them."""
+    """All bars of a sweep by (pattern, scheme), and the order in which to show them. What all hosts could receive, on
+    the wire and of that as payload, in Mb/s."""
 
     patterns: tuple[str, ...]
     schemes: tuple[str, ...]
     capacity_mbps: float
+    payload_capacity_mbps: float
     bars: Mapping[tuple[str, str], Bar]
 
 
@@ -78,7 +86,8 @@ def summarise(runs: Sequence[Run]) -> Summary:
             if (pattern, scheme) in trials:
                 bars[pattern, scheme] = _bar(pattern, scheme, trials[pattern, scheme], control)
     capacity = max(run.capacity_mbps for run in runs)
-    return Summary(tuple(patterns), tuple(schemes), capacity, bars)
+    payload_capacity = max(run.payload_capacity_mbps for run in runs)
+    return Summary(tuple(patterns), tuple(schemes), capacity, payload_capacity, bars)
 
 
 def pattern_order(patterns: Iterable[str]) -> list[str]:
@@ -106,6 +115,7 @@ def _bar(pattern: str, scheme: str, runs: Sequence[Run], control: Mapping[int, f
         valid=len(runs) - len(bad),
         invalid=len(bad),
         mbps=Spread.of(list(good.values())),
+        payload=Spread.of([run.payload_mbps for run in runs if run.valid and run.payload_mbps is not None]),
         ratio=Spread.of(ratios),
         invalid_mbps=float(np.median(bad_rates)) if bad_rates else None,
         reasons=tuple(dict.fromkeys(reason for run in bad for reason in run.reasons)),

@@ -6,17 +6,18 @@ import csv
 import io
 from collections.abc import Sequence
 
-from plots.load import Run
 from plots.style import CONTROL, short
 from plots.summary import Bar, Summary, summarise
+from results.record import Run
 
 CSV_COLUMNS = (
     "pattern", "scheme", "valid_trials", "invalid_trials",
     "median_mbps", "p5_mbps", "p95_mbps", "median_ratio", "p5_ratio", "p95_ratio",
-    "invalid_median_mbps", "capacity_mbps", "reasons",
+    "median_payload_mbps", "p5_payload_mbps", "p95_payload_mbps",
+    "invalid_median_mbps", "capacity_mbps", "payload_capacity_mbps", "reasons",
 )  # fmt: skip
 
-_MEANING = "Mb/s received by all hosts: median of the valid trials, and its share of the control"
+_MEANING = "Mb/s on the wire received by all hosts: median of the valid trials, and its share of the control"
 
 
 def show(runs: Sequence[Run]) -> str:
@@ -29,8 +30,7 @@ def show(runs: Sequence[Run]) -> str:
     from rich.table import Table
 
     summary = summarise(runs)
-    title = f"{_MEANING}. Capacity {summary.capacity_mbps:g} Mb/s."
-    table = Table(title=title, title_justify="left", title_style="", box=SIMPLE_HEAD)
+    table = Table(box=SIMPLE_HEAD)
     table.add_column("pattern")
     for scheme in summary.schemes:
         table.add_column(scheme, justify="right")
@@ -38,6 +38,7 @@ def show(runs: Sequence[Run]) -> str:
         table.add_row(*map(escape, row))  # a file name in brackets is no markup
     text = io.StringIO()
     console = Console(file=text, width=400, color_system=None)
+    console.print(f"{_MEANING}. Capacity {summary.capacity_mbps:g} Mb/s.")
     console.print(table)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
@@ -60,7 +61,8 @@ def markdown(runs: Sequence[Run]) -> str:
 
 
 def csv_text(runs: Sequence[Run]) -> str:
-    """One line per bar: the numbers that the figures show. Empty cells where there is no valid trial."""
+    """One line per bar: the numbers that the figures show, on the wire unless a column is named payload. Empty cells
+    where there is no valid trial."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
@@ -69,13 +71,13 @@ def csv_text(runs: Sequence[Run]) -> str:
         for bar in summary.bars.values():
             spreads = [
                 f"{value:.4f}" if spread else ""
-                for spread in (bar.mbps, bar.ratio)
+                for spread in (bar.mbps, bar.ratio, bar.payload)
                 for value in ((spread.median, spread.low, spread.high) if spread else ("", "", ""))
             ]
             head = (bar.pattern, bar.scheme, bar.valid, bar.invalid)
             invalid = "" if bar.invalid_mbps is None else f"{bar.invalid_mbps:.4f}"
-            capacity = f"{summary.capacity_mbps:g}"
-            writer.writerow((*head, *spreads, invalid, capacity, "; ".join(bar.reasons)))
+            capacities = (f"{summary.capacity_mbps:g}", f"{summary.payload_capacity_mbps:.4f}")
+            writer.writerow((*head, *spreads, invalid, *capacities, "; ".join(bar.reasons)))
     return text.getvalue()
 
 

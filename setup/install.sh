@@ -1,56 +1,161 @@
 #!/usr/bin/env bash
-# Installs what is missing, and nothing else: Debian packages with apt, Python packages (pinned in
-# requirements.lock) into .venv. Quick when nothing is missing. Debian 12 or Ubuntu 22.04 and later.
-# With --check, also what only the checks need (apt-packages-check.txt).
+# Installs what is missing, and nothing else: Debian packages with apt; Python packages, pinned with their hashes in
+# requirements.lock, in an environment below .venvs that .venv points to. Quick when nothing is missing.
+# With --check, also what only the checks need. Debian 12 or Ubuntu 22.04 and later.
+#
+# Only apt runs as root. Everything below this folder is made by the folder's owner, so that nothing is left there
+# that its owner could not delete. An environment that something still runs from is never touched: a new one is
+# built beside it, .venv is turned to that, and the old one goes when a later call finds nobody in it.
 set -euo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 cd "$root"
 
-if [ "$(id -u)" -ne 0 ]; then
-    echo "setup/install.sh: needs root to install packages and, later, to make network namespaces: use sudo" >&2
-    exit 3
-fi
-if ! command -v apt-get >/dev/null; then
-    echo "setup/install.sh: needs apt-get (Debian 12, Ubuntu 22.04 or later)" >&2
-    exit 3
-fi
-
 say() { echo "setup: $*" >&2; }
+fail() { say "$1"; exit "${2:-3}"; }
+
+case "${1:-}" in
+    "" | --check) ;;
+    *) fail "usage: setup/install.sh [--check]" 2 ;;
+esac
+check=${1:-}
+[ "$(id -u)" -eq 0 ] || fail "needs root to install packages and, later, to make network namespaces: use sudo"
+command -v apt-get >/dev/null || fail "needs apt-get (Debian 12, Ubuntu 22.04 or later)"
+
+# One set-up at a time. The lock lies where root alone writes; apt must not inherit it (9>&-), because packages start
+# daemons. pip may: what a killed set-up left running is still at work.
+exec 9>/run/hedera-setup.lock
+chmod 600 /run/hedera-setup.lock
+if ! flock --nonblock 9; then
+    say "another set-up is under way on this machine; waiting for it"
+    flock 9
+fi
 
 # --- Debian packages -------------------------------------------------------------------------------------
-lists=(setup/apt-packages.txt)
-if [ "${1:-}" = --check ]; then lists+=(setup/apt-packages-check.txt); fi
-mapfile -t wanted < <(cat "${lists[@]}")
-missing=()
-installed=$(dpkg-query -W -f '${Package} ${db:Status-Abbrev}\n' "${wanted[@]}" 2>/dev/null || true)
-for package in "${wanted[@]}"; do
-    grep -q "^$package ii" <<<"$installed" || missing+=("$package")
-done
-if [ ${#missing[@]} -gt 0 ]; then
-    say "installing ${missing[*]}"
-    export DEBIAN_FRONTEND=noninteractive
-    log=$(mktemp)
-    if ! { apt-get update -q && apt-get install -q -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
-        tail -n 15 "$log" >&2
-        say "apt-get could not install ${missing[*]} (the whole log: $log)"
-        exit 3
-    fi
-    rm -f "$log"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+apt_wait_s=600 # how long a fresh cloud image may hold apt's locks with its own updates
+
+apt_get() {
+    DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 LC_ALL=C \
+        apt-get -q -y -o "DPkg::Lock::Timeout=$apt_wait_s" "$@" >"$log" 2>&1 9>&-
+}
+apt_update() { # apt waits for dpkg's lock by itself, but not for that of its lists
+    local last=$((SECONDS + apt_wait_s)) said=
+    until apt_get update; do
+        if ! grep -q 'Could not get lock' "$log" || [ $SECONDS -ge $last ]; then return; fi
+        [ -n "$said" ] || say "apt is at work already; waiting for it"
+        said=yes
+        sleep 3
+    done
+}
+installed() { [[ $(dpkg-query -W -f '${db:Status-Abbrev}' "$1" 2>/dev/null) == ii* ]]; }
+offered() { [[ $(LC_ALL=C apt-cache policy "$1" 2>/dev/null) == *"Candidate: "[^\(]* ]]; }
+
+needed=() useful=()
+while read -r package; do
+    installed "$package" || needed+=("$package")
+done < setup/apt-packages.txt
+if [ -n "$check" ]; then
+    while read -r package; do
+        installed "$package" || useful+=("$package")
+    done < setup/apt-packages-check.txt
 fi
+if [ ${#needed[@]} -gt 0 ]; then
+    # Where Ubuntu keeps Open vSwitch's kernel module. Debian's kernels have it, and some machines can have none.
+    modinfo openvswitch >/dev/null 2>&1 || useful+=("linux-modules-extra-$(uname -r)")
+    say "installing ${needed[*]} (if apt is busy, this waits for it)"
+    apt_update
+    if ! apt_get install --no-install-recommends "${needed[@]}"; then
+        tail -n 15 "$log" >&2
+        trap - EXIT
+        fail "apt-get could not install ${needed[*]} (the whole log: $log; on Ubuntu they are in 'universe')"
+    fi
+fi
+for package in "${useful[@]}"; do
+    if ! offered "$package"; then
+        offered mininet || apt_update # this machine has no lists
+    fi
+    if ! offered "$package"; then
+        [[ $package == linux-* ]] || say "there is no package $package here: the tests that need it will be skipped"
+        continue
+    fi
+    say "installing $package"
+    if [ "$package" = cloud-init ]; then # wanted for its checker alone: it shall not set this machine up at boot
+        mkdir -p /etc/cloud
+        touch /etc/cloud/cloud-init.disabled
+    fi
+    apt_get install --no-install-recommends "$package" ||
+        { apt_update && apt_get install --no-install-recommends "$package"; } || # the lists may be old
+        say "could not install $package: going on without it"
+done
 
 # --- Python packages, on the system's python3, because Mininet is a system package --------------------------
 python=/usr/bin/python3
-if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then
-    say "needs Python 3.10 or later; $python is $("$python" -V)"
-    exit 3
+"$python" -I -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
+    fail "needs Python 3.10 or later; $python is $("$python" -V)"
+
+owner=$(stat -c %u .)
+as_owner() {
+    if [ "$owner" = 0 ]; then
+        "$@"
+    elif entry=$(getent passwd "$owner"); then
+        HOME=$(cut -d: -f6 <<<"$entry") \
+            setpriv --reuid "$owner" --regid "$(cut -d: -f4 <<<"$entry")" --init-groups -- "$@"
+    else
+        HOME=/nonexistent setpriv --reuid "$owner" --regid "$(stat -c %g .)" --clear-groups -- "$@"
+    fi
+}
+as_owner test -w . || fail "the owner of $root cannot write there: clone it where they can, or give it to another"
+
+packages=(*/__init__.py)
+stamp=$(
+    {
+        echo "$root $(uname -m) ${packages[*]}"
+        "$python" -V
+        cat setup/requirements.lock setup/requirements-check.lock setup/as-root.pth pyproject.toml
+    } | sha256sum | cut -c 1-12
+)
+env=.venvs/$stamp
+pip() {
+    as_owner "$root/$env/bin/python" -I -m pip --quiet --disable-pip-version-check install --no-deps "$@" ||
+        fail "pip could not install the Python packages; the same command tries again"
+}
+locked=(--require-hashes --only-binary :all:)
+
+in_use() { # by a process that was started from it, or has its libraries loaded
+    grep -qsFf - /proc/[0-9]*/cmdline /proc/[0-9]*/maps <<<"$root/$1/"
+}
+
+as_owner mkdir -p .venvs
+if [ -d .venv ] && [ ! -L .venv ]; then # as earlier versions made it
+    ! in_use .venv || fail "something is running from $root/.venv; try again when it has ended" 1
+    as_owner mv .venv ".venvs/before-$stamp"
 fi
-stamp="$("$python" -V) $(sha256sum < setup/requirements.lock) $(sha256sum < pyproject.toml) $root"
-if [ "$(cat .venv/installed 2>/dev/null)" != "$stamp" ] || ! .venv/bin/python -c '' 2>/dev/null; then
-    say "installing the Python packages of setup/requirements.lock into .venv (a minute or so)"
-    rm -rf .venv
-    "$python" -m venv --system-site-packages .venv
-    .venv/bin/pip install --quiet --disable-pip-version-check --requirement setup/requirements.lock
-    .venv/bin/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
-    echo "$stamp" > .venv/installed
-    if [ -n "${SUDO_UID:-}" ]; then chown -R "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" .venv ./*.egg-info; fi
+for old in .venvs/*; do
+    if [ "$old" != "$env" ] && [ "$old" != "$(readlink .venv)" ] && [ -e "$old" ] && ! in_use "$old"; then
+        as_owner rm -rf "$old" || say "could not remove $old, which is no longer needed"
+    fi
+done
+
+if [ ! -e "$env/installed" ] || ! as_owner "$env/bin/python" -I -c '' 2>/dev/null; then
+    say "installing the Python packages of setup/requirements.lock (a minute or so)"
+    as_owner rm -rf "$env"
+    as_owner "$python" -I -m venv "$root/$env"
+    pip "${locked[@]}" --requirement setup/requirements.lock
+    pip --no-build-isolation --editable .
+    as_owner sed -i 's/^include-system-site-packages = false/include-system-site-packages = true/' "$env/pyvenv.cfg"
+    as_owner cp setup/as-root.pth "$(echo "$env"/lib/python3*/site-packages)"
+    as_owner touch "$env/installed"
+fi
+if [ -n "$check" ] && [ ! -e "$env/installed-check" ]; then
+    say "installing the Python packages that the checks need"
+    pip "${locked[@]}" --requirement setup/requirements-check.lock
+    as_owner touch "$env/installed-check"
+fi
+if [ "$(readlink .venv)" != "$env" ]; then
+    as_owner ln -sfn "$env" .venvs/next
+    as_owner mv -T .venvs/next .venv
+fi
+if [ "$owner" != 0 ]; then # so that root, who must not, need not (as-root.pth)
+    as_owner "$env/bin/python" -I -m compileall -q "${packages[@]%/__init__.py}" || true
 fi

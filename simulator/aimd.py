@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hedera.compiled import compiled
 from hedera.draws import below, bits
+from simulator.engine import TickEngine
 from simulator.workload import Workload, start_queue
 
 LINK = 1_000_000_000
@@ -27,7 +28,7 @@ _ENDLESS = np.int64(2**62)
 _PLENTY = np.int32(2**30)  # spare capacity of the link that stands for a tier the path does not reach
 
 
-class AimdEngine:
+class AimdEngine(TickEngine):
     """The rates of a workload's flows under the paper's tick rules.
 
     ``links``: int32 (flows, tiers), the directed links of each flow's path, -1 where there is none;
@@ -60,10 +61,9 @@ class AimdEngine:
                 f"not {increase_mbps:g} Mb/s"
             )
         flows = len(work)
-        self.tick = 0
-        self._tick_s = tick_s
+        super().__init__(tick_s)
         self._mbps = link_mbps / LINK
-        self._bits = link_mbps * 1e6 * tick_s / LINK  # one unit of rate, for one tick
+        self._bytes = link_mbps * 1e6 / 8 * tick_s / LINK  # one unit of rate, for one tick
         self._nowhere = num_links
         self._row = np.zeros((flows, 8), dtype=np.int32)
         self._row[:, :6] = self._nowhere
@@ -73,7 +73,7 @@ class AimdEngine:
         self._spare[self._nowhere] = _PLENTY
         if closed is not None:
             self._spare[closed] = 0
-        size = np.minimum(np.ceil(work.size_bits / self._bits), float(_ENDLESS))
+        size = np.minimum(np.ceil(work.size_bytes / self._bytes), float(_ENDLESS))
         self._size = size.astype(np.int64)
         self._left = self._size.copy()
         self._successor = work.successor
@@ -127,15 +127,15 @@ class AimdEngine:
         return rates
 
     @property
-    def sent_bits(self) -> NDArray[np.float64]:
+    def sent_bytes(self) -> NDArray[np.float64]:
         """What every flow has sent so far, never more than its size; float64 (flows,)."""
-        sent: NDArray[np.float64] = (self._size - np.maximum(self._left, 0)) * self._bits
+        sent: NDArray[np.float64] = (self._size - np.maximum(self._left, 0)) * self._bytes
         return sent
 
     @property
     def started_s(self) -> NDArray[np.float64]:
         """When every flow started (beginning of the tick), nan for those that have not; float64 (flows,)."""
-        return np.where(self._started >= 0, self._started * self._tick_s, np.nan)
+        return np.where(self._started >= 0, self._started * self.tick_s, np.nan)
 
     @property
     def finished_s(self) -> NDArray[np.float64]:
@@ -144,7 +144,7 @@ class AimdEngine:
         The rate of the last tick tells how far into the tick that was.
         """
         rate = np.maximum(self._row[:, _RATE], 1)
-        return np.where(self._finished >= 0, (self._finished + 1 + self._left / rate) * self._tick_s, np.nan)
+        return np.where(self._finished >= 0, (self._finished + 1 + self._left / rate) * self.tick_s, np.nan)
 
     @property
     def spare_mbps(self) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""The commands of the simulator, and where `hedera` finds them.
+"""The command `hedera simulate`.
 
 Everything slow to import (numba, matplotlib) is imported by the command that needs it, when it runs.
 """
@@ -11,13 +11,10 @@ from typing import Any
 import click
 
 from commands.shared import in_words, progress_bar
-from simulator.explain_cli import explain_ecmp
-from simulator.figures import figure_3, figure_9, figure_10, figure_11
-from simulator.tables import table_3, table_6
 
 
 @click.command()
-@click.option("--scheme", required=True, help="How paths are chosen, such as ecmp, hedera-sa, nonblocking.")
+@click.option("--scheme", required=True, help="How paths are chosen, such as ecmp, hedera-sa, FILE.py:CLASS.")
 @click.option("--traffic", required=True, help="Who sends to whom, such as stride:4, published:rand0.")
 @click.option("-k", "k", default=4, show_default=True, help="Ports per switch: k^3/4 hosts.")
 @click.option(
@@ -37,6 +34,12 @@ from simulator.tables import table_3, table_6
     help="A flow's first rate, and growth per tick, Mb/s (0.12 of --bw).",
 )
 @click.option("--threshold", default=0.1, show_default=True, help="Share of a link that makes a flow large.")
+@click.option(
+    "--large-flows",
+    default="measured-or-estimated",
+    show_default=True,
+    help="measured (rates above it), or measured-or-estimated (or demands).",
+)
 @click.option("--iterations", default=1000, show_default=True, help="Of Simulated Annealing, each round.")
 @click.option(
     "--flows-per-host", default=1, show_default=True, help="Draws of the pattern laid over each other."
@@ -77,8 +80,3 @@ def simulate(as_json: bool, **fields: Any) -> None:
         click.echo(
             f"{result.completion_s.size:,} flows completed, {result.completion_s.mean():.3f} s on average"
         )
-
-
-COMMANDS: list[click.Command] = [simulate, explain_ecmp]
-FIGURES: dict[str, click.Command] = {"3": figure_3, "9": figure_9, "10": figure_10, "11": figure_11}
-TABLES: dict[str, click.Command] = {"3": table_3, "6": table_6}

@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hedera.experiment import phases
 from hedera.linkstate import LinkState
 from hedera.optimum import most_possible
 from simulator.config import Config
 from topos.fattree import FatTree
-from topos.faults import Fault, cables, links_down, moments, phases
+from topos.faults import Fault, cables, links_down, moments
 from topos.links import NO_LINK, num_links, path_links
-from topos.nonblocking import NonBlocking
+from topos.network import Network
 
 Flows = NDArray[np.int32]
 
@@ -108,7 +109,7 @@ class Breakage:
 
 def phases_of(
     config: Config,
-    topo: FatTree | NonBlocking,
+    network: Network,
     flows: tuple[Flows, Flows] | None,
     total_mbps: NDArray[np.float64],
 ) -> tuple[Phase, ...]:
@@ -118,20 +119,19 @@ def phases_of(
     such bound. ``total_mbps``: the sum of rates in every tick, float64 (ticks,).
     """
     tick_s = config.tick_s
-    faults = config.faults if isinstance(topo, FatTree) else ()
-    begin, end = config.window
+    faults = config.faults if network.num_cores > 1 else ()
+    begin, end = config.window_ticks
     records = []
     for a, b in phases(moments(faults), (begin * tick_s, end * tick_s), config.seconds):
-        capacity = np.full(num_links(topo), config.link_mbps)
-        down: list[str] = []
-        if isinstance(topo, FatTree):
-            links = links_down(faults, topo, a)
-            capacity[list(links)] = 0.0
-            down = _names(topo, links)
-        best = None if flows is None else most_possible(topo, *flows, capacity)
+        links = links_down(faults, network.tree, a)
+        capacity = np.full(num_links(network), config.link_mbps)
+        capacity[list(links)] = 0.0
+        best = None if flows is None else most_possible(network, *flows, capacity)
         first = round(a / tick_s)
         mean = float(total_mbps[first : max(round(b / tick_s), first + 1)].mean())
-        records.append(Phase(a, b, down, round(mean, 3), None if best is None else round(best, 3)))
+        records.append(
+            Phase(a, b, _names(network.tree, links), round(mean, 3), None if best is None else round(best, 3))
+        )
     return tuple(records)
 
 

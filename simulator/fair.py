@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedera.maxmin import max_min_rates
+from simulator.engine import TickEngine
 from simulator.workload import Workload, start_queue
 
 
-class MaxMinEngine:
-    """The rates of a workload's flows by progressive filling; the interface is that of `AimdEngine`.
+class MaxMinEngine(TickEngine):
+    """The rates of a workload's flows by progressive filling.
 
     ``links``: int32 (flows, tiers), the directed links of each flow's path, -1 where there is none;
     ``num_links`` of them exist, all of rate ``link_mbps``. Flows start and end on ticks of ``tick_s``
@@ -32,14 +33,13 @@ class MaxMinEngine:
         closed: int | None = None,
     ) -> None:
         flows = len(work)
-        self.tick = 0
-        self._tick_s = tick_s
+        super().__init__(tick_s)
         self._links = links.astype(np.int32)
         self._capacity = np.full(num_links, link_mbps)
         if closed is not None:
             self._capacity[closed] = 0.0
-        self._bits = 1e6 * tick_s  # 1 Mb/s, for one tick
-        self._size = work.size_bits
+        self._bytes = 1e6 / 8 * tick_s  # 1 Mb/s, for one tick
+        self._size = work.size_bytes
         self._sent = np.zeros(flows)
         self._rate = np.zeros(flows)
         self._successor = work.successor
@@ -59,7 +59,7 @@ class MaxMinEngine:
             if self._stale:
                 self._rate[self._active] = max_min_rates(self._links[self._active], self._capacity)
                 self._stale = False
-            rate = self._rate[self._active] * self._bits
+            rate = self._rate[self._active] * self._bytes
             left = self._size[self._active] - self._sent[self._active]
             until = end
             if self._arrived < self._queued:
@@ -79,7 +79,7 @@ class MaxMinEngine:
         if count:
             new = self._queue[self._arrived : self._arrived + count]
             self._arrived += count
-            self._started[new] = self.tick * self._tick_s
+            self._started[new] = self.tick * self.tick_s
             self._active = np.concatenate([self._active, new])
             self._stale = True
 
@@ -87,8 +87,8 @@ class MaxMinEngine:
         over = self._sent[self._active] >= self._size[self._active]
         if over.any():
             done = self._active[over]
-            excess = (self._sent[done] - self._size[done]) / self._rate[done] / 1e6
-            self._finished[done] = self.tick * self._tick_s - excess
+            excess = 8 * (self._sent[done] - self._size[done]) / self._rate[done] / 1e6
+            self._finished[done] = self.tick * self.tick_s - excess
             self._sent[done] = self._size[done]
             self._rate[done] = 0.0
             self._active = self._active[~over]
@@ -115,7 +115,7 @@ class MaxMinEngine:
         return np.array(self._rate)
 
     @property
-    def sent_bits(self) -> NDArray[np.float64]:
+    def sent_bytes(self) -> NDArray[np.float64]:
         """What every flow has sent so far, never more than its size; float64 (flows,)."""
         return np.array(self._sent)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.config import Config
 from traffic.matrix import Matrix
 
 NEVER = np.inf
@@ -18,19 +19,44 @@ class Workload:
     """Flows with their starts and sizes; every array has shape (flows,).
 
     ``src``, ``dst``: int32 host numbers. ``start_s``: float64, seconds after the start of the run, or NEVER
-    for a flow that starts when another ends. ``size_bits``: float64, NEVER for a flow that outlasts the run.
+    for a flow that starts when another ends. ``size_bytes``: float64, NEVER for a flow that outlasts the run.
     ``successor``: int32, the flow that starts when this one ends, or -1.
     """
 
     src: NDArray[np.int32]
     dst: NDArray[np.int32]
     start_s: NDArray[np.float64]
-    size_bits: NDArray[np.float64]
+    size_bytes: NDArray[np.float64]
     successor: NDArray[np.int32]
 
     def __len__(self) -> int:
         """The number of flows."""
         return int(self.src.size)
+
+
+MOST_FLOWS = 10_000_000
+"""More are refused: with all that is kept of each they fill some gigabytes."""
+
+_ARRIVALS = 3  # keeps these draws apart from those of traffic.patterns and traffic.ports for the same seed
+
+
+def workload(config: Config) -> Workload:
+    """The flows of a simulation. ValueError, one sentence, when they make no sense, or are far too many."""
+    matrix = config.matrix()
+    if not config.arrivals_per_s:
+        return static(matrix)
+    if matrix.sequential:
+        raise ValueError(
+            f"traffic {matrix.name!r} says itself when flows start; it cannot have arrivals as well"
+        )
+    expected = config.arrivals_per_s * config.seconds * np.unique(matrix.src).size
+    if expected > MOST_FLOWS:
+        raise ValueError(
+            f"{config.arrivals_per_s:g} arrivals per second and host would be {expected:.3g} flows in "
+            f"{config.seconds:g} s; {MOST_FLOWS:,} is the limit"
+        )
+    rng = np.random.default_rng((config.seed, _ARRIVALS))
+    return poisson(matrix, config.arrivals_per_s, config.mean_mbytes * 1e6, config.seconds, rng)
 
 
 def static(matrix: Matrix) -> Workload:
@@ -44,7 +70,7 @@ def static(matrix: Matrix) -> Workload:
     size = np.full(flows, NEVER)
     successor = np.full(flows, -1, dtype=np.int32)
     if matrix.size_bytes is not None and matrix.turn is not None:
-        size = matrix.size_bytes * 8.0
+        size = matrix.size_bytes.astype(np.float64)
         order = np.lexsort((matrix.turn, matrix.src))
         follows = np.diff(matrix.src[order]) == 0
         successor[order[:-1][follows]] = order[1:][follows]
@@ -71,7 +97,7 @@ def poisson(
         matrix.src[flow],
         matrix.dst[flow],
         start[order],
-        rng.exponential(mean_bytes * 8.0, flow.size),
+        rng.exponential(mean_bytes, flow.size),
         np.full(flow.size, -1, dtype=np.int32),
     )
 

@@ -7,13 +7,13 @@ executes it with the system's Python.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    import networkx as nx
+_NAME = re.compile(r"(0|[1-9][0-9]{0,2})(_(0|[1-9][0-9]{0,2})){2}")
 
 
 class Link(NamedTuple):
@@ -55,6 +55,11 @@ class FatTree:
     def half(self) -> int:
         """k/2: hosts per edge switch, edge (and aggregation) switches per pod, cores per aggregation index."""
         return self.k // 2
+
+    @property
+    def tree(self) -> FatTree:
+        """Itself: the fat-tree whose hosts these are, as on every `topos.network.Network`."""
+        return self
 
     @property
     def num_hosts(self) -> int:
@@ -175,30 +180,60 @@ class FatTree:
 
     # --- links and paths -------------------------------------------------------------------------------------
 
+    @property
+    def tiers(self) -> int:
+        """The links of the longest path, and the blocks of directed links in `topos.links`."""
+        return 6
+
+    def cable(self, number: int) -> Link:
+        """One of the 3k^3/4 cables: host by host to the edge switches, edge switch by edge switch to the aggregation
+        switches, pod by pod to the cores. IndexError when there is no such cable."""
+        layer, n = divmod(number, self.num_hosts)
+        if layer == 0:
+            pod, edge, position = self.place(n)
+            return Link(self.host_name(n), 0, self.edge_name(pod, edge), self.down_port(position))
+        if layer == 1:
+            above, a = divmod(n, self.half)
+            pod, edge = divmod(above, self.half)
+            lower, upper = self.edge_name(pod, edge), self.aggregation_name(pod, a)
+            return Link(lower, self.up_port(a), upper, self.down_port(edge))
+        if layer == 2:
+            pod, core = divmod(n, self.num_cores)
+            a, j = divmod(core, self.half)
+            lower, upper = self.aggregation_name(pod, a), self.core_name(core)
+            return Link(lower, self.up_port(j), upper, self.core_port(pod))
+        raise IndexError(f"there is no cable {number}")
+
     def links(self) -> Iterator[Link]:
-        """Every cable: host to edge, edge to aggregation, aggregation to core (3k^3/4 of them)."""
-        half = range(self.half)
-        for host in range(self.num_hosts):
-            pod, edge, position = self.place(host)
-            yield Link(self.host_name(host), 0, self.edge_name(pod, edge), self.down_port(position))
-        for pod in range(self.k):
-            for e in half:
-                for a in half:
-                    yield Link(
-                        self.edge_name(pod, e),
-                        self.up_port(a),
-                        self.aggregation_name(pod, a),
-                        self.down_port(e),
-                    )
-            for a in half:
-                for j in half:
-                    core = a * self.half + j
-                    yield Link(
-                        self.aggregation_name(pod, a),
-                        self.up_port(j),
-                        self.core_name(core),
-                        self.core_port(pod),
-                    )
+        """Every cable, in the order of their numbers."""
+        return map(self.cable, range(3 * self.num_hosts))
+
+    def cables_at(self, name: str) -> list[int]:
+        """The numbers of a node's cables, ascending; KeyError when there is no such node."""
+        if name not in self:
+            raise KeyError(name)
+        p, s, h = (int(part) for part in name.split("_"))
+        half, hosts, cores = self.half, self.num_hosts, self.num_cores
+        layer = self.layer(name)
+        if layer == "host":
+            return [self.host_index(p, s, h - 2)]
+        if layer == "edge":
+            first = (p * half + s) * half
+            return [*range(first, first + half), *range(hosts + first, hosts + first + half)]
+        if layer == "aggregation":
+            down, first = hosts + p * cores + s - half, 2 * hosts + p * cores + (s - half) * half
+            return [*range(down, down + cores, half), *range(first, first + half)]
+        core = (s - 1) * half + h - 1
+        return [2 * hosts + pod * cores + core for pod in range(self.k)]
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a host or switch has this name."""
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            return False
+        p, s, h = (int(part) for part in name.split("_"))
+        if p == self.k:
+            return 1 <= s <= self.half and 1 <= h <= self.half
+        return p < self.k and (s < self.k if h == 1 else s < self.half and 2 <= h < self.half + 2)
 
     def path_cores(self, src: int, dst: int) -> range:
         """One core index for each distinct path from host src to host dst, in RipL's sorted order.
@@ -244,34 +279,22 @@ class FatTree:
         """All minimal up-down paths: (k/2)^2 between pods, k/2 inside a pod, one below an edge switch."""
         return [self.path(src, dst, core) for core in self.path_cores(src, dst)]
 
-    def graph(self) -> nx.Graph:
-        """The network as a networkx graph: nodes carry ``layer``, links carry ``ports`` by node name."""
-        import networkx as nx
 
-        graph = nx.Graph()
-        for name in (*self.hosts, *self.switches):
-            graph.add_node(name, layer=self.layer(name))
-        for link in self.links():
-            graph.add_edge(
-                link.lower,
-                link.upper,
-                ports={link.lower: link.lower_port, link.upper: link.upper_port},
-            )
-        return graph
+def _for_mn(k: int = 4, **link_options: Any) -> Any:
+    """What ``mn --custom topos/fattree.py --topo fattree,K`` calls: a Mininet Topo of FatTree(K).
 
+    ``link_options`` go to every link (``bw=10``, say).
+    """
+    from mininet.topo import Topo
 
-def _for_mn(k: int = 4, **opts: Any) -> Any:
-    """What ``mn --custom topos/fattree.py --topo fattree,K`` calls: a Mininet Topo of FatTree(K)."""
-    import os
-    import sys
-
-    # mn executes this file without importing it: there is no __file__, but the code knows where it came from.
-    root = os.path.dirname(os.path.dirname(os.path.abspath(_for_mn.__code__.co_filename)))
-    if root not in sys.path:
-        sys.path.insert(0, root)
-    from topos.mininet_topo import mininet_topo
-
-    return mininet_topo(FatTree(k), **opts)
+    tree, net = FatTree(k), Topo()
+    for host, name in enumerate(tree.hosts):
+        net.addHost(name, ip=f"{tree.host_ip(host)}/8", mac=tree.host_mac(host))
+    for name in tree.switches:
+        net.addSwitch(name, dpid=f"{tree.dpid(name):016x}")
+    for link in tree.links():
+        net.addLink(link.lower, link.upper, port1=link.lower_port, port2=link.upper_port, **link_options)
+    return net
 
 
 topos = {"fattree": _for_mn}

@@ -6,14 +6,14 @@ behind it mends them again. Seconds count from the start of the traffic.
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from topos.fattree import FatTree
-from topos.links import has_node, link_ends, links_between, links_of_switch
+from topos.links import link_ends, links_between, links_of_switch
+from topos.network import Network
 
 _FORM = re.compile(
     r"(?P<kind>link|switch):(?P<what>[^@:]+)@(?P<at>[^@:]+)(:(?P<until>[^@:]+))?", re.DOTALL | re.ASCII
@@ -62,9 +62,9 @@ def parse(text: str, tree: FatTree, seconds: float) -> Fault:
     if len(ends) != (2 if found["kind"] == "link" else 1):
         raise ValueError(f"{HOW}, not {_shown(text)}")
     for name in ends:
-        if has_node(tree, name) and tree.layer(name) == "host":
+        if name in tree and tree.layer(name) == "host":
             raise ValueError(f"{name} is a host; its only cable has nothing to take its place")
-        if not has_node(tree, name):
+        if name not in tree:
             raise ValueError(
                 f"there is no switch {_shown(name)} in a k={tree.k} fat-tree; its switches are named like "
                 f"{tree.edge_name(0, 0)} (edge), {tree.aggregation_name(0, 0)} (aggregation), "
@@ -102,21 +102,9 @@ def links_down(faults: Iterable[Fault], tree: FatTree, t: float) -> frozenset[in
     return frozenset().union(*(fault.links(tree) for fault in faults if fault.at <= t < fault.until))
 
 
-def cables(tree: FatTree, links: Iterable[int]) -> list[tuple[str, str]]:
+def cables(network: Network, links: Iterable[int]) -> list[tuple[str, str]]:
     """The cables that directed links belong to, as (node, node), each once, in order."""
-    return sorted({tuple(sorted(link_ends(tree, link))) for link in links})  # type: ignore[misc]
-
-
-def phases(times: Sequence[float], window: tuple[float, float], seconds: float) -> list[tuple[float, float]]:
-    """A run's measuring window, cut at ``times``: what is before, during and after a failure.
-
-    Where a time is outside the window, that is widened half way to the beginning or the end of the run.
-    """
-    begin, end = window
-    if times:
-        begin = begin if begin < times[0] else times[0] / 2
-        end = end if end > times[-1] else (times[-1] + seconds) / 2
-    return list(itertools.pairwise([begin, *times, end]))
+    return sorted({tuple(sorted(link_ends(network, link))) for link in links})  # type: ignore[misc]
 
 
 def parse_all(texts: Sequence[str], tree: FatTree, seconds: float) -> tuple[Fault, ...]:

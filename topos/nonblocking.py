@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from topos.fattree import FatTree, Link
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 
 @dataclass(frozen=True)
@@ -32,7 +28,8 @@ class NonBlocking:
             raise ValueError(f"a non-blocking network needs at least 2 hosts, not {self.n}")
 
     @cached_property
-    def _addresses(self) -> FatTree:
+    def tree(self) -> FatTree:
+        """The smallest fat-tree that holds n hosts."""
         k = 4
         while k**3 // 4 < self.n:
             k += 2
@@ -50,15 +47,15 @@ class NonBlocking:
 
     def host_name(self, host: int) -> str:
         """As `FatTree.host_name`."""
-        return self._addresses.host_name(host)
+        return self.tree.host_name(host)
 
     def host_ip(self, host: int) -> str:
         """As `FatTree.host_ip`."""
-        return self._addresses.host_ip(host)
+        return self.tree.host_ip(host)
 
     def host_mac(self, host: int) -> str:
         """As `FatTree.host_mac`."""
-        return self._addresses.host_mac(host)
+        return self.tree.host_mac(host)
 
     @cached_property
     def hosts(self) -> tuple[str, ...]:
@@ -93,10 +90,33 @@ class NonBlocking:
         """Switch name by datapath id."""
         return {self.dpid(self.SWITCH): self.SWITCH}
 
+    @property
+    def num_cores(self) -> int:
+        """One: all go over the same switch."""
+        return 1
+
+    @property
+    def tiers(self) -> int:
+        """Up from a host, and down to one."""
+        return 2
+
+    def cable(self, number: int) -> Link:
+        """One cable per host, numbered as they are."""
+        if not 0 <= number < self.n:
+            raise IndexError(f"there is no cable {number}")
+        return Link(self.host_name(number), 0, self.SWITCH, number + 1)
+
     def links(self) -> Iterator[Link]:
-        """One cable per host."""
-        for host in range(self.n):
-            yield Link(self.host_name(host), 0, self.SWITCH, host + 1)
+        """Every cable, in the order of the hosts."""
+        return map(self.cable, range(self.n))
+
+    def cables_at(self, name: str) -> list[int]:
+        """The numbers of a node's cables, ascending; KeyError when there is no such node."""
+        if name == self.SWITCH:
+            return list(range(self.n))
+        if name not in self.hosts:
+            raise KeyError(name)
+        return [self.hosts.index(name)]
 
     def path_cores(self, src: int, dst: int) -> range:
         """There is one path, so one choice: 0."""
@@ -111,18 +131,3 @@ class NonBlocking:
     def paths(self, src: int, dst: int) -> list[tuple[str, ...]]:
         """The one path."""
         return [self.path(src, dst)]
-
-    def graph(self) -> nx.Graph:
-        """The network as a networkx graph, as `FatTree.graph`."""
-        import networkx as nx
-
-        graph = nx.Graph()
-        for name in (*self.hosts, self.SWITCH):
-            graph.add_node(name, layer=self.layer(name))
-        for link in self.links():
-            graph.add_edge(
-                link.lower,
-                link.upper,
-                ports={link.lower: link.lower_port, link.upper: link.upper_port},
-            )
-        return graph

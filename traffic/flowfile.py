@@ -25,15 +25,14 @@ from pathlib import Path
 
 import numpy as np
 
-from topos.fattree import FatTree
-from topos.nonblocking import NonBlocking
+from topos.network import Network
 from traffic.matrix import Matrix
 
 MAX_BYTES = 20_000_000
 """Larger files are refused."""
 
 
-def read_flows(path: str | Path, network: FatTree | NonBlocking) -> Matrix:
+def read_flows(path: str | Path, network: Network) -> Matrix:
     """The flows of a file, in its order.
 
     Raises ValueError with one sentence that names the file, and the line where there is one: a file that
@@ -74,9 +73,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
             yield number, content
 
 
-def _from_csv(
-    path: Path, lines: list[tuple[int, str]], network: FatTree | NonBlocking
-) -> Iterator[tuple[int, int]]:
+def _from_csv(path: Path, lines: list[tuple[int, str]], network: Network) -> Iterator[tuple[int, int]]:
     number, header = lines[0]
     columns = [name.strip() for name in _cells(path, number, header)]
     if not {"src_host", "dst_host"} <= set(columns):
@@ -100,7 +97,7 @@ def _cells(path: Path, number: int, line: str) -> list[str]:
 
 
 def _from_load_generator(
-    path: Path, lines: list[tuple[int, str]], network: FatTree | NonBlocking
+    path: Path, lines: list[tuple[int, str]], network: Network
 ) -> Iterator[tuple[int, int]]:
     hosts = network.host_by_ip
     for number, line in lines:
@@ -116,7 +113,7 @@ def _from_load_generator(
         yield _flow(path, number, hosts[addresses[0]], hosts[addresses[1]])
 
 
-def _host(path: Path, number: int, cell: str, network: FatTree | NonBlocking) -> int:
+def _host(path: Path, number: int, cell: str, network: Network) -> int:
     text = cell.strip()
     if not (text.isascii() and text.lstrip("-").isdigit()):
         raise ValueError(f"{path} line {number}: {_short(text)} is not a host number")

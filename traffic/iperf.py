@@ -1,25 +1,35 @@
 """iperf 2: command lines as argument lists, and what its CSV reports say.
 
-Tried on iperf 2.0.13, 2.1.5 and 2.1.8 (Ubuntu 20.04, Ubuntu 22.04, Debian 12). Believe the server's report:
-at 10 Mb/s a client can be seconds ahead of the network, as far as its socket buffer reaches. And look for
-every flow by its source port: a client that cannot connect exits with status 0, and one whose source port is
-still in use says "bind failed" and then sends from another port.
+Tried on iperf 2.0.13, 2.1.5, 2.1.8 and 2.2.1 (Ubuntu 20.04, Ubuntu 22.04, Debian 12, Debian 13). Believe the
+server's report: at 10 Mb/s a client can be seconds ahead of the network, as far as its socket buffer reaches. And
+look for every flow by its source port: a client that cannot connect exits with status 0, and one whose source port
+is still in use says "bind failed" and then sends from another port.
+
+Servers are asked for enhanced reports (-e), for the sake of the fractions of a second in their time stamps: a client
+may begin to send seconds after it was started. 2.1.8 then writes the same nine columns, 2.2.1 more and other ones.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 
 from traffic.ports import SERVER_PORT
 
 _FIELDS = 9  # time, two addresses with their ports, connection, interval, bytes, bit/s
+_ENHANCED_FIELDS = 10  # at least, in 2.2: the interval's ends are two columns, and more columns follow
+_TIME = re.compile(r"(?:([+-])(\d\d)(\d\d):)?(\d{14})(\.\d+)?", re.ASCII)
 
 
 def server_command(port: int = SERVER_PORT) -> list[str]:
-    """Listen for TCP connections and report each second of each as a CSV line."""
-    return ["iperf", "-s", "-p", str(port), "-i", "1", "-y", "C"]
+    """Listen for TCP connections and report each second of each as a CSV line.
+
+    Run it with the time zone UTC: before 2.2 the time stamps do not say theirs.
+    """
+    return ["iperf", "-s", "-p", str(port), "-i", "1", "-y", "C", "-e"]
 
 
 def client_command(
@@ -49,12 +59,16 @@ def client_command(
 
 @dataclass(frozen=True)
 class Interval:
-    """What one report line covers: seconds since the flow began, bytes, and iperf's own rate in bit/s."""
+    """What one report line covers: seconds since the flow began, bytes, and iperf's own rate in bit/s.
+
+    ``stamp``: when the line was written, seconds since the epoch; None unless it is told in fractions of a second.
+    """
 
     start_s: float
     end_s: float
     bytes: int
     bits_per_s: float
+    stamp: float | None = None
 
 
 @dataclass(frozen=True)
@@ -78,6 +92,18 @@ class FlowReport:
             return self.total.bits_per_s / 1e6
         seconds = self.intervals[-1].end_s
         return sum(one.bytes for one in self.intervals) * 8e-6 / seconds if seconds > 0 else 0.0
+
+    def began(self, started: float) -> float:
+        """When the flow began (seconds since the epoch), whose client was started at ``started``.
+
+        A whole second's line tells: 2.1.8 and 2.2.1 stamp it with the end of the second after it. A version that
+        stamped it with its own end would make a flow begin before its client. Without such a line it is ``started``.
+        (The line of the whole flow does not tell: its stamp is that of another line, or of nothing in particular.)
+        """
+        if not self.intervals or self.intervals[0].stamp is None:
+            return started
+        began = self.intervals[0].stamp - self.intervals[0].end_s
+        return began - 1 if began - 1 >= started else began
 
     @property
     def per_second_mbps(self) -> tuple[float, ...]:
@@ -120,11 +146,14 @@ def parse_report(text: str, port: int = SERVER_PORT) -> Report:
 
 def _row(fields: list[str], port: int) -> tuple[tuple[str, int, str], Interval] | None:
     """One CSV line, or None for a line that sums over flows; ValueError when it is no CSV line at all."""
-    if len(fields) != _FIELDS:
+    if len(fields) > _ENHANCED_FIELDS:
+        stamp, address, address_port, other, other_port, connection, start, end, size, rate = fields[:10]
+    elif len(fields) == _FIELDS:
+        stamp, address, address_port, other, other_port, connection, span, size, rate = fields
+        start, end = span.split("-")
+    else:
         raise ValueError(fields)
-    _, address, address_port, other, other_port, connection, span, size, rate = fields
-    start, end = span.split("-")
-    interval = Interval(float(start), float(end), int(size), float(rate))
+    interval = Interval(float(start), float(end), int(size), float(rate), _moment(stamp))
     if not all(map(math.isfinite, (interval.start_s, interval.end_s, interval.bits_per_s))):
         raise ValueError(fields)
     if int(connection) < 0:
@@ -134,6 +163,19 @@ def _row(fields: list[str], port: int) -> tuple[tuple[str, int, str], Interval] 
     if int(address_port) == port:
         return (other, int(other_port), address), interval
     raise ValueError(fields)
+
+
+def _moment(stamp: str) -> float | None:
+    """A time stamp as seconds since the epoch, in UTC unless it says otherwise; None when it has no fractions."""
+    found = _TIME.fullmatch(stamp)
+    if found is None:
+        raise ValueError(stamp)
+    sign, hours, minutes, digits, fraction = found.groups()
+    if fraction is None:
+        return None
+    east = timedelta(hours=int(hours or 0), minutes=int(minutes or 0)) * (-1 if sign == "-" else 1)
+    whole = datetime.strptime(digits, "%Y%m%d%H%M%S").replace(tzinfo=timezone.utc) - east
+    return whole.timestamp() + float(fraction)
 
 
 def _flow(source: str, source_port: int, destination: str, lines: list[Interval]) -> FlowReport:

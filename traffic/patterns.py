@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topos.fattree import FatTree
+from topos.network import Network
 from topos.nonblocking import NonBlocking
 from traffic.matrix import Int32, Matrix
 from traffic.published import NUM_HOSTS, published
@@ -36,8 +37,6 @@ _STREAM = 1  # keeps these draws apart from those of traffic.ports for the same 
 _SENDERS_PER_HOT_HOST = 3
 _HOSTS_PER_HOT_HOST = 8
 
-Topology = FatTree | NonBlocking
-
 
 class _Flows(NamedTuple):
     src: Int32
@@ -47,12 +46,12 @@ class _Flows(NamedTuple):
 class _Pattern(NamedTuple):
     spelling: str
     meaning: str
-    flows: Callable[[str, Topology, np.random.Generator], _Flows | Matrix]
+    flows: Callable[[str, Network, np.random.Generator], _Flows | Matrix]
 
 
 def draw(
     spec: str,
-    topology: Topology | int,
+    topology: Network | int,
     seed: int = 0,
     flows_per_host: int = 1,
     keep: float = 1.0,
@@ -139,11 +138,11 @@ def _probabilities(argument: str) -> tuple[float, float]:
     return edge, pod
 
 
-def _hosts(network: Topology) -> Int32:
+def _hosts(network: Network) -> Int32:
     return np.arange(network.num_hosts, dtype=np.int32)
 
 
-def _bounded(flows: int, network: Topology) -> None:
+def _bounded(flows: int, network: Network) -> None:
     """Refuse a huge pattern before its arrays are made."""
     if flows > MAX_FLOWS:
         raise ValueError(
@@ -154,13 +153,13 @@ def _bounded(flows: int, network: Topology) -> None:
 # --- the patterns -------------------------------------------------------------------------------------------
 
 
-def _stride(argument: str, network: Topology, _: np.random.Generator) -> _Flows:
+def _stride(argument: str, network: Network, _: np.random.Generator) -> _Flows:
     step = _whole(argument, "a stride", 1, network.num_hosts - 1)
     src = _hosts(network)
     return _Flows(src, (src + step) % np.int32(network.num_hosts))
 
 
-def _staggered(argument: str, network: Topology, rng: np.random.Generator) -> _Flows:
+def _staggered(argument: str, network: Network, rng: np.random.Generator) -> _Flows:
     edge, pod = _probabilities(argument)
     tree = _fat_tree(network)
     half, pod_size, total = tree.half, tree.num_cores, tree.num_hosts
@@ -179,27 +178,22 @@ def _staggered(argument: str, network: Topology, rng: np.random.Generator) -> _F
     return _Flows(src.astype(np.int32), dst.astype(np.int32))
 
 
-def _fat_tree(network: Topology) -> FatTree:
+def _fat_tree(network: Network) -> FatTree:
     """The fat-tree of that many hosts: who shares an edge switch and a pod also when all share one switch."""
-    if isinstance(network, FatTree):
-        return network
-    k = 4
-    while k**3 // 4 < network.num_hosts:
-        k += 2
-    if k**3 // 4 != network.num_hosts:
+    if network.tree.num_hosts != network.num_hosts:
         raise ValueError(
             f"it needs the number of hosts of a fat-tree (16, 54, 128, 250, ...), not {network.num_hosts}"
         )
-    return FatTree(k)
+    return network.tree
 
 
-def _random(_: str, network: Topology, rng: np.random.Generator) -> _Flows:
+def _random(_: str, network: Network, rng: np.random.Generator) -> _Flows:
     src = _hosts(network)
     dst = rng.integers(0, network.num_hosts - 1, network.num_hosts, dtype=np.int32)
     return _Flows(src, dst + (dst >= src))
 
 
-def _randbij(_: str, network: Topology, rng: np.random.Generator) -> _Flows:
+def _randbij(_: str, network: Network, rng: np.random.Generator) -> _Flows:
     src = _hosts(network)
     while True:  # about e = 2.7 rounds; each permutation without a fixed point is equally likely
         dst = rng.permutation(src)
@@ -207,7 +201,7 @@ def _randbij(_: str, network: Topology, rng: np.random.Generator) -> _Flows:
             return _Flows(src, dst)
 
 
-def _randx(argument: str, network: Topology, rng: np.random.Generator) -> _Flows:
+def _randx(argument: str, network: Network, rng: np.random.Generator) -> _Flows:
     others = network.num_hosts - 1
     count = _whole(argument, "a number of flows per host", 1, others)
     _bounded(network.num_hosts * count, network)
@@ -222,7 +216,7 @@ def _randx(argument: str, network: Topology, rng: np.random.Generator) -> _Flows
     return _Flows(src, dst + (dst >= src))
 
 
-def _hotspot(_: str, network: Topology, rng: np.random.Generator) -> _Flows:
+def _hotspot(_: str, network: Network, rng: np.random.Generator) -> _Flows:
     src = _hosts(network)
     hot_hosts = max(1, src.size // _HOSTS_PER_HOT_HOST)
     if src.size <= _SENDERS_PER_HOT_HOST:
@@ -235,7 +229,7 @@ def _hotspot(_: str, network: Topology, rng: np.random.Generator) -> _Flows:
             return _Flows(src, dst)
 
 
-def _all_to_all(_: str, network: Topology, __: np.random.Generator) -> _Flows:
+def _all_to_all(_: str, network: Network, __: np.random.Generator) -> _Flows:
     others = network.num_hosts - 1
     _bounded(network.num_hosts * others, network)
     src = np.repeat(_hosts(network), others)
@@ -243,7 +237,7 @@ def _all_to_all(_: str, network: Topology, __: np.random.Generator) -> _Flows:
     return _Flows(src, dst + (dst >= src))
 
 
-def _shuffle(argument: str, network: Topology, rng: np.random.Generator) -> Matrix:
+def _shuffle(argument: str, network: Network, rng: np.random.Generator) -> Matrix:
     size = _whole(argument, "a number of bytes", 1, 10**15)
     src, dst = _all_to_all("", network, rng)
     others = network.num_hosts - 1
@@ -260,7 +254,7 @@ def _shuffle(argument: str, network: Topology, rng: np.random.Generator) -> Matr
     )
 
 
-def _published(argument: str, network: Topology, _: np.random.Generator) -> Matrix:
+def _published(argument: str, network: Network, _: np.random.Generator) -> Matrix:
     matrix = published(argument)
     if network.num_hosts != NUM_HOSTS:
         raise ValueError(
@@ -269,7 +263,7 @@ def _published(argument: str, network: Topology, _: np.random.Generator) -> Matr
     return matrix
 
 
-def _file(argument: str, network: Topology, _: np.random.Generator) -> Matrix:
+def _file(argument: str, network: Network, _: np.random.Generator) -> Matrix:
     from traffic.flowfile import read_flows
 
     return read_flows(Path(argument), network)

@@ -23,7 +23,8 @@ def test_every_scheme_is_a_controller_and_is_logged_by_its_own_name(name):
     (start,) = net.log.of("start")
     assert start == {
         "event": "start", "scheme": name, "platform": "fake", "platform_version": "1", "listen": "here:1",
-        "k": 4, "seed": 1, "interval_s": 2.0, "bw_mbps": 10.0,
+        "k": 4, "seed": 1, "interval_s": 2.0, "bw_mbps": 10.0, "threshold": 0.1, "iterations": 1000,
+        "large_flows": "measured-or-estimated",
     }  # fmt: skip
 
 
@@ -45,6 +46,9 @@ def test_topology_follows_from_the_scheme():
         ({"bw": "nan"}, "above 0"),
         ({"interval": "0.2"}, "interval"),
         ({"interval": "nan"}, "interval"),
+        ({"threshold": "1"}, "threshold"),
+        ({"iterations": "0"}, "iterations"),
+        ({"large_flows": "all"}, "measured, measured-or-estimated"),
         ({"hosts": "8"}, "nonblocking"),
         ({"scheme": "nonblocking", "hosts": "1"}, "2 hosts"),
         ({"speed": "9"}, "speed is not a setting"),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import cli
+from harness.cli import group
 from tests.fuzz.mutations import FUZZ, NASTY, TRIED
 
 NASTY_WORDS = [piece.decode(errors="replace").replace("\x00", "")[:3000] for piece in NASTY]
@@ -93,17 +93,17 @@ def harmless(monkeypatch):
     from simulator import driver
 
     real = driver.Simulation
-    monkeypatch.setattr("harness.experiment.run_experiment", fake_run)
-    monkeypatch.setattr("harness.progress.carry_out_with_progress", lambda jobs, folder: None)
-    monkeypatch.setattr("harness.calibration.calibrate", lambda spec, say: 10.0)
-    monkeypatch.setattr("harness.machine.require_root", lambda: None)
-    monkeypatch.setattr("harness.machine.require_tools", lambda: None)
+    monkeypatch.setattr("harness.sweep.experiment.run_experiment", fake_run)
+    monkeypatch.setattr("harness.sweep.progress.carry_out_with_progress", lambda jobs, folder: None)
+    monkeypatch.setattr("harness.sweep.calibration.calibrate", lambda spec, say: 10.0)
+    monkeypatch.setattr("harness.network.machine.require_root", lambda: None)
+    monkeypatch.setattr("harness.network.machine.require_tools", lambda: None)
     monkeypatch.setattr(driver, "Simulation", Nothing)
 
 
 def run():
     try:
-        return cli._run_cli()
+        return group.run_cli()
     except SystemExit as ended:
         return ended.code
 

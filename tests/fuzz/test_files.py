@@ -9,16 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import RunFailed, UserMistake
-from harness.events import parse_events
-from harness.result import describe
-from harness.spec import RunSpec
-from harness.store import RESULT, read_run
-from harness.sweep import SETTINGS, settle
-from plots.load import load_run, load_sweep
+from harness.judge.result import describe
+from harness.run.events import parse_events
+from harness.run.spec import RunSpec
+from harness.sweep.plan import SETTINGS, settle
+from harness.sweep.store import RESULT, read_run
+from plots.load import load_sweep
 from plots.table import show
+from results.record import read
 from tests.fuzz.mutations import FUZZ, TRIED, mutated
-from tests.harness.test_result import fat_tree_observation, observation
-from tests.plots.sweeps import broken, run_document
+from tests.harness.judge.test_result import fat_tree_observation, observation
+from tests.plots.sweeps import broken, first_version, run_document
 from tests.traffic.test_iperf import CAPTURED
 from topos.fattree import FatTree
 from traffic.bwmng import parse_samples
@@ -49,7 +50,7 @@ LOG = b"".join(
 )  # fmt: skip
 RUNS = [
     json.dumps(document, separators=(",", ":")).encode()
-    for document in (run_document(seconds=6), broken(seconds=6))
+    for document in (run_document(seconds=6), broken(seconds=6), first_version(run_document(seconds=6)))
 ]
 CONTROL = RunSpec("nonblocking", "stride:1", seconds=6)
 BROKEN = RunSpec("ecmp", "stride:4", seconds=6, fail=("switch:4_1_1@2",))
@@ -125,7 +126,7 @@ def test_results(box, content):
     (folder / RESULT).write_bytes(content)
     read_run(folder)
     try:
-        load_run(folder / RESULT)
+        read(folder / RESULT)
     except ValueError as error:
         one_sentence(error)
     show(load_sweep(box / "sweep").runs)
@@ -165,7 +166,7 @@ def test_results_with_any_value_anywhere(box, data):
     path = box / "run.json"
     path.write_text(json.dumps(document))
     try:
-        run = load_run(path)
+        run = read(path)
     except ValueError as error:
         one_sentence(error)
     else:

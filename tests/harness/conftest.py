@@ -1,6 +1,6 @@
 import pytest
 
-from harness.processes import wait_until
+from harness.network.processes import wait_until
 from tests.harness.real_runs import footprint
 
 

@@ -5,27 +5,44 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness.footprint import HOME, MARK
-from harness.processes import run
+from harness.network.footprint import HOME, MARK, is_alive
+from harness.network.processes import run
 
 HEDERA = Path(sys.executable).with_name("hedera")
 ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 
 
 def footprint():
-    """Everything a run could leave on the machine."""
+    """Everything a run could leave on the machine, apart from what living runs of others have just now."""
     marked = subprocess.run(
         ["grep", "-lsa", f"{MARK}=", *map(str, Path("/proc").glob("[0-9]*/environ"))],
         capture_output=True, text=True, check=False,
     ).stdout.split()  # fmt: skip
+    folders = [path for path in HOME.glob("*-*") if path.is_dir()]
+    living = [folder for folder in folders if is_alive(folder.name)]
+    allowed = [copy for folder in living if (copy := folder / ALLOWED.name).exists()] or [ALLOWED]
     return {
         "links": run(["ip", "-br", "link"]),
         "namespaces": run(["ip", "netns"]),
-        "processes": marked,
-        "cgroups": [str(p) for p in Path("/sys/fs/cgroup").glob("**/hedera-*")],
-        "folders": [p.name for p in HOME.glob("*-*")],
-        "congestion": ALLOWED.read_text(),
+        "processes": [path for path in marked if not _of_living(path)],
+        "cgroups": [
+            str(path)
+            for path in Path("/sys/fs/cgroup").glob("**/hedera-*")
+            if not is_alive(path.name.removeprefix("hedera-"))
+        ],
+        "folders": [folder.name for folder in folders if folder not in living],
+        "congestion": allowed[0].read_text(),
     }
+
+
+def _of_living(environ):
+    """Whether a process is marked as a living run's."""
+    try:
+        variables = Path(environ).read_bytes().split(b"\0")
+    except OSError:
+        return True  # it is gone
+    owners = [v.decode().removeprefix(f"{MARK}=") for v in variables if v.startswith(f"{MARK}=".encode())]
+    return any(is_alive(owner) for owner in owners)
 
 
 def hedera_run(out, *options, scheme="ecmp", traffic="stride:4", bw=2, seconds=4):

@@ -29,5 +29,11 @@ def test_128_hosts_are_forwarded_for(tmp_path, clean):
         tmp_path / "run", *options, scheme="hedera-sa", traffic="stride:16", bw=0.25, seconds=15
     )
     assert_whole(result, 8)
-    assert all(reason.startswith("the machine was too slow") for reason in result["reasons"])
-    assert result["bisection_mbps"] > 0.5 * result["capacity_mbps"]
+    # Which share of it arrives is up to the machine; what the network and its controller do is not.
+    assert [reason for reason in result["reasons"] if not reason.startswith("the machine was too slow")] == []
+    assert len(result["rounds"]) >= 5, "one every 2 s"
+    moved = [flow for flow in result["flows"] if len(flow["paths"]) > 1]
+    assert len(moved) > 32, "hashing puts most of 128 flows on links they share"
+    last = {(flow["dst"] // 16, flow["paths"][-1]["core"]) for flow in result["flows"]}
+    assert len(last) > 100, "in the end a receiver has a core of its own in its pod, or nearly all have"
+    assert 0.5 < result["bisection_mbps"] / result["capacity_mbps"] <= 1.01

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from hedera.linkstate import LinkState, canonical_cores
+from hedera.linkstate import LinkState
 from topos.fattree import FatTree
-from topos.links import links_between, path_links
+from topos.links import canonical_cores, links_between, path_links
 
 TREE = FatTree(4)
 PAIRS = [(s, d) for s, d in itertools.product(range(16), repeat=2) if s != d]

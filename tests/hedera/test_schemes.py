@@ -10,7 +10,7 @@ from topos.fattree import FatTree
 
 
 def test_names_and_order() -> None:
-    expected = "nonblocking ecmp ecmp-dst spanning-tree random hedera-gff hedera-sa"
+    expected = "nonblocking ecmp ecmp-dst spanning-tree random hedera-gff hedera-sa hedera-flow-sa"
     assert " ".join(SCHEMES) == expected
     assert all(name == SCHEMES[name].name for name in SCHEMES)
 
@@ -25,6 +25,7 @@ def test_what_each_scheme_is_made_of() -> None:
         "random": ("RandomPath", "NoneType"),
         "hedera-gff": ("Ecmp", "GlobalFirstFit"),
         "hedera-sa": ("Ecmp", "SimulatedAnnealing"),
+        "hedera-flow-sa": ("Ecmp", "FlowAnnealing"),
     }
     assert [name for name, s in SCHEMES.items() if s.nonblocking] == ["nonblocking"]
 

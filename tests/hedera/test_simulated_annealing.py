@@ -8,11 +8,11 @@ import pytest
 from hedera import simulated_annealing as module
 from hedera.demand import estimate_demands
 from hedera.flow_annealing import FlowAnnealing
-from hedera.linkstate import LinkState, canonical_cores
+from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows, exceeded_capacity
 from hedera.simulated_annealing import SimulatedAnnealing, acceptance_constant, first_cores
 from topos.fattree import FatTree
-from topos.links import links_between
+from topos.links import canonical_cores, links_between
 
 
 def random_flows(tree: FatTree, flows: int, seed: int) -> LargeFlows:

@@ -9,7 +9,7 @@ import numpy as np
 from hedera.maxmin import max_min_rates
 from hedera.scheduler import FlowTable, Scheduler
 from hedera.schemes import SCHEMES, scheme
-from plots.fabric import port_names
+from plots.report.fabric import port_names
 from tests.plots.sweeps import store
 from topos.fattree import FatTree
 from topos.links import num_links, path_links
@@ -53,7 +53,7 @@ def document(
     inside = [s for s in range(seconds) if window[0] <= s + 0.5 < window[1]]
     measured = float(hosts[inside].sum(axis=1).mean())
     return {
-        "schema": 1,
+        "schema": 2,
         "scheme": name,
         "traffic": traffic,
         "trial": trial,
@@ -62,13 +62,13 @@ def document(
         "capacity_mbps": tree.num_hosts * bw,
         "window_s": list(window),
         "spec": {
-            "scheme": name, "traffic": traffic, "seconds": float(seconds), "bw": bw, "k": k, "seed": trial,
-            "trial": trial, "platform": "os-ken", "datapath": "user", "interval": interval, "queue": 50,
+            "seconds": float(seconds), "link_mbps": bw, "k": k, "platform": "os-ken", "datapath": "user",
+            "interval_s": interval, "queue": 50,
             "congestion_control": "cubic", "flows_per_host": flows_per_host, "keep": 1.0,
         },
         "bisection_mbps": round(measured, 3),
         "maxmin_mbps": round(measured / rng.uniform(0.95, 0.99), 3),
-        "iperf_mbps": round(measured / WIRE, 3),
+        "payload_mbps": round(measured / WIRE, 3),
         "verdict": "ok",
         "reasons": [],
         "rates": {

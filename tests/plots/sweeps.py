@@ -5,6 +5,8 @@ import random
 from pathlib import Path
 
 SCHEMES = ("nonblocking", "ecmp", "ecmp-dst", "spanning-tree", "random", "hedera-gff", "hedera-sa")
+WIRE = (1514 + 66 / 2) / 1448
+"""Bytes on the wire per byte of payload: full segments, every second one acknowledged."""
 SHARES = dict(zip(SCHEMES, (0.95, 0.62, 0.55, 0.3, 0.6, 0.86, 0.9), strict=True))
 
 
@@ -26,29 +28,29 @@ def run_document(
     a, b = seconds / 6, seconds * 5 / 6
     window = [rate for t, rate in enumerate(total) if a <= t < b]
     document = {
-        "schema": 1,
+        "schema": 2,
         "scheme": scheme,
         "traffic": traffic,
         "trial": trial,
         "seed": trial,
         "capacity_mbps": capacity,
         "bisection_mbps": round(sum(window) / len(window), 3),
+        "payload_mbps": round((changes.get("bisection_mbps") or sum(window) / len(window)) / WIRE, 4),
         "verdict": "ok",
         "reasons": [],
         "maxmin_mbps": round(capacity * level * 1.02, 3),
         "window_s": [a, b],
         "spec": {
             "k": 4,
-            "bw_mbps": 10.0,
+            "link_mbps": 10.0,
             "seconds": seconds,
             "interval_s": 2.0,
             "platform": "os-ken",
             "datapath": "user",
             "congestion_control": "cubic",
-            "queue_packets": 50,
+            "queue": 50,
             "flows_per_host": 1,
             "keep": 1.0,
-            "threshold": 0.1,
         },
         "rates": {
             "t": [second + 1.0 for second in range(seconds)],
@@ -68,6 +70,21 @@ def run_document(
         "timing": {},
     }
     return document | changes
+
+
+def rounds(*changes):
+    """Scheduling rounds from (time, flows moved)."""
+    times = {"polled_ms": 5.0, "compute_ms": 1.0, "install_ms": 4.0}
+    return [{"t": t, "round": i, "large": 2, "changed": n, **times} for i, (t, n) in enumerate(changes, 1)]
+
+
+def first_version(document):
+    """The same document as runs were stored at first."""
+    old = {"link_mbps": "bw", "interval_s": "interval"}
+    spec = {old.get(name, name): value for name, value in document["spec"].items()}
+    spec |= {name: document[name] for name in ("scheme", "traffic", "trial", "seed")}
+    renamed = {("iperf_mbps" if name == "payload_mbps" else name): value for name, value in document.items()}
+    return renamed | {"schema": 1, "spec": spec}
 
 
 def broken(**changes):
@@ -97,7 +114,7 @@ def broken(**changes):
 def failed(**changes):
     """The document of a run that broke off before the traffic."""
     document = run_document(verdict="invalid", reasons=["the controller was not ready in 20 s"], **changes)
-    for key in ("rates", "maxmin_mbps", "cpu", "rounds"):
+    for key in ("rates", "maxmin_mbps", "payload_mbps", "cpu", "rounds"):
         del document[key]
     return document | {"bisection_mbps": None, "flows": []}
 

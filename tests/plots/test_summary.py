@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from plots.load import load_sweep
-from plots.published import FIGURE_9
 from plots.summary import pattern_order, summarise
 from tests.plots.sweeps import failed, run_document, store, write_sweep
 
@@ -82,11 +81,3 @@ def test_order(tmp_path):
 def test_nothing():
     with pytest.raises(ValueError, match="no run"):
         summarise([])
-
-
-def test_published_numbers():
-    assert len(FIGURE_9) == 20
-    assert FIGURE_9["stride4"] == {
-        "nonblocking": 12465, "ecmp": 3482, "ecmp-dst": 3482, "spanning-tree": 3482,
-        "hedera-gff": 11790, "hedera-sa": 11720,
-    }  # fmt: skip

@@ -3,7 +3,7 @@ import io
 
 from plots.load import load_sweep
 from plots.table import CSV_COLUMNS, csv_text, markdown, show
-from tests.plots.sweeps import failed, run_document, store
+from tests.plots.sweeps import WIRE, failed, run_document, store
 
 
 def small_sweep(folder):
@@ -19,7 +19,7 @@ def test_show(tmp_path):
     text = show(small_sweep(tmp_path))
     rows = [line.split() for line in text.splitlines()]
     assert ["stride4", "152.0", "76.0", "50%", "(2", "of", "3)"] in rows
-    assert ["file:/tmp/[a]|b.csv", "-", "INVALID"] in rows
+    assert ["file:[a]|b.csv", "-", "INVALID"] in rows
     assert "Capacity 160 Mb/s" in text
     assert show([]) == "no runs"
 
@@ -28,12 +28,17 @@ def test_markdown(tmp_path):
     lines = markdown(small_sweep(tmp_path)).splitlines()
     assert lines[0] == "| pattern | nonblocking | ecmp |"
     assert lines[2] == "| stride4 | 152.0 (150.2-153.8) | 76.0 (75.1-76.9) 50% (2 of 3) |"
-    assert lines[3] == "| file:/tmp/[a]\\|b.csv | - | INVALID |"
+    assert lines[3] == "| file:[a]\\|b.csv | - | INVALID |"
 
 
 def test_csv_holds_every_number(tmp_path):
     rows = list(csv.DictReader(io.StringIO(csv_text(small_sweep(tmp_path)))))
     assert tuple(rows[0]) == CSV_COLUMNS
+    assert (rows[0]["capacity_mbps"], float(rows[0]["payload_capacity_mbps"])) == (
+        "160",
+        round(160 * 1448 / 1514, 4),
+    )
+    assert float(rows[0]["median_payload_mbps"]) == round(152 / WIRE, 4)
     ecmp = rows[1]
     assert (ecmp["pattern"], ecmp["scheme"], ecmp["valid_trials"], ecmp["invalid_trials"]) == (
         "published:stride4", "ecmp", "2", "1",

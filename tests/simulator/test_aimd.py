@@ -95,7 +95,7 @@ def test_taken_bandwidth_counts_at_once_for_the_flows_after_it():
 def test_order_within_a_tick_varies_and_is_fair_over_time():
     pair = engine([[0], [0]], 1)
     pair.advance(60_000)
-    sent = pair.sent_bits
+    sent = pair.sent_bytes
     assert sent[0] / sent[1] == pytest.approx(1.0, abs=0.05)
 
 
@@ -135,7 +135,7 @@ def test_no_link_ever_carries_more_than_its_rate_and_books_balance(data):
         assert (load <= 1000 + 1e-6).all()
         np.testing.assert_allclose(1000 - net.spare_mbps, load, atol=1e-6)
         assert rates.sum() <= total[0] + 1e-6  # flows that ended in the tick are in the total only
-    assert (net.sent_bits <= np.array(size) + 1e6).all()
+    assert (net.sent_bytes <= np.array(size) + 1e6).all()
 
 
 def test_a_seed_fixes_everything_and_another_changes_it():
@@ -161,18 +161,18 @@ def test_seeds_change_the_non_blocking_result_by_less_than_a_fifth_of_a_percent(
 def test_a_flow_is_purged_when_it_has_sent_its_bytes():
     # 120 + 240 + 480 = 840 Mb/s for 1 ms each: 840,000 bits in three ticks; the last bit of 600,000 goes out
     # half-way through the third.
-    flow = engine([[0]], 1, size=600_000.0)
+    flow = engine([[0]], 1, size=75_000.0)
     assert flow.advance(4).tolist() == [120.0, 240.0, 480.0, 0.0]
     assert flow.idle
     assert flow.started_s.tolist() == [0.0]
     assert flow.finished_s.tolist() == [0.0025]
-    assert flow.sent_bits.tolist() == [600_000.0]
+    assert flow.sent_bytes.tolist() == [75_000.0]
     assert flow.spare_mbps.tolist() == [1000.0]
     assert flow.rates_mbps.tolist() == [0.0]
 
 
 def test_a_successor_starts_in_the_tick_after_the_purge():
-    chain = engine([[0], [0]], 1, start=[0.0, NEVER], size=[600_000.0, NEVER], successor=[1, -1])
+    chain = engine([[0], [0]], 1, start=[0.0, NEVER], size=[75_000.0, NEVER], successor=[1, -1])
     assert chain.advance(5).tolist() == [120.0, 240.0, 480.0, 120.0, 240.0]
     np.testing.assert_array_equal(chain.started_s, [0.0, 0.003])
     assert not chain.idle

@@ -107,7 +107,7 @@ def test_flows_arrive_are_served_and_leave(engine):
     assert (found.completion_s > 0).all()
     # Nothing is faster than its size at the link's rate.
     done = np.isfinite(found.end_s)
-    assert (found.completion_s >= found.sent_bits[done] / 1e9 - 1e-9).all()
+    assert (found.completion_s >= found.sent_bytes[done] * 8 / 1e9 - 1e-9).all()
 
 
 def test_a_lone_flow_under_max_min_takes_its_size_over_the_links_rate(tmp_path):
@@ -117,7 +117,7 @@ def test_a_lone_flow_under_max_min_takes_its_size_over_the_links_rate(tmp_path):
     done = np.isfinite(found.end_s)
     alone = np.diff(found.start_s, prepend=-9.0) > 2.0  # the flow before it is long gone
     wait = np.ceil(found.start_s / 0.001) * 0.001 - found.start_s
-    expected = found.sent_bits / 1e9 + wait
+    expected = found.sent_bytes * 8 / 1e9 + wait
     assert alone.sum() >= 3
     np.testing.assert_allclose((found.end_s - found.start_s)[alone & done], expected[alone & done], atol=1e-6)
 
@@ -156,8 +156,8 @@ def test_a_shuffle_cannot_have_arrivals():
         ({"traffic": "strude:1"}, "no traffic pattern"),
         ({"k": 5}, "even k"),
         ({"engine": "ns3"}, "no engine 'ns3'"),
-        ({"seconds": 0.0}, "simulated time must be above 0"),
-        ({"seconds": float("nan")}, "simulated time must be above 0"),
+        ({"seconds": 0.0}, "length of the run must be above 0 s"),
+        ({"seconds": float("nan")}, "length of the run must be above 0 s"),
         ({"seconds": 0.005}, "too short"),
         ({"tick_s": -1.0}, "length of a tick"),
         ({"interval_s": 0.0001}, "shorter than a tick"),

@@ -9,7 +9,7 @@ from traffic.patterns import draw
 def test_static_flows_start_at_once_and_never_end():
     work = static(draw("stride:3", 16))
     assert (work.start_s == 0).all()
-    assert (work.size_bits == NEVER).all()
+    assert (work.size_bytes == NEVER).all()
     assert (work.successor == -1).all()
 
 
@@ -24,7 +24,7 @@ def test_turns_become_successors():
     work = static(matrix)
     assert work.successor.tolist() == [-1, 2, 0, -1]
     assert work.start_s.tolist() == [NEVER, 0.0, NEVER, 0.0]
-    assert work.size_bits.tolist() == [80.0, 160.0, 240.0, 320.0]
+    assert work.size_bytes.tolist() == [10.0, 20.0, 30.0, 40.0]
 
 
 def test_poisson_arrivals_have_the_rate_the_sizes_and_the_gaps_asked_for():
@@ -34,8 +34,8 @@ def test_poisson_arrivals_have_the_rate_the_sizes_and_the_gaps_asked_for():
     assert (np.diff(work.start_s) >= 0).all()
     assert work.start_s.min() >= 0
     assert work.start_s.max() < 100
-    assert work.size_bits.mean() == pytest.approx(8000.0, rel=0.02)
-    assert work.size_bits.std() == pytest.approx(8000.0, rel=0.03), "exponential: as wide as its mean"
+    assert work.size_bytes.mean() == pytest.approx(1000.0, rel=0.02)
+    assert work.size_bytes.std() == pytest.approx(1000.0, rel=0.03), "exponential: as wide as its mean"
     gaps = np.diff(work.start_s[work.src == 3])
     assert gaps.mean() == pytest.approx(1 / 50, rel=0.05)
     assert gaps.std() == pytest.approx(1 / 50, rel=0.06)

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topos.fattree import FatTree
+from topos.network import graph
 
 SIZES = (4, 8, 16)
 
@@ -77,7 +78,7 @@ _GRAPHS = {}
 
 
 def _graph(k):
-    return _GRAPHS.setdefault(k, FatTree(k).graph())
+    return _GRAPHS.setdefault(k, graph(FatTree(k)))
 
 
 def test_paths_at_k4_are_all_shortest_paths_of_the_graph():

@@ -96,7 +96,7 @@ def test_cutting_the_report_anywhere_loses_the_end_only(data):
 
 
 def test_commands():
-    assert server_command() == ["iperf", "-s", "-p", "5001", "-i", "1", "-y", "C"]
+    assert server_command() == ["iperf", "-s", "-p", "5001", "-i", "1", "-y", "C", "-e"]
     assert " ".join(client_command("10.2.0.2", A, seconds=10.0, congestion_control="cubic")) == (
         "iperf -c 10.2.0.2 -p 5001 -B 10.0.0.2:20001 -t 10 -i 1 -y C -Z cubic"
     )
@@ -129,3 +129,35 @@ def test_the_installed_iperf_takes_the_commands_and_both_ends_agree():
     key = ("127.0.0.1", source_port)
     sent, received = parse_report(client, port).flows[key], parse_report(output, port).flows[key]
     assert sent.total.bytes == received.total.bytes == 10**6
+
+
+STAMPED = "20260101000002.250,10.0.0.2,20001,10.2.0.2,5001,1,0.0-1.0,125000,1000000\n"
+ENHANCED = """\
+time,srcaddress,srcport,dstaddr,dstport,transferid,istart,iend,bytes,speed,readcnt,bin0,bin1
++0130:20260101013002.250000,10.0.0.2,20001,10.2.0.2,5001,1,0.0,1.0,125000,1000000,24,1,1
++0130:20260101013003.250000,10.0.0.2,20001,10.2.0.2,5001,1,1.0,2.0,125000,1000000,24,1,1
++0130:20260101013002.900000,10.0.0.2,20001,10.2.0.2,5001,1,0.0,2.0,250000,1000000,48,2,2
+"""
+NEW_YEAR_2026 = 1_767_225_600
+
+
+@pytest.mark.parametrize("text", [STAMPED, ENHANCED])
+def test_a_flow_began_two_seconds_before_the_stamp_of_its_first_second(text):
+    (flow,) = parse_report(text).flows.values()
+    assert flow.began(started=NEW_YEAR_2026 + 0.1) == pytest.approx(NEW_YEAR_2026 + 0.25)
+    # unless that is before its client was started
+    assert flow.began(started=NEW_YEAR_2026 + 1) == pytest.approx(NEW_YEAR_2026 + 1.25)
+
+
+def test_the_columns_of_newer_versions_are_read_as_those_of_older_ones():
+    report = parse_report(ENHANCED)
+    (flow,) = report.flows.values()
+    assert [one.bytes for one in flow.intervals] == [125_000, 125_000]
+    assert flow.total is not None
+    assert flow.total.bytes == 250_000
+    assert report.messages == (ENHANCED.splitlines()[0],)
+
+
+def test_whole_seconds_do_not_tell_when_a_flow_began():
+    (flow,) = parse_report(STAMPED.replace(".250", "")).flows.values()
+    assert flow.began(started=5.0) == 5.0

@@ -1,0 +1,96 @@
+"""How a figure or a table is told: its rows as CSV and as JSON, and the paper against ours in the terminal."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+    from rich.console import Console
+    from rich.table import Table
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One number of the paper and ours.
+
+    ``case``: what it is. ``paper``: None where the paper shows it in a figure only, and no number is
+    published. ``spread``: of ours, over seeds or repetitions, in words. Numbers are in the unit of the
+    whole table.
+    """
+
+    case: str
+    paper: float | None
+    ours: float
+    spread: str = ""
+
+
+def comparison(title: str, rows: Sequence[Compared], unit: str, digits: int = 1) -> Table:
+    """The rows with their differences: points where the unit is percent, else percent of the paper's."""
+    from rich.table import Table
+
+    points = unit == "%"
+    made = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    made.add_column("case", no_wrap=True)
+    for heading in (f"paper [{unit}]", f"ours [{unit}]", "difference", "spread of ours"):
+        made.add_column(heading.replace("[", r"\["), justify="right")
+    for row in rows:
+        paper, difference = "no number published", ""
+        if row.paper is not None:
+            paper = f"{row.paper:,.{digits}f}"
+            gap = row.ours - row.paper
+            difference = f"{gap:+.{digits}f} points" if points else f"{100 * gap / row.paper:+.1f} %"
+        made.add_row(row.case, paper, f"{row.ours:,.{digits}f}", difference, row.spread)
+    return made
+
+
+def write_csv(path: Path, rows: Sequence[DataclassInstance]) -> Path:
+    """Write rows as CSV, making the folder: a column per field, six significant digits, nothing for None."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([field.name for field in fields(rows[0])])
+        for row in rows:
+            cells = asdict(row).values()
+            writer.writerow([f"{cell:.6g}" if isinstance(cell, float) else cell for cell in cells])
+    return path
+
+
+def as_json(rows: Sequence[DataclassInstance]) -> str:
+    """``{"rows": [...]}``, one object per row. JSON has no word for what is not a number: null stands for it."""
+
+    def plain(cell: Any) -> Any:
+        return None if isinstance(cell, float) and not math.isfinite(cell) else cell
+
+    found = [{name: plain(cell) for name, cell in asdict(row).items()} for row in rows]
+    return json.dumps({"rows": found}, allow_nan=False)
+
+
+def conclude(
+    rows: Sequence[DataclassInstance], told: Sequence[Table | str], files: Sequence[Path], json_wanted: bool
+) -> None:
+    """The end of every command: the rows as JSON, or else tables and sentences; and where the files are."""
+    if json_wanted:
+        click.echo(as_json(rows))
+    else:
+        console = wide_console()
+        for part in told:
+            console.print(part, highlight=False, soft_wrap=isinstance(part, str))
+    if files:
+        click.echo("written: " + "  ".join(str(file) for file in files), err=json_wanted)
+
+
+def wide_console() -> Console:
+    """Standard output; a file or a pipe, which has no width of its own, gets one that tables fit in."""
+    from rich.console import Console
+
+    console = Console()
+    return console if console.is_terminal else Console(width=130)

@@ -1,0 +1,45 @@
+"""The `hedera` command: reads the command line, calls the part that does the work, turns errors into words.
+
+A module for each command; none is imported before it is asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def _interrupt(number: int, frame: object) -> NoReturn:
+    for each in _SIGNALS:  # a second Ctrl-C must not cut the tear-down short
+        signal.signal(each, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def _take_no_modules_from_the_environment() -> None:
+    """As root, look for modules neither where PYTHONPATH says nor where the user stands; nor let children do so.
+
+    A root shell keeps what a user's session put there, which sudo would have cleared.
+    """
+    ours = str(Path(__file__).resolve().parents[2])
+    if os.geteuid() == 0 and not sys.flags.isolated:
+        named = os.environ.pop("PYTHONPATH", "").split(os.pathsep)
+        foreign = {"", *named, *map(os.path.abspath, named), os.getcwd()} - {ours}
+        sys.path[:] = [path for path in sys.path if path not in foreign]
+        for name in ("PYTHONHOME", "PYTHONSTARTUP", "PYTHONUSERBASE"):
+            os.environ.pop(name, None)
+
+
+def main() -> None:
+    """Entry point of the `hedera` command. Exit status: 0 done, 1 invalid or failed, 2 wrong use, 3 unfit machine."""
+    _take_no_modules_from_the_environment()
+    # A terminal that closes, or a polite kill, tears the network down as Ctrl-C does.
+    for each in _SIGNALS:
+        signal.signal(each, _interrupt)
+    from harness.cli.group import run_cli
+
+    sys.exit(run_cli())

@@ -1,0 +1,19 @@
+"""`hedera clean`."""
+
+from __future__ import annotations
+
+import click
+
+from harness.network.footprint import remove_leftovers
+from harness.network.machine import require_root
+
+
+@click.command()
+def clean() -> None:
+    """Remove what killed runs of this project left on the machine, and nothing else."""
+    require_root()
+    removed = remove_leftovers()
+    for line in removed:
+        click.echo(f"removed {line}")
+    if not removed:
+        click.echo("nothing of ours is left on this machine")

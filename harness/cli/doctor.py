@@ -1,0 +1,42 @@
+"""`hedera doctor`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from harness.cli.options import machine_rate
+from harness.doctor import datapath_sentence, examine
+from harness.run.spec import RunSpec
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
+@click.option("--calibrate", is_flag=True, help="Measure the highest link rate that counts, for --bw auto.")
+def doctor(as_json: bool, calibrate: bool) -> None:
+    """What this machine can do, and what is missing, item by item."""
+    findings = examine()
+    missing = any(finding.ok is False for finding in findings)
+    if as_json:
+        click.echo(json.dumps({"ready": not missing, "findings": [asdict(f) for f in findings]}))
+    else:
+        table = Table("", "item", "found", "needed", box=None)
+        marks = {True: "[green]ok[/]", False: "[red]missing[/]", None: "[yellow]-[/]"}
+        for finding in findings:
+            table.add_row(marks[finding.ok], finding.item, finding.found, finding.needed)
+        Console().print(table)
+        click.echo()
+        for finding in findings:
+            if finding.fix:
+                need = "needed" if finding.ok is False else "optional"
+                click.echo(f"{finding.item} ({need}): {finding.fix}")
+        click.echo(f"\n{datapath_sentence()}")
+    if missing:
+        raise SystemExit(3)
+    if calibrate:
+        rate = machine_rate(RunSpec(scheme="hedera-sa", traffic="stride:4"), again=True)
+        click.echo(f"\nThis machine carries links of {rate:g} Mb/s (k=4): --bw auto uses that.", err=as_json)

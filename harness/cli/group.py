@@ -1,0 +1,109 @@
+"""All commands by name, and what becomes of errors: words and an exit status, never a traceback."""
+
+from __future__ import annotations
+
+import errno
+from importlib import import_module
+from typing import Any
+
+import click
+
+from harness.errors import HarnessError
+from harness.invoker import leave_root_for_good
+
+_COMMANDS = {
+    "clean": ("harness.cli.clean", "clean"),
+    "doctor": ("harness.cli.doctor", "doctor"),
+    "explain-ecmp": ("paper.explain_ecmp", "command"),
+    "hull": ("packets.cli", "hull"),
+    "report": ("harness.cli.report", "report"),
+    "run": ("harness.cli.run", "run"),
+    "simulate": ("simulator.cli", "simulate"),
+    "sweep": ("harness.cli.sweep", "sweep"),
+}
+"""Where each command lives; imported only when it is asked for, because the simulator loads numba."""
+_OF_ROOT = {"clean", "doctor", "report", "run", "sweep"}
+"""What root does as root as far as it must; everything else it does as the user behind sudo."""
+_FIGURES = ("3", "9", "10", "11")
+_TABLES = ("3", "4", "5", "6")
+
+
+class _Commands(click.Group):
+    """A group whose commands are in modules of their own."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return sorted([*super().list_commands(context), *_COMMANDS])
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name in _COMMANDS:
+            module, attribute = _COMMANDS[name]
+            return getattr(import_module(module), attribute)  # type: ignore[no-any-return]
+        return super().get_command(context, name)
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in _OF_ROOT:
+            leave_root_for_good()
+        return super().resolve_command(context, args)
+
+
+class _Numbered(click.Group):
+    """``figure`` and ``table``: one command per number of the paper."""
+
+    def __init__(self, numbers: tuple[str, ...], **settings: Any) -> None:
+        super().__init__(**settings)
+        self._numbers = numbers
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(self._numbers)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in self._numbers:
+            return None
+        return import_module(f"paper.{self.name}_{name}").command  # type: ignore[no-any-return]
+
+
+@click.group(
+    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+def cli() -> None:
+    """Reproduce Figure 9 of Hedera (NSDI '10) on this machine: real TCP, real switches, a real controller.
+
+    Start with `hedera doctor`, then `./test.sh 1 10` (which is `hedera sweep 1 10`).
+    """
+
+
+cli.add_command(_Numbered(_FIGURES, name="figure", help="Reproduce a figure of the paper."))
+cli.add_command(_Numbered(_TABLES, name="table", help="Reproduce a table of the paper."))
+
+
+def _printable(text: str) -> str:
+    """What was typed or read from a file, with nothing in it that a terminal would obey."""
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+
+
+def run_cli() -> int:
+    """Carry out the command line; returns the exit status, with one sentence on standard error where it failed."""
+    try:
+        cli.main(standalone_mode=False)
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.ClickException as mistake:
+        mistake.message = _printable(mistake.message or "")  # type: ignore[misc,unused-ignore]
+        mistake.show()
+        return mistake.exit_code
+    except HarnessError as error:
+        click.echo(f"hedera: {_printable(str(error))}", err=True)
+        return error.exit_status
+    except OSError as error:
+        named = f": {_printable(str(error.filename))}" if error.filename else ""
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            click.echo(f"hedera: no space left on the disk{named}", err=True)
+        else:
+            click.echo(f"hedera: {error.strerror or error}{named}", err=True)
+        return 1
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("hedera: stopped; everything is torn down, finished results are kept", err=True)
+        return 130
+    return 0

@@ -1,0 +1,102 @@
+"""The options that describe an experiment: `run` and `sweep` share them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import click
+
+from harness.network import machine
+from harness.network.lock import sole_use
+from harness.run.spec import RunSpec
+from harness.sweep import calibration
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class RateOrAuto(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A number of Mb/s, or ``auto``."""
+
+    name = "mbps|auto"
+
+    def convert(
+        self, value: Any, parameter: click.Parameter | None, context: click.Context | None
+    ) -> float | str:
+        """As click asks; its BadParameter for anything else."""
+        try:
+            return "auto" if value == "auto" else float(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither a number of Mb/s nor auto", parameter, context)
+
+
+def spec_from(**options: Any) -> RunSpec:
+    """A RunSpec from command-line options, UserMistake when one makes no sense; see `with_rate` for ``--bw auto``."""
+    return RunSpec(**{**options, "bw": 10.0 if options["bw"] == "auto" else options["bw"]})
+
+
+def with_rate(spec: RunSpec, bw: float | str) -> RunSpec:
+    """With ``--bw auto`` looked up, or measured when it is not known: minutes, so all else is checked before."""
+    return replace(spec, bw=machine_rate(spec, again=False)) if bw == "auto" else spec
+
+
+def machine_rate(spec: RunSpec, *, again: bool) -> float:
+    """The highest link rate this machine carries, from memory unless it is to be measured ``again``."""
+    spec = replace(spec, datapath=machine.choose_datapath(spec.datapath), fail=(), disturb=())
+    if not again and (known := calibration.remembered(spec)) is not None:
+        return known
+    machine.require_root()
+    machine.require_tools()
+    with sole_use("measuring which link rate the machine carries", tell_user):
+        tell_user("measuring which link rate this machine carries; a few minutes, once")
+        return calibration.calibrate(spec, _tell_probe)
+
+
+def tell_user(sentence: str) -> None:
+    """A line on standard error."""
+    click.echo(sentence, err=True)
+
+
+def _tell_probe(probe: calibration.Probe) -> None:
+    verdict = "enough" if probe.enough else "too little"
+    tell_user(f"  {probe.bw:g} Mb/s links: {probe.share:.1%} of capacity, {verdict}")
+    for reason in probe.reasons:
+        tell_user(f"    {reason}")
+
+
+def experiment_options(command: Command) -> Command:
+    """The options that `run` and `sweep` share; their names are the fields of RunSpec."""
+    options = [
+        click.option(
+            "--bw",
+            default="10",
+            type=RateOrAuto(),
+            help="Rate of every link, Mb/s; auto: the highest this machine carries.",
+            show_default=True,
+        ),
+        click.option("-k", "k", default=4, help="Ports per switch: k^3/4 hosts.", show_default=True),
+        click.option(
+            "--seed", default=1, help="Decides drawn matrices, source ports and hashes.", show_default=True
+        ),
+        click.option(
+            "--platform", default="auto", help="Controller: auto, os-ken or pox.", show_default=True
+        ),
+        click.option(
+            "--datapath", default="auto", help="Open vSwitch: auto, kernel or user.", show_default=True
+        ),
+        click.option("--interval", default=2.0, help="Hedera's period, seconds.", show_default=True),
+        click.option("--congestion-control", default="cubic", help="TCP algorithm.", show_default=True),
+        click.option("--queue", default=50, help="Queue of every port, full packets.", show_default=True),
+        click.option("--flows-per-host", default=1, help="Flows each host sends.", show_default=True),
+        click.option("--keep", default=1.0, help="Fraction of the flows kept, at random.", show_default=True),
+        click.option(
+            "--fail",
+            multiple=True,
+            metavar="WHAT@SECONDS",
+            help="Break link:A-B@SECONDS or switch:NAME@SECONDS, until :UNTIL. Can be given again.",
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command

@@ -1,0 +1,71 @@
+"""`hedera run`."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.cli.options import experiment_options, spec_from, tell_user, with_rate
+from harness.network import machine
+from harness.sweep import experiment
+from harness.sweep.store import require_writable, slug
+
+
+@click.command()
+@click.option("--scheme", required=True, help="How paths are chosen, e.g. ecmp, hedera-gff, nonblocking.")
+@click.option(
+    "--traffic", required=True, help="Who sends to whom, e.g. stride:4, published:randbij0, file:m.csv."
+)
+@click.option("--seconds", default=60.0, help="How long the flows last.", show_default=True)
+@experiment_options
+@click.option(
+    "--disturb",
+    multiple=True,
+    metavar="controller:HOW@SECONDS",
+    help="Kill, freeze or slow the controller: controller:kill@SECONDS, :freeze@SECONDS or :slow@SECONDS.",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the result (default: a new one).")
+@click.option("--json", "as_json", is_flag=True, help="The result as one JSON object on standard output.")
+def run(out: Path | None, as_json: bool, **options: Any) -> None:
+    """One run: one pattern, one scheme. Exit status 1 when it is invalid.
+
+    Example: hedera run --scheme hedera-gff --traffic stride:4 --seconds 10
+    """
+    spec = spec_from(**options)
+    spec.matrix()
+    if out is None:
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        out = Path("results/runs/single") / f"{stamp}-{slug(spec.traffic)}-{spec.scheme}"
+    machine.require_root()
+    machine.require_tools()
+    require_writable(out.parent)
+    spec = with_rate(spec, options["bw"])
+    result = experiment.run_experiment(spec, out, lambda stage: tell_user(f"{stage} ..."))
+    if as_json:
+        click.echo(json.dumps(result))
+    else:
+        _tell(result, out)
+    if result["verdict"] != "ok":
+        raise SystemExit(1)
+
+
+def _tell(result: dict[str, Any], out: Path) -> None:
+    click.echo(_outcome(result))
+    for reason in result["reasons"]:
+        click.echo(f"  {reason}")
+    click.echo(f"  {out}/run.json")
+
+
+def _outcome(result: dict[str, Any]) -> str:
+    """One line on a result."""
+    if result["bisection_mbps"] is None:
+        return f"{result['scheme']} on {result['traffic']}: no result"
+    share = result["bisection_mbps"] / result["capacity_mbps"]
+    return (
+        f"{result['scheme']} on {result['traffic']}: {result['bisection_mbps']:.1f} of "
+        f"{result['capacity_mbps']:g} Mb/s ({share:.0%}), {result['verdict']}"
+    )

@@ -1,0 +1,72 @@
+"""`hedera sweep`, which ./test.sh is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.cli.options import experiment_options, spec_from, with_rate
+from harness.network import machine
+from harness.sweep import progress
+from harness.sweep.plan import plan, settle, split_schemes
+from harness.sweep.store import slug
+from harness.sweep.suites import Workload
+from harness.sweep.suites import suite as workloads_of
+from traffic.patterns import split_specs
+
+
+@click.command()
+@click.argument("trials", type=click.IntRange(1))
+@click.argument("seconds", type=float)
+@click.option("--patterns", metavar="LIST", help="Comma-separated traffic patterns, instead of a suite.")
+@click.option("--suite", default="figure9", help="figure9, replication or all.", show_default=True)
+@click.option("--schemes", default="all", metavar="LIST", help="Comma-separated, or all.", show_default=True)
+@click.option("--name", help="Folder below results/runs (default: named after the settings).")
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path),
+    default=Path("results/runs"),
+    help="Where sweeps are kept.",
+    show_default=True,
+)
+@experiment_options
+def sweep(
+    trials: int,
+    seconds: float,
+    patterns: str | None,
+    suite: str,
+    schemes: str,
+    name: str | None,
+    results: Path,
+    **options: Any,
+) -> None:
+    """Run patterns x schemes x TRIALS, SECONDS of traffic each; then print the table and draw the figures.
+
+    Stop it at any time (Ctrl-C): the same command goes on where it stopped. Finished valid runs are
+    skipped, invalid ones are tried once more, then left and reported.
+
+    \b
+    ./test.sh 1 10                                   all of Figure 9, quickly (about 30 minutes)
+    ./test.sh 5 60                                   as the paper: 60 s, medians of 5 trials (12 hours)
+    ./test.sh 1 10 --patterns stride:4,randbij       two patterns, all schemes
+    ./test.sh 3 30 --schemes nonblocking,ecmp,hedera-gff --bw 5
+    """
+    flows_per_host, keep = options["flows_per_host"], options["keep"]
+    base = spec_from(scheme="ecmp", traffic="stride:1", seconds=seconds, **options)
+    if patterns is None:
+        workloads = workloads_of(suite)
+    else:
+        workloads = [Workload(spec, flows_per_host, keep) for spec in split_specs(patterns)]
+        if not workloads:
+            raise click.UsageError("--patterns is empty")
+    scheme_names = split_schemes(schemes)
+    for job in plan(base, workloads, scheme_names, trials, results):
+        job.spec.matrix()  # every mistake in a pattern comes to light before the first run
+    machine.require_root()
+    machine.require_tools()
+    base = with_rate(base, options["bw"])
+    folder = results / (slug(name) if name else f"k{base.k}-{base.bw:g}mbps-{base.seconds:g}s")
+    base = settle(base, folder)
+    progress.carry_out_with_progress(plan(base, workloads, scheme_names, trials, folder), folder)

@@ -1,0 +1,97 @@
+"""Whether the flows took the paths the controller says they took: what they delivered against each link's counter.
+
+What a flow delivered, every link of its path has carried. So a link to which the log gives flows that delivered more
+than its own counter saw carried something else: the log is wrong, or the switches do not do what they were told. The
+other direction says nothing: a link also carries what is dropped behind it and sent again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.judge.flows import Interval, MeasuredFlow, Window
+from harness.judge.prediction import RoutedFlow
+from topos.fattree import FatTree
+from topos.links import num_links, path_links
+from topos.nonblocking import NonBlocking
+
+DATA_PER_PAYLOAD = 1514 / 1448
+ACKS_PER_PAYLOAD = 66 / 2 / 1448
+"""On the wire, a full segment is 1448 bytes of payload in a frame of 1514 (timestamps on), and every second one is
+answered by a frame of 66."""
+WIRE_PER_PAYLOAD = DATA_PER_PAYLOAD + ACKS_PER_PAYLOAD
+"""bwm-ng counts the acknowledgements at the flow's sender."""
+MOVED_S = 0.25
+"""How far the log's time of a move and that of the first packet on the new path may be apart, beside the queue."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A link by its sending port: what the flows placed on it delivered, what its counter says, and how far the
+    first may exceed the second because of flows that moved; all Mb/s on the wire over one window."""
+
+    port: str
+    delivered_mbps: float
+    carried_mbps: float
+    slack_mbps: float
+
+    @property
+    def excess_mbps(self) -> float:
+        """Delivered beyond what the counter and the moves allow."""
+        return self.delivered_mbps - self.carried_mbps - self.slack_mbps
+
+
+def claims(
+    topo: FatTree | NonBlocking,
+    flows: Sequence[MeasuredFlow],
+    window: Window,
+    bw: float,
+    queue_s: float,
+    carried: Mapping[str, float],
+    ports: Sequence[str],
+) -> list[Claim]:
+    """Every link that any flow is said to have used. ``queue_s``: how long a full queue takes to drain; ``carried``:
+    Mb/s by sending port, nothing where it was not sampled; ``ports``: the sending port of each directed link."""
+    delivered = np.zeros(num_links(topo))
+    moves = np.zeros(num_links(topo))
+    for flow in flows:
+        for stream, per_payload in (
+            (flow.routed, DATA_PER_PAYLOAD),
+            (flow.acknowledgements, ACKS_PER_PAYLOAD),
+        ):
+            _add(topo, stream, flow.intervals, per_payload, window, delivered, moves)
+    length = window[1] - window[0]
+    slack = moves * bw * (queue_s + MOVED_S) / length
+    return [
+        Claim(ports[link], delivered[link] / length, carried.get(ports[link], 0.0), slack[link])
+        for link in np.flatnonzero(delivered).tolist()
+    ]
+
+
+def _add(
+    topo: FatTree | NonBlocking,
+    stream: RoutedFlow,
+    intervals: Sequence[Interval],
+    per_payload: float,
+    window: Window,
+    delivered: NDArray[np.float64],
+    moves: NDArray[np.float64],
+) -> None:
+    """Add the megabits that a stream brought over each link inside the window, and count its moves there."""
+    if not stream.paths and isinstance(topo, FatTree):
+        return  # the controller claims nothing of it
+    times = [-np.inf, *(change.t for change in stream.paths[1:]), np.inf]
+    cores = [change.core for change in stream.paths] or [0]
+    for i, core in enumerate(cores):
+        since, until = max(times[i], window[0]), min(times[i + 1], window[1])
+        if since >= until:
+            continue
+        links = path_links(topo, [stream.src], [stream.dst], [core])[0]
+        links = links[links >= 0]
+        for start, end, mbps in intervals:
+            delivered[links] += mbps * per_payload * max(0.0, min(end, until) - max(start, since))
+        moves[links] += (since > window[0]) + (until < window[1])

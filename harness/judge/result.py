@@ -1,0 +1,147 @@
+"""From what was observed of a run to its result: rates, paths, prediction, verdict, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from harness.errors import RunFailed
+from harness.judge.claims import claims
+from harness.judge.counters import Counters, sending_ports
+from harness.judge.flows import Window, measured_flows
+from harness.judge.prediction import predict
+from harness.judge.recovery import Recovery
+from harness.judge.saturation import full_links, through_queue_s
+from harness.judge.verdict import Evidence, Second, doubted_claims, reasons
+from harness.run.events import Event
+from harness.run.observation import Observation
+from harness.run.spec import RunSpec
+from harness.run.watch import finite, mean_over
+from topos.fattree import FatTree
+from topos.nonblocking import NonBlocking
+
+
+def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
+    """The measured part of run.json (docs/results.md).
+
+    Raises RunFailed when a host was not sampled.
+    """
+    topo = spec.topology()
+    counters = Counters(topo, seen.series, seen.begin)
+    ports = counters.means(spec.window)
+    _check_cores(topo, seen.events)
+    flows = measured_flows(seen)
+    routed = [flow.routed for flow in flows]
+    predicted = predict(topo, routed, spec.window, spec.bw, seen.outages)
+    full = full_links(topo, spec, routed, [flow.start for flow in flows], seen.outages, counters.sent)
+    recovery = Recovery(topo, spec, seen.outages, routed, [flow.acknowledgements for flow in flows])
+    claimed = claims(topo, flows, spec.window, spec.bw, through_queue_s(spec), ports, sending_ports(topo))
+
+    def mean_total(window: Window) -> float:
+        return mean_over(counters.times, counters.total_mbps, window)
+
+    measured = counters.received_mbps(spec.window)
+    evidence = Evidence(
+        bw=spec.bw,
+        port_mbps=ports,
+        measured_mbps=measured,
+        counted_mbps=counters.received_mbps(counters.span),
+        payload_mbps=sum(flow.mean_mbps(counters.span) for flow in flows),
+        predicted_mbps=predicted.total_mbps,
+        full_ports=full.mbps,
+        claims=claimed,
+        # A flow that had no path cannot be blamed for what it did not send.
+        unfinished_flows=[flow for flow in seen.unfinished if flow.split(" (")[0] not in recovery.cut_off],
+        lost_packets=seen.lost_packets,
+        throttled_s=seen.throttled_s,
+        window=spec.window,
+        seconds=_seconds_of(seen, mean_total),
+        failures=bool(spec.fail),
+        dead_processes=seen.dead,
+    )
+    errors = [event["message"] for event in seen.events if event["event"] == "error"]
+    found = [f"the controller reported an error: {message}" for message in errors[:3]] + reasons(evidence)
+    doubted = {
+        claim.port: {"flows_mbps": round(claim.delivered_mbps, 3), "counter_mbps": finite(claim.carried_mbps)}
+        for claim in doubted_claims(evidence)
+    }
+    if seen.lost is not None:
+        found.insert(0, seen.lost)
+    return {
+        "bisection_mbps": finite(measured),
+        "maxmin_mbps": finite(predicted.total_mbps),
+        "payload_mbps": finite(sum(flow.mean_mbps(spec.window) for flow in flows)),
+        "verdict": "invalid" if found else "ok",
+        "reasons": found,
+        "rates": {
+            "t": _rounded(counters.times),
+            "total_mbps": _rounded(counters.total_mbps),
+            "hosts": {
+                host: _rounded(one.out_mbps[: counters.samples]) for host, one in counters.received.items()
+            },
+        },
+        "links": {name: finite(rate) for name, rate in sorted(ports.items())},
+        **({"full_links": full.as_json()} if full.mbps else {}),
+        **({"disagreements": doubted} if doubted else {}),
+        "queue_drops": {name: drops for name, drops in sorted(seen.drops.items()) if drops},
+        "flows": [flow.as_json(spec.window) for flow in flows],
+        "cpu": {
+            "t": [round(t - seen.begin, 3) for t in seen.cpu_times],
+            "idle_percent": _rounded(seen.cpu_idle),
+            "waiting_percent": {name: _rounded(waits) for name, waits in seen.cpu_waiting.items()},
+        },
+        "rounds": [_round(event, seen.begin) for event in seen.events if event["event"] == "round"],
+        **({"lost_packets": seen.lost_packets} if seen.lost_packets else {}),
+        **({"throttled_s": seen.throttled_s} if seen.throttled_s else {}),
+        **({"controller_restarts": _restarts(seen)} if seen.restarts else {}),
+        **(recovery.as_json(mean_total, [flow.seconds for flow in flows]) if spec.fail else {}),
+    }
+
+
+def _seconds_of(seen: Observation, mean_total: Callable[[Window], float]) -> list[Second]:
+    """What was seen of each second of the run."""
+    return [
+        Second(
+            number=i + 1,
+            idle_percent=idle,
+            waiting_percent={name: waits[i] for name, waits in seen.cpu_waiting.items() if i < len(waits)},
+            total_mbps=mean_total((t - seen.begin - 1, t - seen.begin)),
+        )
+        for i, (t, idle) in enumerate(zip(seen.cpu_times, seen.cpu_idle, strict=True))
+    ]
+
+
+def _check_cores(topo: FatTree | NonBlocking, events: Sequence[Event]) -> None:
+    cores = {event["core"] for event in events if event["event"] in ("flow", "reroute")}
+    if isinstance(topo, FatTree) and (strange := cores - set(range(topo.num_cores))):
+        raise RunFailed(f"the controller sent flows by way of core {min(strange)}, which is not there")
+
+
+def _restarts(seen: Observation) -> list[dict[str, Any]]:
+    """When a controller was missed, and when the next one had every switch under control again."""
+    records = []
+    for restart in seen.restarts:
+        ready = (event["t"] for event in seen.events if event["event"] == "ready" and event["t"] > restart.t)
+        adopted = (
+            event for event in seen.events if event["t"] > restart.t and event.get("reason") == "adopted"
+        )
+        t = next(ready, None)
+        records.append(
+            {
+                "t": round(restart.t - seen.begin, 3),
+                "reason": restart.reason,
+                "ready_t": None if t is None else round(t - seen.begin, 3),
+                "adopted": sum(1 for _ in adopted),
+            }
+        )
+    return records
+
+
+def _round(event: Event, begin: float) -> dict[str, Any]:
+    record = {name: event[name] for name in ("round", "flows", "large", "placed", "changed")}
+    spans = {f"{name}_ms": round(event[f"{name}_s"] * 1e3, 3) for name in ("polled", "compute", "install")}
+    return {"t": round(event["t"] - begin, 3), **record, **spans}
+
+
+def _rounded(values: Any) -> list[float]:
+    return [round(float(value), 3) for value in values]

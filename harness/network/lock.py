@@ -1,0 +1,80 @@
+"""One run at a time on a machine: two would slow each other down, and neither's result would be worth anything."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from harness.errors import RunFailed
+from harness.network import footprint
+
+LOOK_EVERY_S = 0.2
+SAY_EVERY_S = 60.0
+_held: int | None = None
+"""The lock's descriptor, while this process has it."""
+
+
+@contextmanager
+def sole_use(
+    doing: str = "a run", say: Callable[[str], None] | None = None, patience_s: float = float("inf")
+) -> Iterator[None]:
+    """Wait until no other run uses this machine, and keep others off it while the block runs.
+
+    Nested blocks of one process share the lock. ``doing`` is what others who wait are told; ``say`` hears
+    for whom this process waits, at once and again every SAY_EVERY_S. RunFailed after ``patience_s`` seconds.
+    """
+    global _held
+    if _held is not None:
+        yield
+        return
+    descriptor = _open(footprint.home() / "lock")
+    try:
+        _wait(descriptor, say, time.monotonic() + patience_s)
+        _held = descriptor
+        tell(doing)
+        yield
+    finally:
+        _held = None
+        os.close(descriptor)
+
+
+def tell(doing: str) -> None:
+    """What this process, which uses the machine, is at: those who wait for it are told."""
+    if _held is not None:
+        words = f"{os.getpid()} {doing}\n".encode()
+        os.ftruncate(_held, 0)
+        os.pwrite(_held, words, 0)
+
+
+def _open(path: Path) -> int:
+    """Root's own file, which nobody else can open: whoever could, could take the lock and never give it back."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    os.fchmod(descriptor, 0o600)
+    return descriptor
+
+
+def _wait(descriptor: int, say: Callable[[str], None] | None, limit: float) -> None:
+    told = 0.0
+    while True:
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        now = time.monotonic()
+        if now >= limit:
+            raise RunFailed(
+                f"this machine is taken by {_holder(descriptor)}, and two runs at once would disturb each other"
+            )
+        if say is not None and (told == 0.0 or now - told > SAY_EVERY_S):
+            say(f"waiting for {_holder(descriptor)}: two runs at once would disturb each other")
+            told = now
+        time.sleep(LOOK_EVERY_S)
+
+
+def _holder(descriptor: int) -> str:
+    pid, _, doing = os.pread(descriptor, 200, 0).decode(errors="replace").strip().partition(" ")
+    return f"process {pid or 'unknown'}" + (f" ({doing})" if doing else "")

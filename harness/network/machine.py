@@ -1,0 +1,193 @@
+"""What this machine is and has: cores, datapath, qdiscs, tools and their versions. Looks, changes nothing."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from harness.errors import UnfitMachine
+from harness.network import congestion
+from harness.network.placement import place
+from topos.fattree import FatTree
+from topos.nonblocking import NonBlocking
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A program the harness runs: how to ask its version, the least that works, where it comes from."""
+
+    name: str
+    ask: tuple[str, ...]
+    needed: str
+    package: str
+
+
+TOOLS = (
+    Tool("mnexec", ("mnexec", "-v"), "", "mininet"),
+    Tool("ovs-vswitchd", ("ovs-vswitchd", "--version"), "2.13", "openvswitch-switch"),
+    Tool("ovsdb-server", ("ovsdb-server", "--version"), "2.13", "openvswitch-switch"),
+    Tool("ovs-vsctl", ("ovs-vsctl", "--version"), "2.13", "openvswitch-switch"),
+    Tool("iperf", ("iperf", "--version"), "2.0.13", "iperf"),
+    Tool("bwm-ng", ("bwm-ng", "--version"), "0.6.1", "bwm-ng"),
+    Tool("ip", ("ip", "-V"), "5.5", "iproute2"),
+    Tool("tc", ("tc", "-V"), "5.5", "iproute2"),
+    Tool("ethtool", ("ethtool", "--version"), "5.4", "ethtool"),
+    Tool("ping", ("ping", "-V"), "", "iputils-ping"),
+    Tool("sysctl", ("sysctl", "--version"), "", "procps"),
+    Tool("setpriv", ("setpriv", "--version"), "2.33", "util-linux"),
+)
+
+LIBRARIES = ("numpy", "numba", "matplotlib", "networkx", "click", "rich", "jinja2", "os-ken")
+
+
+@cache
+def version_of(tool: Tool) -> str | None:
+    """The version a tool reports (``present`` when it reports none); None when it does not run."""
+    if shutil.which(tool.ask[0]) is None:
+        return None
+    try:
+        done = subprocess.run(tool.ask, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = re.search(r"\d+\.\d+(\.\d+)?", done.stdout + done.stderr)
+    return found.group() if found else "present"
+
+
+def library_version(name: str) -> str | None:
+    """The installed version of a Python package, or None."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def at_least(found: str, needed: str) -> bool:
+    """Whether a dotted version is not older than another (one that is not reported is taken on trust)."""
+    if not needed or found == "present":
+        return True
+    return [int(n) for n in found.split(".")] >= [int(n) for n in needed.split(".")]
+
+
+def kernel_datapath() -> bool:
+    """Whether the Open vSwitch kernel module is there (loaded, or loadable)."""
+    if Path("/sys/module/openvswitch").exists():
+        return True
+    if shutil.which("modprobe") is None or os.geteuid() != 0:
+        return False
+    return subprocess.run(["modprobe", "-q", "openvswitch"], capture_output=True, check=False).returncode == 0
+
+
+def choose_datapath(asked: str) -> str:
+    """``kernel`` or ``user`` for ``auto``, ``kernel`` or ``user``; UnfitMachine when there is no such thing."""
+    if asked == "user":
+        return "user"
+    if kernel_datapath():
+        return "kernel"
+    if asked == "kernel":
+        raise UnfitMachine(
+            "the Open vSwitch kernel module is missing: install the kernel's extra modules "
+            "(linux-modules-extra on Ubuntu), or use --datapath user"
+        )
+    return "user"
+
+
+def processors() -> int:
+    """How many processors this process may use, which can be fewer than the machine has."""
+    return len(os.sched_getaffinity(0))
+
+
+def instances_for(datapath: str, topo: FatTree | NonBlocking) -> int:
+    """How many private Open vSwitch instances: in userspace one ovs-vswitchd per processor, as far as that helps.
+
+    The kernel datapath forwards in the kernel, so one instance is enough. Measured in docs/performance.md.
+    """
+    return 1 if datapath == "kernel" else 1 + max(place(topo, processors()).values())
+
+
+def require_root() -> None:
+    """UnfitMachine when not root."""
+    if os.geteuid() != 0:
+        raise UnfitMachine("network namespaces need root: run it with sudo")
+
+
+def require_tools() -> None:
+    """UnfitMachine names the missing programs and the command that installs them."""
+    missing = [tool for tool in TOOLS if version_of(tool) is None]
+    if missing:
+        names = ", ".join(tool.name for tool in missing)
+        packages = " ".join(dict.fromkeys(tool.package for tool in missing))
+        raise UnfitMachine(
+            f"{names} missing or not working: apt-get install {packages} (or run setup/install.sh)"
+        )
+
+
+def git_revision() -> str:
+    """The commit this code is at, with ``+`` when the tree differs from it; ``unknown`` outside a checkout."""
+    root = Path(__file__).resolve().parents[2]
+    git = ["git", "-c", f"safe.directory={root}", "-C", str(root)]
+    head = subprocess.run(
+        [*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False
+    )
+    if head.returncode:
+        return "unknown"
+    changed = subprocess.run(
+        [*git, "status", "--porcelain", "--untracked-files=no"], capture_output=True, text=True, check=False
+    )
+    return head.stdout.strip() + ("+" if changed.stdout.strip() else "")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a result needs to say about where it was measured."""
+
+    kernel: str
+    system: str
+    processor: str
+    cores: int
+    memory_mib: int
+    python: str
+    tools: dict[str, str]
+    libraries: dict[str, str]
+    congestion_controls: list[str]
+    revision: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+@cache
+def machine() -> Machine:
+    """This machine, asked once per process."""
+    return Machine(
+        kernel=platform.release(),
+        system=_os_release(),
+        processor=_processor(),
+        cores=processors(),
+        memory_mib=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20,
+        python=platform.python_version(),
+        tools={tool.name: version_of(tool) or "missing" for tool in TOOLS},
+        libraries={name: library_version(name) or "missing" for name in LIBRARIES},
+        congestion_controls=congestion.available(),
+        revision=git_revision(),
+    )
+
+
+def _os_release() -> str:
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME", "unknown")
+    except OSError:
+        return "unknown"
+
+
+def _processor() -> str:
+    found = re.search(r"^model name\s*:\s*(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    return found.group(1) if found else platform.machine()

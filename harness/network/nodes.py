@@ -1,0 +1,85 @@
+"""Mininet nodes and links for this fabric: real Mininet objects, without its one-shell-command-at-a-time set-up.
+
+Mininet configures every interface through a shell of its own, some hundred round trips for k=4. The fabric
+creates all cables with one ``ip -batch`` and configures each namespace with one script instead; these
+classes keep Mininet from doing it a second time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mininet.link import Intf, Link
+from mininet.node import Host, Node, Switch
+
+from harness.network.deadline import deadline
+from harness.network.processes import REAP_S
+
+SHELL_S = 20.0
+"""Seconds a shell may take to start; here it takes 30 ms."""
+
+
+class ShellWithDeadline(Node):  # type: ignore[misc]
+    """A node whose shell starts or fails: Mininet waits for its prompt for ever, even when it has ended."""
+
+    def startShell(self, mnopts: str | None = None) -> None:
+        """As Mininet's; RunFailed when the shell does not say that it is ready."""
+        reason = f"Mininet's shell for {self.name} (mnexec) did not start within {SHELL_S:g} s"
+        try:
+            with deadline(SHELL_S, reason):
+                super().startShell(mnopts)
+        except BaseException:
+            if self.shell is not None:
+                self.shell.kill()
+                self.shell.wait(REAP_S)
+            raise
+
+
+class QuietIntf(Intf):  # type: ignore[misc]
+    """An interface that the fabric has configured already."""
+
+    def config(self, **params: Any) -> dict[str, Any]:
+        """Nothing left to do."""
+        return {}
+
+
+class LaidLink(Link):  # type: ignore[misc]
+    """A veth pair that the fabric has created already, both ends in their namespaces."""
+
+    def __init__(self, node1: Node, node2: Node, **params: Any) -> None:
+        super().__init__(node1, node2, **{**params, "intf": QuietIntf})
+
+    @classmethod
+    def makeIntfPair(cls, *args: Any, **params: Any) -> None:
+        """The pair exists."""
+
+    def delete(self) -> None:
+        """The pair goes with the namespaces it lives in."""
+
+
+class FabricHost(ShellWithDeadline, Host):  # type: ignore[misc]
+    """A host in a network namespace of its own."""
+
+    def config(self, **params: Any) -> dict[str, Any]:
+        """The fabric configures it."""
+        return {}
+
+
+class FabricSwitch(ShellWithDeadline, Switch):  # type: ignore[misc]
+    """A bridge of a private Open vSwitch instance; its shell joins the namespace of that instance."""
+
+    def __init__(self, name: str, instance_pid: int, **params: Any) -> None:
+        self._instance_pid = instance_pid
+        params["inNamespace"] = False
+        super().__init__(name, **params)
+
+    def startShell(self, mnopts: str | None = None) -> None:
+        """As Mininet's, in the instance's namespace."""
+        super().startShell(f"-cda{self._instance_pid}")
+
+    def start(self, controllers: list[Any]) -> None:
+        """The instance starts all its bridges in one transaction."""
+
+    def stop(self, deleteIntfs: bool = True) -> None:
+        """The bridge ends with its instance."""
+        self.terminate()

@@ -1,0 +1,146 @@
+"""Private Open vSwitch instances: an ovsdb-server and an ovs-vswitchd of our own, in a namespace of their own.
+
+The system's Open vSwitch, and every bridge on it, is never touched. The kernel datapath is per network
+namespace, so a private instance drives it just as well as the userspace one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import RunFailed, UnfitMachine
+from harness.network.processes import Children, run, wait_until
+
+COUNTS_PROCESSORS_S = 10.5
+"""How long after boot ovs-vswitchd may be started (see `Instance.start`)."""
+START_S = 10.0
+SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
+
+
+@dataclass(frozen=True)
+class Bridge:
+    """One switch: its name, datapath id, and the interface behind each OpenFlow port."""
+
+    name: str
+    dpid: int
+    ports: Mapping[int, str]
+
+
+class Instance:
+    """One ovsdb-server + ovs-vswitchd pair in the network namespace of process ``pid``."""
+
+    def __init__(self, number: int, pid: int, directory: Path, datapath: str) -> None:
+        self.number = number
+        self.pid = pid
+        self.directory = directory
+        self._type = {"kernel": "system", "user": "netdev"}[datapath]
+
+    @property
+    def _remote(self) -> str:
+        return f"unix:{self.directory}/db.sock"
+
+    def _environment(self) -> dict[str, str]:
+        place = str(self.directory)
+        return {
+            "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+            "OVS_RUNDIR": place,
+            "OVS_DBDIR": place,
+            "OVS_LOGDIR": place,
+        }
+
+    def start(self, children: Children) -> None:
+        """Start both daemons (they are up when `configure` returns)."""
+        if not SCHEMA.exists():
+            raise UnfitMachine("Open vSwitch is missing: apt-get install openvswitch-switch")
+        self.directory.mkdir(parents=True)
+        database = self.directory / "conf.db"
+        run(["ovsdb-tool", "create", str(database), str(SCHEMA)])
+        quiet = ["--verbose=console:off", "--verbose=syslog:off", "--verbose=file:info"]
+        database_server = children.spawn(
+            f"ovsdb-server {self.number}",
+            [
+                "ovsdb-server",
+                str(database),
+                f"--remote=p{self._remote}",
+                f"--unixctl={self.directory}/ovsdb-server.ctl",
+                f"--log-file={self.directory}/ovsdb-server.log",
+                *quiet,
+            ],
+            namespace=self.pid,
+            environment=self._environment(),
+        )
+        _await(self.directory / "db.sock", database_server, "ovsdb-server")
+        self.vsctl("--no-wait", "init")
+        # In the first 10 s after boot Open vSwitch 3 counts no processors, starts no thread for what the kernel
+        # datapath does not know, and loses every first packet.
+        time.sleep(max(0.0, COUNTS_PROCESSORS_S - time.monotonic()))
+        self.switchd = children.spawn(
+            f"ovs-vswitchd {self.number}",
+            [
+                "ovs-vswitchd",
+                self._remote,
+                f"--unixctl={self.directory}/ovs-vswitchd.ctl",
+                f"--log-file={self.directory}/ovs-vswitchd.log",
+                *quiet,
+            ],
+            namespace=self.pid,
+            environment=self._environment(),
+        )
+
+    def vsctl(self, *arguments: str) -> str:
+        """Run ovs-vsctl on this instance's database."""
+        return run(["ovs-vsctl", f"--db={self._remote}", "--timeout=30", *arguments])
+
+    def lost_upcalls(self) -> int:
+        """Packets that the kernel datapath wanted to hand to ovs-vswitchd and could not, since it was made."""
+        shown = run(["ovs-appctl", "-t", f"{self.directory}/ovs-vswitchd.ctl", "dpctl/show"])
+        found = re.search(r"lookups:.* lost:(\d+)", shown)
+        if found is None:
+            raise RunFailed("Open vSwitch does not say how many packets its kernel datapath lost")
+        return int(found[1])
+
+    def configure(self, bridges: Sequence[Bridge], controller: str) -> None:
+        """Create all bridges in one transaction, each in secure mode and connected to ``controller``.
+
+        Returns when ovs-vswitchd has carried it out; RunFailed names any port it could not open.
+        """
+        words: list[str] = []
+        for bridge in bridges:
+            words += ["--", "add-br", bridge.name]
+            words += ["--", "set", "Bridge", bridge.name, f"datapath_type={self._type}", "fail_mode=secure"]
+            words += [
+                "protocols=OpenFlow10",
+                f"other_config:datapath-id={bridge.dpid:016x}",
+                "other_config:disable-in-band=true",
+                "mcast_snooping_enable=false",
+            ]
+            # Every second, not more and more rarely: a controller that is started again is found soon.
+            words += ["--", f"--id=@c{bridge.dpid}", "create", "Controller"]
+            words += [f'target="{controller}"', "max_backoff=1000"]
+            words += ["--", "set", "Bridge", bridge.name, f"controller=@c{bridge.dpid}"]
+            for number, interface in bridge.ports.items():
+                words += ["--", "add-port", bridge.name, interface]
+                words += ["--", "set", "Interface", interface, f"ofport_request={number}"]
+        _await(self.directory / "ovs-vswitchd.ctl", self.switchd, "ovs-vswitchd")
+        self.vsctl(*words[1:])
+        wanted = {interface: number for bridge in bridges for number, interface in bridge.ports.items()}
+        got = json.loads(self.vsctl("--format=json", "--columns=name,ofport,error", "list", "Interface"))
+        actual = {name: port for name, port, _ in got["data"]}
+        wrong = [name for name, number in wanted.items() if actual.get(name) != number]
+        if wrong:
+            raise RunFailed(f"Open vSwitch did not give these ports their numbers: {', '.join(wrong[:5])}")
+
+
+def _await(socket: Path, daemon: subprocess.Popen[bytes], name: str) -> None:
+    """RunFailed when a daemon ends, or takes more than START_S, before it opens a socket."""
+    wait_until(lambda: socket.exists() or daemon.poll() is not None, START_S)
+    if daemon.poll() is not None:
+        raise RunFailed(f"{name} ended at once (status {daemon.returncode})")
+    if not socket.exists():
+        raise RunFailed(f"{name} did not open its socket within {START_S:g} s")

@@ -1,0 +1,152 @@
+"""Child processes that never outlive the harness and are ended by pid, with a deadline."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from harness.errors import RunFailed
+
+REAP_S = 5.0
+"""Seconds a process may take to end once it is killed."""
+# The kernel kills the child when the harness dies, however it dies (kill -9 included).
+_TIED = ("setpriv", "--pdeathsig", "KILL", "--")
+
+
+def in_namespace_of(pid: int | None) -> list[str]:
+    """The command prefix that runs the rest in the network namespace of a process (None: in our own)."""
+    return [] if pid is None else ["mnexec", "-a", str(pid)]
+
+
+class Children:
+    """The processes of one run. Leaving the ``with`` block ends all of them, newest first.
+
+    Children are sessions of their own, so Ctrl-C reaches the harness alone, which then ends them in order.
+    Spawn from the main thread only: the kernel ties a child to the thread that started it.
+    """
+
+    def __init__(self) -> None:
+        self._running: list[tuple[str, subprocess.Popen[bytes]]] = []
+
+    def __enter__(self) -> Children:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end_all()
+
+    def end_all(self) -> None:
+        """Kill every child: what is still there has nothing left to write."""
+        self.end((child for _, child in reversed(self._running)), deadline=0.0)
+
+    def spawn(
+        self,
+        name: str,
+        argv: Sequence[str],
+        *,
+        namespace: int | None = None,
+        output: Path | None = None,
+        cgroup_procs: Path | None = None,
+        environment: dict[str, str] | None = None,
+    ) -> subprocess.Popen[bytes]:
+        """Start ``argv`` in the namespace of a pid, standard output and error to a file (or nowhere).
+
+        RunFailed when the machine cannot start one more process.
+        """
+        join = [] if cgroup_procs is None else ["sh", "-c", 'echo $$ > "$0"; exec "$@"', str(cgroup_procs)]
+        command = [*_TIED, *join, *in_namespace_of(namespace), *argv]
+        with contextlib.ExitStack() as stack:
+            sink: IO[bytes] | int = subprocess.DEVNULL
+            if output is not None:
+                sink = stack.enter_context(output.open("wb"))
+            try:
+                child = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=sink,
+                    stderr=subprocess.STDOUT if output is not None else subprocess.DEVNULL,
+                    start_new_session=True,
+                    env=environment,
+                    cwd="/",  # not where the user happens to stand, whose files are nobody's configuration
+                )
+            except OSError as error:
+                raise RunFailed(f"{name} could not be started: {error.strerror}") from None
+        self._running.append((name, child))
+        return child
+
+    def named(self, prefix: str) -> list[subprocess.Popen[bytes]]:
+        """The children whose name starts with ``prefix``."""
+        return [child for name, child in self._running if name.startswith(prefix)]
+
+    def dead(self) -> list[str]:
+        """Names of children that have ended, with their exit status."""
+        return [
+            f"{name} (status {child.returncode})" for name, child in self._running if child.poll() is not None
+        ]
+
+    def end(self, children: Iterable[subprocess.Popen[bytes]], deadline: float = 2.0) -> None:
+        """SIGTERM to each, SIGKILL to those still there after ``deadline`` seconds, and reap them all.
+
+        One that even SIGKILL does not end within REAP_S seconds (it waits for a device) is left to the kernel.
+        """
+        children = list(children)
+        for child in children:
+            _signal(child, signal.SIGTERM)
+        limit = time.monotonic() + deadline
+        for child in children:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(max(0.0, limit - time.monotonic()))
+        for child in children:
+            _signal(child, signal.SIGKILL)
+        limit = time.monotonic() + REAP_S
+        for child in children:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(max(0.0, limit - time.monotonic()))
+        gone = {id(child) for child in children}
+        self._running = [(name, child) for name, child in self._running if id(child) not in gone]
+
+
+def _signal(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    if child.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, number)
+
+
+def run(
+    argv: Sequence[str], *, namespace: int | None = None, given: str | None = None, seconds: float = 60.0
+) -> str:
+    """Run a short command to its end and return its standard output.
+
+    RunFailed with its words if it fails, cannot be started, or takes longer than ``seconds``.
+    """
+    command, shown = [*in_namespace_of(namespace), *argv], " ".join(argv[:4])
+    try:
+        done = subprocess.run(
+            command, input=given, capture_output=True, text=True, timeout=seconds, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise RunFailed(f"{shown} did not end within {seconds:g} s") from None
+    except OSError as error:
+        raise RunFailed(f"{shown} could not be started: {error.strerror}") from None
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip() or f"status {done.returncode}"
+        raise RunFailed(f"{shown} failed: {said}")
+    return done.stdout
+
+
+def wait_until(done: Callable[[], bool], deadline: float, step: float = 0.02) -> bool:
+    """Whether ``done()`` became true within ``deadline`` seconds."""
+    limit = time.monotonic() + deadline
+    while not done():
+        if time.monotonic() > limit:
+            return False
+        time.sleep(step)
+    return True

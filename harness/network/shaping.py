@@ -1,0 +1,107 @@
+"""The rate limit and the queue of every port, applied after Open vSwitch has taken the port, then verified.
+
+Open vSwitch can silently strip a qdisc when a port is added to a bridge; a link that is not limited makes
+wonderful results. So nothing is believed here: what the kernel reports is compared port by port.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.errors import RunFailed, UnfitMachine
+from harness.network.processes import run
+
+FULL_PACKET = 1500
+"""Bytes of a full-size packet, as the Mininet authors' 50-packet default counts them."""
+BUCKET_S = 0.015
+"""What a port may send at once after it was idle, as time at its rate: what a forwarding process makes its ports
+wait while it works for others. Mininet's 15 kB are 12 ms at 10 Mb/s. Measured in docs/performance.md."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A rate in Mb/s and a queue in full-size packets, for one direction of one link."""
+
+    mbps: float
+    queue_packets: int = 50
+
+    @property
+    def rate_bytes(self) -> int:
+        """The rate in bytes per second, as the kernel counts it."""
+        return round(self.mbps * 1e6 / 8)
+
+    @property
+    def queue_bytes(self) -> int:
+        """The queue in bytes."""
+        return self.queue_packets * FULL_PACKET
+
+    @property
+    def burst_bytes(self) -> int:
+        """The token bucket: BUCKET_S at the rate, at least two full frames, at most a queue."""
+        return max(2 * 1514, min(round(self.rate_bytes * BUCKET_S), self.queue_bytes))
+
+    def commands(self, interface: str) -> str:
+        """The ``tc -batch`` lines that give an interface this shape: a token bucket, a byte FIFO below it."""
+        return (
+            f"qdisc replace dev {interface} root handle 1: tbf rate {self.rate_bytes * 8}bit "
+            f"burst {self.burst_bytes} limit {self.queue_bytes}\n"
+            f"qdisc replace dev {interface} parent 1:1 handle 10: bfifo limit {self.queue_bytes}\n"
+        )
+
+
+def apply(shape: Shape, interfaces: Iterable[str], namespace: int) -> None:
+    """Give every interface in the namespace of a pid its shape."""
+    run(["tc", "-batch", "-"], namespace=namespace, given="".join(map(shape.commands, interfaces)))
+
+
+def unlimited(shape: Shape, interfaces: Sequence[str], reported: str) -> list[str]:
+    """The interfaces that, by the output of ``tc -j qdisc show``, do not have the shape; with what they have."""
+    qdiscs = _parse(reported)
+    buckets = {entry["dev"]: entry for entry in qdiscs if entry.get("root")}
+    queues = {
+        entry["dev"]: entry for entry in qdiscs if entry["kind"] == "bfifo" and entry.get("parent") == "1:1"
+    }
+    wrong = []
+    for interface in interfaces:
+        kind = buckets.get(interface, {}).get("kind", "nothing")
+        if kind != "tbf":
+            wrong.append(f"{interface} (has {kind}, no limit)")
+        elif (rate := buckets[interface]["options"]["rate"]) != shape.rate_bytes:
+            wrong.append(f"{interface} (limited to {rate * 8e-6:g} Mb/s)")
+        elif queues.get(interface, {}).get("options", {}).get("limit") != shape.queue_bytes:
+            wrong.append(f"{interface} (its queue is not {shape.queue_bytes} bytes)")
+    return wrong
+
+
+def verify(shape: Shape, interfaces: Sequence[str], namespace: int) -> None:
+    """RunFailed names the ports of the namespace that do not have the shape."""
+    wrong = unlimited(shape, interfaces, run(["tc", "-j", "qdisc", "show"], namespace=namespace))
+    if wrong:
+        raise RunFailed(f"not limited to {shape.mbps:g} Mb/s: {', '.join(wrong[:5])}")
+
+
+def dropped_in_queue(interfaces: Sequence[str], namespace: int) -> dict[str, int]:
+    """Packets each interface's queue has dropped since it was shaped."""
+    report = _parse(run(["tc", "-s", "-j", "qdisc", "show"], namespace=namespace))
+    drops = {entry["dev"]: int(entry["drops"]) for entry in report if entry.get("root")}
+    return {interface: drops.get(interface, 0) for interface in interfaces}
+
+
+def dropped_elsewhere(interfaces: Sequence[str], namespace: int) -> dict[str, int]:
+    """Packets that the kernel has dropped at each interface outside its queue; interfaces without any left out."""
+    report = {
+        entry["ifname"]: entry["stats64"]
+        for entry in _parse(run(["ip", "-s", "-j", "link"], namespace=namespace))
+    }
+    drops = {name: report[name]["rx"]["dropped"] + report[name]["tx"]["dropped"] for name in interfaces}
+    return {name: count for name, count in drops.items() if count}
+
+
+def _parse(reported: str) -> list[dict[str, Any]]:
+    try:
+        return json.loads(reported)  # type: ignore[no-any-return]
+    except ValueError:
+        raise UnfitMachine("ip and tc report in broken JSON: iproute2 is too old (5.5 is needed)") from None

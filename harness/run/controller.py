@@ -1,0 +1,172 @@
+"""The OpenFlow controller as a process: which platform, how it is started, what its log says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from controllers.find_pox import find_pox, pox_version, too_old
+from harness.errors import RunFailed, UnfitMachine, UserMistake
+from harness.network.processes import Children
+from harness.run.events import Event, parse_events
+
+PORT = 6653
+START_S = 15.0
+"""Seconds a controller may take to say the first word."""
+SILENCE_S = 4.0
+"""Seconds without a word (it says one every second) after which it is taken to be frozen."""
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def choose_platform(asked: str) -> str:
+    """``pox`` or ``os-ken`` for ``auto`` (POX when there is one that runs on Python 3), ``pox`` or ``os-ken``."""
+    if asked == "os-ken":
+        return asked
+    try:
+        found = find_pox()
+    except ValueError as error:
+        raise UserMistake(str(error)) from None
+    if found is not None and not too_old(found):
+        return "pox"
+    if asked == "pox" and found is not None:
+        raise UnfitMachine(
+            f"{found} holds POX {pox_version(found)}, which needs Python 2: check out its branch halosaur, or use "
+            "--platform os-ken"
+        )
+    if asked == "pox":
+        raise UnfitMachine(
+            "POX was not found: put a checkout at ~/pox or /opt/pox, or name it in POX_DIR "
+            "(git clone -b halosaur https://github.com/noxrepo/pox ~/pox), or use --platform os-ken"
+        )
+    return "os-ken"
+
+
+def command(platform: str, address: str, options: Mapping[str, object]) -> list[str]:
+    """The command line of a platform's controller; ``options`` become ``--name=value``."""
+    flags = [f"--{name}={value}" for name, value in options.items()]
+    if platform == "os-ken":
+        return [*_python("controllers.os_ken_main"), f"--listen={address}:{PORT}", *flags]
+    pox = find_pox()
+    assert pox is not None, "choose_platform found it"
+    of_01 = ["openflow.of_01", f"--address={address}", f"--port={PORT}"]
+    return [*_python("controllers.pox_main"), str(pox.resolve()), *of_01, "controllers.pox_component", *flags]
+
+
+_RUN_MODULE = (
+    "import sys; root, module = sys.argv[1:3]; del sys.argv[1:3]; sys.path.insert(0, root); "
+    "import runpy; runpy.run_module(module, run_name='__main__', alter_sys=True)"
+)
+
+
+def _python(module: str) -> list[str]:
+    """The command that runs a module of ours as root.
+
+    Isolated: neither the folder the user stands in nor PYTHONPATH lends it modules, as with ``python -m``.
+    """
+    flags = ["-I", "-B"] if sys.dont_write_bytecode else ["-I"]
+    return [sys.executable, *flags, "-c", _RUN_MODULE, str(ROOT), module]
+
+
+@dataclass(frozen=True)
+class Restart:
+    """When the harness noticed that the controller was gone (seconds since the epoch), and what it noticed."""
+
+    t: float
+    reason: str
+
+
+class Controller:
+    """A running controller and the events it has logged so far (``events``, oldest first).
+
+    ``restarts``: what `supervise` had to do; ``lost``: why there is no controller any longer, or None.
+    """
+
+    def __init__(
+        self, platform: str, address: str, namespace: int, options: Mapping[str, object], directory: Path,
+        children: Children,
+    ) -> None:  # fmt: skip
+        self.platform = platform
+        self.events: list[Event] = []
+        self.restarts: list[Restart] = []
+        self.lost: str | None = None
+        self._log = directory / "controller.jsonl"
+        self._directory = directory
+        self._namespace = namespace
+        self._command = command(platform, address, {**options, "log": self._log})
+        self._children = children
+        self._read = 0
+        self._start("controller.txt")
+
+    def _start(self, output: str) -> None:
+        self._output = self._directory / output
+        self._heard = time.monotonic()
+        self._patience = START_S
+        self.process: subprocess.Popen[bytes] = self._children.spawn(
+            "controller",
+            self._command,
+            namespace=self._namespace,
+            output=self._output,
+        )
+
+    def read(self) -> None:
+        """Take in what has been logged since; a line still being written waits for the next call."""
+        if not self._log.exists():
+            return
+        with self._log.open("rb") as log:
+            log.seek(self._read)
+            text = log.read()
+        whole = text[: text.rfind(b"\n") + 1]
+        self._read += len(whole)
+        if whole:
+            self._heard = time.monotonic()
+            self._patience = SILENCE_S
+        self.events += parse_events(whole)
+
+    def supervise(self) -> None:
+        """Take in the log. Restart a controller that has ended, or has not been heard of for SILENCE_S, once.
+
+        Flows go on meanwhile: the switches keep their entries, and the new controller learns from them.
+        """
+        self.read()
+        if self.lost is None and (reason := self._trouble()) is not None:
+            if self.restarts:
+                self.lost = f"the controller {reason}, and had been restarted once already"
+                return
+            self.restarts.append(Restart(time.time(), reason))
+            self._children.end([self.process], deadline=0)
+            with self._log.open("ab") as log:
+                log.write(b"\n")  # it may have been ended in the middle of a line
+            self._start("controller-restarted.txt")
+
+    def _trouble(self) -> str | None:
+        if self.process.poll() is not None:
+            return f"ended (status {self.process.returncode})"
+        if time.monotonic() - self._heard > self._patience:
+            return f"was not heard of for {self._patience:g} s"
+        return None
+
+    def find(self, event: str) -> list[Event]:
+        """The events of one kind."""
+        return [entry for entry in self.events if entry["event"] == event]
+
+    def wait_for(self, event: str, deadline: float) -> Event:
+        """The first event of a kind; RunFailed when it does not come within ``deadline`` seconds."""
+        limit = time.monotonic() + deadline
+        while True:
+            self.read()
+            if found := self.find(event):
+                return found[0]
+            if self.process.poll() is not None:
+                raise RunFailed(f"the controller ended before it was '{event}': {self._last_words()}")
+            if time.monotonic() > limit:
+                up = sum(1 for entry in self.find("switch") if entry["state"] == "up")
+                raise RunFailed(f"the controller was not '{event}' within {deadline:g} s ({up} switches up)")
+            time.sleep(0.01)
+
+    def _last_words(self) -> str:
+        text = self._output.read_text(errors="replace").strip() if self._output.exists() else ""
+        return text.splitlines()[-1] if text else f"status {self.process.returncode}"

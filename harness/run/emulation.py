@@ -1,0 +1,164 @@
+"""One run from start to end: build, connect, send, watch, tear down. What it was worth is judged elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from harness.errors import RunFailed
+from harness.network import shaping
+from harness.network.congestion import permitted
+from harness.network.cpulimit import HostGroups
+from harness.network.fabric import CONTROLLER_ADDRESS, Fabric, FabricOptions
+from harness.network.footprint import owner_name
+from harness.network.machine import choose_datapath, instances_for
+from harness.network.processes import Children
+from harness.run.controller import PORT, Controller, choose_platform
+from harness.run.disturbance import Disturber
+from harness.run.injection import Injector
+from harness.run.observation import Observation
+from harness.run.senders import Senders
+from harness.run.spec import RunSpec
+from harness.run.watch import ProcessorWatch
+from traffic.bwmng import parse_samples, sample_command
+
+READY_DEADLINE = 15.0
+"""Seconds the controller has to start, and again to connect every switch and confirm its rules."""
+
+Say = Callable[[str], None]
+
+
+class Emulation:
+    """One run: `carry_out` does everything once.
+
+    Its tools write into ``raw``, and have their sockets and databases in ``sockets``.
+    """
+
+    def __init__(self, spec: RunSpec, raw: Path, sockets: Path, say: Say) -> None:
+        self.spec = spec
+        self.matrix = spec.matrix()
+        self.datapath = choose_datapath(spec.datapath)
+        self.platform = choose_platform(spec.platform)
+        self.seen = Observation()
+        self.timing: dict[str, float] = {}
+        self.environment: dict[str, Any] = {}
+        self._raw = raw
+        self._sockets = sockets
+        self._say = say
+
+    def carry_out(self) -> None:
+        """Build the network, send the traffic, tear it down. RunFailed says what went wrong."""
+        topo = self.spec.topology()
+        share = 4 / self.spec.k**3
+        instances = instances_for(self.datapath, topo)
+        options = FabricOptions(
+            self.datapath,
+            instances,
+            shaping.Shape(self.spec.bw, self.spec.queue),
+            self.spec.congestion_control,
+        )
+        with (
+            permitted(self.spec.congestion_control, self._sockets),
+            HostGroups(owner_name(), share) as groups,
+            Children() as children,
+            Fabric(topo, options, self._sockets, children) as fabric,
+        ):
+            controller = self._start(fabric, children)
+            senders = Senders(fabric, self.matrix, self.spec, self._raw, children, groups)
+            self._send(fabric, controller, senders, children)
+            self.seen.throttled_s = groups.throttled_s()
+            clock = time.monotonic()
+        self.timing["teardown_s"] = time.monotonic() - clock
+        self.environment = {
+            "datapath": self.datapath,
+            "openvswitch_instances": instances,
+            "platform": self.platform,
+            "platform_version": controller.find("start")[0]["platform_version"],
+            "host_cpu_limit": share if groups.applied else None,
+            "host_cpu_limit_reason": groups.reason,
+        }
+        self.seen.flows = senders.flows
+        self.seen.unfinished = senders.collect() or self.seen.unfinished
+        self.seen.events = controller.events
+        self.seen.restarts = controller.restarts
+
+    def _start(self, fabric: Fabric, children: Children) -> Controller:
+        """Controller and network, side by side, until every switch is connected and every port limited."""
+        clock = time.monotonic()
+        self._say("building")
+        spec = self.spec
+        options: dict[str, object] = {
+            "scheme": spec.scheme,
+            "k": spec.k,
+            "seed": spec.seed,
+            "interval": spec.interval,
+            "bw": spec.bw,
+        }
+        controller = Controller(
+            self.platform, CONTROLLER_ADDRESS, fabric.control.pid, options, self._raw, children
+        )
+        fabric.build()
+        started = controller.wait_for("start", READY_DEADLINE)
+        if (started["scheme"], started["platform"]) != (spec.scheme, self.platform):
+            raise RunFailed(
+                f"asked for {spec.scheme} on {self.platform}, but {started['scheme']} on {started['platform']} runs"
+            )
+        fabric.connect(PORT)
+        self.timing["build_s"] = time.monotonic() - clock
+        ready = controller.wait_for("ready", READY_DEADLINE)
+        if ready["switches"] != fabric.topo.num_switches:
+            raise RunFailed(
+                f"the controller counts {ready['switches']} switches, not {fabric.topo.num_switches}"
+            )
+        fabric.make_room()
+        self.timing["ready_s"] = time.monotonic() - clock
+        return controller
+
+    def _send(self, fabric: Fabric, controller: Controller, senders: Senders, children: Children) -> None:
+        """The traffic, and everything that watches it."""
+        senders.listen()
+        outputs = []
+        for instance in fabric.instances:
+            output = self._raw / f"bwm-ng-{instance.number}.csv"
+            outputs.append(output)
+            children.spawn(
+                "bwm-ng", sample_command(fabric.interfaces_of(instance), output), namespace=instance.pid
+            )
+        forwarding = {f"ovs-vswitchd {i.number}": i.switchd.pid for i in fabric.instances}
+        with ProcessorWatch(forwarding) as processors:
+            clock = time.monotonic()
+            self._say("sending")
+            self.seen.begin = senders.start()
+            faults = Injector(fabric, self.spec.faults, self.seen.begin)
+            disturber = Disturber(self.spec.disturbances, controller)
+
+            def tick() -> None:
+                faults.tick()
+                disturber.tick(time.time() - self.seen.begin)
+                controller.supervise()
+
+            self.seen.unfinished = senders.wait(tick)
+            disturber.finish()
+            self.seen.outages = faults.outages
+            self.timing["traffic_s"] = time.monotonic() - clock
+        self._say("finishing")
+        self.seen.cpu_times, self.seen.cpu_idle = processors.times, processors.idle_percent
+        self.seen.cpu_waiting = processors.waiting_percent
+        self.seen.lost = controller.lost
+        said = ("client", "controller") if controller.lost else ("client",)
+        self.seen.dead = [name for name in children.dead() if not name.startswith(said)]
+        senders.hang_up()
+        children.end(children.named("bwm-ng"))
+        controller.read()
+        fabric.verify()
+        for interfaces, namespace in fabric.ports_by_namespace():
+            self.seen.drops.update(shaping.dropped_in_queue(interfaces, namespace))
+        # A cable out of service loses packets; that is not the machine's fault.
+        self.seen.lost_packets = {} if self.spec.fail else fabric.lost()
+        for output in outputs:
+            try:
+                self.seen.series.update(parse_samples(output.read_text(errors="replace")))
+            except (OSError, ValueError) as error:
+                raise RunFailed(f"what bwm-ng wrote cannot be used: {error}") from None

@@ -1,0 +1,39 @@
+"""What is gathered while a run goes on, for the judge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from harness.run.controller import Restart
+from harness.run.events import Event
+from harness.run.senders import Flow
+from traffic.bwmng import Series
+
+
+@dataclass(frozen=True)
+class Outage:
+    """From time ``t`` (seconds since the traffic started) these directed links are out of service, and no others."""
+
+    t: float
+    links: frozenset[int]
+
+
+@dataclass
+class Observation:
+    """What is gathered while a run goes on. Times are seconds since the epoch, ``begin`` the first client's."""
+
+    begin: float = 0.0
+    series: dict[str, Series] = field(default_factory=dict)
+    drops: dict[str, int] = field(default_factory=dict)
+    cpu_times: list[float] = field(default_factory=list)
+    cpu_idle: list[float] = field(default_factory=list)
+    cpu_waiting: dict[str, list[float]] = field(default_factory=dict)
+    lost_packets: dict[str, int] = field(default_factory=dict)
+    throttled_s: dict[str, float] = field(default_factory=dict)
+    flows: list[Flow] = field(default_factory=list)
+    unfinished: list[str] = field(default_factory=list)
+    dead: list[str] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    outages: list[Outage] = field(default_factory=list)
+    restarts: list[Restart] = field(default_factory=list)
+    lost: str | None = None

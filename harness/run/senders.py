@@ -1,0 +1,212 @@
+"""The iperf processes of a run: a server on every receiver, a client for every flow."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import RunFailed
+from harness.network.cpulimit import HostGroups
+from harness.network.fabric import Fabric
+from harness.network.processes import Children, wait_until
+from harness.run.spec import RunSpec
+from traffic.iperf import FlowReport, client_command, parse_report, server_command
+from traffic.matrix import Matrix
+from traffic.ports import SERVER_PORT, source_ports
+
+LINGER_S = 5.0
+UNSENT_BYTES = 1 << 20
+"""What a client may have written when its time is over and still has to get through a link that it shares: iperf's
+block of 128 KiB and the socket's buffer of two windows. It takes 7 s on a link of 0.5 Mb/s of its own."""
+
+
+def linger_s(bw: float) -> float:
+    """Seconds a client may take longer than asked on links of ``bw`` Mb/s."""
+    return LINGER_S + UNSENT_BYTES * 8e-6 / bw
+
+
+@dataclass
+class Flow:
+    """One flow of the matrix: its hosts, its source port, when its client was started (seconds since the epoch)."""
+
+    src: int
+    dst: int
+    src_port: int
+    size_bytes: int | None
+    turn: int
+    client: subprocess.Popen[bytes] | None = None
+    started: float = 0.0
+    report: FlowReport | None = None
+
+
+class Senders:
+    """Runs a traffic matrix on a fabric: `listen`, `start`, `wait`, `collect`."""
+
+    def __init__(
+        self,
+        fabric: Fabric,
+        matrix: Matrix,
+        spec: RunSpec,
+        directory: Path,
+        children: Children,
+        groups: HostGroups,
+    ) -> None:
+        self._fabric = fabric
+        self._seconds = spec.seconds
+        self._linger_s = linger_s(spec.bw)
+        self._directory = directory
+        self._children = children
+        self._groups = groups
+        self.sequential = matrix.sequential
+        self.flows = [
+            Flow(
+                int(src),
+                int(dst),
+                int(port),
+                None if matrix.size_bytes is None else int(matrix.size_bytes[i]),
+                0 if matrix.turn is None else int(matrix.turn[i]),
+            )
+            for i, (src, dst, port) in enumerate(
+                zip(matrix.src, matrix.dst, source_ports(matrix, spec.seed), strict=True)
+            )
+        ]
+
+    def _spawn(self, host: int, name: str, command: list[str], output: Path) -> subprocess.Popen[bytes]:
+        node = self._fabric.topo.host_name(host)
+        process = self._children.spawn(
+            name,
+            command,
+            namespace=self._fabric.pid_of(node),
+            output=output,
+            cgroup_procs=self._groups.procs_file(node),
+            environment={**os.environ, "TZ": "UTC"},
+        )
+        with contextlib.suppress(ProcessLookupError):
+            # An iperf that is woken for a packet takes its turn and pushes nobody off a processor.
+            os.sched_setscheduler(process.pid, os.SCHED_BATCH, os.sched_param(0))
+        return process
+
+    def listen(self, deadline: float = 10.0) -> None:
+        """Start the servers; RunFailed names a host whose server does not listen within ``deadline`` seconds."""
+        receivers = sorted({flow.dst for flow in self.flows})
+        servers = {
+            host: self._spawn(host, f"iperf server on host {host}", server_command(), self._server_file(host))
+            for host in receivers
+        }
+        deaf = list(receivers)
+
+        def listening_or_dead() -> bool:
+            deaf[:] = [host for host in deaf if not self._is_listening(host)]
+            return not deaf or servers[deaf[0]].poll() is not None
+
+        wait_until(listening_or_dead, deadline)
+        if deaf and (status := servers[deaf[0]].poll()) is not None:
+            raise RunFailed(f"iperf on host {deaf[0]} ended at once (status {status})")
+        if deaf:
+            raise RunFailed(f"iperf did not listen on host {deaf[0]} within {deadline:g} s")
+
+    def _is_listening(self, host: int) -> bool:
+        pid = self._fabric.pid_of(self._fabric.topo.host_name(host))
+        return listens_on(Path(f"/proc/{pid}/net/tcp").read_text(), SERVER_PORT)
+
+    def start(self) -> float:
+        """Start the clients in succession (section 6.2); returns when the first one started."""
+        begin = time.time()
+        waiting: dict[int, list[Flow]] = defaultdict(list)
+        for flow in self.flows:
+            waiting[flow.src].append(flow)
+        if self.sequential:
+            self._queues = {src: sorted(flows, key=lambda f: -f.turn) for src, flows in waiting.items()}
+            for src in self._queues:
+                self._next_of(src)
+        else:
+            for flow in self.flows:
+                self._start_client(flow)
+        return begin
+
+    def _start_client(self, flow: Flow) -> None:
+        topo = self._fabric.topo
+        source = (topo.host_ip(flow.src), flow.src_port)
+        if flow.size_bytes is None:
+            command = client_command(topo.host_ip(flow.dst), source, seconds=self._seconds)
+        else:
+            command = client_command(topo.host_ip(flow.dst), source, size_bytes=flow.size_bytes)
+        flow.started = time.time()
+        name = f"client-{flow.src}-{flow.src_port}"
+        flow.client = self._spawn(flow.src, name, command, self._directory / f"{name}.csv")
+
+    def _next_of(self, src: int) -> None:
+        if self._queues[src]:
+            self._start_client(self._queues[src].pop())
+
+    def wait(self, tick: Callable[[], None]) -> list[str]:
+        """Wait until every client has ended; ``tick`` is called often.
+
+        A client may take LINGER_S and the time of UNSENT_BYTES at the link rate longer than asked. Sequential
+        transfers get ``seconds`` altogether. Returns the flows that had not ended by then.
+        """
+        limit = time.time() + self._seconds + (0 if self.sequential else self._linger_s)
+        while time.time() < limit:
+            running = [flow for flow in self.flows if flow.client is not None and flow.client.poll() is None]
+            if self.sequential:
+                busy = {flow.src for flow in running}
+                for src in self._queues.keys() - busy:
+                    self._next_of(src)
+                running += [flow for flow in self.flows if flow.client is None]
+            if not running:
+                return []
+            tick()
+            time.sleep(0.05)
+        return [label(flow) for flow in self.flows if flow.client is None or flow.client.poll() is None]
+
+    def hang_up(self) -> None:
+        """End the servers: at once when all of them have written all they will, else as they like to be ended."""
+        # A server writes a flow's last line when it has read the flow's end.
+        complete = wait_until(lambda: all(report and report.total for report in self._reports()), 1.0)
+        servers = self._children.named("iperf server")
+        self._children.end(servers, deadline=0.0 if complete else 2.0)
+
+    def _reports(self) -> list[FlowReport | None]:
+        """The servers' report on each flow, as far as it is written."""
+        reports: dict[tuple[str, int], FlowReport] = {}
+        for host in {flow.dst for flow in self.flows}:
+            reports.update(parse_report(self._server_file(host).read_text(errors="replace")).flows)
+        return [reports.get((self._fabric.topo.host_ip(flow.src), flow.src_port)) for flow in self.flows]
+
+    def collect(self) -> list[str]:
+        """Read the servers' reports into the flows; returns the flows that did not run from start to end."""
+        incomplete = []
+        for flow, report in zip(self.flows, self._reports(), strict=True):
+            flow.report = report
+            total = None if flow.report is None else flow.report.total
+            if total is None:
+                incomplete.append(label(flow))
+            elif flow.size_bytes is None and total.end_s < self._seconds - 1:
+                incomplete.append(f"{label(flow)} ({total.end_s:g} s)")
+            elif flow.size_bytes is not None and total.bytes < flow.size_bytes:
+                incomplete.append(f"{label(flow)} ({total.bytes} bytes)")
+        return incomplete
+
+    def _server_file(self, host: int) -> Path:
+        return self._directory / f"server-{host}.csv"
+
+
+def label(flow: Flow) -> str:
+    """A flow by its hosts, as sentences name it."""
+    return f"{flow.src} to {flow.dst}"
+
+
+def listens_on(proc_net_tcp: str, port: int) -> bool:
+    """Whether some socket in the text of /proc/PID/net/tcp listens on a port."""
+    ends = f":{port:04X}"
+    for line in proc_net_tcp.splitlines()[1:]:
+        fields = line.split()
+        if fields[1].endswith(ends) and fields[3] == "0A":
+            return True
+    return False

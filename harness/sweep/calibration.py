@@ -1,0 +1,144 @@
+"""What link rate this machine carries: measured with the real fabric, remembered per machine."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.errors import UnfitMachine
+from harness.invoker import as_invoker, hand_over, make_folder
+from harness.network.machine import instances_for, machine
+from harness.run.spec import FASTEST_MBPS, RunSpec
+from harness.run.watch import mean_over
+from harness.sweep.experiment import run_experiment
+from harness.sweep.store import read_json, write_json
+from topos.fattree import FatTree
+
+RATES = (0.5, 1.0, 2.0, 3.0, 5.0, 7.5, 10.0, 15.0, 20.0, 25.0, 50.0, 100.0, 200.0, 350.0, 500.0, 750.0,
+         1000.0, 1500.0, 2000.0, 3500.0, 5000.0, 7500.0, FASTEST_MBPS)  # fmt: skip
+"""Link rates tried, Mb/s: up to the fastest that --bw takes."""
+FIRST = {"user": 10.0, "kernel": 100.0}
+"""Where the search starts at k = 4, by datapath."""
+ENOUGH = 0.95
+"""Share of capacity that collision-free traffic has to reach."""
+SECONDS = 20.0
+SETTLED_S = 8.0
+"""By then Hedera has moved every flow to a path of its own (first after 2 s), and TCP has filled it."""
+MEMORY = Path(__file__).resolve().parents[2] / "results" / "calibration.json"
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One rate tried: the share of capacity that arrived, and why the run would not have counted, if so."""
+
+    bw: float
+    share: float
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def enough(self) -> bool:
+        """Whether the machine carries this rate."""
+        return self.share >= ENOUGH and not self.reasons
+
+
+def probe(base: RunSpec, bw: float) -> Probe:
+    """Send stride traffic on collision-free paths at a link rate.
+
+    Stride k^2/4 sends every flow to the next pod; Simulated Annealing's very first state gives each receiver
+    of a pod a core of its own, so that no two flows share a link. What arrives after the flows
+    have been moved there says what the machine carries, the whole control loop running.
+    """
+    spec = replace(base, scheme="hedera-sa", traffic=f"stride:{base.k**2 // 4}", bw=bw, seconds=SECONDS)
+    with tempfile.TemporaryDirectory(prefix="hedera-calibrate-") as name:
+        result = run_experiment(spec, Path(name) / "run")
+    if result["bisection_mbps"] is None:
+        raise UnfitMachine(f"the machine could not be calibrated: {result['reasons'][0]}")
+    t, total = np.array(result["rates"]["t"]), np.array(result["rates"]["total_mbps"])
+    arrived = mean_over(t, total, (SETTLED_S, spec.seconds))
+    return Probe(bw, arrived / spec.capacity_mbps, tuple(result["reasons"]))
+
+
+def search(try_rate: Callable[[float], Probe], first: float) -> tuple[float | None, list[Probe]]:
+    """The highest of RATES that is enough, and all probes: up from ``first`` while it is, else down until it is.
+
+    A rate that fails is tried once more, because one disturbance must not halve all results to come.
+    """
+    probes: list[Probe] = []
+
+    def carries(rate: float) -> bool:
+        for _ in range(2):
+            probes.append(try_rate(rate))
+            if probes[-1].enough:
+                return True
+        return False
+
+    at = RATES.index(first)
+    if carries(first):
+        while at + 1 < len(RATES) and carries(RATES[at + 1]):
+            at += 1
+        return RATES[at], probes
+    while at > 0:
+        at -= 1
+        if carries(RATES[at]):
+            return RATES[at], probes
+    return None, probes
+
+
+def first_rate(base: RunSpec) -> float:
+    """Where the search starts: the hosts of a larger network together send no more than those of k = 4 would."""
+    return max(rate for rate in RATES if rate <= max(FIRST[base.datapath] * (4 / base.k) ** 3, RATES[0]))
+
+
+def identity(base: RunSpec) -> dict[str, Any]:
+    """What a calibration depends on; another machine, or another k, needs another one."""
+    here = machine()
+    return {
+        "kernel": here.kernel,
+        "processor": here.processor,
+        "cores": here.cores,
+        "openvswitch": here.tools["ovs-vswitchd"],
+        "datapath": base.datapath,
+        "instances": instances_for(base.datapath, FatTree(base.k)),
+        "k": base.k,
+    }
+
+
+def remembered(base: RunSpec) -> float | None:
+    """The rate that was measured on this machine for these settings, Mb/s; None when there is none."""
+    wanted = identity(base)
+    return next((float(e["bw"]) for e in _entries() if e["identity"] == wanted), None)
+
+
+def _entries() -> list[dict[str, Any]]:
+    """What has been measured, as far as the file is what we write."""
+    try:
+        entries = list(read_json(MEMORY))
+    except (OSError, ValueError, TypeError, RecursionError):
+        return []
+    return [e for e in entries if isinstance(e, dict) and "identity" in e and isinstance(e.get("bw"), float)]
+
+
+def calibrate(base: RunSpec, say: Callable[[Probe], None]) -> float:
+    """Measure the rate and remember it; ``say`` hears of each probe. UnfitMachine when the lowest is too much."""
+    measured: list[Probe] = []
+
+    def try_rate(rate: float) -> Probe:
+        measured.append(probe(base, rate))
+        say(measured[-1])
+        return measured[-1]
+
+    bw, probes = search(try_rate, first_rate(base))
+    if bw is None:
+        raise UnfitMachine(f"this machine does not even carry links of {RATES[0]:g} Mb/s")
+    wanted = identity(base)
+    entry = {"identity": wanted, "bw": bw, "probes": [[p.bw, round(p.share, 4)] for p in probes]}
+    make_folder(MEMORY.parent)
+    with as_invoker(MEMORY.parent):
+        write_json(MEMORY, [e for e in _entries() if e["identity"] != wanted] + [entry])
+    hand_over(MEMORY)
+    return bw

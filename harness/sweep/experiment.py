@@ -1,0 +1,148 @@
+"""One run carried out, judged, and published whole."""
+
+from __future__ import annotations
+
+import errno
+import json
+import re
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+from harness.errors import HarnessError, UnfitMachine, UserMistake
+from harness.judge.result import describe
+from harness.network.deadline import deadline
+from harness.network.footprint import run_folder
+from harness.network.lock import sole_use
+from harness.network.machine import choose_datapath, machine, require_root, require_tools
+from harness.run.controller import choose_platform
+from harness.run.emulation import Emulation, Say
+from harness.run.senders import linger_s
+from harness.run.spec import RunSpec
+from harness.sweep.source import described
+from harness.sweep.store import RESULT, new_run, write_json
+from results.record import SCHEMA, decode
+
+WRITTEN_PER_PORT_AND_S = 250
+"""Bytes; what was seen at k = 4."""
+TOLD_ABOVE = ("scheme", "traffic", "trial", "seed")
+"""What of a spec run.json has at its top."""
+BEFORE_ANYTHING_IS_MEASURED = (
+    "schema", *TOLD_ABOVE, "started", "capacity_mbps", "window_s", "spec", "matrix", "timing", "environment",
+)  # fmt: skip
+OVERHEAD_S = 300.0
+OVERHEAD_PER_NODE_S = 2.0
+"""What a run may take beyond its traffic before it is taken to hang: many times what slow machines need."""
+
+
+def run_experiment(spec: RunSpec, folder: Path, say: Say = lambda stage: None) -> dict[str, Any]:
+    """Carry out a run and publish its result in ``folder``; returns the result (see docs/results.md).
+
+    A run that fails on the way, for whatever reason, is published too, as invalid, with the reason. It waits
+    until no other run uses the machine. Raises UserMistake or UnfitMachine before anything is built,
+    RunFailed when ``folder`` is taken or the disk full.
+    """
+    require_root()
+    require_tools()
+    # A mistake of the user comes to light before the machine is taken.
+    spec.matrix()
+    choose_datapath(spec.datapath)
+    choose_platform(spec.platform)
+    with sole_use(f"{spec.scheme} on {spec.traffic}", say), run_folder() as own:
+        raw = own / "raw"
+        with new_run(folder, raw, written_bytes(spec)):
+            started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            clock = time.monotonic()
+            code = described()
+            emulation = Emulation(spec, raw, own, say)
+            measured = _attempt(emulation, raw)
+            timing = emulation.timing
+            timing["total_s"] = time.monotonic() - clock
+            timing["overhead_s"] = timing["total_s"] - min(spec.seconds, timing.get("traffic_s", 0.0))
+            result: dict[str, Any] = {
+                "schema": SCHEMA,
+                "scheme": spec.scheme,
+                "traffic": spec.traffic,
+                "trial": spec.trial,
+                "seed": spec.seed,
+                "started": started,
+                "capacity_mbps": spec.capacity_mbps,
+                "window_s": list(spec.window),
+                "spec": {
+                    **{name: value for name, value in spec.as_json().items() if name not in TOLD_ABOVE},
+                    "platform": emulation.platform,
+                    "datapath": emulation.datapath,
+                },
+                "matrix": [
+                    [int(s), int(d)] for s, d in zip(emulation.matrix.src, emulation.matrix.dst, strict=True)
+                ],
+                **measured,
+                "timing": {name: round(value, 3) for name, value in timing.items()},
+                "environment": {**machine().as_json(), **code, **emulation.environment},
+            }
+            result = _readable(result)
+            write_json(raw / RESULT, result)
+    return result
+
+
+def _readable(result: dict[str, Any]) -> dict[str, Any]:
+    """The result, if it can be read again as one; else the reason why not, as the result of a run that failed."""
+    try:
+        decode(json.dumps(result, allow_nan=False).encode())
+        return result
+    except ValueError as error:
+        kept = {name: result[name] for name in BEFORE_ANYTHING_IS_MEASURED}
+        return kept | failed(f"its result is not what it should be: {error}")
+
+
+def written_bytes(spec: RunSpec) -> int:
+    """About what a run writes: bwm-ng a line for every port of every switch every second."""
+    ports = 2 * len(list(spec.topology().links()))
+    return round(WRITTEN_PER_PORT_AND_S * ports * spec.seconds)
+
+
+def longest_s(spec: RunSpec) -> float:
+    """Seconds after which a run is taken to hang."""
+    topo = spec.topology()
+    nodes = topo.num_hosts + topo.num_switches
+    return spec.seconds + linger_s(spec.bw) + OVERHEAD_S + OVERHEAD_PER_NODE_S * nodes
+
+
+def _attempt(emulation: Emulation, raw: Path) -> dict[str, Any]:
+    """What was measured, or the first thing that failed, whatever it was, as the reason why nothing was.
+
+    What stops the sweep as well is raised: Ctrl-C, a full disk, and what would stop the next run just so.
+    """
+    try:
+        longest = longest_s(emulation.spec)
+        with deadline(longest, f"the run did not end within {longest:.0f} s: something hangs"):
+            emulation.carry_out()
+            return describe(emulation.spec, emulation.datapath, emulation.seen)
+    except BaseException as last:  # noqa: BLE001, it is either raised again or told
+        first = first_of(last)
+        full = isinstance(first, OSError) and first.errno in (errno.ENOSPC, errno.EDQUOT)
+        if not isinstance(first, Exception) or full or isinstance(first, (UserMistake, UnfitMachine)):
+            raise first from None
+        (raw / "traceback.txt").write_text("".join(traceback.format_exception(last)))
+        return failed(in_words(first))
+
+
+def failed(reason: str) -> dict[str, Any]:
+    """The measured part of a run that has nothing measured."""
+    return {"bisection_mbps": None, "verdict": "invalid", "reasons": [" ".join(reason.split())], "flows": []}
+
+
+def first_of(error: BaseException) -> BaseException:
+    """The exception that began it, where a tear-down that failed as well has put another one over it."""
+    while error.__context__ is not None and not error.__suppress_context__:
+        error = error.__context__
+    return error
+
+
+def in_words(error: BaseException) -> str:
+    """An exception as a reason: its own sentence if it is one of ours, else with what kind it is."""
+    if isinstance(error, HarnessError):
+        return str(error)
+    kind = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", type(error).__name__).lower()
+    return f"an error nobody expected, kept in traceback.txt ({kind}: {error})"

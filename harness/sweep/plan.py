@@ -1,0 +1,174 @@
+"""Many runs: patterns x schemes x trials, resumed where they stopped, each run published on its own."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from harness.errors import UserMistake
+from harness.invoker import as_invoker, hand_over
+from harness.network.machine import choose_datapath
+from harness.run.controller import choose_platform
+from harness.run.emulation import Say
+from harness.run.spec import RunSpec
+from harness.sweep.experiment import run_experiment
+from harness.sweep.source import ChangeWatch
+from harness.sweep.store import RESULT, read_json, read_run, require_writable, slug, write_json
+from harness.sweep.suites import Workload
+from hedera.schemes import SCHEMES
+from results.record import Run
+
+SETTINGS = "sweep.json"
+OVERHEAD_S = 3.0
+"""Seconds a run takes beyond its traffic, for the forecast; measured in docs/performance.md."""
+VARYING = frozenset({"scheme", "traffic", "flows_per_host", "keep", "seed", "trial"})
+"""What differs between the runs of one sweep; all else must be the same for them to be compared."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a job: the run that counts, or None where there are only runs that cannot be read."""
+
+    run: Run | None
+    reasons: tuple[str, ...]
+
+    @property
+    def valid(self) -> bool:
+        """Whether it counts."""
+        return self.run is not None and self.run.valid
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run to do and the folder it will be published in."""
+
+    spec: RunSpec
+    folder: Path
+
+    @property
+    def attempts(self) -> tuple[Path, Path]:
+        """The folders of the first and the second try."""
+        return self.folder, self.folder.with_name(self.folder.name + "-again")
+
+    def outcome(self) -> Outcome | None:
+        """The result that counts: the first valid try, else the last one; None as long as no try can be read.
+
+        When there were two and neither can be read, that is the result.
+        """
+        tries = [run for folder in self.attempts if (run := read_run(folder)) is not None]
+        if not tries and all(map(os.path.lexists, self.attempts)):
+            names = " and ".join(str(folder / RESULT) for folder in self.attempts)
+            return Outcome(
+                None, (f"neither {names} can be read: remove one of these folders to run it again",)
+            )
+        best = next((run for run in tries if run.valid), tries[-1] if tries else None)
+        return None if best is None else Outcome(best, best.reasons)
+
+    def next_folder(self) -> Path | None:
+        """Where the next try goes; None when the job is done: valid, or invalid twice."""
+        outcome = self.outcome()
+        if outcome is not None and outcome.valid:
+            return None
+        return next((folder for folder in self.attempts if not os.path.lexists(folder)), None)
+
+
+def split_schemes(text: str) -> list[str]:
+    """Schemes from a comma-separated list; ``all`` is all but baselines of other schemes."""
+    every = [scheme.name for scheme in SCHEMES.values() if not scheme.baseline]
+    return every if text == "all" else [name.strip() for name in text.split(",")]
+
+
+def plan(
+    base: RunSpec, workloads: Sequence[Workload], schemes: Sequence[str], trials: int, folder: Path
+) -> list[Job]:
+    """Every run of a sweep, trial by trial, so that a sweep cut short still has whole trials.
+
+    Trial t has seed ``base.seed + t - 1``, the same for all schemes: they face the same matrix and ports.
+    """
+    jobs = []
+    for trial in range(1, trials + 1):
+        for workload in workloads:
+            for scheme in schemes:
+                spec = replace(
+                    base,
+                    scheme=scheme,
+                    traffic=workload.traffic,
+                    flows_per_host=workload.flows_per_host,
+                    keep=workload.keep,
+                    trial=trial,
+                    seed=base.seed + trial - 1,
+                )
+                jobs.append(Job(spec, folder / _folder_name(workload) / scheme / f"trial-{trial}"))
+    return jobs
+
+
+def _folder_name(workload: Workload) -> str:
+    name = slug(workload.traffic)
+    if workload.flows_per_host != 1 or workload.keep != 1:
+        name += f"-{workload.flows_per_host}flows-{workload.keep:g}kept"
+    return name
+
+
+def settle(base: RunSpec, folder: Path) -> RunSpec:
+    """Fix what ``auto`` means for the sweep, and refuse to mix unlike runs in one folder.
+
+    Raises UserMistake when the folder holds a sweep with other settings.
+    """
+    require_writable(folder)
+    base = replace(base, platform=choose_platform(base.platform), datapath=choose_datapath(base.datapath))
+    settings = {name: value for name, value in base.as_json().items() if name not in VARYING}
+    settings = json.loads(json.dumps(settings | {"first_seed": base.seed}))  # as they will be read
+    path = folder / SETTINGS
+    if path.exists():
+        try:
+            stored = dict(read_json(path).items())
+        except (OSError, ValueError, AttributeError, RecursionError):
+            raise UserMistake(f"{path} cannot be read; use another --name") from None
+        names = [*settings, *(stored.keys() - settings)]
+        different = [name for name in names if stored.get(name) != settings.get(name)]
+        if different:
+            what = ", ".join(
+                f"{_shown(name)} {_shown(stored.get(name))} there, {_shown(settings.get(name))} here"
+                for name in different[:5]
+            )
+            raise UserMistake(f"{folder} holds runs with other settings ({what}); use another --name")
+    else:
+        with as_invoker(folder):
+            write_json(path, settings)
+        hand_over(path)
+    return base
+
+
+def _shown(value: object) -> str:
+    """What a file holds, fit for a sentence: not too long, and nothing that a terminal would obey."""
+    text = str(value)
+    text = text if text.isprintable() else ascii(text)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def carry_out(
+    jobs: Iterable[Job],
+    done: Callable[[Job, dict[str, Any]], None],
+    say: Callable[[Job], Say],
+    warn: Callable[[str], None],
+) -> None:
+    """Run what is left of the jobs; an invalid run is tried once more, at once.
+
+    ``warn`` hears, once, when the code is changed under the sweep.
+    """
+    watch = ChangeWatch()
+    for job in jobs:
+        while (folder := job.next_folder()) is not None:
+            if (change := watch.sentence()) is not None:
+                warn(change)
+            result = run_experiment(job.spec, folder, say(job))
+            done(job, result)
+
+
+def seconds_left(jobs: Sequence[Job]) -> float:
+    """A forecast for the jobs that are not done yet."""
+    return sum(job.spec.seconds + OVERHEAD_S for job in jobs if job.next_folder() is not None)

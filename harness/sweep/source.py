@@ -1,0 +1,73 @@
+"""Which code runs are made with: a sweep of hours must not change it in the middle without a word.
+
+The harness keeps the code that it was started with; a controller is started anew for every run, from the disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from harness.network.machine import git_revision
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("topos", "traffic", "hedera", "controllers", "harness")
+"""What takes part in a run."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A revision of git (``unknown`` outside a checkout), and a hash of all code that takes part in a run."""
+
+    revision: str
+    fingerprint: str
+
+
+def source() -> Source:
+    """The code as it is on the disk now."""
+    return Source(git_revision(), fingerprint(ROOT))
+
+
+@cache
+def first_source() -> Source:
+    """The code as it was when this process first asked."""
+    return source()
+
+
+def fingerprint(root: Path) -> str:
+    """16 hexadecimal digits that change when any module or table of PACKAGES below ``root`` does."""
+    found = hashlib.sha256()
+    for package in PACKAGES:
+        for path in sorted(p for p in (root / package).rglob("*") if p.suffix in (".py", ".csv")):
+            content = path.read_bytes()
+            found.update(f"{path.relative_to(root)} {len(content)}\n".encode())
+            found.update(content)
+    return found.hexdigest()[:16]
+
+
+def described() -> dict[str, str]:
+    """For the result of a run that starts now: the code on the disk, and what the harness itself was started with."""
+    began, now = first_source(), source()
+    told = {"revision": now.revision, "source": now.fingerprint}
+    return told if now == began else {**told, "harness_source": began.fingerprint}
+
+
+class ChangeWatch:
+    """Says once when the code is no longer what it was when the watch began."""
+
+    def __init__(self) -> None:
+        self._began = first_source()
+        self._told = False
+
+    def sentence(self) -> str | None:
+        """What to tell the user now; None when nothing changed, or it was told."""
+        if self._told or (now := source()).fingerprint == self._began.fingerprint:
+            return None
+        self._told = True
+        return (
+            f"the code has changed since this sweep began (revision {self._began.revision}, now {now.revision}): "
+            "controllers are started from the new code from here on, and each result says so. "
+            "Stop the sweep and start it again to use the new code alone, under another --name to keep them apart."
+        )

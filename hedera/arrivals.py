@@ -1,0 +1,131 @@
+"""Large flows by destination, and the load they put on links: what annealing over destination hosts works on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedera.compiled import compiled
+from hedera.placement import UNIT
+from topos.fattree import FatTree
+from topos.links import Cores, tier_links
+
+# The load table is indexed by link. Hosts' links are not looked at, so the first one stands for the core link that a
+# flow inside a pod does without (and those after it for "c further"): room there never ends.
+_NOWHERE = 0
+_BOUNDLESS = np.int64(1 << 62)
+
+
+class Shape(NamedTuple):
+    """The fat-tree in tables: dividing host numbers by k/2 all the time would take longer than the rest.
+
+    ``edge_up``, ``core_up``, ``core_down``, ``edge_down``, int32 (hosts,): the links of `topos.links` that flows from
+    a host take upwards, or to a host downwards, by way of core 0. By way of core c it is the edge link that is
+    ``up[c]`` further, or the core link that is c further; ``up`` int32 (cores,) is the core's aggregation index. Two
+    hosts have the same ``edge_up`` below one edge switch, the same ``core_up`` in one pod. ``pod`` int32 (hosts,) is
+    the first host of the pod.
+    """
+
+    edge_up: NDArray[np.int32]
+    core_up: NDArray[np.int32]
+    core_down: NDArray[np.int32]
+    edge_down: NDArray[np.int32]
+    up: NDArray[np.int32]
+    pod: NDArray[np.int32]
+
+
+def shape_of(tree: FatTree) -> Shape:
+    """The tables of a fat-tree."""
+    host, core = np.arange(tree.num_hosts, dtype=np.int32), np.arange(tree.num_cores, dtype=np.int32)
+    tiers = tier_links(host, host, np.zeros_like(host), tree.half)
+    edge_up, core_up, core_down, edge_down = (tier.astype(np.int32) for tier in tiers[1:5])
+    return Shape(edge_up, core_up, core_down, edge_down, core // tree.half, host - host % tree.num_cores)
+
+
+class Arrivals(NamedTuple):
+    """The flows that leave their edge switch, grouped by destination: those to h are first[h]..first[h+1]-1.
+
+    ``edge_up`` and ``core_up``, int32 (flows,), are those of the source, in `Shape`'s words. ``demand`` is int64
+    (flows,), in units. ``into_edge`` and ``into_pod`` are int64 (hosts,): the demand to each host from outside its
+    edge switch and its pod.
+    """
+
+    first: NDArray[np.int32]
+    edge_up: NDArray[np.int32]
+    core_up: NDArray[np.int32]
+    demand: NDArray[np.int64]
+    into_edge: NDArray[np.int64]
+    into_pod: NDArray[np.int64]
+
+
+@compiled
+def group(
+    src: NDArray[np.int32], dst: NDArray[np.int32], demand: NDArray[np.int64], shape: Shape
+) -> Arrivals:
+    """Sort flows, arrays of shape (flows,) with ``demand`` in units, by destination."""
+    edge, pod = shape.edge_up, shape.core_up
+    hosts = edge.size
+    first = np.zeros(hosts + 1, dtype=np.int32)
+    for flow in range(src.size):
+        first[dst[flow]] += edge[src[flow]] != edge[dst[flow]]
+    end = 0
+    for host in range(hosts + 1):
+        end += first[host]
+        first[host] = end
+    edge_up = np.empty(end, dtype=np.int32)
+    core_up = np.empty(end, dtype=np.int32)
+    amount = np.empty(end, dtype=np.int64)
+    into_edge = np.zeros(hosts, dtype=np.int64)
+    into_pod = np.zeros(hosts, dtype=np.int64)
+    for flow in range(src.size - 1, -1, -1):
+        s, d, wanted = src[flow], dst[flow], demand[flow]
+        if edge[s] != edge[d]:
+            at = first[d] - 1
+            first[d] = at
+            amount[at] = wanted
+            edge_up[at] = edge[s]
+            into_edge[d] += wanted
+            if pod[s] != pod[d]:
+                core_up[at] = pod[s]
+                into_pod[d] += wanted
+            else:
+                core_up[at] = _NOWHERE
+    return Arrivals(first, edge_up, core_up, amount, into_edge, into_pod)
+
+
+@compiled
+def load(arrivals: Arrivals, core_of: Cores, works: NDArray[np.bool_], shape: Shape) -> NDArray[np.int64]:
+    """Load minus capacity, int64 (links,) in units; ``works`` (links,) says which links do."""
+    core_down, edge_down, up = shape.core_down, shape.edge_down, shape.up
+    first, demand = arrivals.first, arrivals.demand
+    edge_up, core_up = arrivals.edge_up, arrivals.core_up
+    into_edge, into_pod = arrivals.into_edge, arrivals.into_pod
+    hosts = core_of.size
+    excess = np.full(works.size, -_BOUNDLESS)
+    for link in range(hosts, works.size - hosts):
+        excess[link] = -UNIT if works[link] else 0
+    for host in range(hosts):
+        core = core_of[host]
+        aggregation = up[core]
+        excess[core_down[host] + core] += into_pod[host]
+        excess[edge_down[host] + aggregation] += into_edge[host]
+        for i in range(first[host], first[host + 1]):
+            excess[edge_up[i] + aggregation] += demand[i]
+            excess[core_up[i] + core] += demand[i]
+    return excess
+
+
+@compiled
+def cores_of_flows(src: NDArray[np.int32], dst: NDArray[np.int32], core_of: Cores, shape: Shape) -> Cores:
+    """Each flow's core, int32 (flows,), numbered as `topos.links.canonical_cores` does."""
+    edge, pod, up = shape.edge_up, shape.core_up, shape.up
+    half = up[-1] + 1
+    core = np.empty(src.size, dtype=np.int32)
+    for flow in range(src.size):
+        s, d = src[flow], dst[flow]
+        wanted = core_of[d]
+        inside_pod = up[wanted] * half if edge[s] != edge[d] else 0
+        core[flow] = wanted if pod[s] != pod[d] else inside_pod
+    return core

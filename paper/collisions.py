@@ -1,0 +1,120 @@
+"""What hash collisions cost (Hedera section 2.2, Figure 3): a Monte Carlo over randomly hashed paths.
+
+Every host sends equal shares of its link's rate to ``flows_per_host`` random other hosts at once, each flow
+on a path of its own hash. Two readings of "each link is capped":
+
+* `worst_link_loss`: a link whose flows want more than its rate cuts all of them by the same factor, and a
+  flow runs at the factor of the worst link on its path. Needs no memory per flow, so 27 million flows are fine.
+* `max_min_loss`: what a cut flow leaves unused on its other links, flows there may take.
+
+Only the links above the edge switches count: several flows that meet at a receiver have not collided by hash.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedera.compiled import compiled
+from hedera.draws import below, bits
+from hedera.maxmin import max_min_rates
+from hedera.paths import choice_links
+from topos.fattree import FatTree
+from topos.links import NO_LINK, num_links, path_links
+
+MODELS = ("worst link", "max-min")
+MAX_MIN_FLOWS = 3_000_000
+"""Above this the max-min model is left out: it holds every flow's path in memory."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One draw of all flows, under one of MODELS."""
+
+    tree: FatTree
+    flows_per_host: int
+    seed: int
+    model: str
+
+    @property
+    def feasible(self) -> bool:
+        """Whether the model can do that many flows."""
+        return self.model != "max-min" or self.tree.num_hosts * self.flows_per_host <= MAX_MIN_FLOWS
+
+
+def loss(task: Task) -> float:
+    """The share of all hosts' bandwidth that is lost to collisions, from 0 to 1."""
+    model = max_min_loss if task.model == "max-min" else worst_link_loss
+    return model(task.tree, task.flows_per_host, task.seed)
+
+
+def worst_link_loss(tree: FatTree, flows_per_host: int, seed: int) -> float:
+    """The share of all hosts' bandwidth lost to collisions, when a flow runs at its worst link's factor."""
+    load = np.zeros(num_links(tree), dtype=np.int32)
+    _add_loads(tree.half, flows_per_host, np.uint64(seed), load)
+    factor = np.minimum(1.0, flows_per_host / np.maximum(load, 1))
+    kept = _sum_of_worst(tree.half, flows_per_host, np.uint64(seed), factor)
+    return float(1.0 - kept / (tree.num_hosts * flows_per_host))
+
+
+def max_min_loss(tree: FatTree, flows_per_host: int, seed: int) -> float:
+    """The same share when the flows have max-min fair rates, each host's sending link capped as well."""
+    src, dst, core = random_flows(tree, flows_per_host, seed)
+    links = path_links(tree, src, dst, core)
+    links[:, 5] = NO_LINK
+    rates = max_min_rates(links, np.ones(num_links(tree)))
+    return float(1.0 - rates.sum() / tree.num_hosts)
+
+
+def random_flows(
+    tree: FatTree, flows_per_host: int, seed: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """The flows behind a loss: senders, receivers and cores, int32 of shape (hosts * flows_per_host,)."""
+    flows = np.empty((tree.num_hosts * flows_per_host, 3), dtype=np.int32)
+    _fill(tree.half, flows_per_host, np.uint64(seed), flows)
+    return flows[:, 0], flows[:, 1], flows[:, 2]
+
+
+@compiled
+def _draw(half: int, src: int, flow: int, seed: np.uint64) -> tuple[int, int]:
+    """The receiver and the core of a flow, from its number alone: both passes see the same flows."""
+    hosts = 2 * half**3
+    dst = below(hosts - 1, bits(seed, np.uint64(2 * flow)))
+    core = below(half * half, bits(seed, np.uint64(2 * flow + 1)))
+    return int(dst + (dst >= src)), int(core)
+
+
+@compiled
+def _fill(half: int, flows_per_host: int, seed: np.uint64, flows: NDArray[np.int32]) -> None:
+    for flow in range(len(flows)):
+        src = flow // flows_per_host
+        dst, core = _draw(half, src, flow, seed)
+        flows[flow] = src, dst, core
+
+
+@compiled
+def _add_loads(half: int, flows_per_host: int, seed: np.uint64, load: NDArray[np.int32]) -> None:
+    """Count the flows on every link."""
+    for flow in range(2 * half**3 * flows_per_host):
+        src = flow // flows_per_host
+        dst, core = _draw(half, src, flow, seed)
+        for link in choice_links(src, dst, core, half):
+            if link != NO_LINK:
+                load[link] += 1
+
+
+@compiled
+def _sum_of_worst(half: int, flows_per_host: int, seed: np.uint64, factor: NDArray[np.float64]) -> float:
+    """The sum over flows of the smallest factor on the path."""
+    kept = 0.0
+    for flow in range(2 * half**3 * flows_per_host):
+        src = flow // flows_per_host
+        dst, core = _draw(half, src, flow, seed)
+        worst = 1.0
+        for link in choice_links(src, dst, core, half):
+            if link != NO_LINK:
+                worst = min(worst, factor[link])
+        kept += worst
+    return kept

@@ -1,0 +1,113 @@
+"""Figure 3: what hash collisions cost, against flows per host."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import numpy as np
+
+from commands.output import Compared, comparison, conclude, write_csv
+from commands.shared import Run, in_turn, in_words, json_option, output, parallel, runner, seeds_option
+from paper.style import clean, heading, new_figure, saved
+from plots.style import INK, house_style
+from results.published import FIGURE_3
+from topos.fattree import FatTree
+
+COUNTS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000)
+_STYLES = {
+    "worst link": ("#0072b2", "o", "a flow runs at its worst link's share"),
+    "max-min": ("#e69f00", "s", "max-min fair rates"),
+}
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The share of all hosts' bandwidth lost to collisions under a model of `paper.collisions`, over seeds."""
+
+    model: str
+    flows_per_host: int
+    loss_percent: float
+    lowest_percent: float
+    highest_percent: float
+    published_percent: float | None
+
+
+def compute(tree: FatTree, max_flows: int, seeds: int, run: Run = in_turn) -> list[Loss]:
+    """Draw the flows of every point ``seeds`` times."""
+    from paper import collisions
+
+    drawn = itertools.product([n for n in COUNTS if n <= max_flows], range(1, seeds + 1), collisions.MODELS)
+    tasks = [task for n, seed, model in drawn if (task := collisions.Task(tree, n, seed, model)).feasible]
+    found: dict[tuple[str, int], list[float]] = {}
+    for task, value in zip(tasks, run(collisions.loss, tasks), strict=True):
+        found.setdefault((task.model, task.flows_per_host), []).append(100 * value)
+    return [Loss(m, n, float(np.mean(v)), min(v), max(v), FIGURE_3.get(n)) for (m, n), v in found.items()]
+
+
+def draw(rows: Sequence[Loss], tree: FatTree, path: Path) -> Path:
+    """A line per model, its range over seeds, and the two numbers of the paper's text."""
+    most = max(row.flows_per_host for row in rows)
+    with house_style():
+        figure = new_figure(6.8, 4.2)
+        axes = figure.subplots()
+        for model, (shade, marker, label) in _STYLES.items():
+            ours = [row for row in rows if row.model == model]
+            flows = [row.flows_per_host for row in ours]
+            low, high = [row.lowest_percent for row in ours], [row.highest_percent for row in ours]
+            axes.fill_between(flows, low, high, color=shade, alpha=0.2, lw=0)
+            axes.plot(
+                flows, [row.loss_percent for row in ours], marker=marker, ms=4, color=shade, label=label
+            )
+        known = {n: loss for n, loss in FIGURE_3.items() if n <= most}
+        axes.plot(
+            list(known), list(known.values()), "x", color=INK, ms=9, mew=2, label="paper's text", zorder=5
+        )
+        for n, loss in known.items():
+            axes.annotate(f"{loss} %", (n, loss), xytext=(9, 7), textcoords="offset points", fontsize=8.5)
+        axes.set_xscale("log")
+        ticks = [n for n in (1, 10, 100, 1000) if n <= most]
+        axes.set_xticks(ticks, [f"{n:,}" for n in ticks])
+        axes.minorticks_off()
+        axes.set_ylim(0, 70)
+        axes.set_xlabel("flows per host, at the same time")
+        axes.set_ylabel("bisection bandwidth lost to collisions [%]")
+        axes.legend()
+        clean(axes)
+        heading(
+            figure,
+            "Figure 3: what hash collisions cost",
+            f"{tree.num_hosts:,} hosts (k = {tree.k}), random receivers, every flow on a path of its own hash",
+        )
+        return saved(figure, path)
+
+
+@click.command()
+@click.option("-k", "k", default=48, show_default=True, help="Ports per switch.")
+@click.option("--max-flows", default=1000, type=click.IntRange(1), show_default=True, help="Per host.")
+@seeds_option(5)
+@output
+@json_option
+@parallel
+@in_words
+def command(
+    k: int, max_flows: int, seeds: int, out: Path, as_json: bool, jobs: int | None, cluster: str | None
+) -> None:
+    """What hash collisions cost, against flows per host (27,648 hosts)."""
+    tree = FatTree(k)
+    rows = compute(tree, max_flows, seeds, runner("Figure 3: Monte Carlo", jobs, cluster))
+    files = [write_csv(out / "figure3.csv", rows), draw(rows, tree, out / "figure3.png")]
+    compared = [
+        Compared(
+            f"{row.flows_per_host} flow{'s' * (row.flows_per_host > 1)} per host, {row.model}",
+            row.published_percent,
+            row.loss_percent,
+            f"{row.lowest_percent:.2f} to {row.highest_percent:.2f}",
+        )
+        for row in rows
+    ]
+    title = f"Figure 3: bisection bandwidth lost to hash collisions, k={k}"
+    conclude(rows, [comparison(title, compared, "%", digits=2)], files, as_json)

@@ -1,0 +1,95 @@
+"""Table 4: how long demand estimation takes. The paper used 4 threads of a quad-core 2.13 GHz machine; we use one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from commands.output import conclude
+from commands.shared import in_words, json_option
+from paper.timing import CAPTION, first_call, seconds_option, time_calls, timings
+from results.published import TABLE_4
+from topos.fattree import FatTree
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+FIRST_CALL = """
+from hedera.demand import estimate_demands
+estimate_demands([0, 1], [1, 0], 4)
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row. ``ratio`` is the paper's time over our median."""
+
+    k: int
+    flows: int
+    published_ms: float
+    median_ms: float
+    best_ms: float
+    ratio: float
+
+
+def random_flows(num_hosts: int, flows: int, seed: int = 1) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Random destinations, never the source; sources in turn where there is one flow per host, else random."""
+    rng = np.random.default_rng(seed)
+    src = np.arange(flows) if flows == num_hosts else rng.integers(0, num_hosts, flows)
+    dst = (src + rng.integers(1, num_hosts, flows)) % num_hosts
+    return src.astype(np.int32), dst.astype(np.int32)
+
+
+def compute(seconds: float = 0.5) -> Iterator[Case]:
+    """Measure every row, each for about ``seconds``."""
+    from hedera.demand import estimate_demands
+
+    for (k, flows), published_ms in TABLE_4.items():
+        hosts = FatTree(k).num_hosts
+        spent = time_calls(partial(estimate_demands, *random_flows(hosts, flows), hosts), seconds=seconds)
+        yield Case(k, flows, published_ms, spent.median_ms, spent.best_ms, published_ms / spent.median_ms)
+
+
+def megabytes_needed(k: int = 48, flows: int = 250_000) -> float:
+    """10^6 bytes by which a process grows at its peak while it estimates, with the input's own added.
+
+    Measured by the kernel, in a fresh process that has the compiled code loaded already.
+    """
+    code = f"""
+from hedera.demand import estimate_demands
+from paper.table_4 import random_flows
+src, dst = random_flows({FatTree(k).num_hosts}, {flows})
+estimate_demands([0], [1], 2)
+def kilobytes(name):
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(name))
+open("/proc/self/clear_refs", "w").write("5")  # the peak counts from here
+before = kilobytes("VmRSS")
+demand = estimate_demands(src, dst, {FatTree(k).num_hosts})
+print((kilobytes("VmHWM") - before) * 1024 + src.nbytes + dst.nbytes)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return float(done.stdout) / 1e6
+
+
+@click.command()
+@seconds_option
+@json_option
+@in_words
+def command(seconds: float, as_json: bool) -> None:
+    """Time demand estimation: the paper's Table 4 and ours."""
+    rows = list(compute(seconds))
+    told: list[Table | str] = [] if as_json else [
+        timings("Table 4: demand estimation, ms per call", rows),
+        first_call(FIRST_CALL),
+        f"Memory for 250,000 flows at k=48: {megabytes_needed():.1f} MB (the paper: less than 20 MB).",
+        CAPTION,
+    ]  # fmt: skip
+    conclude(rows, told, [], as_json)

@@ -1,0 +1,121 @@
+"""Table 5: how long Simulated Annealing takes, for the annealing alone and for a whole placement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+import numpy as np
+
+from commands.output import conclude
+from commands.shared import in_words, json_option
+from paper.table_4 import random_flows
+from paper.timing import CAPTION, Timing, first_call, seconds_option, time_calls, timings
+from results.published import TABLE_5
+from topos.fattree import FatTree
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from hedera.linkstate import LinkState
+    from hedera.placement import LargeFlows
+    from hedera.simulated_annealing import SimulatedAnnealing
+
+FIRST_CALL = """
+import numpy as np
+from paper.table_5 import placement_input
+from hedera.simulated_annealing import SimulatedAnnealing
+tree, flows, links = placement_input(4, 16)
+SimulatedAnnealing(tree, np.random.default_rng(1)).place(flows, links)
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One cell. Times are of a placement, ``annealing_ms`` without its set-up; ``excess_before`` and ``excess_after``
+    are the exceeded capacity, in link capacities. Ratios are the paper's time over our median."""
+
+    k: int
+    flows: int
+    iterations: int
+    published_ms: float
+    median_ms: float
+    best_ms: float
+    ratio: float
+    annealing_ms: float
+    annealing_ratio: float
+    excess_before: float
+    excess_after: float
+
+
+def placement_input(k: int, flows: int, seed: int = 1) -> tuple[FatTree, LargeFlows, LinkState]:
+    """Flows between random hosts with their estimated demands, and a network without failures."""
+    from hedera.demand import estimate_demands
+    from hedera.linkstate import LinkState
+    from hedera.placement import LargeFlows
+
+    tree = FatTree(k)
+    src, dst = random_flows(tree.num_hosts, flows, seed)
+    demand = estimate_demands(src, dst, tree.num_hosts)
+    hashed = np.random.default_rng(seed).integers(0, tree.num_cores, flows).astype(np.int32)
+    return tree, LargeFlows(np.arange(flows), src, dst, demand, hashed, hashed), LinkState(tree)
+
+
+def compute(seconds: float = 0.5) -> Iterator[Case]:
+    """Measure every cell. Each call starts from the first state, so that all do the same amount of work.
+
+    The set-up (grouping flows by destination, loading the links, handing out cores) is what is left of a
+    placement when next to no iterations are asked for.
+    """
+    for (k, flows), row in TABLE_5.items():
+        tree, large, links = placement_input(k, flows)
+        setup_ms = timed_placement(tree, large, links, 0, seconds)[0].median_ms
+        for iterations, published_ms in row.items():
+            spent, annealing = timed_placement(tree, large, links, iterations, seconds)
+            alone_ms = spent.median_ms - setup_ms
+            yield Case(
+                k,
+                flows,
+                iterations,
+                published_ms,
+                spent.median_ms,
+                spent.best_ms,
+                published_ms / spent.median_ms,
+                alone_ms,
+                published_ms / alone_ms,
+                annealing.initial_energy,
+                annealing.energy,
+            )
+
+
+def timed_placement(
+    tree: FatTree, large: LargeFlows, links: LinkState, iterations: int, seconds: float
+) -> tuple[Timing, SimulatedAnnealing]:
+    """The time of one placement from the first state, measured for about ``seconds``, and the annealing after it."""
+    from hedera.simulated_annealing import SimulatedAnnealing
+
+    made: list[SimulatedAnnealing] = []
+
+    def prepare() -> None:
+        made[:] = [SimulatedAnnealing(tree, np.random.default_rng(1), iterations)]
+
+    return time_calls(lambda: made[0].place(large, links), prepare, seconds), made[0]
+
+
+@click.command()
+@seconds_option
+@json_option
+@in_words
+def command(seconds: float, as_json: bool) -> None:
+    """Time Simulated Annealing: the paper's Table 5 and ours, with set-up and without."""
+    rows = list(compute(seconds))
+    told: list[Table | str] = [] if as_json else [
+        timings("Table 5: Simulated Annealing, ms per call", rows),
+        first_call(FIRST_CALL),
+        "Annealing is a placement without its set-up; excess is the exceeded capacity, in links, before and after.",
+        "One thread: each iteration starts from the state that the one before it left.",
+        CAPTION,
+    ]  # fmt: skip
+    conclude(rows, told, [], as_json)

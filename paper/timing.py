@@ -1,0 +1,88 @@
+"""How times are taken: many calls, their median and their best, and first calls in fresh processes."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+    from rich.table import Table
+
+CAPTION = "Times are medians over the calls made, and the best of them; ratio is the paper's over our median."
+
+seconds_option = click.option(
+    "--seconds", type=click.FloatRange(0.0), default=0.5, show_default=True, help="Measuring time per figure."
+)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Milliseconds per call, over many calls."""
+
+    median_ms: float
+    best_ms: float
+
+
+def time_calls(
+    call: Callable[[], object], prepare: Callable[[], object] = lambda: None, seconds: float = 0.5
+) -> Timing:
+    """Call for about ``seconds`` (5 to 1000 times), after one call that may compile; ``prepare`` is not timed."""
+    prepare()
+    call()
+    taken: list[float] = []
+    end = time.perf_counter() + seconds
+    while len(taken) < 5 or (time.perf_counter() < end and len(taken) < 1000):
+        prepare()
+        start = time.perf_counter()
+        call()
+        taken.append((time.perf_counter() - start) * 1e3)
+    return Timing(statistics.median(taken), min(taken))
+
+
+def first_call(statements: str) -> str:
+    """What statements take in a fresh process, in words: with compiled code on disk, and without."""
+    code = f"import time\nstart = time.perf_counter()\n{statements}\nprint(time.perf_counter() - start)"
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+        command = [sys.executable, "-c", code]
+        compiled, loaded = (
+            float(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+            for _ in range(2)
+        )
+    return f"Imports and first call in a new process: {loaded:.2f} s, or {compiled:.2f} s when it has to be compiled."
+
+
+def timings(title: str, rows: Sequence[DataclassInstance]) -> Table:
+    """Rows as a table for the terminal: a column per field, as wide as its numbers need."""
+    from rich.table import Table
+
+    made = Table(title=title)
+    for field in fields(rows[0]):
+        made.add_column(field.name.replace("_", " "), justify="right", no_wrap=True)
+    for row in rows:
+        made.add_row(*(_cell(name, value) for name, value in asdict(row).items()))
+    return made
+
+
+def _cell(name: str, value: float) -> str:
+    if name.endswith("ratio"):
+        return f"{value:.0f}x"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return (
+        f"{value:.2f}"
+        if name == "published_ms"
+        else f"{value:.3f}"
+        if name.endswith("_ms")
+        else f"{value:,.1f}"
+    )

@@ -1,0 +1,254 @@
+"""Our bars against the published ones: per family of patterns, per scheme, and whether the order is the paper's.
+
+All numbers are shares of the control: the median over trials of ours, and the published bar divided by the
+published bar of the non-blocking switch. So the two networks are compared, and not 1 Gb/s with 10 Mb/s.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from plots.shares import our_share, published_share
+from plots.style import CONTROL, short
+from plots.summary import Summary
+from results.published import COLUMNS
+from results.record import Run
+
+HEADLINE = ("hedera-sa", "hedera-gff", "ecmp", "ecmp-dst", "spanning-tree")
+"""The schemes with a published bar to be held against, the best first."""
+STATIC = ("spanning-tree", "ecmp", "ecmp-dst")
+"""Those of our schemes that the published ECMP might be."""
+EXPECTED_ORDER = ("hedera-sa", "hedera-gff", "ecmp", "spanning-tree")
+"""What the paper leads one to expect under patterns where every host sends to one and receives from one."""
+NOTICEABLE = 0.01
+"""A rate that is lower by less than this share breaks no order: a link's limit is not known more exactly."""
+FEWEST_FOR_CORRELATION = 3
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One pattern under one scheme: our share of the control and the published one."""
+
+    pattern: str
+    ours: float
+    published: float
+
+    @property
+    def difference(self) -> float:
+        """Ours minus published."""
+        return self.ours - self.published
+
+
+@dataclass(frozen=True)
+class Match:
+    """How one scheme compares with its published column over the patterns that have both.
+
+    ``correlation`` is Pearson's; None with fewer than three patterns, or when one side does not vary.
+    """
+
+    scheme: str
+    column: str
+    pairs: tuple[Pair, ...]
+    correlation: float | None
+    mean_absolute: float | None
+    mean: float | None
+
+    @classmethod
+    def of(cls, scheme: str, pairs: Iterable[Pair]) -> Match:
+        """The match of these pairs."""
+        pairs = tuple(pairs)
+        differences = [pair.difference for pair in pairs]
+        return cls(
+            scheme,
+            COLUMNS[scheme],
+            pairs,
+            _correlation(pairs),
+            float(np.mean(np.abs(differences))) if pairs else None,
+            float(np.mean(differences)) if pairs else None,
+        )
+
+
+@dataclass(frozen=True)
+class Mean:
+    """Means over the patterns of a family: ours, and over the same patterns the published one (None: there is
+    none), and the mean absolute difference. ``patterns`` of the family's ``possible`` have a number."""
+
+    ours: float
+    published: float | None
+    mean_absolute: float | None
+    patterns: int
+    possible: int
+
+
+@dataclass(frozen=True)
+class Family:
+    """Patterns of one kind, and what each scheme reaches on them. A scheme without a number is absent."""
+
+    name: str
+    patterns: tuple[str, ...]
+    means: dict[str, Mean]
+
+
+@dataclass(frozen=True)
+class Breach:
+    """A pattern on which a scheme expected to be no worse was worse, in Mb/s."""
+
+    pattern: str
+    expected: str
+    other: str
+    expected_mbps: float
+    other_mbps: float
+
+
+@dataclass(frozen=True)
+class Order:
+    """On which of the patterns the expected order could be looked at, and where it does not hold."""
+
+    patterns: tuple[str, ...]
+    breaches: tuple[Breach, ...]
+
+    @property
+    def held(self) -> int:
+        """The number of patterns on which the whole order holds."""
+        return len(self.patterns) - len({breach.pattern for breach in self.breaches})
+
+
+@dataclass(frozen=True)
+class Load:
+    """Patterns by how their flows were multiplied and thinned: mean shares of the control by scheme, over the
+    patterns that have a number for ecmp and both Hedera schemes."""
+
+    flows_per_host: int
+    keep: float
+    patterns: int
+    shares: dict[str, float]
+
+    def gain(self, scheme: str) -> float:
+        """By how much a scheme is above ecmp, as a share of the control."""
+        return self.shares[scheme] - self.shares["ecmp"]
+
+
+def match(summary: Summary, scheme: str) -> Match:
+    """A scheme against its published column, over all patterns that have both."""
+    return Match.of(scheme, _pairs(summary, scheme, summary.patterns))
+
+
+def like_for_like(summary: Summary, schemes: Sequence[str] = STATIC) -> tuple[Match, ...]:
+    """The static schemes that were run against the published ECMP, each over the same patterns: those where
+    all of them have a number."""
+    run = [scheme for scheme in schemes if _pairs(summary, scheme, summary.patterns)]
+    common = [p for p in summary.patterns if all(_pairs(summary, scheme, [p]) for scheme in run)]
+    return tuple(Match.of(scheme, _pairs(summary, scheme, common)) for scheme in run)
+
+
+def closer(a: Match, b: Match) -> int:
+    """On how many patterns scheme a is closer to the published bar than scheme b."""
+    other = {pair.pattern: abs(pair.difference) for pair in b.pairs}
+    return sum(abs(pair.difference) < other[pair.pattern] for pair in a.pairs if pair.pattern in other)
+
+
+def family(pattern: str) -> str:
+    """The kind of a pattern: of the published ones the name without its number, else the specification
+    without a number that only sizes it (``stride:4`` is of kind ``drawn stride``)."""
+    name = short(pattern)
+    if pattern.startswith("published:"):
+        if staggered := re.fullmatch(r"stag[0-9]+(\(.*\))", name):
+            return "staggered" + staggered[1]
+        kind, space, load = name.partition(" ")
+        return kind.rstrip("0123456789") + space + load
+    head, _, rest = name.partition(":")
+    if head in ("stride", "randx"):
+        return " ".join((f"drawn {head}", *rest.split()[1:]))
+    return pattern if head == "file" else f"drawn {name}"
+
+
+def families(summary: Summary) -> tuple[Family, ...]:
+    """All families, in the order of their first patterns."""
+    members: dict[str, list[str]] = {}
+    for pattern in summary.patterns:
+        members.setdefault(family(pattern), []).append(pattern)
+    return tuple(_family(summary, name, tuple(patterns)) for name, patterns in members.items())
+
+
+def everything(summary: Summary) -> Family:
+    """All patterns that were published, as one family."""
+    return _family(summary, "all", tuple(p for p in summary.patterns if published_share(p, CONTROL)))
+
+
+def expected_order(summary: Summary, runs: Sequence[Run]) -> Order:
+    """Whether EXPECTED_ORDER holds by the medians, but for what is not NOTICEABLE, wherever the flows make a
+    bijection."""
+    seen, breaches = [], []
+    for pattern in bijective(runs, summary.patterns):
+        bars = [summary.bars.get((pattern, scheme)) for scheme in EXPECTED_ORDER]
+        rates = [
+            (s, bar.mbps.median) for s, bar in zip(EXPECTED_ORDER, bars, strict=True) if bar and bar.mbps
+        ]
+        if len(rates) > 1:
+            seen.append(pattern)
+        for (scheme, rate), (other, other_rate) in pairwise(rates):
+            if rate < other_rate * (1 - NOTICEABLE):
+                breaches.append(Breach(pattern, scheme, other, rate, other_rate))
+    return Order(tuple(seen), tuple(breaches))
+
+
+def loads(summary: Summary, runs: Sequence[Run]) -> tuple[Load, ...]:
+    """The gain over ecmp for each number of flows per host, the fewest first."""
+    schemes = ("ecmp", "hedera-gff", "hedera-sa")
+    found: dict[tuple[int, float], dict[str, list[float]]] = {}
+    for pattern in summary.patterns:
+        spec = next(run.spec for run in runs if run.pattern == pattern)
+        shares = {scheme: our_share(summary, pattern, scheme) for scheme in schemes}
+        values = {scheme: share for scheme, share in shares.items() if share is not None}
+        if len(values) == len(schemes):
+            key = (spec.flows_per_host, spec.keep)
+            for scheme, value in values.items():
+                found.setdefault(key, {}).setdefault(scheme, []).append(value)
+    return tuple(
+        Load(*key, len(shares["ecmp"]), {scheme: float(np.mean(found)) for scheme, found in shares.items()})
+        for key, shares in sorted(found.items())
+    )
+
+
+def bijective(runs: Sequence[Run], patterns: Sequence[str]) -> list[str]:
+    """The patterns in all of whose runs no host sends, or receives, more than one flow."""
+    single: dict[str, bool] = {}
+    for run in runs:
+        if run.flows:
+            ends = ([flow.src for flow in run.flows], [flow.dst for flow in run.flows])
+            one_each = all(len(set(side)) == len(side) for side in ends)
+            single[run.pattern] = single.get(run.pattern, True) and one_each
+    return [pattern for pattern in patterns if single.get(pattern)]
+
+
+def _pairs(summary: Summary, scheme: str, patterns: Iterable[str]) -> list[Pair]:
+    found = ((p, our_share(summary, p, scheme), published_share(p, scheme)) for p in patterns)
+    return [Pair(p, ours, theirs) for p, ours, theirs in found if ours is not None and theirs is not None]
+
+
+def _family(summary: Summary, name: str, patterns: tuple[str, ...]) -> Family:
+    means = {}
+    for scheme in summary.schemes:
+        shares = [share for p in patterns if (share := our_share(summary, p, scheme)) is not None]
+        pairs = _pairs(summary, scheme, patterns)
+        if shares and scheme != CONTROL:
+            means[scheme] = Mean(
+                float(np.mean([pair.ours for pair in pairs] or shares)),
+                float(np.mean([pair.published for pair in pairs])) if pairs else None,
+                float(np.mean([abs(pair.difference) for pair in pairs])) if pairs else None,
+                len(pairs) or len(shares),
+                len(patterns),
+            )
+    return Family(name, patterns, means)
+
+
+def _correlation(pairs: Sequence[Pair]) -> float | None:
+    ours, published = [pair.ours for pair in pairs], [pair.published for pair in pairs]
+    if len(pairs) < FEWEST_FOR_CORRELATION or np.ptp(ours) == 0 or np.ptp(published) == 0:
+        return None
+    return float(np.corrcoef(ours, published)[0, 1])

@@ -1,0 +1,147 @@
+"""The fat-tree as a drawing: where its nodes are, and one line for each direction of each cable.
+
+Coordinates are in a box WIDTH wide and HEIGHT high, y downwards. The lines are in the order of `topos.links`,
+so that a path there is a set of lines here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+from plots.report.svg import picture as svg
+from plots.report.svg import tag
+from topos.fattree import FatTree
+from topos.links import link_ends, num_links
+
+WIDTH, HEIGHT = 1000.0, 430.0
+LARGEST_K = 8
+"""The hosts of a larger fat-tree would be narrower than a finger, and its cables a black surface."""
+_Y = {"core": 34.0, "aggregation": 150.0, "edge": 278.0, "host": 386.0}
+_APART = 5.0  # half the distance between the two directions of a cable, at most
+
+
+@dataclass(frozen=True)
+class Node:
+    """A host or switch: its centre, and its size in the drawing."""
+
+    name: str
+    layer: str
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True)
+class Line:
+    """One direction of a cable, as drawn. ``port`` is its name among a run's ``links``: the switch port, or the
+    host, that sends into it."""
+
+    source: str
+    target: str
+    port: str
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """All of it. Lines are indexed by directed link id (`topos.links`)."""
+
+    nodes: tuple[Node, ...]
+    lines: tuple[Line, ...]
+
+
+def port_names(tree: FatTree) -> tuple[str, ...]:
+    """For each directed link the name under which a run stores its rate."""
+    senders: dict[tuple[str, str], str] = {}
+    for link in tree.links():
+        is_host = tree.layer(link.lower) == "host"
+        senders[link.lower, link.upper] = link.lower if is_host else f"{link.lower}-eth{link.lower_port}"
+        senders[link.upper, link.lower] = f"{link.upper}-eth{link.upper_port}"
+    return tuple(senders[link_ends(tree, link)] for link in range(num_links(tree)))
+
+
+def draw(tree: FatTree) -> Drawing:
+    """The drawing of a fat-tree. Raises ValueError when k is above LARGEST_K."""
+    if tree.k > LARGEST_K:
+        raise ValueError(f"a fat-tree is drawn up to k = {LARGEST_K}, not {tree.k}")
+    nodes = {node.name: node for node in _nodes(tree)}
+    apart = min(_APART, 0.16 * WIDTH / tree.num_hosts)
+    lines = []
+    for link, port in enumerate(port_names(tree)):
+        source, target = link_ends(tree, link)
+        lines.append(_line(nodes, source, target, port, apart))
+    return Drawing(tuple(nodes.values()), tuple(lines))
+
+
+def _nodes(tree: FatTree) -> list[Node]:
+    column = WIDTH / tree.num_hosts
+    x: dict[str, float] = {}
+    for host, name in enumerate(tree.hosts):
+        pod = tree.place(host).pod
+        squeeze = 0.93  # pods stand apart
+        middle = (pod + 0.5) * WIDTH / tree.k
+        x[name] = middle + ((host + 0.5) * column - middle) * squeeze
+    for pod in range(tree.k):
+        for i in range(tree.half):
+            below = [x[tree.host_name(tree.host_index(pod, i, j))] for j in range(tree.half)]
+            x[tree.edge_name(pod, i)] = x[tree.aggregation_name(pod, i)] = sum(below) / len(below)
+    for core in range(tree.num_cores):
+        x[tree.core_name(core)] = (core + 0.5) / tree.num_cores * WIDTH
+    nodes = []
+    for name, middle in x.items():
+        layer = tree.layer(name)
+        width = min(50.0, 0.8 * column) if layer == "host" else min(76.0, 0.8 * column * tree.half)
+        nodes.append(Node(name, layer, middle, _Y[layer], width, 26.0))
+    return nodes
+
+
+def _line(nodes: Mapping[str, Node], source: str, target: str, port: str, apart: float) -> Line:
+    """From edge to edge of the two boxes, moved aside to the right of its own direction."""
+    a, b = nodes[source], nodes[target]
+    upward = b.y < a.y
+    lower, upper = (a, b) if upward else (b, a)
+    x1, y1, x2, y2 = lower.x, lower.y - lower.height / 2, upper.x, upper.y + upper.height / 2
+    # Cables leave a box side by side, spread by where they go.
+    x1 += _spread(lower, upper.x - lower.x)
+    x2 += _spread(upper, lower.x - upper.x)
+    length = math.hypot(x2 - x1, y2 - y1)
+    dx, dy = (y2 - y1) / length * apart / 2, -(x2 - x1) / length * apart / 2
+    side = -1 if upward else 1
+    x1, y1, x2, y2 = x1 + side * dx, y1 + side * dy, x2 + side * dx, y2 + side * dy
+    if not upward:
+        x1, y1, x2, y2 = x2, y2, x1, y1
+    return Line(source, target, port, *(round(value, 1) for value in (x1, y1, x2, y2)))
+
+
+def _spread(node: Node, towards: float) -> float:
+    """How far from a box's middle a cable that goes ``towards`` the side leaves it."""
+    return max(-0.34, min(0.34, towards / WIDTH * 1.3)) * node.width
+
+
+def picture(drawing: Drawing) -> Markup:
+    """The drawing as SVG: each direction of a cable is a path with ``data-link`` (its id), each node a group with
+    ``data-node`` (its name). The page's script colours them."""
+    cables = [
+        tag("path", d=f"M{line.x1} {line.y1}L{line.x2} {line.y2}", class_="cable", data_link=i)
+        for i, line in enumerate(drawing.lines)
+    ]
+    boxes = []
+    for node in drawing.nodes:
+        shape = {"x": node.x - node.width / 2, "y": node.y - node.height / 2, "rx": 4, "class_": node.layer}
+        words = tag("text", escape(node.name), x=node.x, y=node.y + 4, text_anchor="middle")
+        fits = node.width > 6.2 * len(
+            node.name
+        )  # a name that does not fit is told to a pointer that rests there
+        rect = tag("rect", tag("title", escape(node.name)), width=node.width, height=node.height, **shape)
+        boxes.append(tag("g", rect, words if fits else Markup(""), data_node=node.name))
+    hosts = sum(node.layer == "host" for node in drawing.nodes)
+    said = f"The fat-tree: {hosts} hosts, three layers of switches"
+    return svg(WIDTH, HEIGHT, said, *cables, *boxes, class_="fabric")

@@ -1,0 +1,216 @@
+"""The runs one by one, as plain data that the page's script draws: rates, rounds, paths and link loads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from plots.load import Sweep
+from plots.report import fabric
+from plots.style import CONTROL, short
+from results.parts import Flow, Round
+from results.record import Run
+from results.wire import payload_share
+from topos.fattree import FatTree
+from topos.links import NO_LINK, path_links
+
+MOST_FLOWS = 600
+"""The flows of a run with more are counted, not listed: all-to-all on 128 hosts would make a page of 100 MB."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What held between two scheduling rounds, in seconds since traffic start: the core each flow was on (None:
+    it had no path yet) and the mean rate of each flow, Mb/s of payload."""
+
+    begin: float
+    end: float
+    cores: tuple[int | None, ...]
+    mbps: tuple[float, ...]
+
+
+def tree_of(runs: Sequence[Run]) -> FatTree | None:
+    """The fat-tree of these runs (they have one k); None when it is too large to draw."""
+    return FatTree(runs[0].spec.k) if runs and runs[0].spec.k <= fabric.LARGEST_K else None
+
+
+def stages(run: Run) -> tuple[Stage, ...]:
+    """The run cut at its rounds: before the first, after the first, and so on. One stage without rounds.
+
+    A change of path belongs to the round it came with: it is logged when its rules are in place, at the end of the
+    round, and so after the round began.
+    """
+    end = run.spec.seconds
+    rounds = [each for each in run.rounds if 0 < each.t < end]
+    begins = [0.0, *(each.t for each in rounds)]
+    ends = [*(each.t for each in rounds), end]
+    # Nothing but the next round changes paths after this moment; a flow's first path may come as late.
+    settled = [*(each.began for each in rounds), float("inf")]
+    return tuple(
+        Stage(
+            begin,
+            until,
+            tuple(_core(flow, moment) for flow in run.flows),
+            tuple(mean_mbps(flow, begin, until) for flow in run.flows),
+        )
+        for begin, until, moment in zip(begins, ends, settled, strict=True)
+    )
+
+
+def rounds_shown(run: Run) -> tuple[Round, ...]:
+    """The rounds that divide the stages."""
+    return tuple(each for each in run.rounds if 0 < each.t < run.spec.seconds)
+
+
+def mean_mbps(flow: Flow, begin: float, end: float) -> float:
+    """The mean rate of a flow between two moments, from its rates per second.
+
+    A second that a round cuts in two is left out where whole ones are left: half of it went another way. The flow
+    sent nothing in seconds that it has no rate for.
+    """
+    first, last = math.ceil(begin - flow.start), math.floor(end - flow.start)
+    if first < last:
+        begin, end = flow.start + first, flow.start + last
+    if end <= begin:
+        return 0.0
+    megabits = 0.0
+    for second, rate in enumerate(flow.per_second_mbps):
+        start = flow.start + second
+        megabits += rate * max(0.0, min(start + 1, end) - max(start, begin))
+    return megabits / (end - begin)
+
+
+def _core(flow: Flow, moment: float) -> int | None:
+    """The core of the last path before a moment."""
+    return next((path.core for path in reversed(flow.paths) if path.t < moment), None)
+
+
+def explorer(sweep: Sweep) -> dict[str, Any]:
+    """Everything that the page's script needs, as JSON-able data. ``links`` has, for each directed link id, the two
+    ends; a run's ``links`` its measured rates in that order (null: not stored)."""
+    runs = sweep.runs
+    tree = tree_of(runs)
+    ports = fabric.port_names(tree) if tree else ()
+    drawing = fabric.draw(tree) if tree else None
+    controls = {(run.pattern, run.trial): i for i, run in enumerate(runs) if run.scheme == CONTROL}
+    return {
+        "bw": runs[0].spec.link_mbps if runs else None,
+        "payload_bw": runs[0].spec.link_mbps * payload_share(runs[0].spec.mtu) if runs else None,
+        "capacity": runs[0].capacity_mbps if runs else None,
+        "links": [[line.source, line.target] for line in drawing.lines] if drawing else [],
+        "hosts": list(tree.hosts) if tree else [],
+        "cores": [tree.core_name(core) for core in range(tree.num_cores)] if tree else [],
+        "names": {run.pattern: short(run.pattern) for run in runs},
+        "runs": [
+            {"file": str(file.relative_to(sweep.folder)), "control": controls.get((run.pattern, run.trial))}
+            | _run(run, tree, ports)
+            for run, file in zip(runs, sweep.files, strict=True)
+        ],
+    }
+
+
+def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]:
+    cut = stages(run) if len(run.flows) <= MOST_FLOWS else ()
+    measured = [_round(run.links.get(port)) for port in ports] if run.scheme != CONTROL else []
+    return {
+        "pattern": run.pattern,
+        "scheme": run.scheme,
+        "trial": run.trial,
+        "valid": run.valid,
+        "reasons": list(run.reasons),
+        "mbps": _round(run.bisection_mbps),
+        "payload": _round(run.payload_mbps),
+        "maxmin": _round(run.maxmin_mbps),
+        "window": [round(t, 3) for t in run.window_s],
+        "end": run.spec.seconds,
+        "t": [round(t, 2) for t in run.rates.t],
+        "total": [round(rate, 2) for rate in run.rates.total_mbps],
+        "idle": [
+            [round(t, 1), round(idle, 1)] for t, idle in zip(run.cpu.t, run.cpu.idle_percent, strict=True)
+        ],
+        "rounds": [
+            [round(each.t, 3), each.large, each.changed, each.polled_ms, each.compute_ms, each.install_ms]
+            for each in rounds_shown(run)
+        ],
+        "links": measured if any(rate is not None for rate in measured) else [],
+        "flows": len(run.flows),
+        "stages": [[round(s.begin, 3), round(s.end, 3), [round(rate, 2) for rate in s.mbps]] for s in cut],
+        "paths": _paths(run, cut, tree)
+        if run.scheme != CONTROL
+        else [[f.src, f.dst, []] for f in run.flows[:MOST_FLOWS]],
+    }
+
+
+def _paths(run: Run, cut: Sequence[Stage], tree: FatTree | None) -> list[list[Any]]:
+    """For each flow: source, destination, and (stage from which it holds, core, directed links) for each path."""
+    found: list[list[Any]] = []
+    for i, flow in enumerate(run.flows if cut else ()):
+        changes: list[list[Any]] = []
+        for number, stage in enumerate(cut):
+            core = stage.cores[i]
+            if core is not None and (not changes or changes[-1][1] != core):
+                changes.append([number, core, _links(tree, flow, core)])
+        found.append([flow.src, flow.dst, changes])
+    return found
+
+
+def _links(tree: FatTree | None, flow: Flow, core: int) -> list[int]:
+    if tree is None or not (0 <= core < tree.num_cores and _on(tree, flow.src) and _on(tree, flow.dst)):
+        return []
+    row = path_links(tree, [flow.src], [flow.dst], [core])[0]
+    return [int(link) for link in row[row != NO_LINK]]
+
+
+def _on(tree: FatTree, host: int) -> bool:
+    return 0 <= host < tree.num_hosts
+
+
+def _round(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)
+
+
+@dataclass(frozen=True)
+class Validity:
+    """How the runs of one scheme were judged. ``of_maxmin``: (measured over max-min fair total, valid) of each
+    run that has both; ``least_idle``: (idle percent in the worst second, valid) of each run that has it."""
+
+    scheme: str
+    valid: int
+    runs: int
+    of_maxmin: tuple[tuple[float, bool], ...]
+    least_idle: tuple[tuple[float, bool], ...]
+
+    @property
+    def median_of_maxmin(self) -> float | None:
+        """Median over all runs."""
+        return float(np.median([value for value, _ in self.of_maxmin])) if self.of_maxmin else None
+
+    @property
+    def median_least_idle(self) -> float | None:
+        """Median over all runs."""
+        return float(np.median([value for value, _ in self.least_idle])) if self.least_idle else None
+
+
+def validity(runs: Sequence[Run], schemes: Sequence[str]) -> tuple[Validity, ...]:
+    """One Validity for each scheme."""
+    rows = []
+    for scheme in schemes:
+        own = [run for run in runs if run.scheme == scheme]
+        rows.append(
+            Validity(
+                scheme,
+                sum(run.valid for run in own),
+                len(own),
+                tuple(
+                    (run.bisection_mbps / run.maxmin_mbps, run.valid)
+                    for run in own
+                    if run.bisection_mbps is not None and run.maxmin_mbps
+                ),
+                tuple((min(run.cpu.idle_percent), run.valid) for run in own if run.cpu.idle_percent),
+            )
+        )
+    return tuple(rows)

@@ -1,0 +1,212 @@
+"""The parts of run.json, typed (results/record.py has the whole).
+
+Rates are in Mb/s (10^6 bit/s); ``t``, ``start`` and windows are in seconds since the first client started. A
+number is never NaN: what could not be measured is None (``null``). What few runs have is left out of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+Name = Annotated[str, Meta(min_length=1, max_length=1000, pattern=r"^[^\x00-\x1f\x7f-\x9f]+\Z")]
+"""One line. Whoever makes a path or markup of it has to quote it all the same."""
+Sentence = Annotated[str, Meta(max_length=10_000, pattern=r"^[^\x00-\x1f\x7f-\x9f]*\Z")]
+"""For people: nothing in it that a terminal would obey."""
+Count = Annotated[int, Meta(ge=0, le=2**53)]
+Mbps = Annotated[float, Meta(ge=0, le=1e9)]
+Seconds = Annotated[float, Meta(ge=-1e9, le=1e9)]
+Positive = Annotated[float, Meta(gt=0, le=1e9)]
+Percent = Annotated[float, Meta(ge=-1000, le=1000)]
+"""Of a second by two clocks: a little below 0 or above 100 happens."""
+Milliseconds = Annotated[float, Meta(ge=0, le=1e9)]
+Cable = Name
+"""``A-B``, the names of its two ends."""
+Port = Name
+"""``SWITCH-ethN``: out of that port of that switch; a host's name: out of that host."""
+Fact = bool | int | float | str | tuple[str, ...] | dict[str, str] | None
+
+
+class Record(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A part of run.json."""
+
+
+class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Every option of a run but its scheme, traffic, trial and seed.
+
+    ``link_mbps`` is the rate of each link, ``interval_s`` the time between scheduling rounds, ``seconds`` how long
+    the traffic lasted, ``queue`` full-size packets per port, ``mtu`` bytes. ``threshold``, a share of the link rate,
+    and the rule ``large_flows`` say which flows are large; ``iterations`` are those of annealing; ``keep`` is the
+    share of the drawn flows that are kept. ``platform`` and ``datapath`` say what ``auto`` became; ``fail`` is in the
+    words of `topos.faults`.
+
+    Runs are drawn together only when they agree in these, so an option that is not listed here is refused.
+    """
+
+    k: Annotated[int, Meta(ge=2, le=254, multiple_of=2)]
+    link_mbps: Positive
+    seconds: Positive
+    interval_s: Positive
+    queue: Count
+    platform: Name
+    datapath: Name
+    congestion_control: Name
+    flows_per_host: Count
+    keep: Annotated[float, Meta(ge=0, le=1)]
+    mtu: Annotated[int, Meta(ge=68, le=65535)] = 1500
+    threshold: Annotated[float, Meta(ge=0, lt=1)] = 0.1
+    large_flows: Name = "measured-or-estimated"
+    iterations: Count = 1000
+    workload: Name | None = None
+    fail: tuple[Name, ...] = ()
+    disturb: tuple[Name, ...] = ()
+
+
+def _same_length(t: tuple[float, ...], *series: tuple[float, ...]) -> None:
+    if any(len(values) != len(t) for values in series):
+        raise ValueError("t and what it belongs to have different lengths")
+
+
+class Rates(Record, frozen=True, kw_only=True):
+    """On the wire, per second: ``t`` is the end of each; received by all hosts together and by each."""
+
+    t: tuple[Seconds, ...] = ()
+    total_mbps: tuple[Mbps, ...] = ()
+    hosts: Mapping[Name, tuple[Mbps, ...]] = {}
+
+    def __post_init__(self) -> None:
+        _same_length(self.t, self.total_mbps, *self.hosts.values())
+
+
+class PathChange(Record, frozen=True, kw_only=True):
+    """From time ``t`` on a flow went by way of ``core``."""
+
+    t: Seconds
+    core: Count
+
+
+class Flow(Record, frozen=True, kw_only=True):
+    """One flow between two hosts (numbers), by the receiver's iperf: rates are payload.
+
+    ``mbps`` is the mean over its life of ``seconds`` from ``start`` (None: it did not end), ``window_mbps`` over
+    the window, ``per_second_mbps`` in each second after ``start``.
+    """
+
+    src: Count
+    dst: Count
+    src_port: Count | None = None
+    start: Seconds = 0.0
+    seconds: Seconds | None = None
+    mbps: Mbps
+    window_mbps: Mbps | None = None
+    per_second_mbps: tuple[Mbps, ...] = ()
+    paths: tuple[PathChange, ...] = ()
+
+
+class Round(Record, frozen=True, kw_only=True):
+    """A scheduling round that was done at ``t``: flows seen, large ones, placed ones, those that changed their
+    path; how long it took to poll, compute and install."""
+
+    t: Seconds
+    round: Count | None = None
+    flows: Count | None = None
+    large: Count
+    placed: Count | None = None
+    changed: Count
+    polled_ms: Milliseconds | None = None
+    compute_ms: Milliseconds | None = None
+    install_ms: Milliseconds | None = None
+
+    @property
+    def total_ms(self) -> float | None:
+        """Polling, computing and installing together; None when one of them was not stored."""
+        if self.polled_ms is None or self.compute_ms is None or self.install_ms is None:
+            return None
+        return self.polled_ms + self.compute_ms + self.install_ms
+
+    @property
+    def began(self) -> float:
+        """When the round began, as far as is known."""
+        return self.t - (self.total_ms or 0.0) / 1e3
+
+
+class Cpu(Record, frozen=True, kw_only=True):
+    """Of the second that ended at each ``t``: how idle all processors were; for how much of it each forwarding
+    process (by name) was ready to run and had no processor."""
+
+    t: tuple[Seconds, ...] = ()
+    idle_percent: tuple[Percent, ...] = ()
+    waiting_percent: Mapping[Name, tuple[Percent, ...]] = {}
+
+    def __post_init__(self) -> None:
+        _same_length(self.t, self.idle_percent)
+
+
+class FullLinks(Record, frozen=True, kw_only=True):
+    """What the links carried that max-min fairness says are full all through ``window_s``, on the wire."""
+
+    window_s: tuple[Seconds, Seconds]
+    mbps: Mapping[Port, Mbps | None]
+
+
+class Disagreement(Record, frozen=True, kw_only=True):
+    """A link whose own counter says something else than what the flows that were placed on it delivered; both on the
+    wire, over the window."""
+
+    flows_mbps: Mbps
+    counter_mbps: Mbps | None
+
+
+class Failure(Record, frozen=True, kw_only=True):
+    """A moment at which cables went down (``broken``) or came back (``mended``).
+
+    ``affected`` flows, or what acknowledges them, were on one of them; ``cut_off`` of these had no path left. It
+    took ``rerouted_s`` until the controller had moved the last of the others, ``moving_s`` until all of them,
+    and those that were without a path before, carried data again: an upper bound. None: not known, or there was
+    none.
+    """
+
+    t: Seconds
+    broken: tuple[Cable, ...] = ()
+    mended: tuple[Cable, ...] = ()
+    affected: Count
+    cut_off: Count = 0
+    rerouted_s: Seconds | None
+    moving_s: Seconds | None
+
+
+class Phase(Record, frozen=True, kw_only=True):
+    """A stretch of the window with the same cables ``down``: what was received, what the paths of the flows
+    allowed, and the most that any paths would have (an exact bound; None: not known)."""
+
+    from_s: Seconds
+    to_s: Seconds
+    down: tuple[Cable, ...]
+    mbps: Mbps | None = None
+    maxmin_mbps: Mbps | None = None
+    best_mbps: Mbps | None
+
+
+class Restart(Record, frozen=True, kw_only=True):
+    """When and why the controller was missed, when the next one had every switch, and how many flows that one
+    had ``adopted`` from the switches' tables."""
+
+    t: Seconds
+    reason: Sentence
+    ready_t: Seconds | None
+    adopted: Count
+
+
+class Timing(Record, frozen=True, kw_only=True):
+    """What took how many seconds. ``ready_s`` counts from the start of building; ``overhead_s`` is all but the
+    traffic."""
+
+    build_s: Seconds | None = None
+    ready_s: Seconds | None = None
+    traffic_s: Seconds | None = None
+    teardown_s: Seconds | None = None
+    total_s: Seconds | None = None
+    overhead_s: Seconds | None = None

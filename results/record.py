@@ -1,0 +1,191 @@
+"""run.json: everything one run left behind, typed. It is defined, written and read here, and nowhere else.
+
+A file may have been written by anybody and is read back by root. So `read` takes regular files of a sensible
+size alone, and `decode` checks every type, range and name.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from results.parts import (
+    Count,
+    Cpu,
+    Disagreement,
+    Fact,
+    Failure,
+    Flow,
+    FullLinks,
+    Mbps,
+    Name,
+    Phase,
+    Port,
+    Positive,
+    Rates,
+    Record,
+    Restart,
+    Round,
+    Seconds,
+    Sentence,
+    Settings,
+    Timing,
+)
+from results.wire import payload_share
+
+SCHEMA = 2
+"""Version of run.json. `decode` reads all versions from 1 on."""
+MOST_BYTES = 256 << 20
+"""A larger file is not read: 16,000 flows of ten minutes make some 150 MB."""
+
+
+class Run(Record, frozen=True, kw_only=True):
+    """One pattern, one scheme, one trial.
+
+    ``bisection_mbps`` is the sum over hosts of what each received, averaged over ``window_s``, **on the wire**:
+    by bwm-ng at the switch ports that face the hosts. So Ethernet, IP and TCP headers count, and the
+    acknowledgements of what a host sends. It is held against ``capacity_mbps``, hosts x link rate, and against
+    ``maxmin_mbps``, what max-min fair sharing of the flows' own paths would give. ``payload_mbps`` is what the
+    receivers' sockets were given in the same time (by iperf), which section 6.2 of the paper counts; it is held
+    against ``payload_capacity_mbps``.
+
+    A run that broke off is invalid and has no bisection bandwidth. ``links``: by port, on the wire, mean over
+    the window.
+    """
+
+    schema: Literal[2]
+    scheme: Name
+    traffic: Name
+    trial: Count
+    seed: Count
+    started: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
+    capacity_mbps: Positive
+    window_s: tuple[Seconds, Seconds]
+    spec: Settings
+    matrix: tuple[tuple[Count, Count], ...] = ()
+    bisection_mbps: Mbps | None
+    payload_mbps: Mbps | None = None
+    maxmin_mbps: Mbps | None = None
+    verdict: Literal["ok", "invalid"]
+    reasons: tuple[Sentence, ...]
+    rates: Rates = Rates()
+    links: Mapping[Port, Mbps | None] = {}
+    full_links: FullLinks | None = None
+    disagreements: Mapping[Port, Disagreement] = {}
+    queue_drops: Mapping[Port, Count] = {}
+    lost_packets: Mapping[Name, Count] = {}
+    throttled_s: Mapping[Name, Seconds] = {}
+    flows: tuple[Flow, ...]
+    completion: Mapping[Name, Fact] = {}
+    cpu: Cpu = Cpu()
+    rounds: tuple[Round, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    phases: tuple[Phase, ...] = ()
+    controller_restarts: tuple[Restart, ...] = ()
+    timing: Timing = Timing()
+    environment: Mapping[Name, Fact] = {}
+
+    def __post_init__(self) -> None:
+        if self.valid and (self.bisection_mbps is None or self.payload_mbps is None):
+            raise ValueError("a valid run has bisection_mbps and payload_mbps")
+        if not self.window_s[0] < self.window_s[1]:
+            raise ValueError("window_s ends before it begins")
+
+    @property
+    def valid(self) -> bool:
+        """Whether the run counts."""
+        return self.verdict == "ok"
+
+    @property
+    def pattern(self) -> str:
+        """The traffic, and how it was multiplied and thinned where it was."""
+        flows, keep = self.spec.flows_per_host, self.spec.keep
+        return self.traffic + (f" x{flows}" if flows != 1 else "") + (f" keep {keep:g}" if keep != 1 else "")
+
+    @property
+    def payload_capacity_mbps(self) -> float:
+        """What of the capacity full segments can deliver to sockets."""
+        return self.capacity_mbps * payload_share(self.spec.mtu)
+
+
+def encode(run: Run) -> bytes:
+    """run.json as bytes. Raises ValueError when `decode` would refuse them: better now than when they are
+    needed."""
+    run = msgspec.structs.replace(run, reasons=tuple(map(_one_line, run.reasons)))
+    data = msgspec.json.encode(run)
+    decode(data)
+    return msgspec.json.format(data, indent=1) + b"\n"
+
+
+def decode(data: bytes) -> Run:
+    """The run of a run.json. Raises ValueError with the reason, one sentence, when it is not one."""
+    try:
+        return _DECODER.decode(data)
+    except (msgspec.DecodeError, RecursionError) as error:
+        try:
+            old = _upgraded(data)
+            if old is not None:
+                return _DECODER.decode(old)
+        except (ValueError, RecursionError) as upgrade_error:
+            raise ValueError(_sentence(upgrade_error)) from None
+        raise ValueError(_sentence(error)) from None
+
+
+def read(path: Path) -> Run:
+    """The run of a file. Raises ValueError with the reason, one sentence, when it cannot be had."""
+    try:
+        with open(path, "rb", opener=_opened) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ValueError("is not a regular file")
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise ValueError(f"cannot be read: {error.strerror}") from None
+    if len(data) > MOST_BYTES:
+        raise ValueError(f"is larger than {MOST_BYTES >> 20} MiB")
+    return decode(data)
+
+
+def _opened(path: str, flags: int) -> int:
+    """A pipe must not make its reader wait, and a link not lead elsewhere."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
+def _upgraded(data: bytes) -> bytes | None:
+    """A document of schema 1 as one of SCHEMA; None when it is none. Some of schema 1 hold NaN, which is no JSON."""
+    document: Any = json.loads(data, parse_constant=lambda _: None)
+    if not isinstance(document, dict) or document.get("schema") != 1:
+        return None
+    document["schema"] = SCHEMA
+    if "iperf_mbps" in document:
+        document["payload_mbps"] = document.pop("iperf_mbps")
+    if isinstance(spec := document.get("spec"), dict):
+        names = {"bw": "link_mbps", "interval": "interval_s"}
+        repeated = ("scheme", "traffic", "trial", "seed")
+        document["spec"] = {names.get(name, name): spec[name] for name in spec if name not in repeated}
+    if isinstance(reasons := document.get("reasons"), list):
+        document["reasons"] = [_one_line(one) if isinstance(one, str) else one for one in reasons]
+    return msgspec.json.encode(document)
+
+
+def _one_line(text: str) -> str:
+    """What a tool said, as a Sentence."""
+    return re.sub(r"[\x00-\x1f\x7f-\x9f]+", " ", text).strip()[:10_000]
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, msgspec.ValidationError):
+        return (
+            f"is not a run of schema 1 to {SCHEMA}: {_one_line(str(error))[:300]}"  # it quotes unknown fields
+        )
+    return "is not JSON, or was cut off"
+
+
+_DECODER = msgspec.json.Decoder(Run)

@@ -1,0 +1,55 @@
+"""The links that have to be full, and from when on."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from harness.judge.prediction import PathChange, RoutedFlow
+from harness.judge.saturation import full_links, settled_window
+from harness.run.observation import Outage
+from harness.run.spec import RunSpec
+from topos.fattree import FatTree
+
+TREE = FatTree(4)
+
+
+def test_links_that_have_to_be_full_are_judged_once_tcp_has_settled():
+    long = RunSpec(scheme="ecmp", traffic="stride:4", seconds=60, bw=10)
+    assert settled_window(long, [], []) == (10, 50)
+    assert settled_window(long, [0.0, 2.0, 4.0], []) == (10, 50)
+    assert settled_window(replace(long, seconds=10), [0.0, 0.1], []) == (
+        pytest.approx(5.1),
+        pytest.approx(50 / 6),
+    )
+    assert settled_window(replace(long, seconds=7), [0.0], []) is None, "too short to tell"
+    assert settled_window(long, [12.0, 55.0], []) == (17, 50)
+    assert settled_window(long, [12.0], [Outage(30, frozenset())]) == (35, 50)
+    assert settled_window(long, [44.5], []) is None
+    slow = RunSpec(scheme="ecmp", traffic="stride:4", seconds=60, bw=1)
+    assert settled_window(slow, [12.0], []) == (pytest.approx(12 + 25 * 0.6), 50)
+
+
+def test_only_links_that_are_full_all_the_time_have_to_be():
+    spec = RunSpec(scheme="ecmp", traffic="stride:4", seconds=60, bw=10)
+    # Two flows of one host share its link, and leave all others half empty, but for the second receiver's.
+    flows = [
+        RoutedFlow(0, 4, (PathChange(0, 0),)),
+        RoutedFlow(0, 8, (PathChange(0, 3),)),
+        RoutedFlow(12, 8, (PathChange(0, 0),)),
+    ]
+    t = np.arange(1.0, 61.0)
+    sent = {"0_0_2": (t, np.full(60, 9.9)), "2_0_1-eth2": (t, np.where(t > 30, 9.0, 10.0))}
+    found = full_links(TREE, spec, flows, [0.0, 0.0, 0.0], [], sent)
+    assert found.window == (10, 50)
+    assert found.mbps == {"0_0_2": pytest.approx(9.9), "2_0_1-eth2": pytest.approx(9.5)}
+    # The first flow's way is another one from second 20 on: what was full before counts from 25 on.
+    moved = [replace(flows[0], paths=(PathChange(0, 0), PathChange(20, 1))), *flows[1:]]
+    assert full_links(TREE, spec, moved, [0.0, 0.0, 0.0], [], sent).window == (25, 50)
+
+
+def test_a_port_without_samples_is_no_proof():
+    spec = RunSpec(scheme="ecmp", traffic="stride:4", seconds=60, bw=10)
+    flows = [RoutedFlow(0, 1), RoutedFlow(2, 1)]
+    found = full_links(TREE, spec, flows, [0.0, 0.0], [], {})
+    assert found.mbps == {"0_0_1-eth4": pytest.approx(np.nan, nan_ok=True)}

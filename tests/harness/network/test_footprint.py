@@ -1,0 +1,153 @@
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.errors import UnfitMachine
+from harness.network import footprint
+from harness.network.footprint import (
+    MARK,
+    is_alive,
+    leftovers,
+    owner_name,
+    remove_leftovers,
+    run_folder,
+)
+from harness.network.processes import wait_until
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path, monkeypatch):
+    """A /run/hedera and a cgroup root of the test's own."""
+    monkeypatch.setattr(footprint, "HOME", tmp_path / "run")
+    monkeypatch.setattr(footprint, "CGROUPS", (tmp_path / "cgroup",))
+    (tmp_path / "cgroup").mkdir()
+    return tmp_path
+
+
+def dead_owner():
+    child = subprocess.Popen(["true"])
+    name = f"{child.pid}-1"
+    child.wait()
+    return name
+
+
+def test_an_owner_is_a_pid_and_when_it_started():
+    assert is_alive(owner_name())
+    pid, _, started = owner_name().partition("-")
+    assert pid == str(os.getpid())
+    assert not is_alive(f"{pid}-{int(started) + 1}"), "a pid that was used again is somebody else"
+    assert not is_alive("nonsense")
+
+
+def test_a_run_removes_its_folder():
+    with run_folder() as folder:
+        assert folder.is_dir()
+        assert os.environ[MARK] == owner_name()
+    assert not folder.exists()
+    assert MARK not in os.environ
+
+
+def test_leftovers_of_the_dead_are_removed_and_nothing_else(own_home):
+    dead = dead_owner()
+    (own_home / "run" / dead).mkdir(parents=True)
+    (own_home / "run" / owner_name()).mkdir()
+    (own_home / "cgroup" / f"hedera-{dead}" / "0_0_2").mkdir(parents=True)
+    (own_home / "cgroup" / "somebody-else").mkdir()
+    ours = subprocess.Popen(["sleep", "60"], env={**os.environ, MARK: dead})
+    foreign = subprocess.Popen(["sleep", "60"])
+    try:
+        assert leftovers() == [dead]
+        removed = remove_leftovers()
+        assert len(removed) == 3
+        assert wait_until(lambda: ours.poll() is not None, 2)
+        assert foreign.poll() is None
+        assert [p.name for p in (own_home / "run").iterdir()] == [owner_name()]
+        assert [p.name for p in (own_home / "cgroup").iterdir()] == ["somebody-else"]
+        assert remove_leftovers() == []
+    finally:
+        for child in (ours, foreign):
+            child.kill()
+            child.wait()
+
+
+def test_what_any_user_can_name_is_not_ours(own_home):
+    """Names that we never give, from the environment of a process, a folder or a cgroup, remove nothing."""
+    victim = own_home / "victim"
+    victim.mkdir()
+    (own_home / "run").mkdir()
+    names = [str(victim), f"../{victim.name}", "1-2/..", "1-2x", "١-٢", "-", "1-", "01-2", " 1-2", "1-2\n"]
+    for name in names:
+        if "/" not in name:
+            (own_home / "run" / name).mkdir()
+            (own_home / "cgroup" / f"hedera-{name}").mkdir()
+    marked = [subprocess.Popen(["sleep", "60"], env={MARK: name}) for name in names]
+    before = sorted(own_home.rglob("*"))
+    try:
+        assert leftovers() == []
+        assert remove_leftovers() == []
+        assert [process.poll() for process in marked] == [None] * len(names)
+        assert sorted(own_home.rglob("*")) == before
+    finally:
+        for process in marked:
+            process.kill()
+            process.wait()
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("reuid", [("--reuid=65534",), ("--ruid=65534",), ("--euid=65534",)])
+def test_a_process_of_another_user_is_not_ours_whatever_it_is_called(own_home, reuid):
+    foreign = subprocess.Popen(
+        ["setpriv", *reuid, "--clear-groups", "sleep", "60"], env={**os.environ, MARK: dead_owner()}
+    )
+    try:
+        assert wait_until(lambda: "sleep" in Path(f"/proc/{foreign.pid}/comm").read_text(), 5)
+        assert remove_leftovers() == []
+        assert foreign.poll() is None
+    finally:
+        foreign.kill()
+        foreign.wait()
+
+
+@pytest.mark.root
+def test_a_folder_or_a_link_of_another_user_is_not_ours(own_home):
+    home = own_home / "run"
+    home.mkdir()
+    (own_home / "victim").mkdir()
+    foreign, link = home / dead_owner(), home / dead_owner()
+    foreign.mkdir()
+    os.chown(foreign, 65534, 65534)
+    link.symlink_to(own_home / "victim")
+    remove_leftovers()
+    assert foreign.is_dir()
+    assert link.is_symlink()
+    assert (own_home / "victim").is_dir()
+
+
+@pytest.mark.parametrize("how", ["link", "open to all", "of another user"])
+def test_a_home_that_others_can_write_to_is_not_believed(own_home, how):
+    home, dead = own_home / "run", dead_owner()
+    (own_home / "real" / dead).mkdir(parents=True)
+    if how == "link":
+        home.symlink_to(own_home / "real")
+    else:
+        (own_home / "real").rename(home)
+        if how == "open to all":
+            home.chmod(0o777)
+        elif os.geteuid() == 0:
+            os.chown(home, 65534, 65534)
+        else:
+            pytest.skip("only root can give a folder away")
+    assert leftovers() == []
+    with pytest.raises(UnfitMachine, match="only root can write to"), run_folder():
+        pass
+    assert (home / dead).is_dir()
+
+
+def test_a_zombie_is_dead():
+    child = subprocess.Popen(["true"])
+    name = owner_name(child.pid)
+    assert wait_until(lambda: Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2][1] == "Z", 5)
+    assert not is_alive(name)
+    child.wait()

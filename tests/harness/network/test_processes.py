@@ -1,0 +1,114 @@
+"""Children end with the harness, whatever ends it; these run real processes, no root needed."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.errors import RunFailed
+from harness.network import processes
+from harness.network.processes import Children, run, wait_until
+
+
+def alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_leaving_the_block_ends_every_child():
+    with Children() as children:
+        polite = children.spawn("sleep", ["sleep", "60"])
+        stubborn = children.spawn("stubborn", ["sh", "-c", "trap '' TERM; while :; do sleep 1; done"])
+        time.sleep(0.2)
+        assert children.dead() == []
+    assert polite.returncode == -signal.SIGTERM
+    assert stubborn.returncode == -signal.SIGKILL
+
+
+def test_an_exception_ends_them_too():
+    with pytest.raises(ZeroDivisionError), Children() as children:
+        child = children.spawn("sleep", ["sleep", "60"])
+        _ = 1 / 0
+    assert child.poll() is not None
+
+
+def test_a_child_that_died_is_named_with_its_status():
+    with Children() as children:
+        child = children.spawn("false", ["false"])
+        child.wait()
+        assert children.dead() == ["false (status 1)"]
+
+
+def test_output_goes_to_the_file(tmp_path):
+    with Children() as children:
+        children.spawn("echo", ["sh", "-c", "echo out; echo err >&2"], output=tmp_path / "log").wait()
+    assert sorted((tmp_path / "log").read_text().split()) == ["err", "out"]
+
+
+def test_kill_9_of_the_harness_ends_its_children(tmp_path):
+    program = (
+        "import time\nfrom harness.network.processes import Children\n"
+        "with Children() as c:\n    print(c.spawn('x', ['sleep', '60']).pid, flush=True)\n    time.sleep(60)\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    pid = int(parent.stdout.readline())
+    time.sleep(0.3)  # the child ties itself to its parent before it becomes `sleep`
+    assert alive(pid)
+    os.kill(parent.pid, signal.SIGKILL)
+    parent.wait()
+    parent.stdout.close()
+    assert wait_until(lambda: not alive(pid), 3)
+
+
+def test_a_failing_command_says_why():
+    with pytest.raises(RunFailed, match=r"ls /nowhere failed: .*No such file"):
+        run(["ls", "/nowhere"])
+    assert run(["cat"], given="in and out") == "in and out"
+
+
+def test_waiting_has_a_deadline():
+    asked = []
+    assert not wait_until(lambda: asked.append(1), 0.1, step=0.01)
+    assert len(asked) >= 2
+    assert wait_until(lambda: True, 0)
+
+
+def test_a_command_that_hangs_or_is_not_there_says_so():
+    with pytest.raises(RunFailed, match=r"^sleep 60 did not end within 0.1 s$"):
+        run(["sleep", "60"], seconds=0.1)
+    with pytest.raises(RunFailed, match=r"^no-such-program could not be started: No such file"):
+        run(["no-such-program"])
+
+
+def test_a_machine_without_room_for_a_process_says_so(monkeypatch):
+    def no_room(*arguments, **settings):
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    monkeypatch.setattr(subprocess, "Popen", no_room)
+    with Children() as children, pytest.raises(RunFailed, match="bwm-ng could not be started: Resource temp"):
+        children.spawn("bwm-ng", ["true"])
+
+
+def test_one_that_even_a_kill_does_not_end_is_given_up(monkeypatch):
+    """As a process that waits for a device; here one that nobody kills."""
+    monkeypatch.setattr(processes, "REAP_S", 0.1)
+    monkeypatch.setattr(processes, "_signal", lambda child, number: None)
+    with Children() as children:
+        child = children.spawn("sleep", ["sleep", "60"])
+    assert child.poll() is None
+    child.kill()
+    child.wait()
+
+
+def test_children_do_not_stand_where_the_user_does(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with Children() as children:
+        children.spawn("pwd", ["pwd"], output=tmp_path / "out").wait()
+    assert (tmp_path / "out").read_text() == "/\n"

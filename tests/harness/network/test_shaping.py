@@ -1,0 +1,58 @@
+"""What `tc -j qdisc show` reports, against what was asked for. The reports are from iproute2 6.1."""
+
+import json
+
+import pytest
+
+from harness.errors import UnfitMachine
+from harness.network.shaping import Shape, unlimited
+
+SHAPE = Shape(10)
+
+
+def report(*entries):
+    return json.dumps(list(entries))
+
+
+def bucket(dev, rate=1_250_000, kind="tbf"):
+    return {
+        "kind": kind,
+        "handle": "1:",
+        "dev": dev,
+        "root": True,
+        "options": {"rate": rate, "burst": 3027, "lat": 57578},
+    }
+
+
+def queue(dev, limit=75_000):
+    return {"kind": "bfifo", "handle": "10:", "dev": dev, "parent": "1:1", "options": {"limit": limit}}
+
+
+def test_a_limited_port_passes():
+    assert unlimited(SHAPE, ["a"], report(bucket("a"), queue("a"))) == []
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        ([], "a (has nothing, no limit)"),
+        ([{"kind": "noqueue", "dev": "a", "root": True, "options": {}}], "a (has noqueue, no limit)"),
+        ([bucket("a", rate=12_500_000), queue("a")], "a (limited to 100 Mb/s)"),
+        ([bucket("a")], "a (its queue is not 75000 bytes)"),
+        ([bucket("a"), queue("a", limit=1_000_000)], "a (its queue is not 75000 bytes)"),
+        ([bucket("b"), queue("b")], "a (has nothing, no limit)"),
+    ],
+)
+def test_a_port_that_is_not_limited_is_named(entries, said):
+    assert unlimited(SHAPE, ["a"], report(*entries)) == [said]
+
+
+def test_a_tc_too_old_to_ask_is_said():
+    with pytest.raises(UnfitMachine, match="iproute2 is too old"):
+        unlimited(SHAPE, ["a"], "qdisc tbf 1: root rate 10Mbit")
+
+
+def test_mb_are_10_to_the_6_bits_and_the_queue_is_50_full_packets():
+    commands = Shape(10).commands("eth0")
+    assert "rate 10000000bit" in commands
+    assert "bfifo limit 75000" in commands

@@ -1,0 +1,128 @@
+"""A controller as a process that can end, freeze, or leave half a line behind."""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.network.processes import Children, wait_until
+from harness.run import controller as module
+from harness.run.controller import Controller
+from harness.run.disturbance import Disturbance, Disturber, parse_all
+from harness.run.events import parse_events
+
+PROGRAM = """
+import json, sys, time
+log = open(sys.argv[1], "a", buffering=1)
+start = {"event": "start", "scheme": "ecmp", "platform": "os-ken", "platform_version": "4"}
+log.write(json.dumps({"t": time.time(), **start}) + "\\n")
+for _ in range(600):
+    log.write(json.dumps({"t": time.time(), "event": "alive"}) + "\\n")
+    time.sleep(0.05)
+"""
+
+
+@pytest.fixture
+def controller(tmp_path, monkeypatch):
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    monkeypatch.setattr(module, "SILENCE_S", 0.5)
+    monkeypatch.setattr(
+        module,
+        "command",
+        lambda platform, address, options: [sys.executable, str(program), str(options["log"])],
+    )
+    with Children() as children:
+        yield Controller("os-ken", "127.0.0.1", None, {}, tmp_path, children)
+
+
+def wait(controller, starts):
+    def done():
+        controller.supervise()
+        return len(controller.find("start")) == starts and controller.find("alive")
+
+    assert wait_until(done, 15)
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"), [("kill", "ended (status -9)"), ("freeze", "was not heard of for 0.5 s")]
+)
+def test_it_is_started_again_once(controller, how, reason):
+    wait(controller, 1)
+    disturber = Disturber(parse_all([f"controller:{how}@1", f"controller:{how}@2"], 5), controller)
+    disturber.tick(0.9)
+    first = controller.process
+    assert first.poll() is None
+    disturber.tick(1.0)
+    with (controller._log).open("a") as log:
+        log.write('{"t": 1, "event": "rou')  # what it was writing
+    wait(controller, 2)
+    assert first.poll() is not None
+    assert [restart.reason for restart in controller.restarts] == [reason]
+    assert controller.lost is None
+    disturber.tick(2.0)
+    assert wait_until(lambda: controller.supervise() or controller.lost is not None, 15)
+    assert controller.lost == f"the controller {reason}, and had been restarted once already"
+    assert len(controller.restarts) == 1
+
+
+def test_one_that_is_busy_but_alive_is_left_alone(controller):
+    wait(controller, 1)
+    end = time.monotonic() + 1
+    while time.monotonic() < end:
+        controller.supervise()
+        time.sleep(0.02)
+    assert controller.restarts == []
+
+
+def stopped(process):
+    return Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
+def test_a_slow_one_runs_a_seventh_of_the_time_until_the_end(controller):
+    wait(controller, 1)
+    disturber = Disturber(parse_all(["controller:slow@1"], 5), controller)
+    disturber.tick(0.5)
+    assert not stopped(controller.process)
+    disturber.tick(1.0)
+    for tenth in range(14):
+        disturber.tick(1.05 + tenth / 10)
+        runs = tenth % 7 == 6
+        assert wait_until(lambda runs=runs: stopped(controller.process) != runs, 1)
+    disturber.tick(2.45)
+    assert wait_until(lambda: stopped(controller.process), 1)
+    disturber.finish()
+    assert wait_until(lambda: not stopped(controller.process), 1)
+
+
+def test_what_is_no_event_is_left_out():
+    good = {"t": 1.5, "event": "ready", "switches": 20}
+    lines = [json.dumps(good), "", "{", '{"t": 1, "event": "rou', "[]", "7", '{"t": "x", "event": "a"}',
+             '{"t": NaN, "event": "a"}', '{"t": true, "event": "a"}', '{"event": "a"}', '{"t": 1}',
+             "\xff"]  # fmt: skip
+    assert parse_events("\n".join(lines).encode("latin-1")) == [good]
+
+
+def test_disturbances_are_in_order_and_inside_the_run():
+    found = parse_all(["controller:freeze@4.5", "controller:kill@2"], 5)
+    assert found == (Disturbance("kill", 2), Disturbance("freeze", 4.5))
+    for text in (
+        "",
+        "controller:kill",
+        "controller:kill@0",
+        "controller:kill@5",
+        "switch:kill@2",
+        "controller:kill@x",
+    ):
+        with pytest.raises(ValueError, match="controller:kill@SECONDS"):
+            parse_all([text], 5)
+
+
+def test_files_of_both_lives_are_kept(controller, tmp_path):
+    wait(controller, 1)
+    Disturber([Disturbance("kill", 0.0)], controller).tick(1)
+    wait(controller, 2)
+    assert Path(tmp_path / "controller.txt").exists()
+    assert Path(tmp_path / "controller-restarted.txt").exists()

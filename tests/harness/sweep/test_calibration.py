@@ -1,0 +1,72 @@
+from dataclasses import replace
+
+import pytest
+
+from harness import doctor
+from harness.run.spec import RunSpec
+from harness.sweep import calibration
+from harness.sweep.calibration import RATES, Probe, calibrate, first_rate, remembered, search
+
+
+def machine_that_carries(most, flaky=()):
+    """A machine that carries rates up to ``most``, and fails once at each of ``flaky``."""
+    failures = list(flaky)
+
+    def try_rate(rate):
+        if rate in failures:
+            failures.remove(rate)
+            return Probe(rate, 0.5)
+        return Probe(rate, 0.99 if rate <= most else 0.8)
+
+    return try_rate
+
+
+@pytest.mark.parametrize("first", [2.0, 10.0, 100.0, 200.0])
+@pytest.mark.parametrize("most", RATES)
+def test_the_highest_rate_is_found_from_anywhere(first, most):
+    assert search(machine_that_carries(most), first)[0] == most
+
+
+def test_one_disturbance_does_not_count():
+    assert search(machine_that_carries(25, flaky=(10.0, 20.0)), 10.0)[0] == 25
+
+
+def test_a_machine_that_carries_nothing():
+    best, probes = search(machine_that_carries(0.2), 2.0)
+    assert best is None
+    assert {probe.bw for probe in probes} == {0.5, 1.0, 2.0}
+
+
+@pytest.mark.parametrize(
+    ("k", "datapath", "mbps"),
+    [
+        (4, "user", 10.0),
+        (6, "user", 2.0),
+        (8, "user", 1.0),
+        (24, "user", 0.5),
+        (4, "kernel", 100.0),
+        (6, "kernel", 25.0),
+    ],
+)
+def test_a_larger_network_is_first_tried_at_a_lower_rate(k, datapath, mbps):
+    assert first_rate(RunSpec("hedera-sa", "stride:4", k=k, datapath=datapath)) == mbps
+
+
+def test_what_was_measured_is_remembered_for_this_machine_and_shown_by_the_doctor(tmp_path, monkeypatch):
+    monkeypatch.setattr(calibration, "MEMORY", tmp_path / "calibration.json")
+    monkeypatch.setattr(calibration, "probe", lambda base, bw: Probe(bw, 0.99 if bw <= 15 else 0.9))
+    monkeypatch.setattr(doctor.machine, "choose_datapath", lambda asked: "user")
+    base = RunSpec("hedera-sa", "stride:4", datapath="user")
+    assert remembered(base) is None
+    assert doctor._calibrated().found == "unknown"
+    heard = []
+    assert calibrate(base, heard.append) == 15
+    assert [probe.bw for probe in heard][-2:] == [20, 20]
+    assert remembered(base) == 15
+    assert remembered(replace(base, k=6)) is None
+    assert doctor._calibrated().found == "15 Mb/s"
+
+
+def test_a_run_that_would_not_count_is_not_enough():
+    assert Probe(10, 0.97).enough
+    assert not Probe(10, 0.97, ("port a carried 12 Mb/s",)).enough

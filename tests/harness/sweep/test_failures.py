@@ -1,0 +1,130 @@
+"""Whatever goes wrong in a run is that run's reason; nothing but the user, the disk or the machine ends a sweep."""
+
+import errno
+import json
+import os
+import subprocess
+
+import pytest
+
+from harness.errors import RunFailed, UnfitMachine
+from harness.network import footprint
+from harness.run.spec import RunSpec
+from harness.sweep import experiment
+from harness.sweep.experiment import in_words, longest_s, run_experiment
+from harness.sweep.store import RESULT, read_run
+
+SPEC = RunSpec("ecmp", "stride:4", seconds=3, bw=10)
+
+
+@pytest.fixture
+def failing(tmp_path, monkeypatch):
+    """A run that fails as it is told, in a /run/hedera of the test's own."""
+    monkeypatch.setattr(footprint, "HOME", tmp_path / "home")
+    for name in ("require_root", "require_tools"):
+        monkeypatch.setattr(experiment, name, lambda: None)
+
+    def run(carry_out):
+        monkeypatch.setattr(experiment.Emulation, "carry_out", lambda self: carry_out())
+        return run_experiment(SPEC, tmp_path / "run")
+
+    return run
+
+
+def raising(error):
+    def carry_out():
+        raise error
+
+    return carry_out
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (RunFailed("it did not work"), "it did not work"),
+        (RunFailed("tc failed: line one\n\tline two"), "tc failed: line one line two"),
+        (subprocess.TimeoutExpired(["tc", "-batch"], 60), "timeout expired: Command '['tc', '-batch']' timed out"),
+        (OSError(errno.EAGAIN, os.strerror(errno.EAGAIN)), "blocking io error: "),
+        (ValueError("no number"), "value error: no number"),
+        (Exception("Mininet's"), "exception: Mininet's"),
+        (MemoryError(), "memory error"),
+    ],
+)  # fmt: skip
+def test_any_failure_is_the_reason_of_that_run(tmp_path, failing, error, words):
+    result = failing(raising(error))
+    assert result["verdict"] == "invalid"
+    assert result["bisection_mbps"] is None
+    (reason,) = result["reasons"]
+    assert words in reason
+    assert json.loads((tmp_path / "run" / RESULT).read_text()) == result
+    assert read_run(tmp_path / "run").reasons == (reason,)
+    assert type(error).__name__ in (tmp_path / "run" / "traceback.txt").read_text()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(1), UnfitMachine("no cubic")])
+def test_what_stops_the_next_run_as_well_stops_the_sweep(tmp_path, failing, error):
+    with pytest.raises(type(error)):
+        failing(raising(error))
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_full_disk_stops_the_sweep(tmp_path, failing):
+    with pytest.raises(RunFailed, match="is full"):
+        failing(raising(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_tear_down_that_fails_does_not_hide_why(failing):
+    def carry_out():
+        try:
+            raise RunFailed("the first reason")
+        finally:
+            raise OSError(errno.EBUSY, "tear-down")
+
+    assert failing(carry_out)["reasons"] == ["the first reason"]
+
+
+def test_ctrl_c_is_not_taken_for_the_failure_it_causes(failing):
+    def carry_out():
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise OSError(errno.EBUSY, "tear-down")
+
+    with pytest.raises(KeyboardInterrupt):
+        failing(carry_out)
+
+
+def test_a_run_that_hangs_is_ended_with_a_reason(failing, monkeypatch):
+    monkeypatch.setattr(experiment, "longest_s", lambda spec: 0.2)
+    result = failing(lambda: subprocess.run(["sleep", "60"], check=True))
+    assert result["reasons"] == ["the run did not end within 0 s: something hangs"]
+
+
+@pytest.mark.parametrize("bw", [0.1, 10])
+@pytest.mark.parametrize("k", [4, 8])
+def test_no_run_that_goes_well_is_taken_to_hang(k, bw):
+    spec = RunSpec("ecmp", "stride:4", k=k, bw=bw, seconds=60)
+    assert longest_s(spec) > 60 + 1.2 * (8 / bw) + 300, (
+        "the traffic, what is still to be sent, and five minutes"
+    )
+
+
+def test_the_class_of_an_error_is_in_words():
+    class HTTPServerError(Exception):
+        pass
+
+    assert "(http server error: x y)" in in_words(HTTPServerError("x y"))
+
+
+@pytest.mark.parametrize("flaw", [{"bisection_mbps": float("nan")}, {"verdict": "perhaps"}, {"flows": None}])
+def test_a_result_that_could_not_be_read_again_is_a_failure_of_the_run(tmp_path, failing, monkeypatch, flaw):
+    right = {"bisection_mbps": 1.0, "payload_mbps": 1.0, "verdict": "ok", "reasons": [], "flows": []}
+    monkeypatch.setattr(experiment, "describe", lambda *_: right)
+    assert failing(lambda: None)["verdict"] == "ok"
+    (tmp_path / "run").rename(tmp_path / "right")
+    monkeypatch.setattr(experiment, "describe", lambda *_: {**right, **flaw})
+    result = failing(lambda: None)
+    assert result["verdict"] == "invalid"
+    assert result["reasons"][0].startswith("its result is not what it should be: ")
+    assert read_run(tmp_path / "run").reasons == tuple(result["reasons"])

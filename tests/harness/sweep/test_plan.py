@@ -1,0 +1,158 @@
+import json
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from harness.errors import UserMistake
+from harness.run.spec import RunSpec
+from harness.sweep.plan import Job, carry_out, plan, seconds_left, settle, split_schemes
+from harness.sweep.progress import duration
+from harness.sweep.store import RESULT
+from harness.sweep.suites import Workload, suite
+from tests.harness.sweep.run_files import run_json
+
+BASE = RunSpec(scheme="ecmp", traffic="stride:1", seconds=10, seed=7)
+
+
+def publish(folder, verdict, rate=1.0):
+    folder.mkdir(parents=True)
+    (folder / RESULT).write_text(json.dumps(run_json(verdict, rate)))
+
+
+def test_all_schemes_in_the_order_of_the_figure():
+    assert split_schemes("all") == [
+        "nonblocking",
+        "ecmp",
+        "ecmp-dst",
+        "spanning-tree",
+        "random",
+        "hedera-gff",
+        "hedera-sa",
+    ]
+
+
+def test_schemes_of_a_trial_face_the_same_seed_and_trials_different_ones(tmp_path):
+    jobs = plan(BASE, [Workload("stride:1"), Workload("randbij")], ["ecmp", "nonblocking"], 2, tmp_path)
+    assert len({job.folder for job in jobs}) == len(jobs) == 8
+    assert [job.spec.seed for job in jobs] == [7] * 4 + [8] * 4
+    assert [job.spec.trial for job in jobs] == [1] * 4 + [2] * 4
+
+
+def test_workloads_of_one_pattern_have_folders_of_their_own(tmp_path):
+    workloads = [Workload("stride:1"), Workload("stride:1", 2), Workload("stride:1", 6, 0.5)]
+    jobs = plan(BASE, workloads, ["ecmp"], 1, tmp_path)
+    assert len({job.folder for job in jobs}) == 3
+    assert [(job.spec.flows_per_host, job.spec.keep) for job in jobs] == [(1, 1), (2, 1), (6, 0.5)]
+
+
+def test_suites():
+    assert len(suite("figure9")) == 20
+    assert {(w.flows_per_host, w.keep) for w in suite("replication")} == {(2, 1), (6, 0.5)}
+    assert len(suite("all")) == len(set(suite("all"))) == 36
+    for workload in suite("all"):
+        RunSpec("ecmp", workload.traffic, flows_per_host=workload.flows_per_host, keep=workload.keep).matrix()
+    with pytest.raises(UserMistake, match="figure9, replication, all"):
+        suite("figure8")
+
+
+def test_resume_skips_the_valid_tries_the_invalid_once_more_and_then_leaves_it(tmp_path):
+    job = Job(BASE, tmp_path / "trial-1")
+    assert job.next_folder() == job.folder
+    publish(job.folder, "invalid")
+    again = job.next_folder()
+    assert again is not None
+    assert again != job.folder
+    publish(again, "invalid")
+    assert job.next_folder() is None
+    assert not job.outcome().valid
+
+
+def test_a_valid_second_try_counts(tmp_path):
+    job = Job(BASE, tmp_path / "trial-1")
+    publish(job.folder, "invalid", 1)
+    publish(job.attempts[1], "ok", 2)
+    assert job.outcome().run.bisection_mbps == 2
+    assert job.next_folder() is None
+
+
+def test_a_half_written_result_is_not_a_result(tmp_path):
+    job = Job(BASE, tmp_path / "trial-1")
+    (tmp_path / ".trial-1.partial").mkdir()
+    (tmp_path / ".trial-1.partial" / RESULT).write_text("{")
+    assert job.outcome() is None
+    assert job.next_folder() == job.folder
+
+
+def test_a_published_result_that_lost_its_end_is_run_again_and_never_read(tmp_path):
+    """As a loss of power can leave it, if the disk wrote the folder's name before the file."""
+    job = Job(BASE, tmp_path / "trial-1")
+    publish(job.folder, "ok")
+    text = (job.folder / RESULT).read_text()
+    (job.folder / RESULT).write_text(text[: len(text) // 2])
+    assert job.outcome() is None
+    assert job.next_folder() == job.attempts[1]
+    publish(job.attempts[1], "ok", 3)
+    assert job.outcome().run.bisection_mbps == 3
+    assert job.next_folder() is None
+
+
+def test_two_tries_that_cannot_be_read_are_told_and_not_taken_for_done(tmp_path):
+    job = Job(BASE, tmp_path / "trial-1")
+    for folder in job.attempts:
+        publish(folder, "ok")
+        (folder / RESULT).write_text("{")
+    outcome = job.outcome()
+    assert not outcome.valid
+    assert outcome.run is None
+    assert str(job.folder / RESULT) in outcome.reasons[0]
+    assert job.next_folder() is None
+    shutil.rmtree(job.folder)
+    assert job.next_folder() == job.folder
+
+
+def test_only_what_is_left_is_run(tmp_path, monkeypatch):
+    jobs = plan(BASE, [Workload("stride:1")], ["nonblocking", "ecmp", "hedera-sa"], 1, tmp_path)
+    publish(jobs[0].folder, "ok")
+    verdicts = iter(["invalid", "invalid", "ok"])
+    ran, warned = [], []
+
+    def fake_run(spec, folder, say):
+        verdict = next(verdicts)
+        publish(folder, verdict)
+        ran.append((spec.scheme, folder.name))
+        return {"verdict": verdict}
+
+    monkeypatch.setattr("harness.sweep.plan.run_experiment", fake_run)
+    assert seconds_left(jobs) > 20
+    carry_out(jobs, lambda job, result: None, lambda job: lambda stage: None, warned.append)
+    assert ran == [("ecmp", "trial-1"), ("ecmp", "trial-1-again"), ("hedera-sa", "trial-1")]
+    assert seconds_left(jobs) == 0
+
+
+def test_settings_of_a_folder_do_not_change(tmp_path):
+    settled = settle(BASE, tmp_path)
+    assert settled.platform in ("os-ken", "pox")
+    assert settled.datapath in ("user", "kernel")
+    assert settle(BASE, tmp_path) == settled
+    with pytest.raises(UserMistake, match=r"bw 10\.0 there, 5\.0 here"):
+        settle(RunSpec(scheme="ecmp", traffic="stride:1", seconds=10, seed=7, bw=5.0), tmp_path)
+
+
+def test_runs_with_and_without_failures_are_not_mixed(tmp_path):
+    broken = replace(BASE, fail=("switch:4_1_1@4",))
+    settled = settle(broken, tmp_path / "broken")
+    assert settle(broken, tmp_path / "broken") == settled
+    with pytest.raises(UserMistake, match=r"fail \['switch:4_1_1@4'\] there, None here"):
+        settle(BASE, tmp_path / "broken")
+    settle(BASE, tmp_path / "whole")
+    assert "fail" not in json.loads((tmp_path / "whole" / "sweep.json").read_text())
+    with pytest.raises(UserMistake, match=r"fail None there, \['switch:4_1_1@4'\] here"):
+        settle(broken, tmp_path / "whole")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(5, "5 s"), (130, "2 min"), (3900, "1 h 05 min"), (7200, "2 h 00 min")]
+)
+def test_durations_are_readable(seconds, words):
+    assert duration(seconds) == words

@@ -1,0 +1,152 @@
+"""Becoming the user behind sudo. An attacker here is that user, or anyone, who may put links where root writes."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from harness import invoker as module
+from harness.errors import UserMistake
+from harness.invoker import as_invoker, hand_over, invoker, make_folder
+from harness.sweep.store import new_run, read_json, require_writable, write_json
+
+USER = 65534
+
+
+@pytest.fixture
+def sudo(monkeypatch):
+    monkeypatch.setenv("SUDO_UID", str(USER))
+    monkeypatch.setenv("SUDO_GID", str(USER))
+
+
+@pytest.fixture
+def theirs(tmp_path, sudo):
+    """A folder of the user's, reachable by that user."""
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.stat().st_mode & 0o001 == 0:
+            folder.chmod(folder.stat().st_mode | 0o001)
+    folder = tmp_path / "home"
+    folder.mkdir()
+    os.chown(folder, USER, USER)
+    return folder
+
+
+def owners(folder):
+    return {path.lstat().st_uid for path in (folder, *folder.rglob("*"))}
+
+
+def me():
+    return os.geteuid(), os.getegid(), os.getgroups(), os.environ.get("HOME")
+
+
+@pytest.mark.parametrize(("uid", "gid"), [("0", "0"), ("x", "1"), ("", ""), ("-1", "1"), ("1000", "")])
+def test_nobody_is_behind_sudo(monkeypatch, uid, gid):
+    monkeypatch.setenv("SUDO_UID", uid)
+    monkeypatch.setenv("SUDO_GID", gid)
+    assert invoker() is None
+
+
+@pytest.mark.root
+def test_root_comes_back_whatever_happens(theirs):
+    before = me()
+    with pytest.raises(KeyboardInterrupt), as_invoker(theirs):
+        assert os.geteuid() == os.getegid() == USER
+        assert 0 not in os.getgroups()
+        with as_invoker(theirs):
+            pass
+        assert os.geteuid() == USER
+        raise KeyboardInterrupt
+    assert me() == before
+
+
+@pytest.mark.root
+def test_all_that_is_written_is_the_user_s(theirs):
+    require_writable(theirs / "results" / "runs" / "single")
+    raw = theirs.parent / "raw"
+    with new_run(theirs / "results" / "runs" / "single" / "a", raw):
+        write_json(raw / "run.json", {"schema": 1})
+        assert owners(raw) == {0}
+    assert owners(theirs) == {USER}
+    assert not raw.exists()
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(
+    "mode", [0o755, 0o700], ids=["a clone of root's", "a folder out of the user's reach"]
+)
+def test_what_is_made_where_root_alone_writes_is_the_user_s(theirs, tmp_path, mode):
+    clone = tmp_path / "clone"
+    clone.mkdir()
+    clone.chmod(mode)
+    runs = clone / "results" / "runs"
+    require_writable(runs)
+    with new_run(runs / "single" / "a", tmp_path / "raw"):
+        write_json(tmp_path / "raw" / "run.json", {"schema": 1})
+    with as_invoker(runs):
+        assert os.geteuid() == (USER if mode == 0o755 else 0)
+        (runs / "x.json").write_text("1")
+        assert read_json(runs / "x.json") == 1
+    hand_over(runs / "x.json")
+    assert owners(clone / "results") == {USER}
+    assert clone.stat().st_uid == 0
+    (clone / "older").mkdir()
+    require_writable(clone / "older")
+
+
+@pytest.mark.root
+def test_a_folder_that_is_not_the_user_s_is_not_written_to(theirs, tmp_path):
+    """Neither directly, nor by a link that the user put in place of results."""
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    closed.chmod(0o755)
+    (theirs / "results").symlink_to(closed)
+    (theirs / "roots").mkdir()
+    (theirs / "roots").chmod(0o755)
+    with pytest.raises(UserMistake, match="Permission denied"):
+        require_writable(theirs / "roots" / "deeper")
+    target = closed / "file"
+    target.write_text("root's")
+    (theirs / "trial-1").mkdir()
+    os.chown(theirs / "trial-1", USER, USER)
+    (theirs / "trial-1" / "run.json").symlink_to(target)
+    with pytest.raises(PermissionError), as_invoker(theirs):
+        (theirs / "trial-1" / "run.json").write_text("theirs")
+    assert target.read_text() == "root's"
+    assert owners(closed) == {0}
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("plant", ["partial", "final"])
+def test_a_link_planted_while_a_run_goes_on_leads_nowhere(theirs, tmp_path, plant):
+    closed = tmp_path / "closed"
+    (closed / "sub").mkdir(parents=True)
+    closed.chmod(0o755)
+    place = theirs / {"partial": ".a.partial", "final": "a"}[plant]
+    with pytest.raises(OSError, match=r"\w"), new_run(theirs / "a", tmp_path / "raw"):
+        (tmp_path / "raw" / "run.json").write_text("{}")
+        with as_invoker(theirs):
+            place.symlink_to(closed)
+    assert [path.name for path in closed.iterdir()] == ["sub"]
+    assert owners(closed) == {0}
+
+
+@pytest.mark.root
+def test_secrets_are_not_read_back_as_results(theirs, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text(json.dumps({"schema": 1}))
+    secret.chmod(0o600)
+    (theirs / "run.json").symlink_to(secret)
+    with pytest.raises(PermissionError):
+        read_json(theirs / "run.json")
+
+
+def test_without_sudo_nothing_changes(tmp_path, monkeypatch):
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    before = me()
+    with as_invoker(tmp_path):
+        assert me() == before
+    make_folder(tmp_path / "a" / "b")
+    module.leave_root_for_good()
+    assert me() == before
+    assert Path(tmp_path / "a" / "b").stat().st_uid == os.geteuid()

@@ -1,0 +1,133 @@
+"""Root as it should be: it takes no code from the folder the user stands in, and leaves nothing of its own behind."""
+
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from harness.network.processes import wait_until
+from tests.harness.real_runs import HEDERA, footprint
+
+pytestmark = pytest.mark.root
+
+USER = 65534
+
+
+@pytest.fixture
+def theirs(tmp_path):
+    """A folder of an unprivileged user's, reachable by that user."""
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.stat().st_mode & 0o001 == 0:
+            folder.chmod(folder.stat().st_mode | 0o001)
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    os.chown(folder, USER, USER)
+    return folder
+
+
+SUDO = {**os.environ, "SUDO_UID": str(USER), "SUDO_GID": str(USER)}
+
+
+def as_with_sudo(*arguments, cwd, **settings):
+    return subprocess.run(
+        [HEDERA, *map(str, arguments)],
+        cwd=cwd, env={**SUDO, **settings}, capture_output=True, text=True, check=False, timeout=200,
+    )  # fmt: skip
+
+
+def of_root(folder):
+    return subprocess.run(["find", folder, "-uid", "0"], capture_output=True, text=True, check=True).stdout
+
+
+SWEEP = ("sweep", 1, 3, "--patterns", "stride:4", "--schemes", "nonblocking,ecmp", "--bw", 2, "--name", "s")
+
+
+def test_nothing_below_the_user_s_folder_is_root_s(theirs, clean):
+    ran = as_with_sudo(
+        "run", "--scheme", "ecmp", "--traffic", "stride:4", "--seconds", 3, "--bw", 2, cwd=theirs
+    )
+    assert "Mb/s" in ran.stdout, ran.stderr
+    assert (theirs / "results" / "runs" / "single").is_dir()
+    assert of_root(theirs) == ""
+    swept = as_with_sudo(*SWEEP, cwd=theirs)
+    assert "stride:4" in swept.stdout, swept.stderr
+    place = theirs / "results" / "runs" / "s"
+    assert (place / "figures" / "figure9.png").exists()
+    assert (place / "report.html").exists()
+    assert of_root(theirs) == ""
+    (place / "report.html").unlink()
+    reported = as_with_sudo("report", place, cwd=theirs)
+    assert reported.returncode == 0, reported.stderr
+    assert (place / "report.html").exists()
+    assert of_root(theirs) == ""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_nor_after_a_sweep_that_was_cut_short(theirs, number):
+    before = footprint()
+    process = subprocess.Popen(
+        [HEDERA, *map(str, SWEEP)], cwd=theirs, env=SUDO, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    assert wait_until(lambda: "sending" in seen(process), 60) or process.poll() is None
+    time.sleep(1)
+    process.send_signal(number)
+    process.wait(30)
+    assert of_root(theirs) == ""
+    subprocess.run([HEDERA, "clean"], check=True, capture_output=True)
+    assert wait_until(lambda: footprint() == before, 5)
+
+
+def seen(process):
+    """What a sweep says that it is at."""
+    from harness.network.footprint import HOME
+
+    text = (HOME / "lock").read_text() if (HOME / "lock").exists() else ""
+    return text if text.startswith(f"{process.pid} ") else ""
+
+
+@pytest.mark.parametrize("path", [None, "."])
+def test_no_module_is_taken_from_where_the_user_stands(tmp_path, clean, path):
+    here = tmp_path / "here"
+    here.mkdir()
+    taken = tmp_path / "taken"
+    for name in (
+        "json",
+        "argparse",
+        "controllers",
+        "numpy",
+        "click",
+        "harness",
+        "runpy",
+        "mininet",
+        "sitecustomize",
+    ):
+        (here / f"{name}.py").write_text(f"open({str(taken)!r}, 'a').write({name!r})\nraise SystemExit(9)\n")
+    environment = {} if path is None else {"PYTHONPATH": path.format(here=here)}
+    command = [HEDERA, "run", "--scheme", "ecmp", "--traffic", "stride:4", "--seconds", "3", "--bw", "2"]
+    if path:
+        # What is read before our first line can only be kept out by the interpreter itself: -I.
+        command = [HEDERA.with_name("python"), "-I", *command]
+    done = subprocess.run(
+        [*command, "--platform", "os-ken", "--out", tmp_path / "run"],
+        cwd=here, env={**os.environ, **environment}, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert not taken.exists(), taken.read_text()
+    assert "Mb/s" in done.stdout, done.stderr
+
+
+def test_a_root_shell_s_pythonpath_reaches_neither_us_nor_our_children(tmp_path, clean):
+    """Without -I: names that the interpreter's own start does not need."""
+    here, taken = tmp_path / "here", tmp_path / "taken"
+    here.mkdir()
+    for name in ("numpy", "click", "mininet", "os_ken", "argparse", "rich"):
+        (here / f"{name}.py").write_text(f"open({str(taken)!r}, 'a').write({name!r})\nraise SystemExit(9)\n")
+    done = subprocess.run(
+        [HEDERA, "run", "--scheme", "ecmp", "--traffic", "stride:4", "--seconds", "3", "--bw", "2",
+         "--platform", "os-ken", "--out", tmp_path / "run"],
+        cwd=here, env={**os.environ, "PYTHONPATH": str(here), "PYTHONHOME": ""},
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert not taken.exists(), taken.read_text()
+    assert "Mb/s" in done.stdout, done.stderr

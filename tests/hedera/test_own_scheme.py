@@ -1,0 +1,122 @@
+"""A scheduler from the user's own file: the example of docs/own-scheduler.md, and what can be wrong with one."""
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hedera.schemes import scheme
+from simulator.config import Config
+from simulator.driver import bisection_mbps, simulate
+from tests.controllers.fake_network import FakeNetwork
+from tests.controllers.frames import between
+from topos.fattree import FatTree
+from topos.links import links_of_switch, path_links
+
+DOCS = Path(__file__).parents[2] / "docs"
+EXAMPLE = f"{DOCS}/examples/least_loaded.py:LeastLoaded"
+
+
+def test_the_page_shows_the_whole_example():
+    (code,) = re.findall(r"```python\n(.*?)```", (DOCS / "own-scheduler.md").read_text(), re.DOTALL)
+    assert code == (DOCS / "examples/least_loaded.py").read_text()
+
+
+def test_it_schedules_in_the_simulator():
+    found = {
+        name: bisection_mbps(Config(name, "stride:16", k=8, seconds=20.0, tick_s=0.01, interval_s=1.0))
+        for name in ("ecmp", EXAMPLE, "nonblocking")
+    }
+    assert found["ecmp"] < 0.8 * found[EXAMPLE]
+    assert found[EXAMPLE] > 0.9 * found["nonblocking"]
+
+
+def test_it_leaves_what_is_broken():
+    result = simulate(
+        Config(EXAMPLE, "stride:4", seconds=12.0, tick_s=0.01, interval_s=1.0, fail=("switch:4_1_1@6",))
+    )
+    down = links_of_switch(FatTree(4), "4_1_1")
+    assert not np.isin(path_links(FatTree(4), result.src, result.dst, result.core), down).any()
+
+
+def test_it_schedules_in_the_controller():
+    net = FakeNetwork(scheme=EXAMPLE, k=4, seed=2)
+    for host in range(16):
+        net.send(host, between(net.topo, host, (host + 4) % 16, src_port=20000 + host))
+    net.controller.started("fake", "1", "here:1")
+    assert net.log.of("start")[0]["scheme"] == EXAMPLE
+
+
+def test_a_module_of_the_present_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(
+        "class Mine:\n    def __init__(self, *given): pass\n    def place(self, flows, links): return flows.core\n"
+    )
+    made = scheme("mine:Mine").placement(FatTree(4), 1)
+    assert type(made).__name__ == "Mine"
+    assert scheme("mine:Mine").name == "mine:Mine"
+
+
+def test_an_installed_module(tmp_path, monkeypatch):
+    (tmp_path / "installed.py").write_text(
+        "class Mine:\n    def __init__(self, tree, rng, options): pass\n    place = None.__class__\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert scheme("installed:Mine").name == "installed:Mine"
+    with pytest.raises(ValueError, match="GlobalFirstFit is not made from"):
+        scheme("hedera.global_first_fit:GlobalFirstFit")
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "words"),
+    [
+        (None, "gone.py:Mine", "cannot be read: No such file"),
+        (None, "no_such_module:Mine", "importing no_such_module fails: ModuleNotFoundError"),
+        ("x = 1", "own.py:Mine", "Mine is no class with a method place"),
+        ("class Mine: pass", "own.py:Mine", "no class with a method place"),
+        ("def Mine(): pass", "own.py:Mine", "no class with a method place"),
+        ("class Mine: pass", "own.py:", "no class with a method place"),
+        ("1 / 0", "own.py:Mine", "ZeroDivisionError: division by zero"),
+        ("class Mine(:", "own.py:Mine", "SyntaxError"),
+    ],
+)
+def test_what_cannot_be_had_is_one_sentence(code, name, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    if code is not None:
+        Path("own.py").write_text(code)
+    with pytest.raises(ValueError, match=re.escape(words)) as error:
+        scheme(name)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ("None", "must answer with one whole number per flow"),
+        ("flows.core[:3]", "must answer with one whole number per flow"),
+        ("flows.core * 1.0", "must answer with one whole number per flow"),
+        ("flows.core + 4", "there are 0 to 3"),
+    ],
+)
+def test_a_wrong_answer_is_one_sentence(answer, words, tmp_path):
+    file = tmp_path / "wrong.py"
+    file.write_text(
+        f"class Wrong:\n    def __init__(self, *given): pass\n    def place(self, flows, links): return {answer}\n"
+    )
+    with pytest.raises(ValueError, match=words):
+        simulate(Config(f"{file}:Wrong", "stride:4", seconds=12.0, tick_s=0.01))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="what root refuses")
+def test_root_runs_nothing_that_others_can_write(tmp_path):
+    file = tmp_path / "open.py"
+    file.write_text("class Mine:\n    def place(self, flows, links): return flows.core\n")
+    file.chmod(0o666)
+    with pytest.raises(ValueError, match="which other users can write"):
+        scheme(f"{file}:Mine")
+    file.chmod(0o644)
+    os.chown(file, 12345, -1)
+    with pytest.raises(ValueError, match="which other users can write"):
+        scheme(f"{file}:Mine")

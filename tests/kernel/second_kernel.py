@@ -1,0 +1,131 @@
+"""A kernel to test on that has what many lack: Open vSwitch's kernel datapath, netem, fq, cgroup version 2.
+
+Where this machine's own kernel has the module, commands simply run here. Else Debian's user-mode-linux, a Linux
+kernel that runs as an ordinary process, is fetched by apt, with apt's signatures, into a cache, and boots in a few
+seconds on this machine's files; /run and /tmp are empty there and vanish. It has one processor and starts processes
+slowly. Where neither is to be had, `Unavailable` says why.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from harness.network.machine import kernel_datapath
+
+LAB = Path(os.environ.get("HEDERA_KERNEL_LAB") or Path.home() / ".cache" / "hedera-second-kernel")
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+MODULES = ("openvswitch", "veth", "sch_tbf", "sch_htb", "sch_netem", "sch_fq", "sch_red", "tcp_dctcp")
+FETCH_S = 300.0
+
+
+class Unavailable(Exception):
+    """There is no such kernel here; the message says why."""
+
+
+def run(command: str, *, seconds: float, boot: str = "") -> tuple[int, str]:
+    """Exit status and output of a shell command on a kernel with Open vSwitch's module, in the current folder.
+
+    ``boot`` are parameters of the kernel, which a kernel that is running already cannot be given. Raises
+    Unavailable when there is no such kernel, TimeoutExpired when it takes longer than ``seconds``.
+    """
+    if kernel_datapath() and not boot:
+        done = subprocess.run(["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, timeout=seconds, check=False)  # fmt: skip
+        return done.returncode, done.stdout
+    return _boot(_linux(), command, seconds, boot)
+
+
+def _linux() -> Path:
+    """The kernel, fetched when it is not there yet; its modules are in ``unpacked`` beside it."""
+    linux = LAB / "linux"
+    if linux.exists():
+        return linux
+    if os.geteuid() != 0 or os.uname().machine != "x86_64":
+        raise Unavailable("the second kernel needs root, and a processor of the x86-64 family")
+    if not KEYRING.exists():
+        raise Unavailable("the second kernel comes from Debian, whose archive keyring is not here")
+    LAB.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (LAB / "lists" / "partial").mkdir(parents=True, exist_ok=True)
+    (LAB / "sources.sources").write_text(
+        f"Types: deb\nURIs: {_mirror()}\nSuites: sid\nComponents: main\nSigned-By: {KEYRING}\n"
+    )
+    apt = ["apt-get", "-qq", "-oAPT::Sandbox::User=root", f"-oDir::Etc::sourcelist={LAB}/sources.sources",
+           "-oDir::Etc::sourceparts=/dev/null", f"-oDir::State::Lists={LAB}/lists"]  # fmt: skip
+    _run([*apt, "update"])
+    _run([*apt, "download", "user-mode-linux", "libc6"])
+    for package in LAB.glob("*.deb"):
+        _run(["dpkg", "-x", str(package), "unpacked"])
+    if shutil.which("patchelf") is None:
+        raise Unavailable("the second kernel needs patchelf (setup/install.sh --check installs it)")
+    libraries = next(LAB.glob("unpacked/**/libc.so.6")).parent
+    half = LAB / "linux.partial"
+    shutil.copy2(LAB / "unpacked/usr/bin/linux.uml", half)
+    # It is linked to a newer C library than this machine may have.
+    loader = str(libraries / "ld-linux-x86-64.so.2")
+    _run(["patchelf", "--set-interpreter", loader, "--set-rpath", str(libraries), str(half)])
+    half.rename(linux)
+    return linux
+
+
+def _mirror() -> str:
+    """Where this machine's apt gets Debian's packages from."""
+    told = _run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(ORIGIN)", "Created-By: Packages"])
+    for line in told.splitlines():
+        address, _, origin = line.partition(" ")
+        if origin.startswith("Debian") and "security" not in address:
+            return address
+    raise Unavailable("the second kernel comes from Debian, and apt knows no mirror of it")
+
+
+def _run(command: list[str]) -> str:
+    try:
+        done = subprocess.run(command, cwd=LAB, capture_output=True, text=True, timeout=FETCH_S, check=False)
+    except subprocess.TimeoutExpired:
+        raise Unavailable(f"{command[0]} took more than {FETCH_S:g} s to fetch the second kernel") from None
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip().splitlines() or ["no word"]
+        raise Unavailable(f"the second kernel cannot be had: {command[0]} says {said[-1]}")
+    return done.stdout
+
+
+_INIT = """#!/bin/bash
+export PATH={path} HOME={home} LANG=C.UTF-8 TERM=dumb
+mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t tmpfs run /run; mount -t tmpfs tmp /tmp
+mount -t devtmpfs dev /dev; mkdir -p /dev/shm /dev/pts; mount -t tmpfs shm /dev/shm; mount -t devpts pts /dev/pts
+mount -t cgroup2 none /sys/fs/cgroup; ln -sf /proc/self/fd /dev/fd
+mkdir -p /run/modules/lib/modules; mount --bind {modules} /run/modules/lib/modules
+for module in {names}; do modprobe -d /run/modules $module; done
+ip link set lo up; sysctl -qw kernel.printk='1 1 1 1'
+cd "$(cat {job}/folder)"; bash {job}/command >{job}/output 2>&1; echo $? >{job}/status; sync; halt -f -p
+"""
+
+
+def _boot(linux: Path, command: str, seconds: float, parameters: str) -> tuple[int, str]:
+    with tempfile.TemporaryDirectory(dir=LAB, prefix="job.") as name:
+        job = Path(name)
+        modules = next(LAB.glob("unpacked/**/modules.dep")).parent.parent
+        (job / "folder").write_text(os.getcwd())
+        (job / "command").write_text(command)
+        init = job / "init"
+        init.write_text(_INIT.format(path=os.environ["PATH"], home=os.environ.get("HOME", "/root"), job=job,
+                                     modules=modules, names=" ".join(MODULES)))  # fmt: skip
+        init.chmod(0o700)
+        machine = [str(linux), "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "rw", "mem=3G",
+                   f"init={init}", "seccomp=on", "con=null", "con0=null,fd:1", *parameters.split()]  # fmt: skip
+        with (job / "console").open("wb") as console:
+            booted = subprocess.Popen(machine, stdin=subprocess.DEVNULL, stdout=console, stderr=console,
+                                      start_new_session=True)  # fmt: skip
+            try:
+                booted.wait(seconds)
+            finally:
+                booted.kill()
+                booted.wait()
+        status = job / "status"
+        if not status.exists():
+            last = (job / "console").read_text(errors="replace").splitlines()[-3:]
+            raise Unavailable(f"the second kernel did not boot: {' / '.join(last)}")
+        return int(status.read_text()), (job / "output").read_text(errors="replace")

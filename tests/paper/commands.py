@@ -1,0 +1,31 @@
+"""Running the commands of `paper`, and reading what they leave."""
+
+import csv
+import json
+import re
+
+from click.testing import CliRunner
+
+
+def run(module, *arguments):
+    return CliRunner().invoke(module.command, [str(a) for a in arguments])
+
+
+def run_json(module, *arguments):
+    """The rows of a command with --json: standard output is one object, and every row has the same columns."""
+    done = run(module, *arguments, "--json")
+    assert done.exit_code == 0, done.output
+    (name,) = found = json.loads(done.stdout)
+    assert name == "rows"
+    assert all(row.keys() == found["rows"][0].keys() for row in found["rows"])
+    assert all(re.fullmatch("[a-z0-9_]+", column) for column in found["rows"][0])
+    return found["rows"]
+
+
+def rows(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def is_png(path):
+    return path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 5000

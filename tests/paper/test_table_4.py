@@ -1,0 +1,27 @@
+"""Table 4: demand estimation is timed."""
+
+import pytest
+
+from paper import table_4
+from results.published import TABLE_4
+from tests.paper.commands import run, run_json
+
+
+def test_it_prints_paper_ours_and_ratio():
+    done = run(table_4, "--seconds", 0)
+    assert done.exit_code == 0, done.output
+    for (k, flows), paper in TABLE_4.items():
+        (line,) = [line for line in done.output.splitlines() if f" {k} " in line and f" {flows:,} " in line]
+        assert f" {paper:.2f} " in line
+        assert line.rstrip(" │").endswith("x")
+    assert "flows at k=48: " in done.output
+
+
+def test_its_rows_as_json(tmp_path):
+    for row in run_json(table_4, "--seconds", 0):
+        assert 0 < row["best_ms"] <= row["median_ms"]
+        assert row["ratio"] == pytest.approx(row["published_ms"] / row["median_ms"])
+
+
+def test_memory_stays_below_the_papers():
+    assert 4 < table_4.megabytes_needed() < 20

@@ -1,0 +1,27 @@
+"""Looking into figures that were drawn."""
+
+import xml.etree.ElementTree as ElementTree
+
+from plots import style
+
+
+def texts(svg):
+    return {
+        "".join(node.itertext()) for node in ElementTree.parse(svg).iter("{http://www.w3.org/2000/svg}text")
+    }
+
+
+def spied(monkeypatch, module):
+    """The figures that a module saves, kept as objects to look into."""
+    figures = []
+
+    def save(figure, path, formats=("png",)):
+        figures.append(figure)
+        return style.save(figure, path, formats)
+
+    monkeypatch.setattr(module, "save", save)
+    return figures
+
+
+def bars_of(figure):
+    return [patch for ax in figure.axes for container in ax.containers for patch in container.patches]

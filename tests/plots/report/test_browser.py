@@ -1,0 +1,375 @@
+"""The page in a real browser: it loads without errors and without a network, and its controls do what they say."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from axe_core_python.selenium import Axe
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.select import Select
+
+from plots.load import load_sweep
+from plots.report import write_report
+from plots.report.runs import explorer
+from tests.plots import computed
+from tests.plots.sweeps import failed, run_document, store
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER),
+    reason="chromium and its driver are not installed (setup/apt-packages-check.txt)",
+)
+ARGUMENTS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
+    "--window-size=1280,900",
+)  # fmt: skip
+MODERATE_OR_WORSE = ("moderate", "serious", "critical")
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """Chromium with no network: whatever a page asked of one would fail, and be logged."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for argument in (*ARGUMENTS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    driver.execute_cdp_cmd("Network.enable", {})
+    offline = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
+    driver.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory):
+    """Three trials of two patterns, one of which is not published, one run invalid and one broken off."""
+    folder = tmp_path_factory.mktemp("sweep")
+    computed.write_sweep(folder, ["published:randbij0", "stride:4"], trials=3, seconds=20, restless=True)
+    store(
+        folder,
+        computed.document("stride:4", "ecmp", 1, seconds=20) | {"verdict": "invalid", "reasons": ["slow"]},
+    )
+    store(
+        folder,
+        failed(
+            traffic="stride:4",
+            scheme="random",
+            spec=computed.document("stride:4", "random", 1, seconds=20)["spec"],
+        ),
+    )
+    write_report(folder)
+    return folder
+
+
+@pytest.fixture
+def page(browser, sweep):
+    return opened(browser, sweep)
+
+
+def opened(browser, folder, width=1280):
+    screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    prefer(browser, "light")
+    browser.get((Path(folder) / "report.html").as_uri())
+    return browser
+
+
+def prefer(browser, scheme):
+    features = [
+        {"name": "prefers-color-scheme", "value": scheme},
+        {
+            "name": "prefers-reduced-motion",
+            "value": "reduce",
+        },  # clicks go where the page is, not where it goes
+    ]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+
+def find(page, selector):
+    return page.find_element(By.CSS_SELECTOR, selector)
+
+
+def click(page, selector):
+    element = find(page, selector)
+    page.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+    element.click()
+
+
+def look_at(page, pattern, scheme, trial=1):
+    for key, value in (("pattern", pattern), ("scheme", scheme), ("trial", str(trial))):
+        Select(find(page, f"#pick-{key}")).select_by_value(value)
+
+
+def state(page):
+    return page.execute_script(
+        "const {run, stage, view, flow} = hederaReport.state; return {run, stage, view, flow}"
+    )
+
+
+def background(page):
+    return page.execute_script("return getComputedStyle(document.body).backgroundColor")
+
+
+def test_it_loads_without_errors_and_asks_nobody_for_anything(page):
+    assert page.get_log("browser") == []
+    assert (
+        page.execute_script("return performance.getEntriesByType('resource').map((entry) => entry.name)")
+        == []
+    )
+    assert find(page, "h1").text.endswith("reproduced")
+    assert find(page, "#look").is_displayed()
+
+
+def test_every_picture_is_there(page):
+    page.execute_script("document.querySelectorAll('details').forEach((box) => { box.open = true; })")
+    empty = page.execute_script("""return [...document.querySelectorAll('svg')].filter((svg) => {
+        const box = svg.getBoundingClientRect();
+        const hidden = svg.closest('.of-capacity, [hidden]');
+        return !svg.childElementCount || (!hidden && (box.width < 20 || box.height < 5));
+    }).map((svg) => svg.getAttribute('aria-label'))""")
+    assert empty == []
+    panels = page.find_elements(By.CSS_SELECTOR, "#runs .run svg")
+    assert len(panels) == 2 * 7 * 3
+    assert len(page.find_elements(By.CSS_SELECTOR, ".fabric .cable")) == 96
+    assert page.execute_script("return [...document.images].length") == 0
+
+
+def test_text_of_pictures_stays_inside_of_them(page):
+    page.execute_script("document.querySelectorAll('details').forEach((box) => { box.open = true; })")
+    outside = page.execute_script("""return [...document.querySelectorAll('svg text')].filter((text) => {
+        const a = text.getBoundingClientRect(), b = text.ownerSVGElement.getBoundingClientRect();
+        const over = Math.max(b.left - a.left, a.right - b.right, b.top - a.top, a.bottom - b.bottom);
+        return a.width && over > 4;
+    }).map((text) => text.textContent)""")
+    assert outside == []
+
+
+@pytest.mark.parametrize("width", [375, 768, 1280])
+def test_no_page_is_wider_than_the_screen(browser, sweep, width):
+    page = opened(browser, sweep, width)
+    page.execute_script("document.querySelectorAll('details').forEach((box) => { box.open = true; })")
+    assert page.execute_script("return document.documentElement.scrollWidth") <= width
+    overflowing = page.execute_script("""return [...document.querySelectorAll('main *')].filter((node) =>
+        !node.closest('.scroll, pre') && !node.closest('svg') && node.getBoundingClientRect().right > innerWidth + 1
+        && getComputedStyle(node).position !== 'absolute').map((node) => node.outerHTML.slice(0, 80))""")
+    assert overflowing == []
+
+
+def test_colours_follow_the_system_and_the_toggle_overrules_it(page):
+    light = background(page)
+    prefer(page, "dark")
+    dark = background(page)
+    assert light != dark
+    click(page, "input[name=theme][value=light]")
+    assert background(page) == light
+    page.refresh()
+    assert background(page) == light, "the choice is remembered"
+    click(page, "input[name=theme][value=dark]")
+    prefer(page, "light")
+    assert background(page) == dark
+    click(page, "input[name=theme][value=auto]")
+    assert background(page) == light
+
+
+def test_bars_of_the_control_or_of_the_capacity(page):
+    shown = [find(page, f"#figure9 .{kind}").is_displayed() for kind in ("of-control", "of-capacity")]
+    click(page, "#capacity-bars")
+    assert shown == [True, False]
+    assert [find(page, f"#figure9 .{kind}").is_displayed() for kind in ("of-control", "of-capacity")] == [
+        False,
+        True,
+    ]
+
+
+def test_details_open(page):
+    box = find(page, "#runs details.pattern")
+    assert not find(page, "#runs .run").is_displayed()
+    click(page, "#runs details.pattern > summary")
+    assert box.get_attribute("open")
+    assert find(page, "#runs .run").is_displayed()
+
+
+def test_a_run_is_chosen_by_pattern_scheme_and_trial(page, sweep):
+    look_at(page, "published:randbij0", "hedera-gff", 2)
+    assert [state(page)["run"][key] for key in ("pattern", "scheme", "trial")] == [
+        "published:randbij0",
+        "hedera-gff",
+        2,
+    ]
+    stored = {(run.pattern, run.scheme, run.trial): run for run in load_sweep(sweep).runs}
+    rate = stored["published:randbij0", "hedera-gff", 2].bisection_mbps
+    assert f"{rate:.1f} of 160 Mb/s" in find(page, "#run-head").text
+    assert "published_randbij0/hedera-gff/trial-2/run.json" in find(page, "#run-head").text
+    click(page, "#runs details.pattern > summary")
+    click(page, "#runs button[data-run]")
+    assert state(page)["run"]["scheme"] == "nonblocking"
+    assert Select(find(page, "#pick-scheme")).first_selected_option.text == "nonblocking"
+    assert "a single switch" in find(page, "#no-fabric").text
+    assert not find(page, "#fabric-box").is_displayed()
+
+
+def test_stepping_through_the_rounds(page):
+    look_at(page, "published:randbij0", "hedera-gff")
+    rounds = state(page)["run"]["rounds"]
+    assert find(page, "#status").text.startswith("Before the first round.")
+    assert not find(page, "#back").is_enabled()
+    click(page, "#next-move")
+    first = next(i for i, each in enumerate(rounds) if each[2])
+    assert state(page)["stage"] == first + 1
+    assert (
+        f"After round {first + 1} at {rounds[first][0]:.1f} s: {rounds[first][2]} flow"
+        in find(page, "#status").text
+    )
+    slider = find(page, "#stage")
+    assert slider.get_attribute("aria-valuetext").startswith(f"After round {first + 1} ")
+    slider.send_keys(Keys.ARROW_RIGHT)
+    assert state(page)["stage"] == first + 2
+    slider.send_keys(Keys.END)
+    assert state(page)["stage"] == len(rounds)
+    assert not find(page, "#forth").is_enabled()
+    click(page, "#back")
+    assert state(page)["stage"] == len(rounds) - 1
+
+
+def test_links_carry_what_their_flows_deliver(page, sweep):
+    look_at(page, "published:randbij0", "hedera-sa")
+    click(page, "#next-move")
+    data = explorer(load_sweep(sweep))
+    now = state(page)
+    run = next(run for run in data["runs"] if run["file"] == now["run"]["file"])
+    expected = [0.0] * len(data["links"])
+    for flow, (_, _, paths) in enumerate(run["paths"]):
+        links = [links for stage, _, links in paths if stage <= now["stage"]][-1]
+        for link in links:
+            expected[link] += run["stages"][now["stage"]][2][flow]
+    drawn = page.execute_script(
+        "return hederaReport.loadsAt(hederaReport.state.run, hederaReport.state.stage).map((load) => load.mbps)"
+    )
+    assert drawn == pytest.approx(expected)
+    assert max(drawn) > 5
+    classes = [
+        cable.get_attribute("class") for cable in page.find_elements(By.CSS_SELECTOR, ".fabric .cable")
+    ]
+    full = [link for link, rate in enumerate(expected) if rate > 9]
+    idle = [link for link, rate in enumerate(expected) if rate < 0.1]
+    assert full
+    assert {classes[link] for link in full} == {"cable u5"}
+    assert {classes[link] for link in idle} <= {"cable u0"}
+    fullest = data["links"][max(range(len(expected)), key=expected.__getitem__)]
+    assert f"The fullest link is {fullest[0]} to {fullest[1]}" in find(page, "#status").text
+
+
+def test_measured_links(page):
+    look_at(page, "published:randbij0", "ecmp")
+    click(page, "input[name=view][value=measured]")
+    assert find(page, "#status").text.startswith("Measured from second")
+    assert not find(page, "#steps").is_displayed()
+    run = state(page)["run"]
+    classes = [
+        cable.get_attribute("class") for cable in page.find_elements(By.CSS_SELECTOR, ".fabric .cable")
+    ]
+    assert [kind == "cable u0" for kind in classes] == [rate <= 0.1 for rate in run["links"]]
+
+
+def test_a_flow_shows_its_path_and_the_one_before(page):
+    look_at(page, "published:randbij0", "hedera-gff")
+    click(page, "#next-move")
+    now = state(page)
+    flow, paths = next(
+        (i, p) for i, (_, _, p) in enumerate(now["run"]["paths"]) if len(p) > 1 and p[1][0] == now["stage"]
+    )
+    click(page, f"button[data-flow='{flow}']")
+    assert find(page, f"button[data-flow='{flow}']").get_attribute("aria-pressed") == "true"
+
+    def marked(kind):
+        return {
+            int(c.get_attribute("data-link")) for c in page.find_elements(By.CSS_SELECTOR, f".fabric .{kind}")
+        }
+
+    before, after = set(paths[0][2]), set(paths[1][2])
+    assert marked("pick") == after
+    assert marked("was") == before - after != set()
+    row = find(page, f"button[data-flow='{flow}']").find_element(By.XPATH, "ancestor::tr")
+    assert "moved from" in row.text
+    click(page, f"button[data-flow='{flow}']")
+    assert marked("pick") == set()
+
+
+def test_keyboard_alone_reaches_every_control(page):
+    page.execute_script("""window.reached = [];
+        addEventListener('focusin', ({target: {id, name, localName}}) => reached.push(id || name || localName))""")
+    ActionChains(page).send_keys(Keys.TAB * 150).perform()
+    reached = set(page.execute_script("return reached"))
+    controls = {
+        "theme",
+        "control-bars",
+        "pick-pattern",
+        "pick-scheme",
+        "pick-trial",
+        "stage",
+        "forth",
+        "view",
+    }
+    assert controls | {"next-move", "flows", "summary", "a"} <= reached
+    find(page, "#stage").send_keys("")
+    assert page.execute_script("return getComputedStyle(document.activeElement).outlineStyle") == "solid"
+
+
+def test_every_run_can_be_looked_at(page):
+    errors = page.execute_script("""
+        const failed = [];
+        window.addEventListener('error', (event) => failed.push(event.message));
+        for (const button of document.querySelectorAll('button[data-run]')) {
+            button.click();
+            for (const id of ['next-move', 'forth', 'back']) document.getElementById(id).click();
+            for (const view of document.querySelectorAll('input[name=view]')) view.click();
+        }
+        return failed;""")
+    assert errors == []
+    assert page.get_log("browser") == []
+
+
+@pytest.mark.parametrize(("theme", "rules"), [("light", None), ("dark", ["color-contrast"])])
+def test_accessibility(page, theme, rules):
+    click(page, f"input[name=theme][value={theme}]")
+    page.execute_script("document.querySelectorAll('details').forEach((box) => { box.open = true; })")
+    look_at(page, "published:randbij0", "hedera-sa")
+    result = Axe().run(page, options={"runOnly": rules} if rules else {})
+    click(page, "input[name=theme][value=auto]")
+    found = {
+        (violation["id"], violation["help"], violation["nodes"][0]["html"][:160])
+        for violation in result["violations"]
+        if violation["impact"] in MODERATE_OR_WORSE
+    }
+    assert found == set()
+    assert {"color-contrast"} | set(rules or ["label", "list", "heading-order", "region", "svg-img-alt"]) <= {
+        rule["id"] for rule in result["passes"]
+    }, "the rules were tried on something"
+
+
+@pytest.mark.parametrize("kind", ["empty", "no control", "invalid", "broken off", "six pods", "ten pods"])
+def test_what_is_missing_breaks_nothing(browser, tmp_path, kind):
+    if kind == "no control":
+        computed.write_sweep(tmp_path, ["published:stride4"], ["ecmp", "hedera-gff"], seconds=6)
+    elif kind == "invalid":
+        store(tmp_path, run_document(verdict="invalid", reasons=["<b>slow</b>"]))
+    elif kind == "broken off":
+        store(tmp_path, failed(scheme="hedera-sa"))
+    elif kind == "six pods":
+        computed.write_sweep(tmp_path, ["stride:9"], ["nonblocking", "hedera-gff"], seconds=6, k=6)
+    elif kind == "ten pods":
+        document = run_document(scheme="ecmp")
+        document["spec"]["k"] = 10
+        store(tmp_path, document)
+    write_report(tmp_path)
+    page = opened(browser, tmp_path, 375)
+    assert page.get_log("browser") == []
+    assert page.execute_script("return document.documentElement.scrollWidth") <= 375
+    assert find(page, "#look").is_displayed() if kind != "empty" else "no runs" in find(page, "#summary").text

@@ -1,0 +1,162 @@
+import numpy as np
+import pytest
+
+from plots.load import load_sweep
+from plots.report import compare as compare
+from plots.summary import summarise
+from results.published import FIGURE_9
+from tests.plots.sweeps import run_document, store
+
+
+def sweep_of(folder, rates, **changes):
+    """A summary from {(pattern, scheme): Mb/s in the first trial, or a list over trials}."""
+    for (pattern, scheme), values in rates.items():
+        for trial, rate in enumerate(values if isinstance(values, list) else [values], 1):
+            store(folder, run_document(pattern, scheme, trial, bisection_mbps=float(rate), **changes))
+    runs = load_sweep(folder).runs
+    return summarise(runs), runs
+
+
+def test_a_match_states_differences_and_correlation(tmp_path):
+    patterns = ["published:stride2", "published:stride4", "published:randbij0"]
+    ours = [60.0, 40.0, 50.0]
+    rates = {(p, "nonblocking"): 100.0 for p in patterns}
+    rates |= {(p, "ecmp"): rate for p, rate in zip(patterns, ours, strict=True)}
+    summary, _ = sweep_of(tmp_path, rates)
+    match = compare.match(summary, "ecmp")
+    published = [6525 / 12395, 3482 / 12465, 4740 / 12558]
+    differences = np.array(ours) / 100 - published
+    assert [pair.pattern for pair in match.pairs] == patterns
+    assert match.column == "ECMP"
+    assert match.mean == pytest.approx(differences.mean())
+    assert match.mean_absolute == pytest.approx(np.abs(differences).mean())
+    assert match.correlation == pytest.approx(np.corrcoef(ours, published)[0, 1])
+
+
+def test_two_points_always_lie_on_a_line_so_there_is_no_correlation(tmp_path):
+    rates = {("published:stride2", "nonblocking"): 100, ("published:stride4", "nonblocking"): 100}
+    rates |= {("published:stride2", "ecmp"): 60, ("published:stride4", "ecmp"): 40}
+    summary, _ = sweep_of(tmp_path, rates)
+    match = compare.match(summary, "ecmp")
+    assert len(match.pairs) == 2
+    assert match.correlation is None
+
+
+def test_the_static_schemes_are_compared_over_the_same_patterns(tmp_path):
+    rates = {(p, "nonblocking"): 100 for p in ("published:stride4", "published:stride8", "stride:2")}
+    rates |= {("published:stride4", "ecmp"): 60, ("published:stride8", "ecmp"): 60, ("stride:2", "ecmp"): 50}
+    rates |= {("published:stride4", "spanning-tree"): 25}
+    summary, _ = sweep_of(tmp_path, rates)
+    matches = compare.like_for_like(summary)
+    assert [each.scheme for each in matches] == ["spanning-tree", "ecmp"]
+    assert {tuple(pair.pattern for pair in each.pairs) for each in matches} == {("published:stride4",)}
+    tree, ecmp = matches
+    assert compare.closer(tree, ecmp) == 1
+    assert compare.closer(ecmp, tree) == 0
+
+
+@pytest.mark.parametrize(
+    ("pattern", "family"),
+    [
+        ("published:stag0(0.2,0.3)", "staggered(0.2,0.3)"),
+        ("published:stag2(0.5,0.3)", "staggered(0.5,0.3)"),
+        ("published:stride8", "stride"),
+        ("published:rand1", "rand"),
+        ("published:randbij2", "randbij"),
+        ("published:randx3", "randx"),
+        ("published:hotspot", "hotspot"),
+        ("published:stride8 x2", "stride x2"),
+        ("stride:4", "drawn stride"),
+        ("stride:4 x2 keep 0.5", "drawn stride x2 keep 0.5"),
+        ("staggered:0.2,0.3", "drawn staggered:0.2,0.3"),
+        ("file:/a/b2.csv", "file:/a/b2.csv"),
+    ],
+)
+def test_families(pattern, family):
+    assert compare.family(pattern) == family
+
+
+def test_the_published_patterns_make_the_seven_families_of_the_figure():
+    families = dict.fromkeys(compare.family(f"published:{name}") for name in FIGURE_9)
+    assert " ".join(families) == ("staggered(0.2,0.3) staggered(0.5,0.3) stride rand randbij randx hotspot")
+
+
+def test_a_family_is_the_mean_over_patterns_of_medians_over_trials(tmp_path):
+    rates = {("published:stride2", "nonblocking"): [100] * 3, ("published:stride4", "nonblocking"): [100] * 3}
+    rates |= {
+        ("published:stride2", "hedera-gff"): [70, 80, 99],
+        ("published:stride4", "hedera-gff"): [90, 90, 10],
+    }
+    summary, _ = sweep_of(tmp_path, rates)
+    (family,) = compare.families(summary)
+    mean = family.means["hedera-gff"]
+    published = [10634 / 12395, 11790 / 12465]
+    assert mean.ours == pytest.approx((0.8 + 0.9) / 2)
+    assert mean.published == pytest.approx(sum(published) / 2)
+    assert mean.mean_absolute == pytest.approx((abs(0.8 - published[0]) + abs(0.9 - published[1])) / 2)
+    assert (mean.patterns, mean.possible) == (2, 2)
+
+
+def test_an_invalid_pattern_leaves_a_family_with_fewer(tmp_path):
+    store(tmp_path, run_document("published:stride8", "hedera-gff", verdict="invalid", reasons=["slow"]))
+    rates = {
+        ("published:stride4", "nonblocking"): 100,
+        ("published:stride8", "nonblocking"): 100,
+        ("published:stride4", "hedera-gff"): 90,
+    }
+    summary, _ = sweep_of(tmp_path, rates)
+    mean = compare.families(summary)[0].means["hedera-gff"]
+    assert (mean.patterns, mean.possible, mean.ours) == (1, 2, 0.9)
+
+
+def test_drawn_patterns_have_no_published_mean_and_are_not_among_all_published(tmp_path):
+    summary, _ = sweep_of(tmp_path, {("stride:4", "nonblocking"): 100, ("stride:4", "ecmp"): 50})
+    (family,) = compare.families(summary)
+    assert (family.means["ecmp"].ours, family.means["ecmp"].published) == (0.5, None)
+    assert compare.everything(summary).means == {}
+
+
+def test_where_the_expected_order_does_not_hold(tmp_path):
+    one_each = [{"src": 0, "dst": 4, "mbps": 1.0}, {"src": 4, "dst": 0, "mbps": 1.0}]
+    rates = {
+        ("stride:4", s): r
+        for s, r in (("hedera-sa", 90), ("hedera-gff", 95), ("ecmp", 60), ("spanning-tree", 61))
+    }
+    rates |= {("stride:8", s): r for s, r in (("hedera-sa", 90), ("ecmp", 60))}
+    summary, runs = sweep_of(tmp_path, rates, flows=one_each)
+    order = compare.expected_order(summary, runs)
+    assert order.patterns == ("stride:4", "stride:8")
+    assert order.held == 1
+    assert [(b.pattern, b.expected, b.other, b.expected_mbps, b.other_mbps) for b in order.breaches] == [
+        ("stride:4", "hedera-sa", "hedera-gff", 90, 95),
+        ("stride:4", "ecmp", "spanning-tree", 60, 61),
+    ]
+
+
+@pytest.mark.parametrize(("gff", "breaches"), [(160.05, 0), (161.5, 0), (161.7, 1)])
+def test_differences_that_no_trial_can_show_break_no_order(tmp_path, gff, breaches):
+    flows = [{"src": 0, "dst": 4, "mbps": 1.0}]
+    rates = {("stride:4", "hedera-sa"): 160.04, ("stride:4", "hedera-gff"): gff}
+    order = compare.expected_order(*sweep_of(tmp_path, rates, flows=flows))
+    assert (len(order.breaches), order.held) == (breaches, 1 - breaches)
+
+
+def test_the_order_is_only_expected_of_bijections(tmp_path):
+    crowd = [{"src": 0, "dst": 4, "mbps": 1.0}, {"src": 1, "dst": 4, "mbps": 1.0}]
+    summary, runs = sweep_of(
+        tmp_path, {("hotspot", "hedera-sa"): 1, ("hotspot", "hedera-gff"): 2}, flows=crowd
+    )
+    assert compare.expected_order(summary, runs).patterns == ()
+
+
+def test_gains_by_load(tmp_path):
+    for flows, rates in ((1, (100, 50, 80, 90)), (2, (100, 80, 90, 92))):
+        for scheme, rate in zip(("nonblocking", "ecmp", "hedera-gff", "hedera-sa"), rates, strict=True):
+            document = run_document("randbij", scheme, bisection_mbps=float(rate))
+            document["spec"]["flows_per_host"] = flows
+            store(tmp_path / str(flows), document)
+    runs = load_sweep(tmp_path).runs
+    one, two = compare.loads(summarise(runs), runs)
+    assert (one.flows_per_host, one.patterns, one.keep) == (1, 1, 1.0)
+    assert [round(load.gain("hedera-sa"), 3) for load in (one, two)] == [0.4, 0.12]
+    assert [round(load.gain("hedera-gff"), 3) for load in (one, two)] == [0.3, 0.1]

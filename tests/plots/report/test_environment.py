@@ -1,0 +1,33 @@
+from plots.load import load_sweep
+from plots.report.environment import environment, machine, project_citation, settings
+from tests.plots.sweeps import run_document, store
+
+
+def test_environments_that_differ_are_counted(tmp_path):
+    for trial, kernel in ((1, "6.1"), (2, "6.1"), (3, "6.2")):
+        store(
+            tmp_path,
+            run_document(trial=trial, environment={"kernel": kernel, "tools": {"iperf": "2.1"}, "x": None}),
+        )
+    runs = load_sweep(tmp_path).runs
+    assert environment(runs) == [
+        ("kernel", [("6.1", 2), ("6.2", 1)]), ("tools: iperf", [("2.1", 3)]), ("x", [("none", 3)]),
+    ]  # fmt: skip
+    assert dict(settings(runs))["link rate"] == "10 Mb/s"
+
+
+def test_the_machine_and_the_citation_say_only_what_was_stored(tmp_path):
+    store(tmp_path, run_document(environment={"cores": 2, "revision": "abc"}, started="2026-03-01T10:00:00Z"))
+    runs = load_sweep(tmp_path).runs
+    assert machine(runs) == "revision abc of this project"
+    assert "revision abc" in project_citation(runs)
+    assert "{2026}" in project_citation(runs)
+    assert "revision unknown" in project_citation([])
+
+
+def test_a_sweep_of_several_revisions_names_them_all(tmp_path):
+    for trial, revision in ((1, "def"), (2, "abc"), (3, "def")):
+        store(tmp_path, run_document(trial=trial, environment={"revision": revision}))
+    runs = load_sweep(tmp_path).runs
+    assert machine(runs) == "revisions abc, def of this project"
+    assert "revisions abc, def" in project_citation(runs)

@@ -1,0 +1,250 @@
+"""The page as text: what it says, and that it needs nothing but itself."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from plots.load import load_sweep
+from plots.report import bars as report_bars
+from plots.report import write_report
+from plots.report.page import render
+from plots.report.svg import classes
+from plots.shares import Shares
+from plots.summary import summarise
+from tests.plots.sweeps import SCHEMES, WIRE, failed, run_document, store, write_sweep
+
+
+class Page(HTMLParser):
+    """Elements with their attributes, the words outside of script and style, ids and links."""
+
+    VOID = frozenset({"meta", "link", "input", "br"})
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.words, self.open = [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, f"</{tag}> closes nothing"
+
+    def handle_data(self, data):
+        if not {"script", "style"} & set(self.open):
+            self.words.append(data)
+
+    @property
+    def text(self):
+        return re.sub("[ \n]+", " ", "".join(self.words))
+
+    def all(self, tag):
+        return [attrs for name, attrs in self.elements if name == tag]
+
+
+def page_of(folder):
+    page = Page(write_report(folder).read_text(encoding="utf-8"))
+    assert page.open == [], "every element is closed"
+    ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    for attrs in page.all("a"):
+        assert attrs["href"].removeprefix("#") in ids, f"{attrs['href']} leads nowhere"
+    for _, attrs in page.elements:
+        assert attrs.get("aria-labelledby", ids[0] if ids else None) in [*ids, None]
+    for attrs in page.all("svg"):
+        assert attrs["aria-label"].strip()
+        assert attrs["role"] == "img"
+    assert not re.search("None(?! of these)", page.text)
+    assert "Undefined" not in page.text
+    return page
+
+
+def test_a_whole_sweep(tmp_path):
+    write_sweep(tmp_path, ["published:stride4", "published:randbij0", "published:stag0(0.2,0.3)"], trials=3)
+    page = page_of(tmp_path)
+    for words in (
+        "63 runs: 3 traffic patterns, 7 schemes, 3 trials", "All of them are valid", "hedera-sa / control",
+        "Which ECMP is the published one?", "Do the trials support a difference?", "How to cite", "Al-Fares",
+    ):  # fmt: skip
+        assert words in page.text
+    sections = [attrs["id"] for attrs in page.all("section")]
+    assert sections == ["summary", "questions", "figure9", "published", "ecmp", "trials", "explorer", "overhead",
+                        "validity", "runs", "environment", "cite"]  # fmt: skip
+    assert len(page.all("h1")) == len(page.all("main")) == 1
+
+
+def test_the_page_needs_nothing_but_itself(tmp_path):
+    write_sweep(tmp_path, ["published:stride4"])
+    text = write_report(tmp_path).read_text(encoding="utf-8")
+    page = Page(text)
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
+    assert not [attrs for _, attrs in page.elements if "src" in attrs]
+    assert [attrs["href"] for attrs in page.all("link")] == ["data:,"]
+    assert "@import" not in text
+    policy = next(attrs["content"] for attrs in page.all("meta") if "http-equiv" in attrs)
+    assert policy.startswith("default-src 'none'")
+
+
+def test_the_same_runs_give_the_same_page(tmp_path):
+    write_sweep(tmp_path, ["published:stride4"], trials=2)
+    assert write_report(tmp_path).read_bytes() == write_report(tmp_path).read_bytes()
+
+
+def test_headline_numbers_are_those_of_the_runs(tmp_path):
+    for scheme, rate in (
+        ("nonblocking", 150.0),
+        ("ecmp", 60.0),
+        ("hedera-sa", 141.0),
+        ("spanning-tree", 39.0),
+    ):
+        store(tmp_path, run_document("published:stride4", scheme, bisection_mbps=rate))
+    text = page_of(tmp_path).text
+    assert "hedera-sa / control94\u202f% published: 94\u202f%" in text
+    assert "ecmp / control40\u202f% published: 28\u202f% (its ECMP)" in text
+    # 3482 / 12465 = 27.93 % published: ours are 12.07 and 1.93 points away
+    assert (
+        "our spanning tree is 1.9 points from the published ECMP bars on average, our 5-tuple ECMP 12.1 points"
+        in text
+    )
+    assert "The spanning tree is the closer on 1 of them" in text
+
+
+def test_one_trial_says_nothing_about_noise(tmp_path):
+    write_sweep(tmp_path, ["published:stride4"])
+    text = page_of(tmp_path).text
+    assert "There is one trial" in text
+    assert "1 paired trial per pattern, so nothing can be said about noise" in text
+    assert "on its own only" not in text
+    assert "supported" not in text.split("the trials say")[1].split("Pattern by pattern")[0]
+
+
+def test_invalid_runs_look_invalid_and_their_numbers_count_for_nothing(tmp_path):
+    write_sweep(tmp_path, ["published:stride4"])
+    store(tmp_path, run_document("published:stride4", "hedera-sa", bisection_mbps=123.4, verdict="invalid",
+                                 reasons=["the machine was too slow"]))  # fmt: skip
+    page = page_of(tmp_path)
+    assert "6 of 7 runs are valid" in page.text
+    assert "hedera-sa / control" not in page.text
+    assert page.text.count("the machine was too slow") == 2, "in the table of verdicts and at the run"
+    assert page.text.count("123.4") == 1, "in the table of verdicts alone"
+
+
+def test_all_runs_invalid(tmp_path):
+    for scheme in SCHEMES:
+        store(tmp_path, run_document("published:stride4", scheme, verdict="invalid", reasons=["slow"]))
+    text = page_of(tmp_path).text
+    assert "No run is valid, so this page has no results." in text
+    assert text.count("These runs cannot say") >= 4
+
+
+def test_runs_that_broke_off(tmp_path):
+    for scheme in ("nonblocking", "hedera-sa"):
+        store(tmp_path, failed(traffic="stride:4", scheme=scheme))
+    text = page_of(tmp_path).text
+    assert "No run here has a scheduling round" in text
+    assert "no rates: the run broke off" in text
+
+
+def test_no_runs(tmp_path):
+    (tmp_path / "run.json").write_text("{")
+    text = page_of(tmp_path).text
+    assert "There are no runs in this folder" in text
+    assert "1 file below this folder not used" in text
+    with pytest.raises(ValueError, match="no results folder"):
+        write_report(tmp_path / "missing")
+
+
+def test_no_control(tmp_path):
+    write_sweep(tmp_path, ["published:stride4"], ["ecmp", "hedera-gff"])
+    text = page_of(tmp_path).text
+    assert "The control (scheme nonblocking) was not run" in text
+    assert "there are no shares of the control" in text
+
+
+def test_drawn_patterns_have_no_published_bars(tmp_path):
+    write_sweep(tmp_path, ["stride:4", "randbij"])
+    text = page_of(tmp_path).text
+    assert "there are no published bars to compare with" in text
+    assert "There is no pattern with both a published bar" in text
+
+
+def test_two_loads(tmp_path):
+    write_sweep(tmp_path / "one", ["randbij"])
+    for scheme in SCHEMES:
+        document = run_document("randbij", scheme)
+        document["spec"]["flows_per_host"] = 2
+        store(tmp_path / "two", document)
+    text = page_of(tmp_path).text
+    assert re.search(r"1 flow per host \(1 pattern\): hedera-gff [+−]\d", text)
+    assert re.search(r"2 flows per host \(1 pattern\): hedera-gff", text)
+
+
+@pytest.mark.parametrize("k", [6, 10])
+def test_other_networks_than_four_pods(tmp_path, k):
+    for scheme in ("nonblocking", "ecmp"):
+        document = run_document("stride:4", scheme)
+        document["spec"]["k"] = k
+        store(tmp_path, document)
+    page = page_of(tmp_path)
+    drawn = any(attrs.get("class") == "fabric" for attrs in page.all("svg"))
+    assert drawn == (k == 6)
+    assert ("There is no drawing of the network" in page.text) != drawn
+
+
+def test_words_from_files_cannot_do_harm(tmp_path):
+    evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)>'\""
+    store(
+        tmp_path,
+        run_document(f"file:{evil}", "ecmp", verdict="invalid", reasons=[evil], environment={evil: evil}),
+    )
+    store(tmp_path, run_document(f"file:{evil}", "nonblocking", started="2026-03-01T10:00:00Z"))
+    page = page_of(tmp_path)
+    assert not page.all("img")
+    assert len(page.all("script")) == 2
+    assert evil in "".join(page.words)
+
+
+def test_a_scheme_that_nobody_knows(tmp_path):
+    write_sweep(tmp_path, ["published:stride4"], ["nonblocking", "mine"])
+    assert "mine" in page_of(tmp_path).text
+
+
+def test_the_embedded_data_are_the_runs(tmp_path):
+    write_sweep(tmp_path, ["published:stride4"], trials=2)
+    text = render(load_sweep(tmp_path))
+    data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)[1])
+    stored = {(run.scheme, run.trial): run for run in load_sweep(tmp_path).runs}
+    assert len(data["runs"]) == len(stored) == 14
+    for run in data["runs"]:
+        assert run["mbps"] == stored[run["scheme"], run["trial"]].bisection_mbps
+        assert len(run["total"]) == 30
+
+
+def test_bars_have_the_height_of_their_numbers(tmp_path):
+    for scheme, rate in (("nonblocking", 150.0), ("ecmp", 60.0), ("hedera-sa", 141.0)):
+        store(tmp_path, run_document("published:stride4", scheme, bisection_mbps=rate))
+    summary = summarise(load_sweep(tmp_path).runs)
+    ours, theirs = 160 * 1448 / 1514, 16_000 * 1448 / 1538  # the payload that full links carry
+    of_capacity = [rate / WIRE / ours for rate in (60, 141, 150)]
+    for of_control, bars_of, published in (
+        (True, [0.4, 0.94], [3482 / 12465, 11720 / 12465]),
+        (False, of_capacity, [3482 / theirs, 11720 / theirs, 12465 / theirs]),
+    ):
+        (svg,) = report_bars.panels(Shares(summary, of_control), classes(summary.schemes))
+        found = re.findall(
+            r'<rect x="[\d.]+" y="[\d.]+" width="([\d.]+)" height="([\d.]+)" class="(\w+) (\w+)"', svg
+        )
+        pixels_per_share = 128 / 1.03  # of the panel's 128 pixels, with a little air above the highest
+        bars = [float(height) / pixels_per_share for _, height, kind, _ in found if kind == "bar"]
+        marks = [float(height) / pixels_per_share for _, height, kind, _ in found if kind == "pub"]
+        assert bars == pytest.approx(bars_of, abs=0.001)
+        assert marks == pytest.approx(published, abs=0.001)
+        assert len({width for width, *_ in found}) == 1, "ours and the published ones are equally wide"

@@ -1,0 +1,133 @@
+import numpy as np
+import pytest
+
+from plots.load import load_sweep
+from plots.report.runs import MOST_FLOWS, explorer, mean_mbps, stages, tree_of, validity
+from results.parts import Flow
+from results.record import read
+from tests.plots import computed
+from tests.plots.sweeps import failed, rounds, run_document, store
+from topos.fattree import FatTree
+
+INVALID = {"verdict": "invalid", "reasons": ["slow"]}
+
+
+def test_a_run_is_cut_at_its_rounds(tmp_path):
+    flows = [
+        {"src": 0, "dst": 4, "mbps": 5, "start": 0.0, "per_second_mbps": [2, 2, 4, 4, 6, 6],
+         "paths": [{"t": 0.1, "core": 0}, {"t": 2.0, "core": 3}]},
+        {"src": 1, "dst": 5, "mbps": 5, "start": 3.0, "per_second_mbps": [8, 8, 8], "paths": [{"t": 3.1, "core": 1}]},
+    ]  # fmt: skip
+    document = run_document(seconds=6, flows=flows, rounds=rounds((2.0, 1), (4.0, 0)))
+    cut = stages(read(store(tmp_path, document)))
+    assert [(stage.begin, stage.end) for stage in cut] == [(0, 2), (2, 4), (4, 6)]
+    assert [stage.cores for stage in cut] == [(0, None), (3, 1), (3, 1)]
+    assert [stage.mbps for stage in cut] == [(2, 0), (4, 4), (6, 8)]
+
+
+def test_a_path_that_was_logged_just_before_its_round_belongs_to_it(tmp_path):
+    flows = [{"src": 0, "dst": 4, "mbps": 5, "paths": [{"t": 0.1, "core": 0}, {"t": 1.997, "core": 3}]}]
+    cut = stages(read(store(tmp_path, run_document(seconds=6, flows=flows, rounds=rounds((2.0, 1))))))
+    assert [stage.cores for stage in cut] == [(0,), (3,)]
+
+
+def test_rounds_after_the_end_make_no_stage(tmp_path):
+    document = run_document(seconds=6, rounds=rounds((2.0, 1), (6.0, 0), (8.0, 0)))
+    assert [stage.end for stage in stages(read(store(tmp_path, document)))] == [2, 6]
+
+
+def test_a_static_run_is_one_stage(tmp_path):
+    (stage,) = stages(read(store(tmp_path, run_document(scheme="ecmp", seconds=6))))
+    assert (stage.begin, stage.end, stage.cores) == (0, 6, (2,))
+
+
+def test_a_second_that_a_round_cuts_is_left_out_where_there_are_whole_ones():
+    flow = Flow(src=0, dst=4, mbps=5.0, per_second_mbps=(1.0, 1.0, 9.0, 9.0))
+    assert mean_mbps(flow, 0.0, 2.7) == 1.0
+    assert mean_mbps(flow, 1.5, 2.2) == pytest.approx((0.5 * 1 + 0.2 * 9) / 0.7), "no whole second"
+    assert mean_mbps(flow, 2.0, 6.0) == 4.5, "it sent nothing in the last two"
+    assert mean_mbps(flow, 2.0, 2.0) == 0.0
+
+
+def test_loads_from_flows_and_paths_match_the_rates_that_were_measured(tmp_path):
+    """What the page draws between rounds must be what the ports saw, up to headers: checked where both are known."""
+    computed.write_sweep(tmp_path, ["published:randbij0"], ["nonblocking", "ecmp", "hedera-gff"], seconds=12)
+    data = explorer(load_sweep(tmp_path))
+    for run in data["runs"]:
+        if run["scheme"] != "ecmp":
+            continue
+        load = np.zeros(len(data["links"]))
+        for flow, (_, _, paths) in enumerate(run["paths"]):
+            for link in paths[-1][2]:
+                load[link] += run["stages"][-1][2][flow]
+        assert np.corrcoef(load, run["links"])[0, 1] > 0.999
+        np.testing.assert_allclose(load * computed.WIRE, run["links"], rtol=0.05, atol=0.05)
+    gff = next(run for run in data["runs"] if run["scheme"] == "hedera-gff")
+    first = gff["rounds"][0]
+    moved = sum(any(stage == 1 for stage, *_ in paths) for _, _, paths in gff["paths"])
+    assert moved == first[2] > 0, "as many flows change their path in round 1 as the round says"
+
+
+def test_paths_of_the_page_lead_from_source_to_destination(tmp_path):
+    computed.write_sweep(tmp_path, ["published:stag0(0.2,0.3)"], ["hedera-sa"], seconds=6)
+    data = explorer(load_sweep(tmp_path))
+    tree = FatTree(4)
+    (run,) = data["runs"]
+    assert len(run["paths"]) == 16
+    for src, dst, paths in run["paths"]:
+        for _, core, links in paths:
+            nodes = [data["links"][links[0]][0], *(data["links"][link][1] for link in links)]
+            assert tuple(nodes) == tree.path(src, dst, core)
+
+
+def test_controls_are_found_by_pattern_and_trial(tmp_path):
+    for trial in (1, 2):
+        for scheme in ("nonblocking", "ecmp"):
+            store(tmp_path, run_document("stride:4", scheme, trial))
+    store(tmp_path, run_document("stride:8", "ecmp", 1))
+    data = explorer(load_sweep(tmp_path))
+    for run in data["runs"]:
+        control = None if run["control"] is None else data["runs"][run["control"]]
+        if run["pattern"] == "stride:8":
+            assert control is None
+        else:
+            assert (control["scheme"], control["trial"]) == ("nonblocking", run["trial"])
+
+
+def test_a_run_with_too_many_flows_lists_none(tmp_path):
+    flows = [{"src": 0, "dst": 4, "mbps": 1.0}] * (MOST_FLOWS + 1)
+    store(tmp_path, run_document(scheme="ecmp", flows=flows))
+    (run,) = explorer(load_sweep(tmp_path))["runs"]
+    assert (run["flows"], run["paths"], run["stages"]) == (MOST_FLOWS + 1, [], [])
+
+
+def test_a_fat_tree_that_is_too_large_has_no_links(tmp_path):
+    document = run_document()
+    document["spec"]["k"] = 10
+    store(tmp_path, document)
+    sweep = load_sweep(tmp_path)
+    assert tree_of(sweep.runs) is None
+    assert explorer(sweep)["links"] == []
+
+
+def test_hosts_and_cores_that_do_not_exist_have_no_links(tmp_path):
+    flows = [
+        {"src": 0, "dst": dst, "mbps": 1, "paths": [{"t": 0, "core": core}]}
+        for dst, core in ((99, 0), (4, 7))
+    ]
+    store(tmp_path, run_document(scheme="ecmp", flows=flows))
+    (run,) = explorer(load_sweep(tmp_path))["runs"]
+    assert [paths for _, _, paths in run["paths"]] == [[[0, 0, []]], [[0, 7, []]]]
+
+
+def test_validity_by_scheme(tmp_path):
+    idle = {"t": [1, 2], "idle_percent": [50, 20]}
+    rates = {"scheme": "ecmp", "maxmin_mbps": 100.0, "cpu": idle}
+    store(tmp_path, run_document(trial=1, bisection_mbps=80.0, **rates))
+    store(tmp_path, run_document(trial=2, bisection_mbps=60.0, **rates, **INVALID))
+    store(tmp_path, failed(scheme="ecmp", trial=3))
+    (row,) = validity(load_sweep(tmp_path).runs, ["ecmp"])
+    assert (row.valid, row.runs) == (1, 3)
+    assert row.of_maxmin == ((0.8, True), (0.6, False))
+    assert row.median_of_maxmin == pytest.approx(0.7)
+    assert row.least_idle[0] == (20, True)

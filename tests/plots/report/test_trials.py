@@ -1,0 +1,124 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import ttest_rel
+
+from plots.load import load_sweep
+from plots.report import trials as trials
+from tests.plots.sweeps import run_document, store
+
+
+def runs_of(folder, rates):
+    """Runs from {(pattern, scheme): rates by trial, None for an invalid one}."""
+    for (pattern, scheme), values in rates.items():
+        for trial, rate in enumerate(values, 1):
+            bad = {"verdict": "invalid", "reasons": ["slow"], "bisection_mbps": 1.0}
+            store(folder, run_document(pattern, scheme, trial, **({"bisection_mbps": rate} if rate else bad)))
+    return load_sweep(folder).runs
+
+
+def test_it_is_the_paired_t_test(tmp_path):
+    a, b = [90.0, 95.0, 88.0, 91.0], [60.0, 70.0, 55.0, 66.0]
+    compared = trials.compare(
+        runs_of(tmp_path, {("stride:4", "hedera-sa"): a, ("stride:4", "ecmp"): b}), "hedera-sa", "ecmp"
+    )
+    (row,) = compared.patterns
+    reference = ttest_rel(a, b)
+    interval = reference.confidence_interval(0.95)
+    assert (row.pairs, row.mean) == (4, np.mean(np.subtract(a, b)))
+    assert row.p == pytest.approx(reference.pvalue)
+    assert (row.low, row.high) == pytest.approx((interval.low, interval.high))
+    assert row.adjusted == row.p
+    assert row.verdict == trials.SUPPORTED
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_nothing_can_be_said_about_fewer_than_three_trials(tmp_path, count):
+    rates = {("stride:4", "hedera-sa"): [90.0, 91.0][:count], ("stride:4", "ecmp"): [10.0, 11.0][:count]}
+    compared = trials.compare(runs_of(tmp_path, rates), "hedera-sa", "ecmp")
+    assert compared.patterns[0].verdict == compared.overall.verdict == trials.SILENT
+    assert compared.patterns[0].mean == 80
+
+
+def test_trials_are_paired_by_their_number_and_only_valid_ones_count(tmp_path):
+    rates = {("stride:4", "hedera-sa"): [90.0, None, 80.0, 85.0], ("stride:4", "ecmp"): [60.0, 10.0, 55.0]}
+    row = trials.compare(runs_of(tmp_path, rates), "hedera-sa", "ecmp").patterns[0]
+    assert row.pairs == 2
+    assert row.mean == pytest.approx((30 + 25) / 2)
+
+
+def test_pairing_finds_what_the_spread_between_trials_would_hide(tmp_path):
+    a, b = [50.0, 80.0, 110.0], [45.0, 75.2, 104.9]  # drawn patterns differ much more than schemes do
+    row = trials.compare(
+        runs_of(tmp_path, {("randbij", "hedera-sa"): a, ("randbij", "ecmp"): b}), "hedera-sa", "ecmp"
+    ).patterns[0]
+    assert row.verdict == trials.SUPPORTED
+
+
+def test_over_all_patterns_a_trial_counts_once(tmp_path):
+    rates = {}
+    for i in range(10):  # ten patterns that all say the same in each trial are not thirty observations
+        rates[f"stride:{i + 1}", "hedera-sa"] = [90.0, 100.0, 80.0]
+        rates[f"stride:{i + 1}", "ecmp"] = [80.0, 80.0, 80.0]
+    compared = trials.compare(runs_of(tmp_path, rates), "hedera-sa", "ecmp")
+    assert (compared.overall.pairs, compared.common) == (3, 10)
+    assert compared.overall.mean == 10
+    assert compared.overall.p == pytest.approx(ttest_rel([90, 100, 80], [80, 80, 80]).pvalue)
+
+
+def test_over_all_patterns_only_those_with_every_trial_are_averaged(tmp_path):
+    rates = {("stride:1", s): [10.0 * k, 11.0 * k, 12.0 * k] for s, k in (("hedera-sa", 2), ("ecmp", 1))}
+    rates |= {("stride:2", "hedera-sa"): [None, 500.0, 500.0], ("stride:2", "ecmp"): [1.0, 1.0, 1.0]}
+    compared = trials.compare(runs_of(tmp_path, rates), "hedera-sa", "ecmp")
+    assert compared.common == 1
+    assert compared.overall.mean == pytest.approx(11)
+
+
+def test_holm_by_its_definition():
+    rows = [trials.Difference(str(p), 3, 1.0, 0.0, 1.0, p, p) for p in (0.01, 0.04, 0.03, 0.005)]
+    rows.append(trials.Difference("silent", 1, 1.0))
+    adjusted = [row.adjusted for row in trials.holm(rows)]
+    assert adjusted[:4] == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert adjusted[4] is None
+
+
+def test_a_difference_that_does_not_survive_the_correction_stands_alone():
+    row = trials.Difference("stride:4", 3, 5.0, 1.0, 9.0, p=0.03, adjusted=0.3)
+    assert row.verdict == trials.ALONE
+    assert (
+        trials.Difference("stride:4", 3, 5.0, -1.0, 11.0, p=0.2, adjusted=0.2).verdict == trials.UNSUPPORTED
+    )
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=30))
+def test_holm_never_lowers_a_p_and_keeps_the_order(values):
+    adjusted = [
+        row.adjusted for row in trials.holm([trials.Difference("x", 3, 1.0, 0.0, 1.0, p, p) for p in values])
+    ]
+    assert all(p <= a <= 1 for p, a in zip(values, adjusted, strict=True))
+    ranked = [a for _, a in sorted(zip(values, adjusted, strict=True))]
+    assert ranked == sorted(ranked)
+
+
+def test_the_interval_holds_the_truth_as_often_as_it_claims():
+    rng = np.random.default_rng(1)
+    rows = [trials.difference("x", list(rng.normal(2.0, 1.0, 3))) for _ in range(2000)]
+    assert 0.93 < np.mean([row.low <= 2.0 <= row.high for row in rows]) < 0.97
+
+
+def test_equal_differences_need_no_division_by_zero():
+    assert trials.difference("x", [2.0, 2.0, 2.0]).p == 0
+    assert trials.difference("x", [0.0, 0.0, 0.0]).p == 1
+
+
+def test_all_pairs_the_better_expected_first(tmp_path):
+    rates = {
+        ("stride:4", s): [1.0 + i, 2.0, 3.0]
+        for i, s in enumerate(("nonblocking", "ecmp", "hedera-gff", "mine"))
+    }
+    compared = trials.compare_all(runs_of(tmp_path, rates))
+    assert [(each.first, each.second) for each in compared] == [
+        ("nonblocking", "hedera-gff"), ("nonblocking", "ecmp"), ("nonblocking", "mine"),
+        ("hedera-gff", "ecmp"), ("hedera-gff", "mine"), ("ecmp", "mine"),
+    ]  # fmt: skip

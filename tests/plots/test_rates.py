@@ -1,0 +1,61 @@
+import pytest
+
+from plots import rates, style
+from plots.load import load_sweep
+from tests.plots.pictures import spied
+from tests.plots.sweeps import SCHEMES, broken, failed, run_document, store, write_sweep
+
+
+@pytest.mark.parametrize("schemes", [["nonblocking"], ["ecmp"], list(SCHEMES)])
+def test_rates_sheets(tmp_path, monkeypatch, schemes):
+    write_sweep(tmp_path, ["stride:4"], schemes)
+    runs = load_sweep(tmp_path).runs
+    control = next((run for run in runs if run.scheme == style.CONTROL), None)
+    figures = spied(monkeypatch, rates)
+    rates.draw(runs, tmp_path / "rates.png", control)
+    axes = figures[0].axes
+    assert len(axes) == (6 if len(schemes) == 7 else 1)
+    for ax in axes:
+        width_of_the_window = {patch.get_width() for patch in ax.patches}
+        assert width_of_the_window == {20.0}
+    if len(schemes) == 7:
+        moved = [line for line in axes[-1].lines if line.get_linewidth() == 1.5]
+        assert [line.get_xdata()[0] for line in moved] == [2.0]
+        grey = [line for line in axes[0].lines if line.get_color() == style.colour(style.CONTROL)]
+        assert list(grey[0].get_ydata()) == list(control.rates.total_mbps)
+
+
+def test_an_invalid_run_looks_invalid_in_its_rates(tmp_path, monkeypatch):
+    store(
+        tmp_path,
+        run_document("stride:4", "nonblocking", verdict="invalid", reasons=["the machine is too slow"]),
+    )
+    store(tmp_path, failed(traffic="stride:4", scheme="ecmp"))
+    runs = load_sweep(tmp_path).runs
+    figures = spied(monkeypatch, rates)
+    rates.draw(runs, tmp_path / "rates.png", runs[1])
+    assert len(figures[0].axes) == 2
+    for ax in figures[0].axes:
+        assert ax.get_title(loc="right") == "INVALID"
+        assert "Mb/s" not in ax.get_title(loc="left")
+    assert figures[0].axes[0].texts[0].get_text() == "the machine is too slow"
+
+
+def test_failures_are_marked_where_they_happened(tmp_path, monkeypatch):
+    figures = spied(monkeypatch, rates)
+    store(tmp_path, broken(scheme="hedera-gff"))
+    store(tmp_path, run_document(scheme="nonblocking"))
+    runs = load_sweep(tmp_path).runs
+    control = next(run for run in runs if run.scheme == "nonblocking")
+    rates.draw(runs, tmp_path / "rates", control)
+    (ax,) = figures[0].axes
+    (best,) = [patch for patch in ax.patches if hasattr(patch, "get_data")]
+    assert best.get_data().edges.tolist() == [0, 8.01, 16.02, ax.get_xlim()[1]]
+    assert best.get_data().values.tolist() == [160, 120, 160]
+    assert {line.get_xdata()[0] for line in ax.lines if line.get_color() == style.INVALID} == {8.01, 16.02}
+    said = " ".join(text.get_text() for text in ax.texts)
+    assert "5 flows hit" in said
+    assert "0.034 s" in said
+    assert "2 s" in said
+    labels = [text.get_text() for text in figures[0].legends[0].get_texts()]
+    assert {"links down", "most possible"} <= set(labels)

@@ -1,0 +1,255 @@
+import json
+import math
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from results.parts import Flow, Settings
+from results.record import MOST_BYTES, SCHEMA, Run, decode, encode, read
+from tests.plots.sweeps import broken, failed, first_version, run_document
+
+SETTINGS = Settings(
+    k=4, link_mbps=10.0, seconds=30.0, interval_s=2.0, queue=50, platform="os-ken", datapath="user",
+    congestion_control="cubic", flows_per_host=1, keep=1.0,
+)  # fmt: skip
+
+
+def run(**changes):
+    fields = {
+        "schema": SCHEMA, "scheme": "ecmp", "traffic": "stride:4", "trial": 1, "seed": 1, "capacity_mbps": 160.0,
+        "window_s": (5.0, 25.0), "spec": SETTINGS, "bisection_mbps": 100.0, "payload_mbps": 93.6, "verdict": "ok",
+        "reasons": (), "flows": (Flow(src=0, dst=4, mbps=9.0),),
+    }  # fmt: skip
+    return Run(**fields | changes)
+
+
+def text(**changes):
+    return json.dumps(json.loads(encode(run())) | changes).encode()
+
+
+def test_what_is_written_is_read_back():
+    assert decode(encode(run())) == run()
+
+
+def test_what_design_promises_is_always_there():
+    document = json.loads(encode(run(verdict="invalid", reasons=("slow",), bisection_mbps=None, flows=())))
+    promised = {
+        "schema",
+        "scheme",
+        "traffic",
+        "bisection_mbps",
+        "capacity_mbps",
+        "verdict",
+        "reasons",
+        "flows",
+    }
+    assert promised <= set(document)
+    assert document["bisection_mbps"] is None
+    assert "rounds" not in document, "what a run does not have is left out"
+
+
+def test_the_documentation_knows_every_entry():
+    words = (Path(__file__).parents[2] / "docs" / "results.md").read_text()
+    assert [name for name in Run.__struct_fields__ if f"`{name}`" not in words] == []
+
+
+def test_nan_is_written_as_null():
+    data = encode(run(links={"0_0_1-eth1": math.nan}, maxmin_mbps=math.nan))
+    assert b"NaN" not in data
+    back = decode(data)
+    assert back.links == {"0_0_1-eth1": None}
+    assert back.maxmin_mbps is None
+
+
+def test_a_valid_run_without_its_numbers_is_not_written():
+    with pytest.raises(ValueError, match="a valid run has"):
+        run(payload_mbps=None)
+    with pytest.raises(ValueError, match="a valid run has"):
+        encode(run(bisection_mbps=math.nan))
+
+
+def test_what_could_not_be_read_back_is_not_written():
+    with pytest.raises(ValueError, match="matching regex"):
+        encode(run(traffic="two\nlines"))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"schema": 3}, "schema"),
+        ({"schema": None}, "schema"),
+        ({"scheme": 7}, r"Expected `str`, got `int` - at `\$.scheme`"),
+        ({"scheme": ""}, "length"),
+        ({"scheme": "a\x1b[2J"}, "regex"),
+        ({"scheme": "a\x9b2J"}, "regex"),
+        ({"traffic": "x" * 1001}, "length"),
+        ({"trial": "x"}, "trial"),
+        ({"trial": -1}, "trial"),
+        ({"capacity_mbps": True}, "capacity_mbps"),
+        ({"capacity_mbps": 0}, "capacity_mbps"),
+        ({"bisection_mbps": None}, "a valid run has"),
+        ({"bisection_mbps": -1}, "bisection_mbps"),
+        ({"verdict": "fine"}, "verdict"),
+        ({"window_s": [1]}, "window_s"),
+        ({"window_s": [25, 5]}, "ends before"),
+        ({"started": "yesterday"}, "started"),
+        ({"spec": []}, "spec"),
+        ({"spec": {}}, "missing required field"),
+        ({"spec": {"k": 5}}, "multiple"),
+        ({"rates": {"t": [1, 2], "total_mbps": [1]}}, "different lengths"),
+        ({"rates": {"t": [1], "total_mbps": [1], "hosts": {"a": []}}}, "different lengths"),
+        ({"cpu": {"t": [1], "idle_percent": []}}, "different lengths"),
+        ({"rounds": [{"t": 1}]}, "large"),
+        ({"links": {"a\n": 1.0}}, "regex"),
+    ],
+)
+def test_alien_documents_are_refused_with_a_reason(change, reason):
+    with pytest.raises(ValueError, match=reason):
+        decode(text(**change))
+
+
+def test_an_option_that_nobody_knows_is_refused():
+    """Two runs that differ in it could not be told apart."""
+    with pytest.raises(ValueError, match="colour"):
+        decode(text(spec=json.loads(encode(run()))["spec"] | {"colour": "red"}))
+
+
+def test_a_reason_is_one_short_line():
+    strange = "\x1b[2J" + "x" * 1000
+    with pytest.raises(ValueError, match="unknown field") as refused:
+        decode(text(spec=json.loads(encode(run()))["spec"] | {strange: 1}))
+    assert str(refused.value).isprintable()
+    assert len(str(refused.value)) < 400
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"{", b"\xff", b"[" * 1_000_000, b'{"a":' * 1_000_000, text().replace(b"160.0", b"NaN"),
+     text().replace(b"160.0", b"Infinity"), text(traffic="x").replace(b'"x"', b'"\\udcff"')],
+)  # fmt: skip
+def test_what_is_no_json(data):
+    with pytest.raises(ValueError, match="is not JSON, or was cut off"):
+        decode(data)
+
+
+def test_a_number_too_large_for_a_float_is_refused():
+    with pytest.raises(ValueError, match="out of range"):
+        decode(text().replace(b"160.0", b"1e999"))
+
+
+# --- schema 1 -----------------------------------------------------------------------------------------------------
+
+
+def old(**changes):
+    return json.dumps(first_version(run_document()) | changes).encode()
+
+
+def test_schema_1_is_read():
+    document = run_document()
+    back = decode(old())
+    assert back.schema == SCHEMA
+    assert (back.scheme, back.pattern, back.trial) == ("hedera-sa", "published:stride4", 1)
+    assert (back.bisection_mbps, back.payload_mbps) == (document["bisection_mbps"], document["payload_mbps"])
+    assert (back.spec.link_mbps, back.spec.mtu) == (10, 1500)
+    assert back.flows[0].paths[0].core == 2
+    assert decode(encode(back)) == back
+
+
+def test_schema_1_of_failures_and_of_runs_that_broke_off():
+    assert [one.rerouted_s for one in decode(json.dumps(first_version(broken())).encode()).failures] == [
+        0.034,
+        None,
+    ]
+    back = decode(json.dumps(first_version(failed())).encode())
+    assert (back.valid, back.bisection_mbps, back.rates.t) == (False, None, ())
+
+
+def test_schema_1_wrote_nan():
+    back = decode(old(full_links={"window_s": [7, 25], "mbps": {"0_0_1-eth1": math.nan}}))
+    assert back.full_links.mbps == {"0_0_1-eth1": None}
+    with pytest.raises(ValueError, match="a valid run has"):
+        decode(old(bisection_mbps=math.nan))
+
+
+def test_reasons_are_lines_however_a_tool_said_it():
+    said, line = "Traceback\n  boom\x1b[2J\n", "Traceback   boom [2J"
+    assert decode(encode(run(verdict="invalid", reasons=(said,)))).reasons == (line,)
+    assert decode(old(verdict="invalid", reasons=[said])).reasons == (line,)
+    with pytest.raises(ValueError, match=r"reasons"):
+        decode(text(verdict="invalid", reasons=[said]))
+
+
+@pytest.mark.parametrize("spec", [None, [], 7, {"k": 4}])
+def test_schema_1_with_a_strange_spec(spec):
+    with pytest.raises(ValueError, match="spec"):
+        decode(old(spec=spec))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(
+    field=st.sampled_from(sorted({*run_document(), *json.loads(encode(run()))})),
+    value=JSON,
+    schema=st.integers(1, 2),
+)
+@settings(deadline=None)
+def test_any_value_in_any_field_gives_a_run_or_a_reason(field, value, schema):
+    document = json.loads(text()) if schema == SCHEMA else first_version(run_document(seconds=6))
+    try:
+        back = decode(json.dumps(document | {field: value}).encode())
+    except ValueError as error:
+        reason = str(error)
+    else:
+        assert decode(encode(back)) == back
+        reason = back.pattern
+    assert "\n" not in reason
+
+
+@given(cut=st.integers(0, 3000))
+@settings(deadline=None)
+def test_a_document_that_was_cut_off(cut):
+    data = encode(run()).rstrip()
+    with pytest.raises(ValueError, match="cut off"):
+        decode(data[: min(cut, len(data) - 1)])
+
+
+# --- files --------------------------------------------------------------------------------------------------------
+
+
+def test_a_file(tmp_path):
+    path = tmp_path / "run.json"
+    path.write_bytes(encode(run()))
+    assert read(path) == run()
+
+
+def test_only_regular_files_are_read(tmp_path):
+    path = tmp_path / "run.json"
+    with pytest.raises(ValueError, match="cannot be read: No such file"):
+        read(path)
+    os.mkfifo(path)  # nobody will ever write into it
+    with pytest.raises(ValueError, match="not a regular file"):
+        read(path)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(ValueError, match=r"cannot be read|not a regular file"):
+        read(path)
+    path.rmdir()
+    path.symlink_to("/dev/zero")
+    with pytest.raises(ValueError, match="cannot be read"):
+        read(path)
+
+
+def test_a_file_that_is_too_large(tmp_path):
+    path = tmp_path / "run.json"
+    with path.open("wb") as file:
+        file.truncate(MOST_BYTES + 1)  # a hole: it takes no room
+    with pytest.raises(ValueError, match="larger than 256 MiB"):
+        read(path)

@@ -1,0 +1,78 @@
+"""What is declared, what is locked, and what the code imports."""
+
+import ast
+import re
+import sys
+from importlib.metadata import metadata, packages_distributions, requires, version
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = tuple(sorted(p.parent.name for p in ROOT.glob("*/__init__.py") if p.parent.name != "tests"))
+FOUND_AT_RUN_TIME = {
+    "mininet",  # a Debian package
+    "pox",  # a checkout
+    "simgrid",  # only for one benchmark, which says so
+}
+
+
+def pins(name):
+    """The versions of every package in a lock (several where Pythons differ); every pin has to carry hashes."""
+    found = {}
+    for entry in re.split(r"\n(?=[a-z0-9])", (ROOT / "setup" / name).read_text()):
+        pin = re.match(r"([a-z0-9.-]+)==([^ ;]+)[^\\]*\\\n +--hash=sha256:[0-9a-f]{64}", entry)
+        assert pin, f"not an exact pin with hashes: {entry.splitlines()[0]}"
+        found.setdefault(pin[1], set()).add(pin[2])
+    return found
+
+
+def declared(extra=None):
+    """The names that the project declares, always or with an extra."""
+    names = set()
+    for line in requires("hedera-harness"):
+        condition = re.search(r'extra == "(\w+)"', line)
+        if (condition and condition[1]) == extra:
+            names.add(re.match(r"[\w.-]+", line)[0].lower())
+    return names
+
+
+def imported(package):
+    """The modules from elsewhere that a package imports, at any depth of its code."""
+    names = set()
+    for file in (ROOT / package).rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Import):
+                names.update(alias.name.split(".")[0] for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                names.add(node.module.split(".")[0])
+    return names - set(sys.stdlib_module_names) - set(PACKAGES)
+
+
+def test_what_test_sh_installs_is_a_part_of_what_the_checks_do_in_the_same_versions():
+    run, check = pins("requirements.lock"), pins("requirements-check.lock")
+    assert set(run) < set(check)
+    assert {name: check[name] for name in run} == run
+
+
+def test_everything_declared_is_locked_and_what_only_checks_need_is_not_installed_for_runs():
+    run, check = (set(pins(f"requirements{which}.lock")) for which in ("", "-check"))
+    assert declared() <= run
+    assert declared("test") | declared("cluster") <= check
+    assert not (declared("test") | declared("cluster")) & run
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_everything_imported_is_declared(package):
+    extras = declared("cluster") | (declared("test") if package == "benchmarks" else set())
+    of = packages_distributions()
+    for module in imported(package) - FOUND_AT_RUN_TIME:
+        names = {name.lower() for name in of.get(module, [module])}
+        assert names & (declared() | extras), f"{package} imports {module}"
+
+
+def test_the_citation_is_of_this_version():
+    text = (ROOT / "CITATION.cff").read_text()
+    assert f"version: {version('hedera-harness')}\n" in text
+    assert f"license: {metadata('hedera-harness')['License-Expression']}\n" in text
+    assert (ROOT / "LICENSE").read_text().split()[:4] == ["Apache", "License", "Version", "2.0,"]

@@ -1,0 +1,69 @@
+"""The house stands as it is described: imports point one way, without circles, and no module is too long to read."""
+
+import ast
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+ROOT = Path(__file__).parents[1]
+BELOW = {
+    "results": "",
+    "commands": "",
+    "topos": "",
+    "traffic": "topos",
+    "hedera": "topos traffic",
+    "controllers": "topos traffic hedera",
+    "simulator": "topos traffic hedera commands",
+    "packets": "topos traffic hedera plots results commands",
+    "plots": "topos traffic hedera results commands",
+    "paper": "topos traffic hedera simulator plots results commands",
+    "harness": "topos traffic hedera controllers plots results commands",
+    "benchmarks": "topos traffic hedera controllers simulator packets plots results commands paper harness",
+}
+"""What each package may import, besides itself."""
+MODULES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for package in BELOW
+    for path in sorted((ROOT / package).rglob("*.py"))
+    if package != "results" or "runs" not in path.parts
+}
+
+
+def imported(module):
+    """The modules of ours that a module imports anywhere in it, be it inside a function or for types alone."""
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names if name.name in MODULES)
+        elif isinstance(node, ast.ImportFrom) and node.module in MODULES:
+            inside = [f"{node.module}.{name.name}" for name in node.names]
+            yield from (name if name in MODULES else node.module for name in inside)
+
+
+GRAPH = nx.DiGraph((module, other) for module in MODULES for other in imported(module) if other != module)
+
+
+def test_the_walk_sees_imports():
+    assert {"topos.links", "hedera.linkstate"} <= set(GRAPH["hedera.global_first_fit"])
+    assert "hedera.simulated_annealing" in GRAPH["hedera.schemes"], "inside a function"
+
+
+@pytest.mark.parametrize("package", BELOW)
+def test_imports_point_one_way(package):
+    allowed = {package, *BELOW[package].split()}
+    up = [
+        f"{a} imports {b}"
+        for a, b in GRAPH.edges
+        if a.split(".")[0] == package and b.split(".")[0] not in allowed
+    ]
+    assert not up
+
+
+def test_there_is_no_circle():
+    assert [sorted(part) for part in nx.strongly_connected_components(GRAPH) if len(part) > 1] == []
+
+
+@pytest.mark.parametrize("package", BELOW)
+def test_no_module_is_longer_than_300_lines(package):
+    lines = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in MODULES.items()}
+    assert [f"{n}: {count}" for n, count in lines.items() if n.split(".")[0] == package and count > 300] == []

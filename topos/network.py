@@ -1,0 +1,91 @@
+"""What every network offers, whoever builds it, routes over it or simulates it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from topos.fattree import FatTree, Link
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+class Network(Protocol):
+    """Hosts, switches, cables and paths; `FatTree` and `NonBlocking` are two. Their docstrings say more.
+
+    Hosts are numbered from 0, and so are cables: `topos.links` numbers each cable's two directions after it.
+    A path is named by its core, below ``num_cores``; where there is no choice that is 0.
+    """
+
+    @property
+    def tree(self) -> FatTree:
+        """The fat-tree whose hosts these are: it tells who shares an edge switch, or a pod, elsewhere."""
+        ...
+
+    @property
+    def num_hosts(self) -> int: ...  # noqa: D102
+    @property
+    def num_switches(self) -> int: ...  # noqa: D102
+    @property
+    def num_cores(self) -> int: ...  # noqa: D102
+    @property
+    def tiers(self) -> int:
+        """The links of the longest path."""
+        ...
+
+    @property
+    def hosts(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def host_by_ip(self) -> Mapping[str, int]: ...  # noqa: D102
+    def host_name(self, host: int) -> str: ...  # noqa: D102
+    def host_ip(self, host: int) -> str: ...  # noqa: D102
+    def host_mac(self, host: int) -> str: ...  # noqa: D102
+    def edge_of(self, host: int) -> str:
+        """The switch a host hangs off."""
+        ...
+
+    @property
+    def switches(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def switch_by_dpid(self) -> Mapping[int, str]: ...  # noqa: D102
+    def dpid(self, name: str) -> int: ...  # noqa: D102
+    def layer(self, name: str) -> str:
+        """``host``, ``edge``, ``aggregation`` or ``core``."""
+        ...
+
+    def cable(self, number: int) -> Link:
+        """One cable; those of the hosts come first. IndexError when there is no such cable."""
+        ...
+
+    def links(self) -> Iterator[Link]:
+        """Every cable, in the order of their numbers."""
+        ...
+
+    def cables_at(self, name: str) -> list[int]:
+        """The numbers of a node's cables, ascending; KeyError when there is no such node."""
+        ...
+
+    def path_cores(self, src: int, dst: int) -> range:
+        """One core for each distinct path from host to host."""
+        ...
+
+    def path(self, src: int, dst: int, core: int) -> tuple[str, ...]:
+        """The nodes from host to host by way of a core; ValueError when the two hosts are one."""
+        ...
+
+    def paths(self, src: int, dst: int) -> list[tuple[str, ...]]:
+        """All of them, in the order of `path_cores`."""
+        ...
+
+
+def graph(network: Network) -> nx.Graph:
+    """The network as a networkx graph: nodes carry ``layer``, links carry ``ports`` by node name."""
+    import networkx as nx
+
+    made = nx.Graph()
+    for name in (*network.hosts, *network.switches):
+        made.add_node(name, layer=network.layer(name))
+    for lower, lower_port, upper, upper_port in network.links():
+        made.add_edge(lower, upper, ports={lower: lower_port, upper: upper_port})
+    return made
