@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import re
 import shutil
 import stat
 import subprocess
-import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -39,27 +39,43 @@ def engine(target: str = "engine") -> Path:
     if program.exists():
         return program
     _private(folder.parent)
-    # Compiled beside its place and moved there whole: two processes may do so at once, and either may die.
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix="compiling-") as made:
-        goal = "engine" if target == "engine" else "tests"
-        command = [
+    folder.mkdir(mode=0o700, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two processes may ask at once
+        if not program.exists():
+            _compile(folder, target)
+    return program
+
+
+def _compile(folder: Path, target: str) -> None:
+    """Objects are kept for the other program; a program appears in its place only when it is whole."""
+    objects, whole = folder / "objects", folder / "objects-are-whole"
+    if not whole.exists():
+        shutil.rmtree(objects, ignore_errors=True)
+    whole.unlink(missing_ok=True)
+    goal = "engine" if target == "engine" else "tests"
+    done = subprocess.run(
+        [
             "make",
             "--silent",
             "-C",
             str(SOURCES),
             f"-j{_jobs()}",
-            f"OUT={made}",
+            f"OUT={objects}",
             f"STD={_standard()}",
             goal,
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
-        if done.returncode != 0:
-            log = _folder() / "compile.log"
-            log.write_text(done.stdout + done.stderr, encoding="utf-8")
-            raise RuntimeError(f"the packet engine does not compile with ns-3 {version()}; the log: {log}")
-        folder.mkdir(mode=0o700, exist_ok=True)
-        os.replace(Path(made) / target, program)
-    return program
+        ],
+        capture_output=True,
+        text=True,
+        timeout=_TIMEOUT_S,
+        check=False,
+    )
+    if done.returncode != 0:
+        log = folder / "compile.log"
+        log.write_text(done.stdout + done.stderr, encoding="utf-8")
+        raise RuntimeError(f"the packet engine does not compile with ns-3 {version()}; the log: {log}")
+    whole.touch()
+    os.replace(objects / target, folder / target)
 
 
 @cache

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import tempfile
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -156,6 +157,6 @@ def load(path: Path) -> Result | None:
         with np.load(path, allow_pickle=False) as stored:
             meta = json.loads(str(stored["meta"]))
             arrays = {name: stored[name].astype(np.float64) for name in _ARRAYS}
-    except (OSError, ValueError, KeyError, EOFError):
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
     return Result(**arrays, unfinished=meta["unfinished"], counts=meta["counts"])
