@@ -54,7 +54,7 @@ def first_call(statements: str) -> str:
     code = f"import time\nstart = time.perf_counter()\n{statements}\nprint(time.perf_counter() - start)"
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
-        command = [sys.executable, "-c", code]
+        command = [sys.executable, "-I", "-c", code]
         compiled, loaded = (
             float(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
             for _ in range(2)

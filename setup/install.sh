@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, and nothing else: Debian packages with apt; Python packages, pinned with their hashes in
 # requirements.lock, in an environment below .venvs that .venv points to. Quick when nothing is missing.
-# With --check, also what only the checks need. Debian 12 or Ubuntu 22.04 and later.
+# With --check, also what only the checks need; with --packets, what the packet simulator needs. Debian 12 or Ubuntu 22.04 and later.
 #
 # Only apt runs as root. Everything below this folder is made by the folder's owner, so that nothing is left there
 # that its owner could not delete. An environment that something still runs from is never touched: a new one is
@@ -14,8 +14,8 @@ say() { echo "setup: $*" >&2; }
 fail() { say "$1"; exit "${2:-3}"; }
 
 case "${1:-}" in
-    "" | --check) ;;
-    *) fail "usage: setup/install.sh [--check]" 2 ;;
+    "" | --check | --packets) ;;
+    *) fail "usage: setup/install.sh [--check | --packets]" 2 ;;
 esac
 check=${1:-}
 [ "$(id -u)" -eq 0 ] || fail "needs root to install packages and, later, to make network namespaces: use sudo"
@@ -54,11 +54,12 @@ offered() { [[ $(LC_ALL=C apt-cache policy "$1" 2>/dev/null) == *"Candidate: "[^
 needed=() useful=()
 while read -r package; do
     installed "$package" || needed+=("$package")
-done < setup/apt-packages.txt
+done < <(cat setup/apt-packages.txt; [ "$check" != --packets ] || cat setup/apt-packages-packets.txt)
+[ "$check" != --packets ] || check=
 if [ -n "$check" ]; then
     while read -r package; do
         installed "$package" || useful+=("$package")
-    done < setup/apt-packages-check.txt
+    done < <(cat setup/apt-packages-check.txt setup/apt-packages-packets.txt)
 fi
 if [ ${#needed[@]} -gt 0 ]; then
     # Where Ubuntu keeps Open vSwitch's kernel module. Debian's kernels have it, and some machines can have none.

@@ -15,7 +15,7 @@ BELOW = {
     "hedera": "topos traffic",
     "controllers": "topos traffic hedera",
     "simulator": "topos traffic hedera commands",
-    "packets": "topos traffic hedera commands results",
+    "packets": "topos traffic hedera plots results commands",
     "plots": "topos traffic hedera results commands",
     "paper": "topos traffic hedera simulator plots results commands",
     "harness": "topos traffic hedera controllers plots results commands",

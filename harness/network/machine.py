@@ -131,7 +131,7 @@ def require_tools() -> None:
 def git_revision() -> str:
     """The commit this code is at, with ``+`` when the tree differs from it; ``unknown`` outside a checkout."""
     root = Path(__file__).resolve().parents[2]
-    git = ["git", "-c", f"safe.directory={root}", "-C", str(root)]
+    git = ["git", "--no-optional-locks", "-c", f"safe.directory={root}", "-C", str(root)]
     head = subprocess.run(
         [*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False
     )

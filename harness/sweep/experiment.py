@@ -93,7 +93,7 @@ def _readable(result: dict[str, Any]) -> dict[str, Any]:
         return result
     except ValueError as error:
         kept = {name: result[name] for name in BEFORE_ANYTHING_IS_MEASURED}
-        return kept | failed(f"its result is not what it should be: {error}")
+        return kept | failed(*result["reasons"], f"its result is not what it should be: {error}")
 
 
 def written_bytes(spec: RunSpec) -> int:
@@ -128,9 +128,10 @@ def _attempt(emulation: Emulation, raw: Path) -> dict[str, Any]:
         return failed(in_words(first))
 
 
-def failed(reason: str) -> dict[str, Any]:
+def failed(*reasons: str) -> dict[str, Any]:
     """The measured part of a run that has nothing measured."""
-    return {"bisection_mbps": None, "verdict": "invalid", "reasons": [" ".join(reason.split())], "flows": []}
+    lines = [" ".join(reason.split()) for reason in reasons]
+    return {"bisection_mbps": None, "verdict": "invalid", "reasons": lines, "flows": []}
 
 
 def first_of(error: BaseException) -> BaseException:

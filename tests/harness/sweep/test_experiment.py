@@ -237,6 +237,36 @@ def test_kill_9_leaves_what_the_next_start_removes(tmp_path):
     assert footprint() == before
 
 
+def test_of_two_runs_at_once_one_waits(tmp_path, clean):
+    """Neither is ended by the other, and each is judged as if it had been alone."""
+    command = [
+        HEDERA,
+        "run",
+        "--scheme",
+        "nonblocking",
+        "--traffic",
+        "stride:4",
+        "--bw",
+        "2",
+        "--seconds",
+        "3",
+    ]
+    both = [
+        subprocess.Popen(
+            [*command, "--out", tmp_path / name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        for name in "ab"
+    ]
+    said = [process.communicate(timeout=300) for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    waited = [
+        process
+        for process in both
+        if f"waiting for process {process.pid} (nonblocking on" in said[0][1] + said[1][1]
+    ]
+    assert len(waited) == 1, "the first was waited for by the second"
+
+
 def test_the_readme_s_command_resumes_and_draws(tmp_path, clean):
     command = [ROOT / "test.sh", 1, 3, "--patterns", "stride:1", "--schemes", "nonblocking,ecmp", "--bw", 2]
     command += ["--results", tmp_path, "--name", "short"]

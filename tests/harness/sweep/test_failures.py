@@ -126,5 +126,5 @@ def test_a_result_that_could_not_be_read_again_is_a_failure_of_the_run(tmp_path,
     monkeypatch.setattr(experiment, "describe", lambda *_: {**right, **flaw})
     result = failing(lambda: None)
     assert result["verdict"] == "invalid"
-    assert result["reasons"][0].startswith("its result is not what it should be: ")
+    assert result["reasons"][-1].startswith("its result is not what it should be: ")
     assert read_run(tmp_path / "run").reasons == tuple(result["reasons"])

@@ -1,0 +1,186 @@
+"""The commands `hedera hull figure`, `table`, `sensitivity` and `run`. Slow imports wait until a command runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from commands.shared import json_option, parallel, progress_bar
+from packets.options import conclude, experiment_options, guarded, kept, parameters
+from packets.parameters import Parameters
+
+SEEDS = 5
+QUICK_SEEDS = 2
+QUICK_SHARE = 0.12
+"""Of the full simulated time, with --quick."""
+
+
+def _suite(options: dict[str, Any], parameters: Parameters) -> Any:
+    from packets.suites import Suite
+
+    seeds = options["seeds"] or (QUICK_SEEDS if options["quick"] else SEEDS)
+    return Suite(parameters, seeds, options["keep"], options["jobs"], options["cluster"])
+
+
+def _share(options: dict[str, Any]) -> float:
+    return QUICK_SHARE if options["quick"] else 1.0
+
+
+@click.group()
+def hull() -> None:
+    """HULL on packets: phantom queues, DCTCP and pacing, against the report of its reproduction.
+
+    Start with `hedera hull table 2 --quick`. docs/hull.md tells what it is and how far to trust it.
+    """
+
+
+@hull.group()
+def figure() -> None:
+    """Reproduce a figure of the report."""
+
+
+@hull.group()
+def table() -> None:
+    """Reproduce a table of the report."""
+
+
+@figure.command("1")
+@experiment_options(SEEDS)
+@click.option("--seconds", default=2.0, show_default=True, help="Measured time of every run.")
+@guarded
+@parameters
+def figure_1(parameters: Parameters, seconds: float, **options: Any) -> None:
+    """Queueing latency and goodput against 2 to 8 endless flows (1b; with --link-delay 100us: 1c).
+
+    As in the authors' experiment packets have 600 bytes of payload and phantom queues drain at 90 %, unless
+    --segment-bytes or --drain say otherwise.
+    """
+    from packets import pictures, suites
+
+    name = {5.0: "figure1b", 100.0: "figure1c"}.get(parameters.link_delay_us, "figure1")
+    cells = suites.figure_1(_suite(options, parameters), name, 0.3 if options["quick"] else seconds)
+    picture = pictures.figure_1(cells, parameters.link_delay_us, options["out"] / f"{name}.png")
+    conclude(f"Figure {name[6:]}", cells, "flows", name, picture, options["as_json"])
+
+
+@table.command("2")
+@experiment_options(SEEDS)
+@guarded
+@parameters
+def table_2(parameters: Parameters, **options: Any) -> None:
+    """Queueing latency and completion times of small and large files, at 20, 40 and 60 % load.
+
+    Every seed has 276 simulated seconds for each scheme: five make the published 1,380.
+    """
+    from packets import pictures, suites
+
+    cells = suites.table_2(_suite(options, parameters), _share(options))
+    picture = pictures.table_2(cells, options["out"] / "table2.png")
+    conclude("Table 2", cells, "load_percent", "table2", picture, options["as_json"])
+
+
+@figure.command("4")
+@experiment_options(SEEDS)
+@guarded
+@parameters
+def figure_4(parameters: Parameters, **options: Any) -> None:
+    """Web search: queries to ten servers, against background load."""
+    _fan_out("search", "figure4", parameters, options)
+
+
+@figure.command("5")
+@experiment_options(SEEDS)
+@guarded
+@parameters
+def figure_5(parameters: Parameters, **options: Any) -> None:
+    """Low-latency search: queries to ten servers that answer in 100 us, against background load."""
+    _fan_out("low-latency", "figure5", parameters, options)
+
+
+def _fan_out(workload: str, name: str, parameters: Parameters, options: dict[str, Any]) -> None:
+    from packets import pictures, suites
+
+    cells = suites.fan_out(_suite(options, parameters), workload, name, _share(options))
+    picture = pictures.fan_out(cells, workload, options["out"] / f"{name}.png")
+    conclude(f"Figure {name[6:]}", cells, "background_mbps", name, picture, options["as_json"])
+
+
+@hull.command()
+@experiment_options(SEEDS)
+@click.option("--load", default=0.2, show_default=True, help="Of large files, as a share of the link.")
+@guarded
+@parameters
+def sensitivity(parameters: Parameters, load: float, **options: Any) -> None:
+    """What HULL's parameters trade: drain rate, marking threshold and the pacer's constants, one at a time."""
+    from packets import pictures
+    from packets.sensitivity import points, tell
+
+    found = points(_suite(options, parameters), load, _share(options))
+    picture = pictures.sensitivity(found, load, options["out"] / "sensitivity.png")
+    tell(found, load, picture, options["as_json"])
+
+
+@hull.command()
+@click.option("--scheme", required=True, help="tcp, dctcp-30k, dctcp-6k-pacer or hull.")
+@click.option("--workload", required=True, help="static, dynamic, search or low-latency.")
+@click.option(
+    "--load", type=float, help="Large files' share of the client's link (dynamic: 0.2; searches: 0)."
+)
+@click.option("--flows", default=2, show_default=True, help="Of the static workload.")
+@click.option("--seconds", default=10.0, show_default=True, help="Measured time.")
+@click.option("--seed", default=1, show_default=True, help="The first seed.")
+@click.option(
+    "--seeds", default=1, type=click.IntRange(1), show_default=True, help="How many, from --seed on."
+)
+@kept
+@json_option
+@parallel
+@guarded
+@parameters
+def run(
+    parameters: Parameters,
+    load: float | None,
+    seed: int,
+    seeds: int,
+    keep: Path,
+    as_json: bool,
+    jobs: int | None,
+    cluster: str | None,
+    **fields: Any,
+) -> None:
+    """One run, in words. With --seeds several runs, and their samples together."""
+    from packets.experiment import Experiment, static_parameters
+    from packets.run import Task, kept_or_run, place, run_many
+    from packets.run import run as run_one
+    from packets.summary import as_object, in_sentences
+
+    if fields["workload"] == "static":
+        parameters = static_parameters(parameters)
+    if load is None:
+        load = 0.2 if fields["workload"] == "dynamic" else 0.0
+    experiments = [
+        Experiment(**fields, load=load, seed=each, parameters=parameters)
+        for each in range(seed, seed + seeds)
+    ]
+    first = experiments[0]
+    if seeds > 1 or cluster:
+        results = run_many(f"{first.scheme}, {first.workload}", experiments, keep, jobs, cluster)
+    elif place(Task(first, keep)).exists() or as_json:
+        results = [kept_or_run(Task(first, keep))]
+    else:
+        from packets.result import save
+
+        with progress_bar(f"{first.scheme}, {first.workload}", first.seconds) as done:
+            results = [run_one(first, done)]
+        save(results[0], place(Task(first, keep)))
+    found = as_object(first, results)
+    if as_json:
+        click.echo(json.dumps(found))
+    else:
+        for sentence in in_sentences(found):
+            click.echo(sentence)
+    if found["verdict"] != "ok":
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,99 @@
+#ifndef PACKETS_PACER_H
+#define PACKETS_PACER_H
+
+#include "frame.h"
+#include "token-bucket.h"
+
+#include "ns3/random-variable-stream.h"
+
+#include <deque>
+#include <string>
+#include <vector>
+
+namespace packets
+{
+
+class Journal;
+
+/**
+ * HULL's pacer at the edge of a host (section II.C of the report). Packets of flows that congest are held
+ * back by a token bucket whose rate follows the host's own; all others pass.
+ *
+ * A flow is associated, that is paced, for a while after an echo of a mark; every echo draws a coin for it.
+ */
+class Pacer : public FrameSink
+{
+  public:
+    /// Parameters; defaults from Table I and the authors' experiments.
+    struct Settings
+    {
+        TokenBucket::Settings bucket;
+        double associate{0.125};       //!< probability that an echo associates its flow
+        int64_t associationNs{10'000'000}; //!< how long, from the last echo that did
+        uint32_t queuePackets{500};    //!< what may wait; more is dropped
+    };
+
+    /// What happened, for results.
+    struct Counters
+    {
+        uint64_t passedPackets{0};
+        uint64_t pacedPackets{0};
+        uint64_t droppedPackets{0};
+        uint64_t associations{0};
+    };
+
+    /**
+     * @param port what the pacer sends to
+     * @param connections how many there are
+     * @param stream of random numbers
+     */
+    Pacer(const Settings& settings, const std::string& host, FrameSink* port, size_t connections,
+          int64_t stream);
+
+    void Take(Frame frame) override;
+    /// The host has received an ACK of this connection that echoes a mark.
+    void Echo(uint32_t connection);
+
+    bool Associated(uint32_t connection) const;
+    uint64_t WaitingPackets() const
+    {
+        return m_queue.size();
+    }
+
+    const TokenBucket& Bucket() const
+    {
+        return m_bucket;
+    }
+
+    const Counters& Count() const
+    {
+        return m_counters;
+    }
+
+    void Keep(Journal* journal)
+    {
+        m_journal = journal;
+    }
+
+  private:
+    void Wake();
+    void PlanHead(int64_t nowNs);
+    void SleepUntilNext(int64_t nowNs);
+
+    Settings m_settings;
+    std::string m_host;
+    FrameSink* m_port;
+    TokenBucket m_bucket;
+    ns3::Ptr<ns3::UniformRandomVariable> m_coin;
+    std::vector<int64_t> m_associatedUntilNs;
+    std::deque<Frame> m_queue;
+    double m_queueBits{0};
+    int64_t m_departNs{0};       //!< when the head is to leave, as things stand
+    int64_t m_plannedUntilNs{0}; //!< the update of the rate until which that holds
+    Counters m_counters;
+    Journal* m_journal{nullptr};
+};
+
+} // namespace packets
+
+#endif

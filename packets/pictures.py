@@ -1,0 +1,201 @@
+"""The pictures of the HULL figures, in the house style: our numbers, and the published beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from packets.metrics import Cell
+from packets.quantity import option_of, written
+from packets.schemes import SCHEMES
+from packets.workload import FAN_OUTS
+from plots.style import INK, MUTED, house_style, save
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from packets.sensitivity import Point
+
+COLOURS = {"tcp": "#e69f00", "dctcp-30k": "#56b4e9", "dctcp-6k-pacer": "#009e73", "hull": "#0072b2"}
+_LEAST_US = 0.05
+"""Latencies below are drawn here: a logarithmic axis has no 0."""
+
+
+def _figure(width: float, height: float) -> Figure:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _heading(figure: Figure, title: str, note: str) -> None:
+    figure.suptitle(f"{title}\n", x=0.01, ha="left", fontsize=11.5, fontweight="bold", color=INK)
+    figure.text(0.01, 0.935, note, fontsize=8.5, color=MUTED, va="top")
+
+
+def _curves(axes: Axes, cells: Sequence[Cell], metric: str, statistic: str, log: bool) -> None:
+    """One line per scheme over x; seeds' range as a band, published numbers as open circles."""
+    least = _LEAST_US if log else -np.inf
+    for scheme, colour in COLOURS.items():
+        own = [c for c in cells if (c.scheme, c.metric, c.statistic) == (scheme, metric, statistic)]
+        if not own:
+            continue
+        x = [c.x for c in own]
+        axes.plot(
+            x,
+            np.maximum([c.ours for c in own], least),
+            "-o",
+            color=colour,
+            markersize=4,
+            label=SCHEMES[scheme].label,
+        )
+        low, high = (np.maximum([getattr(c, end) for c in own], least) for end in ("lowest", "highest"))
+        axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
+        known = [c for c in own if c.published is not None]
+        axes.plot(
+            [c.x for c in known],
+            np.maximum([c.published for c in known], least) if known else [],  # type: ignore[arg-type]
+            "o",
+            color=colour,
+            markerfacecolor="none",
+            markersize=8,
+        )
+    if log:
+        _logarithmic(axes)
+    axes.grid(axis="y")
+    axes.tick_params(length=0, which="both")
+    axes.set_xticks(sorted({c.x for c in cells}))
+
+
+def _logarithmic(axes: Axes) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0,) if _decades(axes) > 1.5 else (1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _decades(axes: Axes) -> float:
+    low, high = axes.get_ylim()
+    return float(np.log10(high / low)) if low > 0 else 9.0
+
+
+_NOTE = "Lines: ours, band: lowest and highest seed. Open circles: published."
+
+
+def _legend(figure: Figure, axes: Axes) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4)
+
+
+def figure_1(cells: Sequence[Cell], link_delay_us: float, path: Path) -> Path:
+    """Queueing latency (logarithmic) and goodput against the number of flows."""
+    with house_style():
+        figure = _figure(10, 4.6)
+        left, middle, right = figure.subplots(1, 3)
+        _curves(left, cells, "switch_latency_us", "mean", log=True)
+        left.set_title("\nqueueing latency, mean (us)")
+        _curves(middle, cells, "switch_latency_us", "p99", log=True)
+        middle.set_title("\nqueueing latency, p99 (us)")
+        _curves(right, cells, "goodput_mbps", "mean", log=False)
+        right.set_title("\ngoodput of all flows (Mb/s)")
+        for axes in (left, middle, right):
+            axes.set_xlabel("flows")
+        _legend(figure, left)
+        _heading(figure, f"Static flows, links of {link_delay_us:g} us", _NOTE)
+        return save(figure, path)[0]
+
+
+def table_2(cells: Sequence[Cell], path: Path) -> Path:
+    """Latency and completion times against load, means above and 99th percentiles below."""
+    titles = {
+        "switch_latency_us": "queueing latency (us)",
+        "fct_900B_us": "completion of 900 bytes (us)",
+        "fct_10MB_ms": "completion of 10 MB (ms)",
+    }
+    with house_style():
+        figure = _figure(10, 6.8)
+        grid = figure.subplots(2, 3)
+        for row, statistic, name in zip(grid, ("mean", "p99"), ("mean", "p99"), strict=True):
+            for axes, (metric, title) in zip(row, titles.items(), strict=True):
+                _curves(axes, cells, metric, statistic, log=True)
+                axes.set_title(f"\n{title}, {name}" if statistic == "mean" else f"{title}, {name}")
+                axes.set_xlabel("load (%)")
+        _legend(figure, grid[0][0])
+        _heading(figure, "Dynamic flows: the report's Table II", _NOTE)
+        return save(figure, path)[0]
+
+
+def fan_out(cells: Sequence[Cell], workload: str, path: Path) -> Path:
+    """Queries against background load."""
+    deadline = FAN_OUTS[workload].deadline_ms
+    panels = (
+        ("query_completion_ms", "p99", "query completion, p99 (ms)", True),
+        ("mean_response_ms", "p99", "mean server response, p99 (ms)", True),
+        ("servers_in_time", "worst 1%", f"servers within {deadline:g} ms, worst 1 %", False),
+        ("switch_latency_us", "p99", "queueing latency, p99 (us)", True),
+    )
+    title = (
+        "Web search: the report's Figure 4"
+        if workload == "search"
+        else "Low-latency search: the report's Figure 5"
+    )
+    note = (
+        _NOTE
+        if workload == "search"
+        else "Lines: ours, band: lowest and highest seed. The report publishes no numbers."
+    )
+    with house_style():
+        figure = _figure(12, 4.4)
+        row = figure.subplots(1, 4)
+        for axes, (metric, statistic, name, log) in zip(row, panels, strict=True):
+            _curves(axes, cells, metric, statistic, log)
+            axes.set_title(f"\n{name}")
+            axes.set_xlabel("background (Mb/s)")
+        row[2].set_ylim(0, 10.5)
+        _legend(figure, row[0])
+        _heading(figure, title, note)
+        return save(figure, path)[0]
+
+
+def sensitivity(points: Sequence[Point], load: float, path: Path) -> Path:
+    """What each parameter trades: latency of small files against completion of large ones."""
+    names = list(dict.fromkeys(point.parameter for point in points))
+    with house_style():
+        figure = _figure(9.5, 6.4)
+        grid = figure.subplots(2, 3, sharex=True, sharey=True).flatten()
+        for axes, name in zip(grid, names, strict=True):
+            own = [point for point in points if point.parameter == name]
+            x = [point.metrics["fct_10MB_ms_mean"] for point in own]
+            y = [max(point.metrics["switch_latency_us_p99"], _LEAST_US) for point in own]
+            axes.plot(x, y, "-o", color=COLOURS["hull"], markersize=4)
+            for point, left, up in zip(own, x, y, strict=True):
+                axes.annotate(
+                    f" {written(point.value, name)}", (left, up), fontsize=8, color=INK, va="bottom"
+                )
+                if point.published:
+                    axes.plot(
+                        point.published["fct_10MB_ms_mean"],
+                        point.published["switch_latency_us_p99"],
+                        "o",
+                        color=COLOURS["hull"],
+                        markerfacecolor="none",
+                        markersize=8,
+                    )
+            _logarithmic(axes)
+            axes.margins(x=0.18)
+            axes.grid()
+            axes.tick_params(length=0, which="both")
+            axes.set_title(("\n" if axes in grid[:3] else "") + option_of(name))
+        for axes in grid[3:]:
+            axes.set_xlabel("completion of 10 MB, mean (ms)")
+        for axes in grid[::3]:
+            axes.set_ylabel("queueing latency, p99 (us)")
+        _heading(
+            figure, f"HULL at {load:.0%} load, one parameter changed at a time", "Open circles: published."
+        )
+        return save(figure, path)[0]

@@ -1,0 +1,129 @@
+"""Runs experiments: one in the engine, or many at once, keeping every result so that nothing is run twice."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from packets.build import engine, fingerprint
+from packets.experiment import Experiment, scenario
+from packets.result import Result, load, reduce, save
+
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Task:
+    """An experiment and the folder its result is kept in."""
+
+    experiment: Experiment
+    folder: Path
+
+
+def run(experiment: Experiment, progress: Progress | None = None) -> Result:
+    """Run one experiment. ``progress`` is called with the simulated seconds so far.
+
+    Raises NotInstalled (packets.build), or RuntimeError when the engine does not end well.
+    """
+    traffic = experiment.traffic()
+    started = time.perf_counter()
+    data = run_scenario(scenario(experiment, traffic), progress)
+    return reduce(experiment, traffic, data, time.perf_counter() - started)
+
+
+def run_scenario(built: dict[str, Any], progress: Progress | None = None) -> bytes:
+    """Run a scenario in the engine and return what it writes.
+
+    Raises ValueError, one sentence, for a scenario that the engine refuses; RuntimeError when it dies.
+    """
+    with tempfile.TemporaryDirectory(prefix="hedera-packets-") as folder:
+        question, answer = Path(folder) / "scenario.json", Path(folder) / "result"
+        question.write_text(json.dumps(built), encoding="utf-8")
+        with subprocess.Popen(
+            [str(engine()), str(question), str(answer)], stderr=subprocess.PIPE, text=True
+        ) as child:
+            try:
+                said = _follow(child, progress)
+            except BaseException:
+                child.kill()
+                raise
+        if child.returncode == 2:
+            raise ValueError(said)
+        if child.returncode != 0:
+            raise RuntimeError(
+                f"the packet engine ended early ({_why(child.returncode)}): {said or 'no word'}"
+            )
+        return answer.read_bytes()
+
+
+def _follow(child: subprocess.Popen[str], progress: Progress | None) -> str:
+    """Read the engine's standard error to its end: progress is passed on, the last other line returned."""
+    said = ""
+    assert child.stderr is not None
+    for line in child.stderr:
+        word, _, seconds = line.strip().partition(" ")
+        if word == "progress":
+            if progress:
+                progress(float(seconds))
+        elif line.strip():
+            said = line.strip()
+    return said
+
+
+def _why(code: int) -> str:
+    return f"signal {signal.Signals(-code).name}" if code < 0 else f"status {code}"
+
+
+def place(task: Task) -> Path:
+    """Where the result of a task is kept."""
+    return task.folder / f"{task.experiment.key(fingerprint())}.npz"
+
+
+def kept_or_run(task: Task) -> Result:
+    """The result of a task: from its file, or run now and kept."""
+    path = place(task)
+    result = load(path)
+    if result is None:
+        result = run(task.experiment)
+        save(result, path)
+    return result
+
+
+def run_many(
+    label: str,
+    experiments: Sequence[Experiment],
+    folder: Path,
+    jobs: int | None = None,
+    cluster: str | None = None,
+) -> list[Result]:
+    """The results of many experiments, in their order: the kept ones, and the others run side by side.
+
+    The longest are started first, so that none is left alone at the end.
+    """
+    from commands.shared import run_tasks
+
+    engine()  # compiled once, before many ask for it
+    tasks = [Task(experiment, folder) for experiment in experiments]
+    results = {task: load(place(task)) for task in tasks}
+    missing = sorted((task for task, result in results.items() if result is None), key=_cost, reverse=True)
+    if missing:
+        kept = len(tasks) - len(missing)
+        title = f"{label}: {len(missing)} runs" + (f", {kept} kept from before" if kept else "")
+        for task, result in zip(missing, run_tasks(title, kept_or_run, missing, jobs, cluster), strict=True):
+            results[task] = result
+            if cluster:
+                save(result, place(task))
+    return [found for task in tasks if (found := results[task]) is not None]
+
+
+def _cost(task: Task) -> float:
+    """Roughly how long a run takes: the seconds of a full link it simulates."""
+    experiment = task.experiment
+    return experiment.seconds * (1.0 if experiment.workload == "static" else 0.05 + experiment.load)

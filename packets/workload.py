@@ -1,0 +1,212 @@
+"""Who asks whom for what, and when: the report's traffic, drawn from a seed.
+
+The draws do not depend on the scheme, so that all schemes of a seed see the very same requests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+
+REQUEST_BYTES = 100
+SMALL_BYTES = 900
+LARGE_BYTES = 10_000_000
+SMALL_PER_LARGE = 5
+"""Requests for small files per request for a large one (authors' experiments; the report's text has 4)."""
+
+ENDLESS_BYTES = 10**12
+LARGE, SMALL, QUERY = 0, 1, 2
+"""Kinds of an exchange."""
+
+WARM_UP_NS = 50_000_000
+"""Before the first request: connections are made meanwhile."""
+
+
+@dataclass(frozen=True)
+class FanOut:
+    """A query to every server at once. Service times in ns are ``scale * gamma(shape, theta) + least``."""
+
+    request_bytes: int
+    reply_bytes: int
+    occupancy: float
+    mean_service_ns: float
+    gamma: tuple[float, float, float, float] | None
+    deadline_ms: float
+
+    @property
+    def queries_per_s(self) -> float:
+        """As many as keep a server busy for the share ``occupancy`` of time."""
+        return self.occupancy / (self.mean_service_ns * 1e-9)
+
+    def service_ns(self, rng: np.random.Generator, count: int) -> Ints:
+        """``count`` drawn service times."""
+        if self.gamma is None:
+            return np.full(count, round(self.mean_service_ns), np.int64)
+        scale, shape, theta, least = self.gamma
+        return (scale * rng.gamma(shape, theta, count) + least).astype(np.int64)
+
+
+FAN_OUTS: dict[str, FanOut] = {
+    "search": FanOut(3500, 2800, 0.30, 2_530_000.0, (180.0, 0.7, 20_000.0, 10_000.0), 25.0),
+    "low-latency": FanOut(100, 100, 0.05, 100_000.0, None, 1.0),
+}
+"""Section III.B; the occupancies are those of the authors' experiments."""
+
+WORKLOADS = ("static", "dynamic", *FAN_OUTS)
+SERVERS = {"dynamic": 9, "search": 10, "low-latency": 10}
+
+
+@dataclass(frozen=True)
+class Connection:
+    """A persistent connection of the client, host 0, to a server, from 1."""
+
+    server: int
+    kind: int
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Connections, and what is exchanged on them: arrays of one length, sorted by start.
+
+    ``query``: the number of the query an exchange belongs to, -1 for others. Times in ns, sizes in bytes.
+    """
+
+    servers: int
+    connections: tuple[Connection, ...]
+    connection: Ints
+    start_ns: Ints
+    request_bytes: Ints
+    reply_bytes: Ints
+    service_ns: Ints
+    query: Ints
+
+    @property
+    def kind(self) -> Ints:
+        """LARGE, SMALL or QUERY, for every exchange."""
+        kinds = np.array([connection.kind for connection in self.connections], np.int64)
+        return kinds[self.connection] if self.connection.size else np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Exchanges of one kind, before they are merged."""
+
+    connection: Ints
+    start_ns: Ints
+    request_bytes: int
+    reply_bytes: int
+    service_ns: Ints
+    query: Ints
+
+
+def static(flows: int, seed: int) -> Traffic:
+    """Section III.A: ``flows`` servers send for ever, each started within a millisecond of the others."""
+    rng = np.random.default_rng([seed, 1])
+    start = np.sort(rng.integers(0, 1_000_000, flows)).astype(np.int64)
+    part = _Part(
+        np.arange(flows, dtype=np.int64),
+        start,
+        REQUEST_BYTES,
+        ENDLESS_BYTES,
+        _zeros(flows),
+        _zeros(flows) - 1,
+    )
+    return _merged(flows, tuple(Connection(1 + n, LARGE) for n in range(flows)), [part])
+
+
+def dynamic(load: float, seconds: float, seed: int, servers: int = 9, link_mbps: float = 1000.0) -> Traffic:
+    """Section III.A: Poisson requests for small and large files, servers in turn.
+
+    ``load``: large files over the link's rate, without headers.
+    """
+    return _merged(servers, *_background(load, seconds, seed, servers, 0, link_mbps))
+
+
+def fan_out(
+    name: str, background: float, seconds: float, seed: int, servers: int = 10, link_mbps: float = 1000.0
+) -> Traffic:
+    """Section III.B: Poisson queries to all servers, over large files at the load ``background``.
+
+    As in the authors' experiments the background has no small files.
+    """
+    kind = FAN_OUTS[name]
+    rng = np.random.default_rng([seed, 2])
+    starts = _poisson(rng, kind.queries_per_s, seconds)
+    count = starts.size * servers
+    part = _Part(
+        np.tile(np.arange(servers, dtype=np.int64), starts.size),
+        np.repeat(starts, servers),
+        kind.request_bytes,
+        kind.reply_bytes,
+        kind.service_ns(rng, count),
+        np.repeat(np.arange(starts.size, dtype=np.int64), servers),
+    )
+    connections = tuple(Connection(1 + n, QUERY) for n in range(servers))
+    parts = [part]
+    if background > 0:
+        more, large = _background(background, seconds, seed, servers, servers, link_mbps, small=False)
+        connections, parts = connections + more, parts + large
+    return _merged(servers, connections, parts)
+
+
+def _background(
+    load: float,
+    seconds: float,
+    seed: int,
+    servers: int,
+    first: int,
+    link_mbps: float,
+    small: bool = True,
+) -> tuple[tuple[Connection, ...], list[_Part]]:
+    if not 0 < load < 1:
+        raise ValueError(f"the load is a share of the link, above 0 and below 1, not {load:g}")
+    rng = np.random.default_rng([seed, 3])
+    large_per_s = load * link_mbps * 1e6 / (8 * LARGE_BYTES)
+    kinds = [(LARGE, LARGE_BYTES, large_per_s)]
+    if small:
+        kinds.append((SMALL, SMALL_BYTES, SMALL_PER_LARGE * large_per_s))
+    connections: list[Connection] = []
+    parts = []
+    for kind, size, per_s in kinds:
+        starts = _poisson(rng, per_s, seconds)
+        turn = np.arange(starts.size, dtype=np.int64) % servers
+        own = first + len(connections)
+        parts.append(
+            _Part(own + turn, starts, REQUEST_BYTES, size, _zeros(starts.size), _zeros(starts.size) - 1)
+        )
+        connections += [Connection(1 + n, kind) for n in range(servers)]
+    return tuple(connections), parts
+
+
+def _poisson(rng: np.random.Generator, per_s: float, seconds: float) -> Ints:
+    """Starts of a Poisson process, ns."""
+    count = rng.poisson(per_s * seconds)
+    return np.sort(rng.integers(0, round(seconds * 1e9), count)).astype(np.int64)
+
+
+def _zeros(count: int) -> Ints:
+    return np.zeros(count, np.int64)
+
+
+def _merged(servers: int, connections: tuple[Connection, ...], parts: list[_Part]) -> Traffic:
+    start = np.concatenate([part.start_ns for part in parts]) + WARM_UP_NS
+    order = np.argsort(start, kind="stable")
+
+    def column(name: str) -> Ints:
+        values = [np.broadcast_to(getattr(part, name), part.start_ns.shape) for part in parts]
+        return np.concatenate(values).astype(np.int64)[order]
+
+    return Traffic(
+        servers,
+        connections,
+        column("connection"),
+        start[order],
+        column("request_bytes"),
+        column("reply_bytes"),
+        column("service_ns"),
+        column("query"),
+    )

@@ -1,0 +1,81 @@
+"""The commands: sentences for people, one object for programs, and an exit status for both."""
+
+import csv
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from packets.build import NotInstalled
+from packets.cli import hull
+
+
+def call(*arguments):
+    return CliRunner().invoke(hull, [str(each) for each in arguments])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "--scheme", "hul", "--workload", "dynamic"], "no scheme 'hul'"),
+        (["run", "--scheme", "hull", "--workload", "dynamik"], "no workload 'dynamik'"),
+        (["run", "--scheme", "hull", "--workload", "dynamic", "--load", "1.1"], "not 1.1"),
+        (["run", "--scheme", "hull", "--workload", "static", "--link-delay", "5kg"], "'5kg' is no number"),
+        (["figure", "1", "--g", "2"], "--g must be from 0 to 1"),
+        (["table", "2", "--seeds", "0"], "seeds"),
+        (["figure", "3"], "No such command"),
+    ],
+)
+def test_wrong_use_is_answered_in_words_and_with_status_2(arguments, words):
+    answer = call(*arguments)
+    assert answer.exit_code == 2
+    assert words in answer.output
+    assert "Traceback" not in answer.output
+
+
+def test_a_machine_without_ns3_is_told_what_to_install(monkeypatch, tmp_path):
+    def missing(*_):
+        raise NotInstalled("the packet simulator needs ns-3: run setup/install.sh --packets")
+
+    monkeypatch.setattr("packets.run.fingerprint", missing)
+    monkeypatch.setattr("packets.run.engine", missing)
+    for arguments in (
+        ["run", "--scheme", "hull", "--workload", "static", "--keep", tmp_path],
+        ["table", "2", "--quick", "--keep", tmp_path, "--out", tmp_path],
+    ):
+        answer = call(*arguments)
+        assert answer.exit_code == 3
+        assert "setup/install.sh --packets" in answer.output
+
+
+@pytest.mark.usefixtures("built")
+def test_a_run_in_words_and_as_json(tmp_path):
+    arguments = ["run", "--scheme", "hull", "--workload", "dynamic", "--seconds", 0.5, "--load", 0.3]
+    words = call(*arguments, "--keep", tmp_path)
+    assert words.exit_code == 0
+    assert "900-byte files complete in" in words.output
+    found = json.loads(call(*arguments, "--keep", tmp_path, "--json").stdout)
+    assert found["verdict"] == "ok"
+    assert found["fct_900B_us_mean"] > 37.6
+    assert found["seeds"] == 1
+    several = json.loads(call(*arguments, "--keep", tmp_path, "--json", "--seeds", 2, "--jobs", 1).stdout)
+    assert several["fct_900B_us_samples"] > found["fct_900B_us_samples"]
+
+
+@pytest.mark.usefixtures("built")
+def test_table_2_as_json_csv_and_picture(tmp_path, monkeypatch):
+    monkeypatch.setattr("packets.cli.QUICK_SHARE", 0.006)
+    answer = call(
+        "table", 2, "--quick", "--seeds", 1, "--jobs", 2, "--keep", tmp_path, "--out", tmp_path, "--json"
+    )
+    assert answer.exit_code == 0, answer.output
+    rows = json.loads(answer.stdout)["rows"]
+    assert len(rows) == 3 * 3 * 4 * 2  # metrics, loads, schemes, statistics
+    row = next(
+        r for r in rows if (r["load_percent"], r["scheme"], r["metric"]) == (20, "hull", "fct_900B_us")
+    )
+    assert row["published"] == 40.3
+    assert row["ours"] == pytest.approx(40, rel=0.3)
+    with (tmp_path / "table2.csv").open(encoding="utf-8") as file:
+        assert [r["scheme"] for r in csv.DictReader(file)] == [r["scheme"] for r in rows]
+    assert (tmp_path / "table2.png").read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,229 @@
+"""The engine against what is known exactly: alone, in company, through faults; and what it refuses."""
+
+import json
+import subprocess
+
+import numpy as np
+import pytest
+
+from packets.build import engine
+from packets.run import run_scenario
+from tests.packets.scenes import START_NS, answered, scene
+
+pytestmark = pytest.mark.usefixtures("built")
+
+HEADER = 40
+LINK_NS, DELAY_NS = 8, 5000  # ns per byte at 1 Gb/s; propagation
+ACK_NS = HEADER * LINK_NS
+ROUNDING_NS = 2  # ns-3 sends what is written a nanosecond later
+
+
+def two_links(bytes_on_the_wire):
+    return 2 * (bytes_on_the_wire * LINK_NS + DELAY_NS)
+
+
+def test_the_classes_pass_their_own_tests():
+    done = subprocess.run([engine("unit-tests")], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_small_file_takes_exactly_what_its_packets_take():
+    _, arrays = answered(scene(exchanges=[(0, 0, 100, 900)]))
+    took = arrays["finished_ns"][0] - START_NS
+    exactly = (
+        two_links(100 + HEADER) + ACK_NS + two_links(900 + HEADER)
+    )  # the request's ACK goes ahead: 37.6 us
+    assert 0 <= took - exactly <= ROUNDING_NS
+
+
+@pytest.mark.parametrize("segments", [1, 2, 5, 6, 7, 100, 1000])
+def test_a_lone_file_takes_exactly_what_slow_start_gives(segments):
+    """Two segments first, two for every ACK; the link is full when four more fit into a round trip."""
+    _, arrays = answered(scene(exchanges=[(0, 0, 100, 950 * segments)]))
+    full = (950 + HEADER) * LINK_NS
+    ready = [0, 0]  # when TCP may send a segment; each ACK readies two more
+    sent = ACK_NS  # of the request
+    for n in range(segments):
+        start = max(ready[n], sent)
+        sent = start + full
+        acked = sent + DELAY_NS + full + DELAY_NS + 2 * (ACK_NS + DELAY_NS)
+        ready += [acked, acked]
+    expected = two_links(100 + HEADER) + sent + DELAY_NS + full + DELAY_NS
+    assert 0 <= arrays["finished_ns"][0] - START_NS - expected <= ROUNDING_NS
+
+
+def test_ten_megabytes_alone_take_what_the_authors_files_say():
+    """Their lone 10 MB transfers take 83.4246 ms, to the microsecond: the window starts at two every time."""
+    _, arrays = answered(scene(exchanges=[(0, 0, 100, 10**7)]))
+    took_ms = (arrays["finished_ns"][0] - START_NS) / 1e6
+    assert took_ms > 83.4  # the first overflows the server's own queue and takes longer
+    second = scene(exchanges=[(0, 0, 100, 10**7), (0, 300_000_000, 100, 10**7)])
+    _, arrays = answered(second)
+    again_ms = (arrays["finished_ns"][1] - START_NS - 300_000_000) / 1e6
+    assert again_ms == pytest.approx(83.4246, abs=0.0005)
+    second["tcp"]["idle_ns"] = 0
+    _, arrays = answered(second)
+    kept_ms = (arrays["finished_ns"][1] - START_NS - 300_000_000) / 1e6
+    assert kept_ms == pytest.approx(83.3991, abs=0.0005)
+
+
+def long_flows(count, seconds=0.5, settle_ns=300_000_000, **port):
+    flows = [(n, 100_000 * n, 100, 10**12) for n in range(count)]
+    built = scene(servers=count, exchanges=flows, seconds=seconds, **port)
+    built["measure_from_ns"] += settle_ns
+    built["measure_until_ns"] += settle_ns
+    built["end_ns"] = built["measure_until_ns"]
+    return built
+
+
+@pytest.mark.parametrize("count", [2, 8])
+def test_long_dctcp_flows_hold_the_queue_at_k_and_fill_the_link_fairly(count):
+    """DCTCP keeps the queue near K whatever N is (SIGCOMM '10, section 3.3)."""
+    head, arrays = answered(long_flows(count, settle_ns=1_000_000_000, mark_bytes=30_000))
+    waiting = arrays["mean_waiting_bytes switch>client"]
+    assert 0.85 * 30_000 <= waiting.mean() <= 1.15 * 30_000
+    client = next(port for port in head["ports"] if port["link"] == "switch>client")
+    assert client["sent_bytes_in_window"] * 8 / 0.5e9 > 0.99
+    if count == 2:
+        return  # two flows alone can lock to each other's phase, 3 to 1: only one sees the marks
+    shares = arrays["client_received_bytes"].astype(float)
+    assert shares.sum() ** 2 / (count * (shares**2).sum()) > 0.95  # Jain
+
+
+def test_a_phantom_queue_keeps_the_port_empty_at_the_price_of_its_headroom():
+    phantom = {"drain_bps": 950e6, "threshold_bytes": 1000}
+    head, arrays = answered(long_flows(2, phantom=phantom))
+    client = next(port for port in head["ports"] if port["link"] == "switch>client")
+    assert arrays["mean_waiting_bytes switch>client"].mean() < 990
+    assert 0.75 < client["sent_bytes_in_window"] * 8 / 0.5e9 < 0.96
+
+
+def test_the_smallest_windows_make_a_step_of_two_packets_for_each_flow():
+    """Above what two segments of each flow fill, every flow adds just these two to the queue (Figure 1b)."""
+    phantom = {"drain_bps": 900e6, "threshold_bytes": 1000}
+    queues = []
+    for count in (5, 6, 7, 8):
+        built = long_flows(count, phantom=phantom)
+        built["tcp"]["segment_bytes"] = 600
+        queues.append(answered(built)[1]["mean_waiting_bytes switch>client"].mean())
+    assert np.diff(queues) == pytest.approx(2 * 640, rel=0.15)
+
+
+@pytest.mark.parametrize("variant", ["reno", "dctcp"])
+def test_no_byte_is_lost_or_made(variant):
+    """Through drops at a short queue: everything arrives once, and every port's books balance."""
+    flows = [(n, 0, 100, 2_000_000) for n in range(4)]
+    built = scene(servers=4, exchanges=flows, seconds=2.0)
+    built["tcp"]["variant"] = variant
+    for link in built["links"]:
+        link["queue_packets"] = 40
+    head, arrays = answered(built)
+    assert head["unfinished"] == 0
+    assert (arrays["client_received_bytes"] == 2_000_000).all()
+    assert (arrays["server_received_bytes"] == 100).all()
+    assert sum(port["dropped_packets"] for port in head["ports"]) > 0
+    for port in head["ports"]:
+        assert port["arrived_bytes"] == port["sent_bytes"] + port["dropped_bytes"] + port["waiting_bytes"]
+        assert port["waiting_bytes"] == port["on_the_wire_packets"] == 0
+
+
+def test_the_same_scenario_gives_the_same_bytes():
+    built = long_flows(3, phantom={"drain_bps": 950e6, "threshold_bytes": 1000})
+    built["pacer"] = {
+        "eta": 0.125,
+        "beta": 16,
+        "start_bps": 1e8,
+        "depth_bits": 24000,
+        "update_ns": 32000,
+        "tick_ns": 16000,
+        "associate": 0.125,
+        "association_ns": 10**7,
+        "queue_packets": 500,
+    }
+    first = run_scenario(built)
+    assert first == run_scenario(built)
+    built["seed"] = 2  # other coins for the pacer
+    assert first != run_scenario(built)
+
+
+def test_requests_and_replies_of_a_connection_wait_for_each_other():
+    _, arrays = answered(scene(exchanges=[(0, 0, 100, 10**6), (0, 1000, 100, 900)]))
+    large, small = arrays["finished_ns"]
+    assert small > large
+
+
+def test_a_server_works_on_one_query_at_a_time():
+    built = scene(exchanges=[(0, 0, 100, 100), (0, 0, 100, 100)])
+    built["exchanges"]["service_ns"] = [1_000_000, 1_000_000]
+    first, second = answered(built)[1]["finished_ns"] - START_NS
+    assert 1_000_000 < first < 1_050_000
+    assert second - first == pytest.approx(1_000_000, abs=2000)
+
+
+def test_a_one_way_flow_along_a_pinned_path():
+    """Two ways between two switches: the pinned connection takes the one that is not the shortest."""
+    built = scene(exchanges=[(0, 0, 10**6, 0)])
+    built["switches"] = ["left", "right", "detour"]
+    pairs = [
+        ("client", "left"),
+        ("left", "right"),
+        ("left", "detour"),
+        ("detour", "right"),
+        ("right", "server1"),
+    ]
+    built["links"] = [
+        {"from": a, "to": b, "rate_bps": 1e9, "delay_ns": 5000, "queue_packets": 500}
+        for one, other in pairs
+        for a, b in ((one, other), (other, one))
+    ]
+    built["samples"] = []
+    for path, busy, idle in (
+        ([], "left>right", "left>detour"),
+        (["left", "detour", "right"], "left>detour", "left>right"),
+    ):
+        built["connections"] = [{"client": "client", "server": "server1", "path": path}]
+        head, arrays = answered(built)
+        sent = {port["link"]: port["sent_packets"] for port in head["ports"]}
+        assert arrays["finished_ns"][0] > 0
+        assert sent[busy] > 1000
+        assert sent[idle] <= 4  # at most the handshake
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            {
+                "links": [
+                    {"from": "client", "to": "nowhere", "rate_bps": 1e9, "delay_ns": 1, "queue_packets": 1}
+                ]
+            },
+            "nowhere",
+        ),
+        ({"connections": [{"client": "client", "server": "server9"}]}, "server9"),
+        ({"connections": [{"client": "client", "server": "server1", "path": ["nowhere"]}]}, "nowhere"),
+        ({"samples": [{"from": "switch", "to": "x", "every_ns": 1}]}, "switch>x"),
+        ({"tcp": {}}, "variant"),
+        ({"links": []}, "switch>client"),
+    ],
+)
+def test_a_scenario_that_makes_no_sense_is_refused_in_one_sentence(change, words):
+    with pytest.raises(ValueError, match=words) as refusal:
+        run_scenario(scene(exchanges=[(0, 0, 100, 100)]) | change)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_scenario_that_is_no_json_is_refused(tmp_path):
+    (tmp_path / "scenario").write_text("{")
+    done = subprocess.run(
+        [engine(), tmp_path / "scenario", tmp_path / "result"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "does not read" in done.stderr
+    assert not (tmp_path / "result").exists()
+
+
+def test_the_head_is_json_and_the_arrays_are_as_it_says():
+    data = run_scenario(scene(exchanges=[(0, 0, 100, 900)]))
+    head = json.loads(data[: data.index(b"\n")])
+    assert len(data) == data.index(b"\n") + 1 + 8 * sum(each["count"] for each in head["arrays"])

@@ -1,0 +1,193 @@
+"""Runs: kept whole or not at all, and never done twice; what they give against what was measured elsewhere."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from packets import build, run
+from packets.experiment import Experiment, static_parameters
+from packets.metrics import Cell, cell, within
+from packets.parameters import Parameters
+from packets.result import Result, load, parse, save
+from packets.run import Task, kept_or_run, place, run_many
+
+SHORT = Experiment("hull", "dynamic", load=0.3, seconds=0.5)
+
+
+def result(**fields):
+    nothing = np.zeros(0)
+    arrays = dict.fromkeys(
+        (
+            "queue_us",
+            "queue_instant_us",
+            "small_us",
+            "large_ms",
+            "query_ms",
+            "response_ms",
+            "in_time",
+            "goodput_mbps",
+        ),
+        nothing,
+    )
+    return Result(**(arrays | {"unfinished": 0, "counts": {}} | fields))
+
+
+def test_a_result_comes_back_as_it_was_saved(tmp_path):
+    kept = result(queue_us=np.array([1.0, 2.5]), unfinished=3, counts={"events": 7.0})
+    save(kept, tmp_path / "deep" / "r.npz")
+    again = load(tmp_path / "deep" / "r.npz")
+    assert (again.queue_us == kept.queue_us).all()
+    assert (again.unfinished, again.counts) == (3, {"events": 7.0})
+    assert [path.name for path in (tmp_path / "deep").iterdir()] == ["r.npz"]
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "other", "none"])
+def test_a_damaged_result_counts_as_none(tmp_path, damage):
+    path = tmp_path / "r.npz"
+    save(result(), path)
+    if damage == "cut":
+        path.write_bytes(path.read_bytes()[:-100])
+    elif damage == "empty":
+        path.write_bytes(b"")
+    elif damage == "other":
+        path.write_bytes(b"something else")
+    else:
+        path.unlink()
+    assert load(path) is None
+
+
+def test_an_answer_cut_short_is_not_taken_for_whole():
+    with pytest.raises(ValueError, match="cut short"):
+        parse(b'{"arrays": [{"name": "a", "type": "<i8", "count": 2}]}\n12345678')
+    with pytest.raises(ValueError, match="cut short"):
+        parse(b"")
+
+
+@pytest.mark.usefixtures("built")
+class TestWithEngine:
+    def test_what_is_kept_is_not_run_again(self, tmp_path, monkeypatch):
+        first = run_many("test", [SHORT], tmp_path, jobs=1)[0]
+        monkeypatch.setattr(run, "run", lambda *_: pytest.fail("run again"))
+        again = run_many("test", [SHORT], tmp_path, jobs=1)[0]
+        assert again.small_us == pytest.approx(first.small_us, rel=1e-6)
+
+    def test_an_engine_that_is_killed_leaves_one_sentence_and_nothing_half_written(
+        self, tmp_path, monkeypatch
+    ):
+        killer = tmp_path / "killed"
+        killer.write_text("#!/bin/sh\nkill -9 $$\n")
+        killer.chmod(0o755)
+        monkeypatch.setattr(run, "engine", lambda: killer)
+        with pytest.raises(RuntimeError, match="SIGKILL"):
+            kept_or_run(Task(SHORT, tmp_path / "kept"))
+        assert not (tmp_path / "kept").exists()
+        monkeypatch.undo()
+        assert kept_or_run(Task(SHORT, tmp_path / "kept")).small_us.size
+        assert place(Task(SHORT, tmp_path / "kept")).exists()
+
+    def test_an_engine_whose_caller_is_gone_ends(self, tmp_path):
+        code = (
+            "import sys\n"
+            "from packets.experiment import Experiment\n"
+            "from packets.run import run\n"
+            "run(Experiment('hull', 'static', flows=2, seconds=1000), lambda s: print(s, flush=True))\n"
+        )
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as caller:
+            caller.stdout.readline()
+            children = f"/proc/{caller.pid}/task/{caller.pid}/children"
+            with open(children, encoding="ascii") as file:
+                engine = int(file.read().split()[0])
+            os.kill(caller.pid, signal.SIGKILL)
+        deadline = time.monotonic() + 30
+        while os.path.exists(f"/proc/{engine}") and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert not os.path.exists(f"/proc/{engine}")
+
+    def test_progress_is_in_simulated_seconds(self):
+        seen = []
+        run.run(
+            Experiment("hull", "static", flows=1, seconds=1.9, parameters=static_parameters(Parameters())),
+            seen.append,
+        )
+        assert seen == [1, 2]
+
+    def test_the_orders_of_the_report_come_out(self):
+        """Short runs already order the schemes: latency falls from TCP to HULL, and large files pay for it."""
+        found = {
+            scheme: run.run(Experiment(scheme, "dynamic", load=0.5, seconds=2))
+            for scheme in ("tcp", "dctcp-30k", "dctcp-6k-pacer", "hull")
+        }
+        queue = [each.queue_us.mean() for each in found.values()]
+        assert queue == sorted(queue, reverse=True)
+        assert (
+            found["hull"].small_us.mean() < found["dctcp-30k"].small_us.mean() < found["tcp"].small_us.mean()
+        )
+        assert found["hull"].large_ms.mean() > found["dctcp-30k"].large_ms.mean()
+        assert all(each.unfinished == 0 for each in found.values())
+
+    def test_queries_are_complete_when_the_slowest_server_is(self):
+        found = run.run(Experiment("hull", "low-latency", load=0.0, seconds=0.5))
+        assert found.query_ms.size > 200
+        assert (found.query_ms >= found.response_ms).all()
+        # Request and reply of 140 bytes alone and 100 us of work are 124.48 us; ten servers queue at one port.
+        assert 0.124 < found.response_ms.min() < 0.14
+        assert (found.in_time == 10).all()
+
+
+def test_cells_pool_all_seeds_and_show_each():
+    seeds = [result(small_us=np.array([1.0, 3.0])), result(small_us=np.array([5.0]))]
+    made = cell("table2", 20, "hull", "fct_900B_us", "mean", seeds)
+    assert (made.ours, made.lowest, made.highest, made.seeds) == (3, 2, 5, 2)
+    assert made.published == 40.3
+    assert made.ratio == pytest.approx(3 / 40.3)
+
+
+def test_the_worst_hundredth_is_its_mean():
+    served = result(in_time=np.array([10.0] * 198 + [4.0, 6.0]))
+    assert cell("figure4", 0, "hull", "servers_in_time", "worst 1%", [served]).ours == 5
+
+
+def test_near_cells_are_counted_on_both_sides():
+    cells = [Cell(0, "hull", "m", "mean", 10, ours, ours, ours, 1) for ours in (4.9, 5.1, 19.0, 21.0)]
+    assert within(cells, "mean", 2.0) == (2, 4)
+
+
+def test_a_missing_simulator_is_said_in_one_sentence(monkeypatch, tmp_path):
+    build.version.cache_clear()
+    monkeypatch.setattr(build, "_NS3_HEADER", tmp_path / "nothing.h")
+    with pytest.raises(build.NotInstalled, match=r"needs ns-3: run setup/install.sh --packets"):
+        build.version()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(build.NotInstalled, match=r"needs a C\+\+ compiler"):
+        build.version()
+
+
+@pytest.mark.parametrize("found", ["3.30", "4.1"])
+def test_another_ns3_is_refused_in_one_sentence(monkeypatch, tmp_path, found):
+    build.version.cache_clear()
+    header = tmp_path / "header.h"
+    header.touch()
+    monkeypatch.setattr(build, "_NS3_HEADER", header)
+    monkeypatch.setattr(build.shutil, "which", lambda tool: tool)
+    monkeypatch.setattr(build, "_installed_version", lambda: found)
+    with pytest.raises(build.NotInstalled, match=f"needs ns-3 3.37 to .* and found {found}"):
+        build.version()
+
+
+def test_programs_that_others_could_replace_are_not_run(tmp_path):
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    folder.chmod(0o777)
+    with pytest.raises(RuntimeError, match="others can write"):
+        build._private(folder)
+
+
+@pytest.fixture(autouse=True)
+def _fresh_version():
+    yield
+    build.version.cache_clear()
