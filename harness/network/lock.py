@@ -26,7 +26,8 @@ def sole_use(
     """Wait until no other run uses this machine, and keep others off it while the block runs.
 
     Nested blocks of one process share the lock. ``doing`` is what others who wait are told; ``say`` hears
-    for whom this process waits: at once, when that changes, and every SAY_EVERY_S. RunFailed after ``patience_s`` seconds.
+    for whom this process waits: at once, when that changes, and every SAY_EVERY_S. RunFailed after
+    ``patience_s`` seconds.
     """
     global _held
     if _held is not None:
