@@ -8,4 +8,5 @@ if [ "$(id -u)" -ne 0 ]; then
     exit 3
 fi
 "$root/setup/install.sh"
-exec "$root/.venv/bin/hedera" sweep "$@"
+env=$(readlink -f "$root/.venv")
+exec "$env/bin/python" -I "$env/bin/hedera" sweep "$@" # -I: nothing of the folder or the environment one stands in

@@ -1,9 +1,9 @@
 """iperf 2: command lines as argument lists, and what its CSV reports say.
 
-Tried on iperf 2.0.13, 2.1.5, 2.1.8, 2.1.9 and 2.2.1 (Ubuntu 20.04, 22.04, Debian 12, Ubuntu 24.04, Debian 13). Believe the
-server's report: at 10 Mb/s a client can be seconds ahead of the network, as far as its socket buffer reaches. And
-look for every flow by its source port: a client that cannot connect exits with status 0, and one whose source port
-is still in use says "bind failed" and then sends from another port.
+Tried on iperf 2.0.13, 2.1.5, 2.1.8, 2.1.9 and 2.2.1 (Ubuntu 20.04, 22.04, Debian 12, Ubuntu 24.04, Debian 13).
+Believe the server's report: at 10 Mb/s a client can be seconds ahead of the network, as far as its socket buffer
+reaches. And look for every flow by its source port: a client that cannot connect exits with status 0, and one whose
+source port is still in use says "bind failed" and then sends from another port.
 
 Servers are asked for enhanced reports (-e), for the sake of the fractions of a second in their time stamps: a client
 may begin to send seconds after it was started. 2.1.8 then writes the same nine columns, 2.1.9 more after

@@ -197,7 +197,8 @@ def test_an_exception_in_a_handler_is_logged_and_survived():
 def dialogue(platform, folder):
     """What each switch hears in a fixed conversation: rules, flows of every protocol, ARP, reconnect, reroute."""
     with (
-        ControllerProcess(platform, folder, scheme="hedera-gff", k=4, interval=1) as controller,
+        # so long a period that on a busy machine too the conversation is over before the round after the reroute
+        ControllerProcess(platform, folder, scheme="hedera-gff", k=4, interval=4) as controller,
         FakeSwitches(TREE, controller.address) as switches,
     ):
         controller.wait_event("ready")

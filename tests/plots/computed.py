@@ -17,6 +17,7 @@ from topos.nonblocking import NonBlocking
 from traffic.patterns import draw
 from traffic.ports import SERVER_PORT, source_ports
 
+ALL = tuple(scheme.name for scheme in SCHEMES.values() if not scheme.baseline)
 WIRE = 1514 / 1448
 ENVIRONMENT = {
     "kernel": "6.1.0", "system": "Debian GNU/Linux 12 (bookworm)", "processor": "AMD EPYC", "cores": 2,
@@ -26,7 +27,7 @@ ENVIRONMENT = {
 }  # fmt: skip
 
 
-def write_sweep(folder: Path, patterns, schemes=tuple(SCHEMES), trials=1, **options) -> Path:
+def write_sweep(folder: Path, patterns, schemes=ALL, trials=1, **options) -> Path:
     """A complete sweep."""
     for pattern in patterns:
         for name in schemes:

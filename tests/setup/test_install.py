@@ -123,7 +123,7 @@ def test_without_root_it_says_so(clone):
 
 def test_an_unknown_option_is_wrong_use():
     done = subprocess.run([ROOT / "setup/install.sh", "--chek"], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (2, "setup: usage: setup/install.sh [--check]\n")
+    assert (done.returncode, done.stderr) == (2, "setup: usage: setup/install.sh [--check | --packets]\n")
 
 
 @pytest.mark.root
