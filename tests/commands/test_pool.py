@@ -148,8 +148,9 @@ def test_ctrl_c_ends_everything_at_once():
         caller.stdout.readline()
         caller.stdout.readline()
         os.killpg(caller.pid, signal.SIGINT)
-        begun = time.monotonic()
-        caller.wait(timeout=60)
-    assert time.monotonic() - begun < 15
+        deadline = time.monotonic() + 15
+        caller.wait(timeout=15)
     with pytest.raises(ProcessLookupError):
-        os.killpg(caller.pid, 0)
+        while time.monotonic() < deadline:
+            os.killpg(caller.pid, 0)
+            time.sleep(0.1)
