@@ -53,7 +53,7 @@ def main(sizes: tuple[int, ...], bw: float | None, seconds: float) -> None:
     for k in sizes or (4, 6, 8):
         tree = FatTree(k)
         rate = bw or BW.get(k, 1.0)
-        spec = RunSpec("hedera-sa", f"stride:{k * k // 4}", seconds=seconds, bw=rate, k=k)
+        spec = RunSpec("hedera-sa", f"stride:{k * k // 4}", seconds=seconds, link_mbps=rate, k=k)
         with tempfile.TemporaryDirectory(prefix="hedera-fabric-") as name, MemoryWatch() as memory:
             result = run_experiment(
                 spec, Path(name) / "run", lambda stage: click.echo(f"{stage} ...", err=True)

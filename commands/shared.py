@@ -46,7 +46,7 @@ def options(*options: Command) -> Command:
 output = click.option(
     "--out",
     default=OUT,
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, file_okay=False),
     show_default=True,
     help="Folder for picture and CSV.",
 )

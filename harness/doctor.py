@@ -45,12 +45,12 @@ def examine() -> list[Finding]:
 def datapath_sentence() -> str:
     """Which datapath a run will use, and why."""
     datapath = machine.choose_datapath("auto")
-    count = machine.instances_for(datapath, FatTree(4))
+    count, usable = machine.instances_for(datapath, FatTree(4)), machine.processors()
     if datapath == "kernel":
         return "Open vSwitch forwards in the kernel: its module is here, and it is the fastest there is."
     return (
         f"Open vSwitch forwards in userspace, because its kernel module is missing: at k = 4 in {count} private "
-        f"instance{'s' * (count > 1)}, for {machine.processors()} usable processors. "
+        f"instance{'s' * (count > 1)}, for {usable} usable processor{'s' * (usable > 1)}. "
         "Links of 15 to 25 Mb/s are what two carry."
     )
 

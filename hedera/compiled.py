@@ -17,7 +17,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def compiled(function: Function) -> Function:
     """Decorator: compile ``function`` on its first call, or load what an earlier process compiled."""
+    # By numpy's rules a division need not look whether it is by zero; no loop of ours divides by zero.
+    options = {"nogil": True, "error_model": "numpy"}
     try:
-        return cast(Function, numba.njit(cache=True, nogil=True)(function))
+        return cast(Function, numba.njit(cache=True, **options)(function))
     except RuntimeError:  # Numba found no directory it may write its cache to
-        return cast(Function, numba.njit(nogil=True)(function))
+        return cast(Function, numba.njit(**options)(function))

@@ -55,7 +55,7 @@ class Experiment:
         above_0("the scheduling period", self.interval_s, "s")
         above_0("the links' rate", self.link_mbps, "Mb/s")
         if not 0 <= self.seed < 2**63:
-            raise ValueError(f"a seed is 0 or more and below 2^63, not {self.seed}")
+            raise ValueError(f"--seed: a seed is 0 or more and below 2^63, not {self.seed}")
         if not 0 <= self.threshold < 1:
             raise ValueError(f"the threshold is a share of a link, from 0 to below 1, not {self.threshold:g}")
         if self.large_flows not in RULES:
@@ -66,7 +66,10 @@ class Experiment:
             raise ValueError(f"flows per host must be 1 or more, not {self.flows_per_host}")
         if not 0 < self.keep <= 1:
             raise ValueError(f"the fraction of flows to keep must be above 0 and at most 1, not {self.keep}")
-        _ = self.faults  # raises for what cannot break
+        try:
+            _ = self.faults
+        except ValueError as error:
+            raise ValueError(f"--fail: {error}") from None
 
     @property
     def chosen(self) -> Scheme:

@@ -110,18 +110,19 @@ _SETTLED = -1  # stands in for the demand of a flow whose reservation has been m
 @compiled
 def _search(src: int, dst: int, demand: int, room: NDArray[np.int64], half: int) -> int:
     """The first core by which ``demand`` fits, taken from ``room``; _UNASSIGNED when there is none."""
-    links = choice_links(src, dst, 0, half)
-    if links[0] == NO_LINK:
+    # Those of core 0: further on are the edge links of higher aggregation indices, the core links of higher cores.
+    edge_up, core_up, core_down, edge_down = choice_links(src, dst, 0, half)
+    if edge_up == NO_LINK:
         return 0
-    inside_pod = links[1] == NO_LINK
     for up in range(half):
         # An edge link without room rules out all cores above that aggregation switch.
-        links = choice_links(src, dst, up * half, half)
-        if room[links[0]] >= demand and room[links[3]] >= demand:
-            for core in range(up * half, (up + 1) * half, half if inside_pod else 1):
-                links = choice_links(src, dst, core, half)
-                if inside_pod or (room[links[1]] >= demand and room[links[2]] >= demand):
-                    _take(room, links, demand)
+        if room[edge_up + up] >= demand and room[edge_down + up] >= demand:
+            if core_up == NO_LINK:
+                _take(room, (edge_up + up, NO_LINK, NO_LINK, edge_down + up), demand)
+                return up * half
+            for core in range(up * half, (up + 1) * half):
+                if room[core_up + core] >= demand and room[core_down + core] >= demand:
+                    _take(room, (edge_up + up, core_up + core, core_down + core, edge_down + up), demand)
                     return core
     return _UNASSIGNED
 

@@ -28,12 +28,8 @@ def own_class(name: str) -> type:
     Raises ValueError, one sentence, for what is not there, cannot be imported, or is no such class.
     """
     where, _, attribute = name.rpartition(":")
-    path = Path(where) if where.endswith(".py") else Path(f"{where}.py")
-    module = (
-        _from_file(name, path.resolve())
-        if where.endswith(".py") or path.is_file()
-        else _installed(name, where)
-    )
+    path = _file(where)
+    module = _installed(name, where) if path is None else _from_file(name, path)
     found = getattr(module, attribute, None)
     if not isinstance(found, type) or not callable(getattr(found, "place", None)):
         raise ValueError(
@@ -46,6 +42,18 @@ def own_class(name: str) -> type:
             f"scheme {name!r}: {attribute} is not made from (tree, rng, options): {error}"
         ) from None
     return found
+
+
+def from_anywhere(name: str) -> str:
+    """The same scheme's name for a process that stands in another folder."""
+    where, _, attribute = name.rpartition(":")
+    return f"{_file(where) or where}:{attribute}"
+
+
+def _file(where: str) -> Path | None:
+    """The file that is meant; None for an installed module."""
+    path = Path(where) if where.endswith(".py") else Path(f"{where}.py")
+    return path.resolve() if where.endswith(".py") or path.is_file() else None
 
 
 def _from_file(name: str, path: Path) -> ModuleType:

@@ -84,7 +84,8 @@ class Scheme:
     ``routing(tree, seed)`` builds the static routing of all flows; None where there is no choice of path.
     ``scheduler(tree, rng, options)`` builds the algorithm that re-places large flows; None for a static scheme.
     ``baseline``: is there to hold another scheme against, and left out where all schemes are asked for.
-    ``nonblocking``: runs on the control network instead of the fat-tree.
+    ``nonblocking``: runs on the control network instead of the fat-tree. ``absolute``: the name that a process
+    which stands in another folder has to use.
     """
 
     name: str
@@ -93,6 +94,10 @@ class Scheme:
     scheduler: Callable[[FatTree, np.random.Generator, Options], Placement] | None = None
     baseline: bool = False
     nonblocking: bool = False
+    absolute: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "absolute", self.absolute or self.name)
 
     def placement(self, tree: FatTree, seed: int, options: Options | None = None) -> Placement | None:
         """The algorithm that re-places large flows, its draws fixed by ``seed`` alone; None for a static scheme."""
@@ -131,9 +136,10 @@ def scheme(name: str) -> Scheme:
     """
     if name in SCHEMES:
         return SCHEMES[name]
-    from hedera.own_scheme import SPELLING, own_class
+    from hedera.own_scheme import SPELLING, from_anywhere, own_class
 
     if ":" not in name:
         names = ", ".join(SCHEMES)
         raise ValueError(f"there is no scheme {name!r}; the schemes are {names}, and {SPELLING} for your own")
-    return Scheme(name, "a scheduler of the user's own", _ecmp, own_class(name))
+    own = own_class(name)
+    return Scheme(name, "a scheduler of the user's own", _ecmp, own, absolute=from_anywhere(name))

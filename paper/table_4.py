@@ -75,7 +75,7 @@ before = kilobytes("VmRSS")
 demand = estimate_demands(src, dst, {FatTree(k).num_hosts})
 print((kilobytes("VmHWM") - before) * 1024 + src.nbytes + dst.nbytes)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
     return float(done.stdout) / 1e6
 
 

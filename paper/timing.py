@@ -54,7 +54,7 @@ def first_call(statements: str) -> str:
     code = f"import time\nstart = time.perf_counter()\n{statements}\nprint(time.perf_counter() - start)"
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
-        command = [sys.executable, "-c", code]
+        command = [sys.executable, "-I", "-c", code]
         compiled, loaded = (
             float(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
             for _ in range(2)
@@ -68,7 +68,7 @@ def timings(title: str, rows: Sequence[DataclassInstance]) -> Table:
 
     made = Table(title=title)
     for field in fields(rows[0]):
-        made.add_column(field.name.replace("_", " "), justify="right", no_wrap=True)
+        made.add_column(field.name.replace("_", "\n"), justify="right", no_wrap=True)
     for row in rows:
         made.add_row(*(_cell(name, value) for name, value in asdict(row).items()))
     return made

@@ -66,11 +66,11 @@ def path_links(network: Network, src: ArrayLike, dst: ArrayLike, core: ArrayLike
     if network.tiers == 2:
         return np.stack([s, network.num_hosts + d], axis=1).astype(np.int32)
     half = network.tree.half
-    every = tier_links(s, d, np.broadcast_to(np.asarray(core, dtype=np.int64), s.shape), half)
-    links = np.stack(every, axis=1).astype(np.int32)
     climbed = climb(s, d, half)
-    links[climbed < 1, 1] = links[climbed < 1, 4] = NO_LINK
-    links[climbed < 2, 2:4] = NO_LINK
+    links = np.empty((s.size, 6), dtype=np.int32)
+    for tier, column in enumerate(tier_links(s, d, np.asarray(core, dtype=np.int64), half)):
+        needed = min(tier, 5 - tier)  # how far up a path must go to have a link of this tier
+        links[:, tier] = np.where(climbed >= needed, column, NO_LINK) if needed else column
     return links
 
 

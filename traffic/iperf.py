@@ -1,12 +1,13 @@
 """iperf 2: command lines as argument lists, and what its CSV reports say.
 
-Tried on iperf 2.0.13, 2.1.5, 2.1.8 and 2.2.1 (Ubuntu 20.04, Ubuntu 22.04, Debian 12, Debian 13). Believe the
+Tried on iperf 2.0.13, 2.1.5, 2.1.8, 2.1.9 and 2.2.1 (Ubuntu 20.04, 22.04, Debian 12, Ubuntu 24.04, Debian 13). Believe the
 server's report: at 10 Mb/s a client can be seconds ahead of the network, as far as its socket buffer reaches. And
 look for every flow by its source port: a client that cannot connect exits with status 0, and one whose source port
 is still in use says "bind failed" and then sends from another port.
 
 Servers are asked for enhanced reports (-e), for the sake of the fractions of a second in their time stamps: a client
-may begin to send seconds after it was started. 2.1.8 then writes the same nine columns, 2.2.1 more and other ones.
+may begin to send seconds after it was started. 2.1.8 then writes the same nine columns, 2.1.9 more after
+them, 2.2.1 more and other ones.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from datetime import datetime, timedelta, timezone
 from traffic.ports import SERVER_PORT
 
 _FIELDS = 9  # time, two addresses with their ports, connection, interval, bytes, bit/s
-_ENHANCED_FIELDS = 10  # at least, in 2.2: the interval's ends are two columns, and more columns follow
+_ENHANCED_FIELDS = 10  # at least, in 2.1.9 and 2.2: more columns follow; in 2.2 the interval's ends are two
 _TIME = re.compile(r"(?:([+-])(\d\d)(\d\d):)?(\d{14})(\.\d+)?", re.ASCII)
 
 
@@ -146,11 +147,11 @@ def parse_report(text: str, port: int = SERVER_PORT) -> Report:
 
 def _row(fields: list[str], port: int) -> tuple[tuple[str, int, str], Interval] | None:
     """One CSV line, or None for a line that sums over flows; ValueError when it is no CSV line at all."""
-    if len(fields) > _ENHANCED_FIELDS:
-        stamp, address, address_port, other, other_port, connection, start, end, size, rate = fields[:10]
-    elif len(fields) == _FIELDS:
-        stamp, address, address_port, other, other_port, connection, span, size, rate = fields
+    if len(fields) == _FIELDS or (len(fields) > _ENHANCED_FIELDS and "-" in fields[6]):
+        stamp, address, address_port, other, other_port, connection, span, size, rate = fields[:_FIELDS]
         start, end = span.split("-")
+    elif len(fields) > _ENHANCED_FIELDS:
+        stamp, address, address_port, other, other_port, connection, start, end, size, rate = fields[:10]
     else:
         raise ValueError(fields)
     interval = Interval(float(start), float(end), int(size), float(rate), _moment(stamp))

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from harness.errors import HarnessError
+from harness.errors import HarnessError, UnfitMachine
 from harness.invoker import leave_root_for_good
 
 _COMMANDS = {
@@ -28,6 +28,20 @@ _FIGURES = ("3", "9", "10", "11")
 _TABLES = ("3", "4", "5", "6")
 
 
+def _without_mininet(name: str) -> click.Command:
+    """What stands for a command that makes networks, so that the others work from a wheel alone."""
+
+    def refuse(arguments: tuple[str, ...]) -> None:
+        raise UnfitMachine(
+            "Mininet was not found. It is a system package (apt-get install mininet), seen by environments made with "
+            "python3 -m venv --system-site-packages; setup/install.sh does both"
+        )
+
+    rest = click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED)
+    anything = {"ignore_unknown_options": True}
+    return click.Command(name, anything, refuse, [rest], short_help="(needs Mininet)", add_help_option=False)
+
+
 class _Commands(click.Group):
     """A group whose commands are in modules of their own."""
 
@@ -37,7 +51,12 @@ class _Commands(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name in _COMMANDS:
             module, attribute = _COMMANDS[name]
-            return getattr(import_module(module), attribute)  # type: ignore[no-any-return]
+            try:
+                return getattr(import_module(module), attribute)  # type: ignore[no-any-return]
+            except ModuleNotFoundError as missing:
+                if missing.name != "mininet":
+                    raise
+                return _without_mininet(name)
         return super().get_command(context, name)
 
     def resolve_command(

@@ -12,6 +12,7 @@ from harness.network import machine
 from harness.network.lock import sole_use
 from harness.run.spec import RunSpec
 from harness.sweep import calibration
+from hedera.large_flows import RULES
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -33,12 +34,13 @@ class RateOrAuto(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 def spec_from(**options: Any) -> RunSpec:
     """A RunSpec from command-line options, UserMistake when one makes no sense; see `with_rate` for ``--bw auto``."""
-    return RunSpec(**{**options, "bw": 10.0 if options["bw"] == "auto" else options["bw"]})
+    rate = options.pop("bw")
+    return RunSpec(**options, link_mbps=10.0 if rate == "auto" else rate)
 
 
 def with_rate(spec: RunSpec, bw: float | str) -> RunSpec:
     """With ``--bw auto`` looked up, or measured when it is not known: minutes, so all else is checked before."""
-    return replace(spec, bw=machine_rate(spec, again=False)) if bw == "auto" else spec
+    return replace(spec, link_mbps=machine_rate(spec, again=False)) if bw == "auto" else spec
 
 
 def machine_rate(spec: RunSpec, *, again: bool) -> float:
@@ -66,7 +68,8 @@ def _tell_probe(probe: calibration.Probe) -> None:
 
 
 def experiment_options(command: Command) -> Command:
-    """The options that `run` and `sweep` share; their names are the fields of RunSpec."""
+    """The options that `run` and `sweep` share; their names are the fields of RunSpec, but for --bw,
+    whose ``auto`` is no number yet."""
     options = [
         click.option(
             "--bw",
@@ -85,7 +88,16 @@ def experiment_options(command: Command) -> Command:
         click.option(
             "--datapath", default="auto", help="Open vSwitch: auto, kernel or user.", show_default=True
         ),
-        click.option("--interval", default=2.0, help="Hedera's period, seconds.", show_default=True),
+        click.option(
+            "--interval", "interval_s", default=2.0, help="Hedera's period, seconds.", show_default=True
+        ),
+        click.option(
+            "--large-flows",
+            default="measured-or-estimated",
+            help="Which flows Hedera places: above a tenth of a link as measured (section 3.1), or by estimate too.",
+            show_default=True,
+            type=click.Choice(list(RULES)),
+        ),
         click.option("--congestion-control", default="cubic", help="TCP algorithm.", show_default=True),
         click.option("--queue", default=50, help="Queue of every port, full packets.", show_default=True),
         click.option("--flows-per-host", default=1, help="Flows each host sends.", show_default=True),

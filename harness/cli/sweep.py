@@ -67,6 +67,6 @@ def sweep(
     machine.require_root()
     machine.require_tools()
     base = with_rate(base, options["bw"])
-    folder = results / (slug(name) if name else f"k{base.k}-{base.bw:g}mbps-{base.seconds:g}s")
+    folder = results / (slug(name) if name else f"k{base.k}-{base.link_mbps:g}mbps-{base.seconds:g}s")
     base = settle(base, folder)
     progress.carry_out_with_progress(plan(base, workloads, scheme_names, trials, folder), folder)

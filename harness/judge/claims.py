@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from harness.judge.flows import Interval, MeasuredFlow, Window
 from harness.judge.prediction import RoutedFlow
-from topos.fattree import FatTree
 from topos.links import num_links, path_links
-from topos.nonblocking import NonBlocking
+from topos.network import Network
 
 DATA_PER_PAYLOAD = 1514 / 1448
 ACKS_PER_PAYLOAD = 66 / 2 / 1448
@@ -46,7 +45,7 @@ class Claim:
 
 
 def claims(
-    topo: FatTree | NonBlocking,
+    topo: Network,
     flows: Sequence[MeasuredFlow],
     window: Window,
     bw: float,
@@ -73,7 +72,7 @@ def claims(
 
 
 def _add(
-    topo: FatTree | NonBlocking,
+    topo: Network,
     stream: RoutedFlow,
     intervals: Sequence[Interval],
     per_payload: float,
@@ -82,7 +81,7 @@ def _add(
     moves: NDArray[np.float64],
 ) -> None:
     """Add the megabits that a stream brought over each link inside the window, and count its moves there."""
-    if not stream.paths and isinstance(topo, FatTree):
+    if not stream.paths and topo.num_cores > 1:
         return  # the controller claims nothing of it
     times = [-np.inf, *(change.t for change in stream.paths[1:]), np.inf]
     cores = [change.core for change in stream.paths] or [0]

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from harness.errors import RunFailed
 from harness.run.watch import mean_over
-from topos.fattree import FatTree
 from topos.links import link_ends, num_links
-from topos.nonblocking import NonBlocking
+from topos.network import Network
 from traffic.bwmng import Series
 
 Window = tuple[float, float]
@@ -25,7 +24,7 @@ class Counters:
     Raises RunFailed when a host was not sampled.
     """
 
-    def __init__(self, topo: FatTree | NonBlocking, series: Mapping[str, Series], begin: float) -> None:
+    def __init__(self, topo: Network, series: Mapping[str, Series], begin: float) -> None:
         ports = {link.lower: f"{link.upper}-eth{link.upper_port}" for link in topo.links()}
         missing = [host for host in topo.hosts if ports[host] not in series or not len(series[ports[host]].t)]
         if missing:
@@ -57,7 +56,7 @@ class Counters:
         return max(one.t[0] for one in series) - self._begin, min(one.t[-1] for one in series) - self._begin
 
 
-def sending_ports(topo: FatTree | NonBlocking) -> list[str]:
+def sending_ports(topo: Network) -> list[str]:
     """The sending port of each directed link, in the order of their numbers: a switch port, or a host."""
     hosts = set(topo.hosts)
     names = {}

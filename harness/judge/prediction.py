@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from harness.run.observation import Outage
 from hedera.maxmin import max_min_rates
-from topos.fattree import FatTree
 from topos.links import NO_LINK, num_links, path_links
-from topos.nonblocking import NonBlocking
+from topos.network import Network
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ def links_down_at(outages: Sequence[Outage], t: float) -> frozenset[int]:
     return next((outage.links for outage in reversed(outages) if outage.t <= t), frozenset())
 
 
-def capacities(topo: FatTree | NonBlocking, bw: float, down: Iterable[int]) -> NDArray[np.float64]:
+def capacities(topo: Network, bw: float, down: Iterable[int]) -> NDArray[np.float64]:
     """What each directed link carries, Mb/s, float64 (links,): ``bw``, or nothing."""
     capacity = np.full(num_links(topo), bw)
     capacity[list(down)] = 0.0
@@ -69,7 +68,7 @@ class Prediction:
 
 
 def predict(
-    topo: FatTree | NonBlocking,
+    topo: Network,
     flows: Sequence[RoutedFlow],
     window: tuple[float, float],
     bw: float,

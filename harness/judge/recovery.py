@@ -19,7 +19,7 @@ from hedera.optimum import most_possible
 from topos.fattree import FatTree
 from topos.faults import cables
 from topos.links import path_links
-from topos.nonblocking import NonBlocking
+from topos.network import Network
 
 Window = tuple[float, float]
 Seconds = Sequence[tuple[float, float]]
@@ -32,7 +32,7 @@ class Recovery:
 
     def __init__(
         self,
-        topo: FatTree | NonBlocking,
+        topo: Network,
         spec: RunSpec,
         outages: Sequence[Outage],
         flows: Sequence[RoutedFlow],
@@ -73,7 +73,7 @@ class Recovery:
     def as_json(self, mean_total: Callable[[Window], float], seconds: Sequence[Seconds]) -> dict[str, Any]:
         """``phases`` and ``failures`` of run.json (docs/results.md). ``mean_total`` is what all hosts received on
         average in a window, Mb/s; ``seconds`` what iperf says of each flow."""
-        windows = phases([outage.t for outage in self._outages], self._spec.window, self._spec.seconds)
+        windows = phases([outage.t for outage in self._outages], self._spec.window_s, self._spec.seconds)
         return {
             "failures": [self._failure(number, seconds) for number in range(len(self._outages))],
             "phases": [self._phase(window, mean_total) for window in windows],
@@ -81,9 +81,9 @@ class Recovery:
 
     def _phase(self, window: Window, mean_total: Callable[[Window], float]) -> dict[str, Any]:
         down = links_down_at(self._outages, window[0])
-        capacity = capacities(self._topo, self._spec.bw, down)
+        capacity = capacities(self._topo, self._spec.link_mbps, down)
         best = most_possible(self._topo, self._src, self._dst, capacity)
-        predicted = predict(self._topo, self._flows, window, self._spec.bw, self._outages).total_mbps
+        predicted = predict(self._topo, self._flows, window, self._spec.link_mbps, self._outages).total_mbps
         return {
             "from_s": round(window[0], 3),
             "to_s": round(window[1], 3),

@@ -17,8 +17,7 @@ from harness.run.events import Event
 from harness.run.observation import Observation
 from harness.run.spec import RunSpec
 from harness.run.watch import finite, mean_over
-from topos.fattree import FatTree
-from topos.nonblocking import NonBlocking
+from topos.network import Network
 
 
 def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
@@ -26,23 +25,25 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
 
     Raises RunFailed when a host was not sampled.
     """
-    topo = spec.topology()
+    topo = spec.network()
     counters = Counters(topo, seen.series, seen.begin)
-    ports = counters.means(spec.window)
+    ports = counters.means(spec.window_s)
     _check_cores(topo, seen.events)
     flows = measured_flows(seen)
     routed = [flow.routed for flow in flows]
-    predicted = predict(topo, routed, spec.window, spec.bw, seen.outages)
+    predicted = predict(topo, routed, spec.window_s, spec.link_mbps, seen.outages)
     full = full_links(topo, spec, routed, [flow.start for flow in flows], seen.outages, counters.sent)
     recovery = Recovery(topo, spec, seen.outages, routed, [flow.acknowledgements for flow in flows])
-    claimed = claims(topo, flows, spec.window, spec.bw, through_queue_s(spec), ports, sending_ports(topo))
+    claimed = claims(
+        topo, flows, spec.window_s, spec.link_mbps, through_queue_s(spec), ports, sending_ports(topo)
+    )
 
     def mean_total(window: Window) -> float:
         return mean_over(counters.times, counters.total_mbps, window)
 
-    measured = counters.received_mbps(spec.window)
+    measured = counters.received_mbps(spec.window_s)
     evidence = Evidence(
-        bw=spec.bw,
+        bw=spec.link_mbps,
         port_mbps=ports,
         measured_mbps=measured,
         counted_mbps=counters.received_mbps(counters.span),
@@ -54,7 +55,7 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
         unfinished_flows=[flow for flow in seen.unfinished if flow.split(" (")[0] not in recovery.cut_off],
         lost_packets=seen.lost_packets,
         throttled_s=seen.throttled_s,
-        window=spec.window,
+        window=spec.window_s,
         seconds=_seconds_of(seen, mean_total),
         failures=bool(spec.fail),
         dead_processes=seen.dead,
@@ -70,7 +71,7 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
     return {
         "bisection_mbps": finite(measured),
         "maxmin_mbps": finite(predicted.total_mbps),
-        "payload_mbps": finite(sum(flow.mean_mbps(spec.window) for flow in flows)),
+        "payload_mbps": finite(sum(flow.mean_mbps(spec.window_s) for flow in flows)),
         "verdict": "invalid" if found else "ok",
         "reasons": found,
         "rates": {
@@ -84,7 +85,7 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
         **({"full_links": full.as_json()} if full.mbps else {}),
         **({"disagreements": doubted} if doubted else {}),
         "queue_drops": {name: drops for name, drops in sorted(seen.drops.items()) if drops},
-        "flows": [flow.as_json(spec.window) for flow in flows],
+        "flows": [flow.as_json(spec.window_s) for flow in flows],
         "cpu": {
             "t": [round(t - seen.begin, 3) for t in seen.cpu_times],
             "idle_percent": _rounded(seen.cpu_idle),
@@ -111,9 +112,9 @@ def _seconds_of(seen: Observation, mean_total: Callable[[Window], float]) -> lis
     ]
 
 
-def _check_cores(topo: FatTree | NonBlocking, events: Sequence[Event]) -> None:
+def _check_cores(topo: Network, events: Sequence[Event]) -> None:
     cores = {event["core"] for event in events if event["event"] in ("flow", "reroute")}
-    if isinstance(topo, FatTree) and (strange := cores - set(range(topo.num_cores))):
+    if strange := cores - set(range(topo.num_cores)):
         raise RunFailed(f"the controller sent flows by way of core {min(strange)}, which is not there")
 
 

@@ -15,8 +15,7 @@ from harness.network.shaping import FULL_PACKET
 from harness.run.observation import Outage
 from harness.run.spec import RunSpec
 from harness.run.watch import finite, mean_over
-from topos.fattree import FatTree
-from topos.nonblocking import NonBlocking
+from topos.network import Network
 
 SETTLE_S = 5.0
 SETTLE_ROUND_TRIPS = 25
@@ -39,7 +38,7 @@ class FullLinks:
 
 
 def full_links(
-    topo: FatTree | NonBlocking,
+    topo: Network,
     spec: RunSpec,
     flows: Sequence[RoutedFlow],
     starts: Sequence[float],
@@ -55,7 +54,7 @@ def full_links(
     window = settled_window(spec, begun, outages)
     if window is None:
         return FullLinks(None, {})
-    full = predict(topo, flows, window, spec.bw, outages).full_links
+    full = predict(topo, flows, window, spec.link_mbps, outages).full_links
     silent: tuple[NDArray[np.float64], NDArray[np.float64]] = (np.array([]), np.array([]))
     ports = sending_ports(topo)
     names = sorted(ports[link] for link in full)
@@ -70,7 +69,7 @@ def settled_window(
     That is SETTLE_S, or SETTLE_ROUND_TRIPS through a full queue, after a flow last began, or was moved to another
     path (``begun``), and after the last outage. Times in seconds since the traffic started.
     """
-    start, end = spec.window
+    start, end = spec.window_s
     last = max([t for t in (*begun, *(outage.t for outage in outages)) if t < end], default=None)
     if last is not None:
         start = max(start, last + max(SETTLE_S, SETTLE_ROUND_TRIPS * through_queue_s(spec)))
@@ -79,4 +78,4 @@ def settled_window(
 
 def through_queue_s(spec: RunSpec) -> float:
     """How long a packet takes through a full queue, seconds."""
-    return spec.queue * FULL_PACKET * 8e-6 / spec.bw
+    return spec.queue * FULL_PACKET * 8e-6 / spec.link_mbps

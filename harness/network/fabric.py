@@ -7,8 +7,6 @@ instances' Mininet shells. So whatever ends the harness ends the network, and no
 from __future__ import annotations
 
 import contextlib
-import subprocess
-import time
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,16 +18,14 @@ from mininet.node import Node
 
 from harness.errors import RunFailed
 from harness.network import shaping
+from harness.network.hosts import configure, host_script, ipv6_off
 from harness.network.nodes import FabricHost, FabricSwitch, LaidLink, ShellWithDeadline
 from harness.network.openvswitch import Bridge, Instance
 from harness.network.placement import place
 from harness.network.processes import Children, run
 from harness.network.sockets import lost_packets, widen_packet_sockets
-from topos.fattree import FatTree
-from topos.nonblocking import NonBlocking
+from topos.network import Network
 
-CONFIGURE_S = 60.0
-"""Seconds all hosts together may take to be configured."""
 CONTROLLER_ADDRESS = "169.254.77.1"
 """Where the controller listens: link-local, on the loopback of a namespace of its own (the control network)."""
 
@@ -47,9 +43,7 @@ class FabricOptions:
 class Fabric:
     """A topology made real. Use as a context manager: `build` it, `connect` it to its controller, `verify` it."""
 
-    def __init__(
-        self, topo: FatTree | NonBlocking, options: FabricOptions, directory: Path, children: Children
-    ) -> None:
+    def __init__(self, topo: Network, options: FabricOptions, directory: Path, children: Children) -> None:
         self.topo = topo
         self.options = options
         self._directory = directory
@@ -158,29 +152,20 @@ class Fabric:
         neighbours = [
             (self.topo.host_ip(host), self.topo.host_mac(host)) for host in range(self.topo.num_hosts)
         ]
-        scripts = []
-        for host, name in enumerate(self.topo.hosts):
-            script = _host_script(
-                self.ports[name][0],
-                self.topo.host_ip(host),
-                self.topo.host_mac(host),
-                neighbours,
-                self.options.congestion_control,
+        scripts = {
+            name: (
+                self.pid_of(name),
+                host_script(
+                    self.ports[name][0],
+                    self.topo.host_ip(host),
+                    self.topo.host_mac(host),
+                    neighbours,
+                    self.options.congestion_control,
+                ),
             )
-            scripts.append((name, _start_script(self.pid_of(name), script)))
-        limit = time.monotonic() + CONFIGURE_S
-        try:
-            for name, process in scripts:
-                try:
-                    said, _ = process.communicate(timeout=max(0.0, limit - time.monotonic()))
-                except subprocess.TimeoutExpired:
-                    raise RunFailed(f"host {name} was not configured within {CONFIGURE_S:g} s") from None
-                if process.returncode:
-                    raise RunFailed(f"host {name} could not be configured: {said.decode().strip()}")
-        finally:
-            for _, process in scripts:
-                if process.poll() is None:
-                    process.kill()
+            for host, name in enumerate(self.topo.hosts)
+        }
+        configure(scripts)
 
     def pid_of(self, name: str) -> int:
         """A process in the namespace of a node (its Mininet shell)."""
@@ -282,50 +267,5 @@ class Fabric:
             shaping.verify(self.options.shape, interfaces, namespace)
 
 
-def ipv6_off(ipv6: Path = Path("/proc/sys/net/ipv6")) -> list[str]:
-    """The settings that switch IPv6 off in a namespace; none where the kernel has no IPv6 (booted without it)."""
-    names = ("all", "default") if ipv6.exists() else ()
-    return [f"net.ipv6.conf.{name}.disable_ipv6=1" for name in names]
-
-
 def _control_side() -> str:
     return f"link set lo up\naddr add {CONTROLLER_ADDRESS}/32 dev lo\n"
-
-
-def _host_script(
-    interface: str, ip: str, mac: str, neighbours: list[tuple[str, str]], congestion_control: str
-) -> str:
-    batch = [
-        "link set lo up",
-        f"link set {interface} address {mac}",
-        f"addr add {ip}/8 dev {interface}",
-        f"link set {interface} up",
-        *(f"neigh add {a} lladdr {m} dev {interface} nud permanent" for a, m in neighbours if a != ip),
-    ]
-    return "\n".join(
-        [
-            "set -e",
-            *(f"sysctl -q -w {setting}" for setting in ipv6_off()),
-            f"sysctl -q -w net.ipv4.tcp_congestion_control={congestion_control}",
-            # The userspace datapath forwards neither segments larger than the MTU nor unfinished checksums.
-            f"ethtool -K {interface} tx off tso off gso off sg off >/dev/null",
-            "ip -batch - <<'END'",
-            *batch,
-            "END",
-            "",
-        ]
-    )
-
-
-def _start_script(pid: int, script: str) -> subprocess.Popen[bytes]:
-    process = subprocess.Popen(
-        ["mnexec", "-a", str(pid), "sh", "-s"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    assert process.stdin is not None
-    process.stdin.write(script.encode())
-    process.stdin.close()
-    process.stdin = None
-    return process

@@ -41,12 +41,12 @@ def home() -> Path:
 
 
 def _is_our_folder(path: Path) -> bool:
-    """Whether a path is a folder (no link to one) of our own that nobody else can write to."""
+    """Whether a path is a folder (no link to one) of root's, or our own, that nobody else can write to."""
     try:
         found = path.lstat()
     except OSError:
         return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o022
+    return stat.S_ISDIR(found.st_mode) and found.st_uid in (0, os.geteuid()) and not found.st_mode & 0o022
 
 
 def _start_time(pid: int) -> str | None:

@@ -26,7 +26,8 @@ def sole_use(
     """Wait until no other run uses this machine, and keep others off it while the block runs.
 
     Nested blocks of one process share the lock. ``doing`` is what others who wait are told; ``say`` hears
-    for whom this process waits, at once and again every SAY_EVERY_S. RunFailed after ``patience_s`` seconds.
+    for whom this process waits: at once, when that changes, and every SAY_EVERY_S. RunFailed after
+    ``patience_s`` seconds.
     """
     global _held
     if _held is not None:
@@ -59,7 +60,7 @@ def _open(path: Path) -> int:
 
 
 def _wait(descriptor: int, say: Callable[[str], None] | None, limit: float) -> None:
-    told = 0.0
+    told_at, told_of = 0.0, ""
     while True:
         with contextlib.suppress(BlockingIOError):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -67,14 +68,17 @@ def _wait(descriptor: int, say: Callable[[str], None] | None, limit: float) -> N
         now = time.monotonic()
         if now >= limit:
             raise RunFailed(
-                f"this machine is taken by {_holder(descriptor)}, and two runs at once would disturb each other"
+                f"this machine is taken by {_told(descriptor)[1]}, and two runs at once would disturb each other"
             )
-        if say is not None and (told == 0.0 or now - told > SAY_EVERY_S):
-            say(f"waiting for {_holder(descriptor)}: two runs at once would disturb each other")
-            told = now
+        pid, holder = _told(descriptor)
+        if say is not None and (pid != told_of or now - told_at > SAY_EVERY_S):
+            say(f"waiting for {holder}: two runs at once would disturb each other")
+            told_at, told_of = now, pid
         time.sleep(LOOK_EVERY_S)
 
 
-def _holder(descriptor: int) -> str:
+def _told(descriptor: int) -> tuple[str, str]:
+    """The process id of who has the lock, and words on it."""
     pid, _, doing = os.pread(descriptor, 200, 0).decode(errors="replace").strip().partition(" ")
-    return f"process {pid or 'unknown'}" + (f" ({doing})" if doing else "")
+    pid = pid or "unknown"
+    return pid, f"process {pid}" + (f" ({doing})" if doing else "")

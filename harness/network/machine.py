@@ -16,8 +16,7 @@ from typing import Any
 from harness.errors import UnfitMachine
 from harness.network import congestion
 from harness.network.placement import place
-from topos.fattree import FatTree
-from topos.nonblocking import NonBlocking
+from topos.network import Network
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ def processors() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def instances_for(datapath: str, topo: FatTree | NonBlocking) -> int:
+def instances_for(datapath: str, topo: Network) -> int:
     """How many private Open vSwitch instances: in userspace one ovs-vswitchd per processor, as far as that helps.
 
     The kernel datapath forwards in the kernel, so one instance is enough. Measured in docs/performance.md.
@@ -132,7 +131,7 @@ def require_tools() -> None:
 def git_revision() -> str:
     """The commit this code is at, with ``+`` when the tree differs from it; ``unknown`` outside a checkout."""
     root = Path(__file__).resolve().parents[2]
-    git = ["git", "-c", f"safe.directory={root}", "-C", str(root)]
+    git = ["git", "--no-optional-locks", "-c", f"safe.directory={root}", "-C", str(root)]
     head = subprocess.run(
         [*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False
     )

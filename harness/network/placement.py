@@ -8,11 +8,11 @@ worth of packets, so the same number of switches is the same work.
 
 from __future__ import annotations
 
-from topos.fattree import FatTree
+from topos.network import Network
 from topos.nonblocking import NonBlocking
 
 
-def place(topo: FatTree | NonBlocking, processors: int) -> dict[str, int]:
+def place(topo: Network, processors: int) -> dict[str, int]:
     """Switch -> number of its instance, counted from 0 without a gap, for ``processors`` at least 1.
 
     No instance has more than its share (switches / instances, rounded up), and each has an edge switch with

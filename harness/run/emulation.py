@@ -22,6 +22,7 @@ from harness.run.observation import Observation
 from harness.run.senders import Senders
 from harness.run.spec import RunSpec
 from harness.run.watch import ProcessorWatch
+from hedera.schemes import scheme as find_scheme
 from traffic.bwmng import parse_samples, sample_command
 
 READY_DEADLINE = 15.0
@@ -50,13 +51,13 @@ class Emulation:
 
     def carry_out(self) -> None:
         """Build the network, send the traffic, tear it down. RunFailed says what went wrong."""
-        topo = self.spec.topology()
+        topo = self.spec.network()
         share = 4 / self.spec.k**3
         instances = instances_for(self.datapath, topo)
         options = FabricOptions(
             self.datapath,
             instances,
-            shaping.Shape(self.spec.bw, self.spec.queue),
+            shaping.Shape(self.spec.link_mbps, self.spec.queue),
             self.spec.congestion_control,
         )
         with (
@@ -90,18 +91,21 @@ class Emulation:
         self._say("building")
         spec = self.spec
         options: dict[str, object] = {
-            "scheme": spec.scheme,
+            "scheme": find_scheme(spec.scheme).absolute,  # the controller stands in another folder
             "k": spec.k,
             "seed": spec.seed,
-            "interval": spec.interval,
-            "bw": spec.bw,
+            "interval": spec.interval_s,
+            "bw": spec.link_mbps,
+            "threshold": spec.threshold,
+            "large_flows": spec.large_flows,
+            "iterations": spec.iterations,
         }
         controller = Controller(
             self.platform, CONTROLLER_ADDRESS, fabric.control.pid, options, self._raw, children
         )
         fabric.build()
         started = controller.wait_for("start", READY_DEADLINE)
-        if (started["scheme"], started["platform"]) != (spec.scheme, self.platform):
+        if (started["scheme"], started["platform"]) != (options["scheme"], self.platform):
             raise RunFailed(
                 f"asked for {spec.scheme} on {self.platform}, but {started['scheme']} on {started['platform']} runs"
             )

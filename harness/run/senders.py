@@ -59,7 +59,7 @@ class Senders:
     ) -> None:
         self._fabric = fabric
         self._seconds = spec.seconds
-        self._linger_s = linger_s(spec.bw)
+        self._linger_s = linger_s(spec.link_mbps)
         self._directory = directory
         self._children = children
         self._groups = groups

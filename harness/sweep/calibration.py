@@ -53,7 +53,9 @@ def probe(base: RunSpec, bw: float) -> Probe:
     of a pod a core of its own, so that no two flows share a link. What arrives after the flows
     have been moved there says what the machine carries, the whole control loop running.
     """
-    spec = replace(base, scheme="hedera-sa", traffic=f"stride:{base.k**2 // 4}", bw=bw, seconds=SECONDS)
+    spec = replace(
+        base, scheme="hedera-sa", traffic=f"stride:{base.k**2 // 4}", link_mbps=bw, seconds=SECONDS
+    )
     with tempfile.TemporaryDirectory(prefix="hedera-calibrate-") as name:
         result = run_experiment(spec, Path(name) / "run")
     if result["bisection_mbps"] is None:

@@ -68,7 +68,7 @@ def run_experiment(spec: RunSpec, folder: Path, say: Say = lambda stage: None) -
                 "seed": spec.seed,
                 "started": started,
                 "capacity_mbps": spec.capacity_mbps,
-                "window_s": list(spec.window),
+                "window_s": list(spec.window_s),
                 "spec": {
                     **{name: value for name, value in spec.as_json().items() if name not in TOLD_ABOVE},
                     "platform": emulation.platform,
@@ -93,20 +93,20 @@ def _readable(result: dict[str, Any]) -> dict[str, Any]:
         return result
     except ValueError as error:
         kept = {name: result[name] for name in BEFORE_ANYTHING_IS_MEASURED}
-        return kept | failed(f"its result is not what it should be: {error}")
+        return kept | failed(*result["reasons"], f"its result is not what it should be: {error}")
 
 
 def written_bytes(spec: RunSpec) -> int:
     """About what a run writes: bwm-ng a line for every port of every switch every second."""
-    ports = 2 * len(list(spec.topology().links()))
+    ports = 2 * len(list(spec.network().links()))
     return round(WRITTEN_PER_PORT_AND_S * ports * spec.seconds)
 
 
 def longest_s(spec: RunSpec) -> float:
     """Seconds after which a run is taken to hang."""
-    topo = spec.topology()
+    topo = spec.network()
     nodes = topo.num_hosts + topo.num_switches
-    return spec.seconds + linger_s(spec.bw) + OVERHEAD_S + OVERHEAD_PER_NODE_S * nodes
+    return spec.seconds + linger_s(spec.link_mbps) + OVERHEAD_S + OVERHEAD_PER_NODE_S * nodes
 
 
 def _attempt(emulation: Emulation, raw: Path) -> dict[str, Any]:
@@ -128,9 +128,10 @@ def _attempt(emulation: Emulation, raw: Path) -> dict[str, Any]:
         return failed(in_words(first))
 
 
-def failed(reason: str) -> dict[str, Any]:
+def failed(*reasons: str) -> dict[str, Any]:
     """The measured part of a run that has nothing measured."""
-    return {"bisection_mbps": None, "verdict": "invalid", "reasons": [" ".join(reason.split())], "flows": []}
+    lines = [" ".join(reason.split()) for reason in reasons]
+    return {"bisection_mbps": None, "verdict": "invalid", "reasons": lines, "flows": []}
 
 
 def first_of(error: BaseException) -> BaseException:

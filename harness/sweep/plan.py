@@ -102,7 +102,7 @@ def plan(
                     trial=trial,
                     seed=base.seed + trial - 1,
                 )
-                jobs.append(Job(spec, folder / _folder_name(workload) / scheme / f"trial-{trial}"))
+                jobs.append(Job(spec, folder / _folder_name(workload) / slug(scheme) / f"trial-{trial}"))
     return jobs
 
 

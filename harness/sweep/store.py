@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import RunFailed, UserMistake
-from harness.invoker import as_invoker, hand_over, make_folder
+from harness.invoker import as_invoker, hand_over, invoker, make_folder
 from results import record
 from results.record import Run
 
@@ -40,7 +40,8 @@ def require_writable(folder: Path) -> None:
             probe.touch()
             probe.unlink()
     except OSError as error:
-        raise UserMistake(f"results cannot be written to {folder}: {error.strerror}") from None
+        whom = " (by the user who called sudo)" if invoker() else ""
+        raise UserMistake(f"results cannot be written to {folder}{whom}: {error.strerror}") from None
 
 
 @contextmanager

@@ -15,8 +15,10 @@ def port_of(pair):
     return 20000 + pair % 40000
 
 
-@pytest.mark.parametrize("k", [4, 8])
-@pytest.mark.parametrize("scheme", STATIC)
+# Hedera's schemes have ECMP's paths until the first round; once is enough for the many pairs of k = 8.
+@pytest.mark.parametrize(
+    ("scheme", "k"), [(name, k) for name in STATIC for k in (4, 8) if k == 4 or not SCHEMES[name].scheduler]
+)
 def test_every_pair_takes_the_path_its_scheme_chose(scheme, k):
     """No loop, no black hole, in both directions; later packets take the path of the first, untouched."""
     net = FakeNetwork(scheme=scheme, k=k, seed=3)

@@ -118,10 +118,10 @@ def test_the_sweep_wants_trials_and_seconds(arguments, tmp_path):
 def test_unlike_runs_are_not_mixed(tmp_path):
     folder = tmp_path / "mine"
     folder.mkdir()
-    (folder / "sweep.json").write_text(json.dumps({"bw": 5.0}))
+    (folder / "sweep.json").write_text(json.dumps({"link_mbps": 5.0}))
     done = hedera("sweep", 1, 5, "--name", "mine", "--results", tmp_path, "--patterns", "stride:4")
     if os.geteuid() == 0:
-        assert_one_sentence(done, 2, "bw 5.0 there, 10.0 here", "--name")
+        assert_one_sentence(done, 2, "link_mbps 5.0 there, 10.0 here", "--name")
 
 
 def test_without_the_tools_it_says_what_to_install(tmp_path):

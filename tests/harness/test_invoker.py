@@ -103,7 +103,7 @@ def test_a_folder_that_is_not_the_user_s_is_not_written_to(theirs, tmp_path):
     (theirs / "results").symlink_to(closed)
     (theirs / "roots").mkdir()
     (theirs / "roots").chmod(0o755)
-    with pytest.raises(UserMistake, match="Permission denied"):
+    with pytest.raises(UserMistake, match=r"by the user who called sudo\): Permission denied"):
         require_writable(theirs / "roots" / "deeper")
     target = closed / "file"
     target.write_text("root's")

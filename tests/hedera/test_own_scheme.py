@@ -57,6 +57,7 @@ def test_a_module_of_the_present_folder(tmp_path, monkeypatch):
     made = scheme("mine:Mine").placement(FatTree(4), 1)
     assert type(made).__name__ == "Mine"
     assert scheme("mine:Mine").name == "mine:Mine"
+    assert scheme("mine:Mine").absolute == f"{tmp_path}/mine.py:Mine"
 
 
 def test_an_installed_module(tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGES = tuple(sorted(p.parent.name for p in ROOT.glob("*/__init__.py") if p.parent.name != "tests"))
 FOUND_AT_RUN_TIME = {
+    "_typeshed",  # known to type checkers alone
     "mininet",  # a Debian package
     "pox",  # a checkout
     "simgrid",  # only for one benchmark, which says so

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from topos.fattree import FatTree
-from topos.faults import Fault, cables, links_down, moments, parse, parse_all, phases
+from topos.faults import Fault, cables, links_down, moments, parse, parse_all
 from topos.links import link_ends
 
 TREE = FatTree(4)
@@ -61,10 +61,3 @@ def test_what_is_down_when():
     assert links_down(faults, TREE, 4) == core | faults[2].links(TREE)
     assert links_down(faults, TREE, 6) == faults[1].links(TREE) | faults[2].links(TREE), "still cut by itself"
     assert links_down(faults, TREE, 9) == faults[1].links(TREE)
-
-
-def test_phases_cut_the_window_and_widen_it_where_they_must():
-    assert phases([], (10, 50), 60) == [(10, 50)]
-    assert phases([20, 40], (10, 50), 60) == [(10, 20), (20, 40), (40, 50)]
-    assert phases([4], (10, 50), 60) == [(2, 4), (4, 50)]
-    assert phases([56], (10, 50), 60) == [(10, 56), (56, 58)]

@@ -161,3 +161,15 @@ def test_the_columns_of_newer_versions_are_read_as_those_of_older_ones():
 def test_whole_seconds_do_not_tell_when_a_flow_began():
     (flow,) = parse_report(STAMPED.replace(".250", "")).flows.values()
     assert flow.began(started=5.0) == 5.0
+
+
+def test_enhanced_reports_of_2_1_9_have_more_columns_after_the_usual_ones():
+    report = parse_report((CAPTURED / "iperf-2.1.9-server.csv").read_text())
+    (flow,) = report.flows.values()
+    assert (flow.source, flow.source_port, flow.destination) == ("10.2.0.3", 52876, "10.3.0.3")
+    assert [one.bytes for one in flow.intervals] == [182508, 204168, 225888, 225888, 227336, 188240]
+    assert flow.total.bytes == 1254028
+    assert flow.total.bits_per_s == 1724027
+    assert report.messages == ()
+    # It ended, by its last stamp, 5.8 s after it began.
+    assert flow.began(flow.intervals[0].stamp - 2) == pytest.approx(flow.total.stamp - 5.8, abs=0.05)

@@ -13,7 +13,7 @@ from topos.nonblocking import NonBlocking
 TREE = FatTree(4)
 CORE_0 = parse("switch:4_1_1@1", TREE, 12).links(TREE)
 EDGE = parse("switch:0_0_1@1", TREE, 12).links(TREE)
-SPEC = RunSpec("ecmp", "stride:4", seconds=12, bw=10, fail=("switch:4_1_1@4:8",))
+SPEC = RunSpec("ecmp", "stride:4", seconds=12, link_mbps=10, fail=("switch:4_1_1@4:8",))
 
 
 def flow(src, dst, *changes):

@@ -17,7 +17,7 @@ from topos.nonblocking import NonBlocking
 from traffic.bwmng import Series
 from traffic.iperf import FlowReport, Interval
 
-SPEC = RunSpec(scheme="nonblocking", traffic="stride:1", seconds=6, bw=10)
+SPEC = RunSpec(scheme="nonblocking", traffic="stride:1", seconds=6, link_mbps=10)
 BEGIN = 1000.0
 
 
@@ -102,7 +102,7 @@ def test_acknowledgements_are_no_flows_of_the_matrix():
 
 def fat_tree_observation(spec):
     """Every flow of stride:4 on core 1 at a quarter of the rate; port names as on the fat-tree."""
-    tree = spec.topology()
+    tree = spec.network()
     seen = observation(rate=5.0)
     for src, flow in enumerate(seen.flows):
         flow.dst = (src + 4) % 16
@@ -127,11 +127,11 @@ def fat_tree_observation(spec):
 
 
 def test_failures_are_told_with_the_result_and_nobody_without_a_path_is_blamed():
-    spec = RunSpec("ecmp", "stride:4", seconds=6, bw=10, fail=("switch:0_0_1@2:4",))
+    spec = RunSpec("ecmp", "stride:4", seconds=6, link_mbps=10, fail=("switch:0_0_1@2:4",))
     seen = fat_tree_observation(spec)
     seen.unfinished = ["0 to 4 (2 s)", "13 to 1", "2 to 6"]
     (fault,) = spec.faults
-    seen.outages = [Outage(2.01, fault.links(spec.topology())), Outage(4.02, frozenset())]
+    seen.outages = [Outage(2.01, fault.links(spec.network())), Outage(4.02, frozenset())]
     result = describe(spec, "user", seen)
     assert [failure["cut_off"] for failure in result["failures"]] == [4, 0]
     assert len(result["phases"]) == 3

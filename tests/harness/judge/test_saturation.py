@@ -15,7 +15,7 @@ TREE = FatTree(4)
 
 
 def test_links_that_have_to_be_full_are_judged_once_tcp_has_settled():
-    long = RunSpec(scheme="ecmp", traffic="stride:4", seconds=60, bw=10)
+    long = RunSpec(scheme="ecmp", traffic="stride:4", seconds=60, link_mbps=10)
     assert settled_window(long, [], []) == (10, 50)
     assert settled_window(long, [0.0, 2.0, 4.0], []) == (10, 50)
     assert settled_window(replace(long, seconds=10), [0.0, 0.1], []) == (
@@ -26,12 +26,12 @@ def test_links_that_have_to_be_full_are_judged_once_tcp_has_settled():
     assert settled_window(long, [12.0, 55.0], []) == (17, 50)
     assert settled_window(long, [12.0], [Outage(30, frozenset())]) == (35, 50)
     assert settled_window(long, [44.5], []) is None
-    slow = RunSpec(scheme="ecmp", traffic="stride:4", seconds=60, bw=1)
+    slow = RunSpec(scheme="ecmp", traffic="stride:4", seconds=60, link_mbps=1)
     assert settled_window(slow, [12.0], []) == (pytest.approx(12 + 25 * 0.6), 50)
 
 
 def test_only_links_that_are_full_all_the_time_have_to_be():
-    spec = RunSpec(scheme="ecmp", traffic="stride:4", seconds=60, bw=10)
+    spec = RunSpec(scheme="ecmp", traffic="stride:4", seconds=60, link_mbps=10)
     # Two flows of one host share its link, and leave all others half empty, but for the second receiver's.
     flows = [
         RoutedFlow(0, 4, (PathChange(0, 0),)),
@@ -49,7 +49,7 @@ def test_only_links_that_are_full_all_the_time_have_to_be():
 
 
 def test_a_port_without_samples_is_no_proof():
-    spec = RunSpec(scheme="ecmp", traffic="stride:4", seconds=60, bw=10)
+    spec = RunSpec(scheme="ecmp", traffic="stride:4", seconds=60, link_mbps=10)
     flows = [RoutedFlow(0, 1), RoutedFlow(2, 1)]
     found = full_links(TREE, spec, flows, [0.0, 0.0], [], {})
     assert found.mbps == {"0_0_1-eth4": pytest.approx(np.nan, nan_ok=True)}

@@ -55,6 +55,21 @@ def test_while_it_waits_it_says_so_again(first, monkeypatch):
     assert first.poll() is None
 
 
+def test_it_says_so_when_another_one_was_quicker(first, own_home, monkeypatch):
+    monkeypatch.setattr(lock, "LOOK_EVERY_S", 0.01)
+    heard = []
+
+    def say(sentence):
+        heard.append(sentence)
+        (own_home / "lock").write_text("7 another\n")  # as the next one would, that took it in between
+
+    with pytest.raises(RunFailed), sole_use("x", say, patience_s=0.5):
+        pytest.fail("it was taken")
+    assert "run 2 of 7" in heard[0]
+    assert "process 7 (another)" in heard[1]
+    assert len(heard) == 2
+
+
 def test_one_that_was_killed_blocks_nobody(first):
     first.kill()
     first.wait()

@@ -1,6 +1,7 @@
 """A controller as a process that can end, freeze, or leave half a line behind."""
 
 import json
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -126,3 +127,19 @@ def test_files_of_both_lives_are_kept(controller, tmp_path):
     wait(controller, 2)
     assert Path(tmp_path / "controller.txt").exists()
     assert Path(tmp_path / "controller-restarted.txt").exists()
+
+
+@pytest.mark.parametrize("platform", ["os-ken", "pox"])
+def test_its_modules_come_from_nowhere_else(tmp_path, monkeypatch, platform):
+    """Started beside a json.py, in an environment that names it; a relative name of POX still means the same."""
+    (tmp_path / "pox" / "pox").mkdir(parents=True)
+    (tmp_path / "json.py").write_text("raise SystemExit('taken from where the user stands')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(module, "find_pox", lambda: Path("pox"))
+    words = module.command(platform, "127.0.0.1", {"scheme": "nonsense"})
+    assert str(tmp_path / "pox") in words or platform == "os-ken"
+    done = subprocess.run(
+        words, env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"controllers.{'os_ken' if platform == 'os-ken' else 'pox'}_main: ")

@@ -5,7 +5,7 @@ from results.record import SCHEMA
 
 def run_json(verdict="ok", rate=1.0, **more):
     """Plain data; ``rate`` is both rates that a valid run has."""
-    spec = {"k": 4, "bw": 10.0, "seconds": 6.0, "interval": 2.0, "queue": 50, "platform": "os-ken",
+    spec = {"k": 4, "link_mbps": 10.0, "seconds": 6.0, "interval_s": 2.0, "queue": 50, "platform": "os-ken",
             "datapath": "user", "congestion_control": "cubic", "flows_per_host": 1, "keep": 1.0}  # fmt: skip
     reasons = [] if verdict == "ok" else ["it was too slow"]
     return {"schema": SCHEMA, "scheme": "ecmp", "traffic": "stride:4", "trial": 1, "seed": 1, "spec": spec,

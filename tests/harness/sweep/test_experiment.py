@@ -62,7 +62,9 @@ def test_a_run_of_each_kind(tmp_path, clean, scheme):
 def test_more_processors_than_pods(tmp_path, clean, monkeypatch):
     """As on a machine of 64: eight instances, which two cores here share."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(64)))
-    result = run_experiment(RunSpec("ecmp", "stride:4", seconds=4, bw=2, datapath="user"), tmp_path / "run")
+    result = run_experiment(
+        RunSpec("ecmp", "stride:4", seconds=4, link_mbps=2, datapath="user"), tmp_path / "run"
+    )
     assert result["environment"]["openvswitch_instances"] == 8
     assert (result["verdict"], result["reasons"]) == ("ok", [])
 
@@ -231,8 +233,38 @@ def test_kill_9_leaves_what_the_next_start_removes(tmp_path):
     assert wait_until(lambda: footprint()["processes"] == before["processes"], 5)
     assert footprint()["links"] == before["links"]
     assert len(leftovers()) == 1
-    assert hedera_run(tmp_path / "run", seconds=3).returncode == 0
+    assert json.loads(hedera_run(tmp_path / "run", seconds=3).stdout)["flows"]
     assert footprint() == before
+
+
+def test_of_two_runs_at_once_one_waits(tmp_path, clean):
+    """Neither is ended by the other, and each is judged as if it had been alone."""
+    command = [
+        HEDERA,
+        "run",
+        "--scheme",
+        "nonblocking",
+        "--traffic",
+        "stride:4",
+        "--bw",
+        "2",
+        "--seconds",
+        "3",
+    ]
+    both = [
+        subprocess.Popen(
+            [*command, "--out", tmp_path / name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        for name in "ab"
+    ]
+    said = [process.communicate(timeout=300) for process in both]
+    assert all("Mb/s" in out for out, _ in said), said
+    waited = [
+        process
+        for process in both
+        if f"waiting for process {process.pid} (nonblocking on" in said[0][1] + said[1][1]
+    ]
+    assert len(waited) == 1, "the first was waited for by the second"
 
 
 def test_the_readme_s_command_resumes_and_draws(tmp_path, clean):

@@ -14,7 +14,7 @@ from harness.sweep import experiment
 from harness.sweep.experiment import in_words, longest_s, run_experiment
 from harness.sweep.store import RESULT, read_run
 
-SPEC = RunSpec("ecmp", "stride:4", seconds=3, bw=10)
+SPEC = RunSpec("ecmp", "stride:4", seconds=3, link_mbps=10)
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_a_run_that_hangs_is_ended_with_a_reason(failing, monkeypatch):
 @pytest.mark.parametrize("bw", [0.1, 10])
 @pytest.mark.parametrize("k", [4, 8])
 def test_no_run_that_goes_well_is_taken_to_hang(k, bw):
-    spec = RunSpec("ecmp", "stride:4", k=k, bw=bw, seconds=60)
+    spec = RunSpec("ecmp", "stride:4", k=k, link_mbps=bw, seconds=60)
     assert longest_s(spec) > 60 + 1.2 * (8 / bw) + 300, (
         "the traffic, what is still to be sent, and five minutes"
     )
@@ -126,5 +126,5 @@ def test_a_result_that_could_not_be_read_again_is_a_failure_of_the_run(tmp_path,
     monkeypatch.setattr(experiment, "describe", lambda *_: {**right, **flaw})
     result = failing(lambda: None)
     assert result["verdict"] == "invalid"
-    assert result["reasons"][0].startswith("its result is not what it should be: ")
+    assert result["reasons"][-1].startswith("its result is not what it should be: ")
     assert read_run(tmp_path / "run").reasons == tuple(result["reasons"])

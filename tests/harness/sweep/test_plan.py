@@ -135,8 +135,8 @@ def test_settings_of_a_folder_do_not_change(tmp_path):
     assert settled.platform in ("os-ken", "pox")
     assert settled.datapath in ("user", "kernel")
     assert settle(BASE, tmp_path) == settled
-    with pytest.raises(UserMistake, match=r"bw 10\.0 there, 5\.0 here"):
-        settle(RunSpec(scheme="ecmp", traffic="stride:1", seconds=10, seed=7, bw=5.0), tmp_path)
+    with pytest.raises(UserMistake, match=r"link_mbps 10\.0 there, 5\.0 here"):
+        settle(RunSpec(scheme="ecmp", traffic="stride:1", seconds=10, seed=7, link_mbps=5.0), tmp_path)
 
 
 def test_runs_with_and_without_failures_are_not_mixed(tmp_path):

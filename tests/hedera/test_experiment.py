@@ -1,0 +1,54 @@
+"""What an experiment is, whichever backend carries it out."""
+
+import pytest
+
+from hedera.experiment import Experiment, phases
+from topos.fattree import FatTree
+from topos.nonblocking import NonBlocking
+
+
+def test_what_follows_from_its_fields():
+    one = Experiment("hedera-sa", "stride:4", seconds=60.0, link_mbps=10.0, iterations=7)
+    assert one.network() == one.tree == FatTree(4)
+    assert one.capacity_mbps == 160.0
+    assert one.window_s == (10.0, 50.0)
+    assert one.matrix().dst.tolist() == [(h + 4) % 16 for h in range(16)]
+    placement = one.chosen.placement(one.tree, one.seed, one.options)
+    assert placement.iterations == 7
+
+
+def test_the_control_has_the_same_hosts_and_flows_on_another_network():
+    control = Experiment("nonblocking", "staggered:0.2,0.3", seed=3)
+    assert control.network() == NonBlocking(16)
+    assert (control.matrix().dst == Experiment("ecmp", "staggered:0.2,0.3", seed=3).matrix().dst).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"scheme": "hedera"}, "no scheme 'hedera'"),
+        ({"k": 5}, "even k"),
+        ({"seconds": float("nan")}, "length of the run must be above 0 s, not nan"),
+        ({"interval_s": 0.0}, "scheduling period must be above 0 s"),
+        ({"link_mbps": float("inf")}, "links' rate must be above 0 Mb/s"),
+        ({"seed": -1}, "seed is 0 or more"),
+        ({"threshold": 1.0}, "threshold is a share of a link"),
+        ({"large_flows": "all"}, "one of measured, measured-or-estimated, not 'all'"),
+        ({"iterations": 0}, "iterations of a round"),
+        ({"flows_per_host": 0}, "flows per host must be 1 or more"),
+        ({"keep": 1.5}, "fraction of flows to keep"),
+        ({"fail": ("switch:9_9_9@2",)}, "no switch '9_9_9'"),
+        ({"fail": ("switch:4_1_1@61",)}, "outside the run"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_one_sentence(change, sentence):
+    with pytest.raises(ValueError, match=sentence) as caught:
+        Experiment(**{"scheme": "ecmp", "traffic": "stride:1", **change})
+    assert "\n" not in str(caught.value)
+
+
+def test_phases_cut_the_window_and_widen_it_where_they_must():
+    assert phases([], (10, 50), 60) == [(10, 50)]
+    assert phases([20, 40], (10, 50), 60) == [(10, 20), (20, 40), (40, 50)]
+    assert phases([4], (10, 50), 60) == [(2, 4), (4, 50)]
+    assert phases([56], (10, 50), 60) == [(10, 56), (56, 58)]

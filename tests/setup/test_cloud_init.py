@@ -1,0 +1,27 @@
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+CONFIG = Path(__file__).parents[2] / "setup" / "cloud-init.yaml"
+pytestmark = pytest.mark.skipif(
+    not shutil.which("cloud-init"), reason="cloud-init is not installed (setup/apt-packages-check.txt)"
+)
+
+
+def check(path):
+    done = subprocess.run(["cloud-init", "schema", "--config-file", path], capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_cloud_init_accepts_what_we_tell_people_to_paste():
+    status, said = check(CONFIG)
+    assert status == 0, said
+    assert "Valid" in said
+
+
+def test_it_would_find_a_mistake(tmp_path):
+    broken = tmp_path / "cloud-init.yaml"
+    broken.write_text(CONFIG.read_text().replace("runcmd:", "runcmd: yes\nrun:"))
+    assert check(broken)[0] != 0
