@@ -7,6 +7,7 @@ loses nothing: what it was at is run again, here by a new pool, on a cluster by 
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -63,7 +64,7 @@ def _on_processes(
     waiting = dict(enumerate(tasks))
     for _ in range(ATTEMPTS):
         # Spawned, not forked: a fork would copy the locks of this process's threads.
-        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_die_of_ctrl_c) as pool:
             try:
                 number = {pool.submit(function, task): n for n, task in waiting.items()}
                 for future in as_completed(number):
@@ -74,6 +75,11 @@ def _on_processes(
             except BrokenProcessPool:
                 continue  # a worker died, and the pool with it; what it had finished is kept
     raise RuntimeError(f"worker processes died {ATTEMPTS} times; {len(waiting)} simulations are not done")
+
+
+def _die_of_ctrl_c() -> None:
+    """In a worker: Ctrl-C ends it, instead of its task alone, after which it would take the next one."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _on_cluster(

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from commands.shared import json_option, parallel, progress_bar
-from packets.options import conclude, experiment_options, guarded, kept, parameters
+from packets.options import conclude, experiment_options, guarded, kept, out, parameters
 from packets.parameters import Parameters
 
 SEEDS = 5
@@ -121,6 +121,16 @@ def sensitivity(parameters: Parameters, load: float, **options: Any) -> None:
     found = points(_suite(options, parameters), load, _share(options))
     picture = pictures.sensitivity(found, load, options["out"] / "sensitivity.png")
     tell(found, load, picture, options["as_json"])
+
+
+@hull.command()
+@out
+@guarded
+def page(out: Path) -> None:
+    """One self-contained page of the figures and tables in a folder, published beside ours."""
+    from packets.page import write
+
+    click.echo(f"written: {write(out)}")
 
 
 @hull.command()

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing, and nothing else: Debian packages with apt; Python packages, pinned with their hashes in
 # requirements.lock, in an environment below .venvs that .venv points to. Quick when nothing is missing.
-# With --check, also what only the checks need; with --packets, what the packet simulator needs. Debian 12 or Ubuntu 22.04 and later.
+# With --check, also what only the checks need; with --packets, also what the packet simulator needs.
+# Debian 12 or Ubuntu 22.04 and later.
 #
 # Only apt runs as root. Everything below this folder is made by the folder's owner, so that nothing is left there
 # that its owner could not delete. An environment that something still runs from is never touched: a new one is

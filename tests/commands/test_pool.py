@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -127,3 +129,28 @@ def test_a_result_crosses_processes_whole():
         assert other.rounds == here.rounds
         np.testing.assert_array_equal(other.total_mbps, here.total_mbps)
         np.testing.assert_array_equal(other.core, here.core)
+
+
+def test_ctrl_c_ends_everything_at_once():
+    """Sent to the whole group, as a terminal does; without care, workers would begin the next tasks."""
+    code = (
+        "import time\n"
+        "from commands.pool import run_all\n"
+        "if __name__ == '__main__':\n"
+        "    run_all(time.sleep, [0.01] * 2 + [20] * 10, jobs=2, progress=lambda n: print(n, flush=True))\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as caller:
+        caller.stdout.readline()
+        caller.stdout.readline()
+        os.killpg(caller.pid, signal.SIGINT)
+        deadline = time.monotonic() + 15
+        caller.wait(timeout=15)
+    with pytest.raises(ProcessLookupError):
+        while time.monotonic() < deadline:
+            os.killpg(caller.pid, 0)
+            time.sleep(0.1)

@@ -79,3 +79,15 @@ def test_table_2_as_json_csv_and_picture(tmp_path, monkeypatch):
     with (tmp_path / "table2.csv").open(encoding="utf-8") as file:
         assert [r["scheme"] for r in csv.DictReader(file)] == [r["scheme"] for r in rows]
     assert (tmp_path / "table2.png").read_bytes().startswith(b"\x89PNG")
+    assert call("page", "--out", tmp_path).exit_code == 0
+    page = (tmp_path / "hull.html").read_text(encoding="utf-8")
+    assert "Table II" in page
+    assert page.count("<tr>") == 1 + len(rows)
+    assert "Figure 4" not in page
+
+
+def test_a_page_of_nothing_is_refused(tmp_path):
+    answer = call("page", "--out", tmp_path)
+    assert answer.exit_code == 1
+    assert "no results of hull figures" in answer.output
+    assert not list(tmp_path.iterdir())

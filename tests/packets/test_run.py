@@ -15,6 +15,8 @@ from packets.metrics import Cell, cell, within
 from packets.parameters import Parameters
 from packets.result import Result, load, parse, save
 from packets.run import Task, kept_or_run, place, run_many
+from packets.workload import LARGE, LARGE_BYTES
+from tests.packets.fluid import completion_s
 
 SHORT = Experiment("hull", "dynamic", load=0.3, seconds=0.5)
 
@@ -191,3 +193,19 @@ def test_programs_that_others_could_replace_are_not_run(tmp_path):
 def _fresh_version():
     yield
     build.version.cache_clear()
+
+
+@pytest.mark.usefixtures("built")
+@pytest.mark.parametrize("load", [0.3, 0.6])
+def test_large_files_share_the_link_as_a_fluid_would(load):
+    """DCTCP keeps the link full and divides it evenly: 10 MB files complete as under processor sharing."""
+    experiment = Experiment("dctcp-30k", "dynamic", load=load, seconds=6, seed=2)
+    traffic = experiment.traffic()
+    large = traffic.kind == LARGE
+    server = [traffic.connections[n].server for n in traffic.connection[large]]
+    link = 1e9 * 950 / (950 + 40)
+    ideal = 1e3 * completion_s(traffic.start_ns[large] / 1e9, server, 8 * LARGE_BYTES, link)
+    found = run.run(experiment).large_ms
+    assert found.size == ideal.size > 10
+    assert found.mean() == pytest.approx(ideal.mean(), rel=0.15)
+    assert found.max() == pytest.approx(ideal.max(), rel=0.15)

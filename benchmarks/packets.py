@@ -1,0 +1,110 @@
+"""How fast the packet simulator is, by scheme: simulated seconds per second of one core; and what the build gives.
+
+    python benchmarks/packets.py [--seconds N] [--builds]
+
+Processor time, not the clock's: neighbours on the machine count little. ``--builds`` compiles the engine anew with
+and without tcmalloc, with -O2 and -O3, and says what each is worth; that takes a minute or two more.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+# Run as a file, this one would be the module `packets`, as its folder comes first on the path.
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from packets.build import SOURCES, engine
+from packets.experiment import Experiment, scenario
+from packets.schemes import SCHEMES
+
+REPEATS = 3
+BUILDS: dict[str, tuple[str, ...]] = {
+    "-O2, tcmalloc (as built)": (),
+    "-O2, malloc of the C library": ("MALLOC=",),
+    "-O3, tcmalloc": ("CXXFLAGS=-O3",),
+}
+
+
+@dataclass(frozen=True)
+class Load:
+    """Something to simulate: its name and the scenario's file."""
+
+    name: str
+    scenario: Path
+    seconds: float
+
+
+def core_s(program: Path, load: Load) -> float:
+    """Processor seconds of one run, the least of a few."""
+    spent = []
+    for _ in range(REPEATS):
+        before = os.times()
+        subprocess.run(
+            [program, load.scenario, load.scenario.with_suffix(".result")],
+            stderr=subprocess.DEVNULL,
+            check=True,
+        )
+        after = os.times()
+        spent.append(
+            after.children_user + after.children_system - before.children_user - before.children_system
+        )
+    return min(spent)
+
+
+def loads(folder: Path, seconds: float) -> list[Load]:
+    """Every scheme with 8 endless flows, and with dynamic traffic at 60 %."""
+    made: list[Load] = []
+    for scheme in SCHEMES:
+        for name, experiment in (
+            ("8 endless flows", Experiment(scheme, "static", flows=8, seconds=seconds)),
+            ("dynamic, 60 %", Experiment(scheme, "dynamic", load=0.6, seconds=seconds)),
+        ):
+            path = folder / f"{len(made)}.json"
+            path.write_text(json.dumps(scenario(experiment, experiment.traffic())), encoding="utf-8")
+            made.append(Load(f"{scheme}, {name}", path, seconds))
+    return made
+
+
+@click.command(help=(__doc__ or "").partition("\n")[0])
+@click.option("--seconds", default=2.0, show_default=True, help="Simulated, of every run.")
+@click.option("--builds", is_flag=True, help="Compare ways to build the engine, too.")
+def main(seconds: float, builds: bool) -> None:
+    """Measure and print."""
+    console = Console()
+    with tempfile.TemporaryDirectory() as folder:
+        measured = loads(Path(folder), seconds)
+        table = Table(box=None, title="ns-3's TCP on our network", title_justify="left")
+        table.add_column("load", no_wrap=True)
+        for column in ("simulated s per s and core", "core s per simulated s"):
+            table.add_column(column, justify="right")
+        for load in measured:
+            spent = core_s(engine(), load)
+            table.add_row(load.name, f"{load.seconds / spent:.2f}", f"{spent / load.seconds:.2f}")
+        console.print(table)
+        if builds:
+            table = Table(box=None, title="core seconds by build", title_justify="left")
+            table.add_column("build")
+            chosen = [load for load in measured if "dynamic" in load.name]
+            for load in chosen:
+                table.add_column(load.name, justify="right")
+            for name, settings in BUILDS.items():
+                place = Path(folder) / f"build-{len(table.rows)}"
+                subprocess.run(
+                    ["make", "--silent", "-C", SOURCES, f"OUT={place}", *settings, "engine"], check=True
+                )
+                table.add_row(name, *(f"{core_s(place / 'engine', load):.2f}" for load in chosen))
+            console.print(table)
+
+
+if __name__ == "__main__":
+    main()
