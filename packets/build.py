@@ -130,11 +130,12 @@ def _standard() -> str:
 
 
 def _stamp() -> str:
+    ns3 = version()  # first: it says what is missing
     compiler = subprocess.run(["g++", "--version"], capture_output=True, text=True, check=True).stdout
     digest = hashlib.sha256(compiler.encode())
     for source in sorted([*SOURCES.rglob("*.cc"), *SOURCES.rglob("*.h"), SOURCES / "Makefile"]):
         digest.update(source.name.encode() + source.read_bytes())
-    return f"{version()}-{digest.hexdigest()[:16]}"
+    return f"{ns3}-{digest.hexdigest()[:16]}"
 
 
 def _folder() -> Path:

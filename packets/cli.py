@@ -124,6 +124,23 @@ def sensitivity(parameters: Parameters, load: float, **options: Any) -> None:
 
 
 @hull.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@guarded
+def scenario(file: Path) -> None:
+    """Run a scenario of one's own (docs/hull.md), and print what the engine says as one JSON object."""
+    from packets.result import parse
+    from packets.run import run_scenario
+
+    try:
+        built = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{file} is no JSON: {error}") from error
+    head, arrays = parse(run_scenario(built))
+    head["arrays"] = {name: values.tolist() for name, values in arrays.items()}
+    click.echo(json.dumps(head))
+
+
+@hull.command()
 @out
 @guarded
 def page(out: Path) -> None:

@@ -9,7 +9,17 @@ from typing import Any
 
 from packets.parameters import Parameters
 from packets.schemes import scheme
-from packets.workload import FAN_OUTS, SERVERS, WARM_UP_NS, WORKLOADS, Traffic, dynamic, fan_out, static
+from packets.workload import (
+    FAN_OUTS,
+    SERVERS,
+    WARM_UP_NS,
+    WORKLOADS,
+    Traffic,
+    dynamic,
+    fan_out,
+    opening_ns,
+    static,
+)
 
 SETTLE_S = 0.2
 """Static flows are left alone for so long before anything is measured."""
@@ -73,7 +83,10 @@ class Experiment:
     @property
     def window_ns(self) -> tuple[int, int]:
         """Begin and end of what is measured."""
-        begin = WARM_UP_NS + (round(SETTLE_S * 1e9) if self.workload == "static" else 0)
+        settle_ns = (
+            round(SETTLE_S * 1e9) if self.workload == "static" else opening_ns(self.workload, self.load)
+        )
+        begin = WARM_UP_NS + settle_ns
         return begin, begin + round(self.seconds * 1e9)
 
     @property

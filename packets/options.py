@@ -132,13 +132,14 @@ def _tables(title: str, cells: Sequence[Cell], x_name: str) -> Iterable[Table]:
                 f"{label} {each.x:g}  {each.scheme}  {each.statistic}",
                 each.published,
                 each.ours,
-                f"{each.lowest:,.1f} to {each.highest:,.1f}" if each.seeds > 1 else "",
+                f"{each.lowest:,.4g} to {each.highest:,.4g}" if each.seeds > 1 else "",
             )
             for each in cells
             if each.metric == metric
         ]
         unit = {"us": "us", "ms": "ms", "mbps": "Mb/s"}.get(metric.rpartition("_")[2], "of 10")
-        yield comparison(f"{title}: {metric}", rows, unit)
+        digits = 1 if max(row.ours for row in rows) >= 10 else 3
+        yield comparison(f"{title}: {metric}", rows, unit, digits)
 
 
 def _near(cells: Sequence[Cell]) -> Iterable[str]:

@@ -74,7 +74,7 @@ def _logarithmic(axes: Axes) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0,) if _decades(axes) > 1.5 else (1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0,) if _decades(axes) > 2 else (1.0, 2.0, 5.0)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
 
@@ -84,7 +84,11 @@ def _decades(axes: Axes) -> float:
     return float(np.log10(high / low)) if low > 0 else 9.0
 
 
-_NOTE = "Lines: ours, band: lowest and highest seed. Open circles: published."
+def _note(cells: Sequence[Cell]) -> str:
+    known = any(each.published is not None for each in cells)
+    return "Lines: ours, band: lowest and highest seed. " + (
+        "Open circles: published." if known else "No numbers are published."
+    )
 
 
 def _legend(figure: Figure, axes: Axes) -> None:
@@ -106,7 +110,7 @@ def figure_1(cells: Sequence[Cell], link_delay_us: float, path: Path) -> Path:
         for axes in (left, middle, right):
             axes.set_xlabel("flows")
         _legend(figure, left)
-        _heading(figure, f"Static flows, links of {link_delay_us:g} us", _NOTE)
+        _heading(figure, f"Static flows, links of {link_delay_us:g} us", _note(cells))
         return save(figure, path)[0]
 
 
@@ -126,7 +130,7 @@ def table_2(cells: Sequence[Cell], path: Path) -> Path:
                 axes.set_title(f"\n{title}, {name}" if statistic == "mean" else f"{title}, {name}")
                 axes.set_xlabel("load (%)")
         _legend(figure, grid[0][0])
-        _heading(figure, "Dynamic flows: the report's Table II", _NOTE)
+        _heading(figure, "Dynamic flows: the report's Table II", _note(cells))
         return save(figure, path)[0]
 
 
@@ -144,11 +148,6 @@ def fan_out(cells: Sequence[Cell], workload: str, path: Path) -> Path:
         if workload == "search"
         else "Low-latency search: the report's Figure 5"
     )
-    note = (
-        _NOTE
-        if workload == "search"
-        else "Lines: ours, band: lowest and highest seed. The report publishes no numbers."
-    )
     with house_style():
         figure = _figure(12, 4.4)
         row = figure.subplots(1, 4)
@@ -158,7 +157,7 @@ def fan_out(cells: Sequence[Cell], workload: str, path: Path) -> Path:
             axes.set_xlabel("background (Mb/s)")
         row[2].set_ylim(0, 10.5)
         _legend(figure, row[0])
-        _heading(figure, title, note)
+        _heading(figure, title, _note(cells))
         return save(figure, path)[0]
 
 

@@ -79,18 +79,19 @@ def parse(data: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
 def reduce(experiment: Experiment, traffic: Traffic, data: bytes, wall_s: float) -> Result:
     """What the engine wrote for this experiment, as a Result."""
     head, arrays = parse(data)
+    begin, end = experiment.window_ns
     finished = arrays["finished_ns"]
     done = finished >= 0
+    measured = done & (traffic.start_ns >= begin)  # not what opened the connections
     took_ns = (finished - traffic.start_ns).astype(np.float64)
     kind = traffic.kind
     us_per_byte = 8 / experiment.parameters.link_mbps
     query_ms, response_ms, in_time = _queries(experiment, traffic, took_ns / 1e6, done)
-    begin, end = experiment.window_ns
     return Result(
         queue_us=arrays["mean_waiting_bytes switch>client"] * us_per_byte,
         queue_instant_us=arrays["waiting_bytes switch>client"] * us_per_byte,
-        small_us=took_ns[done & (kind == SMALL)] / 1e3,
-        large_ms=took_ns[done & (kind == LARGE)] / 1e6,
+        small_us=took_ns[measured & (kind == SMALL)] / 1e3,
+        large_ms=took_ns[measured & (kind == LARGE)] / 1e6,
         query_ms=query_ms,
         response_ms=response_ms,
         in_time=in_time,

@@ -13,9 +13,6 @@ using namespace ns3;
 namespace
 {
 
-/// So many segments are handed to a socket at once: TCP cuts them out of one packet.
-constexpr uint32_t CHUNK_SEGMENTS = 512;
-
 int64_t
 Now()
 {

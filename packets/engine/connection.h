@@ -26,6 +26,9 @@ class Processor
 class Writer
 {
   public:
+    /// So many segments are handed to a socket at once: TCP cuts them out of one packet.
+    static constexpr uint32_t CHUNK_SEGMENTS = 512;
+
     void Use(ns3::Ptr<Socket> socket, uint32_t segmentBytes);
     /// Send so many bytes more.
     void Write(uint64_t bytes);

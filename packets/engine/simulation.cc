@@ -80,7 +80,9 @@ Simulation::Configure() const
     const uint32_t window = tcp.windowSegments * tcp.segmentBytes;
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(tcp.segmentBytes));
     Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(window));
-    Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(2 * window));
+    // Room for two windows, and for the next chunks of a Writer well before the last is sent.
+    const uint32_t buffer = std::max(2 * window, 4 * Writer::CHUNK_SEGMENTS * tcp.segmentBytes);
+    Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(buffer));
     Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(tcp.initialSegments));
     Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(1)); // one ACK per segment
     Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(NanoSeconds(tcp.minRtoNs)));

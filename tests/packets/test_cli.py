@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from packets.build import NotInstalled
 from packets.cli import hull
+from tests.packets.scenes import scene
 
 
 def call(*arguments):
@@ -91,3 +92,19 @@ def test_a_page_of_nothing_is_refused(tmp_path):
     assert answer.exit_code == 1
     assert "no results of hull figures" in answer.output
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("built")
+def test_a_scenario_of_ones_own(tmp_path):
+    built = scene(exchanges=[(0, 0, 100, 900)], seconds=0.01)
+    (tmp_path / "mine.json").write_text(json.dumps(built), encoding="utf-8")
+    found = json.loads(call("scenario", tmp_path / "mine.json").stdout)
+    assert found["unfinished"] == 0
+    assert found["arrays"]["client_received_bytes"] == [900]
+    built["links"][0]["to"] = "nowhere"
+    (tmp_path / "mine.json").write_text(json.dumps(built), encoding="utf-8")
+    answer = call("scenario", tmp_path / "mine.json")
+    assert answer.exit_code == 2
+    assert "nowhere, which is no node of the scenario" in answer.output
+    (tmp_path / "mine.json").write_text("{", encoding="utf-8")
+    assert "is no JSON" in call("scenario", tmp_path / "mine.json").output

@@ -9,6 +9,7 @@ import pytest
 from packets.build import engine
 from packets.run import run_scenario
 from tests.packets.scenes import START_NS, answered, scene
+from topos.fattree import FatTree
 
 pytestmark = pytest.mark.usefixtures("built")
 
@@ -107,6 +108,14 @@ def test_the_smallest_windows_make_a_step_of_two_packets_for_each_flow():
         built["tcp"]["segment_bytes"] = 600
         queues.append(answered(built)[1]["mean_waiting_bytes switch>client"].mean())
     assert np.diff(queues) == pytest.approx(2 * 640, rel=0.15)
+
+
+def test_a_small_window_is_a_window_per_round_trip():
+    built = scene(exchanges=[(0, 0, 100, 10**6)])
+    built["tcp"]["window_segments"] = 3
+    took = answered(built)[1]["finished_ns"][0] - START_NS
+    round_trip = two_links(950 + HEADER) + two_links(HEADER)  # of the first segment; the others follow it
+    assert took == pytest.approx(10**6 / (3 * 950) * round_trip, rel=0.02)
 
 
 @pytest.mark.parametrize("variant", ["reno", "dctcp"])
@@ -227,3 +236,36 @@ def test_the_head_is_json_and_the_arrays_are_as_it_says():
     data = run_scenario(scene(exchanges=[(0, 0, 100, 900)]))
     head = json.loads(data[: data.index(b"\n")])
     assert len(data) == data.index(b"\n") + 1 + 8 * sum(each["count"] for each in head["arrays"])
+
+
+def test_hederas_fat_tree_carries_every_flow_at_full_rate_when_no_two_collide():
+    """k = 4, pods 0 and 1 to pods 2 and 3, each of a pod's hosts over a core of its own. One way: against the other
+    flow's data ACKs come in bunches, and 50 segments do not fill the link (Zhang, Shenker and Clark, SIGCOMM '91)."""
+    tree = FatTree(4)
+    rate = 100e6
+    built = scene(exchanges=[(n, 1000 * n, 10**9, 0) for n in range(8)], seconds=0.3)
+    built["hosts"], built["switches"] = list(tree.hosts), list(tree.switches)
+    built["links"] = [
+        {"from": a, "to": b, "rate_bps": rate, "delay_ns": 1000, "queue_packets": 100}
+        for link in tree.links()
+        for a, b in ((link[0], link[2]), (link[2], link[0]))
+    ]
+    built["connections"] = []
+    for src in range(8):
+        dst = src + 8
+        hosts_and_switches = tree.path(src, dst, core=2 * (src % 2) + src // 2 % 2)
+        built["connections"].append(
+            {
+                "client": tree.host_name(src),
+                "server": tree.host_name(dst),
+                "path": [node for node in hosts_and_switches if node in tree.switches],
+            }
+        )
+    built["samples"] = []
+    built["tcp"] |= {"variant": "reno", "window_segments": 50}
+    built["end_ns"] = built["measure_until_ns"]
+    built["measure_from_ns"] += 100_000_000
+    head, arrays = answered(built)
+    goodput = arrays["server_received_bytes"] * 8 / 0.2
+    assert goodput == pytest.approx(rate * 950 / 990, rel=0.001)
+    assert sum(port["dropped_packets"] for port in head["ports"]) == 0

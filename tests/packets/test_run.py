@@ -162,9 +162,10 @@ def test_near_cells_are_counted_on_both_sides():
 def test_a_missing_simulator_is_said_in_one_sentence(monkeypatch, tmp_path):
     build.version.cache_clear()
     monkeypatch.setattr(build, "_NS3_HEADER", tmp_path / "nothing.h")
+    monkeypatch.setattr(build.shutil, "which", lambda tool: tool)
     with pytest.raises(build.NotInstalled, match=r"needs ns-3: run setup/install.sh --packets"):
         build.version()
-    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(build.shutil, "which", lambda tool: None)
     with pytest.raises(build.NotInstalled, match=r"needs a C\+\+ compiler"):
         build.version()
 

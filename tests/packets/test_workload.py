@@ -47,6 +47,9 @@ def test_search_is_as_the_report_describes_it():
     assert first.sum() == 10
     assert np.ptp(traffic.start_ns[first]) == 0
     assert (traffic.kind != SMALL).all()
+    opening = traffic.start_ns < traffic.start_ns[query].min()
+    assert set(traffic.connection[opening]) == set(range(10, 20))  # one large file on each, before all else
+    assert traffic.start_ns[query].min() >= 2e9
 
 
 def test_low_latency_search_is_as_the_report_describes_it():
