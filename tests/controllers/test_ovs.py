@@ -20,6 +20,7 @@ LISTEN = ("127.0.0.1", 6653)
 
 pytestmark = [
     pytest.mark.root,
+    pytest.mark.alone,  # they listen on one port
     pytest.mark.timeout(120),
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
     pytest.mark.skipif(shutil.which("ovs-vswitchd") is None, reason="Open vSwitch is not installed"),

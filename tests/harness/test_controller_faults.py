@@ -4,7 +4,7 @@ import pytest
 
 from tests.harness.real_runs import result_of
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.alone]
 
 
 def run(out, scheme, seconds, *options):

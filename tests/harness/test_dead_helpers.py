@@ -19,7 +19,7 @@ from harness.network.processes import Children
 from tests.harness.real_runs import HEDERA
 from topos.nonblocking import NonBlocking
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.alone]
 
 HANG = "exec sleep 600"
 

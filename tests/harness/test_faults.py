@@ -4,14 +4,14 @@ import pytest
 
 from tests.harness.real_runs import result_of
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.alone]
 
 
 def run(out, scheme, seconds, *options):
     return result_of(out, "--platform", "os-ken", *options, scheme=scheme, bw=5, seconds=seconds)
 
 
-@pytest.mark.parametrize("scheme", ["spanning-tree", "hedera-gff"])
+@pytest.mark.parametrize("scheme", ["hedera-gff"])
 def test_flows_leave_a_switch_that_fails_and_the_run_counts(tmp_path, clean, scheme):
     # Long enough for the second or two that TCP needs to recover to be a small part of the run.
     result = run(tmp_path / "run", scheme, 20, "--fail", "switch:4_1_1@6:12")

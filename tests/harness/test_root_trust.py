@@ -10,7 +10,7 @@ import pytest
 from harness.network.processes import wait_until
 from tests.harness.real_runs import HEDERA, footprint
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.alone]
 
 USER = 65534
 

@@ -67,6 +67,7 @@ def clone(wheels):
             shutil.copy(ROOT / "setup" / file, folder / "setup")
         (folder / "setup/apt-packages.txt").write_text("util-linux\n")
         (folder / "setup/apt-packages-check.txt").touch()
+        (folder / "setup/apt-packages-packets.txt").touch()
         for which in ("", "-check"):
             shutil.copy(wheels / "lock", folder / f"setup/requirements{which}.lock")
         shutil.copytree(wheels, folder / "wheels")

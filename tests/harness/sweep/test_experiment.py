@@ -26,12 +26,12 @@ from tests.harness.real_runs import HEDERA, footprint, hedera_run
 from topos.fattree import FatTree
 from topos.nonblocking import NonBlocking
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.alone]
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
-@pytest.mark.parametrize("scheme", ["nonblocking", "ecmp", "spanning-tree", "hedera-gff", "hedera-sa"])
+@pytest.mark.parametrize("scheme", ["nonblocking", "hedera-gff", "hedera-sa"])
 def test_a_run_of_each_kind(tmp_path, clean, scheme):
     done = hedera_run(tmp_path / "run", scheme=scheme, seconds=6)
     result = json.loads(done.stdout)
@@ -86,11 +86,14 @@ def test_a_hand_written_file_and_a_sequential_shuffle(tmp_path, clean):
     assert sorted((f["src"], f["dst"]) for f in flows) == [
         (a, b) for a in range(16) for b in range(16) if a != b
     ]
+    # A client ends when it has written all: 60,000 bytes may wait in its socket, and behind a full queue.
+    on_the_way_s = (60_000 + 50 * 1500) * 8e-6 / 5
     for host in range(16):
         own = sorted((f for f in flows if f["src"] == host), key=lambda f: f["start"])
         for one, following in pairwise(own):
             # iperf gives the length in tenths of a second
-            assert following["start"] > one["start"] + one["seconds"] - 0.15, "one at a time"
+            ended = one["start"] + one["seconds"] - 0.05 - on_the_way_s
+            assert following["start"] > ended, "one at a time"
     carried = [f["mbps"] * f["seconds"] for f in flows]
     assert sum(carried) == pytest.approx(240 * 60000 * 8e-6, rel=0.1), "all of it arrived"
 
