@@ -140,7 +140,7 @@ def save(result: Result, path: Path) -> None:
     np.savez_compressed(
         buffer,
         meta=np.array(meta),
-        **{name: getattr(result, name).astype(np.float32) for name in _ARRAYS},
+        **{name: getattr(result, name) for name in _ARRAYS},
     )
     handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
     try:
