@@ -105,14 +105,15 @@ def run_many(
 ) -> list[Result]:
     """The results of many experiments, in their order: the kept ones, and the others run side by side.
 
-    The longest are started first, so that none is left alone at the end.
+    Seed by seed, so that a command that is interrupted leaves whole seeds; of each the longest first, so that
+    none is left alone at the end.
     """
     from commands.shared import run_tasks
 
     engine()  # compiled once, before many ask for it
     tasks = [Task(experiment, folder) for experiment in experiments]
     results = {task: load(place(task)) for task in tasks}
-    missing = sorted((task for task, result in results.items() if result is None), key=_cost, reverse=True)
+    missing = sorted((task for task, result in results.items() if result is None), key=_turn)
     if missing:
         kept = len(tasks) - len(missing)
         title = f"{label}: {len(missing)} runs" + (f", {kept} kept from before" if kept else "")
@@ -123,7 +124,8 @@ def run_many(
     return [found for task in tasks if (found := results[task]) is not None]
 
 
-def _cost(task: Task) -> float:
-    """Roughly how long a run takes: the seconds of a full link it simulates."""
+def _turn(task: Task) -> tuple[int, float]:
+    """The seed, and roughly how long the run takes, negative: the seconds of a full link it simulates."""
     experiment = task.experiment
-    return experiment.seconds * (1.0 if experiment.workload == "static" else 0.05 + experiment.load)
+    full = 1.0 if experiment.workload == "static" else 0.05 + experiment.load
+    return experiment.seed, -full * experiment.seconds
