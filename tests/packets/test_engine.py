@@ -136,6 +136,27 @@ def test_no_byte_is_lost_or_made(variant):
         assert port["waiting_bytes"] == port["on_the_wire_packets"] == 0
 
 
+def test_only_data_is_marked():
+    """A phantom queue that marks whatever it may, on the way of one request and a thousand ACKs (RFC 3168)."""
+    built = scene(exchanges=[(0, 0, 100, 10**6)], phantom={"drain_bps": 950e6, "threshold_bytes": 1})
+    marked = {port["link"]: port["marked_packets"] for port in answered(built)[0]["ports"]}
+    assert marked["switch>server1"] == 1
+    assert marked["switch>client"] == -(-(10**6) // 950)
+
+
+@pytest.mark.parametrize("sack", [False, True])
+def test_a_full_window_and_duplicate_acks_are_survived(sack):
+    """Flows whose windows the receiver bounds lose packets: ns-3 3.37 alone crashes when duplicates make room."""
+    built = scene(servers=4, exchanges=[(n, 0, 100, 10**6) for n in range(4)])
+    built["tcp"] |= {"variant": "reno", "window_segments": 20, "sack": sack}
+    for link in built["links"]:
+        link["queue_packets"] = 50
+    head, arrays = answered(built)
+    assert head["unfinished"] == 0
+    assert sum(port["dropped_packets"] for port in head["ports"]) > 0
+    assert (arrays["client_received_bytes"] == 10**6).all()
+
+
 def test_the_same_scenario_gives_the_same_bytes():
     built = long_flows(3, phantom={"drain_bps": 950e6, "threshold_bytes": 1000})
     built["pacer"] = {
