@@ -172,9 +172,14 @@ def sensitivity(points: Sequence[Point], load: float, path: Path) -> Path:
             x = [point.metrics["fct_10MB_ms_mean"] for point in own]
             y = [max(point.metrics["switch_latency_us_p99"], _LEAST_US) for point in own]
             axes.plot(x, y, "-o", color=COLOURS["hull"], markersize=4)
-            for point, left, up in zip(own, x, y, strict=True):
+            for number, (point, left, up) in enumerate(zip(own, x, y, strict=True)):
+                above = number % 2 == 0  # neighbours' labels on opposite sides
                 axes.annotate(
-                    f" {written(point.value, name)}", (left, up), fontsize=8, color=INK, va="bottom"
+                    f"  {written(point.value, name)}",
+                    (left, up),
+                    fontsize=8,
+                    color=INK,
+                    va="bottom" if above else "top",
                 )
                 if point.published:
                     axes.plot(

@@ -140,7 +140,7 @@ def save(result: Result, path: Path) -> None:
     np.savez_compressed(
         buffer,
         meta=np.array(meta),
-        **{name: getattr(result, name).astype(np.float32) for name in _ARRAYS},
+        **{name: getattr(result, name) for name in _ARRAYS},
     )
     handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
     try:
@@ -155,7 +155,7 @@ def save(result: Result, path: Path) -> None:
 def load(path: Path) -> Result | None:
     """A result from its file; None where there is none, or none that can be read."""
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             meta = json.loads(str(stored["meta"]))
             arrays = {name: stored[name].astype(np.float64) for name in _ARRAYS}
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
