@@ -4,17 +4,18 @@ Between edge switches, which have k/2 links up and k/2 down, the aggregation ind
 (`hedera.edge_colouring`). Then, between the pods' aggregation switches of one index, the cores above that index
 are. Where flows have whole NICs to themselves each edge switch sends and receives at most k/2 of them, and then
 each aggregation switch does: so both colourings succeed, and any permutation goes without a collision, at every k
-(Slepian 1952, Duguid 1959; Hedera's section 2.1 calls a fat-tree rearrangeably non-blocking for this). The
-same holds for flows of one size 1/m, and for any that are larger than half a link. Other flows are coloured by
-falling size, which is best effort.
+(Slepian 1952, Duguid 1959: a Clos network of this size is rearrangeably non-blocking). The same holds for flows of
+one size 1/m, and for any that are larger than half a link. Other flows are coloured by falling size, which is best
+effort; what then still exceeds a link goes by the first path that fits it, if there is one.
 
-Paths are left as they are for others with less exceeded capacity only: in a period that begins without any,
-nothing moves. Otherwise flows first keep what fits, the largest first, and only the others are coloured; one
-new flow as large as a NIC then moves those of one trail between edge switches, fewer than k^2, and for each of
-these those of one trail between pods, fewer than 2k. If that still exceeds a link, all flows are coloured afresh.
+Paths are left as they are unless others exceed less: in a period that begins without an excess nothing moves, and
+no move ever comes without gain. Where there is one, flows first keep what fits, the largest first, and only the
+others are coloured. A new flow as large as a NIC turns out two others of its edge links at most, and the trail of
+each changes the aggregation switch of fewer than k^2 flows (it meets no edge switch twice in one direction). If a
+link is still exceeded then, all flows are coloured afresh, to see whether that is better.
 
-Failed links have no room. A flow that finds no path without them keeps the one that it was given, and
-`hedera.scheduler.Scheduler` sees to the rest.
+Failed links have no room. The colouring of edge switches does not look ahead to failed links above; first fit
+then finds another path, where one path has room.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 
 from hedera.compiled import compiled
 from hedera.edge_colouring import NO_COLOUR, Ints, Numbers, colour_flows
+from hedera.global_first_fit import UNASSIGNED, first_path, take
 from hedera.linkstate import LinkState
 from hedera.paths import NO_LINK, choice_links
 from hedera.placement import UNIT, LargeFlows, in_units
@@ -80,6 +82,7 @@ class ClosColouring:
         above = _part(wish[some], wish[some] % half)
         colour_flows(src, dst, sizes, _wide(sizes).sum(), above, core_up, core_down, half)
         core[some] += above
+        _move_by_first_fit(flows.src, flows.dst, size, core, room.reshape(-1), half)
         return core
 
     def _exceeded(self, flows: LargeFlows, size: Ints, core: Cores, links: LinkState) -> int:
@@ -94,6 +97,22 @@ def _wide(size: Ints) -> NDArray[np.bool_]:
 
 def _part(wish: Cores, part: Cores) -> Numbers:
     return np.where(wish == NO_COLOUR, NO_COLOUR, part).astype(np.int32)
+
+
+@compiled
+def _move_by_first_fit(src: Numbers, dst: Numbers, size: Ints, core: Cores, room: Ints, half: int) -> None:
+    """Flows on a link without the room go by the first path that has it, where there is one."""
+    for flow in range(size.size):
+        links = choice_links(src[flow], dst[flow], core[flow], half)
+        for link in links:
+            if link != NO_LINK and room[link] < 0:
+                take(room, links, -size[flow])
+                found = first_path(src[flow], dst[flow], size[flow], room, half)
+                if found == UNASSIGNED:
+                    take(room, links, size[flow])
+                else:
+                    core[flow] = found
+                break
 
 
 @compiled

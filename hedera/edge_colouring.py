@@ -127,7 +127,7 @@ def _trail(
     trail: Numbers,
     moved: NDArray[np.bool_],
 ) -> bool:
-    """Give ``flow`` colour ``a``; from its ``far`` end (0 sender, 1 receiver) on, others get ``b`` for ``a`` and back.
+    """Give ``flow`` colour ``a``; from its ``far`` end (0 sender, 1 receiver) on, others go from a to b and back.
 
     Returns whether that ended with room for all. Where not, all is as it was.
     """
