@@ -12,7 +12,8 @@ Paths are left as they are unless others exceed less: in a period that begins wi
 no move ever comes without gain. Where there is one, flows first keep what fits, the largest first, and only the
 others are coloured. A new flow as large as a NIC turns out two others of its edge links at most, and the trail of
 each changes the aggregation switch of fewer than k^2 flows (it meets no edge switch twice in one direction). If a
-link is still exceeded then, all flows are coloured afresh, to see whether that is better.
+link is still exceeded then, all flows are coloured afresh, to see whether that is better; and at once where half of
+them meet an exceeded link, as hashed flows do in a full network, since next to none could stay.
 
 Failed links have no room. The colouring of edge switches does not look ahead to failed links above; first fit
 then finds another path, where one path has room.
@@ -47,12 +48,13 @@ class ClosColouring:
         """The core for each flow, int32 (flows,): see `hedera.placement.Placement`."""
         size = in_units(flows.demand)
         best = canonical_cores(self.tree, flows.src, flows.dst, flows.core)
-        least = self._exceeded(flows, size, best, links)
-        for wish in (best, np.full_like(best, NO_COLOUR)):
+        least, flows_met = self._exceeded(flows, size, best, links)
+        nothing = np.full_like(best, NO_COLOUR)
+        for wish in (best, nothing) if 2 * flows_met < size.size else (nothing,):
             if least == 0:
                 break
             core = self._coloured(flows, size, wish, links)
-            exceeded = self._exceeded(flows, size, core, links)
+            exceeded, _ = self._exceeded(flows, size, core, links)
             if exceeded < least:
                 best, least = core, exceeded
         self.energy = least / UNIT
@@ -85,8 +87,8 @@ class ClosColouring:
         _move_by_first_fit(flows.src, flows.dst, size, core, room.reshape(-1), half)
         return core
 
-    def _exceeded(self, flows: LargeFlows, size: Ints, core: Cores, links: LinkState) -> int:
-        """What `hedera.placement.exceeded_capacity` computes, in units."""
+    def _exceeded(self, flows: LargeFlows, size: Ints, core: Cores, links: LinkState) -> tuple[int, int]:
+        """What `hedera.placement.exceeded_capacity` computes, in units; and how many flows meet an exceeded link."""
         return _excess(flows.src, flows.dst, size, core, np.where(links.up, -UNIT, 0), self.tree.half)
 
 
@@ -116,8 +118,8 @@ def _move_by_first_fit(src: Numbers, dst: Numbers, size: Ints, core: Cores, room
 
 
 @compiled
-def _excess(src: Numbers, dst: Numbers, size: Ints, core: Cores, load: Ints, half: int) -> int:
-    """The sum of what is above 0 in ``load`` (links,) once all flows are added to it."""
+def _excess(src: Numbers, dst: Numbers, size: Ints, core: Cores, load: Ints, half: int) -> tuple[int, int]:
+    """The sum of what is above 0 in ``load`` (links,) once all flows are added to it, and the flows that meet it."""
     for flow in range(size.size):
         for link in choice_links(src[flow], dst[flow], core[flow], half):
             if link != NO_LINK:
@@ -125,4 +127,10 @@ def _excess(src: Numbers, dst: Numbers, size: Ints, core: Cores, load: Ints, hal
     total = np.int64(0)
     for value in load:
         total += max(value, 0)
-    return total
+    met = 0
+    for flow in range(size.size):
+        for link in choice_links(src[flow], dst[flow], core[flow], half):
+            if link != NO_LINK and load[link] > 0:
+                met += 1
+                break
+    return total, met
