@@ -35,11 +35,11 @@ fi
 if [ ${#tests[@]} -gt 0 ]; then
     exec .venv/bin/pytest -n auto "${tests[@]}"
 fi
-.venv/bin/pytest -n auto -m "not alone"
+status=0
+.venv/bin/pytest -n auto -m "not alone" || status=$?
 kernel=$(mktemp)
 trap 'rm -f "$kernel"' EXIT
 .venv/bin/pytest tests/kernel >"$kernel" 2>&1 &
-status=0
 .venv/bin/pytest -m alone --ignore tests/kernel || status=$?
 wait $! || status=$?
 cat "$kernel"

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp  # type: ignore[import-untyped]
 
+from hedera.clos import ClosColouring
 from hedera.demand import estimate_demands
 from hedera.flow_annealing import FlowAnnealing
 from hedera.global_first_fit import GlobalFirstFit
@@ -35,7 +36,7 @@ from traffic.published import PUBLISHED
 
 TREE = FatTree(4)
 GAP = 1e-6  # relative, at which the solver stops
-COLUMNS = ("ECMP", "GFF", "SA", "SA, 10 periods", "SA per flow")
+COLUMNS = ("ECMP", "GFF", "SA", "SA, 10 periods", "SA per flow", "colouring")
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,7 @@ def totals(matrix: Matrix, demand: NDArray[np.float64], seed: int) -> dict[str, 
         placed(SimulatedAnnealing(TREE, rng())),
         placed(SimulatedAnnealing(TREE, rng()), periods=10),
         placed(FlowAnnealing(TREE, rng())),
+        placed(ClosColouring(TREE)),
     )
     return dict(zip(COLUMNS, reached, strict=True))
 

@@ -27,7 +27,7 @@ from hedera.placement import UNIT, LargeFlows, in_units
 from topos.fattree import FatTree
 from topos.links import Cores, canonical_cores, num_links
 
-_UNASSIGNED = -1
+UNASSIGNED = -1
 _FAILED = -1  # the room of a failed link: not even a flow of demand 0 fits
 
 
@@ -59,17 +59,17 @@ class GlobalFirstFit:
         self._reserved = capacity - room
         self._remember(flows.key, core)
         return canonical_cores(
-            self.tree, flows.src, flows.dst, np.where(core == _UNASSIGNED, flows.hashed, core)
+            self.tree, flows.src, flows.dst, np.where(core == UNASSIGNED, flows.hashed, core)
         )
 
     def _recall(self, key: NDArray[np.int64]) -> Cores:
         if not self._keys.size:
-            return np.full(key.size, _UNASSIGNED, dtype=np.int32)
+            return np.full(key.size, UNASSIGNED, dtype=np.int32)
         at = np.minimum(np.searchsorted(self._keys, key), self._keys.size - 1)
-        return np.where(self._keys[at] == key, self._cores[at], _UNASSIGNED).astype(np.int32)
+        return np.where(self._keys[at] == key, self._cores[at], UNASSIGNED).astype(np.int32)
 
     def _remember(self, key: NDArray[np.int64], core: Cores) -> None:
-        assigned = np.flatnonzero(core != _UNASSIGNED)
+        assigned = np.flatnonzero(core != UNASSIGNED)
         order = assigned[np.argsort(key[assigned])]
         self._keys, self._cores = key[order], core[order]
 
@@ -83,33 +83,33 @@ def _first_fit(
     room: NDArray[np.int64],
     half: int,
 ) -> None:
-    """Fill ``core`` in place: kept where assigned and working, else the first fit, else _UNASSIGNED.
+    """Fill ``core`` in place: kept where assigned and working, else the first fit, else UNASSIGNED.
 
     ``room`` (links,) is what each link has left and is taken from as paths are assigned.
     """
     for flow in range(src.size):
-        if core[flow] != _UNASSIGNED:
+        if core[flow] != UNASSIGNED:
             links = choice_links(src[flow], dst[flow], core[flow], half)
             least = demand[flow]
             for link in links:
                 if link != NO_LINK:
                     least = min(least, room[link])
             if least == _FAILED:
-                core[flow] = _UNASSIGNED
+                core[flow] = UNASSIGNED
             else:
-                _take(room, links, least)
+                take(room, links, least)
                 demand[flow] = _SETTLED
     for flow in range(src.size):
         if demand[flow] != _SETTLED:
-            core[flow] = _search(src[flow], dst[flow], demand[flow], room, half)
+            core[flow] = first_path(src[flow], dst[flow], demand[flow], room, half)
 
 
 _SETTLED = -1  # stands in for the demand of a flow whose reservation has been made
 
 
 @compiled
-def _search(src: int, dst: int, demand: int, room: NDArray[np.int64], half: int) -> int:
-    """The first core by which ``demand`` fits, taken from ``room``; _UNASSIGNED when there is none."""
+def first_path(src: int, dst: int, demand: int, room: NDArray[np.int64], half: int) -> int:
+    """The first core by which ``demand`` fits, taken from ``room`` (links,); UNASSIGNED when there is none."""
     # Those of core 0: further on are the edge links of higher aggregation indices, the core links of higher cores.
     edge_up, core_up, core_down, edge_down = choice_links(src, dst, 0, half)
     if edge_up == NO_LINK:
@@ -118,17 +118,18 @@ def _search(src: int, dst: int, demand: int, room: NDArray[np.int64], half: int)
         # An edge link without room rules out all cores above that aggregation switch.
         if room[edge_up + up] >= demand and room[edge_down + up] >= demand:
             if core_up == NO_LINK:
-                _take(room, (edge_up + up, NO_LINK, NO_LINK, edge_down + up), demand)
+                take(room, (edge_up + up, NO_LINK, NO_LINK, edge_down + up), demand)
                 return up * half
             for core in range(up * half, (up + 1) * half):
                 if room[core_up + core] >= demand and room[core_down + core] >= demand:
-                    _take(room, (edge_up + up, core_up + core, core_down + core, edge_down + up), demand)
+                    take(room, (edge_up + up, core_up + core, core_down + core, edge_down + up), demand)
                     return core
-    return _UNASSIGNED
+    return UNASSIGNED
 
 
 @compiled
-def _take(room: NDArray[np.int64], links: tuple[int, int, int, int], amount: int) -> None:
+def take(room: NDArray[np.int64], links: tuple[int, int, int, int], amount: int) -> None:
+    """Take ``amount`` from the ``room`` of each of the links of a path."""
     for link in links:
         if link != NO_LINK:
             room[link] -= amount

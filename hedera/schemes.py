@@ -77,13 +77,19 @@ def _flow_annealing(tree: FatTree, rng: np.random.Generator, options: Options) -
     return FlowAnnealing(tree, rng, options.iterations)
 
 
+def _clos_colouring(tree: FatTree, rng: np.random.Generator, options: Options) -> Placement:
+    from hedera.clos import ClosColouring
+
+    return ClosColouring(tree)
+
+
 @dataclass(frozen=True)
 class Scheme:
     """How paths are chosen.
 
     ``routing(tree, seed)`` builds the static routing of all flows; None where there is no choice of path.
     ``scheduler(tree, rng, options)`` builds the algorithm that re-places large flows; None for a static scheme.
-    ``baseline``: is there to hold another scheme against, and left out where all schemes are asked for.
+    ``baseline``: is there to hold the others against, from below or above, and left out where all are asked for.
     ``nonblocking``: runs on the control network instead of the fat-tree. ``absolute``: the name that a process
     which stands in another folder has to use.
     """
@@ -121,6 +127,13 @@ _ALL = (
         "annealing with a core per flow (section 4.4)",
         _ecmp,
         _flow_annealing,
+        baseline=True,
+    ),
+    Scheme(
+        "hedera-clos",
+        "Hedera with an edge colouring, optimal for flows of one size",
+        _ecmp,
+        _clos_colouring,
         baseline=True,
     ),
 )

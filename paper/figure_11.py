@@ -33,11 +33,11 @@ class Point:
     gbps: float
 
 
-def compute(base: Config, run: Run = in_turn) -> list[Result]:
+def compute(base: Config, run: Run = in_turn, schemes: Sequence[str] = SCHEMES) -> list[Result]:
     """Simulate ``base`` under every scheme."""
     from simulator.driver import simulate
 
-    return run(simulate, [replace(base, scheme=scheme) for scheme in SCHEMES])
+    return run(simulate, [replace(base, scheme=scheme) for scheme in schemes])
 
 
 def series(result: Result) -> list[Point]:
@@ -55,16 +55,18 @@ def draw(points: Sequence[Point], subtitle: str, path: Path) -> Path:
     with house_style():
         figure = new_figure(8.4, 4.4)
         axes = figure.subplots()
-        for scheme in ("nonblocking", *(s for s in schemes if s != "nonblocking")):
+        for scheme in sorted(schemes, key=lambda s: s != "nonblocking"):
             heavy = scheme == "nonblocking"
             ours = [point for point in points if point.scheme == scheme]
             times, gbps = [point.seconds for point in ours], [point.gbps for point in ours]
-            axes.plot(times, gbps, color=colour(scheme), lw=2.6 if heavy else 1.4, label=LABELS[scheme])
+            axes.plot(
+                times, gbps, color=colour(scheme), lw=2.6 if heavy else 1.4, label=LABELS.get(scheme, scheme)
+            )
         axes.set_xlim(0, points[-1].seconds + points[0].seconds)
         axes.set_ylim(0, 1.15 * max(point.gbps for point in points))
         axes.set_xlabel("time [s]")
         axes.set_ylabel("bisection bandwidth [Gb/s]")
-        axes.legend(ncols=4, loc="upper center")
+        axes.legend(ncols=min(len(schemes), 5), loc="upper center")
         clean(axes)
         heading(figure, "Figure 11: bisection bandwidth over time", subtitle)
         return saved(figure, path)
@@ -86,10 +88,12 @@ def draw(points: Sequence[Point], subtitle: str, path: Path) -> Path:
 @json_option
 @parallel
 @in_words
-def command(out: Path, as_json: bool, jobs: int | None, cluster: str | None, **fields: Any) -> None:
+def command(
+    out: Path, as_json: bool, jobs: int | None, cluster: str | None, schemes: tuple[str, ...], **fields: Any
+) -> None:
     """Bisection bandwidth over time: 1,024 hosts, random bijection, flows that come and go."""
     base = Config("ecmp", "randbij", **fields)
-    results = compute(base, runner(f"Figure 11, k={base.k}", jobs, cluster))
+    results = compute(base, runner(f"Figure 11, k={base.k}", jobs, cluster), schemes)
     points = [point for result in results for point in series(result)]
     load = (
         f"{base.tree.num_hosts:,} hosts, {base.arrivals_per_s:g} flows per s and host "

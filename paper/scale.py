@@ -5,11 +5,30 @@ from __future__ import annotations
 import click
 
 from commands.shared import Command, options
+from hedera.schemes import scheme
+from paper.suite import SCHEMES
+
+
+def _schemes(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(name.strip() for name in value.split(",") if name.strip()))
+    if not names:
+        raise click.BadParameter("name one scheme at least")
+    try:
+        return tuple(scheme(name).name for name in names)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def at_scale(k: int) -> Command:
-    """The options as one decorator; ``k`` is the default."""
+    """The options as one decorator; ``k`` is the default. Those of the schemes arrive as a tuple, ``schemes``."""
     return options(
+        click.option(
+            "--schemes",
+            default=",".join(SCHEMES),
+            show_default=True,
+            callback=_schemes,
+            help="Comma-separated; hedera-clos shows what the best placement would do.",
+        ),
         click.option("-k", "k", default=k, show_default=True, help="Ports per switch."),
         click.option("--seconds", default=60.0, show_default=True, help="Simulated time of every run."),
         click.option("--seed", default=1, show_default=True, help="Fixes every draw."),

@@ -17,6 +17,7 @@ LABELS = {
     "spanning-tree": "spanning tree",
     "hedera-gff": "Global First Fit",
     "hedera-sa": "Simulated Annealing",
+    "hedera-clos": "edge colouring",
     "nonblocking": "non-blocking",
 }
 

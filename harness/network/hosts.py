@@ -32,6 +32,9 @@ def configure(scripts: Mapping[str, tuple[int, str]]) -> None:
         for _, process in running:
             if process.poll() is None:
                 process.kill()
+            process.wait()
+            if process.stdout is not None:
+                process.stdout.close()
 
 
 def ipv6_off(ipv6: Path = Path("/proc/sys/net/ipv6")) -> list[str]:

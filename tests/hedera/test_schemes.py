@@ -10,7 +10,9 @@ from topos.fattree import FatTree
 
 
 def test_names_and_order() -> None:
-    expected = "nonblocking ecmp ecmp-dst spanning-tree random hedera-gff hedera-sa hedera-flow-sa"
+    expected = (
+        "nonblocking ecmp ecmp-dst spanning-tree random hedera-gff hedera-sa hedera-flow-sa hedera-clos"
+    )
     assert " ".join(SCHEMES) == expected
     assert all(name == SCHEMES[name].name for name in SCHEMES)
 
@@ -26,6 +28,7 @@ def test_what_each_scheme_is_made_of() -> None:
         "hedera-gff": ("Ecmp", "GlobalFirstFit"),
         "hedera-sa": ("Ecmp", "SimulatedAnnealing"),
         "hedera-flow-sa": ("Ecmp", "FlowAnnealing"),
+        "hedera-clos": ("Ecmp", "ClosColouring"),
     }
     assert [name for name, s in SCHEMES.items() if s.nonblocking] == ["nonblocking"]
 

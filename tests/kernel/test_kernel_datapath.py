@@ -56,9 +56,7 @@ def outcome(scheme, folder):
 @pytest.fixture(scope="module")
 def results(folder):
     """run.json by scheme, all from one boot, and what the commands said."""
-    _, said = on_kernel(
-        "".join(tries(scheme, folder) for scheme in SCHEMES), seconds=120 + 80 * len(SCHEMES)
-    )
+    _, said = on_kernel("".join(tries(scheme, folder) for scheme in SCHEMES), seconds=120 + 80 * len(SCHEMES))
     found = {scheme: outcome(scheme, folder) for scheme in SCHEMES}
     return {scheme: run for scheme, run in found.items() if run is not None}, said
 

@@ -24,3 +24,19 @@ def test_the_sentences_follow_from_the_rows():
     optimal, gain = figure_10.summary(made)
     assert (optimal.ours, optimal.spread) == (90, "lowest 80.0 (a)")
     assert (gain.ours, gain.spread) == (pytest.approx(100), "at a")
+
+
+def test_other_schemes_can_be_asked_for(tmp_path):
+    asked = ("-k", 4, "--seconds", 12, "--interval", 1, "--jobs", 1, "--out", tmp_path)
+    done = run(figure_10, "--schemes", "hedera-clos,nonblocking", *asked)
+    assert done.exit_code == 0, done.output
+    assert "Hedera (better of two)" not in done.stdout
+    made = rows(tmp_path / "figure10_k4.csv")
+    assert {row["scheme"] for row in made} == {"hedera-clos", "nonblocking"}
+    share = {(row["traffic"], row["scheme"]): float(row["percent_of_full"]) for row in made}
+    for bijection in ("stride:1", "stride:4", "stride:8", "randbij"):
+        # The same rates, at another point of their cycle when the window ends.
+        assert share[bijection, "hedera-clos"] == pytest.approx(share[bijection, "nonblocking"], rel=0.01)
+    done = run(figure_10, "--schemes", "hedera-best", *asked)
+    assert done.exit_code == 2
+    assert "there is no scheme 'hedera-best'" in done.stderr

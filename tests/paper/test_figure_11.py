@@ -20,3 +20,10 @@ def test_in_words_it_counts_the_flows(tmp_path):
     )
     assert done.exit_code == 0, done.output
     assert done.stdout.count("flows completed") == 4
+
+
+def test_other_schemes_can_be_asked_for(tmp_path):
+    found = run_json(
+        figure_11, "-k", 4, "--seconds", 6, "--schemes", "hedera-clos,ecmp", "--jobs", 1, "--out", tmp_path
+    )
+    assert {row["scheme"] for row in found} == {"hedera-clos", "ecmp"}

@@ -1,0 +1,136 @@
+"""Placement by edge colouring: a fat-tree is a folded Clos network, and is routed as one.
+
+Between edge switches, which have k/2 links up and k/2 down, the aggregation indices are colours
+(`hedera.edge_colouring`). Then, between the pods' aggregation switches of one index, the cores above that index
+are. Where flows have whole NICs to themselves each edge switch sends and receives at most k/2 of them, and then
+each aggregation switch does: so both colourings succeed, and any permutation goes without a collision, at every k
+(Slepian 1952, Duguid 1959: a Clos network of this size is rearrangeably non-blocking). The same holds for flows of
+one size 1/m, and for any that are larger than half a link. Other flows are coloured by falling size, which is best
+effort; what then still exceeds a link goes by the first path that fits it, if there is one.
+
+Paths are left as they are unless others exceed less: in a period that begins without an excess nothing moves, and
+no move ever comes without gain. Where there is one, flows first keep what fits, the largest first, and only the
+others are coloured. A new flow as large as a NIC turns out two others of its edge links at most, and the trail of
+each changes the aggregation switch of fewer than k^2 flows (it meets no edge switch twice in one direction). If a
+link is still exceeded then, all flows are coloured afresh, to see whether that is better; and at once where half of
+them meet an exceeded link, as hashed flows do in a full network, since next to none could stay.
+
+Failed links have no room. The colouring of edge switches does not look ahead to failed links above; first fit
+then finds another path, where one path has room.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedera.compiled import compiled
+from hedera.edge_colouring import NO_COLOUR, Ints, Numbers, colour_flows
+from hedera.global_first_fit import UNASSIGNED, first_path, take
+from hedera.linkstate import LinkState
+from hedera.paths import NO_LINK, choice_links
+from hedera.placement import UNIT, LargeFlows, in_units
+from topos.fattree import FatTree
+from topos.links import Cores, canonical_cores, climb
+
+_FAILED = -(1 << 60)  # the room of a failed link: below that of any link that works, whatever it carries
+
+
+class ClosColouring:
+    """The placement. It needs no memory of its own: a flow's core comes back in the next table."""
+
+    def __init__(self, tree: FatTree) -> None:
+        self.tree = tree
+        self.energy = 0.0
+        """The exceeded capacity, in link capacities, that the last period ended with (see `exceeded_capacity`)."""
+
+    def place(self, flows: LargeFlows, links: LinkState) -> Cores:
+        """The core for each flow, int32 (flows,): see `hedera.placement.Placement`."""
+        size = in_units(flows.demand)
+        best = canonical_cores(self.tree, flows.src, flows.dst, flows.core)
+        least, flows_met = self._exceeded(flows, size, best, links)
+        nothing = np.full_like(best, NO_COLOUR)
+        for wish in (best, nothing) if 2 * flows_met < size.size else (nothing,):
+            if least == 0:
+                break
+            core = self._coloured(flows, size, wish, links)
+            exceeded, _ = self._exceeded(flows, size, core, links)
+            if exceeded < least:
+                best, least = core, exceeded
+        self.energy = least / UNIT
+        return best
+
+    def _coloured(self, flows: LargeFlows, size: Ints, wish: Cores, links: LinkState) -> Cores:
+        """Cores for all flows, each the one it wishes for where that fits (NO_COLOUR: none)."""
+        half, pod = self.tree.half, self.tree.num_cores
+        room = np.where(links.up, np.int64(UNIT), np.int64(_FAILED)).reshape(self.tree.tiers, -1)
+        _, edge_up, core_up, core_down, edge_down, _ = room
+        core = np.zeros(size.size, dtype=np.int32)
+        climbed = climb(flows.src, flows.dst, half)
+
+        some = np.argsort(-size, kind="stable")
+        some = some[climbed[some] > 0]
+        src, dst, sizes = flows.src[some] // half, flows.dst[some] // half, size[some]
+        up = _part(wish[some], wish[some] // half)
+        colour_flows(src, dst, sizes, _wide(sizes).sum(), up, edge_up, edge_down, half)
+        core[some] = up * half
+
+        far = climbed[some] == 2
+        some, up = some[far], up[far]
+        # One aggregation index after the other. They share no link, so a trail stays in one corner of memory.
+        order = np.argsort((up + half * ~_wide(size[some])).astype(np.int16), kind="stable")
+        some, up = some[order], up[order]
+        src, dst, sizes = flows.src[some] // pod * half + up, flows.dst[some] // pod * half + up, size[some]
+        above = _part(wish[some], wish[some] % half)
+        colour_flows(src, dst, sizes, _wide(sizes).sum(), above, core_up, core_down, half)
+        core[some] += above
+        _move_by_first_fit(flows.src, flows.dst, size, core, room.reshape(-1), half)
+        return core
+
+    def _exceeded(self, flows: LargeFlows, size: Ints, core: Cores, links: LinkState) -> tuple[int, int]:
+        """What `hedera.placement.exceeded_capacity` computes, in units; and how many flows meet an exceeded link."""
+        return _excess(flows.src, flows.dst, size, core, np.where(links.up, -UNIT, 0), self.tree.half)
+
+
+def _wide(size: Ints) -> NDArray[np.bool_]:
+    """Which sizes are more than half a link."""
+    return size > UNIT // 2
+
+
+def _part(wish: Cores, part: Cores) -> Numbers:
+    return np.where(wish == NO_COLOUR, NO_COLOUR, part).astype(np.int32)
+
+
+@compiled
+def _move_by_first_fit(src: Numbers, dst: Numbers, size: Ints, core: Cores, room: Ints, half: int) -> None:
+    """Flows on a link without the room go by the first path that has it, where there is one."""
+    for flow in range(size.size):
+        links = choice_links(src[flow], dst[flow], core[flow], half)
+        for link in links:
+            if link != NO_LINK and room[link] < 0:
+                take(room, links, -size[flow])
+                found = first_path(src[flow], dst[flow], size[flow], room, half)
+                if found == UNASSIGNED:
+                    take(room, links, size[flow])
+                else:
+                    core[flow] = found
+                break
+
+
+@compiled
+def _excess(src: Numbers, dst: Numbers, size: Ints, core: Cores, load: Ints, half: int) -> tuple[int, int]:
+    """The sum of what is above 0 in ``load`` (links,) once all flows are added to it, and the flows that meet it."""
+    for flow in range(size.size):
+        for link in choice_links(src[flow], dst[flow], core[flow], half):
+            if link != NO_LINK:
+                load[link] += size[flow]
+    total = np.int64(0)
+    for value in load:
+        total += max(value, 0)
+    met = 0
+    for flow in range(size.size):
+        for link in choice_links(src[flow], dst[flow], core[flow], half):
+            if link != NO_LINK and load[link] > 0:
+                met += 1
+                break
+    return total, met
