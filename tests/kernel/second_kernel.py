@@ -2,8 +2,8 @@
 
 Where this machine's own kernel has the module, commands simply run here. Else Debian's user-mode-linux, a Linux
 kernel that runs as an ordinary process, is fetched by apt, with apt's signatures, into a cache, and boots in a few
-seconds on this machine's files; /run and /tmp are empty there and vanish. It has one processor and starts processes
-slowly. Where neither is to be had, `Unavailable` says why.
+seconds on this machine's files; /run is empty there and vanishes, and so does /tmp unless we are below it. It has one
+processor and starts processes slowly. Where neither is to be had, `Unavailable` says why.
 """
 
 from __future__ import annotations
@@ -94,13 +94,14 @@ def _run(command: list[str]) -> str:
 
 _INIT = """#!/bin/bash
 export PATH={path} HOME={home} LANG=C.UTF-8 TERM=dumb
-mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t tmpfs run /run; mount -t tmpfs tmp /tmp
+mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t tmpfs run /run
 mount -t devtmpfs dev /dev; mkdir -p /dev/shm /dev/pts; mount -t tmpfs shm /dev/shm; mount -t devpts pts /dev/pts
 mount -t cgroup2 none /sys/fs/cgroup; ln -sf /proc/self/fd /dev/fd
 mkdir -p /run/modules/lib/modules; mount --bind {modules} /run/modules/lib/modules
 for module in {names}; do modprobe -d /run/modules $module; done
 ip link set lo up; sysctl -qw kernel.printk='1 1 1 1'
-cd "$(cat {job}/folder)"; bash {job}/command >{job}/output 2>&1; echo $? >{job}/status; sync; halt -f -p
+cd "$(cat {job}/folder)" || exit; [ "${{PWD#/tmp/}}" != "$PWD" ] || mount -t tmpfs tmp /tmp
+bash {job}/command >{job}/output 2>&1; echo $? >{job}/status; sync; halt -f -p
 """
 
 
