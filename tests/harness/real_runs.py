@@ -1,13 +1,19 @@
 """What the tests of real runs share: the command, and everything a run could leave on the machine."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from harness.network.footprint import HOME, MARK, is_alive
 from harness.network.processes import run
 
+LONG = pytest.mark.skipif(
+    "HEDERA_LONG" not in os.environ, reason="HEDERA_LONG=1 runs what ten minutes have no room for"
+)
 HEDERA = Path(sys.executable).with_name("hedera")
 ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.harness.real_runs import result_of
+from tests.harness.real_runs import LONG, result_of
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
 
@@ -11,7 +11,7 @@ def run(out, scheme, seconds, *options):
     return result_of(out, "--platform", "os-ken", *options, scheme=scheme, bw=2, seconds=seconds)
 
 
-@pytest.mark.parametrize("how", ["kill", "freeze"])
+@pytest.mark.parametrize("how", [pytest.param("kill", marks=LONG), "freeze"])
 def test_a_controller_that_is_gone_is_replaced_and_flows_go_on(tmp_path, clean, how):
     result = run(tmp_path / "run", "hedera-gff", 12, "--disturb", f"controller:{how}@4")
     assert (result["verdict"], result["reasons"]) == ("ok", [])

@@ -16,7 +16,7 @@ from harness.network.footprint import run_folder
 from harness.network.lock import sole_use
 from harness.network.openvswitch import Instance
 from harness.network.processes import Children
-from tests.harness.real_runs import HEDERA
+from tests.harness.real_runs import HEDERA, LONG
 from topos.nonblocking import NonBlocking
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
@@ -63,14 +63,14 @@ def reasons_of(tmp_path, *, within):
     ("name", "does", "words", "within"),
     [
         ("mnexec", "exit 1", "mnexec -n true failed: status 1", 30),
-        ("mnexec", HANG, "mnexec -n true did not end within 10 s", 40),
+        pytest.param("mnexec", HANG, "mnexec -n true did not end within 10 s", 40, marks=LONG),
         ("ovsdb-tool", "exit 1", "ovsdb-tool create", 40),
         ("tc", "exit 1", "tc -batch - failed: status 1", 40),
         ("ip", 'case "$*" in *-batch*) exit 1;; esac; exec $real "$@"', "ip -batch - failed", 40),
         ("ping", "exit 1", "ping -q -c 1 failed: status 1", 60),
         ("ethtool", "echo no; exit 1", "could not be configured", 40),
         ("iperf", "exit 1", "ended at once (status 1)", 60),
-        ("bwm-ng", "exit 1", "bwm-ng", 60),
+        pytest.param("bwm-ng", "exit 1", "bwm-ng", 60, marks=LONG),
         ("bwm-ng", HANG, "bwm-ng", 60),
     ],
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.harness.real_runs import result_of
+from tests.harness.real_runs import LONG, result_of
 from topos.fattree import FatTree
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
@@ -22,6 +22,7 @@ def test_54_hosts_make_a_valid_run(tmp_path, clean, scheme, traffic):
     assert_whole(result, 6)
 
 
+@LONG
 def test_128_hosts_are_forwarded_for(tmp_path, clean):
     """At 0.5 Mb/s two cores are near their limit; a short queue lets TCP settle at half of that."""
     options = ("-k", "8", "--queue", "25")

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from harness.network.processes import wait_until
-from tests.harness.real_runs import HEDERA, footprint
+from tests.harness.real_runs import HEDERA, LONG, footprint
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
 
@@ -64,7 +64,7 @@ def test_nothing_below_the_user_s_folder_is_root_s(theirs, clean):
     assert of_root(theirs) == ""
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=LONG), signal.SIGKILL])
 def test_nor_after_a_sweep_that_was_cut_short(theirs, number):
     before = footprint()
     process = subprocess.Popen(

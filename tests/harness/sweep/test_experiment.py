@@ -21,7 +21,7 @@ from harness.network.processes import Children, run, wait_until
 from harness.network.sockets import ROOM
 from harness.run.spec import RunSpec
 from harness.sweep.experiment import run_experiment
-from tests.harness.real_runs import HEDERA, footprint, hedera_run
+from tests.harness.real_runs import HEDERA, LONG, footprint, hedera_run
 from topos.fattree import FatTree
 from topos.nonblocking import NonBlocking
 
@@ -197,7 +197,7 @@ def test_foreign_bridges_namespaces_and_processes_are_left_alone(tmp_path, forei
         foreign.wait()
 
 
-@pytest.mark.parametrize("moment", [0.6, 1.1, 2.0, 4.0])
+@pytest.mark.parametrize("moment", [pytest.param(0.6, marks=LONG), 1.1, pytest.param(2.0, marks=LONG), 4.0])
 def test_ctrl_c_leaves_nothing_and_publishes_nothing(tmp_path, clean, moment):
     out = tmp_path / "run"
     command = [
