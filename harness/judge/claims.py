@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.judge.flows import Interval, MeasuredFlow, Window
+from harness.judge.flows import MeasuredFlow, Window
 from harness.judge.prediction import RoutedFlow
+from results.wire import payload_share
 from topos.links import num_links, path_links
 from topos.network import Network
 
-DATA_PER_PAYLOAD = 1514 / 1448
+DATA_PER_PAYLOAD = 1 / payload_share()
 ACKS_PER_PAYLOAD = 66 / 2 / 1448
 """On the wire, a full segment is 1448 bytes of payload in a frame of 1514 (timestamps on), and every second one is
 answered by a frame of 66."""
@@ -62,7 +63,7 @@ def claims(
             (flow.routed, DATA_PER_PAYLOAD),
             (flow.acknowledgements, ACKS_PER_PAYLOAD),
         ):
-            _add(topo, stream, flow.intervals, per_payload, window, delivered, moves)
+            _add(topo, flow, stream, per_payload, window, delivered, moves)
     length = window[1] - window[0]
     slack = moves * bw * (queue_s + MOVED_S) / length
     return [
@@ -73,14 +74,14 @@ def claims(
 
 def _add(
     topo: Network,
+    flow: MeasuredFlow,
     stream: RoutedFlow,
-    intervals: Sequence[Interval],
     per_payload: float,
     window: Window,
     delivered: NDArray[np.float64],
     moves: NDArray[np.float64],
 ) -> None:
-    """Add the megabits that a stream brought over each link inside the window, and count its moves there."""
+    """Add the megabits that a stream of a flow brought over each link in the window, and count its moves there."""
     if not stream.paths and topo.num_cores > 1:
         return  # the controller claims nothing of it
     times = [-np.inf, *(change.t for change in stream.paths[1:]), np.inf]
@@ -91,6 +92,5 @@ def _add(
             continue
         links = path_links(topo, [stream.src], [stream.dst], [core])[0]
         links = links[links >= 0]
-        for start, end, mbps in intervals:
-            delivered[links] += mbps * per_payload * max(0.0, min(end, until) - max(start, since))
+        delivered[links] += per_payload * flow.mbit((since, until))
         moves[links] += (since > window[0]) + (until < window[1])
