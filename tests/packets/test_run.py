@@ -92,6 +92,11 @@ class TestWithEngine:
         assert kept_or_run(Task(SHORT, tmp_path / "kept")).small_us.size
         assert place(Task(SHORT, tmp_path / "kept")).exists()
 
+    def test_a_worker_with_another_engine_refuses(self, tmp_path):
+        with pytest.raises(RuntimeError, match="another packet engine"):
+            kept_or_run(Task(SHORT, tmp_path, engine="0123-ns-3.43"))
+        assert not list(tmp_path.iterdir())
+
     def test_an_engine_whose_caller_is_gone_ends(self, tmp_path):
         code = (
             "import sys\n"
@@ -144,7 +149,7 @@ class TestWithEngine:
         assert least[1.0] > 100
 
     def test_a_pacer_behind_the_queue_makes_small_files_wait_for_large_ones(self):
-        """What the authors' ns-2 does, and the price of a 1,500-byte threshold that the report found (docs/hull.md)."""
+        """As in the authors' ns-2: the price of a 1,500-byte threshold that the report found (docs/hull.md)."""
         slowest = []
         for behind in (False, True):
             parameters = Parameters(phantom_kb=1.5, pacer_behind=behind)
