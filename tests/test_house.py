@@ -18,7 +18,7 @@ BELOW = {
     "packets": "topos traffic hedera plots results commands",
     "plots": "topos traffic hedera results commands",
     "paper": "topos traffic hedera simulator plots results commands",
-    "harness": "topos traffic hedera controllers plots results commands",
+    "harness": "topos traffic hedera controllers packets plots results commands",
     "benchmarks": "topos traffic hedera controllers simulator packets plots results commands paper harness",
 }
 """What each package may import, besides itself."""
