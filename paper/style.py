@@ -20,6 +20,7 @@ LABELS = {
     "hedera-clos": "edge colouring",
     "nonblocking": "non-blocking",
 }
+ENGINE_LABELS = {"aimd": "AIMD (section 5.5)", "maxmin": "max-min fair rates"}
 
 
 def new_figure(width: float, height: float) -> Figure:
