@@ -9,7 +9,7 @@ import click
 
 from commands.shared import Command, options
 from hedera.schemes import scheme
-from paper.suite import SCHEMES
+from paper.suite import AT_SCALE
 from simulator.config import ENGINES
 
 Number = TypeVar("Number", int, float)
@@ -59,10 +59,10 @@ def at_scale(k: int) -> Command:
     return options(
         click.option(
             "--schemes",
-            default=",".join(SCHEMES),
+            default=",".join(AT_SCALE),
             show_default=True,
             callback=_schemes,
-            help="Comma-separated; hedera-clos shows what the best placement would do.",
+            help="Comma-separated; hedera-clos is what the network itself allows.",
         ),
         click.option("-k", "k", default=k, show_default=True, help="Ports per switch."),
         click.option("--seconds", default=60.0, show_default=True, help="Simulated time of every run."),
