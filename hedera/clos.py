@@ -121,7 +121,7 @@ def _move_by_first_fit(src: Numbers, dst: Numbers, size: Ints, core: Cores, room
         for link in links:
             if link != NO_LINK and room[link] < 0:
                 take(room, links, -size[flow])
-                found = first_path(src[flow], dst[flow], size[flow], room, half)
+                found = first_path(src[flow], dst[flow], size[flow], 0, room, half)
                 if found == UNASSIGNED:
                     take(room, links, size[flow])
                 else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import click
@@ -54,16 +54,21 @@ def _schemes(context: click.Context, parameter: click.Parameter, value: str) -> 
         raise click.BadParameter(str(error)) from None
 
 
+def schemes_option(default: Sequence[str]) -> Command:
+    """The option --schemes, whose names arrive as a tuple."""
+    return click.option(
+        "--schemes",
+        default=",".join(default),
+        show_default=True,
+        callback=_schemes,
+        help="Comma-separated; hedera-clos is what the network itself allows.",
+    )
+
+
 def at_scale(k: int) -> Command:
-    """The options as one decorator; ``k`` is the default. Those of the schemes arrive as a tuple, ``schemes``."""
+    """The options as one decorator; ``k`` is the default."""
     return options(
-        click.option(
-            "--schemes",
-            default=",".join(AT_SCALE),
-            show_default=True,
-            callback=_schemes,
-            help="Comma-separated; hedera-clos is what the network itself allows.",
-        ),
+        schemes_option(AT_SCALE),
         click.option("-k", "k", default=k, show_default=True, help="Ports per switch."),
         click.option("--seconds", default=60.0, show_default=True, help="Simulated time of every run."),
         click.option("--seed", default=1, show_default=True, help="Fixes every draw."),

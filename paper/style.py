@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PUBLISHED = "#d4d4d4"
+PUBLISHED_SIMULATED = "#a8a8a8"
 LABELS = {
     "ecmp": "ECMP (5-tuple hash)",
     "spanning-tree": "spanning tree",

@@ -198,7 +198,7 @@ def draw(rows: Sequence[Cell], subtitle: str, path: Path) -> Path:
 @click.option("--flows-per-host", default=3, show_default=True, help="Random receivers of every host.")
 @click.option("--seconds", default=60.0, show_default=True, help="Simulated time of every run.")
 @engines_option
-@seeds_option(5)
+@seeds_option(3)
 @click.option("--tick", "tick_s", default=0.01, show_default=True, help="Length of a tick, seconds.")
 @output
 @json_option

@@ -64,7 +64,9 @@ class Simulation:
         self.scheduler = None
         if placement and self.routing:
             rule = RULES[config.large_flows]
-            self.scheduler = Scheduler(tree, placement, config.threshold, self.routing.links, rule)
+            self.scheduler = Scheduler(
+                tree, placement, config.threshold, self.routing.links, rule, config.by_rate
+            )
         self.polled_bytes = np.zeros(len(self.work))
         self.rounds: list[RoundLog] = []
         self._window_bytes: list[NDArray[np.float64]] = []
