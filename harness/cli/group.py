@@ -15,6 +15,7 @@ _COMMANDS = {
     "clean": ("harness.cli.clean", "clean"),
     "doctor": ("harness.cli.doctor", "doctor"),
     "explain-ecmp": ("paper.explain_ecmp", "command"),
+    "explain-gff": ("paper.explain_gff", "command"),
     "hull": ("packets.cli", "hull"),
     "report": ("harness.cli.report", "report"),
     "run": ("harness.cli.run", "run"),
