@@ -26,7 +26,7 @@ def _refuse(message: str, status: int) -> NoReturn:
 
 
 try:
-    from controllers import ripl
+    from controllers import nicira, ripl
     from controllers.core import Controller
     from controllers.driver import FlowStat, Match, Rule
     from controllers.eventlog import EventLog
@@ -65,7 +65,7 @@ class PoxController:
             idle_timeout=rule.idle_timeout,
             priority=rule.priority,
             flags=of.OFPFF_SEND_FLOW_REM if rule.notify else 0,
-            actions=[] if rule.out_port is None else [_output(rule.out_port)],
+            actions=_actions(rule),
         )
         self._send(dpid, message)
 
@@ -176,6 +176,26 @@ def _match(match: Match) -> Any:
     return built
 
 
+class _Raw:
+    """Actions that are bytes already: POX has none of Nicira's for this."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def pack(self) -> bytes:
+        """What POX puts into its message."""
+        return self._data
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+
+def _actions(rule: Rule) -> list[Any]:
+    if rule.spread is not None:
+        return [_Raw(nicira.actions(rule.spread))]
+    return [] if rule.out_port is None else [_output(rule.out_port)]
+
+
 def _output(port: int) -> Any:
     return of.ofp_action_output(port=port)
 
@@ -204,6 +224,7 @@ def launch(
     large_flows: str | None = None,
     iterations: str | None = None,
     hosts: str | None = None,
+    new_flows: str | None = None,
     log: str | None = None,
     topo: str | None = None,
     routing: str | None = None,
