@@ -40,8 +40,8 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ``link_mbps`` is the rate of each link, ``interval_s`` the time between scheduling rounds, ``seconds`` how long
     the traffic lasted, ``queue`` full-size packets per port, ``mtu`` bytes. ``threshold``, a share of the link rate,
     and the rule ``large_flows`` say which flows are large; ``iterations`` are those of annealing; ``keep`` is the
-    share of the drawn flows that are kept. ``platform`` and ``datapath`` say what ``auto`` became; ``fail`` is in the
-    words of `topos.faults`.
+    share of the drawn flows that are kept; ``scale_sizes`` tells whether sizes of Poisson traffic went with the
+    links' rate. ``platform`` and ``datapath`` say what ``auto`` became; ``fail`` is in the words of `topos.faults`.
 
     Runs are drawn together only when they agree in these, so an option that is not listed here is refused.
     """
@@ -60,6 +60,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     threshold: Annotated[float, Meta(ge=0, lt=1)] = 0.1
     large_flows: Name = "measured-or-estimated"
     iterations: Count = 1000
+    scale_sizes: bool = True
     workload: Name | None = None
     fail: tuple[Name, ...] = ()
     disturb: tuple[Name, ...] = ()
