@@ -46,7 +46,8 @@ class Controller:
         self._failures = self._hedera = self._spreading = self._learned = self._census = None
         if self._routing is not None and settings.new_flows == "switch":
             self._spreading = Spreading(self._tree, self._routing, settings.seed, settings.interval)
-        self._switches = Switches(self._topo, driver, self._spreading and self._spreading.rules)
+        rules = None if self._spreading is None else self._spreading.rules
+        self._switches = Switches(self._topo, driver, rules)
         if self._spreading is not None:
             self._learned = LearnedFlows(self._tree, self._flows, self._ends, driver, log)
             self._census = Census(

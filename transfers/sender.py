@@ -2,15 +2,16 @@
 
     python -I -S sender.py ADDRESS PORT LINGER_S < flows > records
 
-Standard input, line by line: first ``BEGIN END``, by the monotonic clock, in seconds; then flows in the order of their
-starts, as ``NUMBER START DESTINATION SOURCE_PORT SIZE AFTER``: START in seconds after BEGIN, SIZE in bytes, AFTER the
-number of the flow of this host whose end starts this one; ``-`` for a START or AFTER that there is none of, and for the
-SIZE of a flow that sends until END. At the end of its input it goes when its flows have ended; at END it stops all.
+Standard input, line by line: first ``BEGIN END``, by the monotonic clock, in seconds; then flows in the order of
+their starts, as ``NUMBER START DESTINATION SOURCE_PORT SIZE AFTER``: START in seconds after BEGIN, SIZE in bytes,
+AFTER the number of the flow of this host whose end starts this one; ``-`` for a START or AFTER that there is none of,
+and for the SIZE of a flow that sends until END. At the end of its input it goes when its flows have ended; at END it
+stops all.
 
 Standard output: a line of JSON for every flow that has ended, times by the monotonic clock (`transfers.records`).
 
-A flow's first 8 bytes tell the sink its size, so the smallest flow has as many. The sink closes first, when it has all:
-that confirms the flow, and leaves the source port free to be used again. Nothing but the standard library is
+A flow's first 8 bytes tell the sink its size, so the smallest flow has as many. The sink closes first, when it has
+all: that confirms the flow, and leaves the source port free to be used again. Nothing but the standard library is
 imported, so that a host's sender is there within some tens of milliseconds.
 """
 
@@ -40,13 +41,15 @@ LASTING = 0
 class Transfer:
     """One flow under way."""
 
-    def __init__(self, number: int, asked: float, to: str, port: int, size: int | None) -> None:
-        self.number, self.asked, self.to, self.port, self.size = number, asked, to, port, size
+    def __init__(self, number: int, to: str, port: int, size: int | None) -> None:
+        self.number, self.to, self.port, self.size = number, to, port, size
+        self.asked: float | None = None
         self.left = None if size is None else max(size, HEADER_BYTES)
         self.header = struct.pack("!Q", LASTING if self.left is None else self.left)
-        self.start = self.connected = None
+        self.start: float | None = None
+        self.connected: float | None = None
         self.draining = False
-        self.socket: socket.socket | None = None
+        self.socket: socket.socket
 
 
 class Sender:
@@ -55,7 +58,8 @@ class Sender:
     def __init__(self, address: str, port: int, linger_s: float, commands: int, records: int) -> None:
         self.address, self.port, self.linger_s = address, port, linger_s
         self.commands, self.records = commands, records
-        self.begin = self.end = None
+        self.begin = 0.0
+        self.end: float | None = None
         self.text, self.more = b"", True
         self.due: list[tuple[float, int, Transfer]] = []
         self.waiting: dict[int, list[Transfer]] = {}
@@ -82,7 +86,7 @@ class Sender:
                 elif number in self.running:
                     self.serve(self.running[number], events)
             if self.end is not None and time.monotonic() >= self.end:
-                self.stop()
+                self.stop(late=time.monotonic() >= self.end + self.linger_s)
         self.say()
 
     # --- what is to be sent -----------------------------------------------------------------------------
@@ -98,15 +102,16 @@ class Sender:
             self.more = False
         *lines, self.text = (self.text + data).split(b"\n")
         for line in lines:
-            if self.begin is None:
+            if self.end is None:
                 self.begin, self.end = (float(word) for word in line.split())
             else:
                 self.take(*line.decode().split())
 
     def take(self, number: str, start: str, to: str, port: str, size: str, after: str) -> None:
         """One flow more."""
-        asked = None if start == "-" else self.begin + float(start)
-        transfer = Transfer(int(number), asked, to, int(port), None if size == "-" else int(size))
+        transfer = Transfer(int(number), to, int(port), None if size == "-" else int(size))
+        if start != "-":
+            transfer.asked = self.begin + float(start)
         if after != "-" and int(after) not in self.finished:
             self.waiting.setdefault(int(after), []).append(transfer)
         else:
@@ -114,9 +119,8 @@ class Sender:
 
     def schedule(self, transfer: Transfer) -> None:
         """It is due at its time, or now."""
-        if transfer.asked is None:
-            transfer.asked = time.monotonic()
-        heapq.heappush(self.due, (transfer.asked, transfer.number, transfer))
+        due = transfer.asked = time.monotonic() if transfer.asked is None else transfer.asked
+        heapq.heappush(self.due, (due, transfer.number, transfer))
 
     # --- one flow ---------------------------------------------------------------------------------------
 
@@ -157,7 +161,7 @@ class Sender:
         except BlockingIOError:
             pass
         except OSError as error:
-            self.finish(transfer, error.strerror)
+            self.finish(transfer, error.strerror or type(error).__name__)
 
     def write(self, transfer: Transfer) -> None:
         """Hand over what the socket takes. Only a flow's last segment is shorter than the others (MSG_MORE)."""
@@ -197,10 +201,9 @@ class Sender:
 
     # --- the end ----------------------------------------------------------------------------------------
 
-    def stop(self) -> None:
-        """It is END, or later: nothing starts any more, lasting flows end, and sized ones are cut off."""
+    def stop(self, late: bool) -> None:
+        """It is END: nothing starts any more, lasting flows end, and sized ones are cut off; ``late``: all are."""
         self.due, self.more = [], False
-        late = time.monotonic() >= self.end + self.linger_s
         for transfer in list(self.running.values()):
             sock = transfer.socket
             if late or transfer.size is not None or transfer.connected is None:

@@ -32,7 +32,8 @@ class Arrival:
 
     def __init__(self, sock: socket.socket, peer: tuple[str, int], now: float) -> None:
         self.socket, self.peer, self.accepted = sock, peer, now
-        self.first = self.last = None
+        self.first: float | None = None
+        self.last: float | None = None
         self.header = b""
         self.size: int | None = None
         self.bytes = 0
@@ -92,7 +93,7 @@ class Sink:
             except BlockingIOError:
                 break
             except OSError as error:
-                self.finish(arrival, "cut off" if isinstance(error, ConnectionResetError) else error.strerror)
+                self.finish(arrival, "cut off" if isinstance(error, ConnectionResetError) else str(error))
                 return
             if not count:
                 complete = arrival.size == 0 and arrival.bytes >= HEADER_BYTES

@@ -64,7 +64,7 @@ def sweep(
             raise click.UsageError("--patterns is empty")
     scheme_names = split_schemes(schemes)
     for job in plan(base, workloads, scheme_names, trials, results):
-        job.spec.matrix()  # every mistake in a pattern comes to light before the first run
+        job.spec.workload()  # every mistake in a pattern comes to light before the first run
     machine.require_root()
     machine.require_tools()
     base = with_rate(base, options["bw"], options["mtu"])

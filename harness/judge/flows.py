@@ -31,7 +31,8 @@ def paths_by_flow(
         if event["event"] == "flow" and event[server] == SERVER_PORT:
             flow = (event["src"], event["dst"], event[client])
             flow_of_key[event["key"]] = flow
-            paths.setdefault(flow, []).append((event["t"], event["core"]))
+            # A switch that placed it by itself had done so before the controller read of it.
+            paths.setdefault(flow, []).append((event["t"] - event.get("age_s", 0.0), event["core"]))
         elif event["event"] == "reroute" and event["key"] in flow_of_key:
             paths[flow_of_key[event["key"]]].append((event["t"], event["core"]))
     return paths

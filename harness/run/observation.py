@@ -20,7 +20,11 @@ class Outage:
 
 @dataclass
 class Observation:
-    """What is gathered while a run goes on. Times are seconds since the epoch, ``begin`` the first client's."""
+    """What is gathered while a run goes on. Times are seconds since the epoch, ``begin`` the first client's.
+
+    ``troubles``: what went wrong with senders, a sentence each; ``clock_offset``: the epoch's clock minus the
+    monotonic one.
+    """
 
     begin: float = 0.0
     series: dict[str, Series] = field(default_factory=dict)
@@ -37,3 +41,5 @@ class Observation:
     outages: list[Outage] = field(default_factory=list)
     restarts: list[Restart] = field(default_factory=list)
     lost: str | None = None
+    troubles: list[str] = field(default_factory=list)
+    clock_offset: float = 0.0

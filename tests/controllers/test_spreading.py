@@ -1,4 +1,4 @@
-"""New flows that switches spread by themselves: no packet for the controller, and it knows their paths all the same."""
+"""New flows that switches spread by themselves: no packet for the controller, which knows their paths all the same."""
 
 import itertools
 import shutil
@@ -158,5 +158,7 @@ def test_open_vswitch_reads_the_actions_as_they_are_meant(spread, text):
     actions = nicira.actions(spread)
     body = match[:40] + struct.pack("!QHHHHIHH", 0, 0, 0, 0, 100, 0xFFFFFFFF, 0xFFFF, 0) + actions
     message = struct.pack("!BBHI", 1, 14, 8 + len(body), 1) + body
-    done = subprocess.run(["ovs-ofctl", "ofp-print", message.hex()], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["ovs-ofctl", "ofp-print", message.hex()], capture_output=True, text=True, check=True
+    )
     assert text in done.stdout.replace("slaves:", "members:"), done.stdout + done.stderr
