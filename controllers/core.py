@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from controllers.costs import Costs, CountingDriver
 from controllers.driver import DELETED, LAST_PORT, Driver, FlowStat
 from controllers.entries import Recall
 from controllers.eventlog import EventLog
@@ -35,7 +36,8 @@ class Controller:
     def __init__(self, settings: Settings, driver: Driver, log: EventLog):
         self._settings = settings
         self._topo = settings.topology
-        self._driver = driver
+        self._costs = Costs()
+        self._driver: Driver = CountingDriver(driver, self._costs)
         self._log = log
         self._flows = Flows()
         self._confirmed: set[str] = set()
@@ -47,9 +49,9 @@ class Controller:
         if self._routing is not None and settings.new_flows == "switch":
             self._spreading = Spreading(self._tree, self._routing, settings.seed, settings.interval)
         rules = None if self._spreading is None else self._spreading.rules
-        self._switches = Switches(self._topo, driver, rules)
+        self._switches = Switches(self._topo, self._driver, rules)
         if self._spreading is not None:
-            self._learned = LearnedFlows(self._tree, self._flows, self._ends, driver, log)
+            self._learned = LearnedFlows(self._tree, self._flows, self._ends, self._driver, log)
             self._census = Census(
                 self._switches, self._flows, self._learned, expire=self._expire, done=self._detour
             )
@@ -94,7 +96,7 @@ class Controller:
         self._beat()
 
     def _beat(self) -> None:
-        self._log("alive")
+        self._log("alive", **self._costs.as_event())
         self._driver.call_later(HEARTBEAT_S, self._beat)
 
     def error(self, message: str) -> None:
@@ -207,6 +209,7 @@ class Controller:
 
     def packet_in(self, dpid: int, in_port: int, frame: bytes) -> None:
         """A switch has sent a whole frame, because its table does not say where the frame goes."""
+        self._costs.packet_ins += 1
         name, packet = self._switches.name(dpid), parse(frame)
         if name is None or packet is None:
             return
@@ -267,8 +270,9 @@ class Controller:
         if flow is not None and reason != DELETED and self._topo.dpid(flow.source) == dpid:
             self._expire(flow)
 
-    def flow_stats(self, dpid: int, xid: int, stats: Iterable[FlowStat], more: bool) -> None:
-        """One part of a flow-statistics reply; ``more`` says that another part follows."""
+    def flow_stats(self, dpid: int, xid: int, stats: Iterable[FlowStat], more: bool, size: int = 0) -> None:
+        """One part of a flow-statistics reply, of ``size`` bytes; ``more`` says that another part follows."""
+        self._costs.statistics_bytes += size
         if (dpid, xid) in self._recalls:
             name, found = self._recalls[dpid, xid]
             found.extend(stats)

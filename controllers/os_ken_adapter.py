@@ -145,7 +145,7 @@ class OsKenController(app_manager.OSKenApp):
         """Part of a flow-statistics reply; entries without a cookie are no flows."""
         stats = [_stat(entry) for entry in ev.msg.body if entry.cookie]
         more = bool(ev.msg.flags & of.OFPSF_REPLY_MORE)
-        self.core.flow_stats(ev.msg.datapath.id, ev.msg.xid, stats, more)
+        self.core.flow_stats(ev.msg.datapath.id, ev.msg.xid, stats, more, ev.msg.msg_len)
 
     @set_ev_cls(ofp_event.EventOFPFlowRemoved, MAIN_DISPATCHER)
     @guarded

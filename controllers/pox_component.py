@@ -19,6 +19,8 @@ from typing import Any, NoReturn
 import pox.openflow.libopenflow_01 as of
 from pox.core import core
 
+_REPLY_HEADER = 12  # bytes of a statistics reply before its first entry
+
 
 def _refuse(message: str, status: int) -> NoReturn:
     print(f"controllers.pox_component: {message}", file=sys.stderr, flush=True)
@@ -143,7 +145,8 @@ class PoxController:
         reply = event.ofp
         if reply.type == of.OFPST_FLOW:
             stats = [_stat(entry) for entry in reply.body if entry.cookie]
-            self.core.flow_stats(event.dpid, reply.xid, stats, not reply.is_last_reply)
+            size = _REPLY_HEADER + sum(map(len, reply.body))
+            self.core.flow_stats(event.dpid, reply.xid, stats, not reply.is_last_reply, size)
 
     @guarded
     def _handle_FlowRemoved(self, event: Any) -> None:

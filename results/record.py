@@ -61,6 +61,7 @@ class Run(Record, frozen=True, kw_only=True):
 
     A run that broke off is invalid and has no bisection bandwidth. ``links``: by port, on the wire, mean over
     the window. ``progress``: what flows that take long got of what their paths allowed in their time.
+    ``costs``: what controlling took (`harness.judge.costs`).
     """
 
     schema: Literal[2]
@@ -89,6 +90,7 @@ class Run(Record, frozen=True, kw_only=True):
     completion: Mapping[Name, Completion] = {}
     progress: float | None = None
     turns: Turns | None = None
+    costs: Mapping[Name, float] = {}
     cpu: Cpu = Cpu()
     rounds: tuple[Round, ...] = ()
     failures: tuple[Failure, ...] = ()

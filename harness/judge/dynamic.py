@@ -23,7 +23,7 @@ from traffic.workload import Workload
 SETTLED_S = 2.0
 """Flows that would take this long at least show whether the machine kept up; shorter ones show how TCP starts."""
 HANDSHAKE_BYTES = 4 * 66 + 74
-"""On the wire, what a connection's sender sends besides its data: SYN, ACK, what closes it. The sink sends as much."""
+"""On the wire, what a sender sends besides its data: SYN, ACK, what closes the connection. The sink sends as much."""
 LATE_S = 0.1
 """A sender may open a connection this long after it was due; the median flow is meant."""
 

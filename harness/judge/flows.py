@@ -56,6 +56,7 @@ class MeasuredFlow:
         self._report = report
         self.start = (flow.started if report is None else report.began(flow.started)) - begin
         self.src_port = flow.src_port
+        self.retransmissions = None if flow.sent is None else flow.sent.retransmissions
         self.routed = _routed(flow.src, flow.dst, begin, path)
         self.acknowledgements = _routed(flow.dst, flow.src, begin, acknowledged_by)
         self.intervals = [] if report is None else _intervals(report, self.start)

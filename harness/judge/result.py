@@ -7,6 +7,7 @@ from typing import Any
 
 from harness.errors import RunFailed
 from harness.judge.claims import claims
+from harness.judge.costs import costs
 from harness.judge.counters import Counters, sending_ports
 from harness.judge.dynamic import Dynamic
 from harness.judge.flows import Window, measured_flows
@@ -112,6 +113,7 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
             "waiting_percent": {name: _rounded(waits) for name, waits in seen.cpu_waiting.items()},
         },
         "rounds": [_round(event, seen.begin) for event in seen.events if event["event"] == "round"],
+        "costs": costs(seen, flows, spec.seconds if dynamic is None else dynamic.ended),
         **({"lost_packets": seen.lost_packets} if seen.lost_packets else {}),
         **({"throttled_s": seen.throttled_s} if seen.throttled_s else {}),
         **({"controller_restarts": _restarts(seen)} if seen.restarts else {}),

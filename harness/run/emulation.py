@@ -15,6 +15,7 @@ from harness.network.fabric import CONTROLLER_ADDRESS, Fabric, FabricOptions
 from harness.network.footprint import owner_name
 from harness.network.machine import choose_datapath, instances_for
 from harness.network.processes import Children
+from harness.run import tcp_counters
 from harness.run.controller import PORT, Controller, choose_platform
 from harness.run.disturbance import Disturber
 from harness.run.injection import Injector
@@ -147,6 +148,7 @@ class Emulation:
                 "bwm-ng", sample_command(fabric.interfaces_of(instance), output), namespace=instance.pid
             )
         forwarding = {f"ovs-vswitchd {i.number}": i.switchd.pid for i in fabric.instances}
+        tcp_before = tcp_counters.of_hosts(fabric)
         with ProcessorWatch(forwarding) as processors:
             clock = time.monotonic()
             self._say("sending")
@@ -169,6 +171,8 @@ class Emulation:
         self.seen.lost = controller.lost
         said = ("client", "sender", *(("controller",) if controller.lost else ()))
         self.seen.dead = [name for name in children.dead() if not name.startswith(said)]
+        self.seen.tcp = tcp_counters.of_hosts(fabric)
+        self.seen.tcp.subtract(tcp_before)
         senders.hang_up()
         children.end(children.named("bwm-ng"))
         if self.new_flows == "switch":

@@ -1,4 +1,4 @@
-"""New flows that switches spread by themselves: no packet for the controller, which knows their paths all the same."""
+"""New flows that switches spread by themselves: the controller sees no packet, and knows their paths all the same."""
 
 import itertools
 import shutil
