@@ -103,7 +103,7 @@ class HederaLoop:
 
     def _polled(self, switch: str, stats: list[FlowStat], asked_at: float) -> None:
         if self._learned is not None:
-            stats = self._learned.identify(switch, stats, asked_at)
+            stats = self._learned.identify(switch, stats)
         self._measurements.update(switch, stats)
         reported = {stat.cookie for stat in stats}
         for flow in [f for f in self._flows if f.source == switch]:

@@ -24,7 +24,7 @@ class _Seen:
     src: int
     dst: int
     stat: FlowStat
-    asked_at: float
+    seen_at: float
 
 
 class LearnedFlows:
@@ -49,7 +49,7 @@ class LearnedFlows:
         self._above: dict[str, dict[FiveTuple, int]] = {}
         self._seen: dict[str, dict[FiveTuple, _Seen]] = {}
 
-    def identify(self, switch: str, stats: Iterable[FlowStat], asked_at: float) -> list[FlowStat]:
+    def identify(self, switch: str, stats: Iterable[FlowStat]) -> list[FlowStat]:
         """A switch's whole reply, each entry of an edge switch with its flow's key as the cookie.
 
         Empty for an aggregation switch: that has the same flows once more.
@@ -66,7 +66,7 @@ class LearnedFlows:
             elif (hosts := self._ends(switch, stat.flow)) is not None:
                 known = before.get(stat.flow)
                 key = self._flows.new_key() if known is None else known.key
-                now[stat.flow] = _Seen(key, *hosts, stat, asked_at)
+                now[stat.flow] = _Seen(key, *hosts, stat, self._driver.now())
                 found.append(stat._replace(cookie=key))
         return found
 
@@ -82,7 +82,7 @@ class LearnedFlows:
                     flow = self._flows.add(
                         *(five_tuple, one.src, one.dst, switch, core, self._driver.now()), key=one.key
                     )
-                    age = one.stat.duration_s + flow.installed_at - one.asked_at
+                    age = one.stat.duration_s + flow.installed_at - one.seen_at
                     self._log("flow", **flow.as_event(), reason="learned", age_s=round(age, 4))
 
     def _core(self, edge: str, seen: _Seen) -> int | None:
@@ -144,7 +144,7 @@ class Census:
             self._finish()
 
     def _polled(self, switch: str, stats: list[FlowStat], asked_at: float) -> None:
-        there = {stat.cookie for stat in self._learned.identify(switch, stats, asked_at)}
+        there = {stat.cookie for stat in self._learned.identify(switch, stats)}
         for flow in [f for f in self._flows if f.source == switch]:
             if flow.key not in there and flow.installed_at < asked_at:
                 self._expire(flow)
