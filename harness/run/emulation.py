@@ -179,8 +179,7 @@ class Emulation:
             time.sleep(self.spec.interval_s + CENSUS_S)
         controller.read()
         fabric.verify()
-        for interfaces, namespace in fabric.ports_by_namespace():
-            self.seen.drops.update(shaping.dropped_in_queue(interfaces, namespace))
+        self.seen.drops = fabric.queue_drops()
         # A cable out of service loses packets; that is not the machine's fault.
         self.seen.lost_packets = {} if self.spec.fail else fabric.lost()
         for output in outputs:
