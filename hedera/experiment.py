@@ -18,7 +18,7 @@ from topos.faults import Fault, parse_all
 from topos.network import Network
 from topos.nonblocking import NonBlocking
 from traffic.matrix import Matrix
-from traffic.workload import Workload, workload
+from traffic.workload import Workload, size_scale, workload
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,11 @@ class Experiment:
             flows_per_host=self.flows_per_host,
             keep=self.keep,
         )
+
+    @property
+    def size_scale(self) -> float:
+        """What the sizes of Poisson traffic are multiplied by."""
+        return size_scale(self.link_mbps, self.scale_sizes)
 
     def matrix(self) -> Matrix:
         """The flows of traffic that lasts or takes turns; ValueError, one sentence, where `workload` is another."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from commands.shared import Command, options
@@ -39,4 +41,11 @@ def at_scale(k: int) -> Command:
         click.option(
             "--iterations", default=100_000, show_default=True, help="Of Simulated Annealing, each round."
         ),
+    )
+
+
+def schemes_option(default: Sequence[str]) -> Command:
+    """The option --schemes, which arrives as a tuple."""
+    return click.option(
+        "--schemes", default=",".join(default), show_default=True, callback=_schemes, help="Comma-separated."
     )

@@ -95,3 +95,7 @@ def columns(
     """Flows that wait for no other; a source port of 0 where none has been given yet."""
     ports = np.zeros(src.size, dtype=np.int32) if src_port is None else src_port
     return Flows(src, dst, ports, start_s, size_bytes, np.full(src.size, NOBODY, dtype=np.int64))
+
+
+NOTHING = columns(*(np.zeros(0, dtype=np.int32),) * 2, *(np.zeros(0),) * 2)
+"""No flow."""

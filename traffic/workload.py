@@ -42,7 +42,7 @@ from topos.network import Network
 from topos.nonblocking import NonBlocking
 from traffic import patterns, poisson
 from traffic.flowfile import read_listed
-from traffic.flows import LASTING, NOBODY, WAITS, Flow, Flows, columns, joined
+from traffic.flows import LASTING, NOBODY, NOTHING, WAITS, Flow, Flows, columns, joined
 from traffic.matrix import Matrix
 from traffic.poisson import Arrivals
 from traffic.ports import PortCycle, source_ports
@@ -126,7 +126,7 @@ def workload(
     Raises ValueError, one sentence, for whatever makes no sense, be it the spec, a file or an option.
     """
     network = NonBlocking(topology) if isinstance(topology, int) else topology
-    scale = link_mbps / poisson.REFERENCE_MBPS if scale_sizes else 1.0
+    scale = size_scale(link_mbps, scale_sizes)
     matrices: list[Matrix] = []
     listed: list[Flows] = []
     arrivals: list[Arrivals] = []
@@ -141,7 +141,9 @@ def workload(
         if name == "file":
             flows = _listed(text, argument, network, seconds, flows_per_host == 1 and keep == 1)
         elif name not in patterns.NAMES:
-            raise ValueError(f"there is no traffic {text!r}; it is spelled {'  '.join(SPELLINGS)}")
+            raise ValueError(
+                f"there is no traffic pattern {text!r}; traffic is spelled {'  '.join(SPELLINGS)}"
+            )
         if flows is None:
             matrices.append(patterns.draw(text, network, seed, flows_per_host, keep))
         else:
@@ -149,6 +151,11 @@ def workload(
     alone = matrices[0] if len(texts) == len(matrices) == 1 else None
     standing, timed = _with_ports(matrices, listed, seed, alone is not None)
     return Workload(spec, network.num_hosts, seed, seconds, scale, alone, standing, timed, tuple(arrivals))
+
+
+def size_scale(link_mbps: float, scale_sizes: bool = True) -> float:
+    """What sizes of ``poisson`` are multiplied by on links of ``link_mbps``."""
+    return link_mbps / poisson.REFERENCE_MBPS if scale_sizes else 1.0
 
 
 def _arrivals(
@@ -182,13 +189,13 @@ def _listed(text: str, argument: str, network: Network, seconds: float, alone: b
 
 def _with_ports(matrices: list[Matrix], listed: list[Flows], seed: int, alone: bool) -> tuple[Flows, Flows]:
     """The standing flows and the listed ones; those that last, or take turns, have got their source ports."""
-    standing = joined([_standing(matrix) for matrix in matrices] or [columns(*_NOTHING)])
+    standing = joined([_standing(matrix) for matrix in matrices] or [NOTHING])
     offset = 0
     for matrix in matrices:
         waiting = standing.after[offset : offset + len(matrix)]
         waiting[waiting != NOBODY] += offset
         offset += len(matrix)
-    timed = joined(list(_in_order([iter([part]) for part in listed])) or [columns(*_NOTHING)])
+    timed = joined(list(_in_order([iter([part]) for part in listed])) or [NOTHING])
     lasting = np.flatnonzero(timed.size_bytes == LASTING)
     src = np.concatenate([standing.src, timed.src[lasting]])
     dst = np.concatenate([standing.dst, timed.dst[lasting]])
@@ -232,6 +239,3 @@ def _in_order(sources: list[Iterator[Flows]]) -> Iterator[Flows]:
         held = kept
         together = ready[0] if len(ready) == 1 else joined(ready)
         yield together.take(np.argsort(together.start_s, kind="stable"))
-
-
-_NOTHING = (np.zeros(0, dtype=np.int32),) * 2 + (np.zeros(0),) * 2

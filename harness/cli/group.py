@@ -12,6 +12,7 @@ from harness.errors import HarnessError, UnfitMachine
 from harness.invoker import leave_root_for_good
 
 _COMMANDS = {
+    "completion": ("paper.completion", "command"),
     "clean": ("harness.cli.clean", "clean"),
     "doctor": ("harness.cli.doctor", "doctor"),
     "explain-ecmp": ("paper.explain_ecmp", "command"),
@@ -25,7 +26,7 @@ _COMMANDS = {
 _OF_ROOT = {"clean", "doctor", "report", "run", "sweep"}
 """What root does as root as far as it must; everything else it does as the user behind sudo."""
 _FIGURES = ("3", "9", "10", "11")
-_TABLES = ("3", "4", "5", "6")
+_TABLES = ("2", "3", "4", "5", "6")
 
 
 def _without_mininet(name: str) -> click.Command:
