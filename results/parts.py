@@ -122,19 +122,20 @@ class Flow(Record, frozen=True, kw_only=True):
 
 
 class Completion(Record, frozen=True, kw_only=True):
-    """How long flows of a class took (`harness.judge.completion`): seconds, and slowdown, which is that over the time
-    alone on idle links. Those that were ``cut_off`` count with the time they had."""
+    """How long flows of a size class took, in the words of `traffic.completion.Completion`."""
 
+    size_class: Name
     flows: Count
-    cut_off: Count = 0
-    mean_s: Seconds
-    median_s: Seconds
-    p95_s: Seconds
-    p99_s: Seconds
-    mean_slowdown: Positive
-    median_slowdown: Positive
-    p95_slowdown: Positive
-    p99_slowdown: Positive
+    cut_off: Count
+    known_share: Annotated[float, Meta(ge=0, le=1)]
+    mean_s: Seconds | None = None
+    median_s: Seconds | None = None
+    p95_s: Seconds | None = None
+    p99_s: Seconds | None = None
+    mean_slowdown: Positive | None = None
+    median_slowdown: Positive | None = None
+    p95_slowdown: Positive | None = None
+    p99_slowdown: Positive | None = None
 
 
 class Turns(Record, frozen=True, kw_only=True):

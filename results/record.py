@@ -87,7 +87,7 @@ class Run(Record, frozen=True, kw_only=True):
     lost_packets: Mapping[Name, Count] = {}
     throttled_s: Mapping[Name, Seconds] = {}
     flows: tuple[Flow, ...]
-    completion: Mapping[Name, Completion] = {}
+    completion: tuple[Completion, ...] = ()
     progress: float | None = None
     turns: Turns | None = None
     costs: Mapping[Name, float] = {}

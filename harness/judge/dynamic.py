@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from harness.judge.completion import Completion, by_class
 from harness.judge.flows import MeasuredFlow, Window
 from harness.judge.fluid import Fluid, FluidFlow, fluid
 from harness.run.observation import Observation
@@ -18,6 +17,7 @@ from harness.run.senders import Flow
 from harness.run.spec import RunSpec
 from results.wire import payload_share
 from topos.network import Network
+from traffic.completion import by_class
 from traffic.workload import Workload
 
 SETTLED_S = 2.0
@@ -96,16 +96,19 @@ class Dynamic:
 
     def as_json(self) -> dict[str, Any]:
         """Plain data, for run.json."""
-        rows = [self._completion(flow, one) for flow, one in zip(self.seen.flows, self.flows, strict=True)]
-        counted = [row for row in rows if row is not None]
-        scale = self.workload.size_scale
+        rows = [self._sized(flow, one) for flow, one in zip(self.seen.flows, self.flows, strict=True)]
+        counted = np.array([row for row in rows if row is not None]).reshape(-1, 3)
+        size, took, ended = counted.T
+        alone = size * 8e-6 / payload_share(self.spec.mtu) / self.spec.link_mbps + 1.5 * self._idle_rtt_s
+        # The classes are those of links of 1 Gb/s.
+        classes = by_class(size / self.workload.size_scale, took, alone, ended.astype(bool))
         return {
             "window_s": [round(t, 3) for t in self.window],
             "flows": [
                 {**one.as_json(self.window), **self._flow(flow, end)}
                 for flow, one, end in zip(self.seen.flows, self.flows, self.fluid.end.tolist(), strict=True)
             ],
-            **({"completion": by_class(counted, scale)} if counted else {}),
+            "completion": [asdict(one) for one in classes if one.flows],
             **({"progress": round(self.progress, 4)} if self.progress is not None else {}),
             **({"turns": self._turns()} if self.workload.matrix is not None else {}),
         }
@@ -137,22 +140,16 @@ class Dynamic:
             return None
         return arrived.last - sent.start if sent.how == arrived.how == "done" else None
 
-    def _completion(self, flow: Flow, one: MeasuredFlow) -> Completion | None:
-        """A sized flow that began in the window (of turns: any), and had a chance."""
+    def _sized(self, flow: Flow, one: MeasuredFlow) -> tuple[float, float, bool] | None:
+        """Bytes, seconds (until it was cut off), and whether it ended: of a flow that has a size, and began in the
+        window (of turns: any). One that failed is none: the verdict names it."""
         within = self.workload.matrix is not None or self.window[0] <= one.start < self.window[1]
-        if flow.size_bytes is None or flow.sent is None or flow.sent.start is None or not within:
+        sent, took = flow.sent, self._took(flow)
+        if flow.size_bytes is None or sent is None or sent.start is None or not within:
             return None
-        took = self._took(flow)
-        if took is None and flow.sent.how != "cut off":
-            return None  # it failed, and the verdict says so
-        wire = flow.size_bytes * 8e-6 / payload_share(self.spec.mtu) / self.spec.link_mbps
-        lasted = flow.sent.end - flow.sent.start
-        return Completion(
-            flow.size_bytes,
-            lasted if took is None else took,
-            took is None,
-            wire + 1.5 * self._idle_rtt_s,
-        )
+        if took is not None:
+            return flow.size_bytes, took, True
+        return (flow.size_bytes, sent.end - sent.start, False) if sent.how == "cut off" else None
 
     def _flow(self, flow: Flow, fluid_end: float) -> dict[str, Any]:
         """What run.json has of a flow besides what it has of every one."""

@@ -232,12 +232,15 @@ class Transfers:
         return failed
 
 
-def _report(source: str, destination: str, flow: Flow) -> FlowReport:
-    """What a sink saw of a flow, in the words that the judge knows: seconds count from the sender's start."""
+def _report(source: str, destination: str, flow: Flow) -> FlowReport | None:
+    """What a sink saw of a flow, in the words that the judge knows: seconds count from the sender's start.
+
+    None when nothing arrived.
+    """
     sent, arrived = flow.sent, flow.arrived
     assert sent is not None
     if arrived is None or arrived.last is None or sent.start is None:
-        return FlowReport(source, flow.src_port, destination, (), None)
+        return None
     offset, last = arrived.accepted - sent.start, arrived.last - sent.start
     per_bin = [0, *accumulate(arrived.bins)]
     per_second = round(1 / BIN_S)
