@@ -22,7 +22,7 @@ from traffic.patterns import split_specs
 @click.argument("trials", type=click.IntRange(1))
 @click.argument("seconds", type=float)
 @click.option("--patterns", metavar="LIST", help="Comma-separated traffic patterns, instead of a suite.")
-@click.option("--suite", default="figure9", help="figure9, replication or all.", show_default=True)
+@click.option("--suite", default="figure9", help="figure9, replication, dynamic or all.", show_default=True)
 @click.option("--schemes", default="all", metavar="LIST", help="Comma-separated, or all.", show_default=True)
 @click.option("--name", help="Folder below results/runs (default: named after the settings).")
 @click.option(

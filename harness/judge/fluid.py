@@ -49,7 +49,7 @@ def fluid(
 
     A flow whose path is not known is held to its hosts' links alone.
     """
-    left = np.array([np.inf if flow.mbit is None else flow.mbit for flow in flows])
+    left = np.array([np.inf if flow.mbit is None else flow.mbit for flow in flows], dtype=np.float64)
     end = np.full(len(flows), np.nan)
     moments = {flow.start for flow in flows} | {window[0], window[1], until}
     moments |= {change.t for flow in flows for change in flow.routed.paths}
