@@ -98,9 +98,9 @@ class Flow(Record, frozen=True, kw_only=True):
     the window, ``per_second_mbps`` in each second after ``start``.
 
     Of traffic that comes and goes also: ``size_bytes`` of payload (None: it lasts), ``how`` it ended: ``done``,
-    ``cut off`` by the end of the run, ``not started``, or what went wrong; ``completion_s`` from asking for a
-    connection to the last byte's arrival, ``fluid_s`` what max-min fairness gives for that, ``late_s`` how long after
-    it was due it began; segments sent again, and the smoothed round-trip time at the end.
+    ``cut off`` by the end of the run, ``not started``, or what went wrong; ``late_s`` how long after it was due it
+    began, ``connect_s`` how long until it was connected, ``completion_s`` until its last byte arrived, and ``fluid_s``
+    what max-min fairness gives for that; segments sent again, and the smoothed round-trip time at the end.
     """
 
     src: Count
@@ -117,6 +117,7 @@ class Flow(Record, frozen=True, kw_only=True):
     completion_s: Seconds | None = None
     fluid_s: Seconds | None = None
     late_s: Seconds | None = None
+    connect_s: Seconds | None = None
     retransmissions: Count | None = None
     rtt_ms: Milliseconds | None = None
 

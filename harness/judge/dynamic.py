@@ -158,6 +158,11 @@ class Dynamic:
         return {
             **({} if flow.size_bytes is None else {"size_bytes": flow.size_bytes}),
             **({} if took is None else {"completion_s": round(took, 6)}),
+            **(
+                {}
+                if sent is None or sent.start is None or sent.connected is None
+                else {"connect_s": round(sent.connected - sent.start, 6)}
+            ),
             **({} if math.isnan(fluid_end) else {"fluid_s": round(fluid_end - start, 6)}),
             **({"how": "not started"} if sent is None else {"how": sent.how}),
             **(

@@ -19,6 +19,10 @@ from topos.links import NO_LINK, path_links
 from topos.network import Network
 
 
+SAME_MOMENT_S = 1e-9
+"""Flows that end within so short a time end together: floating point would have it go on for ever."""
+
+
 @dataclass(frozen=True)
 class FluidFlow:
     """A flow as it ran: from ``start`` (seconds since the traffic started) with ``mbit`` to send (None: no end)."""
@@ -70,9 +74,9 @@ def fluid(
             step = min(then - now, float(lasts.min()))
             inside = min(now + step, window[1]) - max(now, window[0])
             total += float(rates.sum()) * max(0.0, inside)
-            left[active] -= rates * step
+            left[active] = np.maximum(0.0, left[active] - rates * step)
             now += step
-            done = lasts <= step * (1 + 1e-9)
+            done = lasts <= step + SAME_MOMENT_S
             end[active[done]] = now
             there = active[~done].tolist()
     return Fluid(end, total / (window[1] - window[0]))
