@@ -12,14 +12,15 @@ BELOW = {
     "commands": "",
     "topos": "",
     "traffic": "topos",
+    "transfers": "",
     "hedera": "topos traffic",
     "controllers": "topos traffic hedera",
     "simulator": "topos traffic hedera commands",
     "packets": "topos traffic hedera plots results commands",
     "plots": "topos traffic hedera results commands",
     "paper": "topos traffic hedera simulator plots results commands",
-    "harness": "topos traffic hedera controllers packets plots results commands",
-    "benchmarks": "topos traffic hedera controllers simulator packets plots results commands paper harness",
+    "harness": "topos traffic transfers hedera controllers packets plots results commands",
+    "benchmarks": "topos traffic transfers hedera controllers simulator packets plots results commands paper harness",
 }
 """What each package may import, besides itself."""
 MODULES = {

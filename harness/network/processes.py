@@ -56,9 +56,11 @@ class Children:
         output: Path | None = None,
         cgroup_procs: Path | None = None,
         environment: dict[str, str] | None = None,
+        commands: bool = False,
     ) -> subprocess.Popen[bytes]:
         """Start ``argv`` in the namespace of a pid, standard output and error to a file (or nowhere).
 
+        ``commands``: standard input is a pipe of the child's. Whoever writes to it must not wait for the child.
         RunFailed when the machine cannot start one more process.
         """
         join = [] if cgroup_procs is None else ["sh", "-c", 'echo $$ > "$0"; exec "$@"', str(cgroup_procs)]
@@ -70,7 +72,7 @@ class Children:
             try:
                 child = subprocess.Popen(
                     command,
-                    stdin=subprocess.DEVNULL,
+                    stdin=subprocess.PIPE if commands else subprocess.DEVNULL,
                     stdout=sink,
                     stderr=subprocess.STDOUT if output is not None else subprocess.DEVNULL,
                     start_new_session=True,
