@@ -56,8 +56,11 @@ class Children:
         output: Path | None = None,
         cgroup_procs: Path | None = None,
         environment: dict[str, str] | None = None,
+        handed: Sequence[int] = (),
     ) -> subprocess.Popen[bytes]:
         """Start ``argv`` in the namespace of a pid, standard output and error to a file (or nowhere).
+
+        ``handed``: open files that it gets, by their numbers.
 
         RunFailed when the machine cannot start one more process.
         """
@@ -75,6 +78,7 @@ class Children:
                     stderr=subprocess.STDOUT if output is not None else subprocess.DEVNULL,
                     start_new_session=True,
                     env=environment,
+                    pass_fds=handed,
                     cwd="/",  # not where the user happens to stand, whose files are nobody's configuration
                 )
             except OSError as error:

@@ -15,7 +15,7 @@ from harness.network.fabric import CONTROLLER_ADDRESS, Fabric, FabricOptions
 from harness.network.footprint import owner_name
 from harness.network.machine import choose_datapath, instances_for
 from harness.network.processes import Children
-from harness.run.controller import PORT, Controller, choose_platform
+from harness.run.controller import PORT, START_S, Controller, choose_platform
 from harness.run.disturbance import Disturber
 from harness.run.injection import Injector
 from harness.run.observation import Observation
@@ -26,7 +26,7 @@ from hedera.schemes import scheme as find_scheme
 from traffic.bwmng import parse_samples, sample_command
 
 READY_DEADLINE = 15.0
-"""Seconds the controller has to start, and again to connect every switch and confirm its rules."""
+"""Seconds the controller has to connect every switch and confirm its rules."""
 
 Say = Callable[[str], None]
 
@@ -104,7 +104,7 @@ class Emulation:
             self.platform, CONTROLLER_ADDRESS, fabric.control.pid, options, self._raw, children
         )
         fabric.build()
-        started = controller.wait_for("start", READY_DEADLINE)
+        started = controller.wait_for("start", START_S)
         if (started["scheme"], started["platform"]) != (options["scheme"], self.platform):
             raise RunFailed(
                 f"asked for {spec.scheme} on {self.platform}, but {started['scheme']} on {started['platform']} runs"
