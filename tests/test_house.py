@@ -18,7 +18,8 @@ BELOW = {
     "packets": "topos traffic hedera plots results commands",
     "plots": "topos traffic hedera results commands",
     "paper": "topos traffic hedera simulator plots results commands",
-    "harness": "topos traffic hedera controllers plots results commands",
+    "classroom": "topos traffic hedera simulator plots commands",
+    "harness": "topos traffic hedera controllers plots results commands classroom",
     "benchmarks": "topos traffic hedera controllers simulator packets plots results commands paper harness",
 }
 """What each package may import, besides itself."""

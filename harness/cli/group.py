@@ -18,6 +18,7 @@ _COMMANDS = {
     "hull": ("packets.cli", "hull"),
     "report": ("harness.cli.report", "report"),
     "run": ("harness.cli.run", "run"),
+    "scheduler": ("classroom.cli", "scheduler"),
     "simulate": ("simulator.cli", "simulate"),
     "sweep": ("harness.cli.sweep", "sweep"),
 }
