@@ -1,6 +1,7 @@
 """The process that runs somebody's code: ``python -m classroom.answering LIMITS``. It is believed in nothing.
 
-It reads requests from its standard input and writes answers to what was its standard output; what the code prints goes to
+It reads requests from its standard input and writes answers to what was its standard output; what the code
+prints goes to
 standard error instead. Its limits are set before the code is read. See `classroom.protocol`.
 """
 
@@ -129,7 +130,9 @@ class Host:
         src, dst = unpack(request.src), unpack(request.dst)
         before = src.copy(), dst.copy()
         answer = _told("demand", self._what(src, dst, request.num_hosts))
-        touched = [n for n, was, now in zip(("src", "dst"), before, (src, dst), strict=True) if (was != now).any()]
+        touched = [
+            n for n, was, now in zip(("src", "dst"), before, (src, dst), strict=True) if (was != now).any()
+        ]
         return Answer(answer.arrays, touched=tuple(touched), odd=answer.odd)
 
     def _turn(self, request: Turn) -> Answer:
@@ -166,11 +169,18 @@ def _told(name: str, given: Any) -> Answer:
 
 def _raised(error: BaseException) -> Answer:
     """What was raised, and the last line of the code's own that it passed."""
-    lines = [frame.lineno or 0 for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith("/submission/")]
+    lines = [
+        frame.lineno or 0
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename.startswith("/submission/")
+    ]
     if isinstance(error, SyntaxError):
         lines = [error.lineno or 0]
     text = " ".join(str(error).split())[:300]
-    return Answer(error=f"{type(error).__name__}: {text}" if text else type(error).__name__, line=lines[-1] if lines else 0)
+    return Answer(
+        error=f"{type(error).__name__}: {text}" if text else type(error).__name__,
+        line=lines[-1] if lines else 0,
+    )
 
 
 def limit(given: dict[str, int]) -> None:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from classroom.submission import Code
     from classroom.verdict import Check
 
-_milestone = click.option("--milestone", type=click.Choice(list(MILESTONES)), help="A step on the way to Hedera.")
+_milestone = click.option(
+    "--milestone", type=click.Choice(list(MILESTONES)), help="A step on the way to Hedera."
+)
 
 
 @click.group()
@@ -54,7 +56,8 @@ def new(file: Path, milestone: str | None) -> None:
 @json_option
 @in_words
 def check(name: str, milestone: str | None, seed: int, quick: bool, out: Path, as_json: bool) -> None:
-    """Say in under a minute whether a scheduler keeps to its contract, with the smallest input that breaks it, and how
+    """Say in under a minute whether a scheduler keeps to its contract, with the smallest input that breaks it,
+    and how
     good it is, in the simulator. Needs no root. Exit status 1 when the contract is broken.
 
     With --milestone: whether a step towards Hedera does what its section of the paper says.
@@ -73,7 +76,9 @@ def check(name: str, milestone: str | None, seed: int, quick: bool, out: Path, a
     if not all(one.passed or one.weakness for one in checks):
         raise SystemExit(1)
     if milestone and not as_json:
-        click.echo(f"{MILESTONES[milestone].title} (section {MILESTONES[milestone].section}): all checks passed")
+        click.echo(
+            f"{MILESTONES[milestone].title} (section {MILESTONES[milestone].section}): all checks passed"
+        )
 
 
 def _milestone_checks(code: Code, milestone: str, seed: int) -> list[Check]:
@@ -105,7 +110,9 @@ def _all_of_it(
         if not quick:
             late, times = check_times(submission, seed)
             checks.append(late)
-            spent = (f"k = {one.k}: " + (f"{one.seconds:.3f} s" if one.seconds else "given up") for one in times)
+            spent = (
+                f"k = {one.k}: " + (f"{one.seconds:.3f} s" if one.seconds else "given up") for one in times
+            )
             tell_checks([late], "; ".join(spent))
         runs = list(quality.configs((4,) if quick else (4, 8, 16), seed))
         scores = []

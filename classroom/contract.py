@@ -1,4 +1,5 @@
-"""What every scheduler has to keep to (docs/own-scheduler.md), tried on small histories; hypothesis shrinks what fails."""
+"""What every scheduler has to keep to (docs/own-scheduler.md), tried on small histories; hypothesis shrinks what
+fails."""
 
 from __future__ import annotations
 
@@ -52,9 +53,14 @@ def valid(flows: LargeFlows, links: LinkState, answer: Placed) -> Ints:
     if core.dtype.kind not in "iu" and core.size:
         raise Broken(ANSWER, f"place answers with {core.dtype}, not with whole numbers")
     if core.size and not 0 <= core.min() <= core.max() < cores:
-        raise Broken(ANSWER, f"place answers with cores {core.min()} to {core.max()}; there are 0 to {cores - 1}")
+        raise Broken(
+            ANSWER, f"place answers with cores {core.min()} to {core.max()}; there are 0 to {cores - 1}"
+        )
     if answer.touched:
-        raise Broken(INPUTS, f"place writes to {', '.join(answer.touched)}, which belong to the caller: copy them first")
+        raise Broken(
+            INPUTS,
+            f"place writes to {', '.join(answer.touched)}, which belong to the caller: copy them first",
+        )
     return core.astype(np.int32)
 
 
@@ -103,7 +109,9 @@ class _Trial:
         return None
 
 
-def check_contract(submission: Submission, again: Callable[[], Submission], seed: int, examples: int = 80) -> list[Check]:
+def check_contract(
+    submission: Submission, again: Callable[[], Submission], seed: int, examples: int = 80
+) -> list[Check]:
     """Every sentence of the contract but that on time. ``again`` starts another process with the same code."""
     trial = _Trial(submission)
     found: dict[str, Check] = {}
@@ -146,7 +154,8 @@ def _determinism(submission: Submission, again: Callable[[], Submission], seed: 
     if history is None:
         return Check(SAME, CONTRACT)
     words = (
-        "two processes with the same seed answer differently: draw from the rng that the class is given and from nothing "
+        "two processes with the same seed answer differently: draw from the rng that the class is given "
+        "and from nothing "
         "else, and go through sets in a sorted order"
     )
     return Check(SAME, CONTRACT, words, str(history))
@@ -175,7 +184,9 @@ def permutation(k: int, seed: int) -> LargeFlows:
     return LargeFlows(np.arange(len(matrix)), matrix.src, matrix.dst, ones, hashed, hashed)
 
 
-def check_times(submission: Submission, seed: int, sizes: tuple[int, ...] = (16, 32)) -> tuple[Check, list[RoundTime]]:
+def check_times(
+    submission: Submission, seed: int, sizes: tuple[int, ...] = (16, 32)
+) -> tuple[Check, list[RoundTime]]:
     """The time of a round on a random bijection, what is sent to and fro included; the first round, which is new."""
     times: list[RoundTime] = []
     words = ""
@@ -196,5 +207,8 @@ def check_times(submission: Submission, seed: int, sizes: tuple[int, ...] = (16,
             return Check(TIMES, CONTRACT, f"at k = {k}: {error}"), times
         times.append(RoundTime(k, flows.key.size, spent))
         if spent > PERIOD_S:
-            words = words or f"a round of {flows.key.size:,} flows at k = {k} takes {spent:.1f} s of the {PERIOD_S:g} s"
+            words = (
+                words
+                or f"a round of {flows.key.size:,} flows at k = {k} takes {spent:.1f} s of the {PERIOD_S:g} s"
+            )
     return Check(TIMES, "section 5.4", words, weakness=True), times

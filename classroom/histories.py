@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 from random import Random
 from typing import Any
 
@@ -37,7 +38,8 @@ class Flow:
 
 @dataclass(frozen=True)
 class History:
-    """``flows`` on a fat-tree of this ``k``, seen in ``periods`` periods; ``cables`` are down from the last one on."""
+    """``flows`` on a fat-tree of this ``k``, seen in ``periods`` periods; ``cables`` are down from the last one
+    on."""
 
     k: int
     flows: tuple[Flow, ...]
@@ -60,12 +62,16 @@ class History:
         links = self.links(period)
         there = [n for n, flow in enumerate(self.flows) if flow.born <= period < flow.gone]
         flows = [self.flows[n] for n in there]
-        src, dst, hashed = (np.array([getattr(f, x) for f in flows], dtype=np.int32) for x in ("src", "dst", "hashed"))
+        src, dst, hashed = (
+            np.array([getattr(f, x) for f in flows], dtype=np.int32) for x in ("src", "dst", "hashed")
+        )
         hashed = links.detour(src, dst, canonical_cores(links.tree, src, dst, hashed))
         core = np.array([on.get(n, int(h)) for n, h in zip(there, hashed, strict=True)], dtype=np.int32)
         demand = np.array(estimate_demands(src.tolist(), dst.tolist(), links.tree.num_hosts))
         told = [f.demand for f in flows]
-        demand = np.array([d if t is None else t for t, d in zip(told, demand, strict=True)], dtype=np.float64)
+        demand = np.array(
+            [d if t is None else t for t, d in zip(told, demand, strict=True)], dtype=np.float64
+        )
         key = np.array(there, dtype=np.int64)
         return LargeFlows(key, src, dst, demand, links.detour(src, dst, core), hashed)
 
@@ -76,7 +82,9 @@ class History:
             when = f", from period {flow.born + 1}" if flow.born else ""
             when += f", gone in period {flow.gone + 1}" if flow.gone < self.periods else ""
             size = "" if flow.demand is None else f", demand {flow.demand:g}"
-            lines.append(f"flow {n}: host {flow.src} to host {flow.dst}{size}, hashed to core {flow.hashed}{when}")
+            lines.append(
+                f"flow {n}: host {flow.src} to host {flow.dst}{size}, hashed to core {flow.hashed}{when}"
+            )
         lines += [f"{one} - {other} is down in period {self.periods}" for one, other in self.cables]
         return "\n".join(lines)
 
@@ -95,24 +103,34 @@ def walk(
     return seen
 
 
+_SRC, _DST = attrgetter("src"), attrgetter("dst")
+
+
 @st.composite
-def histories(draw: st.DrawFn, failures: bool = True, most: int = 9, sizes: tuple[float, ...] = ()) -> History:
+def histories(
+    draw: st.DrawFn, failures: bool = True, most: int = 9, sizes: tuple[float, ...] = ()
+) -> History:
     """Histories of a few flows; ``sizes``: demands to draw from, instead of estimating them."""
     k = draw(st.sampled_from([4, 4, 4, 6]))
     tree = FatTree(k)
     periods = draw(st.integers(1, 3))
-    flows = []
+    flows: list[Flow] = []
     for _ in range(draw(st.integers(0, most))):
         src = draw(st.integers(0, tree.num_hosts - 1))
         dst = (src + draw(st.integers(1, tree.num_hosts - 1))) % tree.num_hosts
         born = draw(st.integers(0, periods - 1))
         gone = born + draw(st.integers(1, 3))
         size = draw(st.sampled_from(sizes)) if sizes else None
-        flows.append(Flow(src, dst, draw(st.integers(0, tree.num_cores - 1)), born, gone, size))
+        flow = Flow(src, dst, draw(st.integers(0, tree.num_cores - 1)), born, gone, size)
+        busy = [[f.demand or 0.0 for f in (*flows, flow) if end(f) == end(flow)] for end in (_SRC, _DST)]
+        if max(map(sum, busy)) <= 1:  # as demands are: what hosts' links allow
+            flows.append(flow)
     cables: list[tuple[str, str]] = []
     if failures:
         inner = range(tree.num_hosts, 3 * tree.num_hosts)
-        cables = [link_ends(tree, link) for link in draw(st.lists(st.sampled_from(inner), max_size=2, unique=True))]
+        cables = [
+            link_ends(tree, link) for link in draw(st.lists(st.sampled_from(inner), max_size=2, unique=True))
+        ]
     return History(k, tuple(flows), periods, tuple(cables))
 
 

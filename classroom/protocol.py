@@ -1,6 +1,7 @@
 """What is said between a check and the process that runs somebody's code: typed messages, each with its length.
 
-Neither side trusts the other's memory: arrays cross as plain bytes, and what comes back is decoded against these types,
+Neither side trusts the other's memory: arrays cross as plain bytes, and what comes back is decoded against these
+types,
 up to a size, before anything is believed.
 """
 
@@ -43,7 +44,8 @@ def unpack(array: Array) -> NDArray[Any]:
         raise ValueError("an array of something else than plain numbers")
     if min(array.shape, default=1) < 0 or math.prod(array.shape) * dtype.itemsize != len(array.data):
         raise ValueError("an array whose bytes are not those of its shape")
-    return np.frombuffer(array.data, dtype).reshape(array.shape).copy()
+    copied: NDArray[Any] = np.frombuffer(array.data, dtype).reshape(array.shape).copy()
+    return copied
 
 
 class Load(msgspec.Struct, frozen=True, tag=True):

@@ -1,4 +1,5 @@
-"""How good a scheduler is, in the simulator: beside the project's own schemes, and against what no scheduler can exceed."""
+"""How good a scheduler is, in the simulator: beside the project's own schemes, and against what no scheduler can
+exceed."""
 
 from __future__ import annotations
 
@@ -101,11 +102,15 @@ def most_possible_mbps(matrix: Matrix, link_mbps: float) -> float:
     return float((maximum_bipartite_matching(pairs) >= 0).sum()) * link_mbps
 
 
-def configs(sizes: Sequence[int], seed: int, traffic: Callable[[int], Sequence[str]] = patterns) -> Iterator[Config]:
+def configs(
+    sizes: Sequence[int], seed: int, traffic: Callable[[int], Sequence[str]] = patterns
+) -> Iterator[Config]:
     """The simulations, for any scheme: the ideal shares of every flow, five scheduling periods."""
     for k in sizes:
         for pattern in traffic(k):
-            yield Config("ecmp", pattern, k=k, seconds=3.0, tick_s=0.1, interval_s=0.5, seed=seed, engine="maxmin")
+            yield Config(
+                "ecmp", pattern, k=k, seconds=3.0, tick_s=0.1, interval_s=0.5, seed=seed, engine="maxmin"
+            )
 
 
 def simulated(config: Config, name: str) -> Score:
@@ -138,8 +143,18 @@ def table(scores: Sequence[Score]) -> Table:
 
     found = {(score.k, score.traffic, score.scheme): score for score in scores}
     schemes = [*BESIDE, YOURS]
-    made = Table(title="Bisection bandwidth, % of what no paths can exceed", title_justify="left", box=None, header_style="bold")
-    for heading in ("k", "pattern", *("control" if s == "nonblocking" else s for s in schemes), "slowest round"):
+    made = Table(
+        title="Bisection bandwidth, % of what no paths can exceed",
+        title_justify="left",
+        box=None,
+        header_style="bold",
+    )
+    for heading in (
+        "k",
+        "pattern",
+        *("control" if s == "nonblocking" else s for s in schemes),
+        "slowest round",
+    ):
         made.add_column(heading, justify="left" if heading == "pattern" else "right", no_wrap=True)
     for k, traffic in dict.fromkeys((score.k, score.traffic) for score in scores):
         cells = []
@@ -167,9 +182,12 @@ def draw(scores: Sequence[Score], path: Path) -> Path:
         for place, name in enumerate(schemes):
             at = np.arange(len(groups)) - 0.42 + (place + 0.5) * width
             heights = [100 * found.get((*group, name), 0.0) for group in groups]
-            mine = {"color": "#000000"} if name == YOURS else {"color": colour(name)}
-            axes.bar(at, heights, width * 0.94, label="control" if name == "nonblocking" else name, **mine)
-        axes.set_xticks(np.arange(len(groups)), [f"{traffic}\nk = {k}" for k, traffic in groups], fontsize=7.5)
+            ink = "#000000" if name == YOURS else colour(name)
+            label = "control" if name == "nonblocking" else name
+            axes.bar(at, heights, width * 0.94, label=label, color=ink)
+        axes.set_xticks(
+            np.arange(len(groups)), [f"{traffic}\nk = {k}" for k, traffic in groups], fontsize=7.5
+        )
         axes.set_ylabel("% of what no paths can exceed")
         axes.set_ylim(0, 105)
         axes.grid(axis="y")

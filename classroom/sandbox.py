@@ -1,7 +1,9 @@
 """How the process that runs somebody's code is started: with the user's own rights, or closed off for grading.
 
-Closed off means bubblewrap: a file system of its own that has the system's programs, Python and a copy of the packages
-that schedulers may import, read-only, and an empty /tmp; no network; processes that all end when the first one does. Root
+Closed off means bubblewrap: a file system of its own that has the system's programs, Python and a copy of the
+packages
+that schedulers may import, read-only, and an empty /tmp; no network; processes that all end when the first one
+does. Root
 becomes nobody in it, without capabilities.
 """
 
@@ -62,7 +64,9 @@ def own(hash_seed: int = 0) -> Start:
     rights = unprivileged([ROOT / "classroom"])
     environment = {name: value for name, value in rights.environment.items() if not name.startswith("PYTHON")}
     environment |= {**_ONE_THREAD, "PYTHONHASHSEED": str(hash_seed)}
-    return Start((*rights.prefix, sys.executable, "-B", "-s", "-c", _ANSWER, str(ROOT)), environment, quiet=False)
+    return Start(
+        (*rights.prefix, sys.executable, "-B", "-s", "-c", _ANSWER, str(ROOT)), environment, quiet=False
+    )
 
 
 def unclosed(cpu_s: int) -> Start:
@@ -100,7 +104,13 @@ def closed(code: Path, cpu_s: int) -> Start:
             "setpriv", f"--reuid={NOBODY.uid}", f"--regid={NOBODY.gid}", "--clear-groups", "--no-new-privs",
             "--inh-caps=-all", "--bounding-set=-all", "--",
         )  # fmt: skip
-    environment = {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0", **_ONE_THREAD}
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": "/tmp",
+        "LANG": "C.UTF-8",
+        "PYTHONHASHSEED": "0",
+        **_ONE_THREAD,
+    }
     for name, value in environment.items():
         command += ["--setenv", name, value]
     tried = subprocess.run([*command, "--", *drop, "true"], check=False, capture_output=True, text=True)
@@ -117,7 +127,11 @@ def closed(code: Path, cpu_s: int) -> Start:
 
 
 def _limits(cpu_s: int) -> list[str]:
-    found = {**LIMITS, "RLIMIT_CPU": cpu_s, "RLIMIT_NPROC": PROCESSES + _tasks_of(NOBODY.uid if os.geteuid() == 0 else os.getuid())}
+    found = {
+        **LIMITS,
+        "RLIMIT_CPU": cpu_s,
+        "RLIMIT_NPROC": PROCESSES + _tasks_of(NOBODY.uid if os.geteuid() == 0 else os.getuid()),
+    }
     return [f"{name}={value}" for name, value in found.items()]
 
 
@@ -145,7 +159,14 @@ def _walls(bwrap: str) -> list[str]:
             walls += ["--symlink", os.readlink(path), str(path)]
         elif path.is_dir():
             walls += ["--ro-bind", str(path), str(path)]
-    walls += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache", "--ro-bind-try", "/etc/alternatives", "/etc/alternatives"]
+    walls += [
+        "--ro-bind-try",
+        "/etc/ld.so.cache",
+        "/etc/ld.so.cache",
+        "--ro-bind-try",
+        "/etc/alternatives",
+        "/etc/alternatives",
+    ]
     for prefix in {Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve()}:
         if not prefix.is_relative_to("/usr"):
             walls += ["--ro-bind", str(prefix), str(prefix)]
@@ -159,7 +180,9 @@ def lent() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="hedera-grade-") as name:
         place = Path(name)
         for package in LENT:
-            shutil.copytree(ROOT / package, place / package, ignore=shutil.ignore_patterns("milestones", "*.part"))
+            shutil.copytree(
+                ROOT / package, place / package, ignore=shutil.ignore_patterns("milestones", "*.part")
+            )
         if os.geteuid() == 0:
             for folder, _, files in os.walk(place):
                 os.chown(folder, NOBODY.uid, NOBODY.gid)

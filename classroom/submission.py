@@ -157,8 +157,8 @@ class Submission:
     def estimate(self, src: ArrayLike, dst: ArrayLike, num_hosts: int) -> Placed:
         """The demands of flows; ``core`` of the answer holds them."""
         self.load()
-        ends = (pack(np.asarray(x, dtype=np.int32)) for x in (src, dst))
-        answer = self._ask(Estimate(*ends, num_hosts))
+        sender, receiver = (pack(np.asarray(x, dtype=np.int32)) for x in (src, dst))
+        answer = self._ask(Estimate(sender, receiver, num_hosts))
         return Placed(self._arrays(answer).get("demand"), answer.odd, answer.touched, {}, {})
 
     def turn(self, columns: dict[str, NDArray[Any]], cores: dict[int, int]) -> Placed:
@@ -199,7 +199,8 @@ class Submission:
             raise
         if answer.error:
             where = f" (line {answer.line} of {self.code.file})" if answer.line else ""
-            raise Misbehaved("raised", f"it raises {answer.error}{where}")
+            said = "".join(c if c.isprintable() else "?" for c in answer.error[:400])
+            raise Misbehaved("raised", f"it raises {said}{where}")
         return answer
 
     def _send(self, data: bytes, deadline: float) -> None:
@@ -246,7 +247,11 @@ class Submission:
 def _in_words(status: int) -> str:
     """An exit status, 128 more than a signal where a shell or bubblewrap stood between."""
     number = -status if status < 0 else status - 128
-    names = {signal.SIGKILL: "killed", signal.SIGXCPU: "out of processor time", signal.SIGSEGV: "segmentation fault"}
+    names = {
+        signal.SIGKILL: "killed",
+        signal.SIGXCPU: "out of processor time",
+        signal.SIGSEGV: "segmentation fault",
+    }
     try:
         return names.get(signal.Signals(number), signal.Signals(number).name)
     except ValueError:

@@ -45,7 +45,9 @@ def write_template(path: Path, milestone: str | None = None) -> str:
         raise ValueError(f"a scheduler is a Python file: {path}.py?")
     name = class_name(path) if milestone is None else MILESTONES[milestone].name
     text = (TEMPLATES / f"{milestone or 'scheduler'}.txt").read_text(encoding="utf-8")
-    filled = Template(text).substitute(file=path, name=name, summary="say in a sentence how it chooses paths.")
+    filled = Template(text).substitute(
+        file=path, name=name, summary="say in a sentence how it chooses paths."
+    )
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(filled)
