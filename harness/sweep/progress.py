@@ -17,6 +17,7 @@ from harness.invoker import as_invoker, hand_over
 from harness.network.lock import sole_use, tell
 from harness.run.emulation import Say
 from harness.sweep.plan import Job, carry_out, seconds_left
+from plots.style import short
 
 
 def duration(seconds: float) -> str:
@@ -59,14 +60,9 @@ def _run(left: Sequence[Job], console: Console) -> None:
 
         def say(job: Job) -> Say:
             def stage(word: str) -> None:
-                description = f"{job.spec.traffic} {job.spec.scheme} trial {job.spec.trial}: {word}"
+                description = f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: {word}"
                 progress.update(task, description=description)
                 tell(f"{description}; {progress.tasks[0].fields['remaining']} left")
-                if not console.is_terminal and word == "building":
-                    # without a terminal there is no live line; one line per run instead
-                    console.print(
-                        f"{time.strftime('%H:%M:%S')} {description}", highlight=False, soft_wrap=True
-                    )
 
             return stage
 
@@ -80,7 +76,9 @@ def _run(left: Sequence[Job], console: Console) -> None:
                 completed=len(left) - len(unfinished),
                 remaining=duration(seconds_left(unfinished)),
             )
-            progress.console.print(_line(job, result), highlight=False, soft_wrap=True)
+            # In a log, where there is no live line, every line tells its time.
+            clock = "" if console.is_terminal else time.strftime("%H:%M:%S ")
+            progress.console.print(clock + _line(job, result), highlight=False, soft_wrap=True)
 
         def warn(sentence: str) -> None:
             progress.console.print(f"[yellow]{escape(sentence)}[/]", highlight=False, soft_wrap=True)
@@ -90,7 +88,7 @@ def _run(left: Sequence[Job], console: Console) -> None:
 
 def _line(job: Job, result: dict[str, Any]) -> str:
     rate = result["bisection_mbps"]
-    text = f"{job.spec.traffic:28} {job.spec.scheme:14} trial {job.spec.trial}  "
+    text = f"{escape(short(job.spec.traffic)):28} {job.spec.scheme:14} trial {job.spec.trial}  "
     text += "      no result" if rate is None else f"{rate:7.1f} Mb/s {rate / result['capacity_mbps']:4.0%}"
     if result["verdict"] != "ok":
         again = job.next_folder() is not None
@@ -99,18 +97,19 @@ def _line(job: Job, result: dict[str, Any]) -> str:
 
 
 def _conclude(jobs: Sequence[Job], folder: Path) -> None:
-    """The table on standard output, the figures' paths, and what did not work."""
+    """The table on standard output, where the pictures and the page are, and what did not work."""
     from plots.figures import write_all
     from plots.load import load_sweep
     from plots.report import write_report
     from plots.table import show
 
     print(show(load_sweep(folder).runs), flush=True)
-    for path in [*write_all(folder), write_report(folder)]:
-        print(path)
+    if pictures := write_all(folder):
+        print(f"pictures and tables: {pictures[0].parent}/")
+    print(f"the page: {write_report(folder)}")
     bad = [(job, run) for job in jobs if (run := job.outcome()) is not None and not run.valid]
     for job, run in bad:
-        print(f"invalid: {job.spec.traffic} {job.spec.scheme} trial {job.spec.trial}: {run.reasons[0]}",
+        print(f"invalid: {short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: {run.reasons[0]}",
               file=sys.stderr)  # fmt: skip
     if bad:
         raise RunFailed(
