@@ -9,7 +9,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 BELOW = {
     "results": "",
-    "commands": "",
+    "workers": "",
+    "commands": "workers",
     "topos": "",
     "traffic": "topos",
     "hedera": "topos traffic",
@@ -17,9 +18,10 @@ BELOW = {
     "simulator": "topos traffic hedera commands",
     "packets": "topos traffic hedera plots results commands",
     "plots": "topos traffic hedera results commands",
+    "watch": "topos traffic hedera plots results commands",
     "paper": "topos traffic hedera simulator plots results commands",
-    "harness": "topos traffic hedera controllers plots results commands",
-    "benchmarks": "topos traffic hedera controllers simulator packets plots results commands paper harness",
+    "harness": "topos traffic hedera controllers plots results commands workers",
+    "benchmarks": "topos traffic hedera controllers simulator packets plots results commands workers paper harness",
 }
 """What each package may import, besides itself."""
 MODULES = {

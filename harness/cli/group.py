@@ -13,6 +13,7 @@ from harness.invoker import leave_root_for_good
 
 _COMMANDS = {
     "clean": ("harness.cli.clean", "clean"),
+    "cluster": ("harness.cli.cluster", "cluster"),
     "doctor": ("harness.cli.doctor", "doctor"),
     "explain-ecmp": ("paper.explain_ecmp", "command"),
     "hull": ("packets.cli", "hull"),
@@ -22,7 +23,7 @@ _COMMANDS = {
     "sweep": ("harness.cli.sweep", "sweep"),
 }
 """Where each command lives; imported only when it is asked for, because the simulator loads numba."""
-_OF_ROOT = {"clean", "doctor", "report", "run", "sweep"}
+_OF_ROOT = {"clean", "cluster", "doctor", "report", "run", "sweep"}
 """What root does as root as far as it must; everything else it does as the user behind sudo."""
 _FIGURES = ("3", "9", "10", "11")
 _TABLES = ("3", "4", "5", "6")

@@ -1,0 +1,185 @@
+"""What a worker of a cluster does for a sweep: says what it is, and makes runs, each in a process of its own.
+
+These functions are called in a Dask worker, by name. What they are asked for is plain data, checked by the process
+that acts on it (`hedera cluster job`): a run as `hedera run` makes it, or the rate that this machine carries.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from harness.errors import RunFailed, UserMistake
+from harness.network import footprint, machine
+from harness.run.controller import choose_platform
+from harness.run.spec import RunSpec
+from harness.sweep.parcel import pack
+from harness.sweep.source import source
+from harness.sweep.tail import Tail, begun
+from results.live import Now
+from results.record import SCHEMA
+
+TOPIC = "hedera-live"
+"""Under which workers tell, every second, what they are at."""
+RESOURCE = {"machine": 1.0}
+"""What every task of a sweep takes, and every worker has once: its machine."""
+LOOK_EVERY_S = 1.0
+_ENDING_S = 30.0
+_TIED = ("setpriv", "--pdeathsig", "TERM", "--")
+
+
+def introduce() -> dict[str, Any]:
+    """What a client has to know of this machine before it sends runs here; plain data."""
+    code, here = source(), machine.machine()
+    try:
+        platform = choose_platform("auto")
+    except Exception as error:  # noqa: BLE001, an odd POX must not keep os-ken from being used
+        platform = f"os-ken ({error})"
+    return {
+        "schema": SCHEMA,
+        "host": socket.gethostname(),
+        "revision": code.revision,
+        "fingerprint": code.fingerprint,
+        "root": os.geteuid() == 0,
+        "missing": [tool.name for tool in machine.TOOLS if machine.version_of(tool) is None],
+        "kernel_datapath": machine.kernel_datapath(),
+        "pox": platform == "pox",
+        "machine": f"{here.cores} cores of {here.processor}",
+    }
+
+
+def request(kind: str, spec: RunSpec, worker: str) -> dict[str, Any]:
+    """What to ask of a worker, as plain data: ``run`` or ``rate``."""
+    return {"kind": kind, "spec": spec.as_json(), "worker": worker, "files": files_of(spec)}
+
+
+def spec_of(asked: Mapping[str, Any]) -> RunSpec:
+    """The spec of a request. UserMistake when it is none, or names a file that is another one here."""
+    try:
+        spec = msgspec.convert(asked["spec"], RunSpec)
+    except (msgspec.ValidationError, KeyError, TypeError) as error:
+        raise UserMistake(f"this is no run that this revision knows: {error}") from None
+    if (files := files_of(spec)) != asked.get("files"):
+        names = ", ".join(files)
+        raise UserMistake(
+            f"{names} is not the same file on this machine: copy it to the same place on every worker"
+        )
+    return spec
+
+
+def files_of(spec: RunSpec) -> dict[str, str]:
+    """The files that a run reads beside the project's own, by name, each with a hash of its content."""
+    named = re.findall(r"file:(.+?)(?= \+ |$)", spec.traffic) + re.findall(r"(.+\.py):\w+$", spec.scheme)
+    found = {}
+    for name in named:
+        try:
+            found[name] = hashlib.sha256(Path(name).read_bytes()).hexdigest()
+        except OSError as error:
+            found[name] = f"cannot be read ({error.strerror})"
+    return found
+
+
+def carry_out(asked: dict[str, Any]) -> bytes:
+    """Make the run that is asked for, and send its folder. RunFailed with the reason when there is no such folder."""
+    spec = msgspec.convert(asked["spec"], RunSpec)
+    now = begun(spec, "starting", asked["worker"])
+    with tempfile.TemporaryDirectory(prefix="hedera-run-") as name:
+        folder = Path(name) / "run"
+        _job(asked, folder, _Telling(now))
+        if not (folder / "run.json").exists():
+            raise RunFailed("the run left no result")
+        return pack(folder)
+
+
+def carried_rate(asked: dict[str, Any]) -> float:
+    """The highest link rate that this machine carries for such runs, Mb/s, measured when it is not known."""
+    with tempfile.TemporaryDirectory(prefix="hedera-rate-") as name:
+        said = _job(asked, Path(name) / "none", lambda stage, pid: None)
+    return float(said["rate"])
+
+
+class _Telling:
+    """Tells whoever listens what the run is at: at each stage, and every second while traffic flows."""
+
+    def __init__(self, now: Now) -> None:
+        self._now = now
+        self._tail: Tail | None = None
+
+    def __call__(self, stage: str | None, pid: int) -> None:
+        if stage is not None:
+            self._now = msgspec.structs.replace(self._now, stage=stage)
+            if stage == "sending":
+                raw = footprint.HOME / footprint.owner_name(pid) / "raw"
+                self._tail = Tail(raw, self._now, time.time())
+        if self._tail is not None:
+            self._now = self._tail.onto(self._now)
+        elif stage is None:
+            return
+        from distributed import get_worker
+
+        get_worker().log_event(TOPIC, msgspec.to_builtins(self._now))
+
+
+def _job(asked: dict[str, Any], folder: Path, told: Callable[[str | None, int], None]) -> dict[str, Any]:
+    """Have a process do it, tied to this one; returns its last word. RunFailed with its own sentence otherwise."""
+    hedera = Path(sys.executable).with_name("hedera")
+    command = [*_TIED, sys.executable, "-I", str(hedera), "cluster", "job", str(folder)]
+    last: dict[str, Any] = {}
+    with (
+        tempfile.TemporaryFile() as errors,
+        subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            start_new_session=True,
+        ) as process,
+    ):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(json.dumps(asked))
+            process.stdin.close()
+            os.set_blocking(process.stdout.fileno(), False)
+            half = ""
+            while process.poll() is None:
+                half += process.stdout.read() or ""
+                *lines, half = half.split("\n")
+                for line in lines:
+                    last = json.loads(line)
+                    if "stage" in last:
+                        told(last["stage"], process.pid)
+                told(None, process.pid)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(LOOK_EVERY_S)
+            for line in (half + (process.stdout.read() or "")).splitlines():
+                last = json.loads(line)
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)  # it tears its network down
+                try:
+                    process.wait(_ENDING_S)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+        errors.seek(0)
+        said = errors.read(1 << 16).decode(errors="replace").strip().splitlines()
+        if process.returncode:
+            raise RunFailed(
+                (said or [f"the run ended with status {process.returncode}"])[-1].removeprefix("hedera: ")
+            )
+    return last
