@@ -35,7 +35,14 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
     full = full_links(topo, spec, routed, [flow.start for flow in flows], seen.outages, counters.sent)
     recovery = Recovery(topo, spec, seen.outages, routed, [flow.acknowledgements for flow in flows])
     claimed = claims(
-        topo, flows, spec.window_s, spec.link_mbps, through_queue_s(spec), ports, sending_ports(topo)
+        topo,
+        flows,
+        spec.window_s,
+        spec.link_mbps,
+        through_queue_s(spec),
+        ports,
+        sending_ports(topo),
+        spec.mtu,
     )
 
     def mean_total(window: Window) -> float:
@@ -44,6 +51,7 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
     measured = counters.received_mbps(spec.window_s)
     evidence = Evidence(
         bw=spec.link_mbps,
+        mtu=spec.mtu,
         port_mbps=ports,
         measured_mbps=measured,
         counted_mbps=counters.received_mbps(counters.span),

@@ -127,7 +127,7 @@ class Fabric:
             for name, port in ((link.lower, link.lower_port), (link.upper, link.upper_port)):
                 interface = f"{name}-eth{port}"
                 self.ports[name][port] = interface
-                ends.append(f"{interface} netns {self.net[name].pid}")
+                ends.append(f"{interface} mtu {self.options.shape.mtu} netns {self.net[name].pid}")
             lines.append(f"link add name {ends[0]} type veth peer name {ends[1]}\n")
         run(["ip", "-batch", "-"], given="".join(lines))
         for link in self.topo.links():
@@ -197,7 +197,7 @@ class Fabric:
                 ["ping", "-q", "-c", "1", "-W", "5", self.topo.host_ip(b)],
                 namespace=self.pid_of(self.topo.hosts[a]),
             )
-            widen_packet_sockets(instance.switchd.pid)
+            widen_packet_sockets(instance.switchd.pid, self.options.shape.mtu)
         self.lost()  # what was lost until now is nobody's
 
     def lost(self) -> dict[str, int]:
@@ -262,7 +262,7 @@ class Fabric:
                 shaping.verify(self.options.shape, names, namespace)
 
     def verify(self) -> None:
-        """RunFailed names ports that are not limited as they should be."""
+        """RunFailed names ports whose limit or largest packet is not what it should be."""
         for interfaces, namespace in self.ports_by_namespace():
             shaping.verify(self.options.shape, interfaces, namespace)
 

@@ -57,7 +57,7 @@ class Emulation:
         options = FabricOptions(
             self.datapath,
             instances,
-            shaping.Shape(self.spec.link_mbps, self.spec.queue),
+            shaping.Shape(self.spec.link_mbps, self.spec.queue, self.spec.mtu),
             self.spec.congestion_control,
         )
         with (

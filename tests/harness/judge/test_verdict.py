@@ -4,15 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from harness.judge.claims import WIRE_PER_PAYLOAD, Claim
+from harness.judge.claims import Claim
 from harness.judge.verdict import Evidence, Second, reasons
+from results.wire import acknowledgements_per_payload, wire_per_payload
 
 FINE = Evidence(
     bw=10,
+    mtu=1500,
     port_mbps={"0_0_1-eth2": 9.98, "0_0_2": 10.05},
     measured_mbps=155.0,
     counted_mbps=120.0,  # over a longer time than the window
-    payload_mbps=120.0 / WIRE_PER_PAYLOAD,
+    payload_mbps=120.0 / (wire_per_payload() + acknowledgements_per_payload()),
     predicted_mbps=160.0,
     unfinished_flows=[],
     full_ports={"0_0_1-eth2": 9.98},
