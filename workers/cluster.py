@@ -19,7 +19,7 @@ from typing import Any
 
 from workers.keys import read_keys
 
-CONNECT_S = 10.0
+CONNECT_S = 20.0
 """How long a cluster may take to answer."""
 KEYS = Path("cluster-keys")
 """The folder of keys, unless told."""

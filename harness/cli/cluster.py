@@ -101,7 +101,7 @@ def worker(context: click.Context, address: str, name: str, host: str | None) ->
 @click.argument("folder", type=click.Path(path_type=Path))
 def job(folder: Path) -> None:
     """What a worker has a process of its own do: a request as JSON on standard input, a line of JSON for each step."""
-    from harness.cli.options import machine_rate
+    from harness.cli.options import rates_here
     from harness.sweep.experiment import run_experiment
     from harness.sweep.remote import spec_of
 
@@ -112,8 +112,8 @@ def job(folder: Path) -> None:
         click.echo(json.dumps({"stage": stage}))
         sys.stdout.flush()
 
-    if asked["kind"] == "rate":
-        click.echo(json.dumps({"rate": machine_rate(spec, again=False)}))
+    if asked["kind"] == "rates":
+        click.echo(json.dumps({"rates": rates_here(spec, [int(mtu) for mtu in asked["mtus"]])}))
         return
     run_experiment(spec, folder, say, worker=asked["worker"])
     click.echo(json.dumps({"done": True}))

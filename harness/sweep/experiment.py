@@ -41,7 +41,9 @@ def run_experiment(
 ) -> dict[str, Any]:
     """Carry out a run and publish its result in ``folder``; returns the result (see docs/results.md).
 
-    ``worker``: the name of this machine among those of a cluster, for the result. A run that fails on the way, for whatever reason, is published too, as invalid, with the reason. It waits
+    ``worker``: the name of this machine among those of a cluster, for the result.
+
+    A run that fails on the way, for whatever reason, is published too, as invalid, with the reason. It waits
     until no other run uses the machine. Raises UserMistake or UnfitMachine before anything is built,
     RunFailed when ``folder`` is taken or the disk full.
     """

@@ -42,7 +42,10 @@ def feed(folder: Path) -> Iterator[Feed]:
     """A `Feed` for the runs that this process makes into ``folder``, which is there, while the block runs."""
     ours, theirs = get_context("spawn").Pipe()
     process = get_context("spawn").Process(
-        target=_serve, args=(theirs, folder.resolve(), footprint.owner_name()), name="hedera-feed", daemon=True
+        target=_serve,
+        args=(theirs, folder.resolve(), footprint.owner_name()),
+        name="hedera-feed",
+        daemon=True,
     )
     process.start()
     theirs.close()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,13 @@ import msgspec
 from harness.errors import HarnessError, RunFailed, UnfitMachine
 from harness.run.spec import RunSpec
 from harness.sweep import remote
+from harness.sweep.member import Member, Watcher, require_same, unfit
 from harness.sweep.parcel import unpack
 from harness.sweep.plan import Job
 from harness.sweep.source import ChangeWatch, Source, first_source
 from harness.sweep.store import RESULT, new_run
 from results import record
-from results.live import Now, Worker
+from results.live import Now
 from results.record import Run
 
 LOOK_EVERY_S = 0.5
@@ -32,50 +33,6 @@ INTRODUCTION_S = 60.0
 """How long a worker may take to say what it is."""
 NO_WORKER_S = 15.0
 """How long the first worker may take to join."""
-
-
-@dataclass
-class Member:
-    """A worker, and what it is at. ``told``: what it said of itself; ``unfit``: why it gets no runs."""
-
-    address: str
-    name: str
-    told: dict[str, Any] = field(default_factory=dict)
-    unfit: str | None = None
-    asked: Any = None
-    group: list[Job] = field(default_factory=list)
-    folder: Path | None = None
-    now: Now | None = None
-
-    @property
-    def fit(self) -> bool:
-        """Whether it has introduced itself, and gets runs."""
-        return bool(self.told) and self.unfit is None
-
-    def as_live(self) -> Worker:
-        """For whoever watches."""
-        doing = self.unfit or (
-            f"{self.now.pattern} {self.now.scheme}: {self.now.stage}" if self.now else "idle"
-        )
-        where = (
-            f"{self.told.get('host', '')}: {self.told.get('machine', '')}"
-            if self.told
-            else "not introduced yet"
-        )
-        return Worker(name=self.name, machine=where, doing=doing, used=self.unfit is None)
-
-
-class Watcher:
-    """Who hears how a sweep on a cluster goes; each of these does nothing here."""
-
-    def done(self, job: Job, result: Run, worker: str) -> None:
-        """A run has been published."""
-
-    def warn(self, sentence: str) -> None:
-        """Something the user has to know."""
-
-    def look(self, members: Sequence[Member]) -> None:
-        """Twice a second: all workers, lost ones left out."""
 
 
 class Fleet:
@@ -116,7 +73,7 @@ class Fleet:
             )
 
     def resolve(self, base: RunSpec) -> RunSpec:
-        """The spec with what ``auto`` means on all of these workers. UnfitMachine when one cannot do what is asked."""
+        """The spec with what ``auto`` means on all workers. UnfitMachine when one cannot do what is asked."""
         kernel = all(one.told["kernel_datapath"] for one in self.fit)
         pox = all(one.told["pox"] for one in self.fit)
         if (base.datapath == "kernel" and not kernel) or (base.platform == "pox" and not pox):
@@ -131,28 +88,34 @@ class Fleet:
             platform=("pox" if pox else "os-ken") if base.platform == "auto" else base.platform,
         )
 
-    def least_rate(self, base: RunSpec) -> float:
-        """The highest link rate that every worker carries, Mb/s; measured where it is not known."""
+    def least_rates(self, base: RunSpec, mtus: Sequence[int]) -> dict[int, float]:
+        """The highest link rate, Mb/s, that every worker carries, for each of the packet sizes that all can do.
+
+        Measured where it is not known. UnfitMachine when there is none.
+        """
         for one in self.fit:
-            one.asked = self._submit(remote.carried_rate, one, remote.request("rate", base, one.name))
+            asked = remote.request("rates", base, one.name) | {"mtus": list(mtus)}
+            one.asked = self._submit(remote.carried_rates, one, asked)
         while any(one.asked is not None and not one.asked.done() for one in self.fit):
             time.sleep(LOOK_EVERY_S)
             self._roll_call()
-        rates = {}
+        found = []
         for one in self.fit:
             future, one.asked = one.asked, None
             if future is None:
                 continue  # it has joined since, and is believed to be like the others
-            if future.status == "finished":
-                rates[one.name] = float(future.result())
-            else:
+            if future.status != "finished":
                 one.unfit = str(future.exception())
                 self.watcher.warn(f"worker {one.name} is not used: {one.unfit}")
-        if not rates:
-            raise UnfitMachine("no worker of this cluster could be measured")
-        for name, rate in sorted(rates.items()):
-            self.watcher.warn(f"worker {name} carries links of {rate:g} Mb/s")
-        return min(rates.values())
+                continue
+            rates = {int(mtu): float(rate) for mtu, rate in future.result().items()}
+            found.append(rates)
+            words = ", ".join(f"{rate:g} Mb/s with packets of {mtu} bytes" for mtu, rate in rates.items())
+            self.watcher.warn(f"worker {one.name} carries links of {words}")
+        common = [mtu for mtu in mtus if found and all(mtu in rates for rates in found)]
+        if not common:
+            raise UnfitMachine("no link rate was found that every worker of this cluster carries")
+        return {mtu: min(rates[mtu] for rates in found) for mtu in common}
 
     def carry_out(self, jobs: Sequence[Job]) -> None:
         """Make what is left of the jobs; an invalid run is tried once more, at once, by the same worker.
@@ -316,34 +279,3 @@ def maker_of(group: Sequence[Job]) -> str | None:
 
 def _left(group: Sequence[Job]) -> list[Job]:
     return [job for job in group if job.next_folder() is not None]
-
-
-def unfit(told: Any, code: Source) -> str | None:
-    """Why a worker that said this of itself gets no runs, and what to do; None when it is fit."""
-    if not isinstance(told, dict) or told.get("schema") != record.SCHEMA:
-        return "it has another revision of this project: install the same one"
-    if told.get("fingerprint") != code.fingerprint:
-        return (
-            f"its code is of revision {str(told.get('revision'))[:40]}, here is {code.revision}: check the same one out "
-            "there (without changes), and start the worker again"
-        )
-    if not told.get("root"):
-        return "it does not run as root, which network namespaces need: start it with sudo"
-    if missing := told.get("missing"):
-        return f"{', '.join(map(str, missing))} missing there: run setup/install.sh --cluster on it"
-    return None
-
-
-def require_same(run: Run, spec: RunSpec, worker: str, code: Source) -> None:
-    """RunFailed unless a result is of the run that was asked for, made by that worker, with our code."""
-    asked = msgspec.to_builtins(spec)
-    settings = msgspec.to_builtins(run.spec)
-    found = {"scheme": run.scheme, "traffic": run.traffic, "trial": run.trial, "seed": run.seed, **settings}
-    different = [name for name, value in asked.items() if name in found and found[name] != value]
-    matrix = spec.matrix()
-    flows = [(int(src), int(dst)) for src, dst in zip(matrix.src, matrix.dst, strict=True)]
-    if different or [tuple(pair) for pair in run.matrix] != flows:
-        what = ", ".join(different) or "other flows"
-        raise RunFailed(f"what it sent is not the run that was asked for ({what})")
-    if run.environment.get("worker") != worker or run.environment.get("source") != code.fingerprint:
-        raise RunFailed("its code has changed, or what it sent was made elsewhere: start that worker again")

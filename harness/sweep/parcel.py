@@ -1,10 +1,11 @@
-"""A run's folder as one piece of bytes, for the way from a worker: packed there, and here believed no more than needed."""
+"""A run's folder as one piece of bytes, for the way from a worker: packed there, and here not believed."""
 
 from __future__ import annotations
 
 import io
 import re
 import tarfile
+import zlib
 from pathlib import Path
 
 from harness.errors import RunFailed
@@ -47,7 +48,7 @@ def unpack(parcel: object, folder: Path) -> None:
                 with (folder / member.name).open("xb") as file:
                     while part := content.read(1 << 20):
                         file.write(part)
-    except (tarfile.TarError, EOFError, OSError) as error:
+    except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None and not isinstance(error, FileExistsError):
             raise  # ours: a full disk
         raise RunFailed(f"what the worker sent cannot be unpacked: {error}") from None

@@ -88,13 +88,17 @@ class Shown:
         self.seconds_left = seconds_left(self._unfinished) / max(at_once, 1)
         self._bar.update(self._task, description=escape(description), remaining=self.remaining)
 
-    def done(self, job: Job, rate: float | None, verdict: str, reasons: Sequence[str], worker: str = "") -> None:
+    def done(
+        self, job: Job, rate: float | None, verdict: str, reasons: Sequence[str], worker: str = ""
+    ) -> None:
         """A run is done: its line."""
         # Finished jobs are dropped, so that their results are not read again after every run.
         self._unfinished = [each for each in self._unfinished if each.next_folder() is not None]
         self._bar.update(self._task, completed=len(self.left) - len(self._unfinished))
         text = f"{escape(short(job.spec.traffic)):28} {escape(job.spec.scheme):14} trial {job.spec.trial}  "
-        text += "      no result" if rate is None else f"{rate:7.1f} Mb/s {rate / job.spec.capacity_mbps:4.0%}"
+        text += (
+            "      no result" if rate is None else f"{rate:7.1f} Mb/s {rate / job.spec.capacity_mbps:4.0%}"
+        )
         text += f"  on {escape(worker)}" if worker else ""
         if verdict != "ok":
             again = job.next_folder() is not None
@@ -135,6 +139,17 @@ def _here(shown: Shown, folder: Path) -> None:
         carry_out(shown.left, done, say, shown.warn)
 
 
+class Telling(Watcher):
+    """Hands on what the user has to know, while no run is made yet."""
+
+    def __init__(self, say: Say) -> None:
+        self._say = say
+
+    def warn(self, sentence: str) -> None:
+        """To whoever asked."""
+        self._say(sentence)
+
+
 class _FleetShown(Watcher):
     """What a fleet does, for the terminal and for whoever watches."""
 
@@ -150,7 +165,9 @@ class _FleetShown(Watcher):
 
     def look(self, members: Sequence[Member]) -> None:
         runs = [member.now for member in members if member.now is not None]
-        words = [f"{run.worker}: {short(run.pattern)} {run.scheme} trial {run.trial}: {run.stage}" for run in runs]
+        words = [
+            f"{run.worker}: {short(run.pattern)} {run.scheme} trial {run.trial}: {run.stage}" for run in runs
+        ]
         self._shown.doing("; ".join(words), sum(member.fit for member in members))
         write_live(self._folder, self._shown.as_live(runs, [member.as_live() for member in members]))
 

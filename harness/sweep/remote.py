@@ -63,7 +63,7 @@ def introduce() -> dict[str, Any]:
 
 
 def request(kind: str, spec: RunSpec, worker: str) -> dict[str, Any]:
-    """What to ask of a worker, as plain data: ``run`` or ``rate``."""
+    """What to ask of a worker, as plain data: a ``run``, or the ``rates`` that it carries."""
     return {"kind": kind, "spec": spec.as_json(), "worker": worker, "files": files_of(spec)}
 
 
@@ -105,11 +105,11 @@ def carry_out(asked: dict[str, Any]) -> bytes:
         return pack(folder)
 
 
-def carried_rate(asked: dict[str, Any]) -> float:
-    """The highest link rate that this machine carries for such runs, Mb/s, measured when it is not known."""
-    with tempfile.TemporaryDirectory(prefix="hedera-rate-") as name:
+def carried_rates(asked: dict[str, Any]) -> dict[str, float]:
+    """The highest link rate that this machine carries for such runs, Mb/s, by packet size."""
+    with tempfile.TemporaryDirectory(prefix="hedera-rates-") as name:
         said = _job(asked, Path(name) / "none", lambda stage, pid: None)
-    return float(said["rate"])
+    return {str(mtu): float(rate) for mtu, rate in said["rates"].items()}
 
 
 class _Telling:
