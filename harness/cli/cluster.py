@@ -100,7 +100,7 @@ def worker(context: click.Context, address: str, name: str, host: str | None) ->
 @cluster.command(hidden=True)
 @click.argument("folder", type=click.Path(path_type=Path))
 def job(folder: Path) -> None:
-    """What a worker has a process of its own do: a request as JSON on standard input, a line of JSON for each step."""
+    """What a worker has a process of its own do: a request on standard input, a line for each step."""
     from harness.cli.options import rates_here
     from harness.sweep.experiment import run_experiment
     from harness.sweep.remote import spec_of

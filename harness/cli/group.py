@@ -21,6 +21,7 @@ _COMMANDS = {
     "run": ("harness.cli.run", "run"),
     "simulate": ("simulator.cli", "simulate"),
     "sweep": ("harness.cli.sweep", "sweep"),
+    "watch": ("watch.cli", "watch"),
 }
 """Where each command lives; imported only when it is asked for, because the simulator loads numba."""
 _OF_ROOT = {"clean", "cluster", "doctor", "report", "run", "sweep"}

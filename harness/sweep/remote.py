@@ -6,18 +6,18 @@ that acts on it (`hedera cluster job`): a run as `hedera run` makes it, or the r
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
 import re
+import select
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -140,46 +140,53 @@ def _job(asked: dict[str, Any], folder: Path, told: Callable[[str | None, int], 
     command = [*_TIED, sys.executable, "-I", str(hedera), "cluster", "job", str(folder)]
     last: dict[str, Any] = {}
     with (
+        tempfile.TemporaryFile() as asking,
         tempfile.TemporaryFile() as errors,
-        subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-            start_new_session=True,
-        ) as process,
     ):
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            process.stdin.write(json.dumps(asked))
-            process.stdin.close()
-            os.set_blocking(process.stdout.fileno(), False)
-            half = ""
-            while process.poll() is None:
-                half += process.stdout.read() or ""
-                *lines, half = half.split("\n")
-                for line in lines:
-                    last = json.loads(line)
-                    if "stage" in last:
-                        told(last["stage"], process.pid)
-                told(None, process.pid)
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(LOOK_EVERY_S)
-            for line in (half + (process.stdout.read() or "")).splitlines():
-                last = json.loads(line)
-        finally:
-            if process.poll() is None:
-                process.send_signal(signal.SIGTERM)  # it tears its network down
-                try:
-                    process.wait(_ENDING_S)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-        errors.seek(0)
-        said = errors.read(1 << 16).decode(errors="replace").strip().splitlines()
+        asking.write(json.dumps(asked).encode())
+        asking.seek(0)
+        with subprocess.Popen(
+            command, stdin=asking, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
+        ) as process:
+            try:
+                for line in _lines(process):
+                    if line:
+                        last = json.loads(line)
+                    told(last.get("stage") if line else None, process.pid)
+            finally:
+                _end(process)
         if process.returncode:
-            raise RunFailed(
-                (said or [f"the run ended with status {process.returncode}"])[-1].removeprefix("hedera: ")
-            )
+            errors.seek(0)
+            said = errors.read(1 << 16).decode(errors="replace").strip().splitlines()
+            reason = said[-1] if said else f"the run ended with status {process.returncode}"
+            raise RunFailed(reason.removeprefix("hedera: "))
     return last
+
+
+def _lines(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
+    """Each line that a process writes, when it comes, and nothing once a second meanwhile."""
+    assert process.stdout is not None
+    half = b""
+    while True:
+        if not select.select([process.stdout], [], [], LOOK_EVERY_S)[0]:
+            yield b""
+            continue
+        part = os.read(process.stdout.fileno(), 1 << 16)
+        if not part:
+            return
+        *lines, half = (half + part).split(b"\n")
+        yield from filter(None, lines)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """See that a process ends: by itself, or asked to, when it tears its network down; by force if it does not."""
+    if process.stdout is not None:
+        process.stdout.close()
+    try:
+        process.wait(_ENDING_S if sys.exc_info()[0] is None else 0)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(_ENDING_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
