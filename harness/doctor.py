@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 from dataclasses import dataclass
+from pathlib import Path
 
 from controllers.find_pox import find_pox, pox_version, too_old
 from harness.network import congestion, machine
@@ -90,6 +91,7 @@ def _kernel_features() -> list[Finding]:
         Finding("TCP cubic", "yes" if cubic else "no", "yes", cubic, "" if cubic else "modprobe tcp_cubic"),
         Finding("Open vSwitch kernel module", "yes" if kernel else "no", "optional", True if kernel else None,
                 "" if kernel else "apt-get install linux-modules-extra-$(uname -r) (Ubuntu)"),
+        _sessions(),
         Finding("CPU limit per host", "yes" if groups.applied else "no", "optional",
                 True if groups.applied else None, groups.reason),
     ]  # fmt: skip
@@ -109,6 +111,16 @@ def _shaper_works() -> bool:
     except OSError:
         return False
     return done.returncode == 0 and any(q["kind"] == "tbf" for q in json.loads(done.stdout))
+
+
+def _sessions() -> Finding:
+    """Whether work of others at low priority stays out of the way (docs/performance.md)."""
+    setting = Path("/proc/sys/kernel/sched_autogroup_enabled")
+    grouped = setting.exists() and setting.read_text().strip() != "0"
+    return Finding("processors shared by session", "yes" if grouped else "no", "no, beside other work",
+                   None if grouped else True,
+                   "sysctl kernel.sched_autogroup_enabled=0 while measuring, if others work here at low priority"
+                   if grouped else "")  # fmt: skip
 
 
 def _pox() -> Finding:

@@ -31,8 +31,12 @@ QUIET = {
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
     "distributed.worker.daemon": False,
+    # A machine that makes a run has little time for anything else, and is not lost for that.
+    "distributed.comm.timeouts.connect": "60s",
+    "distributed.comm.timeouts.tcp": "120s",
+    "distributed.scheduler.worker-ttl": "10 minutes",
 }
-"""Dask's settings of our schedulers and workers: what measures is not disturbed, and nothing is shown by HTTP."""
+"""Dask's settings of our schedulers and workers: runs are not disturbed, nothing is shown by HTTP."""
 
 
 class Scheduler(str):

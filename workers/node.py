@@ -10,7 +10,7 @@ from typing import Any
 
 from workers.cluster import QUIET, Scheduler, is_loopback, require_dask, security
 
-LOST_AFTER_S = 60.0
+LOST_AFTER_S = 120.0
 """How long a worker tries to reach its scheduler before it ends with an error; whoever started it may do so again."""
 THREADS = 2
 """Of a worker: one for what takes long, and one to answer meanwhile."""
@@ -29,7 +29,7 @@ def serve_scheduler(address: Scheduler, told: Callable[[str], None]) -> None:
     from distributed import Scheduler as DaskScheduler
 
     dask.config.set(QUIET)
-    logging.getLogger("distributed").setLevel(logging.ERROR)
+    logging.getLogger("distributed").setLevel(logging.WARNING)
 
     async def serve() -> None:
         async with DaskScheduler(
@@ -60,7 +60,7 @@ def serve_worker(
     from distributed import Worker
 
     dask.config.set(QUIET)
-    logging.getLogger("distributed").setLevel(logging.ERROR)
+    logging.getLogger("distributed").setLevel(logging.WARNING)
     if host is None and is_loopback(address.host):
         host = address.host
 

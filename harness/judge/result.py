@@ -13,6 +13,7 @@ from harness.judge.prediction import predict
 from harness.judge.recovery import Recovery
 from harness.judge.saturation import full_links, through_queue_s
 from harness.judge.verdict import Evidence, Second, doubted_claims, reasons
+from harness.network.shaping import Shape
 from harness.run.events import Event
 from harness.run.observation import Observation
 from harness.run.spec import RunSpec
@@ -52,6 +53,7 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
     evidence = Evidence(
         bw=spec.link_mbps,
         mtu=spec.mtu,
+        bucket_mbit=Shape(spec.link_mbps, spec.queue, spec.mtu).burst_bytes * 8e-6,
         port_mbps=ports,
         measured_mbps=measured,
         counted_mbps=counters.received_mbps(counters.span),

@@ -42,13 +42,15 @@ class Evidence:
     time that the counters were read; ``claims`` holds paths against counters, link by link; ``throttled_s`` is how
     long the CPU limit held back each host that it did, in seconds.
 
-    ``mtu`` is that of every link, in bytes; ``full_ports`` are the rates of the ports that have to be full all the
+    ``mtu`` is that of every link, in bytes, ``bucket_mbit`` what a port may send beyond its rate after it was idle;
+    ``full_ports`` are the rates of the ports that have to be full all the
     time, if the flows share as max-min fairness has it; ``lost_packets`` were lost outside every queue, by place;
     ``failures`` is whether links failed on purpose.
     """
 
     bw: float
     mtu: int
+    bucket_mbit: float
     port_mbps: Mapping[str, float]
     measured_mbps: float
     counted_mbps: float
@@ -68,7 +70,8 @@ class Evidence:
 def reasons(seen: Evidence) -> list[str]:
     """Why the run does not count, one sentence each; empty when it does."""
     found = [f"{name} ended during the run" for name in seen.dead_processes]
-    excess = {port: rate for port, rate in seen.port_mbps.items() if not rate <= seen.bw * (1 + LIMIT_EXCESS)}
+    most = seen.bw * (1 + LIMIT_EXCESS) + seen.bucket_mbit / (seen.window[1] - seen.window[0])
+    excess = {port: rate for port, rate in seen.port_mbps.items() if not rate <= most}
     if excess:
         port, rate = max(excess.items(), key=lambda item: item[1])
         found.append(f"port {port} carried {rate:.2f} Mb/s, above its limit of {seen.bw:g} Mb/s")

@@ -93,6 +93,9 @@ class Fleet:
 
         Measured where it is not known. UnfitMachine when there is none.
         """
+        self.watcher.warn(
+            "asking every worker which link rate it carries; a few minutes where that is not known"
+        )
         for one in self.fit:
             asked = remote.request("rates", base, one.name) | {"mtus": list(mtus)}
             one.asked = self._submit(remote.carried_rates, one, asked)

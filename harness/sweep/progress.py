@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Sequence
@@ -169,7 +170,8 @@ class _FleetShown(Watcher):
             f"{run.worker}: {short(run.pattern)} {run.scheme} trial {run.trial}: {run.stage}" for run in runs
         ]
         self._shown.doing("; ".join(words), sum(member.fit for member in members))
-        write_live(self._folder, self._shown.as_live(runs, [member.as_live() for member in members]))
+        with contextlib.suppress(OSError):  # whoever watches sees nothing, and the sweep goes on
+            write_live(self._folder, self._shown.as_live(runs, [member.as_live() for member in members]))
 
 
 def _on_fleet(shown: Shown, folder: Path, fleet: Fleet) -> None:
