@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
+from commands.output import duration
 from plots.load import Sweep, load_sweep
 from plots.report import bars, fabric
 from plots.report.machines import SLOWER, compare_machines
 from plots.report.page import templates
-from plots.report.svg import classes, percent
+from plots.report.svg import classes
 from plots.shares import Shares, published_share
 from plots.style import CONTROL, colour, scheme_order, short
 from plots.summary import summarise
@@ -26,13 +28,6 @@ STALE_S = 15.0
 """A live file that has not been written for so long was left by a sweep that is no more."""
 _RUNS = "*/*/*/run.json"
 """Where a sweep keeps them: pattern, scheme, trial."""
-
-
-def time_left(seconds: float) -> str:
-    """``1 h 05 min``, ``12 min``, ``40 s``."""
-    if seconds >= 3600:
-        return f"{seconds // 3600:.0f} h {seconds % 3600 // 60:02.0f} min"
-    return f"{seconds / 60:.0f} min" if seconds >= 100 else f"{max(seconds, 0):.0f} s"
 
 
 class Follower:
@@ -54,7 +49,7 @@ class Follower:
         drawn = k is not None and k <= fabric.LARGEST_K
         tree = FatTree(k) if drawn and k is not None else None
         schemes = scheme_order(
-            {run.scheme for run in self._sweep.runs} | {run.scheme for run in self._runs(live)}
+            {run.scheme for run in self._sweep.runs} | {run.scheme for run in (live.runs if live else ())}
         )
         css = classes(schemes)
         return (
@@ -79,7 +74,7 @@ class Follower:
 
     def now(self) -> dict[str, Any]:
         """What changes every second, as plain data; ``revision`` says when the finished part has changed."""
-        self._look_later()
+        self.finished()
         live = self._live()
         report = (self.folder / "report.html").exists()
         if live is None:
@@ -90,7 +85,7 @@ class Follower:
             "report": report,
             "jobs": live.jobs,
             "done": live.done,
-            "left": time_left(live.seconds_left - (time.time() - live.written)),
+            "left": duration(max(0.0, live.seconds_left - (time.time() - live.written))),
             "runs": [self._now(run) for run in live.runs],
             "workers": [[one.name, one.doing, one.machine, one.used] for one in live.workers],
         }
@@ -98,9 +93,6 @@ class Follower:
     def _live(self) -> Live | None:
         live = read_live(self.folder)
         return live if live is not None and time.time() - live.written < STALE_S else None
-
-    def _runs(self, live: Live | None) -> Sequence[Now]:
-        return live.runs if live else ()
 
     def _k(self, live: Live | None) -> int | None:
         if live and live.runs:
@@ -128,19 +120,14 @@ class Follower:
 
     def _look(self) -> bool:
         """Take in what has been finished since; whether there was anything, or nothing is rendered yet."""
-        seen = frozenset((path, path.stat().st_mtime_ns) for path in self.folder.glob(_RUNS))
+        seen = frozenset(_stamped(self.folder.glob(_RUNS)))
         if seen == self._seen and self._finished:
             return False
         self._sweep = load_sweep(self.folder, self._once)
-        self._read = {path: self._read[path] for path in self._sweep.files if path in self._read}
+        self._read = {path: self._read[path] for path, _ in seen if path in self._read}
         self._seen = seen
         self._revision += 1
         return True
-
-    def _look_later(self) -> None:
-        """Count up the revision when the finished part would change; it is rendered when it is asked for."""
-        if self._look():
-            self._finished = self._render()
 
     def _once(self, path: Path) -> Run:
         """A run as far as bars need it, from memory unless its file has changed."""
@@ -172,9 +159,15 @@ class Follower:
                 of_control=of_control,
                 panels=bars.panels(Shares(summary, of_control=of_control), css),
                 has_published=any(published_share(p, "ecmp") is not None for p in summary.patterns),
-                percent=percent,
             )
         )
+
+
+def _stamped(paths: Iterable[Path]) -> Iterator[tuple[Path, int]]:
+    """Each path with the time of its last change, as far as it is still there."""
+    for path in paths:
+        with contextlib.suppress(OSError):
+            yield path, path.stat().st_mtime_ns
 
 
 def _light(run: Run) -> Run:

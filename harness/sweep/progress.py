@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from commands.output import duration
 from harness.errors import RunFailed
 from harness.invoker import as_invoker, hand_over
 from harness.network.lock import sole_use, tell
@@ -24,13 +25,6 @@ from harness.sweep.tail import begun
 from plots.style import short
 from results.live import LIVE, Live, Now, Worker, write_live
 from results.record import Run
-
-
-def duration(seconds: float) -> str:
-    """``1 h 05 min``, ``12 min``, ``40 s``."""
-    if seconds >= 3600:
-        return f"{seconds // 3600:.0f} h {seconds % 3600 // 60:02.0f} min"
-    return f"{seconds / 60:.0f} min" if seconds >= 100 else f"{seconds:.0f} s"
 
 
 def carry_out_with_progress(jobs: Sequence[Job], folder: Path, fleet: Fleet | None = None) -> None:

@@ -37,7 +37,7 @@ function track(run) {
     if (moved) parts.push(text(x(t) + 4, bottom + 13, moved, "note"));
   }
   const step = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 3600].find((seconds) => run.end / seconds <= 12) || 7200;
-  for (let t = 0; t <= run.end; t += step) parts.push(text(x(t), bottom + 30, `${t} s`, "tick", t ? "middle" : "start"));
+  for (let t = 0; t <= run.end; t += step) parts.push(text(x(t), bottom + 30, `${t} s`, "tick", t === 0 ? "start" : t === run.end ? "end" : "middle"));
   const last = seen.at(-1);
   const said = last ? `${last[1].toFixed(1)} of ${run.capacity} Mb/s at second ${last[0]}; ${run.rounds.length} scheduling rounds` : "No traffic yet";
   return svg("svg", { viewBox: `0 0 ${width} ${bottom + 36}`, role: "img", "aria-label": said }, ...parts);
@@ -104,6 +104,7 @@ async function ask() {
       document.querySelectorAll("#finished details").forEach((each, i) => { each.open = open[i] ?? false; });
       revision = now.revision;
     }
+    if (now.runs.length && data.k === null) location.reload(); // now there is a network to draw
     show(now);
   } catch {
     $("progress").textContent = "hedera watch has ended; this is what was last seen.";
