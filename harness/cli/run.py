@@ -43,7 +43,7 @@ def run(out: Path | None, as_json: bool, **options: Any) -> None:
     machine.require_root()
     machine.require_tools()
     require_writable(out.parent)
-    spec = with_rate(spec, options["bw"])
+    spec = with_rate(spec, options["bw"], options["mtu"])
     result = experiment.run_experiment(spec, out, lambda stage: tell_user(f"{stage} ..."))
     if as_json:
         click.echo(json.dumps(result))

@@ -13,6 +13,7 @@ from harness.judge.prediction import predict
 from harness.judge.recovery import Recovery
 from harness.judge.saturation import full_links, through_queue_s
 from harness.judge.verdict import Evidence, Second, doubted_claims, reasons
+from harness.network.shaping import Shape
 from harness.run.events import Event
 from harness.run.observation import Observation
 from harness.run.spec import RunSpec
@@ -35,7 +36,14 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
     full = full_links(topo, spec, routed, [flow.start for flow in flows], seen.outages, counters.sent)
     recovery = Recovery(topo, spec, seen.outages, routed, [flow.acknowledgements for flow in flows])
     claimed = claims(
-        topo, flows, spec.window_s, spec.link_mbps, through_queue_s(spec), ports, sending_ports(topo)
+        topo,
+        flows,
+        spec.window_s,
+        spec.link_mbps,
+        through_queue_s(spec),
+        ports,
+        sending_ports(topo),
+        spec.mtu,
     )
 
     def mean_total(window: Window) -> float:
@@ -44,6 +52,8 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
     measured = counters.received_mbps(spec.window_s)
     evidence = Evidence(
         bw=spec.link_mbps,
+        mtu=spec.mtu,
+        bucket_mbit=Shape(spec.link_mbps, spec.queue, spec.mtu).burst_bytes * 8e-6,
         port_mbps=ports,
         measured_mbps=measured,
         counted_mbps=counters.received_mbps(counters.span),

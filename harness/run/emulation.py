@@ -57,7 +57,7 @@ class Emulation:
         options = FabricOptions(
             self.datapath,
             instances,
-            shaping.Shape(self.spec.link_mbps, self.spec.queue),
+            shaping.Shape(self.spec.link_mbps, self.spec.queue, self.spec.mtu),
             self.spec.congestion_control,
         )
         with (
@@ -157,8 +157,7 @@ class Emulation:
         children.end(children.named("bwm-ng"))
         controller.read()
         fabric.verify()
-        for interfaces, namespace in fabric.ports_by_namespace():
-            self.seen.drops.update(shaping.dropped_in_queue(interfaces, namespace))
+        self.seen.drops = fabric.queue_drops()
         # A cable out of service loses packets; that is not the machine's fault.
         self.seen.lost_packets = {} if self.spec.fail else fabric.lost()
         for output in outputs:

@@ -12,11 +12,14 @@ from harness.errors import UserMistake
 from harness.run import disturbance
 from harness.run.disturbance import Disturbance
 from hedera.experiment import Experiment
+from results.wire import DEFAULT_MTU
 from traffic.matrix import Matrix
 
 PLATFORMS = ("auto", "os-ken", "pox")
-FASTEST_MBPS = 10_000.0
-"""What an interface is taken to have at most: Linux counts a veth pair as 10 Gb/s."""
+MOST_MBPS = 1e6
+"""Beyond it a rate is a slip of the keyboard: no machine forwards such links in software."""
+MTU = range(576, 9000 + 1)
+"""Bytes: from what every IPv4 host takes (RFC 791) to the customary jumbo frame; more gave nothing."""
 DATAPATHS = ("auto", "kernel", "user")
 
 
@@ -25,7 +28,8 @@ class RunSpec(Experiment):
     """One pattern, one scheme, one trial, in emulation. The period is the replication's, the rate what most machines
     carry.
 
-    ``queue`` is in full-size packets; ``disturb`` is in the words of `harness.run.disturbance`.
+    ``queue`` is in full-size packets, ``mtu`` bytes the largest; ``disturb`` is in the words of
+    `harness.run.disturbance`.
     Raises UserMistake, one sentence, when a field makes no sense.
     """
 
@@ -36,13 +40,14 @@ class RunSpec(Experiment):
     datapath: str = "auto"
     congestion_control: str = "cubic"
     queue: int = 50
+    mtu: int = DEFAULT_MTU
     disturb: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check(3 <= self.seconds <= 86_400, f"--seconds must be from 3 to 86400, not {self.seconds:g}")
         _check(
-            0.1 <= self.link_mbps <= FASTEST_MBPS,
-            f"--bw must be from 0.1 to {FASTEST_MBPS:g} Mb/s, not {self.link_mbps:g}",
+            0.1 <= self.link_mbps <= MOST_MBPS,
+            f"--bw must be from 0.1 to {MOST_MBPS:g} Mb/s, not {self.link_mbps:g}",
         )
         _check(
             MIN_INTERVAL_S <= self.interval_s <= 3600,
@@ -50,6 +55,7 @@ class RunSpec(Experiment):
             f"not {self.interval_s:g}",
         )
         _check(2 <= self.queue <= 100_000, f"--queue must be from 2 to 100000 packets, not {self.queue}")
+        _check(self.mtu in MTU, f"--mtu must be from {MTU.start} to {MTU.stop - 1} bytes, not {self.mtu}")
         _check(
             self.platform in PLATFORMS, f"--platform is one of {', '.join(PLATFORMS)}, not {self.platform}"
         )
