@@ -12,14 +12,16 @@ BELOW = {
     "commands": "",
     "topos": "",
     "traffic": "topos",
+    "transfers": "",
     "hedera": "topos traffic",
     "controllers": "topos traffic hedera",
     "simulator": "topos traffic hedera commands",
     "packets": "topos traffic hedera plots results commands",
     "plots": "topos traffic hedera results commands",
     "paper": "topos traffic hedera simulator plots results commands",
-    "harness": "topos traffic hedera controllers plots results commands",
-    "benchmarks": "topos traffic hedera controllers simulator packets plots results commands paper harness",
+    "classroom": "topos traffic hedera simulator plots commands",
+    "harness": "topos traffic transfers hedera controllers packets plots results commands classroom",
+    "benchmarks": "topos traffic transfers hedera controllers simulator packets plots results commands paper harness",
 }
 """What each package may import, besides itself."""
 MODULES = {

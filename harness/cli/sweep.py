@@ -22,7 +22,7 @@ from traffic.patterns import split_specs
 @click.argument("trials", type=click.IntRange(1))
 @click.argument("seconds", type=float)
 @click.option("--patterns", metavar="LIST", help="Comma-separated traffic patterns, instead of a suite.")
-@click.option("--suite", default="figure9", help="figure9, replication or all.", show_default=True)
+@click.option("--suite", default="figure9", help="figure9, replication, dynamic or all.", show_default=True)
 @click.option("--schemes", default="all", metavar="LIST", help="Comma-separated, or all.", show_default=True)
 @click.option("--name", help="Folder below results/runs (default: named after the settings).")
 @click.option(
@@ -64,7 +64,7 @@ def sweep(
             raise click.UsageError("--patterns is empty")
     scheme_names = split_schemes(schemes)
     for job in plan(base, workloads, scheme_names, trials, results):
-        job.spec.matrix()  # every mistake in a pattern comes to light before the first run
+        job.spec.workload()  # every mistake in a pattern comes to light before the first run
     machine.require_root()
     machine.require_tools()
     base = with_rate(base, options["bw"], options["mtu"])
