@@ -57,7 +57,7 @@ def sweep(
     flows_per_host, keep = options["flows_per_host"], options["keep"]
     base = spec_from(scheme="ecmp", traffic="stride:1", seconds=seconds, **options)
     if patterns is None:
-        workloads = workloads_of(suite)
+        workloads = workloads_of(suite, base)
     else:
         workloads = [Workload(spec, flows_per_host, keep) for spec in split_specs(patterns)]
         if not workloads:
@@ -68,6 +68,8 @@ def sweep(
     machine.require_root()
     machine.require_tools()
     base = with_rate(base, options["bw"], options["mtu"])
+    if patterns is None:
+        workloads = workloads_of(suite, base)
     packets = "" if base.mtu == DEFAULT_MTU else f"-mtu{base.mtu}"
     own_name = f"k{base.k}-{base.link_mbps:g}mbps{packets}-{base.seconds:g}s"
     folder = results / (slug(name) if name else own_name)
