@@ -47,6 +47,8 @@ from commands.shared import in_words, progress_bar
 @click.option("--keep", default=1.0, show_default=True, help="Fraction of the flows kept, at random.")
 @click.option("--arrivals", "arrivals_per_s", default=0.0, help="Flows a host starts per second (Poisson).")
 @click.option("--mean-size", "mean_mbytes", default=125.0, help="Their mean size, 10^6 bytes (exponential).")
+@click.option("--by-rate", is_flag=True, help="Place flows by measured rates instead of estimated demands.")
+@click.option("--shuffled", is_flag=True, help="Global First Fit takes flows and paths in a random order.")
 @click.option(
     "--detect",
     "detect_s",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hedera.experiment import Experiment, above_0
+from hedera.schemes import Options
 
 ENGINES = ("aimd", "maxmin")
 MOST_TICKS = 100_000_000
@@ -18,7 +19,9 @@ class Config(Experiment):
     ``engine``: ``aimd`` (section 5.5) or ``maxmin`` (ideal shares). ``tick_s``: length of a tick.
     ``increase_mbps``: a flow's first rate, and its growth per tick in congestion avoidance (15 MB/s).
     ``arrivals_per_s``: flows that every sending host starts per second (Poisson); 0 for flows that start
-    at once and outlast the run. ``mean_mbytes``: their mean size (exponential), 10^6 bytes. ``detect_s``: how often
+    at once and outlast the run. ``mean_mbytes``: their mean size (exponential), 10^6 bytes. ``by_rate``: placements
+    take a flow's measured rate for its demand; ``shuffled``: Global First Fit takes flows and paths in a random order
+    (both to try what the paper's own simulator may have done, see `hedera explain-gff`). ``detect_s``: how often
     Global First Fit looks for large flows, which it re-routes immediately upon detection (section 4.5), while others
     wait for the next period; 0 for the period too.
 
@@ -30,6 +33,8 @@ class Config(Experiment):
     increase_mbps: float = 120.0
     arrivals_per_s: float = 0.0
     mean_mbytes: float = 125.0
+    by_rate: bool = False
+    shuffled: bool = False
     detect_s: float = 0.0
 
     def __post_init__(self) -> None:
@@ -57,6 +62,11 @@ class Config(Experiment):
             raise ValueError(
                 f"the scheduling period of {self.interval_s:g} s is shorter than a tick of {self.tick_s:g} s"
             )
+
+    @property
+    def options(self) -> Options:
+        """What the scheme's placement is told."""
+        return Options(self.iterations, self.shuffled)
 
     @property
     def ticks(self) -> int:

@@ -30,7 +30,12 @@ _LOOK, _WINDOW, _FAILURE, _ROUND, _END = range(5)
 
 def bisection_mbps(config: Config) -> float:
     """The bisection bandwidth alone, which is all that most sweeps need to send home."""
-    return simulate(config).bisection_mbps
+    return float(window_mbps(config).mean())
+
+
+def window_mbps(config: Config) -> NDArray[np.float64]:
+    """The sum of all rates in each tick of the measuring window, Mb/s, float64 (ticks,); nothing after it is run."""
+    return Simulation(config).window()
 
 
 def simulate(config: Config, progress: Callable[[float], None] | None = None) -> Result:
@@ -60,7 +65,9 @@ class Simulation:
         self.scheduler = None
         if placement and self.routing:
             rule = RULES[config.large_flows]
-            self.scheduler = Scheduler(tree, placement, config.threshold, self.routing.links, rule)
+            self.scheduler = Scheduler(
+                tree, placement, config.threshold, self.routing.links, rule, config.by_rate
+            )
         self.period_s = config.interval_s
         if isinstance(placement, GlobalFirstFit) and config.detect_s:
             self.period_s = config.detect_s
@@ -102,15 +109,7 @@ class Simulation:
 
         Arrivals are the engine's own. ``progress`` is called with the simulated seconds so far, now and then.
         """
-        self._plan()
-        totals = []
-        while self._events:
-            t, _, _, happen = heappop(self._events)
-            totals.append(self.engine.advance_to(t))
-            happen(t)
-            if progress:
-                progress(t)
-        total = np.concatenate(totals)
+        total = self._advance(self.config.ticks, progress)
         config, (at_begin, at_end) = self.config, self._window_bytes
         begin, end = config.window_ticks
         known = np.isfinite(self.work.start_s)
@@ -131,18 +130,35 @@ class Simulation:
             phases=self._phases(total),
         )
 
-    def _plan(self) -> None:
-        """All that is known beforehand to happen."""
+    def window(self) -> NDArray[np.float64]:
+        """As `window_mbps`."""
+        begin, end = self.config.window_ticks
+        return self._advance(end)[begin:]
+
+    def _advance(self, tick: int, progress: Callable[[float], None] | None = None) -> NDArray[np.float64]:
+        """From the start to ``tick``; returns the sum of all rates in each tick, Mb/s."""
+        self._plan(tick)
+        totals, order = [], -1
+        while order != _END:
+            t, order, _, happen = heappop(self._events)
+            totals.append(self.engine.advance_to(t))
+            happen(t)
+            if progress:
+                progress(t)
+        return np.concatenate(totals)
+
+    def _plan(self, end: int) -> None:
+        """All that is known beforehand to happen until tick ``end``."""
         config = self.config
         for tick in config.window_ticks:
             self._at(tick, _WINDOW, lambda _: self._window_bytes.append(self.engine.sent_bytes))
         if self.scheduler:
             period = round(self.period_s / config.tick_s)
-            for tick in range(period, config.ticks, period):
+            for tick in range(period, end, period):
                 self._at(tick, _ROUND, self._schedule)
         for moment in self.breakage.moments if self.breakage else ():
             self._at(round(moment / config.tick_s), _FAILURE, lambda _, moment=moment: self._strike(moment))  # type: ignore[misc]
-        self._at(config.ticks, _END, lambda _: None)
+        self._at(end, _END, lambda _: None)
 
     def _at(self, tick: int, order: int, happen: Callable[[float], None]) -> None:
         heappush(self._events, (tick * self.config.tick_s, order, next(self._number), happen))

@@ -19,7 +19,8 @@ BELOW = {
     "packets": "topos traffic hedera plots results commands",
     "plots": "topos traffic hedera results commands",
     "paper": "topos traffic hedera simulator plots results commands",
-    "harness": "topos traffic transfers hedera controllers plots results commands",
+    "classroom": "topos traffic hedera simulator plots commands",
+    "harness": "topos traffic transfers hedera controllers packets plots results commands classroom",
     "benchmarks": "topos traffic transfers hedera controllers simulator packets plots results commands paper harness",
 }
 """What each package may import, besides itself."""

@@ -16,14 +16,17 @@ _COMMANDS = {
     "clean": ("harness.cli.clean", "clean"),
     "doctor": ("harness.cli.doctor", "doctor"),
     "explain-ecmp": ("paper.explain_ecmp", "command"),
+    "explain-gff": ("paper.explain_gff", "command"),
+    "grade": ("harness.cli.grade", "grade"),
     "hull": ("packets.cli", "hull"),
     "report": ("harness.cli.report", "report"),
     "run": ("harness.cli.run", "run"),
+    "scheduler": ("classroom.cli", "scheduler"),
     "simulate": ("simulator.cli", "simulate"),
     "sweep": ("harness.cli.sweep", "sweep"),
 }
 """Where each command lives; imported only when it is asked for, because the simulator loads numba."""
-_OF_ROOT = {"clean", "doctor", "report", "run", "sweep"}
+_OF_ROOT = {"clean", "doctor", "grade", "report", "run", "sweep"}
 """What root does as root as far as it must; everything else it does as the user behind sudo."""
 _FIGURES = ("3", "9", "10", "11")
 _TABLES = ("2", "3", "4", "5", "6")

@@ -16,7 +16,7 @@ from harness.network.footprint import owner_name
 from harness.network.machine import choose_datapath, instances_for
 from harness.network.processes import Children
 from harness.run import tcp_counters
-from harness.run.controller import PORT, Controller, choose_platform
+from harness.run.controller import PORT, START_S, Controller, choose_platform
 from harness.run.disturbance import Disturber
 from harness.run.injection import Injector
 from harness.run.observation import Observation
@@ -28,7 +28,7 @@ from hedera.schemes import scheme as find_scheme
 from traffic.bwmng import parse_samples, sample_command
 
 READY_DEADLINE = 15.0
-"""Seconds the controller has to start, and again to connect every switch and confirm its rules."""
+"""Seconds the controller has to connect every switch and confirm its rules."""
 
 CENSUS_S = 0.5
 """After the end of the traffic the controller reads once more where the last flows went: that takes it so long."""
@@ -119,7 +119,7 @@ class Emulation:
             self.platform, CONTROLLER_ADDRESS, fabric.control.pid, options, self._raw, children
         )
         fabric.build()
-        started = controller.wait_for("start", READY_DEADLINE)
+        started = controller.wait_for("start", START_S)
         if (started["scheme"], started["platform"]) != (options["scheme"], self.platform):
             raise RunFailed(
                 f"asked for {spec.scheme} on {self.platform}, but {started['scheme']} on {started['platform']} runs"
