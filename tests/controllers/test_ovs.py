@@ -41,7 +41,7 @@ class Emulation(Fabric):
         started = len(self.events("start"))
         env = dict(os.environ, PYTHONPATH=str(of.REPOSITORY))
         self.controller = self.child(self.inside(*self.start), env=env, stderr=subprocess.DEVNULL)
-        wait_for(lambda: len(self.events("start")) > started)
+        wait_for(lambda: len(self.events("start")) > started, 30)
 
     def events(self, kind):
         lines = self.log.read_text().splitlines() if self.log.exists() else []
