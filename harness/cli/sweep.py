@@ -72,7 +72,7 @@ def sweep(
     flows_per_host, keep = options["flows_per_host"], options["keep"]
     base = spec_from(scheme="ecmp", traffic="stride:1", seconds=seconds, **options)
     if patterns is None:
-        workloads = workloads_of(suite)
+        workloads = workloads_of(suite, base)
     else:
         workloads = [Workload(spec, flows_per_host, keep) for spec in split_specs(patterns)]
         if not workloads:
@@ -84,6 +84,7 @@ def sweep(
         machine.require_root()
         machine.require_tools()
         base = with_rate(base, options["bw"], options["mtu"])
+        workloads = _suited(workloads, patterns, suite, base)
         folder = _folder(base, name, results)
         base = settle(base, folder)
         _carry_out(plan(base, workloads, scheme_names, trials, folder), folder, watch, None)
@@ -92,10 +93,18 @@ def sweep(
     with _fleet(cluster) as fleet:
         fleet.gather()
         base = with_rate(fleet.resolve(base), options["bw"], options["mtu"], fleet.least_rates)
+        workloads = _suited(workloads, patterns, suite, base)
         folder = _folder(base, name, results)
         require_writable(folder)
         keep_settings(base, folder)
         _carry_out(plan(base, workloads, scheme_names, trials, folder), folder, watch, fleet)
+
+
+def _suited(
+    workloads: Sequence[Workload], patterns: str | None, suite: str, base: RunSpec
+) -> Sequence[Workload]:
+    """The workloads, and those of a suite at the link rate that has been found meanwhile."""
+    return workloads if patterns is not None else workloads_of(suite, base)
 
 
 def _folder(base: RunSpec, name: str | None, results: Path) -> Path:
