@@ -45,15 +45,16 @@ class MemoryWatch(Sampler):
 @click.command()
 @click.argument("sizes", nargs=-1, type=int, metavar="[K ...]")
 @click.option("--bw", type=float, help="Link rate, Mb/s (default: 10, 1 and 0.5 for k = 4, 6 and 8).")
+@click.option("--mtu", default=1500, help="Largest packet, bytes.", show_default=True)
 @click.option("--seconds", default=30.0, help="How long the traffic lasts.", show_default=True)
-def main(sizes: tuple[int, ...], bw: float | None, seconds: float) -> None:
+def main(sizes: tuple[int, ...], bw: float | None, mtu: int, seconds: float) -> None:
     """Print a table: one real run per K (default: 4 6 8)."""
     table = Table("k", "hosts", "switches", "cables", "Mb/s", "build s", "ready s", "teardown s", "MiB",
                   "of capacity", "of max-min", "verdict", box=None)  # fmt: skip
     for k in sizes or (4, 6, 8):
         tree = FatTree(k)
         rate = bw or BW.get(k, 1.0)
-        spec = RunSpec("hedera-sa", f"stride:{k * k // 4}", seconds=seconds, link_mbps=rate, k=k)
+        spec = RunSpec("hedera-sa", f"stride:{k * k // 4}", seconds=seconds, link_mbps=rate, k=k, mtu=mtu)
         with tempfile.TemporaryDirectory(prefix="hedera-fabric-") as name, MemoryWatch() as memory:
             result = run_experiment(
                 spec, Path(name) / "run", lambda stage: click.echo(f"{stage} ...", err=True)

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 from dataclasses import dataclass
+from pathlib import Path
 
 from controllers.find_pox import find_pox, pox_version, too_old
 from harness.network import congestion, machine
@@ -13,6 +14,7 @@ from harness.network.cpulimit import HostGroups
 from harness.network.footprint import leftovers, owner_name
 from harness.run.spec import RunSpec
 from harness.sweep import calibration
+from packets import build as packet_engine
 from topos.fattree import FatTree
 
 
@@ -37,8 +39,9 @@ def examine() -> list[Finding]:
         *(_library(name) for name in machine.LIBRARIES),
         *(_kernel_features() if root else ()),
         _pox(),
+        _packets(),
         _leftovers(),
-        _calibrated(),
+        *map(_calibrated, calibration.MTUS),
     ]
 
 
@@ -51,7 +54,7 @@ def datapath_sentence() -> str:
     return (
         f"Open vSwitch forwards in userspace, because its kernel module is missing: at k = 4 in {count} private "
         f"instance{'s' * (count > 1)}, for {usable} usable processor{'s' * (usable > 1)}. "
-        "Links of 15 to 25 Mb/s are what two carry."
+        "Links of 15 to 25 Mb/s are what two carry, or 200 Mb/s in packets of 9000 bytes (--mtu)."
     )
 
 
@@ -90,6 +93,7 @@ def _kernel_features() -> list[Finding]:
         Finding("TCP cubic", "yes" if cubic else "no", "yes", cubic, "" if cubic else "modprobe tcp_cubic"),
         Finding("Open vSwitch kernel module", "yes" if kernel else "no", "optional", True if kernel else None,
                 "" if kernel else "apt-get install linux-modules-extra-$(uname -r) (Ubuntu)"),
+        _sessions(),
         Finding("CPU limit per host", "yes" if groups.applied else "no", "optional",
                 True if groups.applied else None, groups.reason),
     ]  # fmt: skip
@@ -111,6 +115,16 @@ def _shaper_works() -> bool:
     return done.returncode == 0 and any(q["kind"] == "tbf" for q in json.loads(done.stdout))
 
 
+def _sessions() -> Finding:
+    """Whether work of others at low priority stays out of the way (docs/performance.md)."""
+    setting = Path("/proc/sys/kernel/sched_autogroup_enabled")
+    grouped = setting.exists() and setting.read_text().strip() != "0"
+    return Finding("processors shared by session", "yes" if grouped else "no", "no, beside other work",
+                   None if grouped else True,
+                   "sysctl kernel.sched_autogroup_enabled=0 while measuring, if others work here at low priority"
+                   if grouped else "")  # fmt: skip
+
+
 def _pox() -> Finding:
     try:
         pox = find_pox()
@@ -126,6 +140,14 @@ def _pox() -> Finding:
     return Finding("POX", version, "optional", True)
 
 
+def _packets() -> Finding:
+    item, needed = "ns-3 (hedera hull)", f"optional, {packet_engine.known_versions()}"
+    try:
+        return Finding(item, packet_engine.version(), needed, True)
+    except packet_engine.NotInstalled as missing:
+        return Finding(item, "not ready", needed, None, str(missing))
+
+
 def _leftovers() -> Finding:
     left = leftovers()
     if left:
@@ -133,9 +155,10 @@ def _leftovers() -> Finding:
     return Finding("leftovers of killed runs", "none", "none", True)
 
 
-def _calibrated() -> Finding:
-    base = RunSpec("hedera-sa", "stride:4", datapath=machine.choose_datapath("auto"))
+def _calibrated(mtu: int) -> Finding:
+    base = RunSpec("hedera-sa", "stride:4", datapath=machine.choose_datapath("auto"), mtu=mtu)
     rate = calibration.remembered(base)
+    item = f"link rate for --bw auto, MTU {mtu}"
     if rate is None:
-        return Finding("link rate for --bw auto", "unknown", "optional", None, "hedera doctor --calibrate")
-    return Finding("link rate for --bw auto", f"{rate:g} Mb/s", "optional", True)
+        return Finding(item, "unknown", "optional", None, "hedera doctor --calibrate")
+    return Finding(item, f"{rate:g} Mb/s", "optional", True)

@@ -12,6 +12,7 @@ BELOW = {
     "commands": "",
     "topos": "",
     "traffic": "topos",
+    "transfers": "",
     "hedera": "topos traffic",
     "controllers": "topos traffic hedera",
     "simulator": "topos traffic hedera commands",
@@ -19,8 +20,8 @@ BELOW = {
     "plots": "topos traffic hedera results commands",
     "paper": "topos traffic hedera simulator plots results commands",
     "classroom": "topos traffic hedera simulator plots commands",
-    "harness": "topos traffic hedera controllers plots results commands classroom",
-    "benchmarks": "topos traffic hedera controllers simulator packets plots results commands paper harness",
+    "harness": "topos traffic transfers hedera controllers packets plots results commands classroom",
+    "benchmarks": "topos traffic transfers hedera controllers simulator packets plots results commands paper harness",
 }
 """What each package may import, besides itself."""
 MODULES = {

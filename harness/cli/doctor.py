@@ -9,9 +9,10 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from harness.cli.options import machine_rate
+from harness.cli.options import machine_rates
 from harness.doctor import datapath_sentence, examine
 from harness.run.spec import RunSpec
+from harness.sweep.calibration import MTUS
 
 
 @click.command()
@@ -38,5 +39,9 @@ def doctor(as_json: bool, calibrate: bool) -> None:
     if missing:
         raise SystemExit(3)
     if calibrate:
-        rate = machine_rate(RunSpec(scheme="hedera-sa", traffic="stride:4"), again=True)
-        click.echo(f"\nThis machine carries links of {rate:g} Mb/s (k=4): --bw auto uses that.", err=as_json)
+        rates = machine_rates(RunSpec(scheme="hedera-sa", traffic="stride:4"), MTUS, again=True)
+        fastest = max(rates, key=lambda mtu: rates[mtu])
+        click.echo("\nThis machine carries (k=4):", err=as_json)
+        for mtu, rate in rates.items():
+            chosen = ", which --bw auto uses" if mtu == fastest else f", with --bw auto --mtu {mtu}"
+            click.echo(f"  links of {rate:g} Mb/s in packets of {mtu} bytes{chosen}", err=as_json)

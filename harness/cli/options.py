@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import click
 
+from harness.errors import UnfitMachine
 from harness.network import machine
 from harness.network.lock import sole_use
 from harness.run.spec import RunSpec
 from harness.sweep import calibration
 from hedera.large_flows import RULES
+from results.wire import DEFAULT_MTU
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -34,13 +36,39 @@ class RateOrAuto(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 def spec_from(**options: Any) -> RunSpec:
     """A RunSpec from command-line options, UserMistake when one makes no sense; see `with_rate` for ``--bw auto``."""
-    rate = options.pop("bw")
-    return RunSpec(**options, link_mbps=10.0 if rate == "auto" else rate)
+    rate, mtu = options.pop("bw"), options.pop("mtu")
+    return RunSpec(
+        **options,
+        link_mbps=10.0 if rate == "auto" else rate,
+        mtu=DEFAULT_MTU if mtu is None else mtu,
+    )
 
 
-def with_rate(spec: RunSpec, bw: float | str) -> RunSpec:
-    """With ``--bw auto`` looked up, or measured when it is not known: minutes, so all else is checked before."""
-    return replace(spec, link_mbps=machine_rate(spec, again=False)) if bw == "auto" else spec
+def with_rate(spec: RunSpec, bw: float | str, mtu: int | None) -> RunSpec:
+    """With ``--bw auto`` looked up, or measured when it is not known: minutes, so all else is checked before.
+
+    Unless ``--mtu`` was given, that is the fastest pair of rate and packet size.
+    """
+    if bw != "auto":
+        return spec
+    rates = machine_rates(spec, calibration.MTUS if mtu is None else (mtu,), again=False)
+    fastest = max(rates, key=lambda size: rates[size])
+    return replace(spec, link_mbps=rates[fastest], mtu=fastest)
+
+
+def machine_rates(spec: RunSpec, mtus: Sequence[int], *, again: bool) -> dict[int, float]:
+    """`machine_rate` for each packet size that this machine can do at all; UnfitMachine when that is none."""
+    rates = {}
+    for mtu in mtus:
+        try:
+            rates[mtu] = machine_rate(replace(spec, mtu=mtu), again=again)
+        except UnfitMachine as error:
+            if len(mtus) == 1:
+                raise
+            tell_user(f"packets of {mtu} bytes: {error}")
+    if not rates:
+        raise UnfitMachine("no rate of links was found that this machine carries")
+    return rates
 
 
 def machine_rate(spec: RunSpec, *, again: bool) -> float:
@@ -51,7 +79,9 @@ def machine_rate(spec: RunSpec, *, again: bool) -> float:
     machine.require_root()
     machine.require_tools()
     with sole_use("measuring which link rate the machine carries", tell_user):
-        tell_user("measuring which link rate this machine carries; a few minutes, once")
+        tell_user(
+            f"measuring which link rate this machine carries in packets of {spec.mtu} bytes; a few minutes, once"
+        )
         return calibration.calibrate(spec, _tell_probe)
 
 
@@ -98,8 +128,19 @@ def experiment_options(command: Command) -> Command:
             show_default=True,
             type=click.Choice(list(RULES)),
         ),
+        click.option(
+            "--mtu",
+            type=int,
+            help="Largest packet, bytes: 1500, or with --bw auto the one that carries most of 1500 and 9000.",
+        ),
         click.option("--congestion-control", default="cubic", help="TCP algorithm.", show_default=True),
         click.option("--queue", default=50, help="Queue of every port, full packets.", show_default=True),
+        click.option(
+            "--new-flows",
+            default="auto",
+            help="Who gives a flow its first path: controller, switch, or auto: the switch when flows come and go.",
+            show_default=True,
+        ),
         click.option("--flows-per-host", default=1, help="Flows each host sends.", show_default=True),
         click.option("--keep", default=1.0, help="Fraction of the flows kept, at random.", show_default=True),
         click.option(

@@ -36,14 +36,14 @@ def run(out: Path | None, as_json: bool, **options: Any) -> None:
     Example: hedera run --scheme hedera-gff --traffic stride:4 --seconds 10
     """
     spec = spec_from(**options)
-    spec.matrix()
+    spec.workload()
     if out is None:
         stamp = time.strftime("%Y%m%d-%H%M%S")
         out = Path("results/runs/single") / f"{stamp}-{slug(spec.traffic)}-{spec.scheme}"
     machine.require_root()
     machine.require_tools()
     require_writable(out.parent)
-    spec = with_rate(spec, options["bw"])
+    spec = with_rate(spec, options["bw"], options["mtu"])
     result = experiment.run_experiment(spec, out, lambda stage: tell_user(f"{stage} ..."))
     if as_json:
         click.echo(json.dumps(result))

@@ -14,6 +14,7 @@ from harness.sweep.plan import plan, settle, split_schemes
 from harness.sweep.store import slug
 from harness.sweep.suites import Workload
 from harness.sweep.suites import suite as workloads_of
+from results.wire import DEFAULT_MTU
 from traffic.patterns import split_specs
 
 
@@ -21,7 +22,7 @@ from traffic.patterns import split_specs
 @click.argument("trials", type=click.IntRange(1))
 @click.argument("seconds", type=float)
 @click.option("--patterns", metavar="LIST", help="Comma-separated traffic patterns, instead of a suite.")
-@click.option("--suite", default="figure9", help="figure9, replication or all.", show_default=True)
+@click.option("--suite", default="figure9", help="figure9, replication, dynamic or all.", show_default=True)
 @click.option("--schemes", default="all", metavar="LIST", help="Comma-separated, or all.", show_default=True)
 @click.option("--name", help="Folder below results/runs (default: named after the settings).")
 @click.option(
@@ -63,10 +64,12 @@ def sweep(
             raise click.UsageError("--patterns is empty")
     scheme_names = split_schemes(schemes)
     for job in plan(base, workloads, scheme_names, trials, results):
-        job.spec.matrix()  # every mistake in a pattern comes to light before the first run
+        job.spec.workload()  # every mistake in a pattern comes to light before the first run
     machine.require_root()
     machine.require_tools()
-    base = with_rate(base, options["bw"])
-    folder = results / (slug(name) if name else f"k{base.k}-{base.link_mbps:g}mbps-{base.seconds:g}s")
+    base = with_rate(base, options["bw"], options["mtu"])
+    packets = "" if base.mtu == DEFAULT_MTU else f"-mtu{base.mtu}"
+    own_name = f"k{base.k}-{base.link_mbps:g}mbps{packets}-{base.seconds:g}s"
+    folder = results / (slug(name) if name else own_name)
     base = settle(base, folder)
     progress.carry_out_with_progress(plan(base, workloads, scheme_names, trials, folder), folder)

@@ -15,16 +15,10 @@ from numpy.typing import NDArray
 
 from harness.judge.flows import MeasuredFlow, Window
 from harness.judge.prediction import RoutedFlow
-from results.wire import payload_share
+from results.wire import acknowledgements_per_payload, wire_per_payload
 from topos.links import num_links, path_links
 from topos.network import Network
 
-DATA_PER_PAYLOAD = 1 / payload_share()
-ACKS_PER_PAYLOAD = 66 / 2 / 1448
-"""On the wire, a full segment is 1448 bytes of payload in a frame of 1514 (timestamps on), and every second one is
-answered by a frame of 66."""
-WIRE_PER_PAYLOAD = DATA_PER_PAYLOAD + ACKS_PER_PAYLOAD
-"""bwm-ng counts the acknowledgements at the flow's sender."""
 MOVED_S = 0.25
 """How far the log's time of a move and that of the first packet on the new path may be apart, beside the queue."""
 
@@ -53,15 +47,17 @@ def claims(
     queue_s: float,
     carried: Mapping[str, float],
     ports: Sequence[str],
+    mtu: int,
 ) -> list[Claim]:
     """Every link that any flow is said to have used. ``queue_s``: how long a full queue takes to drain; ``carried``:
-    Mb/s by sending port, nothing where it was not sampled; ``ports``: the sending port of each directed link."""
+    Mb/s by sending port, nothing where it was not sampled; ``ports``: the sending port of each directed link;
+    ``mtu``: of every link, bytes."""
     delivered = np.zeros(num_links(topo))
     moves = np.zeros(num_links(topo))
     for flow in flows:
         for stream, per_payload in (
-            (flow.routed, DATA_PER_PAYLOAD),
-            (flow.acknowledgements, ACKS_PER_PAYLOAD),
+            (flow.routed, wire_per_payload(mtu)),
+            (flow.acknowledgements, acknowledgements_per_payload(mtu)),
         ):
             _add(topo, flow, stream, per_payload, window, delivered, moves)
     length = window[1] - window[0]

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from harness.judge.counters import sending_ports
 from harness.judge.prediction import RoutedFlow, predict
-from harness.network.shaping import FULL_PACKET
 from harness.run.observation import Outage
 from harness.run.spec import RunSpec
 from harness.run.watch import finite, mean_over
@@ -78,4 +77,4 @@ def settled_window(
 
 def through_queue_s(spec: RunSpec) -> float:
     """How long a packet takes through a full queue, seconds."""
-    return spec.queue * FULL_PACKET * 8e-6 / spec.link_mbps
+    return spec.queue * spec.mtu * 8e-6 / spec.link_mbps

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.judge.claims import WIRE_PER_PAYLOAD, Claim
+from harness.judge.claims import Claim
+from results.wire import acknowledgements_per_payload, wire_per_payload
 
 LIMIT_EXCESS = 0.01
 """A shaped port may carry this much more than its rate before its limit is in doubt (sampling jitter)."""
@@ -41,12 +42,16 @@ class Evidence:
     time that the counters were read; ``claims`` holds paths against counters, link by link; ``throttled_s`` is how
     long the CPU limit held back each host that it did, in seconds.
 
-    ``full_ports`` are the rates of the ports that have to be full all the time, if the flows share as max-min
-    fairness has it; ``lost_packets`` were lost outside every queue, by place; ``failures`` is whether links
-    failed on purpose.
+    ``mtu`` is that of every link, in bytes, ``bucket_mbit`` what a port may send beyond its rate after it was idle;
+    ``full_ports`` are the rates of the ports that have to be full all the
+    time, if the flows share as max-min fairness has it; ``lost_packets`` were lost outside every queue, by place;
+    ``failures`` is whether links failed on purpose. Of traffic that comes and goes, ``handshakes_mbps`` is what
+    opening and closing connections adds to what was counted, ``progress`` as in `harness.judge.dynamic`.
     """
 
     bw: float
+    mtu: int
+    bucket_mbit: float
     port_mbps: Mapping[str, float]
     measured_mbps: float
     counted_mbps: float
@@ -61,12 +66,15 @@ class Evidence:
     seconds: Sequence[Second]
     failures: bool
     dead_processes: Sequence[str]
+    handshakes_mbps: float = 0.0
+    progress: float | None = None
 
 
 def reasons(seen: Evidence) -> list[str]:
     """Why the run does not count, one sentence each; empty when it does."""
     found = [f"{name} ended during the run" for name in seen.dead_processes]
-    excess = {port: rate for port, rate in seen.port_mbps.items() if not rate <= seen.bw * (1 + LIMIT_EXCESS)}
+    most = seen.bw * (1 + LIMIT_EXCESS) + seen.bucket_mbit / (seen.window[1] - seen.window[0])
+    excess = {port: rate for port, rate in seen.port_mbps.items() if not rate <= most}
     if excess:
         port, rate = max(excess.items(), key=lambda item: item[1])
         found.append(f"port {port} carried {rate:.2f} Mb/s, above its limit of {seen.bw:g} Mb/s")
@@ -75,7 +83,8 @@ def reasons(seen: Evidence) -> list[str]:
             f"{len(seen.unfinished_flows)} flows did not run from start to end: "
             + ", ".join(seen.unfinished_flows[:4])
         )
-    wire = seen.payload_mbps * WIRE_PER_PAYLOAD
+    wire = seen.payload_mbps * (wire_per_payload(seen.mtu) + acknowledgements_per_payload(seen.mtu))
+    wire += seen.handshakes_mbps
     if not abs(wire - seen.counted_mbps) <= TOOLS_DISAGREE * max(wire, seen.counted_mbps):
         found.append(
             f"bwm-ng saw {seen.counted_mbps:.1f} Mb/s arrive where iperf's {seen.payload_mbps:.1f} Mb/s of payload "
@@ -93,6 +102,11 @@ def reasons(seen: Evidence) -> list[str]:
             f"{slow} was too slow: {seen.measured_mbps:.1f} Mb/s is {share:.0%} of the "
             f"{seen.predicted_mbps:.1f} Mb/s that these paths allow (at least {LEAST_OF_MAXMIN:.0%} counts)"
             + _worst_second(seen)
+        )
+    elif seen.progress is not None and not seen.progress >= LEAST_OF_MAXMIN:
+        found.append(
+            f"the machine was too slow: long flows had {seen.progress:.0%} of what their paths allowed in their time "
+            f"(at least {LEAST_OF_MAXMIN:.0%} counts)" + _worst_second(seen)
         )
     elif seen.full_ports:
         carried = float(np.median(list(seen.full_ports.values()))) / seen.bw

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import TypeVar
 
 from mininet.net import Mininet
 from mininet.node import Node
@@ -25,6 +27,9 @@ from harness.network.placement import place
 from harness.network.processes import Children, run
 from harness.network.sockets import lost_packets, widen_packet_sockets
 from topos.network import Network
+
+S = TypeVar("S")
+T = TypeVar("T")
 
 CONTROLLER_ADDRESS = "169.254.77.1"
 """Where the controller listens: link-local, on the loopback of a namespace of its own (the control network)."""
@@ -127,7 +132,7 @@ class Fabric:
             for name, port in ((link.lower, link.lower_port), (link.upper, link.upper_port)):
                 interface = f"{name}-eth{port}"
                 self.ports[name][port] = interface
-                ends.append(f"{interface} netns {self.net[name].pid}")
+                ends.append(f"{interface} mtu {self.options.shape.mtu} netns {self.net[name].pid}")
             lines.append(f"link add name {ends[0]} type veth peer name {ends[1]}\n")
         run(["ip", "-batch", "-"], given="".join(lines))
         for link in self.topo.links():
@@ -176,15 +181,19 @@ class Fabric:
 
     def connect(self, port: int) -> None:
         """Make the bridges, connected to the controller's ``port``; then limit every port, and verify it."""
-        for instance in self.instances:
+
+        def configure_instance(instance: Instance) -> None:
             bridges = [
                 Bridge(name, self.topo.dpid(name), self.ports[name])
                 for name in self.topo.switches
                 if self.instance_of[name] is instance
             ]
             instance.configure(bridges, f"tcp:{CONTROLLER_ADDRESS}:{port}")
-        for interfaces, namespace in self.ports_by_namespace():
-            shaping.apply(self.options.shape, interfaces, namespace)
+
+        _side_by_side(configure_instance, self.instances)
+        self._each_group(
+            lambda interfaces, namespace: shaping.apply(self.options.shape, interfaces, namespace)
+        )
         self.verify()
 
     def make_room(self) -> None:
@@ -197,7 +206,7 @@ class Fabric:
                 ["ping", "-q", "-c", "1", "-W", "5", self.topo.host_ip(b)],
                 namespace=self.pid_of(self.topo.hosts[a]),
             )
-            widen_packet_sockets(instance.switchd.pid)
+            widen_packet_sockets(instance.switchd.pid, self.options.shape.mtu)
         self.lost()  # what was lost until now is nobody's
 
     def lost(self) -> dict[str, int]:
@@ -214,8 +223,8 @@ class Fabric:
                 count = self._since_last(place, instance.lost_upcalls())
             if count:
                 lost[place] = count
-        for interfaces, namespace in self.ports_by_namespace():
-            for name, count in shaping.dropped_elsewhere(interfaces, namespace).items():
+        for group in self._each_group(shaping.dropped_elsewhere):
+            for name, count in group.items():
                 if more := self._since_last(f"port {name}", count):
                     lost[f"port {name}"] = more
         return lost
@@ -262,9 +271,23 @@ class Fabric:
                 shaping.verify(self.options.shape, names, namespace)
 
     def verify(self) -> None:
-        """RunFailed names ports that are not limited as they should be."""
-        for interfaces, namespace in self.ports_by_namespace():
-            shaping.verify(self.options.shape, interfaces, namespace)
+        """RunFailed names ports whose limit or largest packet is not what it should be."""
+        self._each_group(
+            lambda interfaces, namespace: shaping.verify(self.options.shape, interfaces, namespace)
+        )
+
+    def queue_drops(self) -> dict[str, int]:
+        """Packets that the queue of each port has dropped since it was limited."""
+        return {name: n for group in self._each_group(shaping.dropped_in_queue) for name, n in group.items()}
+
+    def _each_group(self, work: Callable[[list[str], int], T]) -> list[T]:
+        return _side_by_side(lambda group: work(*group), self.ports_by_namespace())
+
+
+def _side_by_side(work: Callable[[S], T], things: Iterable[S]) -> list[T]:
+    """Do the work, which is to wait for other processes, on all at once. Raises the first that was raised."""
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(work, things))
 
 
 def _control_side() -> str:

@@ -1,7 +1,8 @@
-"""The rate limit and the queue of every port, applied after Open vSwitch has taken the port, then verified.
+"""The rate limit, the queue and the largest packet of every port: applied, then verified.
 
-Open vSwitch can silently strip a qdisc when a port is added to a bridge; a link that is not limited makes
-wonderful results. So nothing is believed here: what the kernel reports is compared port by port.
+Limits are applied after Open vSwitch has taken the port: it can silently strip a qdisc when a port is added to a
+bridge, and a link that is not limited makes wonderful results. So nothing is believed here: what the kernel reports
+is compared port by port.
 """
 
 from __future__ import annotations
@@ -13,9 +14,8 @@ from typing import Any
 
 from harness.errors import RunFailed, UnfitMachine
 from harness.network.processes import run
+from results.wire import DEFAULT_MTU, ETHERNET_HEADER
 
-FULL_PACKET = 1500
-"""Bytes of a full-size packet, as the Mininet authors' 50-packet default counts them."""
 BUCKET_S = 0.015
 """What a port may send at once after it was idle, as time at its rate: what a forwarding process makes its ports
 wait while it works for others. Mininet's 15 kB are 12 ms at 10 Mb/s. Measured in docs/performance.md."""
@@ -23,10 +23,14 @@ wait while it works for others. Mininet's 15 kB are 12 ms at 10 Mb/s. Measured i
 
 @dataclass(frozen=True)
 class Shape:
-    """A rate in Mb/s and a queue in full-size packets, for one direction of one link."""
+    """A rate in Mb/s and a queue in full-size packets of ``mtu`` bytes, for one direction of one link.
+
+    A queue counts bytes, as Mininet's 50 packets of 1500 bytes do: acknowledgements take little room.
+    """
 
     mbps: float
     queue_packets: int = 50
+    mtu: int = DEFAULT_MTU
 
     @property
     def rate_bytes(self) -> int:
@@ -36,12 +40,12 @@ class Shape:
     @property
     def queue_bytes(self) -> int:
         """The queue in bytes."""
-        return self.queue_packets * FULL_PACKET
+        return self.queue_packets * self.mtu
 
     @property
     def burst_bytes(self) -> int:
         """The token bucket: BUCKET_S at the rate, at least two full frames, at most a queue."""
-        return max(2 * 1514, min(round(self.rate_bytes * BUCKET_S), self.queue_bytes))
+        return max(2 * (self.mtu + ETHERNET_HEADER), min(round(self.rate_bytes * BUCKET_S), self.queue_bytes))
 
     def commands(self, interface: str) -> str:
         """The ``tc -batch`` lines that give an interface this shape: a token bucket, a byte FIFO below it."""
@@ -76,11 +80,20 @@ def unlimited(shape: Shape, interfaces: Sequence[str], reported: str) -> list[st
     return wrong
 
 
+def of_other_size(shape: Shape, interfaces: Sequence[str], reported: str) -> list[str]:
+    """The interfaces that, by the output of ``ip -j link``, have another largest packet; with what they have."""
+    sizes = {entry["ifname"]: entry["mtu"] for entry in _parse(reported)}
+    return [f"{name} ({sizes.get(name, 'missing')})" for name in interfaces if sizes.get(name) != shape.mtu]
+
+
 def verify(shape: Shape, interfaces: Sequence[str], namespace: int) -> None:
     """RunFailed names the ports of the namespace that do not have the shape."""
     wrong = unlimited(shape, interfaces, run(["tc", "-j", "qdisc", "show"], namespace=namespace))
     if wrong:
         raise RunFailed(f"not limited to {shape.mbps:g} Mb/s: {', '.join(wrong[:5])}")
+    wrong = of_other_size(shape, interfaces, run(["ip", "-j", "link"], namespace=namespace))
+    if wrong:
+        raise RunFailed(f"packets of {shape.mtu} bytes are not what these ports take: {', '.join(wrong[:5])}")
 
 
 def dropped_in_queue(interfaces: Sequence[str], namespace: int) -> dict[str, int]:

@@ -20,8 +20,8 @@ from pathlib import Path
 
 from harness.errors import RunFailed
 
-ROOM = 64 << 20
-"""Bytes for each socket: more than all the queues of k = 8 together hold."""
+ROOM_PER_MTU_BYTE = 44 << 10
+"""Bytes for each socket and byte of a packet, 64 MiB at 1500: more than all the queues of k = 8 together hold."""
 
 _SYS_PIDFD_GETFD = 438  # the same number on every architecture; Linux 5.6
 _SO_SNDBUFFORCE = 32
@@ -30,12 +30,12 @@ _SOL_PACKET = 263
 _PACKET_STATISTICS = 6
 
 
-def widen_packet_sockets(pid: int, room: int = ROOM) -> int:
-    """Give every AF_PACKET socket of a process ``room`` bytes each way; returns how many there are.
+def widen_packet_sockets(pid: int, mtu: int) -> int:
+    """Give every AF_PACKET socket of a process room for full queues each way; returns how many there are.
 
     Raises RunFailed when the kernel does not let us (it takes root, and Linux 5.6).
     """
-    widened = 0
+    widened, room = 0, ROOM_PER_MTU_BYTE * mtu
     for ours in _packet_sockets(pid):
         ours.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, room)
         ours.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, room)

@@ -7,16 +7,20 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from controllers.settings import MIN_INTERVAL_S
+from controllers.settings import MIN_INTERVAL_S, NEW_FLOWS
 from harness.errors import UserMistake
 from harness.run import disturbance
 from harness.run.disturbance import Disturbance
 from hedera.experiment import Experiment
+from results.wire import DEFAULT_MTU
 from traffic.matrix import Matrix
+from traffic.workload import Workload
 
 PLATFORMS = ("auto", "os-ken", "pox")
-FASTEST_MBPS = 10_000.0
-"""What an interface is taken to have at most: Linux counts a veth pair as 10 Gb/s."""
+MOST_MBPS = 1e6
+"""Beyond it a rate is a slip of the keyboard: no machine forwards such links in software."""
+MTU = range(576, 9000 + 1)
+"""Bytes: from what every IPv4 host takes (RFC 791) to the customary jumbo frame; more gave nothing."""
 DATAPATHS = ("auto", "kernel", "user")
 
 
@@ -25,7 +29,10 @@ class RunSpec(Experiment):
     """One pattern, one scheme, one trial, in emulation. The period is the replication's, the rate what most machines
     carry.
 
-    ``queue`` is in full-size packets; ``disturb`` is in the words of `harness.run.disturbance`.
+    ``queue`` is in full-size packets, ``mtu`` bytes the largest; ``disturb`` is in the words of
+    `harness.run.disturbance`. ``new_flows``: who gives a flow its first path, ``controller`` or ``switch``
+    (`controllers.settings`); ``auto``: the switch when flows come and go. Paths of lasting flows are then those that
+    the simulator's hash gives, on every machine; short ones do not wait for the controller.
     Raises UserMistake, one sentence, when a field makes no sense.
     """
 
@@ -36,13 +43,15 @@ class RunSpec(Experiment):
     datapath: str = "auto"
     congestion_control: str = "cubic"
     queue: int = 50
+    mtu: int = DEFAULT_MTU
+    new_flows: str = "auto"
     disturb: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check(3 <= self.seconds <= 86_400, f"--seconds must be from 3 to 86400, not {self.seconds:g}")
         _check(
-            0.1 <= self.link_mbps <= FASTEST_MBPS,
-            f"--bw must be from 0.1 to {FASTEST_MBPS:g} Mb/s, not {self.link_mbps:g}",
+            0.1 <= self.link_mbps <= MOST_MBPS,
+            f"--bw must be from 0.1 to {MOST_MBPS:g} Mb/s, not {self.link_mbps:g}",
         )
         _check(
             MIN_INTERVAL_S <= self.interval_s <= 3600,
@@ -50,6 +59,7 @@ class RunSpec(Experiment):
             f"not {self.interval_s:g}",
         )
         _check(2 <= self.queue <= 100_000, f"--queue must be from 2 to 100000 packets, not {self.queue}")
+        _check(self.mtu in MTU, f"--mtu must be from {MTU.start} to {MTU.stop - 1} bytes, not {self.mtu}")
         _check(
             self.platform in PLATFORMS, f"--platform is one of {', '.join(PLATFORMS)}, not {self.platform}"
         )
@@ -59,6 +69,10 @@ class RunSpec(Experiment):
         _check(
             re.fullmatch("[a-z0-9_]+", self.congestion_control) is not None,
             f"--congestion-control names a TCP algorithm, not {self.congestion_control!r}",
+        )
+        _check(
+            self.new_flows in ("auto", *NEW_FLOWS),
+            f"--new-flows is one of auto, {', '.join(NEW_FLOWS)}, not {self.new_flows}",
         )
         try:
             super().__post_init__()
@@ -74,16 +88,29 @@ class RunSpec(Experiment):
         """What happens to the controller."""
         return disturbance.parse_all(self.disturb, self.seconds)
 
-    def matrix(self) -> Matrix:
+    def workload(self) -> Workload:
         """The flows of this run; UserMistake when the traffic makes no sense."""
         try:
-            return super().matrix()
+            return super().workload()
         except (ValueError, OSError) as error:
             raise UserMistake(str(error)) from None
+
+    @property
+    def places_new_flows(self) -> str:
+        """``controller`` or ``switch``: what ``new_flows`` comes to."""
+        if self.new_flows != "auto":
+            return self.new_flows
+        return "controller" if lasting(self.workload()) is not None else "switch"
 
     def as_json(self) -> dict[str, Any]:
         """Plain data, for the result file. What few runs have is left out of those that do not have it."""
         return {name: value for name, value in asdict(self).items() if value != ()}
+
+
+def lasting(workload: Workload) -> Matrix | None:
+    """The flows of traffic that all begin at once and last for the whole run; None for all other traffic."""
+    matrix = workload.matrix
+    return None if matrix is None or matrix.sequential else matrix
 
 
 def _check(holds: bool, sentence: str) -> None:

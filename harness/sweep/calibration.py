@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,17 +14,20 @@ import numpy as np
 from harness.errors import UnfitMachine
 from harness.invoker import as_invoker, hand_over, make_folder
 from harness.network.machine import instances_for, machine
-from harness.run.spec import FASTEST_MBPS, RunSpec
+from harness.run.spec import MOST_MBPS, RunSpec
 from harness.run.watch import mean_over
 from harness.sweep.experiment import run_experiment
 from harness.sweep.store import read_json, write_json
+from results.wire import DEFAULT_MTU
 from topos.fattree import FatTree
 
-RATES = (0.5, 1.0, 2.0, 3.0, 5.0, 7.5, 10.0, 15.0, 20.0, 25.0, 50.0, 100.0, 200.0, 350.0, 500.0, 750.0,
-         1000.0, 1500.0, 2000.0, 3500.0, 5000.0, 7500.0, FASTEST_MBPS)  # fmt: skip
-"""Link rates tried, Mb/s: up to the fastest that --bw takes."""
+DECADE = (1.0, 1.5, 2.0, 2.5, 3.5, 5.0, 7.5)
+"""Link rates tried, Mb/s: these times every power of ten."""
+LOWEST_MBPS = 0.5
+MTUS = (1500, 9000)
+"""Packet sizes that a calibration tells apart: what a cable carries everywhere, and the jumbo frame."""
 FIRST = {"user": 10.0, "kernel": 100.0}
-"""Where the search starts at k = 4, by datapath."""
+"""Where the search starts at k = 4 and packets of 1500 bytes, by datapath: what costs is the packet, not the byte."""
 ENOUGH = 0.95
 """Share of capacity that collision-free traffic has to reach."""
 SECONDS = 20.0
@@ -65,35 +69,50 @@ def probe(base: RunSpec, bw: float) -> Probe:
     return Probe(bw, arrived / spec.capacity_mbps, tuple(result["reasons"]))
 
 
+def rate(step: int) -> float:
+    """The rates that are tried, in their order: step 0 is 1 Mb/s."""
+    power, place = divmod(step, len(DECADE))
+    return round(DECADE[place] * 10.0**power, 9)
+
+
+def step_below(mbps: float) -> int:
+    """The step of the highest rate tried that is not above ``mbps``."""
+    step = len(DECADE) * math.ceil(math.log10(mbps)) + 1
+    while rate(step) > mbps:
+        step -= 1
+    return step
+
+
 def search(try_rate: Callable[[float], Probe], first: float) -> tuple[float | None, list[Probe]]:
-    """The highest of RATES that is enough, and all probes: up from ``first`` while it is, else down until it is.
+    """The highest rate that is enough, and all probes: up from ``first`` while it is, else down until it is.
 
     A rate that fails is tried once more, because one disturbance must not halve all results to come.
     """
     probes: list[Probe] = []
 
-    def carries(rate: float) -> bool:
+    def carries(mbps: float) -> bool:
         for _ in range(2):
-            probes.append(try_rate(rate))
+            probes.append(try_rate(mbps))
             if probes[-1].enough:
                 return True
         return False
 
-    at = RATES.index(first)
-    if carries(first):
-        while at + 1 < len(RATES) and carries(RATES[at + 1]):
-            at += 1
-        return RATES[at], probes
-    while at > 0:
-        at -= 1
-        if carries(RATES[at]):
-            return RATES[at], probes
+    step = step_below(first)
+    if carries(rate(step)):
+        while rate(step + 1) <= MOST_MBPS and carries(rate(step + 1)):
+            step += 1
+        return rate(step), probes
+    while rate(step - 1) >= LOWEST_MBPS:
+        step -= 1
+        if carries(rate(step)):
+            return rate(step), probes
     return None, probes
 
 
 def first_rate(base: RunSpec) -> float:
     """Where the search starts: the hosts of a larger network together send no more than those of k = 4 would."""
-    return max(rate for rate in RATES if rate <= max(FIRST[base.datapath] * (4 / base.k) ** 3, RATES[0]))
+    likely = FIRST[base.datapath] * (4 / base.k) ** 3 * base.mtu / DEFAULT_MTU
+    return rate(step_below(max(likely, LOWEST_MBPS)))
 
 
 def identity(base: RunSpec) -> dict[str, Any]:
@@ -107,6 +126,7 @@ def identity(base: RunSpec) -> dict[str, Any]:
         "datapath": base.datapath,
         "instances": instances_for(base.datapath, FatTree(base.k)),
         "k": base.k,
+        "mtu": base.mtu,
     }
 
 
@@ -136,7 +156,7 @@ def calibrate(base: RunSpec, say: Callable[[Probe], None]) -> float:
 
     bw, probes = search(try_rate, first_rate(base))
     if bw is None:
-        raise UnfitMachine(f"this machine does not even carry links of {RATES[0]:g} Mb/s")
+        raise UnfitMachine(f"this machine does not even carry links of {LOWEST_MBPS:g} Mb/s")
     wanted = identity(base)
     entry = {"identity": wanted, "bw": bw, "probes": [[p.bw, round(p.share, 4)] for p in probes]}
     make_folder(MEMORY.parent)

@@ -21,6 +21,7 @@ from harness.sweep.store import RESULT, read_json, read_run, require_writable, s
 from harness.sweep.suites import Workload
 from hedera.schemes import SCHEMES
 from results.record import Run
+from results.wire import DEFAULT_MTU
 
 SETTINGS = "sweep.json"
 OVERHEAD_S = 3.0
@@ -125,8 +126,10 @@ def settle(base: RunSpec, folder: Path) -> RunSpec:
     path = folder / SETTINGS
     if path.exists():
         try:
-            stored = dict(read_json(path).items())
-        except (OSError, ValueError, AttributeError, RecursionError):
+            # A sweep of before had no choice.
+            before = {"mtu": DEFAULT_MTU, "new_flows": "auto", "scale_sizes": True}
+            stored = {**before, **read_json(path)}
+        except (OSError, ValueError, TypeError, RecursionError):
             raise UserMistake(f"{path} cannot be read; use another --name") from None
         names = [*settings, *(stored.keys() - settings)]
         different = [name for name in names if stored.get(name) != settings.get(name)]

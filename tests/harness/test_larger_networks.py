@@ -17,17 +17,18 @@ def assert_whole(result, k):
 
 @pytest.mark.parametrize(("scheme", "traffic"), [("hedera-sa", "stride:9")])
 def test_54_hosts_make_a_valid_run(tmp_path, clean, scheme, traffic):
-    result = result_of(tmp_path / "run", "-k", "6", scheme=scheme, traffic=traffic, bw=1, seconds=15)
+    options = ("-k", "6", "--mtu", "9000")  # what costs is the packet: so there is reserve
+    result = result_of(tmp_path / "run", *options, scheme=scheme, traffic=traffic, bw=2, seconds=15)
     assert (result["verdict"], result["reasons"]) == ("ok", [])
     assert_whole(result, 6)
 
 
 @LONG
 def test_128_hosts_are_forwarded_for(tmp_path, clean):
-    """At 0.5 Mb/s two cores are near their limit; a short queue lets TCP settle at half of that."""
-    options = ("-k", "8", "--queue", "25")
+    """A short queue lets TCP settle soon."""
+    options = ("-k", "8", "--queue", "25", "--mtu", "9000")
     result = result_of(
-        tmp_path / "run", *options, scheme="hedera-sa", traffic="stride:16", bw=0.25, seconds=15
+        tmp_path / "run", *options, scheme="hedera-sa", traffic="stride:16", bw=0.5, seconds=15
     )
     assert_whole(result, 8)
     # Which share of it arrives is up to the machine; what the network and its controller do is not.

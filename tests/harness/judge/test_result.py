@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from harness.errors import RunFailed
-from harness.judge.claims import WIRE_PER_PAYLOAD
 from harness.judge.flows import paths_by_flow
 from harness.judge.result import describe
 from harness.run.controller import Restart
 from harness.run.observation import Observation, Outage
 from harness.run.senders import Flow, listens_on
 from harness.run.spec import RunSpec
+from results.wire import acknowledgements_per_payload, wire_per_payload
 from topos.nonblocking import NonBlocking
 from traffic.bwmng import Series
 from traffic.iperf import FlowReport, Interval
@@ -21,20 +21,36 @@ SPEC = RunSpec(scheme="nonblocking", traffic="stride:1", seconds=6, link_mbps=10
 BEGIN = 1000.0
 
 
+def on_the_wire(mtu=1500):
+    """Bytes counted at a sender for each of its payload."""
+    return wire_per_payload(mtu) + acknowledgements_per_payload(mtu)
+
+
 def series(out, incoming=0.0, seconds=6):
     t = BEGIN + np.arange(1, seconds + 1)
     return Series(t, np.full(seconds, float(out)), np.full(seconds, float(incoming)))
 
 
-def observation(rate=10.0, seconds=6):
+def observation(rate=10.0, seconds=6, mtu=1500):
     flows = []
-    payload = rate / WIRE_PER_PAYLOAD
+    payload = rate / on_the_wire(mtu)
     for src in range(16):
         intervals = tuple(Interval(s, s + 1, int(payload * 125_000), payload * 1e6) for s in range(seconds))
         report = FlowReport("", 20_000 + src, "", intervals, Interval(0, seconds, 0, payload * 1e6))
-        flows.append(Flow(src, (src + 1) % 16, 20_000 + src, None, 0, started=BEGIN, report=report))
+        flows.append(Flow(src, (src + 1) % 16, 20_000 + src, started=BEGIN, report=report))
     ports = {f"{NonBlocking.SWITCH}-eth{host + 1}": series(rate, rate, seconds) for host in range(16)}
     return Observation(begin=BEGIN, series=ports, flows=flows, cpu_times=[BEGIN + 1], cpu_idle=[50.0])
+
+
+@pytest.mark.parametrize("mtu", [576, 1500, 9000])
+def test_payload_and_counters_agree_at_every_packet_size(mtu):
+    assert describe(replace(SPEC, mtu=mtu), "user", observation(mtu=mtu))["reasons"] == []
+
+
+def test_the_packet_size_decides_what_payload_is_on_the_wire():
+    assert (
+        "more than 5% apart" in describe(replace(SPEC, mtu=576), "user", observation(mtu=9000))["reasons"][0]
+    )
 
 
 def test_the_number_is_the_sum_of_receive_rates():
@@ -44,7 +60,7 @@ def test_the_number_is_the_sum_of_receive_rates():
     assert result["verdict"] == "ok"
     assert result["rates"]["t"] == [1, 2, 3, 4, 5, 6]
     assert result["rates"]["total_mbps"] == pytest.approx([160] * 6)
-    assert result["flows"][0]["window_mbps"] == pytest.approx(10 / WIRE_PER_PAYLOAD, abs=1e-3)
+    assert result["flows"][0]["window_mbps"] == pytest.approx(10 / on_the_wire(), abs=1e-3)
 
 
 def test_only_the_middle_two_thirds_count():

@@ -4,15 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from harness.judge.claims import WIRE_PER_PAYLOAD, Claim
+from harness.judge.claims import Claim
 from harness.judge.verdict import Evidence, Second, reasons
+from results.wire import acknowledgements_per_payload, wire_per_payload
 
 FINE = Evidence(
     bw=10,
+    mtu=1500,
+    bucket_mbit=0.15,
     port_mbps={"0_0_1-eth2": 9.98, "0_0_2": 10.05},
     measured_mbps=155.0,
     counted_mbps=120.0,  # over a longer time than the window
-    payload_mbps=120.0 / WIRE_PER_PAYLOAD,
+    payload_mbps=120.0 / (wire_per_payload() + acknowledgements_per_payload()),
     predicted_mbps=160.0,
     unfinished_flows=[],
     full_ports={"0_0_1-eth2": 9.98},
@@ -30,10 +33,20 @@ def test_a_fine_run_has_no_reason():
     assert reasons(FINE) == []
 
 
+def test_a_full_bucket_may_be_spent_once():
+    """Two frames of 9014 bytes are much of what half a megabit a second carries in four seconds."""
+    slow = replace(
+        FINE, bw=0.5, bucket_mbit=0.144, measured_mbps=8, predicted_mbps=8, full_ports={}, claims=[]
+    )
+    assert reasons(replace(slow, port_mbps={"a": 0.54})) == []
+    assert "above its limit" in reasons(replace(slow, port_mbps={"a": 0.55}))[0]
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         ({"port_mbps": {"0_0_1-eth2": 10.2}}, "port 0_0_1-eth2 carried 10.20 Mb/s, above its limit of 10"),
+        ({"port_mbps": {"0_0_1-eth2": 10.15}}, "0_0_1-eth2 carried 10.15"),
         ({"port_mbps": {"0_0_1-eth2": float("nan")}}, "0_0_1-eth2"),
         ({"unfinished_flows": ["0 to 4"]}, "1 flows did not run from start to end: 0 to 4"),
         ({"payload_mbps": 100.0}, "more than 5% apart"),

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from harness.errors import UnfitMachine
-from harness.network.shaping import Shape, unlimited
+from harness.network.shaping import Shape, of_other_size, unlimited
 
 SHAPE = Shape(10)
 
@@ -47,6 +47,14 @@ def test_a_port_that_is_not_limited_is_named(entries, said):
     assert unlimited(SHAPE, ["a"], report(*entries)) == [said]
 
 
+def test_a_port_that_takes_other_packets_is_named():
+    reported = json.dumps(
+        [{"ifname": "lo", "mtu": 65536}, {"ifname": "a", "mtu": 9000}, {"ifname": "b", "mtu": 1500}]
+    )
+    assert of_other_size(Shape(10, mtu=9000), ["a"], reported) == []
+    assert of_other_size(Shape(10, mtu=9000), ["a", "b", "c"], reported) == ["b (1500)", "c (missing)"]
+
+
 def test_a_tc_too_old_to_ask_is_said():
     with pytest.raises(UnfitMachine, match="iproute2 is too old"):
         unlimited(SHAPE, ["a"], "qdisc tbf 1: root rate 10Mbit")
@@ -56,3 +64,11 @@ def test_mb_are_10_to_the_6_bits_and_the_queue_is_50_full_packets():
     commands = Shape(10).commands("eth0")
     assert "rate 10000000bit" in commands
     assert "bfifo limit 75000" in commands
+
+
+def test_queues_stay_in_packets_and_buckets_in_time_whatever_a_packet_is():
+    small, large = Shape(100, mtu=1500), Shape(100, mtu=9000)
+    assert (small.queue_bytes, large.queue_bytes) == (75_000, 450_000)
+    assert large.burst_bytes == 187_500  # 15 ms; more than the queue of the small packets
+    assert small.burst_bytes == 75_000
+    assert Shape(1, mtu=9000).burst_bytes == 2 * 9014

@@ -5,7 +5,7 @@ import pytest
 from harness import doctor
 from harness.run.spec import RunSpec
 from harness.sweep import calibration
-from harness.sweep.calibration import RATES, Probe, calibrate, first_rate, remembered, search
+from harness.sweep.calibration import MTUS, Probe, calibrate, first_rate, rate, remembered, search, step_below
 
 
 def machine_that_carries(most, flaky=()):
@@ -22,9 +22,19 @@ def machine_that_carries(most, flaky=()):
 
 
 @pytest.mark.parametrize("first", [2.0, 10.0, 100.0, 200.0])
-@pytest.mark.parametrize("most", RATES)
+@pytest.mark.parametrize("most", [rate(step) for step in range(-2, 30)])
 def test_the_highest_rate_is_found_from_anywhere(first, most):
     assert search(machine_that_carries(most), first)[0] == most
+
+
+def test_there_is_no_highest_rate_below_what_nobody_means():
+    assert search(machine_that_carries(1e9), 100.0)[0] == 1e6
+
+
+def test_the_steps_are_the_same_in_every_decade():
+    assert [rate(step) for step in range(-3, 9)] == [0.35, 0.5, 0.75, 1, 1.5, 2, 2.5, 3.5, 5, 7.5, 10, 15]
+    assert all(rate(step_below(rate(step))) == rate(step) for step in range(-3, 40))
+    assert rate(step_below(60)) == 50
 
 
 def test_one_disturbance_does_not_count():
@@ -34,14 +44,14 @@ def test_one_disturbance_does_not_count():
 def test_a_machine_that_carries_nothing():
     best, probes = search(machine_that_carries(0.2), 2.0)
     assert best is None
-    assert {probe.bw for probe in probes} == {0.5, 1.0, 2.0}
+    assert {probe.bw for probe in probes} == {0.5, 0.75, 1.0, 1.5, 2.0}
 
 
 @pytest.mark.parametrize(
     ("k", "datapath", "mbps"),
     [
         (4, "user", 10.0),
-        (6, "user", 2.0),
+        (6, "user", 2.5),
         (8, "user", 1.0),
         (24, "user", 0.5),
         (4, "kernel", 100.0),
@@ -52,19 +62,26 @@ def test_a_larger_network_is_first_tried_at_a_lower_rate(k, datapath, mbps):
     assert first_rate(RunSpec("hedera-sa", "stride:4", k=k, datapath=datapath)) == mbps
 
 
+def test_larger_packets_are_first_tried_at_a_higher_rate():
+    bases = [RunSpec("hedera-sa", "stride:4", datapath="user", mtu=mtu) for mtu in MTUS]
+    assert list(map(first_rate, bases)) == [10, 50]
+
+
 def test_what_was_measured_is_remembered_for_this_machine_and_shown_by_the_doctor(tmp_path, monkeypatch):
     monkeypatch.setattr(calibration, "MEMORY", tmp_path / "calibration.json")
     monkeypatch.setattr(calibration, "probe", lambda base, bw: Probe(bw, 0.99 if bw <= 15 else 0.9))
     monkeypatch.setattr(doctor.machine, "choose_datapath", lambda asked: "user")
     base = RunSpec("hedera-sa", "stride:4", datapath="user")
     assert remembered(base) is None
-    assert doctor._calibrated().found == "unknown"
+    assert doctor._calibrated(1500).found == "unknown"
     heard = []
     assert calibrate(base, heard.append) == 15
     assert [probe.bw for probe in heard][-2:] == [20, 20]
     assert remembered(base) == 15
     assert remembered(replace(base, k=6)) is None
-    assert doctor._calibrated().found == "15 Mb/s"
+    assert remembered(replace(base, mtu=9000)) is None
+    assert doctor._calibrated(1500).found == "15 Mb/s"
+    assert doctor._calibrated(9000).found == "unknown"
 
 
 def test_a_run_that_would_not_count_is_not_enough():
