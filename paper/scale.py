@@ -80,10 +80,3 @@ def at_scale(k: int) -> Command:
             "--iterations", default=100_000, show_default=True, help="Of Simulated Annealing, each round."
         ),
     )
-
-
-def schemes_option(default: Sequence[str]) -> Command:
-    """The option --schemes, which arrives as a tuple."""
-    return click.option(
-        "--schemes", default=",".join(default), show_default=True, callback=_schemes, help="Comma-separated."
-    )

@@ -99,8 +99,9 @@ class Flow(Record, frozen=True, kw_only=True):
 
     Of traffic that comes and goes also: ``size_bytes`` of payload (None: it lasts), ``how`` it ended: ``done``,
     ``cut off`` by the end of the run, ``not started``, or what went wrong; ``late_s`` how long after it was due it
-    began, ``connect_s`` how long until it was connected, ``completion_s`` until its last byte arrived, and ``fluid_s``
-    what max-min fairness gives for that; segments sent again, and the smoothed round-trip time at the end.
+    began, ``connect_s`` how long until it was connected, ``completion_s`` until its last byte arrived, and
+    ``fluid_s`` what max-min fairness gives for that; segments sent again, and the smoothed round-trip time at the
+    end.
     """
 
     src: Count

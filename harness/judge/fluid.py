@@ -18,7 +18,6 @@ from hedera.maxmin import max_min_rates
 from topos.links import NO_LINK, path_links
 from topos.network import Network
 
-
 SAME_MOMENT_S = 1e-9
 """Flows that end within so short a time end together: floating point would have it go on for ever."""
 

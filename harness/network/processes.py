@@ -61,8 +61,8 @@ class Children:
     ) -> subprocess.Popen[bytes]:
         """Start ``argv`` in the namespace of a pid, standard output and error to a file (or nowhere).
 
-        ``handed``: open files that it gets, by their numbers. ``commands``: standard input is a pipe of the child's.
-        Whoever writes to it must not wait for the child.
+        ``handed``: open files that it gets, by their numbers. ``commands``: standard input is a pipe of the child's;
+        whoever writes to it must not wait for the child.
         RunFailed when the machine cannot start one more process.
         """
         join = [] if cgroup_procs is None else ["sh", "-c", 'echo $$ > "$0"; exec "$@"', str(cgroup_procs)]
