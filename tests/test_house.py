@@ -21,7 +21,9 @@ BELOW = {
     "watch": "topos traffic hedera plots results commands",
     "paper": "topos traffic hedera simulator plots results commands",
     "harness": "topos traffic hedera controllers plots results commands workers",
-    "benchmarks": "topos traffic hedera controllers simulator packets plots results commands workers paper harness",
+    "benchmarks": (
+        "topos traffic hedera controllers simulator packets plots results commands workers paper harness watch"
+    ),
 }
 """What each package may import, besides itself."""
 MODULES = {

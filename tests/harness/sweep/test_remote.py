@@ -92,7 +92,7 @@ def test_a_job_s_steps_are_told_and_its_last_word_is_the_answer(tmp_path, monkey
 def test_a_job_that_fails_is_told_in_its_own_words(tmp_path, monkeypatch):
     program = "import sys; print('noise', file=sys.stderr); sys.exit('hedera: the disk is full')"
     fake_hedera(tmp_path, monkeypatch, program)
-    with pytest.raises(RunFailed, match="^the disk is full$"):
+    with pytest.raises(RunFailed, match=r"^the disk is full$"):
         remote._job({}, tmp_path / "run", lambda stage, pid: None)
 
 
