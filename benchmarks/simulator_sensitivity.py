@@ -20,7 +20,7 @@ from rich.table import Table
 from commands.output import wide_console, write_csv
 from commands.shared import OUT, runner
 from paper.suite import SCHEMES
-from simulator.config import Config
+from simulator.config import ENGINES, Config
 from simulator.driver import simulate
 from traffic.published import PUBLISHED
 
@@ -32,6 +32,7 @@ class Study(NamedTuple):
     runs: tuple[Config, ...]
     values: tuple[dict[str, Any], ...]
     default: int
+    schemes: tuple[str, ...] = SCHEMES
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,11 @@ def studies() -> Iterator[Study]:
     yield Study("Figure 11: tick [s]", time, _each("tick_s", 0.002, 0.01, 0.05), 1)
     random = (Config("ecmp", "random", 16, tick_s=0.01, iterations=100_000),)
     yield Study("Table 3, 1,024 hosts: flows per host", random, _each("flows_per_host", 1, 2, 3, 4, 6), 2)
+    for engine in ENGINES:
+        baseline = (Config("ecmp", "random", 32, tick_s=0.01, flows_per_host=2, engine=engine),)
+        name = f"Section 4.4, a core per flow or per host, {engine}: iterations"
+        counts = _each("iterations", 1000, 10_000, 100_000)
+        yield Study(name, baseline, counts, 0, ("hedera-flow-sa", "hedera-sa", "nonblocking"))
 
 
 def _each(field: str, *values: float) -> tuple[dict[str, Any], ...]:
@@ -101,7 +107,7 @@ def main(jobs: int | None, out: Path) -> None:
         )
         for study in studies()
         for n, value in enumerate(study.values)
-        for scheme in SCHEMES
+        for scheme in study.schemes
         for run in study.runs
     ]
     configs = [replace(run, scheme=scheme, **value) for _, _, scheme, run, value in cases]

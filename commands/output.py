@@ -34,7 +34,7 @@ class Compared:
 
 
 def comparison(title: str, rows: Sequence[Compared], unit: str, digits: int = 1) -> Table:
-    """The rows with their differences: points where the unit is percent, else percent of the paper's."""
+    """The rows with their differences: points where the unit is percent, else percent of the paper's if not 0."""
     from rich.table import Table
 
     points = unit == "%"
@@ -47,7 +47,12 @@ def comparison(title: str, rows: Sequence[Compared], unit: str, digits: int = 1)
         if row.paper is not None:
             paper = f"{row.paper:,.{digits}f}"
             gap = row.ours - row.paper
-            difference = f"{gap:+.{digits}f} points" if points else f"{100 * gap / row.paper:+.1f} %"
+            if points:
+                difference = f"{gap:+.{digits}f} points"
+            elif row.paper:
+                difference = f"{100 * gap / row.paper:+.1f} %"
+            else:
+                difference = f"{gap:+.{digits}f}"
         made.add_row(row.case, paper, f"{row.ours:,.{digits}f}", difference, row.spread)
     return made
 

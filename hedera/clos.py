@@ -6,7 +6,8 @@ are. Where flows have whole NICs to themselves each edge switch sends and receiv
 each aggregation switch does: so both colourings succeed, and any permutation goes without a collision, at every k
 (Slepian 1952, Duguid 1959: a Clos network of this size is rearrangeably non-blocking). The same holds for flows of
 one size 1/m, and for any that are larger than half a link. Other flows are coloured by falling size, which is best
-effort; what then still exceeds a link goes by the first path that fits it, if there is one.
+effort; what then still exceeds a link goes by the first path that fits it, if there is one. What is left is searched
+for better (`hedera.tabu_search`).
 
 Paths are left as they are unless others exceed less: in a period that begins without an excess nothing moves, and
 no move ever comes without gain. Where there is one, flows first keep what fits, the largest first, and only the
@@ -30,9 +31,14 @@ from hedera.global_first_fit import UNASSIGNED, first_path, take
 from hedera.linkstate import LinkState
 from hedera.paths import NO_LINK, choice_links
 from hedera.placement import UNIT, LargeFlows, in_units
+from hedera.tabu_search import search
 from topos.fattree import FatTree
 from topos.links import Cores, canonical_cores, climb
 
+STEPS = 5000
+"""Moves that the search tries where colouring leaves an excess."""
+
+_SEED = np.uint64(1)  # of the search, in every period: the same flows get the same paths
 _FAILED = -(1 << 60)  # the room of a failed link: below that of any link that works, whatever it carries
 
 
@@ -55,6 +61,12 @@ class ClosColouring:
                 break
             core = self._coloured(flows, size, wish, links)
             exceeded, _ = self._exceeded(flows, size, core, links)
+            if exceeded < least:
+                best, least = core, exceeded
+        if least:
+            load, core = np.where(links.up, -UNIT, 0), best.copy()
+            _excess(flows.src, flows.dst, size, core, load, self.tree.half)
+            exceeded = search(flows.src, flows.dst, size, core, load, self.tree.half, STEPS, _SEED)
             if exceeded < least:
                 best, least = core, exceeded
         self.energy = least / UNIT
@@ -109,7 +121,7 @@ def _move_by_first_fit(src: Numbers, dst: Numbers, size: Ints, core: Cores, room
         for link in links:
             if link != NO_LINK and room[link] < 0:
                 take(room, links, -size[flow])
-                found = first_path(src[flow], dst[flow], size[flow], room, half)
+                found = first_path(src[flow], dst[flow], size[flow], 0, room, half)
                 if found == UNASSIGNED:
                     take(room, links, size[flow])
                 else:

@@ -13,6 +13,9 @@ also means that none can outlive its flow. A flow that expires, that is no longe
 failed is no longer assigned.
 
 Links between hosts and edge switches are not looked at: demands are feasible at every NIC.
+
+With random numbers, new flows go in a random order instead, and each begins its search at a random path, from where
+it goes round: section 4.3 does not say where a search begins (`hedera explain-gff`).
 """
 
 from __future__ import annotations
@@ -32,10 +35,11 @@ _FAILED = -1  # the room of a failed link: not even a flow of demand 0 fits
 
 
 class GlobalFirstFit:
-    """The placement, with the assignments it keeps from period to period."""
+    """The placement, with the assignments it keeps from period to period. ``rng``: for a random order, see above."""
 
-    def __init__(self, tree: FatTree) -> None:
+    def __init__(self, tree: FatTree, rng: np.random.Generator | None = None) -> None:
         self.tree = tree
+        self._rng = rng
         self._keys: NDArray[np.int64] = np.empty(0, dtype=np.int64)  # of the assigned flows, ascending
         self._cores: Cores = np.empty(0, dtype=np.int32)
         self._reserved: NDArray[np.int64] = np.zeros(num_links(tree), dtype=np.int64)
@@ -55,7 +59,11 @@ class GlobalFirstFit:
         capacity = np.where(links.up, UNIT, _FAILED)
         room = capacity.copy()
         core = self._recall(flows.key)
-        _first_fit(flows.src, flows.dst, in_units(flows.demand), core, room, self.tree.half)
+        order, begin = np.arange(core.size), np.zeros(core.size, dtype=np.int32)
+        if self._rng is not None:
+            order = self._rng.permutation(core.size)
+            begin = self._rng.integers(self.tree.num_cores, size=core.size, dtype=np.int32)
+        _first_fit(flows.src, flows.dst, in_units(flows.demand), core, order, begin, room, self.tree.half)
         self._reserved = capacity - room
         self._remember(flows.key, core)
         return canonical_cores(
@@ -80,12 +88,15 @@ def _first_fit(
     dst: NDArray[np.int32],
     demand: NDArray[np.int64],
     core: NDArray[np.int32],
+    order: NDArray[np.int64],
+    begin: NDArray[np.int32],
     room: NDArray[np.int64],
     half: int,
 ) -> None:
     """Fill ``core`` in place: kept where assigned and working, else the first fit, else UNASSIGNED.
 
-    ``room`` (links,) is what each link has left and is taken from as paths are assigned.
+    ``order`` (flows,) is that of flows without an assignment, ``begin`` (flows,) the core where each begins to
+    search. ``room`` (links,) is what each link has left and is taken from as paths are assigned.
     """
     for flow in range(src.size):
         if core[flow] != UNASSIGNED:
@@ -99,28 +110,37 @@ def _first_fit(
             else:
                 take(room, links, least)
                 demand[flow] = _SETTLED
-    for flow in range(src.size):
+    for flow in order:
         if demand[flow] != _SETTLED:
-            core[flow] = first_path(src[flow], dst[flow], demand[flow], room, half)
+            core[flow] = first_path(src[flow], dst[flow], demand[flow], begin[flow], room, half)
 
 
 _SETTLED = -1  # stands in for the demand of a flow whose reservation has been made
 
 
 @compiled
-def first_path(src: int, dst: int, demand: int, room: NDArray[np.int64], half: int) -> int:
-    """The first core by which ``demand`` fits, taken from ``room`` (links,); UNASSIGNED when there is none."""
+def first_path(src: int, dst: int, demand: int, begin: int, room: NDArray[np.int64], half: int) -> int:
+    """The first core by which ``demand`` fits, taken from ``room`` (links,); UNASSIGNED when there is none.
+
+    The search begins at core ``begin``, and goes through the cores above one aggregation switch after the other.
+    """
     # Those of core 0: further on are the edge links of higher aggregation indices, the core links of higher cores.
     edge_up, core_up, core_down, edge_down = choice_links(src, dst, 0, half)
     if edge_up == NO_LINK:
         return 0
-    for up in range(half):
+    up_begin = begin // half
+    core_begin = begin - up_begin * half
+    for i in range(half):
+        up = up_begin + i if up_begin + i < half else up_begin + i - half
         # An edge link without room rules out all cores above that aggregation switch.
         if room[edge_up + up] >= demand and room[edge_down + up] >= demand:
             if core_up == NO_LINK:
                 take(room, (edge_up + up, NO_LINK, NO_LINK, edge_down + up), demand)
                 return up * half
-            for core in range(up * half, (up + 1) * half):
+            for j in range(half):
+                core = up * half + core_begin + j
+                if core_begin + j >= half:
+                    core -= half
                 if room[core_up + core] >= demand and room[core_down + core] >= demand:
                     take(room, (edge_up + up, core_up + core, core_down + core, edge_down + up), demand)
                     return core

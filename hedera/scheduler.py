@@ -76,7 +76,8 @@ class Scheduler:
     """Finds the large flows, estimates their demands, has them placed, and says which routes change.
 
     ``rule`` says which flows are large, by ``threshold`` (a fraction of the NIC rate; sections 3.1 and 4.3). The
-    demands that placement works with are then estimated among the large flows alone, as section 4.2 has it.
+    demands that placement works with are then estimated among the large flows alone, as section 4.2 has it; with
+    ``by_rate`` they are the measured rates instead (`hedera explain-gff` says why one may ask).
 
     ``links`` may be shared with a `hedera.routing.Routing`. Raises ValueError for a threshold outside [0, 1), and in
     a round for a placement that does not answer with one core of the tree per flow.
@@ -89,6 +90,7 @@ class Scheduler:
         threshold: float = 0.1,
         links: LinkState | None = None,
         rule: Rule = measured_or_estimated,
+        by_rate: bool = False,
     ) -> None:
         if not 0 <= threshold < 1:
             raise ValueError(f"the threshold must be a fraction of the NIC rate from 0 to 1, not {threshold}")
@@ -96,6 +98,7 @@ class Scheduler:
         self.placement = placement
         self.threshold = threshold
         self.rule = rule
+        self.by_rate = by_rate
         self.links = LinkState(tree) if links is None else links
         nothing: list[int] = []
         self._flows = FlowTable(*(np.array(nothing) for _ in range(6)))
@@ -137,7 +140,9 @@ class Scheduler:
         hosts = self.tree.num_hosts
         demand = estimate_demands(flows.src, flows.dst, hosts)
         index = np.flatnonzero(self.rule(flows.rate, demand, self.threshold))
-        if index.size < demand.size:
+        if self.by_rate:
+            demand = np.minimum(flows.rate[index], 1.0)
+        elif index.size < demand.size:
             demand = estimate_demands(flows.src[index], flows.dst[index], hosts)
         return index, demand
 

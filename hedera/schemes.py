@@ -24,9 +24,13 @@ _PLACEMENT = 4  # keeps these draws apart from those of traffic.patterns, traffi
 
 @dataclass(frozen=True)
 class Options:
-    """What placements may be told besides network and seed. ``iterations``: of annealing, in every round."""
+    """What placements may be told besides network and seed.
+
+    ``iterations``: of annealing, in every round. ``shuffled``: Global First Fit goes by a random order.
+    """
 
     iterations: int = 1000
+    shuffled: bool = False
 
 
 def _nothing(tree: FatTree, seed: int) -> None:
@@ -62,7 +66,7 @@ def _random_path(tree: FatTree, seed: int) -> Routing:
 def _global_first_fit(tree: FatTree, rng: np.random.Generator, options: Options) -> Placement:
     from hedera.global_first_fit import GlobalFirstFit
 
-    return GlobalFirstFit(tree)
+    return GlobalFirstFit(tree, rng if options.shuffled else None)
 
 
 def _simulated_annealing(tree: FatTree, rng: np.random.Generator, options: Options) -> Placement:
@@ -149,10 +153,10 @@ def scheme(name: str) -> Scheme:
     """
     if name in SCHEMES:
         return SCHEMES[name]
-    from hedera.own_scheme import SPELLING, from_anywhere, own_class
+    from hedera.own_scheme import SPELLING, from_anywhere, own_scheduler
 
     if ":" not in name:
         names = ", ".join(SCHEMES)
         raise ValueError(f"there is no scheme {name!r}; the schemes are {names}, and {SPELLING} for your own")
-    own = own_class(name)
+    own = own_scheduler(name)
     return Scheme(name, "a scheduler of the user's own", _ecmp, own, absolute=from_anywhere(name))

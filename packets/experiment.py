@@ -38,6 +38,9 @@ STATIC_SEGMENT_BYTES = 600
 STATIC_DRAIN = 0.90
 """What the authors used for static flows in place of 950 bytes and 95 %; see docs/hull.md."""
 
+STATIC_JITTER_US = 1.0
+"""Endless flows without any can lock: one of two TCP flows gets nothing, for ever (docs/hull.md)."""
+
 
 @dataclass(frozen=True)
 class Experiment:
@@ -108,12 +111,14 @@ class Experiment:
 
 
 def static_parameters(parameters: Parameters) -> Parameters:
-    """The parameters of the static experiments: those given, with the authors' two where Table I's stand."""
+    """The parameters of the static experiments: those given, with their own where the defaults stand."""
     table = Parameters()
     if parameters.segment_bytes == table.segment_bytes:
         parameters = replace(parameters, segment_bytes=STATIC_SEGMENT_BYTES)
     if parameters.drain == table.drain:
         parameters = replace(parameters, drain=STATIC_DRAIN)
+    if parameters.jitter_us is None:
+        parameters = replace(parameters, jitter_us=STATIC_JITTER_US)
     return parameters
 
 
@@ -181,6 +186,10 @@ def scenario(experiment: Experiment, traffic: Traffic, trace: dict[str, int] | N
             "association_ns": round(p.association_ms * 1e6),
             "queue_packets": p.port_queue_packets,
         }
+        if p.pacer_behind:
+            built["pacer"]["behind"] = True
+    if p.jitter_us:
+        built["jitter_ns"] = round(p.jitter_us * 1e3)
     if trace is not None:
         built["trace"] = trace
     return built

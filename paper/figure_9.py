@@ -1,24 +1,31 @@
-"""Figure 9, simulated: all published traffic matrices, beside the published testbed bars."""
+"""Figure 9, simulated: all published traffic matrices, beside the published results of testbed and simulator."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
 
 from commands.output import Compared, comparison, conclude, write_csv
 from commands.shared import Run, in_turn, in_words, json_option, output, parallel, runner, seeds_option
-from paper.style import LABELS, PUBLISHED, clean, heading, new_figure, saved
+from paper.scale import schemes_option
+from paper.style import LABELS, PUBLISHED, PUBLISHED_SIMULATED, clean, heading, new_figure, saved
 from plots.style import INK, MUTED, colour, house_style
-from results.published import FIGURE_9
+from results.published import FIGURE_9, FIGURE_9_SIMULATED
 from simulator.config import Config
 
+if TYPE_CHECKING:
+    from rich.table import Table
+
 SCHEMES = ("ecmp", "spanning-tree", "hedera-gff", "hedera-sa", "nonblocking")
+_TESTBED_ALONE = ("spanning-tree", "ecmp-dst")
+_PUBLISHED = {"published_testbed_mbps": PUBLISHED, "published_simulator_mbps": PUBLISHED_SIMULATED}
 _PANELS = {
-    'published testbed "ECMP" against ours: 5-tuple hashing, and a spanning tree': ("ecmp", "spanning-tree"),
+    'published "ECMP" against ours: 5-tuple hashing, and a spanning tree': ("ecmp", "spanning-tree"),
     "Global First Fit": ("hedera-gff",),
     "Simulated Annealing": ("hedera-sa",),
     "non-blocking network": ("nonblocking",),
@@ -27,54 +34,77 @@ _PANELS = {
 
 @dataclass(frozen=True)
 class Bar:
-    """One matrix under one scheme: the testbed's bisection bandwidth as published, and ours over seeds."""
+    """One matrix under one scheme: the bisection bandwidth as published, and ours over seeds.
+
+    ``published_testbed_mbps``, ``published_simulator_mbps``: None where there is none. The testbed's "ECMP" stands
+    beside every static scheme, the simulator's beside ``ecmp`` alone.
+    """
 
     matrix: str
     scheme: str
-    published_testbed_mbps: float
+    published_testbed_mbps: float | None
+    published_simulator_mbps: float | None
     mean_mbps: float
     sd_mbps: float
     lowest_mbps: float
     highest_mbps: float
 
 
-def compute(seeds: int, engine: str = "aimd", tick_s: float = 0.001, run: Run = in_turn) -> list[Bar]:
+def compute(
+    seeds: int,
+    engine: str = "aimd",
+    tick_s: float = 0.001,
+    run: Run = in_turn,
+    schemes: Sequence[str] = SCHEMES,
+) -> list[Bar]:
     """Simulate every matrix under every scheme, with seeds 1, 2 and so on."""
     from simulator.driver import bisection_mbps
 
     configs = [
         Config(scheme, f"published:{name}", seed=seed, engine=engine, tick_s=tick_s)
         for name in FIGURE_9
-        for scheme in SCHEMES
+        for scheme in schemes
         for seed in range(1, seeds + 1)
     ]
     found: dict[tuple[str, str], list[float]] = {}
     for config, value in zip(configs, run(bisection_mbps, configs), strict=True):
         found.setdefault((config.traffic.removeprefix("published:"), config.scheme), []).append(value)
     return [
-        Bar(name, scheme, FIGURE_9[name][scheme], float(np.mean(v)), float(np.std(v)), min(v), max(v))
+        Bar(
+            name,
+            scheme,
+            FIGURE_9[name].get(scheme),
+            None if scheme in _TESTBED_ALONE else FIGURE_9_SIMULATED.get(name, {}).get(scheme),
+            float(np.mean(v)),
+            float(np.std(v)),
+            min(v),
+            max(v),
+        )
         for (name, scheme), v in found.items()
     ]
 
 
 def draw(rows: Sequence[Bar], seeds: int, path: Path) -> Path:
     """Published bars beside ours, a panel per scheme."""
-    names = list(dict.fromkeys(row.matrix for row in rows))
+    names, wanted = (list(dict.fromkeys(getattr(row, what) for row in rows)) for what in ("matrix", "scheme"))
     bars = {(row.matrix, row.scheme): row for row in rows}
+    panels = {title: [s for s in schemes if s in wanted] for title, schemes in _PANELS.items()}
+    known = [scheme for schemes in _PANELS.values() for scheme in schemes]
+    panels |= {LABELS.get(s, s): [s] for s in wanted if s not in known}
+    panels = {title: schemes for title, schemes in panels.items() if schemes}
     x = np.arange(len(names))
     with house_style():
         from matplotlib.patches import Patch
 
-        figure = new_figure(11, 9.2)
-        all_axes = figure.subplots(
-            4, 1, sharex=True, sharey=True, gridspec_kw={"height_ratios": [1.25, 1, 1, 1]}
-        )
-        for axes, (title, schemes) in zip(all_axes, _PANELS.items(), strict=True):
-            width = 0.8 / (1 + len(schemes))
-            left = x - 0.4 + width / 2
-            published = [bars[n, schemes[0]].published_testbed_mbps / 1000 for n in names]
-            axes.bar(left, published, width, color=PUBLISHED)
-            for place, scheme in enumerate(schemes, start=1):
+        figure = new_figure(11, 1.2 + 2.0 * len(panels))
+        all_axes = figure.subplots(len(panels), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+        for axes, (title, schemes) in zip(all_axes, panels.items(), strict=True):
+            width = 0.84 / (2 + len(schemes))
+            left = x - 0.42 + width / 2
+            for place, (field, shade) in enumerate(_PUBLISHED.items()):
+                published = np.array([getattr(bars[n, schemes[0]], field) or 0 for n in names])
+                axes.bar(left + place * width, published / 1000, width, color=shade)
+            for place, scheme in enumerate(schemes, start=2):
                 ours = [bars[n, scheme] for n in names]
                 at = left + place * width
                 axes.bar(at, [bar.mean_mbps / 1000 for bar in ours], width, color=colour(scheme))
@@ -91,8 +121,11 @@ def draw(rows: Sequence[Bar], seeds: int, path: Path) -> Path:
             clean(axes)
         all_axes[-1].set_xticks(x, names, rotation=40, ha="right", rotation_mode="anchor")
         all_axes[-1].set_xlim(-0.6, len(names) - 0.4)
-        handles = [Patch(color=PUBLISHED, label="published, testbed")]
-        handles += [Patch(color=colour(s), label=f"simulated, {LABELS[s]}") for s in SCHEMES]
+        handles = [
+            Patch(color=shade, label=f"published, {field.split('_')[1]}")
+            for field, shade in _PUBLISHED.items()
+        ]
+        handles += [Patch(color=colour(s), label=f"simulated, {LABELS.get(s, s)}") for s in wanted]
         figure.legend(handles=handles, loc="outside upper right", ncols=3, fontsize=8.5)
         heading(figure, "Figure 9, simulated: 16 hosts, 1 Gb/s links\n")
         note = (
@@ -106,6 +139,7 @@ def draw(rows: Sequence[Bar], seeds: int, path: Path) -> Path:
 @click.option(
     "--simulated", is_flag=True, help="By the simulator (the figure of real runs: hedera report DIR)."
 )
+@schemes_option(SCHEMES)
 @seeds_option(10)
 @click.option("--engine", default="aimd", show_default=True, help="aimd or maxmin.")
 @click.option("--tick", "tick_s", default=0.001, show_default=True, help="Length of a tick, seconds.")
@@ -114,25 +148,35 @@ def draw(rows: Sequence[Bar], seeds: int, path: Path) -> Path:
 @parallel
 @in_words
 def command(
-    simulated: bool, seeds: int, engine: str, tick_s: float, out: Path, as_json: bool, jobs: int | None,
-    cluster: str | None,
+    simulated: bool, schemes: tuple[str, ...], seeds: int, engine: str, tick_s: float, out: Path, as_json: bool,
+    jobs: int | None, cluster: str | None,
 ) -> None:  # fmt: skip
-    """All published traffic matrices, beside the published testbed bars."""
+    """All published traffic matrices, beside the published results of testbed and simulator."""
     if not simulated:
         raise click.UsageError("figure 9 of real runs is drawn by `hedera report DIR`; here, add --simulated")
-    rows = compute(seeds, engine, tick_s, runner("Figure 9", jobs, cluster))
+    rows = compute(seeds, engine, tick_s, runner("Figure 9", jobs, cluster), schemes)
     files = [
         write_csv(out / "figure9_simulated.csv", rows),
         draw(rows, seeds, out / "figure9_simulated.png"),
     ]
+    tables = [
+        _compared(f"Figure 9: the paper's {what} against our simulation ({seeds} seeds)", pairs)
+        for what, pairs in (
+            ("testbed", [(row, row.published_testbed_mbps) for row in rows]),
+            ("simulator", [(row, row.published_simulator_mbps) for row in rows]),
+        )
+    ]
+    conclude(rows, tables, files, as_json)
+
+
+def _compared(title: str, pairs: Sequence[tuple[Bar, float | None]]) -> Table:
     compared = [
         Compared(
             f"{row.matrix}  {row.scheme}",
-            row.published_testbed_mbps,
+            published,
             row.mean_mbps,
             f"{row.lowest_mbps:,.0f} to {row.highest_mbps:,.0f}",
         )
-        for row in rows
+        for row, published in pairs
     ]
-    title = f"Figure 9: published testbed against simulation ({seeds} seeds)"
-    conclude(rows, [comparison(title, compared, "Mb/s", digits=0)], files, as_json)
+    return comparison(title, compared, "Mb/s", digits=0)

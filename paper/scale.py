@@ -1,12 +1,47 @@
-"""What Figures 10 and 11 share: their options, named as the fields of `simulator.config.Config`."""
+"""What Figures 10 and 11 and Table 3 share: their options, named as the fields of `simulator.config.Config`."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import click
 
 from commands.shared import Command, options
 from hedera.schemes import scheme
-from paper.suite import SCHEMES
+from paper.suite import AT_SCALE
+from simulator.config import ENGINES
+
+Number = TypeVar("Number", int, float)
+
+
+def numbers(option: str, text: str, kind: Callable[[str], Number]) -> list[Number]:
+    """The numbers above 0 in a comma-separated list, each once; ValueError, which names the option, for others."""
+    try:
+        found = [kind(part) for part in text.split(",")]
+    except ValueError:
+        found = []
+    if not found or not 0 < min(found) <= max(found) < float("inf"):
+        whole = "whole " if kind is int else ""
+        raise ValueError(f"{option} takes {whole}numbers above 0, separated by commas, not {text!r}")
+    return list(dict.fromkeys(found))
+
+
+def _engines(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(name.strip() for name in value.split(",")))
+    for name in names:
+        if name not in ENGINES:
+            raise click.BadParameter(f"there is no engine {name!r}; the engines are {' and '.join(ENGINES)}")
+    return names
+
+
+engines_option = click.option(
+    "--engines",
+    default=",".join(ENGINES),
+    show_default=True,
+    callback=_engines,
+    help="Comma-separated: aimd (section 5.5), maxmin (ideal shares).",
+)
 
 
 def _schemes(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
@@ -19,16 +54,21 @@ def _schemes(context: click.Context, parameter: click.Parameter, value: str) -> 
         raise click.BadParameter(str(error)) from None
 
 
+def schemes_option(default: Sequence[str]) -> Command:
+    """The option --schemes, whose names arrive as a tuple."""
+    return click.option(
+        "--schemes",
+        default=",".join(default),
+        show_default=True,
+        callback=_schemes,
+        help="Comma-separated; hedera-clos is what the network itself allows.",
+    )
+
+
 def at_scale(k: int) -> Command:
-    """The options as one decorator; ``k`` is the default. Those of the schemes arrive as a tuple, ``schemes``."""
+    """The options as one decorator; ``k`` is the default."""
     return options(
-        click.option(
-            "--schemes",
-            default=",".join(SCHEMES),
-            show_default=True,
-            callback=_schemes,
-            help="Comma-separated; hedera-clos shows what the best placement would do.",
-        ),
+        schemes_option(AT_SCALE),
         click.option("-k", "k", default=k, show_default=True, help="Ports per switch."),
         click.option("--seconds", default=60.0, show_default=True, help="Simulated time of every run."),
         click.option("--seed", default=1, show_default=True, help="Fixes every draw."),

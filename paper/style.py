@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PUBLISHED = "#d4d4d4"
+PUBLISHED_SIMULATED = "#a8a8a8"
 LABELS = {
     "ecmp": "ECMP (5-tuple hash)",
     "spanning-tree": "spanning tree",
@@ -20,6 +21,7 @@ LABELS = {
     "hedera-clos": "edge colouring",
     "nonblocking": "non-blocking",
 }
+ENGINE_LABELS = {"aimd": "AIMD (section 5.5)", "maxmin": "max-min fair rates"}
 
 
 def new_figure(width: float, height: float) -> Figure:

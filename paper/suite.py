@@ -6,18 +6,24 @@ from topos.fattree import FatTree
 
 SCHEMES = ("ecmp", "hedera-gff", "hedera-sa", "nonblocking")
 """The four columns of Figures 9, 10 and 11."""
+AT_SCALE = ("ecmp", "hedera-gff", "hedera-sa", "hedera-clos", "nonblocking")
+"""These and the placement that shows what the network itself allows, which the paper does not have."""
 
 
 def suite(tree: FatTree) -> tuple[str, ...]:
     """Specs of the patterns, as in Figure 9: its strides of 1, 2, 4 and 8 hosts at k = 4 are, in general, one
-    host, one edge switch, one pod and half of the network."""
+    host, one edge switch, one pod and half of the network.
+
+    First those in which every host sends and receives one flow, the nearest receivers first; then those in which a
+    host may receive many, the most local first, with more and more flows; the hotspot last.
+    """
     strides = (1, tree.half, tree.num_cores, tree.num_hosts // 2)
     return (
-        "staggered:0.2,0.3",
-        "staggered:0.5,0.3",
         *(f"stride:{step}" for step in strides),
-        "random",
         "randbij",
+        "staggered:0.5,0.3",
+        "staggered:0.2,0.3",
+        "random",
         "randx:2",
         "randx:3",
         "randx:4",

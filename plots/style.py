@@ -25,6 +25,7 @@ COLOURS: dict[str, str] = {
     "random": "#cc79a7",
     "hedera-gff": "#56b4e9",
     "hedera-sa": "#0072b2",
+    "hedera-clos": "#f0e442",
 }
 """The colour of each scheme, in the order in which schemes are shown."""
 
@@ -35,7 +36,7 @@ DASHES = (0, (5, 3))
 MUTED = "#6b6b6b"
 
 _LONGEST_LABEL = 26
-_OTHER = ("#f0e442", "#000000", "#999933", "#882255")  # schemes added later, in the order of their names
+_OTHER = ("#000000", "#999933", "#882255", "#44aa99")  # schemes added later, in the order of their names
 _SETTINGS = {
     "font.family": "DejaVu Sans",
     "font.size": 9,

@@ -10,6 +10,7 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
+from hedera.global_first_fit import GlobalFirstFit
 from hedera.large_flows import RULES
 from hedera.scheduler import FlowTable, Scheduler
 from simulator.aimd import AimdEngine
@@ -29,7 +30,12 @@ _LOOK, _WINDOW, _FAILURE, _ROUND, _END = range(5)
 
 def bisection_mbps(config: Config) -> float:
     """The bisection bandwidth alone, which is all that most sweeps need to send home."""
-    return simulate(config).bisection_mbps
+    return float(window_mbps(config).mean())
+
+
+def window_mbps(config: Config) -> NDArray[np.float64]:
+    """The sum of all rates in each tick of the measuring window, Mb/s, float64 (ticks,); nothing after it is run."""
+    return Simulation(config).window()
 
 
 def simulate(config: Config, progress: Callable[[float], None] | None = None) -> Result:
@@ -59,7 +65,12 @@ class Simulation:
         self.scheduler = None
         if placement and self.routing:
             rule = RULES[config.large_flows]
-            self.scheduler = Scheduler(tree, placement, config.threshold, self.routing.links, rule)
+            self.scheduler = Scheduler(
+                tree, placement, config.threshold, self.routing.links, rule, config.by_rate
+            )
+        self.period_s = config.interval_s
+        if isinstance(placement, GlobalFirstFit) and config.detect_s:
+            self.period_s = config.detect_s
         self.polled_bytes = np.zeros(len(self.work))
         self.rounds: list[RoundLog] = []
         self._window_bytes: list[NDArray[np.float64]] = []
@@ -98,15 +109,7 @@ class Simulation:
 
         Arrivals are the engine's own. ``progress`` is called with the simulated seconds so far, now and then.
         """
-        self._plan()
-        totals = []
-        while self._events:
-            t, _, _, happen = heappop(self._events)
-            totals.append(self.engine.advance_to(t))
-            happen(t)
-            if progress:
-                progress(t)
-        total = np.concatenate(totals)
+        total = self._advance(self.config.ticks, progress)
         config, (at_begin, at_end) = self.config, self._window_bytes
         begin, end = config.window_ticks
         known = np.isfinite(self.work.start_s)
@@ -121,29 +124,47 @@ class Simulation:
             # When a flow arrived, as its completion time counts from there; or when its turn came.
             start_s=np.where(known, self.work.start_s, self.engine.started_s),
             end_s=self.engine.finished_s,
+            size_bytes=self.work.size_bytes,
             rounds=tuple(self.rounds),
             failures=tuple(self.breakage.failures) if self.breakage else (),
             phases=self._phases(total),
         )
 
-    def _plan(self) -> None:
-        """All that is known beforehand to happen."""
+    def window(self) -> NDArray[np.float64]:
+        """As `window_mbps`."""
+        begin, end = self.config.window_ticks
+        return self._advance(end)[begin:]
+
+    def _advance(self, tick: int, progress: Callable[[float], None] | None = None) -> NDArray[np.float64]:
+        """From the start to ``tick``; returns the sum of all rates in each tick, Mb/s."""
+        self._plan(tick)
+        totals, order = [], -1
+        while order != _END:
+            t, order, _, happen = heappop(self._events)
+            totals.append(self.engine.advance_to(t))
+            happen(t)
+            if progress:
+                progress(t)
+        return np.concatenate(totals)
+
+    def _plan(self, end: int) -> None:
+        """All that is known beforehand to happen until tick ``end``."""
         config = self.config
         for tick in config.window_ticks:
             self._at(tick, _WINDOW, lambda _: self._window_bytes.append(self.engine.sent_bytes))
         if self.scheduler:
-            period = round(config.interval_s / config.tick_s)
-            for tick in range(period, config.ticks, period):
+            period = round(self.period_s / config.tick_s)
+            for tick in range(period, end, period):
                 self._at(tick, _ROUND, self._schedule)
         for moment in self.breakage.moments if self.breakage else ():
             self._at(round(moment / config.tick_s), _FAILURE, lambda _, moment=moment: self._strike(moment))  # type: ignore[misc]
-        self._at(config.ticks, _END, lambda _: None)
+        self._at(end, _END, lambda _: None)
 
     def _at(self, tick: int, order: int, happen: Callable[[float], None]) -> None:
         heappush(self._events, (tick * self.config.tick_s, order, next(self._number), happen))
 
     def _phases(self, total: NDArray[np.float64]) -> tuple[Phase, ...]:
-        lasting = not self.config.arrivals_per_s and bool(np.isinf(self.work.size_bytes).all())
+        lasting = bool(np.isinf(self.work.size_bytes).all() and not self.work.start_s.any())
         flows = (self.work.src, self.work.dst) if lasting else None
         return phases_of(self.config, self.network, flows, total) if self.config.fail else ()
 
@@ -194,7 +215,7 @@ class Simulation:
         if self.breakage is not None:  # what cannot move has no rate, and a controller leaves it out
             active = active[self.links[active, 0] != self.breakage.nowhere]
         sent = self.engine.sent_bytes
-        age = np.minimum(now - self.engine.started_s[active], config.interval_s)
+        age = np.minimum(now - self.engine.started_s[active], self.period_s)
         age = np.maximum(age, config.tick_s)
         rate = 8 * (sent[active] - self.polled_bytes[active]) / age / (config.link_mbps * 1e6)
         self.polled_bytes = sent
@@ -216,6 +237,8 @@ class Simulation:
 
 
 def _ports(work: Workload, num_hosts: int, seed: int) -> NDArray[np.int32]:
+    if work.src_port is not None:
+        return work.src_port
     if not len(work):
         return np.zeros(0, dtype=np.int32)
     return source_ports(Matrix(work.src, work.dst, num_hosts), seed)

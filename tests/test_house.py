@@ -13,6 +13,7 @@ BELOW = {
     "commands": "workers",
     "topos": "",
     "traffic": "topos",
+    "transfers": "",
     "hedera": "topos traffic",
     "controllers": "topos traffic hedera",
     "simulator": "topos traffic hedera commands",
@@ -20,10 +21,10 @@ BELOW = {
     "plots": "topos traffic hedera results commands",
     "watch": "topos traffic hedera plots results commands",
     "paper": "topos traffic hedera simulator plots results commands",
-    "harness": "topos traffic hedera controllers plots results commands workers",
-    "benchmarks": (
-        "topos traffic hedera controllers simulator packets plots results commands workers paper harness watch"
-    ),
+    "classroom": "topos traffic hedera simulator plots commands",
+    "harness": "topos traffic transfers hedera controllers packets plots results commands workers classroom watch",
+    "benchmarks": "topos traffic transfers hedera controllers simulator packets plots results commands workers paper "
+    "harness watch",
 }
 """What each package may import, besides itself."""
 MODULES = {

@@ -142,6 +142,12 @@ def experiment_options(command: Command) -> Command:
         ),
         click.option("--congestion-control", default="cubic", help="TCP algorithm.", show_default=True),
         click.option("--queue", default=50, help="Queue of every port, full packets.", show_default=True),
+        click.option(
+            "--new-flows",
+            default="auto",
+            help="Who gives a flow its first path: controller, switch, or auto: the switch when flows come and go.",
+            show_default=True,
+        ),
         click.option("--flows-per-host", default=1, help="Flows each host sends.", show_default=True),
         click.option("--keep", default=1.0, help="Fraction of the flows kept, at random.", show_default=True),
         click.option(

@@ -36,7 +36,7 @@ def run(out: Path | None, as_json: bool, **options: Any) -> None:
     Example: hedera run --scheme hedera-gff --traffic stride:4 --seconds 10
     """
     spec = spec_from(**options)
-    spec.matrix()
+    spec.workload()
     if out is None:
         stamp = time.strftime("%Y%m%d-%H%M%S")
         out = Path("results/runs/single") / f"{stamp}-{slug(spec.traffic)}-{spec.scheme}"

@@ -30,7 +30,7 @@ from workers.cluster import Scheduler, connected
 @click.argument("trials", type=click.IntRange(1))
 @click.argument("seconds", type=float)
 @click.option("--patterns", metavar="LIST", help="Comma-separated traffic patterns, instead of a suite.")
-@click.option("--suite", default="figure9", help="figure9, replication or all.", show_default=True)
+@click.option("--suite", default="figure9", help="figure9, replication, dynamic or all.", show_default=True)
 @click.option("--schemes", default="all", metavar="LIST", help="Comma-separated, or all.", show_default=True)
 @click.option("--name", help="Folder below results/runs (default: named after the settings).")
 @click.option(
@@ -81,7 +81,7 @@ def sweep(
             raise click.UsageError("--patterns is empty")
     scheme_names = split_schemes(schemes)
     for job in plan(base, workloads, scheme_names, trials, results):
-        job.spec.matrix()  # every mistake in a pattern comes to light before the first run
+        job.spec.workload()  # every mistake in a pattern comes to light before the first run
     if cluster is None:
         machine.require_root()
         machine.require_tools()

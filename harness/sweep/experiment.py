@@ -50,7 +50,7 @@ def run_experiment(
     require_root()
     require_tools()
     # A mistake of the user comes to light before the machine is taken.
-    spec.matrix()
+    spec.workload()
     choose_datapath(spec.datapath)
     choose_platform(spec.platform)
     with sole_use(f"{spec.scheme} on {spec.traffic}", say), run_folder() as own:
@@ -77,10 +77,9 @@ def run_experiment(
                     **{name: value for name, value in spec.as_json().items() if name not in TOLD_ABOVE},
                     "platform": emulation.platform,
                     "datapath": emulation.datapath,
+                    "new_flows": emulation.new_flows,
                 },
-                "matrix": [
-                    [int(s), int(d)] for s, d in zip(emulation.matrix.src, emulation.matrix.dst, strict=True)
-                ],
+                "matrix": _pairs(emulation),
                 **measured,
                 "timing": {name: round(value, 3) for name, value in timing.items()},
                 "environment": {
@@ -93,6 +92,12 @@ def run_experiment(
             result = _readable(result)
             write_json(raw / RESULT, result)
     return result
+
+
+def _pairs(emulation: Emulation) -> list[list[int]]:
+    """Who sends to whom, of flows that are there from the start."""
+    standing = emulation.workload.standing
+    return [[int(src), int(dst)] for src, dst in zip(standing.src, standing.dst, strict=True)]
 
 
 def _readable(result: dict[str, Any]) -> dict[str, Any]:

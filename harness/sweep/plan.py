@@ -132,7 +132,9 @@ def keep_settings(base: RunSpec, folder: Path) -> None:
     path = folder / SETTINGS
     if path.exists():
         try:
-            stored = {"mtu": DEFAULT_MTU, **read_json(path)}  # a sweep of before had no choice
+            # A sweep of before had no choice.
+            before = {"mtu": DEFAULT_MTU, "new_flows": "auto", "scale_sizes": True}
+            stored = {**before, **read_json(path)}
         except (OSError, ValueError, TypeError, RecursionError):
             raise UserMistake(f"{path} cannot be read; use another --name") from None
         names = [*settings, *(stored.keys() - settings)]

@@ -35,9 +35,20 @@ def replication() -> list[Workload]:
     return [Workload(traffic, flows, keep) for flows, keep in ((2, 1.0), (6, 0.5)) for traffic in patterns]
 
 
+def dynamic() -> list[Workload]:
+    """Traffic that comes and goes: mice beside elephants, web search at three loads, the shuffle."""
+    traffic = (
+        "stride:4 + poisson:fixed:1000000,0.05",
+        *(f"poisson:web-search,{load:g}" for load in (0.3, 0.5, 0.7)),
+        "shuffle:100000",
+    )
+    return [Workload(spec) for spec in traffic]
+
+
 SUITES: dict[str, Callable[[], list[Workload]]] = {
     "figure9": figure9,
     "replication": replication,
+    "dynamic": dynamic,
     "all": lambda: figure9() + replication(),
 }
 

@@ -67,15 +67,14 @@ def test_so_do_equal_shares_of_every_host(k, per_host):
 
 
 def test_published_matrices():
-    """All but two without an excess from every hashed start, as their best placements are."""
-    tree, left = FatTree(4), {}
+    """Without an excess from every hashed start, as their best placements are."""
+    tree = FatTree(4)
     for name in PUBLISHED:
         matrix = draw(f"published:{name}", tree)
         for seed in range(3):
             flows = flows_of(tree, matrix.src, matrix.dst, np.random.default_rng(seed))
             core = ClosColouring(tree).place(flows, LinkState(tree))
-            left[name] = max(left.get(name, 0), excess(tree, flows, core, LinkState(tree)))
-    assert {name for name, worst in left.items() if worst} <= {"randx2", "randx4"}
+            assert excess(tree, flows, core, LinkState(tree)) == 0, name
 
 
 @pytest.mark.parametrize(("k", "count"), [(4, 20), (4, 48), (8, 300), (16, 3000)])
@@ -85,7 +84,7 @@ def test_mixed_sizes_exceed_next_to_nothing(k, count):
         flows, placement, links = random_flows(tree, rng, count), ClosColouring(tree), LinkState(tree)
         core = placement.place(flows, links)
         assert placement.energy == excess(tree, flows, core, links)
-        assert placement.energy <= 0.03 * flows.demand.sum()
+        assert placement.energy <= 0.002 * flows.demand.sum()
         assert placement.energy < excess(tree, flows, flows.hashed, links)
 
 
@@ -139,7 +138,7 @@ def test_flows_move_only_for_a_smaller_excess():
     moves = 0
     for seed in range(10):
         rng = np.random.default_rng(seed)
-        everything = random_flows(tree, rng, 60)
+        everything = random_flows(tree, rng, 24)
         core = everything.core.copy()
         for _ in range(10):
             on = np.flatnonzero(rng.random(core.size) < 0.9)

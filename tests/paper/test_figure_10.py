@@ -1,42 +1,68 @@
-"""Figure 10: the suite of patterns, and what the text says of it."""
+"""Figure 10: the suite of patterns under both engines, and what is said of it in words."""
 
 import pytest
 
 from paper import figure_10
 from tests.paper.commands import is_png, rows, run
 
+SHORT = ("-k", 4, "--seconds", 12, "--interval", 1, "--jobs", 1)
 
-def test_it_covers_the_suite_and_says_what_the_text_says(tmp_path):
-    done = run(figure_10, "-k", 4, "--seconds", 12, "--jobs", 1, "--out", tmp_path)
+
+def test_every_pattern_scheme_and_engine(tmp_path):
+    done = run(figure_10, *SHORT, "--iterations", 1000, "--out", tmp_path)
     assert done.exit_code == 0, done.output
-    assert len(rows(tmp_path / "figure10_k4.csv")) == 12 * 4
+    assert len(rows(tmp_path / "figure10_k4.csv")) == 2 * 12 * 5
     assert is_png(tmp_path / "figure10_k4.png")
-    lines = {line.split("  ")[0].strip(): line for line in done.stdout.splitlines()}
-    assert "96.0" in lines["Hedera (better of two) over optimal, mean of patterns"]
-    assert "113.0" in lines["Hedera over static hashing, at most"]
+    for engine in ("aimd", "maxmin"):
+        assert f"Figure 10 under {engine}" in done.stdout
+    assert done.stdout.count("Simulated Annealing over static hashing, at most") == 2
+    assert done.stdout.count("Global First Fit is ahead of Simulated Annealing on ") == 2
+
+
+def made(traffic, *percents):
+    schemes = ("ecmp", "hedera-gff", "hedera-sa", "nonblocking")
+    return [
+        figure_10.Share("aimd", traffic, scheme, 0, percent)
+        for scheme, percent in zip(schemes, percents, strict=True)
+    ]
 
 
 def test_the_sentences_follow_from_the_rows():
-    share = figure_10.Share
-    made = [share("a", "ecmp", 0, 40), share("a", "hedera-gff", 0, 60), share("a", "hedera-sa", 0, 80),
-            share("a", "nonblocking", 0, 100), share("b", "ecmp", 0, 50), share("b", "hedera-gff", 0, 90),
-            share("b", "hedera-sa", 0, 70), share("b", "nonblocking", 0, 90)]  # fmt: skip
-    optimal, gain = figure_10.summary(made)
-    assert (optimal.ours, optimal.spread) == (90, "lowest 80.0 (a)")
-    assert (gain.ours, gain.spread) == (pytest.approx(100), "at a")
+    both = made("a", 40, 60, 80, 100) + made("b", 50, 90, 70, 90)
+    annealing, first_fit, annealing_gain, first_fit_gain = figure_10.summary(both)
+    assert annealing.ours == pytest.approx((80 + 100 * 70 / 90) / 2)
+    assert annealing.spread == "lowest 77.8 (b)"
+    assert (first_fit.ours, first_fit.spread) == (80, "lowest 60.0 (a)")
+    assert (annealing_gain.ours, annealing_gain.spread) == (pytest.approx(100), "at a")
+    assert (first_fit_gain.ours, first_fit_gain.spread) == (pytest.approx(80), "at b")
+    assert figure_10.better(both) == (
+        "Global First Fit is ahead of Simulated Annealing on b (90.0 against 70.0 %)."
+    )
+    assert figure_10.better(made("a", 40, 60, 80, 100)).endswith("on no pattern.")
 
 
 def test_other_schemes_can_be_asked_for(tmp_path):
-    asked = ("-k", 4, "--seconds", 12, "--interval", 1, "--jobs", 1, "--out", tmp_path)
-    done = run(figure_10, "--schemes", "hedera-clos,nonblocking", *asked)
+    done = run(figure_10, "--schemes", "hedera-clos,nonblocking", *SHORT, "--out", tmp_path)
     assert done.exit_code == 0, done.output
-    assert "Hedera (better of two)" not in done.stdout
-    made = rows(tmp_path / "figure10_k4.csv")
-    assert {row["scheme"] for row in made} == {"hedera-clos", "nonblocking"}
-    share = {(row["traffic"], row["scheme"]): float(row["percent_of_full"]) for row in made}
+    assert "over optimal" not in done.stdout
+    found = rows(tmp_path / "figure10_k4.csv")
+    assert {row["scheme"] for row in found} == {"hedera-clos", "nonblocking"}
+    share = {(row["engine"], row["traffic"], row["scheme"]): float(row["percent_of_full"]) for row in found}
     for bijection in ("stride:1", "stride:4", "stride:8", "randbij"):
         # The same rates, at another point of their cycle when the window ends.
-        assert share[bijection, "hedera-clos"] == pytest.approx(share[bijection, "nonblocking"], rel=0.01)
-    done = run(figure_10, "--schemes", "hedera-best", *asked)
+        ours, control = (share["aimd", bijection, s] for s in ("hedera-clos", "nonblocking"))
+        assert ours == pytest.approx(control, rel=0.01)
+        assert share["maxmin", bijection, "hedera-clos"] == share["maxmin", bijection, "nonblocking"]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--schemes", "hedera-best", "there is no scheme 'hedera-best'"),
+        ("--engines", "aimd,tcp", "there is no engine 'tcp'"),
+    ],
+)
+def test_what_does_not_exist_is_refused(option, value, message, tmp_path):
+    done = run(figure_10, option, value, *SHORT, "--out", tmp_path)
     assert done.exit_code == 2
-    assert "there is no scheme 'hedera-best'" in done.stderr
+    assert message in done.stderr

@@ -1,28 +1,57 @@
-"""Table 3: iterations against the paper."""
+"""Table 3: iterations, periods and engines; shares of the control; and what it refuses."""
 
 import pytest
 
 from paper import table_3
+from results.published import TABLE_3
 from tests.paper.commands import is_png, rows, run, run_json
 
-SMALL = ("--hosts", "16", "--iterations", "1000", "--seconds", 12, "--jobs", 1)
+SMALL = ("--hosts", "16", "--iterations", "1000,50000", "--seconds", 12, "--seeds", 2, "--jobs", 1)
 
 
-def test_it_holds_iterations_against_the_paper(tmp_path):
-    found = run_json(table_3, *SMALL, "--out", tmp_path)
-    assert [(row["iterations"], row["published_percent"]) for row in found] == [(None, 81.24), (1000, 78.73)]
-    assert [row["iterations"] for row in rows(tmp_path / "table3.csv")] == ["", "1000"]
+def test_cells_and_their_shares_of_the_control(tmp_path):
+    found = run_json(table_3, *SMALL, "--intervals", "1,0.1", "--out", tmp_path)
+    cells = [(row["engine"], row["scheme"], row["interval_s"], row["iterations"]) for row in found]
+    one = [("nonblocking", 5.0, None), ("hedera-clos", 1.0, None), ("hedera-sa", 1.0, 1000),
+           ("hedera-sa", 1.0, 50_000), ("hedera-clos", 0.1, None), ("hedera-sa", 0.1, 1000)]  # fmt: skip
+    assert cells == [(engine, *cell) for engine in ("aimd", "maxmin") for cell in one], (
+        "50,000 in 0.1 s: too many"
+    )
+    for row in found:
+        assert row["seeds"] == 2
+        assert row["lowest_percent"] <= row["percent"] <= row["highest_percent"]
+        spread = row["highest_percent"] - row["lowest_percent"]
+        assert row["sd_percent"] == pytest.approx(spread / 2**0.5, abs=1e-9)
+        assert row["published_percent"] == (
+            None if row["scheme"] == "hedera-clos" else TABLE_3[16, row["iterations"]]
+        )
+        if row["scheme"] == "nonblocking":
+            assert row["of_control_percent"] == row["final_of_control_percent"] == 100
+        if row["engine"] == "maxmin":  # from the window's first tick on nothing changes
+            assert row["of_control_percent"] == pytest.approx(row["final_of_control_percent"], abs=1)
+            assert row["of_control_percent"] <= 100 + 1e-9
+    assert len(rows(tmp_path / "table3.csv")) == len(found)
     assert is_png(tmp_path / "table3.png")
 
 
 def test_in_words(tmp_path):
-    done = run(table_3, *SMALL, "--out", tmp_path)
-    assert "16 hosts, non-blocking" in done.stdout
-    assert "16 hosts, 1,000 iterations" in done.stdout
+    done = run(table_3, *SMALL, "--intervals", "5", "--engines", "maxmin", "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert "share of full bisection bandwidth" in done.stdout
+    assert "share of the non-blocking network's" in done.stdout
+    for case in ("non-blocking", "every 5 s, edge colouring", "every 5 s, 1,000 iterations"):
+        assert f"16 hosts, {case}" in done.stdout
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--hosts", "17"], ["--iterations", "many"], ["--hosts", ""], ["--iterations", "0"]]
+    "arguments",
+    [
+        ["--hosts", "17"],
+        ["--iterations", "many"],
+        ["--hosts", ""],
+        ["--iterations", "0"],
+        ["--intervals", "0,1"],
+    ],
 )
 def test_sizes_and_counts_that_make_no_sense_are_refused(arguments, tmp_path):
     done = run(table_3, *arguments, "--out", tmp_path)

@@ -1,0 +1,194 @@
+"""What flows that come and go did, and what they could have done at the times and on the paths they had."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from harness.judge.flows import MeasuredFlow, Window
+from harness.judge.fluid import Fluid, FluidFlow, fluid
+from harness.run.observation import Observation
+from harness.run.senders import Flow
+from harness.run.spec import RunSpec
+from results.wire import payload_share
+from topos.network import Network
+from traffic.completion import by_class
+from traffic.workload import Workload
+
+SETTLED_S = 2.0
+"""Flows that would take this long at least show whether the machine kept up; shorter ones show how TCP starts."""
+HANDSHAKE_BYTES = 4 * 66 + 74
+"""On the wire, what a sender sends besides its data: SYN, ACK, what closes the connection. The sink sends as much."""
+LATE_S = 0.1
+"""A sender may open a connection this long after it was due; the median flow is meant."""
+
+
+@dataclass(frozen=True)
+class Dynamic:
+    """``flows`` in the order of ``seen.flows``. Times are seconds since the traffic started, rates on the wire."""
+
+    topo: Network
+    spec: RunSpec
+    workload: Workload
+    seen: Observation
+    flows: Sequence[MeasuredFlow]
+
+    @cached_property
+    def ended(self) -> float:
+        """When the run ended: when the last turn had, or as asked."""
+        if self.workload.matrix is None:
+            return self.spec.seconds
+        ends = [one.sent.end for one in self._sent if one.sent is not None]
+        return max(ends, default=self._begin + self.spec.seconds) - self._begin
+
+    @cached_property
+    def window(self) -> Window:
+        """The middle two thirds of the run."""
+        return self.ended / 6, self.ended * 5 / 6
+
+    @cached_property
+    def fluid(self) -> Fluid:
+        """The yardstick."""
+        share = payload_share(self.spec.mtu)
+        with_sizes = [
+            FluidFlow(
+                one.routed,
+                one.start,
+                None if flow.size_bytes is None else flow.size_bytes * 8e-6 / share,
+            )
+            for one, flow in zip(self.flows, self.seen.flows, strict=True)
+        ]
+        return fluid(self.topo, with_sizes, self.window, self.ended, self.spec.link_mbps, self.seen.outages)
+
+    @cached_property
+    def progress(self) -> float | None:
+        """Of what the flows that take long should have delivered by the end that the fluid gave them, how much they
+        had; None when there was none."""
+        delivered = due = 0.0
+        for one, flow, end in zip(self.flows, self.seen.flows, self.fluid.end.tolist(), strict=True):
+            if flow.size_bytes is not None and end - one.start >= SETTLED_S:  # nan is not
+                due += flow.size_bytes * 8e-6
+                delivered += one.mbit((one.start, end))
+        return delivered / due if due else None
+
+    def handshakes_mbps(self, window: Window) -> float:
+        """What opening and closing the flows' connections brings to hosts, on the wire."""
+        begun = sum(window[0] <= one.start < window[1] for one in self.flows)
+        return begun * 2 * HANDSHAKE_BYTES * 8e-6 / (window[1] - window[0])
+
+    def reasons(self) -> list[str]:
+        """Doubts that only such traffic raises."""
+        found = list(self.seen.troubles)
+        late = [one.sent.start - one.sent.asked for one in self._sent if one.sent and one.sent.start]
+        if late and float(np.median(late)) > LATE_S:
+            found.append(
+                f"the machine was too slow: half of the flows began {np.median(late):.2f} s late or more"
+            )
+        unknown = sum(not one.routed.paths and bool(one.intervals) for one in self.flows)
+        if self.topo.num_cores > 1 and unknown > 0.01 * len(self.flows):
+            found.append(f"the controller does not know the paths of {unknown} of {len(self.flows)} flows")
+        return found
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data, for run.json."""
+        rows = [self._sized(flow, one) for flow, one in zip(self.seen.flows, self.flows, strict=True)]
+        counted = np.array([row for row in rows if row is not None]).reshape(-1, 3)
+        size, took, ended = counted.T
+        alone = size * 8e-6 / payload_share(self.spec.mtu) / self.spec.link_mbps + 1.5 * self._idle_rtt_s
+        # The classes are those of links of 1 Gb/s.
+        classes = by_class(size / self.workload.size_scale, took, alone, ended.astype(bool))
+        return {
+            "window_s": [round(t, 3) for t in self.window],
+            "flows": [
+                {**one.as_json(self.window), **self._flow(flow, end)}
+                for flow, one, end in zip(self.seen.flows, self.flows, self.fluid.end.tolist(), strict=True)
+            ],
+            "completion": [asdict(one) for one in classes if one.flows],
+            **({"progress": round(self.progress, 4)} if self.progress is not None else {}),
+            **({"turns": self._turns()} if self.workload.matrix is not None else {}),
+        }
+
+    # --- one flow ---------------------------------------------------------------------------------------
+
+    @property
+    def _sent(self) -> list[Flow]:
+        return [flow for flow in self.seen.flows if flow.sent is not None]
+
+    @property
+    def _begin(self) -> float:
+        return self.seen.begin - self.seen.clock_offset
+
+    @cached_property
+    def _idle_rtt_s(self) -> float:
+        """The shortest handshake that was seen: what an idle path takes."""
+        shakes = [
+            one.sent.connected - one.sent.start
+            for one in self._sent
+            if one.sent is not None and one.sent.connected is not None and one.sent.start is not None
+        ]
+        return min(shakes, default=0.0)
+
+    def _took(self, flow: Flow) -> float | None:
+        """Seconds from asking for a connection to the last byte's arrival; None when it did not complete."""
+        sent, arrived = flow.sent, flow.arrived
+        if sent is None or arrived is None or sent.start is None or arrived.last is None:
+            return None
+        return arrived.last - sent.start if sent.how == arrived.how == "done" else None
+
+    def _sized(self, flow: Flow, one: MeasuredFlow) -> tuple[float, float, bool] | None:
+        """Bytes, seconds (until it was cut off), and whether it ended: of a flow that has a size, and began in the
+        window (of turns: any). One that failed is none: the verdict names it."""
+        within = self.workload.matrix is not None or self.window[0] <= one.start < self.window[1]
+        sent, took = flow.sent, self._took(flow)
+        if flow.size_bytes is None or sent is None or sent.start is None or not within:
+            return None
+        if took is not None:
+            return flow.size_bytes, took, True
+        return (flow.size_bytes, sent.end - sent.start, False) if sent.how == "cut off" else None
+
+    def _flow(self, flow: Flow, fluid_end: float) -> dict[str, Any]:
+        """What run.json has of a flow besides what it has of every one."""
+        sent, took = flow.sent, self._took(flow)
+        start = flow.started - self.seen.begin
+        return {
+            **({} if flow.size_bytes is None else {"size_bytes": flow.size_bytes}),
+            **({} if took is None else {"completion_s": round(took, 6)}),
+            **(
+                {}
+                if sent is None or sent.start is None or sent.connected is None
+                else {"connect_s": round(sent.connected - sent.start, 6)}
+            ),
+            **({} if math.isnan(fluid_end) else {"fluid_s": round(fluid_end - start, 6)}),
+            **({"how": "not started"} if sent is None else {"how": sent.how}),
+            **(
+                {}
+                if sent is None or sent.start is None
+                else {
+                    "late_s": round(sent.start - sent.asked, 6),
+                    "retransmissions": sent.retransmissions,
+                    "rtt_ms": round(sent.rtt_us / 1e3, 3),
+                }
+            ),
+        }
+
+    def _turns(self) -> dict[str, float | None]:
+        """Of a shuffle: how long it took, when the hosts were done on average, and their goodput (section 6.3)."""
+        complete = all(self._took(flow) is not None for flow in self.seen.flows)
+        if not complete:
+            return {"shuffle_s": None, "host_completion_s": None, "goodput_mbytes_per_s": None}
+        done: dict[int, float] = {}
+        size: dict[int, int] = {}
+        for flow, one in zip(self.seen.flows, self.flows, strict=True):
+            done[flow.src] = max(done.get(flow.src, 0.0), one.start + (self._took(flow) or 0.0))
+            size[flow.src] = size.get(flow.src, 0) + (flow.size_bytes or 0)
+        hosts = float(np.mean(list(done.values())))
+        return {
+            "shuffle_s": round(max(done.values()), 3),
+            "host_completion_s": round(hosts, 3),
+            "goodput_mbytes_per_s": round(float(np.mean(list(size.values()))) / 1e6 / hosts, 6),
+        }
