@@ -75,7 +75,9 @@ def compute(seeds: int, tick_s: float = 0.001, run: Run = in_turn) -> list[Predi
 
     cells = [(reading, matrix) for reading in READINGS for matrix in FIGURE_9_SIMULATED]
     configs = [
-        Config("hedera-gff", f"published:{matrix}", seed=seed, tick_s=tick_s, by_rate=by_rate, shuffled=shuffled)
+        Config(
+            "hedera-gff", f"published:{matrix}", seed=seed, tick_s=tick_s, by_rate=by_rate, shuffled=shuffled
+        )
         for (by_rate, shuffled), matrix in ((READINGS[reading], matrix) for reading, matrix in cells)
         for seed in range(1, seeds + 1)
     ]
@@ -158,7 +160,9 @@ def _readings_table(readings: Sequence[Reading]) -> Table:
 @json_option
 @parallel
 @in_words
-def command(seeds: int, tick_s: float, out: Path, as_json: bool, jobs: int | None, cluster: str | None) -> None:
+def command(
+    seeds: int, tick_s: float, out: Path, as_json: bool, jobs: int | None, cluster: str | None
+) -> None:
     """What the paper's simulator may have done as Global First Fit.
 
     Its results for the traffic of Figure 9 against ours, with flows placed by estimated demands (section 4.2) or by
