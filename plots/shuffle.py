@@ -95,24 +95,31 @@ _TITLES = ("shuffle time", "host completion", "bisection bandwidth", "goodput")
 
 
 def told(rows: Sequence[Row], title: str) -> Table:
-    """The rows for a terminal: value, ratio to the control, published ratio."""
+    """The rows for a terminal."""
     from rich.table import Table
 
     made = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     made.add_column("scheme", no_wrap=True)
-    units = ("s", "s", "Mb/s", "MB/s")
-    for name, unit in zip(_TITLES, units, strict=True):
-        made.add_column(f"{name} \\[{unit}]", justify="right")
-        made.add_column("to control / paper's", justify="right")
+    for name, unit in zip(_TITLES, ("s", "s", "Mb/s", "MB/s"), strict=True):
+        made.add_column(f"{name} \\[{unit}]", justify="right", no_wrap=True)
     value_names = [field.name for field in fields(Row)][1:5]
     for row in rows:
         cells = []
         for quantity, value_name in zip(QUANTITIES, value_names, strict=True):
-            ours = getattr(row, f"{quantity}_to_control")
-            paper = getattr(row, f"published_{quantity}_to_control")
-            cells.append(f"{getattr(row, value_name):,.2f}")
-            cells.append(" / ".join("-" if ratio is None else f"{ratio:.2f}" for ratio in (ours, paper)))
+            ours, paper, gap = (
+                getattr(row, name)
+                for name in (
+                    f"{quantity}_to_control", f"published_{quantity}_to_control", f"{quantity}_difference"
+                )
+            )  # fmt: skip
+            ratio = "" if ours is None else f"  {ours:.2f}"
+            cells.append(
+                f"{getattr(row, value_name):,.1f}"
+                + ratio
+                + ("" if gap is None else f" ({paper:.2f}, {gap:+.2f})")
+            )
         made.add_row(row.scheme, *cells)
+    made.caption = "each with its ratio to the control, and in brackets the paper's ratio and the difference"
     return made
 
 
@@ -142,5 +149,5 @@ def draw(rows: Sequence[Row], subtitle: str, path: Path) -> Path:
         axes.set_ylabel("ratio to the control (mark: published)")
         axes.set_title(f"Table 2: the shuffle. {subtitle}")
         axes.grid(axis="y")
-        axes.legend(ncols=len(schemes), loc="upper right", bbox_to_anchor=(1.0, 1.0))
+        axes.legend(ncols=len(schemes), loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
         return save(figure, path)[0]

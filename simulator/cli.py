@@ -6,6 +6,7 @@ Everything slow to import (numba, matplotlib) is imported by the command that ne
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import click
@@ -67,15 +68,28 @@ from commands.shared import in_words, progress_bar
     metavar="WHAT@SECONDS",
     help="Break link:A-B@SECONDS or switch:NAME@SECONDS, until :UNTIL. Can be given again.",
 )
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the flows to this CSV file, for --traffic file:PATH.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 @in_words
-def simulate(as_json: bool, **fields: Any) -> None:
+def simulate(as_json: bool, record: Path | None, **fields: Any) -> None:
     """Run the paper's flow-level simulator once."""
     from simulator.config import Config
 
     if fields["increase_mbps"] is None:
         fields["increase_mbps"] = 0.12 * fields["link_mbps"]
     config = Config(**fields)
+    if record is not None:
+        from simulator.workload import bounded
+        from traffic.flowfile import write_flows
+
+        work = config.workload()
+        bounded(work)
+        count = write_flows(record, work.blocks())
+        click.echo(f"{count:,} flows written to {record}", err=True)
 
     from simulator.driver import Simulation
 

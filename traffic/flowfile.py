@@ -22,7 +22,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topos.network import Network
-from traffic.flows import LASTING
+from traffic.flows import LASTING, Flows
 from traffic.matrix import Int32, Matrix
 
 MAX_BYTES = 20_000_000
@@ -50,6 +50,29 @@ class Listed(NamedTuple):
     dst: Int32
     start_s: NDArray[np.float64]
     size_bytes: NDArray[np.float64]
+
+
+def write_flows(path: str | Path, blocks: Iterable[Flows]) -> int:
+    """Record flows, such as `traffic.workload.Workload.blocks`, as CSV that gives the very same; returns how many.
+
+    Raises ValueError when one waits for another's end, which these columns cannot say; then nothing is left behind.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.partial")
+    count = 0
+    try:
+        with partial.open("w", encoding="utf-8") as file:
+            file.write("src_host,dst_host,start_s,size_bytes\n")
+            for flow in (flow for block in blocks for flow in block):
+                if flow.after is not None:
+                    raise ValueError("flows that take turns have no start that a file could name")
+                file.write(f"{flow.src},{flow.dst},{flow.start_s!r},{flow.size_bytes or ''}\n")
+                count += 1
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return count
 
 
 class _Row(NamedTuple):

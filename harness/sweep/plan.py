@@ -116,12 +116,18 @@ def _folder_name(workload: Workload) -> str:
 
 
 def settle(base: RunSpec, folder: Path) -> RunSpec:
-    """Fix what ``auto`` means for the sweep, and refuse to mix unlike runs in one folder.
+    """Fix what ``auto`` means on this machine, and refuse to mix unlike runs in one folder; see `keep_settings`."""
+    require_writable(folder)
+    base = replace(base, platform=choose_platform(base.platform), datapath=choose_datapath(base.datapath))
+    keep_settings(base, folder)
+    return base
+
+
+def keep_settings(base: RunSpec, folder: Path) -> None:
+    """Write down what all runs of a folder have in common.
 
     Raises UserMistake when the folder holds a sweep with other settings.
     """
-    require_writable(folder)
-    base = replace(base, platform=choose_platform(base.platform), datapath=choose_datapath(base.datapath))
     settings = {name: value for name, value in base.as_json().items() if name not in VARYING}
     settings = json.loads(json.dumps(settings | {"first_seed": base.seed}))  # as they will be read
     path = folder / SETTINGS
@@ -144,7 +150,6 @@ def settle(base: RunSpec, folder: Path) -> RunSpec:
         with as_invoker(folder):
             write_json(path, settings)
         hand_over(path)
-    return base
 
 
 def _shown(value: object) -> str:

@@ -17,6 +17,7 @@ from plots import completion
 from plots.load import Sweep, load_sweep
 from plots.report import bars, compare, environment, fabric, figures, trials
 from plots.report import runs as runs_data
+from plots.report.machines import SLOWER, compare_machines
 from plots.report.rounds import Overhead, overheads
 from plots.report.svg import Css, classes, percent
 from plots.shares import Shares, our_share, published_share
@@ -49,8 +50,13 @@ def write_report(folder: str | Path) -> Path:
 
 def render(sweep: Sweep) -> str:
     """The page."""
+    return templates().get_template("report.html").render(_context(sweep))
+
+
+def templates(*more: Path) -> Environment:
+    """The page's templates and filters, and templates of other pages of the same look in the folders ``more``."""
     environment_of_templates = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
+        loader=FileSystemLoader([*more, _TEMPLATES]),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -65,7 +71,7 @@ def render(sweep: Sweep) -> str:
         "ms": lambda value: f"{value:.3g}\u202fms",
         "p": lambda value: "< 0.001" if value < 0.001 else f"{value:.3f}",
     }
-    return environment_of_templates.get_template("report.html").render(_context(sweep))
+    return environment_of_templates
 
 
 def _context(sweep: Sweep) -> dict[str, Any]:
@@ -195,6 +201,8 @@ def _judgement(summary: Summary, runs: Sequence[Run], css: Css) -> dict[str, Any
     return {
         "validity": [(row, strips(row)) for row in rows],
         "most_of_maxmin": most,
+        "machines": compare_machines(runs),
+        "slower": SLOWER,
         "invalid": [run for run in runs if not run.valid],
         "dropping": sum(bool(run.queue_drops) for run in runs),
     }

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from commands.output import duration
 from harness.errors import UserMistake
 from harness.run.spec import RunSpec
 from harness.sweep.plan import Job, carry_out, plan, seconds_left, settle, split_schemes
-from harness.sweep.progress import duration
 from harness.sweep.store import RESULT
 from harness.sweep.suites import Workload, suite
 from tests.harness.sweep.run_files import run_json
