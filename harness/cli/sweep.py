@@ -101,9 +101,7 @@ def sweep(
         _carry_out(plan(base, workloads, scheme_names, trials, folder), folder, watch, fleet)
 
 
-def _suited(
-    workloads: Sequence[Workload], patterns: str | None, suite: str, base: RunSpec
-) -> Sequence[Workload]:
+def _suited(workloads: list[Workload], patterns: str | None, suite: str, base: RunSpec) -> list[Workload]:
     """The workloads, and those of a suite at the link rate that has been found meanwhile."""
     return workloads if patterns is not None else workloads_of(suite, base)
 
