@@ -71,22 +71,15 @@ def sweep(
     """
     if cluster is not None:
         leave_root_for_good()  # the workers make the networks
-    flows_per_host, keep = options["flows_per_host"], options["keep"]
     base = spec_from(scheme="ecmp", traffic="stride:1", seconds=seconds, **options)
-    if patterns is None:
-        workloads = workloads_of(suite, base)
-    else:
-        workloads = [Workload(spec, flows_per_host, keep) for spec in split_specs(patterns)]
-        if not workloads:
-            raise click.UsageError("--patterns is empty")
     scheme_names = split_schemes(schemes)
-    for job in plan(base, workloads, scheme_names, trials, results):
+    for job in plan(base, _workloads(base, suite, patterns), scheme_names, trials, results):
         job.spec.workload()  # every mistake in a pattern comes to light before the first run
     if cluster is None:
         machine.require_root()
         machine.require_tools()
         base = with_rate(base, options["bw"], options["mtu"])
-        workloads = _suited(workloads, patterns, suite, base)
+        workloads = _workloads(base, suite, patterns)
         folder = _folder(base, name, results)
         base = settle(base, folder)
         _carry_out(plan(base, workloads, scheme_names, trials, folder), folder, watch, None)
@@ -94,16 +87,21 @@ def sweep(
     with _fleet(cluster) as fleet:
         fleet.gather()
         base = with_rate(fleet.resolve(base), options["bw"], options["mtu"], fleet.least_rates)
-        workloads = _suited(workloads, patterns, suite, base)
+        workloads = _workloads(base, suite, patterns)
         folder = _folder(base, name, results)
         require_writable(folder)
         keep_settings(base, folder)
         _carry_out(plan(base, workloads, scheme_names, trials, folder), folder, watch, fleet)
 
 
-def _suited(workloads: list[Workload], patterns: str | None, suite: str, base: RunSpec) -> list[Workload]:
-    """The workloads, and those of a suite at the link rate that has been found meanwhile."""
-    return workloads if patterns is not None else workloads_of(suite, base)
+def _workloads(base: RunSpec, suite: str, patterns: str | None) -> list[Workload]:
+    """What is asked for; some suites scale with the link rate. UsageError for no pattern at all."""
+    if patterns is None:
+        return workloads_of(suite, base)
+    workloads = [Workload(spec, base.flows_per_host, base.keep) for spec in split_specs(patterns)]
+    if not workloads:
+        raise click.UsageError("--patterns is empty")
+    return workloads
 
 
 def _folder(base: RunSpec, name: str | None, results: Path) -> Path:
