@@ -15,15 +15,13 @@ import click
 from commands.output import conclude, write_csv
 from commands.shared import Run, in_turn, in_words, json_option, output, parallel, runner
 from hedera.schemes import scheme as scheme_of
-from paper.scale import schemes_option
+from paper.scale import numbers, schemes_option
 from paper.style import LABELS, clean, heading, new_figure, saved
 from plots.style import colour, house_style
 from simulator.config import Config
 from simulator.workload import bounded
 from traffic.completion import Completion
 
-LOADS = tuple(n / 10 for n in range(1, 10))
-INTERVALS_S = (5.0, 1.0, 0.1)
 SCHEMES = ("nonblocking", "ecmp", "ecmp-dst", "random", "hedera-gff", "hedera-sa")
 """All but the spanning tree, whose one core switch is overloaded from a load of 1/64 on at k = 16."""
 _CLASSES = {"small": "up to 100 kB", "medium": "100 kB to 10 MB", "large": "from 10 MB"}
@@ -138,13 +136,6 @@ def draw(cells: Sequence[Cell], subtitle: str, path: Path) -> Path:
         return saved(figure, path)
 
 
-def _numbers(context: click.Context, parameter: click.Parameter, value: str) -> tuple[float, ...]:
-    try:
-        return tuple(dict.fromkeys(float(text) for text in value.split(",")))
-    except ValueError:
-        raise click.BadParameter(f"numbers with commas between, not {value!r}") from None
-
-
 @click.command()
 @schemes_option(SCHEMES)
 @click.option(
@@ -154,13 +145,10 @@ def _numbers(context: click.Context, parameter: click.Parameter, value: str) -> 
     help="web-search, data-mining, fixed:BYTES, FILE.csv ...",
 )
 @click.option(
-    "--loads", default=",".join(f"{load:g}" for load in LOADS), show_default=True, callback=_numbers,
+    "--loads", default="0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9", show_default=True,
     help="Shares of the links' rate that hosts send.",
 )  # fmt: skip
-@click.option(
-    "--intervals", "intervals_s", default="5,1,0.1", show_default=True, callback=_numbers,
-    help="Scheduling periods, s.",
-)  # fmt: skip
+@click.option("--intervals", default="5,1,0.1", show_default=True, help="Scheduling periods, s.")
 @click.option("-k", "k", default=16, show_default=True, help="Ports per switch.")
 @click.option(
     "--seconds", default=12.0, show_default=True, help="Simulated; flows of the middle two thirds count."
@@ -180,14 +168,15 @@ def _numbers(context: click.Context, parameter: click.Parameter, value: str) -> 
 @parallel
 @in_words
 def command(
-    schemes: tuple[str, ...], sizes: str, loads: tuple[float, ...], intervals_s: tuple[float, ...], out: Path,
-    as_json: bool, jobs: int | None, cluster: str | None, **fields: float,
+    schemes: tuple[str, ...], sizes: str, loads: str, intervals: str, out: Path, as_json: bool, jobs: int | None,
+    cluster: str | None, **fields: float,
 ) -> None:  # fmt: skip
     """Load against slowdown, by size class, of flows that come and go."""
     detect_s = fields.pop("detect_s")
+    intervals_s = numbers("--intervals", intervals, float)
     base = replace(Config("ecmp", "random", **fields), detect_s=0.0)  # type: ignore[arg-type]
     base = replace(base, interval_s=max(intervals_s), detect_s=detect_s)
-    tasks = plan(base, sizes, loads, schemes, intervals_s)
+    tasks = plan(base, sizes, numbers("--loads", loads, float), schemes, intervals_s)
     for task in tasks:
         bounded(task.workload())  # every mistake comes to light before the first of them is run
     cells = compute(tasks, runner(f"completion, k={base.k}", jobs, cluster))

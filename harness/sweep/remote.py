@@ -84,6 +84,8 @@ def spec_of(asked: Mapping[str, Any]) -> RunSpec:
 def files_of(spec: RunSpec) -> dict[str, str]:
     """The files that a run reads beside the project's own, by name, each with a hash of its content."""
     named = re.findall(r"file:(.+?)(?= \+ |$)", spec.traffic) + re.findall(r"(.+\.py):\w+$", spec.scheme)
+    sizes = re.findall(r"poisson:([^,]+),", spec.traffic)
+    named += [name for name in sizes if name.lower().endswith(".csv") or Path(name).exists()]
     found = {}
     for name in named:
         try:

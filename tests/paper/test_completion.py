@@ -38,12 +38,12 @@ def test_in_words(tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--loads", "0.5,0"], "above 0 and at most 1"),
+        (["--loads", "0.5,0"], "--loads takes numbers above 0"),
         (["--loads", "1.5"], "at most 1"),
-        (["--loads", "half"], "numbers with commas"),
+        (["--loads", "half"], "--loads takes numbers"),
         (["--sizes", "web"], "no law of flow sizes"),
         (["--schemes", "foo"], "no scheme 'foo'"),
-        (["--intervals", "0"], "scheduling period"),
+        (["--intervals", "0"], "--intervals takes numbers above 0"),
         (["--sizes", "fixed:1", "--loads", "1"], "is the limit"),
     ],
 )
