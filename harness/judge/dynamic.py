@@ -57,6 +57,19 @@ class Dynamic:
     @cached_property
     def fluid(self) -> Fluid:
         """The yardstick."""
+        return self._fluid(self.window)
+
+    def yardstick(self, window: Window) -> float:
+        """What the flows could have had on average in a window, Mb/s."""
+        return self._fluid(window).total_mbps
+
+    @property
+    def lives(self) -> list[Window]:
+        """When each flow began and ended."""
+        ends = [one.sent.end - self._begin if one.sent is not None else 0.0 for one in self.seen.flows]
+        return [(one.start, end) for one, end in zip(self.flows, ends, strict=True)]
+
+    def _fluid(self, window: Window) -> Fluid:
         share = payload_share(self.spec.mtu)
         with_sizes = [
             FluidFlow(
@@ -66,7 +79,7 @@ class Dynamic:
             )
             for one, flow in zip(self.flows, self.seen.flows, strict=True)
         ]
-        return fluid(self.topo, with_sizes, self.window, self.ended, self.spec.link_mbps, self.seen.outages)
+        return fluid(self.topo, with_sizes, window, self.ended, self.spec.link_mbps, self.seen.outages)
 
     @cached_property
     def progress(self) -> float | None:

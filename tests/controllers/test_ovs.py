@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -146,9 +147,16 @@ def test_hedera_moves_a_flow_without_losing_a_datagram(emulate):
 
 def test_switches_spread_new_flows_and_hedera_moves_one_all_the_same(emulate):
     net = emulate(scheme="hedera-gff", k=4, seed=1, interval=1, bw=10, new_flows="switch")
-    for port in range(20_000, 20_040):
-        sender = f"{TREE.host_ip(0)}:{port}"
-        net.at(0, "iperf", "-c", TREE.host_ip(4), "-u", "-b", "1M", "-n", "1000", "-B", sender, check=False)
+    send = "\n".join(
+        [
+            "import socket, sys",
+            "for port in range(20_000, 20_040):",
+            "    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)",
+            "    s.bind((sys.argv[1], port))",
+            "    s.sendto(bytes(100), (sys.argv[2], 5001))",
+        ]
+    )
+    net.at(0, sys.executable, "-c", send, TREE.host_ip(0), TREE.host_ip(4))
     wait_for(lambda: len([f for f in net.events("flow") if f["dst_port"] == 5001]) == 40)
     flows = net.events("flow")
     assert {flow["reason"] for flow in flows if flow["proto"] == 17} == {"learned"}
