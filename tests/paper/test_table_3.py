@@ -27,7 +27,9 @@ def test_cells_and_their_shares_of_the_control(tmp_path):
         )
         if row["scheme"] == "nonblocking":
             assert row["of_control_percent"] == row["final_of_control_percent"] == 100
-        elif row["engine"] == "maxmin" and row["scheme"] == "hedera-sa":  # placed well before the window begins
+        elif (
+            row["engine"] == "maxmin" and row["scheme"] == "hedera-sa"
+        ):  # placed well before the window begins
             assert row["of_control_percent"] == pytest.approx(row["final_of_control_percent"], abs=1)
             assert row["of_control_percent"] <= 100 + 1e-9
     assert len(rows(tmp_path / "table3.csv")) == len(found)
