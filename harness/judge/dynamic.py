@@ -21,9 +21,7 @@ from traffic.completion import by_class
 from traffic.workload import Workload
 
 SETTLED_S = 0.5
-"""Flows that would take this long at least show whether the machine kept up; shorter ones show how TCP starts. In
-seven shuffles on links of 2 Mb/s, those that went well had 87 to 93 % of what such flows were due, those that were
-starved of processors 66 to 83 %."""
+"""Flows that would take this long at least show whether the machine kept up; shorter ones show how TCP starts."""
 FRAME_BYTES, SYN_BYTES = 66, 74
 """On the wire, a segment without data (14 + 20 + 32), and one with the options of a SYN."""
 CONNECTION_BYTES = 2 * SYN_BYTES + 5 * FRAME_BYTES
@@ -85,14 +83,18 @@ class Dynamic:
 
     @cached_property
     def progress(self) -> float | None:
-        """Of what the flows that take long should have delivered by the end that the fluid gave them, how much they
-        had; None when there was none."""
-        delivered = due = 0.0
+        """How long the flows that take long should have taken, all together, over how long they took; None when there
+        was none. One that was cut off took the time it had at least. Over all, because TCP does not share a link as
+        max-min fairness does: what one flow has less, another has more."""
+        due = took = 0.0
         for one, flow, end in zip(self.flows, self.seen.flows, self.fluid.end.tolist(), strict=True):
-            if flow.size_bytes is not None and end - one.start >= SETTLED_S:  # nan is not
-                due += flow.size_bytes * 8e-6
-                delivered += one.mbit((one.start, end))
-        return delivered / due if due else None
+            if (
+                flow.size_bytes is not None and flow.sent is not None and end - one.start >= SETTLED_S
+            ):  # nan is not
+                lasted = self._took(flow)
+                due += end - one.start
+                took += flow.sent.end - self._begin - one.start if lasted is None else lasted
+        return due / took if took else None
 
     def handshakes_mbps(self, window: Window) -> float:
         """What opening and closing the flows' connections brings to hosts, on the wire; and that a flow's last
