@@ -116,14 +116,17 @@ def check_contract(
     trial = _Trial(submission)
     found: dict[str, Check] = {}
 
+    seen: dict[History, Broken] = {}
+
     def new(history: History) -> bool:
         broken = trial.broken(history)
-        return broken is not None and broken.which not in found
+        if broken is None or broken.which in found:
+            return False
+        seen[history] = broken
+        return True
 
     while (history := smallest(histories(), new, seed, examples)) is not None:
-        broken = trial.broken(history)
-        if broken is None:  # not twice the same: told below
-            break
+        broken = seen[history]
         found[broken.which] = Check(
             broken.which, CONTRACT, str(broken), str(history), weakness=broken.which == FAILED
         )

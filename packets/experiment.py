@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from packets.parameters import Parameters
+from packets.parameters import HEADER_BYTES, Parameters
 from packets.schemes import scheme
 from packets.workload import (
     FAN_OUTS,
@@ -37,9 +37,6 @@ EXCHANGE_COLUMNS = ("connection", "start_ns", "request_bytes", "reply_bytes", "s
 STATIC_SEGMENT_BYTES = 600
 STATIC_DRAIN = 0.90
 """What the authors used for static flows in place of 950 bytes and 95 %; see docs/hull.md."""
-
-STATIC_JITTER_US = 1.0
-"""Endless flows without any can lock: one of two TCP flows gets nothing, for ever (docs/hull.md)."""
 
 
 @dataclass(frozen=True)
@@ -117,8 +114,9 @@ def static_parameters(parameters: Parameters) -> Parameters:
         parameters = replace(parameters, segment_bytes=STATIC_SEGMENT_BYTES)
     if parameters.drain == table.drain:
         parameters = replace(parameters, drain=STATIC_DRAIN)
-    if parameters.jitter_us is None:
-        parameters = replace(parameters, jitter_us=STATIC_JITTER_US)
+    if parameters.jitter_us is None:  # without any, endless flows can lock: one gets nothing, for ever
+        packet_us = 8 * (parameters.segment_bytes + HEADER_BYTES) / parameters.link_mbps
+        parameters = replace(parameters, jitter_us=packet_us)
     return parameters
 
 

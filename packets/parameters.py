@@ -38,7 +38,7 @@ class Parameters:
     min_rto_ms: float = _parameter(10.0, "Shortest retransmission timeout, ms.", least=0.001)
     idle_ms: float = _parameter(10.0, "A window starts anew after so long an idle time, ms; 0: never.")
     jitter_us: float | None = _parameter(
-        None, "A host sends every packet after a random time up to this, us (default: static 1, others 0)."
+        None, "Switches take a random time up to this for every packet, us (static: a packet's; others: 0)."
     )
     sack: bool = _parameter(True, "Selective acknowledgements (RFC 2018).", most=1)
     mark_kb: float | None = _parameter(

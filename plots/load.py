@@ -6,7 +6,7 @@ Nothing found there can stop a figure from being drawn. What cannot be used is l
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,8 +37,8 @@ class Sweep:
     skipped: tuple[Skipped, ...]
 
 
-def load_sweep(folder: str | Path) -> Sweep:
-    """All runs below ``folder``, ordered by path.
+def load_sweep(folder: str | Path, read_one: Callable[[Path], Run] = read) -> Sweep:
+    """All runs below ``folder``, ordered by path; ``read_one`` reads a file, or remembers it.
 
     Of several tries of one trial the last valid one counts, else the last. Runs whose link rate, length or
     other settings differ from those of the majority are left out. Raises ValueError when there is no such
@@ -53,7 +53,7 @@ def load_sweep(folder: str | Path) -> Sweep:
         if any(part.startswith(".") for part in path.relative_to(folder).parts):
             continue  # a run that is being written
         try:
-            found[path] = read(path)
+            found[path] = read_one(path)
         except ValueError as error:
             skipped.append(Skipped(path, str(error)))
     for left_out in (_unlike(found), _older(found)):

@@ -9,7 +9,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 BELOW = {
     "results": "",
-    "commands": "",
+    "workers": "",
+    "commands": "workers",
     "topos": "",
     "traffic": "topos",
     "transfers": "",
@@ -18,10 +19,12 @@ BELOW = {
     "simulator": "topos traffic hedera commands",
     "packets": "topos traffic hedera plots results commands",
     "plots": "topos traffic hedera results commands",
+    "watch": "topos traffic hedera plots results commands",
     "paper": "topos traffic hedera simulator plots results commands",
     "classroom": "topos traffic hedera simulator plots commands",
-    "harness": "topos traffic transfers hedera controllers packets plots results commands classroom",
-    "benchmarks": "topos traffic transfers hedera controllers simulator packets plots results commands paper harness",
+    "harness": "topos traffic transfers hedera controllers packets plots results commands workers classroom watch",
+    "benchmarks": "topos traffic transfers hedera controllers simulator packets plots results commands workers paper "
+    "harness watch",
 }
 """What each package may import, besides itself."""
 MODULES = {

@@ -14,6 +14,7 @@ from harness.invoker import leave_root_for_good
 _COMMANDS = {
     "completion": ("paper.completion", "command"),
     "clean": ("harness.cli.clean", "clean"),
+    "cluster": ("harness.cli.cluster", "cluster"),
     "doctor": ("harness.cli.doctor", "doctor"),
     "explain-ecmp": ("paper.explain_ecmp", "command"),
     "explain-gff": ("paper.explain_gff", "command"),
@@ -24,9 +25,10 @@ _COMMANDS = {
     "scheduler": ("classroom.cli", "scheduler"),
     "simulate": ("simulator.cli", "simulate"),
     "sweep": ("harness.cli.sweep", "sweep"),
+    "watch": ("watch.cli", "watch"),
 }
 """Where each command lives; imported only when it is asked for, because the simulator loads numba."""
-_OF_ROOT = {"clean", "doctor", "grade", "report", "run", "sweep"}
+_OF_ROOT = {"clean", "cluster", "doctor", "grade", "report", "run", "sweep"}
 """What root does as root as far as it must; everything else it does as the user behind sudo."""
 _FIGURES = ("3", "9", "10", "11")
 _TABLES = ("2", "3", "4", "5", "6")

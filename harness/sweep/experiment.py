@@ -36,8 +36,12 @@ OVERHEAD_PER_NODE_S = 2.0
 """What a run may take beyond its traffic before it is taken to hang: many times what slow machines need."""
 
 
-def run_experiment(spec: RunSpec, folder: Path, say: Say = lambda stage: None) -> dict[str, Any]:
+def run_experiment(
+    spec: RunSpec, folder: Path, say: Say = lambda stage: None, worker: str | None = None
+) -> dict[str, Any]:
     """Carry out a run and publish its result in ``folder``; returns the result (see docs/results.md).
+
+    ``worker``: the name of this machine among those of a cluster, for the result.
 
     A run that fails on the way, for whatever reason, is published too, as invalid, with the reason. It waits
     until no other run uses the machine. Raises UserMistake or UnfitMachine before anything is built,
@@ -78,7 +82,12 @@ def run_experiment(spec: RunSpec, folder: Path, say: Say = lambda stage: None) -
                 "matrix": _pairs(emulation),
                 **measured,
                 "timing": {name: round(value, 3) for name, value in timing.items()},
-                "environment": {**machine().as_json(), **code, **emulation.environment},
+                "environment": {
+                    **({"worker": worker} if worker else {}),
+                    **machine().as_json(),
+                    **code,
+                    **emulation.environment,
+                },
             }
             result = _readable(result)
             write_json(raw / RESULT, result)

@@ -9,11 +9,12 @@ namespace packets
 {
 
 /**
- * The time a host takes to send a packet, drawn anew for each: uniform from 0 to a bound, in order.
+ * The time a switch takes for a packet before it queues, drawn anew for each: uniform from 0 to a bound, in
+ * order on every link.
  *
  * Without any a network of drop-tail queues is a clockwork, in which one flow's packets can meet the full
  * queue for ever while another's never do (Floyd and Jacobson, "On traffic phase effects in packet-switched
- * gateways", 1992).
+ * gateways", 1992). At the sender it would not do: a flow that has filled its host's queue leaves it evenly.
  */
 class Jitter : public FrameSink
 {

@@ -56,7 +56,14 @@ Network::Wire(const Scenario& scenario, Journal* journal)
     for (const auto& link : scenario.links)
     {
         auto& port = m_ports[link.port.name];
-        port = std::make_unique<Port>(link.port, SinkOf(link.to));
+        FrameSink* far = SinkOf(link.to);
+        if (scenario.jitterNs > 0 && m_switches.count(link.to))
+        {
+            const auto stream = JITTER_STREAMS + static_cast<int64_t>(m_jitters.size());
+            m_jitters.push_back(std::make_unique<Jitter>(scenario.jitterNs, far, stream));
+            far = m_jitters.back().get();
+        }
+        port = std::make_unique<Port>(link.port, far);
         port->Keep(journal);
         if (const auto host = m_hosts.find(link.from); host != m_hosts.end())
         {
@@ -72,13 +79,6 @@ Network::Wire(const Scenario& scenario, Journal* journal)
                                  m_index.at(link.from));
                 made->Keep(journal);
                 sink = pacer = made.get();
-            }
-            if (scenario.jitterNs > 0)
-            {
-                m_jitters.push_back(std::make_unique<Jitter>(scenario.jitterNs,
-                                                             sink,
-                                                             JITTER_STREAMS + m_index.at(link.from)));
-                sink = m_jitters.back().get();
             }
             host->second->SendTo(sink, pacer);
         }

@@ -91,7 +91,7 @@ def test_every_parameter_reaches_the_engine():
 
 
 def test_static_flows_have_parameters_of_their_own_unless_told_otherwise():
-    own = replace(Parameters(), segment_bytes=600, drain=0.9, jitter_us=1.0)
+    own = replace(Parameters(), segment_bytes=600, drain=0.9, jitter_us=5.12)
     assert static_parameters(Parameters()) == own
     assert static_parameters(Parameters(drain=0.8)).drain == 0.8
     assert static_parameters(Parameters(jitter_us=0.0)).jitter_us == 0
