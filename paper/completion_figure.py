@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,7 +69,7 @@ def draw(cells: Sequence[Cell], subtitle: str, path: Path) -> Path:
         grid = figure.subplots(3, 3, sharex=True)
         for column, (name, meaning) in enumerate(_CLASSES.items()):
             members = [cell for cell in cells if cell.size_class == name and cell.flows]
-            baseline = {cell.load: cell.mean_slowdown for cell in members if _is_baseline(cell)}
+            baseline = {cell.load: _mean(cell) for cell in members if _is_baseline(cell)}
             for curve in curves:
                 ours = [cell for cell in members if curve_of(cell) == curve and not cell.emulated]
                 line = "-" if curve[1] is None else _LINES[::-1][periods.index(curve[1]) % len(_LINES)]
@@ -78,14 +79,13 @@ def draw(cells: Sequence[Cell], subtitle: str, path: Path) -> Path:
                     "lw": 2.2 if curve[2] else 1.3,
                 }
                 label = LABELS.get(curve[0], curve[0]) + when(curve)
-                _curve(grid[0, column], ours, [cell.mean_slowdown for cell in ours], label, style)
-                _curve(grid[1, column], ours, [cell.p99_slowdown for cell in ours], label, style)
-                known = [cell for cell in ours if baseline.get(cell.load) and cell.mean_slowdown is not None]
-                ratios = [(cell.mean_slowdown or 0.0) / (baseline[cell.load] or 1.0) for cell in known]
-                _curve(grid[2, column], known, ratios, label, style)
+                ratios = [_mean(cell) / baseline.get(cell.load, math.nan) for cell in ours]
+                _curve(grid[0, column], ours, [_mean(cell) for cell in ours], label, style)
+                _curve(grid[1, column], ours, [_high(cell) for cell in ours], label, style)
+                _curve(grid[2, column], ours, ratios, label, style)
             for cell in (cell for cell in members if cell.emulated):
                 text = f"{cell.scheme}{when(curve_of(cell))}, emulated, k={cell.k}"
-                for row, value in ((0, cell.mean_slowdown), (1, cell.p99_slowdown)):
+                for row, value in ((0, _mean(cell)), (1, _high(cell))):
                     grid[row, column].plot(
                         [cell.load], [value], "D", color=colour(cell.scheme), ms=6, label=text
                     )
@@ -113,8 +113,16 @@ def _is_baseline(cell: Cell) -> bool:
     return cell.scheme == _BASELINE and not cell.emulated
 
 
+def _mean(cell: Cell) -> float:
+    return math.nan if cell.mean_slowdown is None else cell.mean_slowdown
+
+
+def _high(cell: Cell) -> float:
+    return math.nan if cell.p99_slowdown is None else cell.p99_slowdown
+
+
 def _curve(
-    axes: Axes, cells: Sequence[Cell], values: Sequence[float | None], label: str, style: dict[str, Any]
+    axes: Axes, cells: Sequence[Cell], values: Sequence[float], label: str, style: dict[str, Any]
 ) -> None:
     axes.plot([cell.load for cell in cells], values, label=label, **style)
     bounds = [(c.load, value) for c, value in zip(cells, values, strict=True) if c.cut_off > HIDDEN * c.flows]
