@@ -20,8 +20,10 @@ from topos.network import Network
 from traffic.completion import by_class
 from traffic.workload import Workload
 
-SETTLED_S = 2.0
-"""Flows that would take this long at least show whether the machine kept up; shorter ones show how TCP starts."""
+SETTLED_S = 0.5
+"""Flows that would take this long at least show whether the machine kept up; shorter ones show how TCP starts. In
+seven shuffles on links of 2 Mb/s, those that went well had 87 to 93 % of what such flows were due, those that were
+starved of processors 66 to 83 %."""
 FRAME_BYTES, SYN_BYTES = 66, 74
 """On the wire, a segment without data (14 + 20 + 32), and one with the options of a SYN."""
 CONNECTION_BYTES = 2 * SYN_BYTES + 5 * FRAME_BYTES

@@ -101,7 +101,7 @@ class Transfers:
     def _file(self, program: str, host: int) -> Path:
         return self._directory / f"{program}-{host}.jsonl"
 
-    def listen(self, deadline: float = 30.0) -> None:
+    def listen(self, deadline: float = 60.0) -> None:
         """Start sinks and senders; RunFailed names a host whose sink does not listen within ``deadline`` seconds."""
         sending, receiving = self._hosts()
         wake_bytes = round(self._spec.link_mbps * 1e6 / 8 * WAKE_S)
