@@ -115,11 +115,7 @@ def main(jobs: int | None, out: Path) -> None:
     found: dict[tuple[str, str], dict[str, list[tuple[float, float]]]] = {}
     for (name, choice, scheme, _, _), answer in zip(cases, outcomes, strict=True):
         found.setdefault((name, choice), {}).setdefault(scheme, []).append(answer)
-    table = Table(
-        "study", "choice (* default)", *(f"{s} \\[%]" for s in SCHEMES), "completion \\[s]", box=None
-    )
-    for column in table.columns[2:]:
-        column.justify = "right"
+    table = Table("study", "choice (* default)", "share of the capacity \\[%]", "completion \\[s]", box=None)
     rows = []
     for (name, choice), by_scheme in found.items():
         for scheme, answers in by_scheme.items():
@@ -128,7 +124,7 @@ def main(jobs: int | None, out: Path) -> None:
         mine = rows[-len(by_scheme) :]
         waits = [row.completion_s for row in mine]
         ends = " / ".join(f"{wait:.1f}" for wait in waits) if np.isfinite(waits).all() else ""
-        table.add_row(name, choice, *(f"{row.percent:.2f}" for row in mine), ends)
+        table.add_row(name, choice, "  ".join(f"{row.scheme} {row.percent:.2f}" for row in mine), ends)
     write_csv(out / "sensitivity.csv", rows)
     wide_console().print(table)
 

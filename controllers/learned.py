@@ -70,9 +70,11 @@ class LearnedFlows:
                 found.append(stat._replace(cookie=key))
         return found
 
-    def settle(self) -> None:
-        """Know the flows whose whole path has been seen."""
+    def settle(self, pod: int | None = None) -> None:
+        """Know the flows whose whole path has been seen; those from one pod alone, where it is given."""
         for switch, seen in self._seen.items():
+            if pod is not None and not switch.startswith(f"{pod}_"):
+                continue
             for five_tuple, one in list(seen.items()):
                 core = self._core(switch, one)
                 if core is None:
@@ -148,9 +150,10 @@ class Census:
         for flow in [f for f in self._flows if f.source == switch]:
             if flow.key not in there and flow.installed_at < asked_at:
                 self._expire(flow)
+        # At once, not when all have answered: one that takes its time must not cost the others' flows their names.
+        self._learned.settle(int(switch.split("_")[0]))
         self._finish()
 
     def _finish(self) -> None:
         if not self._polls.waiting:
-            self._learned.settle()
             self._done()

@@ -41,7 +41,7 @@ class Spreading:
         self._tree = tree
         self._routing = routing
         self._seed = ~seed if isinstance(routing, RandomPath) else seed
-        self._idle_timeout = max(IDLE_TIMEOUT_S, math.ceil(2 * interval))
+        self._idle_timeout = max(IDLE_TIMEOUT_S, math.ceil(3 * interval))
         self._edges = [tree.edge_name(pod, edge) for pod in range(tree.k) for edge in range(tree.half)]
         self._restricted: dict[tuple[str, str], tuple[int, ...]] = {}
 

@@ -24,7 +24,7 @@ BELOW = {
     "classroom": "topos traffic hedera simulator plots commands",
     "harness": "topos traffic transfers hedera controllers packets plots results commands workers classroom watch",
     "benchmarks": "topos traffic transfers hedera controllers simulator packets plots results commands workers paper "
-    "harness",
+    "harness watch",
 }
 """What each package may import, besides itself."""
 MODULES = {

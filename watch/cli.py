@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -28,4 +29,5 @@ def watch(folder: Path, port: int) -> None:
     os.nice(19)  # a run that is measured comes first
     with Server(Follower(folder), port) as server:
         click.echo(f"watch it at {server.address}")
-        server.serve_forever()
+        with contextlib.suppress(KeyboardInterrupt):
+            server.serve_forever()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import sys
@@ -66,7 +67,8 @@ def scheduler(context: click.Context, listen: str) -> None:
     from workers.node import serve_scheduler
 
     leave_root_for_good()
-    serve_scheduler(Scheduler(listen, keys_of(context)), lambda at: click.echo(f"scheduler at {at}"))
+    with contextlib.suppress(KeyboardInterrupt):
+        serve_scheduler(Scheduler(listen, keys_of(context)), lambda at: click.echo(f"scheduler at {at}"))
 
 
 @cluster.command()
@@ -94,7 +96,10 @@ def worker(context: click.Context, address: str, name: str, host: str | None) ->
     if not name.isprintable() or not 0 < len(name) <= 100:
         raise UserMistake("--name is a word of up to 100 characters")
     where = Scheduler(address, keys_of(context))
-    serve_worker(where, name, RESOURCE, lambda at: click.echo(f"worker {name} of {address} at {at}"), host)
+    with contextlib.suppress(KeyboardInterrupt):
+        serve_worker(
+            where, name, RESOURCE, lambda at: click.echo(f"worker {name} of {address} at {at}"), host
+        )
 
 
 @cluster.command(hidden=True)

@@ -148,6 +148,13 @@ def experiment_options(command: Command) -> Command:
             help="Who gives a flow its first path: controller, switch, or auto: the switch when flows come and go.",
             show_default=True,
         ),
+        click.option(
+            "--scale-sizes/--no-scale-sizes",
+            default=True,
+            help="Sizes of poisson traffic are for links of 1 Gb/s, and scale with the links, so that times stay. "
+            "That is many flows: 600 a second of web search at load 0.5. Or they are as spelled.",
+            show_default=True,
+        ),
         click.option("--flows-per-host", default=1, help="Flows each host sends.", show_default=True),
         click.option("--keep", default=1.0, help="Fraction of the flows kept, at random.", show_default=True),
         click.option(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import click
 
 from commands.shared import cluster_options
 from harness.cli.options import experiment_options, spec_from, tell_user, with_rate
-from harness.errors import UserMistake
+from harness.errors import UnfitMachine, UserMistake
 from harness.invoker import leave_root_for_good
 from harness.network import machine
 from harness.run.spec import RunSpec
@@ -69,33 +69,39 @@ def sweep(
     ./test.sh 3 30 --schemes nonblocking,ecmp,hedera-gff --bw 5
     ./test.sh 5 60 --cluster tls://HOST:8786         on many machines (docs/cluster.md)
     """
-    flows_per_host, keep = options["flows_per_host"], options["keep"]
+    if cluster is not None:
+        leave_root_for_good()  # the workers make the networks
     base = spec_from(scheme="ecmp", traffic="stride:1", seconds=seconds, **options)
-    if patterns is None:
-        workloads = workloads_of(suite)
-    else:
-        workloads = [Workload(spec, flows_per_host, keep) for spec in split_specs(patterns)]
-        if not workloads:
-            raise click.UsageError("--patterns is empty")
     scheme_names = split_schemes(schemes)
-    for job in plan(base, workloads, scheme_names, trials, results):
+    for job in plan(base, _workloads(base, suite, patterns), scheme_names, trials, results):
         job.spec.workload()  # every mistake in a pattern comes to light before the first run
     if cluster is None:
         machine.require_root()
         machine.require_tools()
         base = with_rate(base, options["bw"], options["mtu"])
+        workloads = _workloads(base, suite, patterns)
         folder = _folder(base, name, results)
         base = settle(base, folder)
         _carry_out(plan(base, workloads, scheme_names, trials, folder), folder, watch, None)
         return
-    leave_root_for_good()  # the workers make the networks
     with _fleet(cluster) as fleet:
         fleet.gather()
         base = with_rate(fleet.resolve(base), options["bw"], options["mtu"], fleet.least_rates)
+        workloads = _workloads(base, suite, patterns)
         folder = _folder(base, name, results)
         require_writable(folder)
         keep_settings(base, folder)
         _carry_out(plan(base, workloads, scheme_names, trials, folder), folder, watch, fleet)
+
+
+def _workloads(base: RunSpec, suite: str, patterns: str | None) -> list[Workload]:
+    """What is asked for; some suites scale with the link rate. UsageError for no pattern at all."""
+    if patterns is None:
+        return workloads_of(suite, base)
+    workloads = [Workload(spec, base.flows_per_host, base.keep) for spec in split_specs(patterns)]
+    if not workloads:
+        raise click.UsageError("--patterns is empty")
+    return workloads
 
 
 def _folder(base: RunSpec, name: str | None, results: Path) -> Path:
@@ -114,9 +120,12 @@ def _carry_out(jobs: Sequence[Job], folder: Path, watch: bool, fleet: Fleet | No
 @contextmanager
 def _fleet(address: Scheduler) -> Iterator[Fleet]:
     """The workers of a cluster, spoken to while the block runs."""
-    try:
-        address.require_private()
-        with connected(address) as client:
-            yield Fleet(client, progress.Telling(tell_user))
-    except (ValueError, RuntimeError) as error:
-        raise UserMistake(str(error)) from None
+    with ExitStack() as opened:
+        try:
+            address.require_private()
+            client = opened.enter_context(connected(address))
+        except ValueError as error:
+            raise UserMistake(str(error)) from None
+        except RuntimeError as error:
+            raise UnfitMachine(str(error)) from None
+        yield Fleet(client, progress.Telling(tell_user))

@@ -35,6 +35,11 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
     routed = [flow.routed for flow in flows]
     workload = spec.workload()
     dynamic = None if lasting(workload) is not None else Dynamic(topo, spec, workload, seen, flows)
+    recovery = Recovery(
+        *(topo, spec, seen.outages, routed, [flow.acknowledgements for flow in flows]),
+        lives=None if dynamic is None else dynamic.lives,
+        yardstick=None if dynamic is None else dynamic.yardstick,
+    )
     window = spec.window_s if dynamic is None else dynamic.window
     ports = counters.means(window)
     if dynamic is None:
@@ -43,7 +48,6 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
     else:
         total = dynamic.fluid.total_mbps
         full = FullLinks(None, {})  # hardly a link is full from beginning to end
-    recovery = Recovery(topo, spec, seen.outages, routed, [flow.acknowledgements for flow in flows])
     claimed = claims(
         topo,
         flows,

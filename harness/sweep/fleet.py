@@ -42,9 +42,9 @@ class Fleet:
         self._client = client
         self.watcher = watcher
         self._code = code or first_source()
+        self._change = ChangeWatch()
         self._members: dict[str, Member] = {}
         self._live: dict[str, Now] = {}
-        self._lost: list[str] = []
         client.subscribe_topic(remote.TOPIC, self._hear)
 
     @property
@@ -126,7 +126,6 @@ class Fleet:
         Raises UnfitMachine when every worker has been found unfit. Waits while there is none.
         """
         waiting = [group for group in groups(jobs) if _left(group)]
-        change = ChangeWatch()
         alone = False
         while waiting or any(one.group for one in self._members.values()):
             waiting = self._roll_call() + waiting
@@ -146,8 +145,6 @@ class Fleet:
             if not self._members and not alone:
                 self.watcher.warn("no worker is left; the sweep goes on when one joins")
             alone = not self._members
-            if (sentence := change.sentence()) is not None:
-                self.watcher.warn(sentence)
             for member in self._members.values():
                 member.now = self._live.get(member.name) if member.group else None
             self.watcher.look(list(self._members.values()))
@@ -208,6 +205,8 @@ class Fleet:
         while member.group and (folder := member.group[0].next_folder()) is None:
             member.group = member.group[1:]
         if member.group:
+            if (change := self._change.sentence()) is not None:
+                self.watcher.warn(change)
             member.folder = folder
             asked = remote.request("run", member.group[0].spec, member.name)
             member.asked = self._submit(remote.carry_out, member, asked)
@@ -257,8 +256,8 @@ class Fleet:
     def _hear(self, event: tuple[float, Any]) -> None:
         """What a worker tells of the run it is at; called in the client's own thread."""
         try:
-            now = msgspec.convert(event[1], Now)
-        except (msgspec.ValidationError, IndexError, TypeError):
+            now = msgspec.convert(event[1]["run"], Now)
+        except (msgspec.ValidationError, LookupError, TypeError):
             return
         self._live[now.worker] = now
 

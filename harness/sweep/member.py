@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -79,12 +79,12 @@ def unfit(told: Any, code: Source) -> str | None:
 
 def require_same(run: Run, spec: RunSpec, worker: str, code: Source) -> None:
     """RunFailed unless a result is of the run that was asked for, made by that worker, with our code."""
-    asked = msgspec.to_builtins(spec)
-    settings = msgspec.to_builtins(run.spec)
+    asked = asdict(spec) | {"new_flows": spec.places_new_flows}
+    settings = msgspec.structs.asdict(run.spec)
     found = {"scheme": run.scheme, "traffic": run.traffic, "trial": run.trial, "seed": run.seed, **settings}
     different = [name for name, value in asked.items() if name in found and found[name] != value]
-    matrix = spec.matrix()
-    flows = [(int(src), int(dst)) for src, dst in zip(matrix.src, matrix.dst, strict=True)]
+    standing = spec.workload().standing
+    flows = [(int(src), int(dst)) for src, dst in zip(standing.src, standing.dst, strict=True)]
     if different or [tuple(pair) for pair in run.matrix] != flows:
         what = ", ".join(different) or "other flows"
         raise RunFailed(f"what it sent is not the run that was asked for ({what})")

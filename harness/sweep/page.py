@@ -24,7 +24,8 @@ def served(folder: Path, say: Callable[[str], None]) -> Iterator[None]:
         "watch",
         str(folder),
     ]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(command, stdin=quiet, stdout=subprocess.PIPE, stderr=quiet, text=True) as process:
         assert process.stdout is not None
         say(process.stdout.readline().strip() or "the page could not be served; the sweep goes on without it")
         try:

@@ -26,7 +26,7 @@ from results.wire import DEFAULT_MTU
 SETTINGS = "sweep.json"
 OVERHEAD_S = 3.0
 """Seconds a run takes beyond its traffic, for the forecast; measured in docs/performance.md."""
-VARYING = frozenset({"scheme", "traffic", "flows_per_host", "keep", "seed", "trial"})
+VARYING = frozenset({"scheme", "traffic", "flows_per_host", "keep", "seed", "trial", "scale_sizes"})
 """What differs between the runs of one sweep; all else must be the same for them to be compared."""
 
 
@@ -100,6 +100,7 @@ def plan(
                     traffic=workload.traffic,
                     flows_per_host=workload.flows_per_host,
                     keep=workload.keep,
+                    scale_sizes=base.scale_sizes and workload.scale_sizes,
                     trial=trial,
                     seed=base.seed + trial - 1,
                 )
@@ -133,7 +134,7 @@ def keep_settings(base: RunSpec, folder: Path) -> None:
     if path.exists():
         try:
             # A sweep of before had no choice.
-            before = {"mtu": DEFAULT_MTU, "new_flows": "auto", "scale_sizes": True}
+            before = {"mtu": DEFAULT_MTU, "new_flows": "auto"}
             stored = {**before, **read_json(path)}
         except (OSError, ValueError, TypeError, RecursionError):
             raise UserMistake(f"{path} cannot be read; use another --name") from None

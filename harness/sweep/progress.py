@@ -19,7 +19,8 @@ from harness.invoker import as_invoker, hand_over
 from harness.network.lock import sole_use, tell
 from harness.run.emulation import Say
 from harness.sweep.feed import feed
-from harness.sweep.fleet import Fleet, Member, Watcher
+from harness.sweep.fleet import Fleet
+from harness.sweep.member import Member, Watcher
 from harness.sweep.plan import Job, carry_out, seconds_left
 from harness.sweep.tail import begun
 from plots.style import short

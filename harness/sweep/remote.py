@@ -84,6 +84,8 @@ def spec_of(asked: Mapping[str, Any]) -> RunSpec:
 def files_of(spec: RunSpec) -> dict[str, str]:
     """The files that a run reads beside the project's own, by name, each with a hash of its content."""
     named = re.findall(r"file:(.+?)(?= \+ |$)", spec.traffic) + re.findall(r"(.+\.py):\w+$", spec.scheme)
+    sizes = re.findall(r"poisson:([^,]+),", spec.traffic)
+    named += [name for name in sizes if name.lower().endswith(".csv") or Path(name).exists()]
     found = {}
     for name in named:
         try:
@@ -131,7 +133,8 @@ class _Telling:
             return
         from distributed import get_worker
 
-        get_worker().log_event(TOPIC, msgspec.to_builtins(self._now))
+        # Not the run itself: Dask writes a key of its own, "worker", into what it is given.
+        get_worker().log_event(TOPIC, {"run": msgspec.to_builtins(self._now)})
 
 
 def _job(asked: dict[str, Any], folder: Path, told: Callable[[str | None, int], None]) -> dict[str, Any]:

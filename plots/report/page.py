@@ -13,6 +13,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from plots import completion
 from plots.load import Sweep, load_sweep
 from plots.report import bars, compare, environment, fabric, figures, trials
 from plots.report import runs as runs_data
@@ -90,7 +91,7 @@ def _context(sweep: Sweep) -> dict[str, Any]:
         "project": environment.project_citation(runs),
     }
     if not runs:
-        return shared | {"summary": None, "palette": []}
+        return shared | {"summary": None, "palette": [], "completion": []}
     summary = summarise(runs)
     css = classes(summary.schemes)
     return {
@@ -103,9 +104,21 @@ def _context(sweep: Sweep) -> dict[str, Any]:
         **_published(summary, runs, css),
         **_trials(runs),
         **_rounds(runs, css),
+        **_completion(runs),
         **_judgement(summary, runs, css),
         **_explorer(sweep),
         "patterns": _patterns(summary, runs, css),
+    }
+
+
+def _completion(runs: Sequence[Run]) -> dict[str, Any]:
+    rows = completion.rows(runs)
+    patterns = dict.fromkeys(row.pattern for row in rows)
+    return {
+        "completion": [(p, [row for row in rows if row.pattern == p]) for p in patterns],
+        "size_classes": completion.CLASSES,
+        "scheduling_costs": completion.costs(runs),
+        "cost_names": completion.COSTS,
     }
 
 

@@ -23,7 +23,7 @@ def told(monkeypatch, tmp_path):
     folder = tmp_path / "sweep"
     folder.mkdir()
     keep_settings(base, folder)
-    verdicts = iter(["ok", "ok", "invalid", "invalid"])
+    verdicts = iter(["ok", "ok", "invalid", "invalid", "ok"])
 
     def fake_run(spec, folder, say):
         for stage in ("building", "sending", "finishing"):

@@ -37,14 +37,14 @@ def test_samples_become_rates_of_hosts_and_links_as_they_come(tmp_path):
     tail = Tail(tmp_path, now, BEGIN)
     assert tail.onto(now) == now, "nothing is written yet"
     first, second = tmp_path / "bwm-ng-0.csv", tmp_path / "bwm-ng-1.csv"
-    first.write_text(lines(0.1, ports[:20], 99.0))
-    second.write_text(lines(0.1, ports[20:], 99.0))
+    first.write_text(lines(0.1, ports[0::2], 99.0))
+    second.write_text(lines(0.1, ports[1::2], 99.0))
     assert tail.onto(now).t == (), "no time has passed before the first sample"
     with first.open("a") as file:
-        file.write(lines(1.1, ports[:20]))
+        file.write(lines(1.1, ports[0::2]))
     assert tail.onto(now).t == (), "half of the hosts have been sampled"
     with second.open("a") as file:
-        text = lines(1.1, ports[20:])
+        text = lines(1.1, ports[1::2])
         file.write(text[:-30])
         file.flush()
         tail.onto(now)
@@ -80,10 +80,10 @@ def test_the_control_is_one_switch(tmp_path):
 
 def test_the_feed_tells_what_runs_and_leaves_nothing(tmp_path):
     def told(holds):
-        limit = time.monotonic() + 60
+        limit = time.monotonic() + 300
         while not ((live := read_live(tmp_path)) and holds(live)):
             assert time.monotonic() < limit, live
-            time.sleep(0.05)
+            time.sleep(0.2)
         return live
 
     with feed(tmp_path) as tell:
