@@ -7,6 +7,8 @@ if [ "$(id -u)" -ne 0 ]; then
     echo "test.sh: network namespaces need root: sudo ./test.sh $*" >&2
     exit 3
 fi
-"$root/setup/install.sh"
+extra=()
+[[ " $*" != *" --cluster"* ]] || extra=(--cluster)
+"$root/setup/install.sh" "${extra[@]}"
 env=$(readlink -f "$root/.venv")
 exec "$env/bin/python" -I "$env/bin/hedera" sweep "$@" # -I: nothing of the folder or the environment one stands in

@@ -141,7 +141,7 @@ def traffic(
     for src, dst, port in zip(
         matrix.src.tolist(), matrix.dst.tolist(), source_ports(matrix, spec.seed), strict=True
     ):
-        flow = Flow(src, dst, int(port), None, 0, started=time.time())
+        flow = Flow(src, dst, int(port), started=time.time())
         source = (network.host_ip(src), int(port))
         words = client_command(network.host_ip(dst), source, seconds=spec.seconds)
         flow.client = children.spawn(f"client {src}", words, namespace=pid_of[src])

@@ -1,4 +1,4 @@
-"""How a figure or a table is told: its rows as CSV and as JSON, and the paper against ours in the terminal."""
+"""How results are told: rows as CSV and as JSON, the paper against ours in the terminal, times in words."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Compared:
 
 
 def comparison(title: str, rows: Sequence[Compared], unit: str, digits: int = 1) -> Table:
-    """The rows with their differences: points where the unit is percent, else percent of the paper's."""
+    """The rows with their differences: points where the unit is percent, else percent of the paper's if not 0."""
     from rich.table import Table
 
     points = unit == "%"
@@ -47,7 +47,12 @@ def comparison(title: str, rows: Sequence[Compared], unit: str, digits: int = 1)
         if row.paper is not None:
             paper = f"{row.paper:,.{digits}f}"
             gap = row.ours - row.paper
-            difference = f"{gap:+.{digits}f} points" if points else f"{100 * gap / row.paper:+.1f} %"
+            if points:
+                difference = f"{gap:+.{digits}f} points"
+            elif row.paper:
+                difference = f"{100 * gap / row.paper:+.1f} %"
+            else:
+                difference = f"{gap:+.{digits}f}"
         made.add_row(row.case, paper, f"{row.ours:,.{digits}f}", difference, row.spread)
     return made
 
@@ -86,6 +91,13 @@ def conclude(
             console.print(part, highlight=False, soft_wrap=isinstance(part, str))
     if files:
         click.echo("written: " + "  ".join(str(file) for file in files), err=json_wanted)
+
+
+def duration(seconds: float) -> str:
+    """``1 h 05 min``, ``12 min``, ``40 s``."""
+    if seconds >= 3600:
+        return f"{seconds // 3600:.0f} h {seconds % 3600 // 60:02.0f} min"
+    return f"{seconds / 60:.0f} min" if seconds >= 100 else f"{seconds:.0f} s"
 
 
 def wide_console() -> Console:

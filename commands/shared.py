@@ -10,6 +10,8 @@ from typing import Any, Protocol, TypeVar
 
 import click
 
+from workers.cluster import KEYS, Scheduler
+
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 Command = Callable[..., Any]
@@ -43,6 +45,44 @@ def options(*options: Command) -> Command:
     return decorate
 
 
+def _scheduler(context: click.Context, parameter: click.Parameter, address: str | None) -> Scheduler | None:
+    """``--cluster`` with the folder of ``--keys``, which click has read before it."""
+    try:
+        return None if address is None else Scheduler(address, keys_of(context))
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def keys_of(context: click.Context) -> Path:
+    """The folder that ``--keys`` names."""
+    folder: Path = context.meta[_KEYS]
+    return folder
+
+
+def _keep_keys(context: click.Context, parameter: click.Parameter, folder: Path) -> None:
+    context.meta[_KEYS] = folder
+
+
+_KEYS = "workers.keys"
+keys_option = click.option(
+    "--keys",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=KEYS,
+    show_default=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_keep_keys,
+    help="Folder of the cluster's keys, for tls://.",
+)
+cluster_options = options(
+    click.option(
+        "--cluster",
+        metavar="ADDRESS",
+        callback=_scheduler,
+        help="Run on the workers of this Dask scheduler instead, tls://HOST:PORT.",
+    ),
+    keys_option,
+)
 output = click.option(
     "--out",
     default=OUT,
@@ -52,7 +92,7 @@ output = click.option(
 )
 parallel = options(
     click.option("--jobs", type=click.IntRange(1), help="Processes (default: one per core)."),
-    click.option("--cluster", metavar="ADDRESS", help="Run on this Dask scheduler instead, tcp://HOST:PORT."),
+    cluster_options,
 )
 
 
@@ -102,8 +142,8 @@ def run_tasks(
     jobs: int | None = None,
     cluster: str | None = None,
 ) -> list[Answer]:
-    """`commands.pool.run_all` under a progress bar."""
-    from commands.pool import run_all
+    """`workers.pool.run_all` under a progress bar."""
+    from workers.pool import run_all
 
     with progress_bar(label, len(tasks)) as done:
         return run_all(function, tasks, jobs=jobs, cluster=cluster, progress=done)

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from controllers.costs import Costs, CountingDriver
 from controllers.driver import DELETED, LAST_PORT, Driver, FlowStat
-from controllers.entries import FoundEntries
+from controllers.entries import Recall
 from controllers.eventlog import EventLog
 from controllers.failures import Failures
 from controllers.flows import Flow, Flows
+from controllers.learned import Census, LearnedFlows
 from controllers.packet import ArpRequest, FiveTuple, arp_reply, parse
 from controllers.rules import out_port
 from controllers.settings import Settings
+from controllers.spreading import Spreading
 from controllers.switches import Switches
 
 SETTLE_S = 1.0
@@ -33,19 +36,28 @@ class Controller:
     def __init__(self, settings: Settings, driver: Driver, log: EventLog):
         self._settings = settings
         self._topo = settings.topology
-        self._driver = driver
+        self._costs = Costs()
+        self._driver: Driver = CountingDriver(driver, self._costs)
         self._log = log
-        self._switches = Switches(self._topo, driver)
         self._flows = Flows()
         self._confirmed: set[str] = set()
         self._ready = False
         self._recalls: dict[tuple[int, int], tuple[str, list[FlowStat]]] = {}
         self._tree = self._topo.tree
         self._routing = settings.chosen.routing(self._tree, settings.seed)
-        self._failures = self._hedera = None
+        self._failures = self._hedera = self._spreading = self._learned = self._census = None
+        if self._routing is not None and settings.new_flows == "switch":
+            self._spreading = Spreading(self._tree, self._routing, settings.seed, settings.interval)
+        rules = None if self._spreading is None else self._spreading.rules
+        self._switches = Switches(self._topo, self._driver, rules)
+        if self._spreading is not None:
+            self._learned = LearnedFlows(self._tree, self._flows, self._ends, self._driver, log)
+            self._census = Census(
+                self._switches, self._flows, self._learned, expire=self._expire, done=self._detour
+            )
         if self._routing is not None:
             self._failures = Failures(self._tree, self._routing.links)
-            self._found = FoundEntries(self._tree)
+            self._recall = Recall(self._switches, self._flows, self._ends, self._route, log)
             placement = settings.placement()
             if placement is not None:
                 # Only here, because numba takes half a second that static schemes need not pay.
@@ -58,8 +70,9 @@ class Controller:
                     self._flows,
                     self._routing.links,
                     log,
-                    adopt=self._adopt,
+                    adopt=self._recall.adopt,
                     expire=self._expire,
+                    learned=self._learned,
                 )
 
     def started(self, platform: str, version: str, listen: str) -> None:
@@ -76,13 +89,14 @@ class Controller:
             bw_mbps=s.bw,
             threshold=s.threshold,
             large_flows=s.large_flows,
+            new_flows=s.new_flows,
             iterations=s.iterations,
             listen=listen,
         )
         self._beat()
 
     def _beat(self) -> None:
-        self._log("alive")
+        self._log("alive", **self._costs.as_event())
         self._driver.call_later(HEARTBEAT_S, self._beat)
 
     def error(self, message: str) -> None:
@@ -117,7 +131,7 @@ class Controller:
             if name in self._switches.entries(flow):
                 self._switches.install_at(name, flow)
         if self._failures is not None:
-            self._detour()  # also the flows that could not be told while the switch was away
+            self._links_changed()  # also the flows that could not be told while the switch was away
         self._switches.confirm([name], lambda: self._confirm(name))
 
     def _confirm(self, name: str) -> None:
@@ -127,10 +141,12 @@ class Controller:
         if len(self._confirmed) == self._topo.num_switches and not self._ready:
             self._ready = True
             if self._routing is not None:
-                self._found.clear()
+                self._recall.finish()
             self._log("ready", switches=len(self._confirmed))
             if self._hedera is not None:
                 self._hedera.start()
+            elif self._census is not None:
+                self._census.start(self._settings.interval)
 
     def switch_down(self, dpid: int) -> None:
         """The control connection to a switch is lost. The switch goes on forwarding (secure mode)."""
@@ -145,8 +161,10 @@ class Controller:
         self._switches.down(name)
         if self._hedera is not None:
             self._hedera.switch_down(name)
+        if self._census is not None:
+            self._census.switch_down(name)
         if self._failures is not None and self._failures.switch_down(name):
-            self._detour()
+            self._links_changed()
 
     def port_status(self, dpid: int, port: int, up: bool) -> None:
         """A port of a switch came up, or went down or away."""
@@ -154,7 +172,17 @@ class Controller:
         if name is not None and port <= LAST_PORT:
             self._log("port", dpid=dpid, name=name, port=port, state="up" if up else "down")
             if self._failures is not None and self._failures.port_status(name, port, up):
-                self._detour()
+                self._links_changed()
+
+    def _links_changed(self) -> None:
+        """Move the flows whose path is broken, and have switches spread new ones over what works."""
+        if self._spreading is not None:
+            for name, rule in self._spreading.changes():
+                if name in self._switches.connected:
+                    self._driver.install(self._topo.dpid(name), rule, modify=True)
+        self._detour()
+        if self._census is not None and self._ready:
+            self._census.take()  # for the flows that are not known yet
 
     def _detour(self) -> None:
         """Move the flows whose path is broken to the static path that is left, if any; all others stay."""
@@ -181,6 +209,7 @@ class Controller:
 
     def packet_in(self, dpid: int, in_port: int, frame: bytes) -> None:
         """A switch has sent a whole frame, because its table does not say where the frame goes."""
+        self._costs.packet_ins += 1
         name, packet = self._switches.name(dpid), parse(frame)
         if name is None or packet is None:
             return
@@ -241,60 +270,24 @@ class Controller:
         if flow is not None and reason != DELETED and self._topo.dpid(flow.source) == dpid:
             self._expire(flow)
 
-    def flow_stats(self, dpid: int, xid: int, stats: Iterable[FlowStat], more: bool) -> None:
-        """One part of a flow-statistics reply; ``more`` says that another part follows."""
+    def flow_stats(self, dpid: int, xid: int, stats: Iterable[FlowStat], more: bool, size: int = 0) -> None:
+        """One part of a flow-statistics reply, of ``size`` bytes; ``more`` says that another part follows."""
+        self._costs.statistics_bytes += size
         if (dpid, xid) in self._recalls:
             name, found = self._recalls[dpid, xid]
             found.extend(stats)
             if not more:
                 del self._recalls[dpid, xid]
                 for stat in found:
-                    self._recall(name, stat)
+                    self._recall.know(name, stat)
                 self._greet(name)
-        elif self._hedera is not None:
+            return
+        stats = list(stats)
+        if self._census is not None:
+            self._census.flow_stats(dpid, xid, stats, more)
+        if self._hedera is not None:
             self._hedera.flow_stats(dpid, xid, stats, more)
 
     def _expire(self, flow: Flow) -> None:
         self._flows.remove(flow)
         self._log("expired", key=flow.key)
-
-    def _adopt(self, switch: str, stat: FlowStat) -> None:
-        """Know a flow again from its entry at the edge switch of its source, and make its path what is assumed."""
-        if self._flows.find(stat.flow) is None and (flow := self._recall(switch, stat)) is not None:
-            self._switches.install(flow, modify=True)
-
-    def _recall(self, switch: str, stat: FlowStat) -> Flow | None:
-        """The flow of an entry on its way up from its source, known again; None when it is not a host's of ours.
-
-        The edge switch's entry tells the aggregation switch, that one's the core. They come in any order, and
-        a path that the flow had before may have left an entry of its own: until all switches are here, the
-        flow's path is what fits best so far.
-        """
-        t = stat.flow
-        ends = self._ends(switch, t)
-        if ends is None:
-            return None
-        src, dst = ends
-        flow, edge = self._flows.find(t), self._tree.edge_of(src)
-        if switch == edge:
-            port = stat.out_port
-        elif (port_to := self._found.note(switch, stat)) is not None:
-            port = port_to if flow is None else self._switches.entries(flow)[edge]
-        else:
-            return None
-        static = self._route(t, src, dst)
-        core = self._found.core(t, src, dst, port, static if flow is None else flow.core)
-        if core is None:
-            return None
-        if flow is None:
-            key = stat.cookie if self._flows.get(stat.cookie) is None else None
-            flow = self._flows.add(t, src, dst, edge, core, self._driver.now(), key=key)
-            flow.hashed = static
-            self._log("flow", **flow.as_event(), reason="adopted")
-        elif core != flow.core and not self._ready:
-            flow.core = core
-            for name in self._switches.entries(flow):
-                if name in self._switches.connected:
-                    self._switches.install_at(name, flow, modify=True)
-            self._log("reroute", key=flow.key, core=core, round=None)
-        return flow

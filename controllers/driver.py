@@ -36,10 +36,29 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
+class Spread:
+    """What a switch does with a new flow by itself: it sends it by one of ``ports``, and remembers that in an entry
+    of the flow's own, with counters, which goes when it saw no packet for ``idle_timeout`` seconds.
+
+    The port is chosen by a hash, of the destination or of the whole 5-tuple, with ``basis`` (16 bits) as the salt.
+    The entry is for ``protocol``, TCP or UDP, and has this ``priority`` and ``cookie``.
+    """
+
+    ports: tuple[int, ...]
+    protocol: int
+    basis: int
+    priority: int
+    cookie: int
+    idle_timeout: int
+    by_destination: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """A flow-table entry with at most one output. ``out_port`` None drops; a timeout of 0 never expires.
 
-    ``notify`` asks the switch for a flow-removed message. Timeouts are in seconds.
+    ``notify`` asks the switch for a flow-removed message. Timeouts are in seconds. ``spread`` is done in the place of
+    ``out_port``.
     """
 
     match: Match
@@ -48,6 +67,7 @@ class Rule:
     cookie: int = 0
     idle_timeout: int = 0
     notify: bool = False
+    spread: Spread | None = None
 
 
 class FlowStat(NamedTuple):

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from controllers.driver import FlowStat
+from controllers.eventlog import EventLog
+from controllers.flows import Flow, Flows
 from controllers.packet import FiveTuple
 from controllers.rules import out_port
+from controllers.spreading import LEARNED_COOKIE
+from controllers.switches import Switches
 from topos.fattree import FatTree
 
 
@@ -42,3 +48,74 @@ class FoundEntries:
     def clear(self) -> None:
         """Forget them: the controller now knows better."""
         self._ports.clear()
+
+
+class Recall:
+    """Knows flows again from the entries that switches hold.
+
+    Entries come in any order, and a path that the flow had before may have left one of its own: until `finish` is
+    called, because all switches are here, a flow's path is what fits best so far. ``ends(switch, packet)`` says which
+    hosts a packet on its way up is between, or None; ``route`` is the core of a flow's static path.
+    """
+
+    def __init__(
+        self,
+        switches: Switches,
+        flows: Flows,
+        ends: Callable[[str, FiveTuple], tuple[int, int] | None],
+        route: Callable[[FiveTuple, int, int], int],
+        log: EventLog,
+    ) -> None:
+        self._switches = switches
+        self._flows = flows
+        self._ends = ends
+        self._route = route
+        self._log = log
+        self._tree = switches.topo.tree
+        self._found = FoundEntries(self._tree)
+        self._finished = False
+
+    def finish(self) -> None:
+        """All switches have told what they hold: what is known now is not changed again."""
+        self._finished = True
+        self._found.clear()
+
+    def adopt(self, switch: str, stat: FlowStat) -> None:
+        """Know a flow again from its entry at the edge switch of its source, and make its path what is assumed."""
+        if self._flows.find(stat.flow) is None and (flow := self.know(switch, stat)) is not None:
+            self._switches.install(flow, modify=True)
+
+    def know(self, switch: str, stat: FlowStat) -> Flow | None:
+        """The flow of an entry on its way up from its source, known again; None when it is not a host's of ours.
+
+        The edge switch's entry tells the aggregation switch, that one's the core.
+        """
+        t = stat.flow
+        ends = self._ends(switch, t)
+        if ends is None:
+            return None
+        src, dst = ends
+        flow, edge = self._flows.find(t), self._tree.edge_of(src)
+        if switch == edge:
+            port = stat.out_port
+        elif (port_to := self._found.note(switch, stat)) is not None:
+            port = port_to if flow is None else self._switches.entries(flow)[edge]
+        else:
+            return None
+        static = self._route(t, src, dst)
+        core = self._found.core(t, src, dst, port, static if flow is None else flow.core)
+        if core is None:
+            return None
+        if flow is None:
+            free = stat.cookie < LEARNED_COOKIE and self._flows.get(stat.cookie) is None
+            key = stat.cookie if free else None
+            flow = self._flows.add(t, src, dst, edge, core, self._switches.driver.now(), key=key)
+            flow.hashed = static
+            self._log("flow", **flow.as_event(), reason="adopted")
+        elif core != flow.core and not self._finished:
+            flow.core = core
+            for name in self._switches.entries(flow):
+                if name in self._switches.connected:
+                    self._switches.install_at(name, flow, modify=True)
+            self._log("reroute", key=flow.key, core=core, round=None)
+        return flow

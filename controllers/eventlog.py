@@ -4,12 +4,14 @@ Every event has ``t`` (seconds since the epoch) and ``event``. Hosts, cores, rou
 and demands are fractions of the NIC rate; times ending in ``_s`` are seconds.
 
     start     scheme, platform, platform_version, k, seed, interval_s, bw_mbps, listen
-    alive     every second
+    alive     every second: processor_s, packet_ins, packet_outs, flow_mods, statistics_requests,
+              statistics_bytes, all since the start
     switch    dpid, name, state: up or down
     port      dpid, name, port, state: up or down
     ready     switches: all are connected, and all have confirmed their rules
     flow      key, src, dst, src_ip, dst_ip, proto, src_port, dst_port, core, reason: hashed, or adopted when it
-              was known again from a switch's entry
+              was known again from a switch's entry, or learned when the switches had placed it by themselves, age_s
+              before
     reroute   key, core, round: None when a failure was the reason
     expired   key
     round     round, polled_s (first request to last reply), compute_s, install_s (to the last confirmation),

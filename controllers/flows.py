@@ -63,6 +63,11 @@ class Flows:
         """The flow with a key, if it is known."""
         return self._by_key.get(key)
 
+    def new_key(self) -> int:
+        """A key that no flow has had."""
+        self._last_key += 1
+        return self._last_key
+
     def add(
         self,
         five_tuple: FiveTuple,
@@ -74,8 +79,8 @@ class Flows:
         *,
         key: int | None = None,
     ) -> Flow:
-        """Start to know a flow on its first path; ``key`` is given when a switch's entry already has one."""
-        key = self._last_key + 1 if key is None else key
+        """Start to know a flow on its first path; ``key`` is given when it already has one."""
+        key = self.new_key() if key is None else key
         self._last_key = max(self._last_key, key)
         flow = Flow(key, five_tuple, src, dst, source, hashed=core, core=core, installed_at=now)
         self._by_tuple[five_tuple] = self._by_key[key] = flow

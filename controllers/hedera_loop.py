@@ -11,6 +11,7 @@ import numpy as np
 from controllers.driver import FlowStat
 from controllers.eventlog import EventLog
 from controllers.flows import Flow, Flows
+from controllers.learned import LearnedFlows
 from controllers.measurements import Measurements
 from controllers.polls import Polls
 from controllers.settings import Settings
@@ -39,7 +40,7 @@ class HederaLoop:
 
     ``placement`` puts large flows on paths that work by ``links``. ``adopt(switch, stat)`` is asked to know a
     flow whose entry an edge switch reports and that is not in ``flows``; ``expire(flow)`` is called for one
-    whose entry is gone.
+    whose entry is gone. ``learned``: knows flows from what switches have learned, those above the edge too.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class HederaLoop:
         *,
         adopt: Callable[[str, FlowStat], None],
         expire: Callable[[Flow], None],
+        learned: LearnedFlows | None = None,
     ):
         tree = links.tree
         rule = RULES[settings.large_flows]
@@ -64,7 +66,9 @@ class HederaLoop:
         self._log = log
         self._adopt = adopt
         self._expire = expire
-        self._edges = {name for name in tree.switches if tree.layer(name) == "edge"}
+        self._learned = learned
+        layers = ("edge",) if learned is None else ("edge", "aggregation")
+        self._asked = {name for name in tree.switches if tree.layer(name) in layers}
         self._measurements = Measurements(settings.bw * 1e6)
         self._polls = Polls(switches, self._polled)
         self._report = _Report(0, 0.0, summary={})  # no round yet, so nothing to schedule
@@ -95,9 +99,11 @@ class HederaLoop:
         self._driver.call_later(max(0.0, due - now), self._poll)
         # Who has not answered by then delays the others no longer.
         self._driver.call_later(self._interval / 2, lambda: self._schedule(report))
-        self._polls.ask(self._edges & self._switches.connected)
+        self._polls.ask(self._asked & self._switches.connected)
 
     def _polled(self, switch: str, stats: list[FlowStat], asked_at: float) -> None:
+        if self._learned is not None:
+            stats = self._learned.identify(switch, stats)
         self._measurements.update(switch, stats)
         reported = {stat.cookie for stat in stats}
         for flow in [f for f in self._flows if f.source == switch]:
@@ -105,7 +111,7 @@ class HederaLoop:
             if flow.key not in reported and flow.installed_at < asked_at:
                 self._expire(flow)
         for stat in stats:
-            if self._flows.get(stat.cookie) is None:
+            if self._learned is None and self._flows.get(stat.cookie) is None:
                 self._adopt(switch, stat)
         if not self._polls.waiting:
             self._schedule(self._report)
@@ -114,6 +120,8 @@ class HederaLoop:
         if report is not self._report or report.summary is not None:
             return  # of an earlier round, or done already
         polled = self._driver.now()
+        if self._learned is not None:
+            self._learned.settle()
         # Sorted by 5-tuple, not by who was heard first: Global First Fit serves flows in this order, and runs
         # of one seed are to place them alike.
         flows = sorted((f for f in self._flows if self._rate(f) > 0), key=lambda flow: flow.five_tuple)

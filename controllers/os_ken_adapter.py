@@ -17,6 +17,7 @@ from os_ken.lib import hub
 from os_ken.ofproto import ofproto_v1_0 as of
 from os_ken.ofproto import ofproto_v1_0_parser as messages
 
+from controllers import nicira
 from controllers.core import Controller
 from controllers.driver import FlowStat, Match, Rule
 from controllers.eventlog import EventLog
@@ -70,7 +71,7 @@ class OsKenController(app_manager.OSKenApp):
             idle_timeout=rule.idle_timeout,
             priority=rule.priority,
             flags=of.OFPFF_SEND_FLOW_REM if rule.notify else 0,
-            actions=[] if rule.out_port is None else [_output(rule.out_port)],
+            actions=_actions(rule),
         )
 
     def packet_out(self, dpid: int, port: int, frame: bytes) -> None:
@@ -144,7 +145,7 @@ class OsKenController(app_manager.OSKenApp):
         """Part of a flow-statistics reply; entries without a cookie are no flows."""
         stats = [_stat(entry) for entry in ev.msg.body if entry.cookie]
         more = bool(ev.msg.flags & of.OFPSF_REPLY_MORE)
-        self.core.flow_stats(ev.msg.datapath.id, ev.msg.xid, stats, more)
+        self.core.flow_stats(ev.msg.datapath.id, ev.msg.xid, stats, more, ev.msg.msg_len)
 
     @set_ev_cls(ofp_event.EventOFPFlowRemoved, MAIN_DISPATCHER)
     @guarded
@@ -186,6 +187,24 @@ def _match(match: Match) -> Any:
         tp_dst=match.dst_port,
         **fields,
     )
+
+
+class _Raw:
+    """Actions that are bytes already: os-ken lacks some of Nicira's and cannot read its own of others."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self.len = len(data)
+
+    def serialize(self, buffer: bytearray, offset: int) -> None:
+        """Write them where os-ken says, at the end of its message."""
+        buffer[offset:] = self._data
+
+
+def _actions(rule: Rule) -> list[Any]:
+    if rule.spread is not None:
+        return [_Raw(nicira.actions(rule.spread))]
+    return [] if rule.out_port is None else [_output(rule.out_port)]
 
 
 def _output(port: int) -> Any:

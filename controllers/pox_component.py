@@ -19,6 +19,8 @@ from typing import Any, NoReturn
 import pox.openflow.libopenflow_01 as of
 from pox.core import core
 
+_REPLY_HEADER = 12  # bytes of a statistics reply before its first entry
+
 
 def _refuse(message: str, status: int) -> NoReturn:
     print(f"controllers.pox_component: {message}", file=sys.stderr, flush=True)
@@ -26,7 +28,7 @@ def _refuse(message: str, status: int) -> NoReturn:
 
 
 try:
-    from controllers import ripl
+    from controllers import nicira, ripl
     from controllers.core import Controller
     from controllers.driver import FlowStat, Match, Rule
     from controllers.eventlog import EventLog
@@ -65,7 +67,7 @@ class PoxController:
             idle_timeout=rule.idle_timeout,
             priority=rule.priority,
             flags=of.OFPFF_SEND_FLOW_REM if rule.notify else 0,
-            actions=[] if rule.out_port is None else [_output(rule.out_port)],
+            actions=_actions(rule),
         )
         self._send(dpid, message)
 
@@ -143,7 +145,8 @@ class PoxController:
         reply = event.ofp
         if reply.type == of.OFPST_FLOW:
             stats = [_stat(entry) for entry in reply.body if entry.cookie]
-            self.core.flow_stats(event.dpid, reply.xid, stats, not reply.is_last_reply)
+            size = _REPLY_HEADER + sum(map(len, reply.body))
+            self.core.flow_stats(event.dpid, reply.xid, stats, not reply.is_last_reply, size)
 
     @guarded
     def _handle_FlowRemoved(self, event: Any) -> None:
@@ -176,6 +179,26 @@ def _match(match: Match) -> Any:
     return built
 
 
+class _Raw:
+    """Actions that are bytes already: POX has none of Nicira's for this."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def pack(self) -> bytes:
+        """What POX puts into its message."""
+        return self._data
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+
+def _actions(rule: Rule) -> list[Any]:
+    if rule.spread is not None:
+        return [_Raw(nicira.actions(rule.spread))]
+    return [] if rule.out_port is None else [_output(rule.out_port)]
+
+
 def _output(port: int) -> Any:
     return of.ofp_action_output(port=port)
 
@@ -204,6 +227,7 @@ def launch(
     large_flows: str | None = None,
     iterations: str | None = None,
     hosts: str | None = None,
+    new_flows: str | None = None,
     log: str | None = None,
     topo: str | None = None,
     routing: str | None = None,

@@ -14,6 +14,7 @@ from topos.nonblocking import NonBlocking
 
 MIN_INTERVAL_S = 1.0
 """Open vSwitch moves a flow's counters every 500 ms: polled faster, rates are mostly 0 or double."""
+NEW_FLOWS = ("controller", "switch")
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,8 @@ class Settings:
 
     ``scheme`` is what `hedera.schemes.scheme` is asked for, the user's own included, and the same name is what the
     log says. ``threshold``, ``large_flows`` and ``iterations`` are those of `hedera.experiment.Experiment`, which
-    checks them and the rest. ``hosts`` is for ``nonblocking`` alone (default k^3/4).
+    checks them and the rest. ``hosts`` is for ``nonblocking`` alone (default k^3/4). ``new_flows``: who gives a flow
+    its first path, the ``controller``, to which its first packet goes, or the ``switch``, by a hash of its own.
 
     Raises ValueError, with one sentence, for bad values.
     """
@@ -36,6 +38,7 @@ class Settings:
     large_flows: str = "measured-or-estimated"
     iterations: int = 1000
     hosts: int | None = None
+    new_flows: str = "controller"
 
     def __post_init__(self) -> None:
         if not MIN_INTERVAL_S <= self.interval < float("inf"):
@@ -46,6 +49,8 @@ class Settings:
         _ = self._experiment  # raises for what makes no sense on any backend
         if self.hosts is not None and not self.chosen.nonblocking:
             raise ValueError(f"hosts is for the nonblocking scheme; under {self.scheme} it follows from k")
+        if self.new_flows not in NEW_FLOWS:
+            raise ValueError(f"new flows are placed by {' or '.join(NEW_FLOWS)}, not {self.new_flows!r}")
         _ = self.topology  # raises for a bad k or number of hosts
 
     @classmethod

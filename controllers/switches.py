@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from controllers.barriers import Barriers
-from controllers.driver import Driver
+from controllers.driver import Driver, Rule
 from controllers.flows import Flow
 from controllers.rules import flow_rule, flow_switches, initial_rules, out_port
 from topos.network import Network
 
 
 class Switches:
-    """All switches of one network, by name."""
+    """All switches of one network, by name. ``rules(name)`` is what a switch gets before the first flow."""
 
-    def __init__(self, topo: Network, driver: Driver):
+    def __init__(self, topo: Network, driver: Driver, rules: Callable[[str], list[Rule]] | None = None):
         self.topo = topo
         self.driver = driver
+        self._rules = rules or partial(initial_rules, topo)
         self.connected: set[str] = set()
         self._xids = itertools.count(1)
         self._barriers = Barriers(driver, self.next_xid)
@@ -38,7 +40,7 @@ class Switches:
         self.connected.add(name)
         dpid = self.topo.dpid(name)
         self.driver.clear(dpid)
-        for rule in initial_rules(self.topo, name):
+        for rule in self._rules(name):
             self.driver.install(dpid, rule)
 
     def down(self, name: str) -> None:

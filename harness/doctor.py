@@ -14,6 +14,7 @@ from harness.network.cpulimit import HostGroups
 from harness.network.footprint import leftovers, owner_name
 from harness.run.spec import RunSpec
 from harness.sweep import calibration
+from packets import build as packet_engine
 from topos.fattree import FatTree
 
 
@@ -38,6 +39,7 @@ def examine() -> list[Finding]:
         *(_library(name) for name in machine.LIBRARIES),
         *(_kernel_features() if root else ()),
         _pox(),
+        _packets(),
         _leftovers(),
         *map(_calibrated, calibration.MTUS),
     ]
@@ -136,6 +138,14 @@ def _pox() -> Finding:
     if too_old(pox):
         return Finding("POX", version, "optional", None, f"it needs Python 2: git -C {pox} checkout halosaur")
     return Finding("POX", version, "optional", True)
+
+
+def _packets() -> Finding:
+    item, needed = "ns-3 (hedera hull)", f"optional, {packet_engine.known_versions()}"
+    try:
+        return Finding(item, packet_engine.version(), needed, True)
+    except packet_engine.NotInstalled as missing:
+        return Finding(item, "not ready", needed, None, str(missing))
 
 
 def _leftovers() -> Finding:

@@ -8,35 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pwd
 import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
-
-@dataclass(frozen=True)
-class Invoker:
-    """Who called sudo: user, group and all groups by number, and the home folder."""
-
-    uid: int
-    gid: int
-    groups: tuple[int, ...]
-    home: str
-
-
-def invoker() -> Invoker | None:
-    """Who called sudo; None when nobody did, or when this process is not root (now)."""
-    uid, gid = os.environ.get("SUDO_UID", ""), os.environ.get("SUDO_GID", "")
-    if os.geteuid() != 0 or not (uid.isdecimal() and gid.isdecimal()) or int(uid) == 0:
-        return None
-    try:
-        known = pwd.getpwuid(int(uid))
-    except KeyError:
-        return Invoker(int(uid), int(gid), (int(gid),), "/")
-    return Invoker(int(uid), int(gid), tuple(os.getgrouplist(known.pw_name, int(gid))), known.pw_dir)
+from hedera.unprivileged import User
+from hedera.unprivileged import invoker as invoker
 
 
 @contextmanager
@@ -121,7 +100,7 @@ def leave_root_for_good() -> None:
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
-def _give(descriptor: int, who: Invoker) -> None:
+def _give(descriptor: int, who: User) -> None:
     """One plain file of root's that has one name only: a second name may be a file of the system's."""
     try:
         found = os.fstat(descriptor)

@@ -18,19 +18,20 @@ from topos.faults import Fault, parse_all
 from topos.network import Network
 from topos.nonblocking import NonBlocking
 from traffic.matrix import Matrix
-from traffic.patterns import draw
+from traffic.workload import Workload, size_scale, workload
 
 
 @dataclass(frozen=True)
 class Experiment:
     """One traffic pattern under one scheme. The defaults are the paper's, where it gives any.
 
-    ``scheme``, ``traffic``: spelled as in `hedera.schemes` and `traffic.patterns`. ``k``: ports per switch, so k^3/4
+    ``scheme``, ``traffic``: spelled as in `hedera.schemes` and `traffic.workload`. ``k``: ports per switch, so k^3/4
     hosts. ``seconds``: how long the traffic lasts; its middle two thirds are measured (sections 5.5, 6.2).
     ``seed``: fixes every draw. ``interval_s``: the scheduling period (5 s in section 5.4). ``link_mbps``: rate of
     every link, 10^6 bit/s. ``threshold``, ``large_flows``: above which share of a link a flow is large, and by which
     rule of `hedera.large_flows`. ``iterations``: of annealing, in every round. ``flows_per_host``, ``keep``: as in
-    `traffic.patterns.draw`. ``fail``: what breaks and when, in the words of `topos.faults`.
+    `traffic.patterns.draw`. ``scale_sizes``: whether sizes of ``poisson`` traffic scale with the links' rate.
+    ``fail``: what breaks and when, in the words of `topos.faults`.
 
     Raises ValueError, one sentence, for a value that makes no sense.
     """
@@ -47,6 +48,7 @@ class Experiment:
     iterations: int = 1000
     flows_per_host: int = 1
     keep: float = 1.0
+    scale_sizes: bool = True
     fail: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -90,9 +92,30 @@ class Experiment:
         """The network of the scheme: that fat-tree, or for the control one switch."""
         return NonBlocking(self.tree.num_hosts) if self.chosen.nonblocking else self.tree
 
+    def workload(self) -> Workload:
+        """Who sends what to whom, and when; ValueError, one sentence, when that makes no sense on this network."""
+        return workload(
+            self.traffic,
+            self.tree,
+            self.seed,
+            seconds=self.seconds,
+            link_mbps=self.link_mbps,
+            scale_sizes=self.scale_sizes,
+            flows_per_host=self.flows_per_host,
+            keep=self.keep,
+        )
+
+    @property
+    def size_scale(self) -> float:
+        """What the sizes of Poisson traffic are multiplied by."""
+        return size_scale(self.link_mbps, self.scale_sizes)
+
     def matrix(self) -> Matrix:
-        """The flows; ValueError, one sentence, when the traffic makes no sense on this network."""
-        return draw(self.traffic, self.tree, self.seed, self.flows_per_host, self.keep)
+        """The flows of traffic that lasts or takes turns; ValueError, one sentence, where `workload` is another."""
+        matrix = self.workload().matrix
+        if matrix is None:
+            raise ValueError(f"traffic {self.traffic!r} comes and goes, and here it has to last")
+        return matrix
 
     @property
     def capacity_mbps(self) -> float:

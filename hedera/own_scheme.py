@@ -1,7 +1,9 @@
 """A scheme of the user's own: a class from a file or module that is named on the command line.
 
-Such code is imported when it is asked for by name, and never otherwise. Root runs it only when nobody but root
-and the user of sudo can have written it.
+Such code is imported when it is asked for by name, and never otherwise. Root itself does not import it to build a
+network: a process without root's rights says whether it can be had, and the controller has none when it makes the
+class. Where root runs it after all (a root shell that simulates), nobody but root and the user of sudo can have
+written it.
 """
 
 from __future__ import annotations
@@ -11,12 +13,71 @@ import importlib.util
 import inspect
 import os
 import stat
+import subprocess
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
+
+from hedera.unprivileged import unprivileged
 
 SPELLING = "FILE.py:CLASS or MODULE:CLASS"
+
+
+IMPORT_S = 60.0
+"""Seconds that importing it may take."""
+_HERE = Path(__file__).resolve().parents[1]
+_VOUCH = """
+import sys
+sys.path[:0] = sys.argv[2:]
+from hedera.own_scheme import own_class
+try:
+    own_class(sys.argv[1])
+except ValueError as error:
+    print(error, file=sys.stderr)
+    sys.exit(9)
+"""
+
+
+def own_scheduler(name: str) -> Callable[..., Any]:
+    """What makes the scheduler that a scheme's name spells, from a tree, an rng and options; `own_class` for root.
+
+    Raises ValueError as `own_class` does, at once; root gets to know in a process that has its rights no more.
+    """
+    if os.geteuid() != 0:
+        return own_class(name)
+    path = _file(name.rpartition(":")[0])
+    _vouch(name, path, 0 if path is None else _trusted(name, path))
+    return lambda *given: own_class(name)(*given)
+
+
+@cache
+def _vouch(name: str, path: Path | None, modified: int) -> None:
+    without = unprivileged([path or _place_of(name)])
+    ours = [str(_HERE), *sys.path]
+    command = [*without.prefix, sys.executable, "-I", "-B", "-c", _VOUCH, from_anywhere(name), *ours]
+    try:
+        done = subprocess.run(
+            command, env=without.environment, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, timeout=IMPORT_S, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise ValueError(f"scheme {name!r}: importing it takes more than {IMPORT_S:g} s") from None
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        words = said[-1] if said else f"importing it ends the process (status {done.returncode})"
+        raise ValueError(words if done.returncode == 9 else f"scheme {name!r}: {words}")
+
+
+def _place_of(name: str) -> Path:
+    """Where an installed module is, without importing any of it."""
+    try:
+        found = importlib.util.find_spec(name.partition(":")[0].partition(".")[0])
+    except (ImportError, ValueError):
+        found = None
+    return Path(found.origin if found and found.origin else _HERE)
 
 
 def own_class(name: str) -> type:
@@ -50,6 +111,11 @@ def from_anywhere(name: str) -> str:
     return f"{_file(where) or where}:{attribute}"
 
 
+def file_of(name: str) -> Path | None:
+    """The file that a scheme's name means, if it means one."""
+    return _file(name.rpartition(":")[0]) if ":" in name else None
+
+
 def _file(where: str) -> Path | None:
     """The file that is meant; None for an installed module."""
     path = Path(where) if where.endswith(".py") else Path(f"{where}.py")
@@ -57,6 +123,11 @@ def _file(where: str) -> Path | None:
 
 
 def _from_file(name: str, path: Path) -> ModuleType:
+    return _loaded(name, path, _trusted(name, path))
+
+
+def _trusted(name: str, path: Path) -> int:
+    """When the file was last written. ValueError when it is not there, or, for root, when others can write it."""
     try:
         about = path.stat()
     except OSError as error:
@@ -65,7 +136,7 @@ def _from_file(name: str, path: Path) -> ModuleType:
         writers = {0, int(os.environ.get("SUDO_UID", "0"))}
         if about.st_uid not in writers or about.st_mode & stat.S_IWOTH:
             raise ValueError(f"scheme {name!r}: root does not run {path}, which other users can write")
-    return _loaded(name, path, about.st_mtime_ns)
+    return about.st_mtime_ns
 
 
 @cache
@@ -77,7 +148,7 @@ def _loaded(name: str, path: Path, modified: int) -> ModuleType:
     sys.modules[spec.name] = module  # dataclasses look their module up
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ValueError(
             f"scheme {name!r}: importing {path} fails: {type(error).__name__}: {error}"
         ) from error
@@ -87,7 +158,7 @@ def _loaded(name: str, path: Path, modified: int) -> ModuleType:
 def _installed(name: str, module: str) -> ModuleType:
     try:
         return importlib.import_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ValueError(
             f"scheme {name!r}: importing {module} fails: {type(error).__name__}: {error}"
         ) from error

@@ -153,10 +153,10 @@ def scheme(name: str) -> Scheme:
     """
     if name in SCHEMES:
         return SCHEMES[name]
-    from hedera.own_scheme import SPELLING, from_anywhere, own_class
+    from hedera.own_scheme import SPELLING, from_anywhere, own_scheduler
 
     if ":" not in name:
         names = ", ".join(SCHEMES)
         raise ValueError(f"there is no scheme {name!r}; the schemes are {names}, and {SPELLING} for your own")
-    own = own_class(name)
+    own = own_scheduler(name)
     return Scheme(name, "a scheduler of the user's own", _ecmp, own, absolute=from_anywhere(name))

@@ -9,6 +9,7 @@ import re
 import shutil
 import stat
 import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -22,7 +23,6 @@ CXX20_FROM = (3, 42)
 
 INSTALL = "run setup/install.sh --packets"
 _NS3_HEADER = Path("/usr/include/ns3/tcp-socket-base.h")
-_TIMEOUT_S = 600
 
 
 class NotInstalled(RuntimeError):
@@ -48,33 +48,16 @@ def engine(target: str = "engine") -> Path:
 
 
 def _compile(folder: Path, target: str) -> None:
-    """Objects are kept for the other program; a program appears in its place only when it is whole."""
-    objects, whole = folder / "objects", folder / "objects-are-whole"
-    if not whole.exists():
-        shutil.rmtree(objects, ignore_errors=True)
-    whole.unlink(missing_ok=True)
+    """Objects are kept, for the other program and for another try; a program appears when it is whole."""
+    objects = folder / "objects"
     goal = "engine" if target == "engine" else "tests"
-    done = subprocess.run(
-        [
-            "make",
-            "--silent",
-            "-C",
-            str(SOURCES),
-            f"-j{_jobs()}",
-            f"OUT={objects}",
-            f"STD={_standard()}",
-            goal,
-        ],
-        capture_output=True,
-        text=True,
-        timeout=_TIMEOUT_S,
-        check=False,
-    )
+    command = ["make", "--silent", "-C", str(SOURCES), f"-j{_jobs()}", f"OUT={objects}", f"STD={_standard()}"]
+    print(f"compiling the packet {target}, once: a minute or two", file=sys.stderr, flush=True)
+    done = subprocess.run([*command, goal], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         log = folder / "compile.log"
         log.write_text(done.stdout + done.stderr, encoding="utf-8")
         raise RuntimeError(f"the packet engine does not compile with ns-3 {version()}; the log: {log}")
-    whole.touch()
     os.replace(objects / target, folder / target)
 
 
@@ -103,9 +86,14 @@ def version() -> str:
     number = tuple(int(part) for part in found.split(".")[:2])
     if not OLDEST <= number <= NEWEST:
         raise NotInstalled(
-            f"the packet simulator needs ns-3 {_dotted(OLDEST)} to {_dotted(NEWEST)}, and found {found}: {INSTALL}"
+            f"the packet simulator needs ns-3 {known_versions()}, and found {found}: {INSTALL}"
         )
     return found
+
+
+def known_versions() -> str:
+    """The versions of ns-3 that will do, in words."""
+    return f"{_dotted(OLDEST)} to {_dotted(NEWEST)}"
 
 
 def _installed_version() -> str:

@@ -37,6 +37,9 @@ class Parameters:
     least_packets: int = _parameter(2, "Smallest window after a mark, packets.", least=1)
     min_rto_ms: float = _parameter(10.0, "Shortest retransmission timeout, ms.", least=0.001)
     idle_ms: float = _parameter(10.0, "A window starts anew after so long an idle time, ms; 0: never.")
+    jitter_us: float | None = _parameter(
+        None, "Switches take a random time up to this for every packet, us (static: a packet's; others: 0)."
+    )
     sack: bool = _parameter(True, "Selective acknowledgements (RFC 2018).", most=1)
     mark_kb: float | None = _parameter(
         None, "K, marking threshold of DCTCP, KB (default: as the scheme says)."
@@ -51,6 +54,9 @@ class Parameters:
     update_us: float = _parameter(32.0, "Pacer: T_r, between updates of the rate, us.", least=1)
     tick_us: float = _parameter(16.0, "Pacer: between deliveries of tokens, us.", least=1)
     start_mbps: float = _parameter(100.0, "Pacer: first rate, Mb/s.")
+    pacer_behind: bool = _parameter(
+        False, "Pacer behind the host's queue, which it stops, as in the authors' ns-2.", most=1
+    )
     drain: float = _parameter(0.95, "Phantom queue: drain rate as a share of the link.", least=0.01)
     phantom_kb: float = _parameter(1.0, "Phantom queue: marking threshold, KB.")
 

@@ -173,13 +173,16 @@ def sensitivity(points: Sequence[Point], load: float, path: Path) -> Path:
             y = [max(point.metrics["switch_latency_us_p99"], _LEAST_US) for point in own]
             axes.plot(x, y, "-o", color=COLOURS["hull"], markersize=4)
             for number, (point, left, up) in enumerate(zip(own, x, y, strict=True)):
-                above = number % 2 == 0  # neighbours' labels on opposite sides
+                before = number % 2 == 1  # neighbours' labels on opposite sides
                 axes.annotate(
-                    f"  {written(point.value, name)}",
+                    f"{written(point.value, name)}",
                     (left, up),
+                    xytext=(-7 if before else 7, 0),
+                    textcoords="offset points",
                     fontsize=8,
                     color=INK,
-                    va="bottom" if above else "top",
+                    ha="right" if before else "left",
+                    va="bottom" if before else "top",
                 )
                 if point.published:
                     axes.plot(

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,11 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True)
 class Task:
-    """An experiment and the folder its result is kept in."""
+    """An experiment, the folder its result is kept in, and the engine it is for: another gives other results."""
 
     experiment: Experiment
     folder: Path
+    engine: str = field(default_factory=fingerprint)
 
 
 def run(experiment: Experiment, progress: Progress | None = None) -> Result:
@@ -83,11 +84,19 @@ def _why(code: int) -> str:
 
 def place(task: Task) -> Path:
     """Where the result of a task is kept."""
-    return task.folder / f"{task.experiment.key(fingerprint())}.npz"
+    return task.folder / f"{task.experiment.key(task.engine)}.npz"
 
 
 def kept_or_run(task: Task) -> Result:
-    """The result of a task: from its file, or run now and kept."""
+    """The result of a task: from its file, or run now and kept.
+
+    Raises RuntimeError, one sentence, where the engine is another one: on a worker of a cluster.
+    """
+    if fingerprint() != task.engine:
+        raise RuntimeError(
+            f"a worker has another packet engine or ns-3 than this machine ({fingerprint()} instead of "
+            f"{task.engine}), and would give other results: install the same on both"
+        )
     path = place(task)
     result = load(path)
     if result is None:

@@ -79,10 +79,15 @@ def in_sentences(found: dict[str, Any]) -> list[str]:
     share = counts["marked"] / max(counts["packets"], 1)
     lines.append(
         f"{share:.1%} of packets marked, {counts['dropped']:,.0f} dropped, {counts['timeouts']:,.0f} timeouts; "
-        f"{counts['wall_s']:.1f} s of one core"
+        f"it took {counts['wall_s']:.1f} s"
     )
     return lines
 
 
 def _pair(found: dict[str, Any], name: str, unit: str) -> str:
-    return f"{found[f'{name}_mean']:,.1f} {unit} (mean), {found[f'{name}_p99']:,.1f} {unit} (99th percentile)"
+    mean, p99 = (_shown(found[f"{name}_{statistic}"]) for statistic in ("mean", "p99"))
+    return f"{mean} {unit} (mean), {p99} {unit} (99th percentile)"
+
+
+def _shown(value: float) -> str:
+    return f"{value:,.1f}" if value >= 10 else f"{value:.3g}"

@@ -18,13 +18,14 @@ def write_all(folder: str | Path) -> list[Path]:
 
     `figure9.png` and `.svg` (Mb/s of payload), `figure9-normalised` (share of the control), both with the published
     numbers where a pattern has them; `summary.csv` and `summary.md`; `rates/PATTERN-trial-N.png` for each
-    trial, drawn again only when a run in it is newer. No run, no file. Raises ValueError when there is no
+    trial, drawn again only when a run in it is newer; `completion.csv` and `.png` of traffic that comes and goes. No
+    run, no file. Raises ValueError when there is no
     such folder.
     """
     sweep = load_sweep(folder)
     if not sweep.runs:
         return []
-    from plots import figure9
+    from plots import completion, figure9
 
     out = sweep.folder / FOLDER
     files = [
@@ -34,6 +35,9 @@ def write_all(folder: str | Path) -> list[Path]:
     for name, text in (("summary.csv", csv_text(sweep.runs)), ("summary.md", markdown(sweep.runs))):
         (out / name).write_text(text, encoding="utf-8")
         files.append(out / name)
+    if any(run.valid and run.completion for run in sweep.runs):
+        (out / "completion.csv").write_text(completion.csv_text(sweep.runs), encoding="utf-8")
+        files += [out / "completion.csv", *completion.draw(sweep.runs, out / "completion.png")]
     return files + _rate_sheets(sweep, out / "rates")
 
 

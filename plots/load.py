@@ -6,7 +6,7 @@ Nothing found there can stop a figure from being drawn. What cannot be used is l
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,9 +14,9 @@ import msgspec
 
 from results.record import Run, read
 
-_VARYING = ("flows_per_host", "keep")
-"""Settings that may differ between the runs of one figure: they make another pattern. Runs that differ in anything
-else are not drawn together."""
+_VARYING = ("flows_per_host", "keep", "scale_sizes", "new_flows")
+"""Settings that may differ between the runs of one figure: they make another pattern, or follow from it. Runs that
+differ in anything else are not drawn together."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Sweep:
     skipped: tuple[Skipped, ...]
 
 
-def load_sweep(folder: str | Path) -> Sweep:
-    """All runs below ``folder``, ordered by path.
+def load_sweep(folder: str | Path, read_one: Callable[[Path], Run] = read) -> Sweep:
+    """All runs below ``folder``, ordered by path; ``read_one`` reads a file, or remembers it.
 
     Of several tries of one trial the last valid one counts, else the last. Runs whose link rate, length or
     other settings differ from those of the majority are left out. Raises ValueError when there is no such
@@ -53,7 +53,7 @@ def load_sweep(folder: str | Path) -> Sweep:
         if any(part.startswith(".") for part in path.relative_to(folder).parts):
             continue  # a run that is being written
         try:
-            found[path] = read(path)
+            found[path] = read_one(path)
         except ValueError as error:
             skipped.append(Skipped(path, str(error)))
     for left_out in (_unlike(found), _older(found)):

@@ -40,8 +40,9 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ``link_mbps`` is the rate of each link, ``interval_s`` the time between scheduling rounds, ``seconds`` how long
     the traffic lasted, ``queue`` full-size packets per port, ``mtu`` bytes. ``threshold``, a share of the link rate,
     and the rule ``large_flows`` say which flows are large; ``iterations`` are those of annealing; ``keep`` is the
-    share of the drawn flows that are kept. ``platform`` and ``datapath`` say what ``auto`` became; ``fail`` is in the
-    words of `topos.faults`.
+    share of the drawn flows that are kept; ``scale_sizes`` tells whether sizes of Poisson traffic went with the
+    links' rate; ``new_flows``, who gave a flow its first path, ``controller`` or ``switch``. ``platform`` and
+    ``datapath`` say what ``auto`` became; ``fail`` is in the words of `topos.faults`.
 
     Runs are drawn together only when they agree in these, so an option that is not listed here is refused.
     """
@@ -60,6 +61,8 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     threshold: Annotated[float, Meta(ge=0, lt=1)] = 0.1
     large_flows: Name = "measured-or-estimated"
     iterations: Count = 1000
+    scale_sizes: bool = True
+    new_flows: Name = "controller"
     workload: Name | None = None
     fail: tuple[Name, ...] = ()
     disturb: tuple[Name, ...] = ()
@@ -93,6 +96,12 @@ class Flow(Record, frozen=True, kw_only=True):
 
     ``mbps`` is the mean over its life of ``seconds`` from ``start`` (None: it did not end), ``window_mbps`` over
     the window, ``per_second_mbps`` in each second after ``start``.
+
+    Of traffic that comes and goes also: ``size_bytes`` of payload (None: it lasts), ``how`` it ended: ``done``,
+    ``cut off`` by the end of the run, ``not started``, or what went wrong; ``late_s`` how long after it was due it
+    began, ``connect_s`` how long until it was connected, ``completion_s`` until its last byte arrived, and
+    ``fluid_s`` what max-min fairness gives for that; segments sent again, and the smoothed round-trip time at the
+    end.
     """
 
     src: Count
@@ -104,6 +113,40 @@ class Flow(Record, frozen=True, kw_only=True):
     window_mbps: Mbps | None = None
     per_second_mbps: tuple[Mbps, ...] = ()
     paths: tuple[PathChange, ...] = ()
+    size_bytes: Count | None = None
+    how: Sentence | None = None
+    completion_s: Seconds | None = None
+    fluid_s: Seconds | None = None
+    late_s: Seconds | None = None
+    connect_s: Seconds | None = None
+    retransmissions: Count | None = None
+    rtt_ms: Milliseconds | None = None
+
+
+class Completion(Record, frozen=True, kw_only=True):
+    """How long flows of a size class took, in the words of `traffic.completion.Completion`."""
+
+    size_class: Name
+    flows: Count
+    cut_off: Count
+    known_share: Annotated[float, Meta(ge=0, le=1)]
+    mean_s: Seconds | None = None
+    median_s: Seconds | None = None
+    p95_s: Seconds | None = None
+    p99_s: Seconds | None = None
+    mean_slowdown: Positive | None = None
+    median_slowdown: Positive | None = None
+    p95_slowdown: Positive | None = None
+    p99_slowdown: Positive | None = None
+
+
+class Turns(Record, frozen=True, kw_only=True):
+    """A shuffle (section 6.3): seconds until all was sent, and until a host was done on average; what a host sent in
+    its time, 10^6 bytes per second. None: it did not end."""
+
+    shuffle_s: Seconds | None
+    host_completion_s: Seconds | None
+    goodput_mbytes_per_s: Mbps | None
 
 
 class Round(Record, frozen=True, kw_only=True):

@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from results.parts import (
+    Completion,
     Count,
     Cpu,
     Disagreement,
@@ -38,6 +39,7 @@ from results.parts import (
     Sentence,
     Settings,
     Timing,
+    Turns,
 )
 from results.wire import payload_share
 
@@ -58,7 +60,8 @@ class Run(Record, frozen=True, kw_only=True):
     against ``payload_capacity_mbps``.
 
     A run that broke off is invalid and has no bisection bandwidth. ``links``: by port, on the wire, mean over
-    the window.
+    the window. ``progress``: what time flows that take long should have taken, over what they took.
+    ``costs``: what controlling took (`harness.judge.costs`).
     """
 
     schema: Literal[2]
@@ -84,7 +87,10 @@ class Run(Record, frozen=True, kw_only=True):
     lost_packets: Mapping[Name, Count] = {}
     throttled_s: Mapping[Name, Seconds] = {}
     flows: tuple[Flow, ...]
-    completion: Mapping[Name, Fact] = {}
+    completion: tuple[Completion, ...] = ()
+    progress: float | None = None
+    turns: Turns | None = None
+    costs: Mapping[Name, float] = {}
     cpu: Cpu = Cpu()
     rounds: tuple[Round, ...] = ()
     failures: tuple[Failure, ...] = ()

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing, and nothing else: Debian packages with apt; Python packages, pinned with their hashes in
 # requirements.lock, in an environment below .venvs that .venv points to. Quick when nothing is missing.
-# With --check, also what only the checks need; with --packets, also what the packet simulator needs.
+# With --check, also what only the checks need; with --packets, what the packet simulator needs; with --cluster, what
+# sweeps and simulations on many machines need.
 # Debian 12 or Ubuntu 22.04 and later.
 #
 # Only apt runs as root. Everything below this folder is made by the folder's owner, so that nothing is left there
@@ -15,10 +16,11 @@ say() { echo "setup: $*" >&2; }
 fail() { say "$1"; exit "${2:-3}"; }
 
 case "${1:-}" in
-    "" | --check | --packets) ;;
-    *) fail "usage: setup/install.sh [--check | --packets]" 2 ;;
+    "" | --check | --packets | --cluster) ;;
+    *) fail "usage: setup/install.sh [--check | --packets | --cluster]" 2 ;;
 esac
-check=${1:-}
+check=${1:-} cluster=
+[ "$check" != --cluster ] || check='' cluster=yes
 [ "$(id -u)" -eq 0 ] || fail "needs root to install packages and, later, to make network namespaces: use sudo"
 command -v apt-get >/dev/null || fail "needs apt-get (Debian 12, Ubuntu 22.04 or later)"
 
@@ -114,7 +116,7 @@ stamp=$(
     {
         echo "$root $(uname -m) ${packages[*]}"
         "$python" -V
-        cat setup/requirements.lock setup/requirements-check.lock setup/as-root.pth pyproject.toml
+        cat setup/requirements{,-check,-cluster}.lock setup/as-root.pth pyproject.toml
     } | sha256sum | cut -c 1-12
 )
 env=.venvs/$stamp
@@ -153,6 +155,11 @@ if [ -n "$check" ] && [ ! -e "$env/installed-check" ]; then
     say "installing the Python packages that the checks need"
     pip "${locked[@]}" --requirement setup/requirements-check.lock
     as_owner touch "$env/installed-check"
+fi
+if [ -n "$cluster" ] && [ ! -e "$env/installed-check" ] && [ ! -e "$env/installed-cluster" ]; then
+    say "installing the Python packages that a cluster needs"
+    pip "${locked[@]}" --requirement setup/requirements-cluster.lock
+    as_owner touch "$env/installed-cluster"
 fi
 if [ "$(readlink .venv)" != "$env" ]; then
     as_owner ln -sfn "$env" .venvs/next

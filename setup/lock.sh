@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Writes both locks anew from pyproject.toml: the newest versions, with hashes, for Python 3.10 and later on any
-# machine. requirements.lock is what test.sh needs; requirements-check.lock has the extras too, in the same versions.
+# Writes the locks anew from pyproject.toml: the newest versions, with hashes, for Python 3.10 and later on any
+# machine. requirements.lock is what test.sh needs; requirements-cluster.lock what --cluster needs as well, and
+# requirements-check.lock has every extra, in the same versions.
 # Needs uv (pip install uv). Options go to it: setup/lock.sh --upgrade-package numpy; without, nothing moves needlessly.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -15,3 +16,4 @@ lock() {
 }
 lock --output-file setup/requirements.lock "$@"
 lock --all-extras --constraint setup/requirements.lock --output-file setup/requirements-check.lock "$@"
+lock --extra cluster --constraint setup/requirements-check.lock --output-file setup/requirements-cluster.lock "$@"

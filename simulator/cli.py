@@ -6,6 +6,7 @@ Everything slow to import (numba, matplotlib) is imported by the command that ne
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import click
@@ -15,7 +16,7 @@ from commands.shared import in_words, progress_bar
 
 @click.command()
 @click.option("--scheme", required=True, help="How paths are chosen, such as ecmp, hedera-sa, FILE.py:CLASS.")
-@click.option("--traffic", required=True, help="Who sends to whom, such as stride:4, published:rand0.")
+@click.option("--traffic", required=True, help="Who sends what to whom: stride:4, poisson:web-search,0.5 ...")
 @click.option("-k", "k", default=4, show_default=True, help="Ports per switch: k^3/4 hosts.")
 @click.option(
     "--seconds", default=60.0, show_default=True, help="Simulated time; its middle two thirds count."
@@ -50,20 +51,43 @@ from commands.shared import in_words, progress_bar
 @click.option("--by-rate", is_flag=True, help="Place flows by measured rates instead of estimated demands.")
 @click.option("--shuffled", is_flag=True, help="Global First Fit takes flows and paths in a random order.")
 @click.option(
+    "--detect",
+    "detect_s",
+    default=0.0,
+    help="Global First Fit re-routes upon detection, looking this often, s (default: with the period).",
+)
+@click.option(
+    "--scale-sizes/--no-scale-sizes",
+    default=True,
+    show_default=True,
+    help="Whether sizes of poisson traffic, which are meant for 1 Gb/s, scale with --bw.",
+)
+@click.option(
     "--fail",
     multiple=True,
     metavar="WHAT@SECONDS",
     help="Break link:A-B@SECONDS or switch:NAME@SECONDS, until :UNTIL. Can be given again.",
 )
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the flows to this CSV file, for --traffic file:PATH.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 @in_words
-def simulate(as_json: bool, **fields: Any) -> None:
+def simulate(as_json: bool, record: Path | None, **fields: Any) -> None:
     """Run the paper's flow-level simulator once."""
     from simulator.config import Config
 
     if fields["increase_mbps"] is None:
         fields["increase_mbps"] = 0.12 * fields["link_mbps"]
     config = Config(**fields)
+    if record is not None:
+        from simulator.workload import MOST_FLOWS
+        from traffic.flowfile import write_flows
+
+        count = write_flows(record, config.workload().bounded(MOST_FLOWS).blocks())
+        click.echo(f"{count:,} flows written to {record}", err=True)
 
     from simulator.driver import Simulation
 
@@ -82,3 +106,9 @@ def simulate(as_json: bool, **fields: Any) -> None:
         click.echo(
             f"{result.completion_s.size:,} flows completed, {result.completion_s.mean():.3f} s on average"
         )
+    for one in result.completion():
+        if one.flows:
+            click.echo(
+                f"{one.size_class:>7}: {one.flows:,} flows began in the window, {one.cut_off:,} cut off; "
+                f"slowdown {one.mean_slowdown:.2f}, median {one.median_slowdown:.2f}, 99th {one.p99_slowdown:.2f}"
+            )

@@ -21,7 +21,9 @@ class Config(Experiment):
     ``arrivals_per_s``: flows that every sending host starts per second (Poisson); 0 for flows that start
     at once and outlast the run. ``mean_mbytes``: their mean size (exponential), 10^6 bytes. ``by_rate``: placements
     take a flow's measured rate for its demand; ``shuffled``: Global First Fit takes flows and paths in a random order
-    (both to try what the paper's own simulator may have done, see `hedera explain-gff`).
+    (both to try what the paper's own simulator may have done, see `hedera explain-gff`). ``detect_s``: how often
+    Global First Fit looks for large flows, which it re-routes immediately upon detection (section 4.5), while others
+    wait for the next period; 0 for the period too.
 
     Raises ValueError, one sentence, for a value that makes no sense.
     """
@@ -33,6 +35,7 @@ class Config(Experiment):
     mean_mbytes: float = 125.0
     by_rate: bool = False
     shuffled: bool = False
+    detect_s: float = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -42,6 +45,11 @@ class Config(Experiment):
         above_0("the mean size of a flow", self.mean_mbytes, "MB")
         if not 0 <= self.arrivals_per_s < float("inf"):
             raise ValueError(f"the arrivals per second must be 0 or more, not {self.arrivals_per_s:g}")
+        if not (self.detect_s == 0 or self.tick_s <= self.detect_s <= self.interval_s):
+            raise ValueError(
+                f"large flows are looked for once a tick at most and once a period at least, "
+                f"not every {self.detect_s:g} s"
+            )
         if not self.seconds / self.tick_s <= MOST_TICKS:
             raise ValueError(
                 f"{self.seconds:g} s in ticks of {self.tick_s:g} s are more than {MOST_TICKS:,} ticks"

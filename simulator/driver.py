@@ -10,6 +10,7 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
+from hedera.global_first_fit import GlobalFirstFit
 from hedera.large_flows import RULES
 from hedera.scheduler import FlowTable, Scheduler
 from simulator.aimd import AimdEngine
@@ -67,6 +68,9 @@ class Simulation:
             self.scheduler = Scheduler(
                 tree, placement, config.threshold, self.routing.links, rule, config.by_rate
             )
+        self.period_s = config.interval_s
+        if isinstance(placement, GlobalFirstFit) and config.detect_s:
+            self.period_s = config.detect_s
         self.polled_bytes = np.zeros(len(self.work))
         self.rounds: list[RoundLog] = []
         self._window_bytes: list[NDArray[np.float64]] = []
@@ -120,6 +124,7 @@ class Simulation:
             # When a flow arrived, as its completion time counts from there; or when its turn came.
             start_s=np.where(known, self.work.start_s, self.engine.started_s),
             end_s=self.engine.finished_s,
+            size_bytes=self.work.size_bytes,
             rounds=tuple(self.rounds),
             failures=tuple(self.breakage.failures) if self.breakage else (),
             phases=self._phases(total),
@@ -148,7 +153,7 @@ class Simulation:
         for tick in config.window_ticks:
             self._at(tick, _WINDOW, lambda _: self._window_bytes.append(self.engine.sent_bytes))
         if self.scheduler:
-            period = round(config.interval_s / config.tick_s)
+            period = round(self.period_s / config.tick_s)
             for tick in range(period, end, period):
                 self._at(tick, _ROUND, self._schedule)
         for moment in self.breakage.moments if self.breakage else ():
@@ -159,7 +164,7 @@ class Simulation:
         heappush(self._events, (tick * self.config.tick_s, order, next(self._number), happen))
 
     def _phases(self, total: NDArray[np.float64]) -> tuple[Phase, ...]:
-        lasting = not self.config.arrivals_per_s and bool(np.isinf(self.work.size_bytes).all())
+        lasting = bool(np.isinf(self.work.size_bytes).all() and not self.work.start_s.any())
         flows = (self.work.src, self.work.dst) if lasting else None
         return phases_of(self.config, self.network, flows, total) if self.config.fail else ()
 
@@ -210,7 +215,7 @@ class Simulation:
         if self.breakage is not None:  # what cannot move has no rate, and a controller leaves it out
             active = active[self.links[active, 0] != self.breakage.nowhere]
         sent = self.engine.sent_bytes
-        age = np.minimum(now - self.engine.started_s[active], config.interval_s)
+        age = np.minimum(now - self.engine.started_s[active], self.period_s)
         age = np.maximum(age, config.tick_s)
         rate = 8 * (sent[active] - self.polled_bytes[active]) / age / (config.link_mbps * 1e6)
         self.polled_bytes = sent
@@ -232,6 +237,8 @@ class Simulation:
 
 
 def _ports(work: Workload, num_hosts: int, seed: int) -> NDArray[np.int32]:
+    if work.src_port is not None:
+        return work.src_port
     if not len(work):
         return np.zeros(0, dtype=np.int32)
     return source_ports(Matrix(work.src, work.dst, num_hosts), seed)

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.alone import alone_s
 from simulator.config import Config
 from simulator.failures import Failure, Phase
+from traffic.completion import Completion, by_class
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,8 @@ class Result:
 
     ``total_mbps``: the sum of receive rates in every tick, float64 (ticks,). Per flow, shape (flows,): ``src``,
     ``dst``, ``core`` (its last path), ``mbps`` (mean over the measuring window), ``sent_bytes``, ``start_s``,
-    ``end_s`` (nan when it did not happen). ``rounds``: the scheduler's. ``failures`` and ``phases``: what broke, and
-    what was left of the bandwidth, if anything broke.
+    ``end_s`` (nan when it did not happen), ``size_bytes`` (inf for one that lasts). ``rounds``: the scheduler's.
+    ``failures`` and ``phases``: what broke, and what was left of the bandwidth, if anything broke.
     """
 
     config: Config
@@ -41,6 +43,7 @@ class Result:
     sent_bytes: NDArray[np.float64]
     start_s: NDArray[np.float64]
     end_s: NDArray[np.float64]
+    size_bytes: NDArray[np.float64]
     rounds: tuple[RoundLog, ...]
     failures: tuple[Failure, ...] = ()
     phases: tuple[Phase, ...] = ()
@@ -61,6 +64,23 @@ class Result:
         """Completion times of the flows that ended, seconds, in the order of the flows."""
         times = self.end_s - self.start_s
         return times[np.isfinite(times)]
+
+    def completion(self) -> list[Completion]:
+        """Completion times and slowdowns by size class, of the flows that began in the measuring window.
+
+        Time counts from the tick in which a flow starts. A flow that the end of the run has cut off counts with what
+        it would have taken had it gone on at the full rate of its link. Classes are by the size at 1 Gb/s.
+        """
+        config = self.config
+        begin, end = config.window_s
+        sized = np.isfinite(self.size_bytes)
+        counted = np.flatnonzero(sized & (self.start_s >= begin) & (self.start_s < end))
+        size, left = self.size_bytes[counted], (self.size_bytes - self.sent_bytes)[counted]
+        ended = np.isfinite(self.end_s[counted])
+        first = np.ceil(self.start_s[counted] / config.tick_s - 1e-6) * config.tick_s
+        least = config.seconds + left * 8e-6 / config.link_mbps
+        seconds = np.where(ended, self.end_s[counted], least) - first
+        return by_class(size / config.size_scale, seconds, alone_s(config, size), ended)
 
     def as_json(self) -> dict[str, Any]:
         """The result as plain values: what `hedera simulate --json` prints."""
@@ -90,6 +110,7 @@ class Result:
             "total_mbps_per_second": totals.round(3).tolist(),
             "completed": int(self.completion_s.size),
             "mean_completion_s": float(self.completion_s.mean()) if self.completion_s.size else None,
+            "completion": [asdict(one) for one in self.completion()],
             "rounds": [asdict(one) for one in self.rounds],
             "flows": flows,
             **({"failures": [asdict(f) for f in self.failures]} if config.fail else {}),

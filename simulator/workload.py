@@ -1,4 +1,4 @@
-"""When each flow starts, and how much it sends: a traffic matrix turned into work for a rate engine."""
+"""When each flow starts, and how much it sends: traffic turned into work for a rate engine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.config import Config
+from traffic.flows import NOBODY, NOTHING, joined
 from traffic.matrix import Matrix
+from traffic.workload import Workload as Traffic
 
 NEVER = np.inf
 """The start of a flow that waits for another flow's end; and the size of a flow that never ends."""
@@ -20,7 +22,8 @@ class Workload:
 
     ``src``, ``dst``: int32 host numbers. ``start_s``: float64, seconds after the start of the run, or NEVER
     for a flow that starts when another ends. ``size_bytes``: float64, NEVER for a flow that outlasts the run.
-    ``successor``: int32, the flow that starts when this one ends, or -1.
+    ``successor``: int32, the flow that starts when this one ends, or -1. ``src_port``: int32, where traffic has
+    decided about them already.
     """
 
     src: NDArray[np.int32]
@@ -28,6 +31,7 @@ class Workload:
     start_s: NDArray[np.float64]
     size_bytes: NDArray[np.float64]
     successor: NDArray[np.int32]
+    src_port: NDArray[np.int32] | None = None
 
     def __len__(self) -> int:
         """The number of flows."""
@@ -42,9 +46,9 @@ _ARRIVALS = 3  # keeps these draws apart from those of traffic.patterns and traf
 
 def workload(config: Config) -> Workload:
     """The flows of a simulation. ValueError, one sentence, when they make no sense, or are far too many."""
-    matrix = config.matrix()
     if not config.arrivals_per_s:
-        return static(matrix)
+        return of_traffic(config.workload())
+    matrix = config.matrix()
     if matrix.sequential:
         raise ValueError(
             f"traffic {matrix.name!r} says itself when flows start; it cannot have arrivals as well"
@@ -57,6 +61,15 @@ def workload(config: Config) -> Workload:
         )
     rng = np.random.default_rng((config.seed, _ARRIVALS))
     return poisson(matrix, config.arrivals_per_s, config.mean_mbytes * 1e6, config.seconds, rng)
+
+
+def of_traffic(work: Traffic) -> Workload:
+    """All flows of a workload at once; ValueError, one sentence, when they are far too many."""
+    flows = joined(list(work.bounded(MOST_FLOWS).blocks()) or [NOTHING])
+    successor = np.full(len(flows), -1, dtype=np.int32)
+    waiting = np.flatnonzero(flows.after != NOBODY)
+    successor[flows.after[waiting]] = waiting
+    return Workload(flows.src, flows.dst, flows.start_s, flows.size_bytes, successor, flows.src_port)
 
 
 def static(matrix: Matrix) -> Workload:

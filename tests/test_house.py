@@ -9,17 +9,22 @@ import pytest
 ROOT = Path(__file__).parents[1]
 BELOW = {
     "results": "",
-    "commands": "",
+    "workers": "",
+    "commands": "workers",
     "topos": "",
     "traffic": "topos",
+    "transfers": "",
     "hedera": "topos traffic",
     "controllers": "topos traffic hedera",
     "simulator": "topos traffic hedera commands",
     "packets": "topos traffic hedera plots results commands",
     "plots": "topos traffic hedera results commands",
+    "watch": "topos traffic hedera plots results commands",
     "paper": "topos traffic hedera simulator plots results commands",
-    "harness": "topos traffic hedera controllers plots results commands",
-    "benchmarks": "topos traffic hedera controllers simulator packets plots results commands paper harness",
+    "classroom": "topos traffic hedera simulator plots commands",
+    "harness": "topos traffic transfers hedera controllers packets plots results commands workers classroom watch",
+    "benchmarks": "topos traffic transfers hedera controllers simulator packets plots results commands workers paper "
+    "harness watch",
 }
 """What each package may import, besides itself."""
 MODULES = {

@@ -291,5 +291,8 @@ _PATTERNS: dict[str, _Pattern] = {
     )
 }
 
+NAMES = frozenset(_PATTERNS)
+"""The part of a spec before its colon."""
+
 SPELLINGS: dict[str, str] = {pattern.spelling: pattern.meaning for pattern in _PATTERNS.values()}
 """How each pattern is spelled, and what it means."""

@@ -17,19 +17,25 @@ SERVER_PORT = 5001
 """Where iperf servers listen."""
 
 _STREAM = 2  # keeps these draws apart from those of traffic.patterns for the same seed
-_MOST = (LAST_PORT - FIRST_PORT + 1) // 2  # half of the range: redrawing clashes then ends quickly
+_CYCLE_STREAM = 6
+_MIDDLE = (
+    FIRST_PORT + LAST_PORT + 1
+) // 2  # where flows that last are joined by others, these have the ports from here
 
 
-def source_ports(matrix: Matrix, seed: int) -> NDArray[np.int32]:
+def source_ports(matrix: Matrix, seed: int, *, beside_others: bool = False) -> NDArray[np.int32]:
     """A source port for every flow, int32 of shape (flows,), from 20000 to 59999, no two alike on one host.
 
-    Raises ValueError when a host sends more than 20,000 flows.
+    ``beside_others``: leave the upper half to a `PortCycle`. Raises ValueError when a host sends more flows than half
+    of the ports there are: 20,000, or 10,000.
     """
+    end = _MIDDLE if beside_others else LAST_PORT + 1
+    most = (end - FIRST_PORT) // 2  # redrawing clashes then ends quickly
     busiest = int(np.bincount(matrix.src).max())
-    if busiest > _MOST:
-        raise ValueError(f"a host sends {busiest} flows, but has source ports for {_MOST} only")
+    if busiest > most:
+        raise ValueError(f"a host sends {busiest} flows, but has source ports for {most} only")
     rng = np.random.default_rng((seed, _STREAM))
-    ports = rng.integers(FIRST_PORT, LAST_PORT + 1, len(matrix), dtype=np.int64)
+    ports = rng.integers(FIRST_PORT, end, len(matrix), dtype=np.int64)
     src = matrix.src.astype(np.int64)
     while True:
         key = src * 65_536 + ports
@@ -38,4 +44,31 @@ def source_ports(matrix: Matrix, seed: int) -> NDArray[np.int32]:
         clash[first] = False
         if not clash.any():
             return ports.astype(np.int32)
-        ports[clash] = rng.integers(FIRST_PORT, LAST_PORT + 1, int(clash.sum()))
+        ports[clash] = rng.integers(FIRST_PORT, end, int(clash.sum()))
+
+
+class PortCycle:
+    """Source ports for flows that come and go: every host goes through them in turn, in an order drawn from the seed.
+
+    So a port comes back only when its host has used all others since: 40,000, or 20,000 where flows that keep theirs
+    for long are there as well (``beside_others``).
+    """
+
+    def __init__(self, num_hosts: int, seed: int, *, beside_others: bool = False) -> None:
+        rng = np.random.default_rng((seed, _CYCLE_STREAM))
+        first = _MIDDLE if beside_others else FIRST_PORT
+        self._ports: NDArray[np.int32] = rng.permutation(np.arange(first, LAST_PORT + 1, dtype=np.int32))
+        self._next = rng.integers(0, self._ports.size, num_hosts)
+
+    def ports(self, src: NDArray[np.int32], given: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The next port of each flow's host, int32 (flows,); those that are ``given`` (not 0) stay."""
+        asking = np.flatnonzero(given == 0)
+        hosts = src[asking]
+        order = np.argsort(hosts, kind="stable")
+        _, first, count = np.unique(hosts[order], return_index=True, return_counts=True)
+        turn = np.empty(hosts.size, dtype=np.int64)  # the how-manieth of its host each one is
+        turn[order] = np.arange(hosts.size) - np.repeat(first, count)
+        ports: NDArray[np.int32] = given.copy()
+        ports[asking] = self._ports[(self._next[hosts] + turn) % self._ports.size]
+        np.add.at(self._next, hosts, 1)
+        return ports

@@ -12,21 +12,31 @@ from harness.errors import HarnessError, UnfitMachine
 from harness.invoker import leave_root_for_good
 
 _COMMANDS = {
+    "completion": ("paper.completion", "command"),
     "clean": ("harness.cli.clean", "clean"),
+    "cluster": ("harness.cli.cluster", "cluster"),
     "doctor": ("harness.cli.doctor", "doctor"),
     "explain-ecmp": ("paper.explain_ecmp", "command"),
     "explain-gff": ("paper.explain_gff", "command"),
+    "grade": ("harness.cli.grade", "grade"),
     "hull": ("packets.cli", "hull"),
     "report": ("harness.cli.report", "report"),
     "run": ("harness.cli.run", "run"),
+    "scheduler": ("classroom.cli", "scheduler"),
     "simulate": ("simulator.cli", "simulate"),
     "sweep": ("harness.cli.sweep", "sweep"),
+    "watch": ("watch.cli", "watch"),
 }
 """Where each command lives; imported only when it is asked for, because the simulator loads numba."""
-_OF_ROOT = {"clean", "doctor", "report", "run", "sweep"}
+_OF_ROOT = {"clean", "cluster", "doctor", "grade", "report", "run", "sweep"}
 """What root does as root as far as it must; everything else it does as the user behind sudo."""
 _FIGURES = ("3", "9", "10", "11")
-_TABLES = ("3", "4", "5", "6")
+_TABLES = ("2", "3", "4", "5", "6")
+
+
+def _emulated(args: list[str]) -> bool:
+    """Whether it is Table 2 in emulation, the one table that needs root; the simulator's is a command of its own."""
+    return args[:2] == ["table", "2"] and "--simulated" not in args
 
 
 def _without_mininet(name: str) -> click.Command:
@@ -63,7 +73,7 @@ class _Commands(click.Group):
     def resolve_command(
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in _OF_ROOT:
+        if args and args[0] not in _OF_ROOT and not _emulated(args):
             leave_root_for_good()
         return super().resolve_command(context, args)
 
@@ -82,6 +92,18 @@ class _Numbered(click.Group):
         if name not in self._numbers:
             return None
         return import_module(f"paper.{self.name}_{name}").command  # type: ignore[no-any-return]
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if _emulated(["table", *args]):
+            try:
+                return "2", import_module("harness.cli.table_2").table_2, args[1:]
+            except ModuleNotFoundError as missing:
+                if missing.name != "mininet":
+                    raise
+                return "2", _without_mininet("2"), args[1:]
+        return super().resolve_command(context, args)
 
 
 @click.group(

@@ -17,6 +17,8 @@ from hedera.large_flows import RULES
 from results.wire import DEFAULT_MTU
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+RatesOf = Callable[[RunSpec, Sequence[int]], dict[int, float]]
+"""The highest link rate, Mb/s, for each of these packet sizes."""
 
 
 class RateOrAuto(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -44,14 +46,19 @@ def spec_from(**options: Any) -> RunSpec:
     )
 
 
-def with_rate(spec: RunSpec, bw: float | str, mtu: int | None) -> RunSpec:
+def rates_here(spec: RunSpec, mtus: Sequence[int]) -> dict[int, float]:
+    """The highest link rate this machine carries with each packet size, from memory where it is known."""
+    return machine_rates(spec, mtus, again=False)
+
+
+def with_rate(spec: RunSpec, bw: float | str, mtu: int | None, rates_of: RatesOf = rates_here) -> RunSpec:
     """With ``--bw auto`` looked up, or measured when it is not known: minutes, so all else is checked before.
 
     Unless ``--mtu`` was given, that is the fastest pair of rate and packet size.
     """
     if bw != "auto":
         return spec
-    rates = machine_rates(spec, calibration.MTUS if mtu is None else (mtu,), again=False)
+    rates = rates_of(spec, calibration.MTUS if mtu is None else (mtu,))
     fastest = max(rates, key=lambda size: rates[size])
     return replace(spec, link_mbps=rates[fastest], mtu=fastest)
 
@@ -135,6 +142,19 @@ def experiment_options(command: Command) -> Command:
         ),
         click.option("--congestion-control", default="cubic", help="TCP algorithm.", show_default=True),
         click.option("--queue", default=50, help="Queue of every port, full packets.", show_default=True),
+        click.option(
+            "--new-flows",
+            default="auto",
+            help="Who gives a flow its first path: controller, switch, or auto: the switch when flows come and go.",
+            show_default=True,
+        ),
+        click.option(
+            "--scale-sizes/--no-scale-sizes",
+            default=True,
+            help="Sizes of poisson traffic are for links of 1 Gb/s, and scale with the links, so that times stay. "
+            "That is many flows: 600 a second of web search at load 0.5. Or they are as spelled.",
+            show_default=True,
+        ),
         click.option("--flows-per-host", default=1, help="Flows each host sends.", show_default=True),
         click.option("--keep", default=1.0, help="Fraction of the flows kept, at random.", show_default=True),
         click.option(

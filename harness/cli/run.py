@@ -36,7 +36,7 @@ def run(out: Path | None, as_json: bool, **options: Any) -> None:
     Example: hedera run --scheme hedera-gff --traffic stride:4 --seconds 10
     """
     spec = spec_from(**options)
-    spec.matrix()
+    spec.workload()
     if out is None:
         stamp = time.strftime("%Y%m%d-%H%M%S")
         out = Path("results/runs/single") / f"{stamp}-{slug(spec.traffic)}-{spec.scheme}"
@@ -55,6 +55,17 @@ def run(out: Path | None, as_json: bool, **options: Any) -> None:
 
 def _tell(result: dict[str, Any], out: Path) -> None:
     click.echo(_outcome(result))
+    for one in result.get("completion", ()):
+        cut = f", {one['cut_off']} cut off" if one["cut_off"] else ""
+        click.echo(
+            f"  {one['size_class']:7}{one['flows']:6} flows{cut}: {one['median_s']:.3f} s in the median, "
+            f"{one['p99_s']:.3f} s the 99th percentile; "
+            f"slowdown {one['median_slowdown']:.1f}, {one['p99_slowdown']:.1f}"
+        )
+    if (turns := result.get("turns")) is not None and turns["shuffle_s"] is not None:
+        click.echo(
+            f"  shuffle {turns['shuffle_s']:.1f} s, hosts done after {turns['host_completion_s']:.1f} s on average"
+        )
     for reason in result["reasons"]:
         click.echo(f"  {reason}")
     click.echo(f"  {out}/run.json")

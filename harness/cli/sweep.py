@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import click
 
-from harness.cli.options import experiment_options, spec_from, with_rate
+from commands.shared import cluster_options
+from harness.cli.options import experiment_options, spec_from, tell_user, with_rate
+from harness.errors import UnfitMachine, UserMistake
+from harness.invoker import leave_root_for_good
 from harness.network import machine
+from harness.run.spec import RunSpec
 from harness.sweep import progress
-from harness.sweep.plan import plan, settle, split_schemes
-from harness.sweep.store import slug
+from harness.sweep.fleet import Fleet
+from harness.sweep.plan import Job, keep_settings, plan, settle, split_schemes
+from harness.sweep.store import require_writable, slug
 from harness.sweep.suites import Workload
 from harness.sweep.suites import suite as workloads_of
 from results.wire import DEFAULT_MTU
 from traffic.patterns import split_specs
+from workers.cluster import Scheduler, connected
 
 
 @click.command()
 @click.argument("trials", type=click.IntRange(1))
 @click.argument("seconds", type=float)
 @click.option("--patterns", metavar="LIST", help="Comma-separated traffic patterns, instead of a suite.")
-@click.option("--suite", default="figure9", help="figure9, replication or all.", show_default=True)
+@click.option("--suite", default="figure9", help="figure9, replication, dynamic or all.", show_default=True)
 @click.option("--schemes", default="all", metavar="LIST", help="Comma-separated, or all.", show_default=True)
 @click.option("--name", help="Folder below results/runs (default: named after the settings).")
 @click.option(
@@ -33,6 +41,10 @@ from traffic.patterns import split_specs
     show_default=True,
 )
 @experiment_options
+@cluster_options
+@click.option(
+    "--watch", is_flag=True, help="Serve a page on 127.0.0.1 that follows the sweep (hedera watch)."
+)
 def sweep(
     trials: int,
     seconds: float,
@@ -41,6 +53,8 @@ def sweep(
     schemes: str,
     name: str | None,
     results: Path,
+    cluster: Scheduler | None,
+    watch: bool,
     **options: Any,
 ) -> None:
     """Run patterns x schemes x TRIALS, SECONDS of traffic each; then print the table and draw the figures.
@@ -53,23 +67,65 @@ def sweep(
     ./test.sh 5 60                                   as the paper: 60 s, medians of 5 trials (12 hours)
     ./test.sh 1 10 --patterns stride:4,randbij       two patterns, all schemes
     ./test.sh 3 30 --schemes nonblocking,ecmp,hedera-gff --bw 5
+    ./test.sh 5 60 --cluster tls://HOST:8786         on many machines (docs/cluster.md)
     """
-    flows_per_host, keep = options["flows_per_host"], options["keep"]
+    if cluster is not None:
+        leave_root_for_good()  # the workers make the networks
     base = spec_from(scheme="ecmp", traffic="stride:1", seconds=seconds, **options)
-    if patterns is None:
-        workloads = workloads_of(suite)
-    else:
-        workloads = [Workload(spec, flows_per_host, keep) for spec in split_specs(patterns)]
-        if not workloads:
-            raise click.UsageError("--patterns is empty")
     scheme_names = split_schemes(schemes)
-    for job in plan(base, workloads, scheme_names, trials, results):
-        job.spec.matrix()  # every mistake in a pattern comes to light before the first run
-    machine.require_root()
-    machine.require_tools()
-    base = with_rate(base, options["bw"], options["mtu"])
+    for job in plan(base, _workloads(base, suite, patterns), scheme_names, trials, results):
+        job.spec.workload()  # every mistake in a pattern comes to light before the first run
+    if cluster is None:
+        machine.require_root()
+        machine.require_tools()
+        base = with_rate(base, options["bw"], options["mtu"])
+        workloads = _workloads(base, suite, patterns)
+        folder = _folder(base, name, results)
+        base = settle(base, folder)
+        _carry_out(plan(base, workloads, scheme_names, trials, folder), folder, watch, None)
+        return
+    with _fleet(cluster) as fleet:
+        fleet.gather()
+        base = with_rate(fleet.resolve(base), options["bw"], options["mtu"], fleet.least_rates)
+        workloads = _workloads(base, suite, patterns)
+        folder = _folder(base, name, results)
+        require_writable(folder)
+        keep_settings(base, folder)
+        _carry_out(plan(base, workloads, scheme_names, trials, folder), folder, watch, fleet)
+
+
+def _workloads(base: RunSpec, suite: str, patterns: str | None) -> list[Workload]:
+    """What is asked for; some suites scale with the link rate. UsageError for no pattern at all."""
+    if patterns is None:
+        return workloads_of(suite, base)
+    workloads = [Workload(spec, base.flows_per_host, base.keep) for spec in split_specs(patterns)]
+    if not workloads:
+        raise click.UsageError("--patterns is empty")
+    return workloads
+
+
+def _folder(base: RunSpec, name: str | None, results: Path) -> Path:
+    """Where the runs of such a sweep are kept."""
     packets = "" if base.mtu == DEFAULT_MTU else f"-mtu{base.mtu}"
-    own_name = f"k{base.k}-{base.link_mbps:g}mbps{packets}-{base.seconds:g}s"
-    folder = results / (slug(name) if name else own_name)
-    base = settle(base, folder)
-    progress.carry_out_with_progress(plan(base, workloads, scheme_names, trials, folder), folder)
+    return results / (slug(name) if name else f"k{base.k}-{base.link_mbps:g}mbps{packets}-{base.seconds:g}s")
+
+
+def _carry_out(jobs: Sequence[Job], folder: Path, watch: bool, fleet: Fleet | None) -> None:
+    from harness.sweep.page import served
+
+    with served(folder, tell_user) if watch else nullcontext():
+        progress.carry_out_with_progress(jobs, folder, fleet)
+
+
+@contextmanager
+def _fleet(address: Scheduler) -> Iterator[Fleet]:
+    """The workers of a cluster, spoken to while the block runs."""
+    with ExitStack() as opened:
+        try:
+            address.require_private()
+            client = opened.enter_context(connected(address))
+        except ValueError as error:
+            raise UserMistake(str(error)) from None
+        except RuntimeError as error:
+            raise UnfitMachine(str(error)) from None
+        yield Fleet(client, progress.Telling(tell_user))

@@ -31,7 +31,8 @@ def paths_by_flow(
         if event["event"] == "flow" and event[server] == SERVER_PORT:
             flow = (event["src"], event["dst"], event[client])
             flow_of_key[event["key"]] = flow
-            paths.setdefault(flow, []).append((event["t"], event["core"]))
+            # A switch that placed it by itself had done so before the controller read of it.
+            paths.setdefault(flow, []).append((event["t"] - event.get("age_s", 0.0), event["core"]))
         elif event["event"] == "reroute" and event["key"] in flow_of_key:
             paths[flow_of_key[event["key"]]].append((event["t"], event["core"]))
     return paths
@@ -55,6 +56,7 @@ class MeasuredFlow:
         self._report = report
         self.start = (flow.started if report is None else report.began(flow.started)) - begin
         self.src_port = flow.src_port
+        self.retransmissions = None if flow.sent is None else flow.sent.retransmissions
         self.routed = _routed(flow.src, flow.dst, begin, path)
         self.acknowledgements = _routed(flow.dst, flow.src, begin, acknowledged_by)
         self.intervals = [] if report is None else _intervals(report, self.start)

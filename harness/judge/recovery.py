@@ -22,13 +22,19 @@ from topos.links import path_links
 from topos.network import Network
 
 Window = tuple[float, float]
+STAYED_S = 2.0
+"""A flow that comes and goes is asked how it fared after a failure when it was there so long after it."""
 Seconds = Sequence[tuple[float, float]]
 """(beginning, Mb/s) of each second in which iperf reported on a flow."""
 
 
 class Recovery:
     """``outages``: what was out of service from when on; ``flows`` and, in the same order, their acknowledgement
-    streams with the paths they had. Times are seconds since the traffic started."""
+    streams with the paths they had. Times are seconds since the traffic started.
+
+    Of flows that come and go, ``lives`` says when each began and ended, and ``yardstick`` what they could have had on
+    average in a window, Mb/s; all others are there all the time.
+    """
 
     def __init__(
         self,
@@ -37,7 +43,11 @@ class Recovery:
         outages: Sequence[Outage],
         flows: Sequence[RoutedFlow],
         acknowledgements: Sequence[RoutedFlow],
+        lives: Sequence[Window] | None = None,
+        yardstick: Callable[[Window], float] | None = None,
     ) -> None:
+        self._lives = None if lives is None else np.array(lives).reshape(-1, 2)
+        self._yardstick = yardstick
         self._topo = topo
         self._spec = spec
         self._outages = outages
@@ -68,6 +78,8 @@ class Recovery:
             cores = [stream.core_at(np.nextafter(t, 0.0)) for stream in streams]
             src, dst = [stream.src for stream in streams], [stream.dst for stream in streams]
             hit |= np.isin(path_links(self._topo, src, dst, cores), list(down)).any(axis=1)
+        if self._lives is not None:
+            hit &= (self._lives[:, 0] < t) & (self._lives[:, 1] > t + STAYED_S)
         return hit
 
     def as_json(self, mean_total: Callable[[Window], float], seconds: Sequence[Seconds]) -> dict[str, Any]:
@@ -82,8 +94,13 @@ class Recovery:
     def _phase(self, window: Window, mean_total: Callable[[Window], float]) -> dict[str, Any]:
         down = links_down_at(self._outages, window[0])
         capacity = capacities(self._topo, self._spec.link_mbps, down)
-        best = most_possible(self._topo, self._src, self._dst, capacity)
-        predicted = predict(self._topo, self._flows, window, self._spec.link_mbps, self._outages).total_mbps
+        if self._yardstick is not None:
+            best, predicted = None, self._yardstick(window)
+        else:
+            best = most_possible(self._topo, self._src, self._dst, capacity)
+            predicted = predict(
+                self._topo, self._flows, window, self._spec.link_mbps, self._outages
+            ).total_mbps
         return {
             "from_s": round(window[0], 3),
             "to_s": round(window[1], 3),

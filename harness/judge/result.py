@@ -7,16 +7,18 @@ from typing import Any
 
 from harness.errors import RunFailed
 from harness.judge.claims import claims
+from harness.judge.costs import costs
 from harness.judge.counters import Counters, sending_ports
+from harness.judge.dynamic import Dynamic
 from harness.judge.flows import Window, measured_flows
 from harness.judge.prediction import predict
 from harness.judge.recovery import Recovery
-from harness.judge.saturation import full_links, through_queue_s
+from harness.judge.saturation import FullLinks, full_links, through_queue_s
 from harness.judge.verdict import Evidence, Second, doubted_claims, reasons
 from harness.network.shaping import Shape
 from harness.run.events import Event
 from harness.run.observation import Observation
-from harness.run.spec import RunSpec
+from harness.run.spec import RunSpec, lasting
 from harness.run.watch import finite, mean_over
 from topos.network import Network
 
@@ -28,17 +30,28 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
     """
     topo = spec.network()
     counters = Counters(topo, seen.series, seen.begin)
-    ports = counters.means(spec.window_s)
     _check_cores(topo, seen.events)
     flows = measured_flows(seen)
     routed = [flow.routed for flow in flows]
-    predicted = predict(topo, routed, spec.window_s, spec.link_mbps, seen.outages)
-    full = full_links(topo, spec, routed, [flow.start for flow in flows], seen.outages, counters.sent)
-    recovery = Recovery(topo, spec, seen.outages, routed, [flow.acknowledgements for flow in flows])
+    workload = spec.workload()
+    dynamic = None if lasting(workload) is not None else Dynamic(topo, spec, workload, seen, flows)
+    recovery = Recovery(
+        *(topo, spec, seen.outages, routed, [flow.acknowledgements for flow in flows]),
+        lives=None if dynamic is None else dynamic.lives,
+        yardstick=None if dynamic is None else dynamic.yardstick,
+    )
+    window = spec.window_s if dynamic is None else dynamic.window
+    ports = counters.means(window)
+    if dynamic is None:
+        total = predict(topo, routed, window, spec.link_mbps, seen.outages).total_mbps
+        full = full_links(topo, spec, routed, [flow.start for flow in flows], seen.outages, counters.sent)
+    else:
+        total = dynamic.fluid.total_mbps
+        full = FullLinks(None, {})  # hardly a link is full from beginning to end
     claimed = claims(
         topo,
         flows,
-        spec.window_s,
+        window,
         spec.link_mbps,
         through_queue_s(spec),
         ports,
@@ -49,7 +62,7 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
     def mean_total(window: Window) -> float:
         return mean_over(counters.times, counters.total_mbps, window)
 
-    measured = counters.received_mbps(spec.window_s)
+    measured = counters.received_mbps(window)
     evidence = Evidence(
         bw=spec.link_mbps,
         mtu=spec.mtu,
@@ -58,20 +71,24 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
         measured_mbps=measured,
         counted_mbps=counters.received_mbps(counters.span),
         payload_mbps=sum(flow.mean_mbps(counters.span) for flow in flows),
-        predicted_mbps=predicted.total_mbps,
+        predicted_mbps=total,
         full_ports=full.mbps,
         claims=claimed,
         # A flow that had no path cannot be blamed for what it did not send.
         unfinished_flows=[flow for flow in seen.unfinished if flow.split(" (")[0] not in recovery.cut_off],
         lost_packets=seen.lost_packets,
         throttled_s=seen.throttled_s,
-        window=spec.window_s,
+        window=window,
         seconds=_seconds_of(seen, mean_total),
         failures=bool(spec.fail),
         dead_processes=seen.dead,
+        handshakes_mbps=0.0 if dynamic is None else dynamic.handshakes_mbps(counters.span),
+        progress=None if dynamic is None else dynamic.progress,
     )
     errors = [event["message"] for event in seen.events if event["event"] == "error"]
     found = [f"the controller reported an error: {message}" for message in errors[:3]] + reasons(evidence)
+    if dynamic is not None:
+        found += dynamic.reasons()
     doubted = {
         claim.port: {"flows_mbps": round(claim.delivered_mbps, 3), "counter_mbps": finite(claim.carried_mbps)}
         for claim in doubted_claims(evidence)
@@ -80,8 +97,8 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
         found.insert(0, seen.lost)
     return {
         "bisection_mbps": finite(measured),
-        "maxmin_mbps": finite(predicted.total_mbps),
-        "payload_mbps": finite(sum(flow.mean_mbps(spec.window_s) for flow in flows)),
+        "maxmin_mbps": finite(total),
+        "payload_mbps": finite(sum(flow.mean_mbps(window) for flow in flows)),
         "verdict": "invalid" if found else "ok",
         "reasons": found,
         "rates": {
@@ -95,13 +112,14 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
         **({"full_links": full.as_json()} if full.mbps else {}),
         **({"disagreements": doubted} if doubted else {}),
         "queue_drops": {name: drops for name, drops in sorted(seen.drops.items()) if drops},
-        "flows": [flow.as_json(spec.window_s) for flow in flows],
+        **({"flows": [flow.as_json(window) for flow in flows]} if dynamic is None else dynamic.as_json()),
         "cpu": {
             "t": [round(t - seen.begin, 3) for t in seen.cpu_times],
             "idle_percent": _rounded(seen.cpu_idle),
             "waiting_percent": {name: _rounded(waits) for name, waits in seen.cpu_waiting.items()},
         },
         "rounds": [_round(event, seen.begin) for event in seen.events if event["event"] == "round"],
+        "costs": costs(seen, flows, spec.seconds if dynamic is None else dynamic.ended),
         **({"lost_packets": seen.lost_packets} if seen.lost_packets else {}),
         **({"throttled_s": seen.throttled_s} if seen.throttled_s else {}),
         **({"controller_restarts": _restarts(seen)} if seen.restarts else {}),

@@ -45,7 +45,8 @@ class Evidence:
     ``mtu`` is that of every link, in bytes, ``bucket_mbit`` what a port may send beyond its rate after it was idle;
     ``full_ports`` are the rates of the ports that have to be full all the
     time, if the flows share as max-min fairness has it; ``lost_packets`` were lost outside every queue, by place;
-    ``failures`` is whether links failed on purpose.
+    ``failures`` is whether links failed on purpose. Of traffic that comes and goes, ``handshakes_mbps`` is what
+    opening and closing connections adds to what was counted, ``progress`` as in `harness.judge.dynamic`.
     """
 
     bw: float
@@ -65,6 +66,8 @@ class Evidence:
     seconds: Sequence[Second]
     failures: bool
     dead_processes: Sequence[str]
+    handshakes_mbps: float = 0.0
+    progress: float | None = None
 
 
 def reasons(seen: Evidence) -> list[str]:
@@ -81,6 +84,7 @@ def reasons(seen: Evidence) -> list[str]:
             + ", ".join(seen.unfinished_flows[:4])
         )
     wire = seen.payload_mbps * (wire_per_payload(seen.mtu) + acknowledgements_per_payload(seen.mtu))
+    wire += seen.handshakes_mbps
     if not abs(wire - seen.counted_mbps) <= TOOLS_DISAGREE * max(wire, seen.counted_mbps):
         found.append(
             f"bwm-ng saw {seen.counted_mbps:.1f} Mb/s arrive where iperf's {seen.payload_mbps:.1f} Mb/s of payload "
@@ -98,6 +102,11 @@ def reasons(seen: Evidence) -> list[str]:
             f"{slow} was too slow: {seen.measured_mbps:.1f} Mb/s is {share:.0%} of the "
             f"{seen.predicted_mbps:.1f} Mb/s that these paths allow (at least {LEAST_OF_MAXMIN:.0%} counts)"
             + _worst_second(seen)
+        )
+    elif seen.progress is not None and not seen.progress >= LEAST_OF_MAXMIN:
+        found.append(
+            f"the machine was too slow: for long flows their paths allowed {seen.progress:.0%} of the time that they "
+            f"took (at least {LEAST_OF_MAXMIN:.0%} counts)" + _worst_second(seen)
         )
     elif seen.full_ports:
         carried = float(np.median(list(seen.full_ports.values()))) / seen.bw

@@ -56,9 +56,13 @@ class Children:
         output: Path | None = None,
         cgroup_procs: Path | None = None,
         environment: dict[str, str] | None = None,
+        handed: Sequence[int] = (),
+        commands: bool = False,
     ) -> subprocess.Popen[bytes]:
         """Start ``argv`` in the namespace of a pid, standard output and error to a file (or nowhere).
 
+        ``handed``: open files that it gets, by their numbers. ``commands``: standard input is a pipe of the child's;
+        whoever writes to it must not wait for the child.
         RunFailed when the machine cannot start one more process.
         """
         join = [] if cgroup_procs is None else ["sh", "-c", 'echo $$ > "$0"; exec "$@"', str(cgroup_procs)]
@@ -70,11 +74,12 @@ class Children:
             try:
                 child = subprocess.Popen(
                     command,
-                    stdin=subprocess.DEVNULL,
+                    stdin=subprocess.PIPE if commands else subprocess.DEVNULL,
                     stdout=sink,
                     stderr=subprocess.STDOUT if output is not None else subprocess.DEVNULL,
                     start_new_session=True,
                     env=environment,
+                    pass_fds=handed,
                     cwd="/",  # not where the user happens to stand, whose files are nobody's configuration
                 )
             except OSError as error:

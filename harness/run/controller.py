@@ -1,7 +1,12 @@
-"""The OpenFlow controller as a process: which platform, how it is started, what its log says."""
+"""The OpenFlow controller as a process: which platform, how it is started, what its log says.
+
+It needs nothing of root's: once in its namespace it is the user behind sudo, or nobody, before its first line runs.
+Its log is a file of root's that it is handed open.
+"""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -9,14 +14,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
+
 from controllers.find_pox import find_pox, pox_version, too_old
 from harness.errors import RunFailed, UnfitMachine, UserMistake
 from harness.network.processes import Children
 from harness.run.events import Event, parse_events
+from hedera.own_scheme import file_of
+from hedera.unprivileged import Unprivileged, unprivileged
 
 PORT = 6653
-START_S = 15.0
-"""Seconds a controller may take to say the first word."""
+START_S = 120.0
+"""Seconds a controller may take to say the first word: as a user for whom nothing is compiled yet, a minute."""
 SILENCE_S = 4.0
 """Seconds without a word (it says one every second) after which it is taken to be frozen."""
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,12 +72,22 @@ _RUN_MODULE = (
 
 
 def _python(module: str) -> list[str]:
-    """The command that runs a module of ours as root.
+    """The command that runs a module of ours.
 
     Isolated: neither the folder the user stands in nor PYTHONPATH lends it modules, as with ``python -m``.
     """
     flags = ["-I", "-B"] if sys.dont_write_bytecode else ["-I"]
     return [sys.executable, *flags, "-c", _RUN_MODULE, str(ROOT), module]
+
+
+def _rights(platform: str, scheme: str) -> Unprivileged:
+    """Those of a controller that has to read our code, POX's, and a user's own scheduler."""
+    reads = [ROOT / "controllers", Path(click.__file__)]
+    if platform == "pox" and (pox := find_pox()) is not None:
+        reads.append(pox / "pox")
+    if (own := file_of(scheme)) is not None:
+        reads.append(own)
+    return unprivileged(reads)
 
 
 @dataclass(frozen=True)
@@ -96,7 +115,8 @@ class Controller:
         self._log = directory / "controller.jsonl"
         self._directory = directory
         self._namespace = namespace
-        self._command = command(platform, address, {**options, "log": self._log})
+        self._rights = _rights(platform, str(options.get("scheme", "")))
+        self._to_run = (platform, address, options)
         self._children = children
         self._read = 0
         self._start("controller.txt")
@@ -105,17 +125,27 @@ class Controller:
         self._output = self._directory / output
         self._heard = time.monotonic()
         self._patience = START_S
-        self.process: subprocess.Popen[bytes] = self._children.spawn(
-            "controller",
-            self._command,
-            namespace=self._namespace,
-            output=self._output,
-        )
+        platform, address, options = self._to_run
+        log = os.open(self._log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            if self._rights.user is not None:
+                os.fchown(log, self._rights.user.uid, -1)  # it opens by number what lies where it cannot look
+            self.process: subprocess.Popen[bytes] = self._children.spawn(
+                "controller",
+                [
+                    *self._rights.prefix,
+                    *command(platform, address, {**options, "log": f"/proc/self/fd/{log}"}),
+                ],
+                namespace=self._namespace,
+                output=self._output,
+                environment=self._rights.environment,
+                handed=(log,),
+            )
+        finally:
+            os.close(log)
 
     def read(self) -> None:
         """Take in what has been logged since; a line still being written waits for the next call."""
-        if not self._log.exists():
-            return
         with self._log.open("rb") as log:
             log.seek(self._read)
             text = log.read()

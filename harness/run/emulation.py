@@ -15,18 +15,23 @@ from harness.network.fabric import CONTROLLER_ADDRESS, Fabric, FabricOptions
 from harness.network.footprint import owner_name
 from harness.network.machine import choose_datapath, instances_for
 from harness.network.processes import Children
-from harness.run.controller import PORT, Controller, choose_platform
+from harness.run import tcp_counters
+from harness.run.controller import PORT, START_S, Controller, choose_platform
 from harness.run.disturbance import Disturber
 from harness.run.injection import Injector
 from harness.run.observation import Observation
 from harness.run.senders import Senders
-from harness.run.spec import RunSpec
+from harness.run.spec import RunSpec, lasting
+from harness.run.transfers import Transfers
 from harness.run.watch import ProcessorWatch
 from hedera.schemes import scheme as find_scheme
 from traffic.bwmng import parse_samples, sample_command
 
 READY_DEADLINE = 15.0
-"""Seconds the controller has to start, and again to connect every switch and confirm its rules."""
+"""Seconds the controller has to connect every switch and confirm its rules."""
+
+CENSUS_S = 0.5
+"""After the end of the traffic the controller reads once more where the last flows went: that takes it so long."""
 
 Say = Callable[[str], None]
 
@@ -39,7 +44,8 @@ class Emulation:
 
     def __init__(self, spec: RunSpec, raw: Path, sockets: Path, say: Say) -> None:
         self.spec = spec
-        self.matrix = spec.matrix()
+        self.workload = spec.workload()
+        self.new_flows = spec.places_new_flows
         self.datapath = choose_datapath(spec.datapath)
         self.platform = choose_platform(spec.platform)
         self.seen = Observation()
@@ -67,7 +73,13 @@ class Emulation:
             Fabric(topo, options, self._sockets, children) as fabric,
         ):
             controller = self._start(fabric, children)
-            senders = Senders(fabric, self.matrix, self.spec, self._raw, children, groups)
+            with_all = (self.spec, self._raw, children, groups)
+            matrix = lasting(self.workload)
+            senders: Senders | Transfers
+            if matrix is not None:
+                senders = Senders(fabric, matrix, *with_all)
+            else:
+                senders = Transfers(fabric, self.workload, *with_all)
             self._send(fabric, controller, senders, children)
             self.seen.throttled_s = groups.throttled_s()
             clock = time.monotonic()
@@ -82,6 +94,8 @@ class Emulation:
         }
         self.seen.flows = senders.flows
         self.seen.unfinished = senders.collect() or self.seen.unfinished
+        self.seen.troubles = senders.troubles
+        self.seen.clock_offset = time.time() - time.monotonic()
         self.seen.events = controller.events
         self.seen.restarts = controller.restarts
 
@@ -99,12 +113,13 @@ class Emulation:
             "threshold": spec.threshold,
             "large_flows": spec.large_flows,
             "iterations": spec.iterations,
+            "new_flows": self.new_flows,
         }
         controller = Controller(
             self.platform, CONTROLLER_ADDRESS, fabric.control.pid, options, self._raw, children
         )
         fabric.build()
-        started = controller.wait_for("start", READY_DEADLINE)
+        started = controller.wait_for("start", START_S)
         if (started["scheme"], started["platform"]) != (options["scheme"], self.platform):
             raise RunFailed(
                 f"asked for {spec.scheme} on {self.platform}, but {started['scheme']} on {started['platform']} runs"
@@ -120,7 +135,9 @@ class Emulation:
         self.timing["ready_s"] = time.monotonic() - clock
         return controller
 
-    def _send(self, fabric: Fabric, controller: Controller, senders: Senders, children: Children) -> None:
+    def _send(
+        self, fabric: Fabric, controller: Controller, senders: Senders | Transfers, children: Children
+    ) -> None:
         """The traffic, and everything that watches it."""
         senders.listen()
         outputs = []
@@ -131,6 +148,7 @@ class Emulation:
                 "bwm-ng", sample_command(fabric.interfaces_of(instance), output), namespace=instance.pid
             )
         forwarding = {f"ovs-vswitchd {i.number}": i.switchd.pid for i in fabric.instances}
+        tcp_before = tcp_counters.of_hosts(fabric)
         with ProcessorWatch(forwarding) as processors:
             clock = time.monotonic()
             self._say("sending")
@@ -151,10 +169,14 @@ class Emulation:
         self.seen.cpu_times, self.seen.cpu_idle = processors.times, processors.idle_percent
         self.seen.cpu_waiting = processors.waiting_percent
         self.seen.lost = controller.lost
-        said = ("client", "controller") if controller.lost else ("client",)
+        said = ("client", "sender", *(("controller",) if controller.lost else ()))
         self.seen.dead = [name for name in children.dead() if not name.startswith(said)]
+        self.seen.tcp = tcp_counters.of_hosts(fabric)
+        self.seen.tcp.subtract(tcp_before)
         senders.hang_up()
         children.end(children.named("bwm-ng"))
+        if self.new_flows == "switch":
+            time.sleep(self.spec.interval_s + CENSUS_S)
         controller.read()
         fabric.verify()
         self.seen.drops = fabric.queue_drops()

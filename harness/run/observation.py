@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from harness.run.controller import Restart
@@ -20,7 +21,11 @@ class Outage:
 
 @dataclass
 class Observation:
-    """What is gathered while a run goes on. Times are seconds since the epoch, ``begin`` the first client's."""
+    """What is gathered while a run goes on. Times are seconds since the epoch, ``begin`` the first client's.
+
+    ``tcp``: what hosts counted meanwhile (`harness.run.tcp_counters`); ``troubles``: what went wrong with senders, a
+    sentence each; ``clock_offset``: the epoch's clock minus the monotonic one.
+    """
 
     begin: float = 0.0
     series: dict[str, Series] = field(default_factory=dict)
@@ -37,3 +42,6 @@ class Observation:
     outages: list[Outage] = field(default_factory=list)
     restarts: list[Restart] = field(default_factory=list)
     lost: str | None = None
+    tcp: Counter[str] = field(default_factory=Counter)
+    troubles: list[str] = field(default_factory=list)
+    clock_offset: float = 0.0

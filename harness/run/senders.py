@@ -1,4 +1,4 @@
-"""The iperf processes of a run: a server on every receiver, a client for every flow."""
+"""The iperf processes of a run whose flows last: a server on every receiver, a client for every flow."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 import os
 import subprocess
 import time
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from harness.run.spec import RunSpec
 from traffic.iperf import FlowReport, client_command, parse_report, server_command
 from traffic.matrix import Matrix
 from traffic.ports import SERVER_PORT, source_ports
+from transfers.records import Arrived, Sent
 
 LINGER_S = 5.0
 UNSENT_BYTES = 1 << 20
@@ -33,16 +33,20 @@ def linger_s(bw: float) -> float:
 
 @dataclass
 class Flow:
-    """One flow of the matrix: its hosts, its source port, when its client was started (seconds since the epoch)."""
+    """One flow: its hosts, its source port, when its client was started (seconds since the epoch).
+
+    ``size_bytes``: None when it lasts. ``sent`` and ``arrived``: of flows that come and go, what both ends say.
+    """
 
     src: int
     dst: int
     src_port: int
-    size_bytes: int | None
-    turn: int
+    size_bytes: int | None = None
     client: subprocess.Popen[bytes] | None = None
     started: float = 0.0
     report: FlowReport | None = None
+    sent: Sent | None = None
+    arrived: Arrived | None = None
 
 
 class Senders:
@@ -63,18 +67,10 @@ class Senders:
         self._directory = directory
         self._children = children
         self._groups = groups
-        self.sequential = matrix.sequential
+        self.troubles: list[str] = []
         self.flows = [
-            Flow(
-                int(src),
-                int(dst),
-                int(port),
-                None if matrix.size_bytes is None else int(matrix.size_bytes[i]),
-                0 if matrix.turn is None else int(matrix.turn[i]),
-            )
-            for i, (src, dst, port) in enumerate(
-                zip(matrix.src, matrix.dst, source_ports(matrix, spec.seed), strict=True)
-            )
+            Flow(int(src), int(dst), int(port))
+            for src, dst, port in zip(matrix.src, matrix.dst, source_ports(matrix, spec.seed), strict=True)
         ]
 
     def _spawn(self, host: int, name: str, command: list[str], output: Path) -> subprocess.Popen[bytes]:
@@ -118,47 +114,27 @@ class Senders:
     def start(self) -> float:
         """Start the clients in succession (section 6.2); returns when the first one started."""
         begin = time.time()
-        waiting: dict[int, list[Flow]] = defaultdict(list)
         for flow in self.flows:
-            waiting[flow.src].append(flow)
-        if self.sequential:
-            self._queues = {src: sorted(flows, key=lambda f: -f.turn) for src, flows in waiting.items()}
-            for src in self._queues:
-                self._next_of(src)
-        else:
-            for flow in self.flows:
-                self._start_client(flow)
+            self._start_client(flow)
         return begin
 
     def _start_client(self, flow: Flow) -> None:
         topo = self._fabric.topo
         source = (topo.host_ip(flow.src), flow.src_port)
-        if flow.size_bytes is None:
-            command = client_command(topo.host_ip(flow.dst), source, seconds=self._seconds)
-        else:
-            command = client_command(topo.host_ip(flow.dst), source, size_bytes=flow.size_bytes)
+        command = client_command(topo.host_ip(flow.dst), source, seconds=self._seconds)
         flow.started = time.time()
         name = f"client-{flow.src}-{flow.src_port}"
         flow.client = self._spawn(flow.src, name, command, self._directory / f"{name}.csv")
 
-    def _next_of(self, src: int) -> None:
-        if self._queues[src]:
-            self._start_client(self._queues[src].pop())
-
     def wait(self, tick: Callable[[], None]) -> list[str]:
         """Wait until every client has ended; ``tick`` is called often.
 
-        A client may take LINGER_S and the time of UNSENT_BYTES at the link rate longer than asked. Sequential
-        transfers get ``seconds`` altogether. Returns the flows that had not ended by then.
+        A client may take LINGER_S and the time of UNSENT_BYTES at the link rate longer than asked. Returns the flows
+        that had not ended by then.
         """
-        limit = time.time() + self._seconds + (0 if self.sequential else self._linger_s)
+        limit = time.time() + self._seconds + self._linger_s
         while time.time() < limit:
             running = [flow for flow in self.flows if flow.client is not None and flow.client.poll() is None]
-            if self.sequential:
-                busy = {flow.src for flow in running}
-                for src in self._queues.keys() - busy:
-                    self._next_of(src)
-                running += [flow for flow in self.flows if flow.client is None]
             if not running:
                 return []
             tick()
@@ -187,10 +163,8 @@ class Senders:
             total = None if flow.report is None else flow.report.total
             if total is None:
                 incomplete.append(label(flow))
-            elif flow.size_bytes is None and total.end_s < self._seconds - 1:
+            elif total.end_s < self._seconds - 1:
                 incomplete.append(f"{label(flow)} ({total.end_s:g} s)")
-            elif flow.size_bytes is not None and total.bytes < flow.size_bytes:
-                incomplete.append(f"{label(flow)} ({total.bytes} bytes)")
         return incomplete
 
     def _server_file(self, host: int) -> Path:

@@ -7,19 +7,22 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from controllers.settings import MIN_INTERVAL_S
+from controllers.settings import MIN_INTERVAL_S, NEW_FLOWS
 from harness.errors import UserMistake
 from harness.run import disturbance
 from harness.run.disturbance import Disturbance
 from hedera.experiment import Experiment
 from results.wire import DEFAULT_MTU
 from traffic.matrix import Matrix
+from traffic.workload import Workload
 
 PLATFORMS = ("auto", "os-ken", "pox")
 MOST_MBPS = 1e6
 """Beyond it a rate is a slip of the keyboard: no machine forwards such links in software."""
 MTU = range(576, 9000 + 1)
 """Bytes: from what every IPv4 host takes (RFC 791) to the customary jumbo frame; more gave nothing."""
+MOST_FLOWS = 200_000
+"""What a run can keep a record of: `results.record.MOST_BYTES` at about a kilobyte each."""
 DATAPATHS = ("auto", "kernel", "user")
 
 
@@ -29,7 +32,9 @@ class RunSpec(Experiment):
     carry.
 
     ``queue`` is in full-size packets, ``mtu`` bytes the largest; ``disturb`` is in the words of
-    `harness.run.disturbance`.
+    `harness.run.disturbance`. ``new_flows``: who gives a flow its first path, ``controller`` or ``switch``
+    (`controllers.settings`); ``auto``: the switch when flows come and go. Paths of lasting flows are then those that
+    the simulator's hash gives, on every machine; short ones do not wait for the controller.
     Raises UserMistake, one sentence, when a field makes no sense.
     """
 
@@ -41,6 +46,7 @@ class RunSpec(Experiment):
     congestion_control: str = "cubic"
     queue: int = 50
     mtu: int = DEFAULT_MTU
+    new_flows: str = "auto"
     disturb: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -66,6 +72,10 @@ class RunSpec(Experiment):
             re.fullmatch("[a-z0-9_]+", self.congestion_control) is not None,
             f"--congestion-control names a TCP algorithm, not {self.congestion_control!r}",
         )
+        _check(
+            self.new_flows in ("auto", *NEW_FLOWS),
+            f"--new-flows is one of auto, {', '.join(NEW_FLOWS)}, not {self.new_flows}",
+        )
         try:
             super().__post_init__()
         except ValueError as error:
@@ -80,16 +90,29 @@ class RunSpec(Experiment):
         """What happens to the controller."""
         return disturbance.parse_all(self.disturb, self.seconds)
 
-    def matrix(self) -> Matrix:
+    def workload(self) -> Workload:
         """The flows of this run; UserMistake when the traffic makes no sense."""
         try:
-            return super().matrix()
+            return super().workload().bounded(MOST_FLOWS)
         except (ValueError, OSError) as error:
             raise UserMistake(str(error)) from None
+
+    @property
+    def places_new_flows(self) -> str:
+        """``controller`` or ``switch``: what ``new_flows`` comes to."""
+        if self.new_flows != "auto":
+            return self.new_flows
+        return "controller" if lasting(self.workload()) is not None else "switch"
 
     def as_json(self) -> dict[str, Any]:
         """Plain data, for the result file. What few runs have is left out of those that do not have it."""
         return {name: value for name, value in asdict(self).items() if value != ()}
+
+
+def lasting(workload: Workload) -> Matrix | None:
+    """The flows of traffic that all begin at once and last for the whole run; None for all other traffic."""
+    matrix = workload.matrix
+    return None if matrix is None or matrix.sequential else matrix
 
 
 def _check(holds: bool, sentence: str) -> None:

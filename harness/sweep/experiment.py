@@ -36,8 +36,12 @@ OVERHEAD_PER_NODE_S = 2.0
 """What a run may take beyond its traffic before it is taken to hang: many times what slow machines need."""
 
 
-def run_experiment(spec: RunSpec, folder: Path, say: Say = lambda stage: None) -> dict[str, Any]:
+def run_experiment(
+    spec: RunSpec, folder: Path, say: Say = lambda stage: None, worker: str | None = None
+) -> dict[str, Any]:
     """Carry out a run and publish its result in ``folder``; returns the result (see docs/results.md).
+
+    ``worker``: the name of this machine among those of a cluster, for the result.
 
     A run that fails on the way, for whatever reason, is published too, as invalid, with the reason. It waits
     until no other run uses the machine. Raises UserMistake or UnfitMachine before anything is built,
@@ -46,7 +50,7 @@ def run_experiment(spec: RunSpec, folder: Path, say: Say = lambda stage: None) -
     require_root()
     require_tools()
     # A mistake of the user comes to light before the machine is taken.
-    spec.matrix()
+    spec.workload()
     choose_datapath(spec.datapath)
     choose_platform(spec.platform)
     with sole_use(f"{spec.scheme} on {spec.traffic}", say), run_folder() as own:
@@ -73,17 +77,27 @@ def run_experiment(spec: RunSpec, folder: Path, say: Say = lambda stage: None) -
                     **{name: value for name, value in spec.as_json().items() if name not in TOLD_ABOVE},
                     "platform": emulation.platform,
                     "datapath": emulation.datapath,
+                    "new_flows": emulation.new_flows,
                 },
-                "matrix": [
-                    [int(s), int(d)] for s, d in zip(emulation.matrix.src, emulation.matrix.dst, strict=True)
-                ],
+                "matrix": _pairs(emulation),
                 **measured,
                 "timing": {name: round(value, 3) for name, value in timing.items()},
-                "environment": {**machine().as_json(), **code, **emulation.environment},
+                "environment": {
+                    **({"worker": worker} if worker else {}),
+                    **machine().as_json(),
+                    **code,
+                    **emulation.environment,
+                },
             }
             result = _readable(result)
             write_json(raw / RESULT, result)
     return result
+
+
+def _pairs(emulation: Emulation) -> list[list[int]]:
+    """Who sends to whom, of flows that are there from the start."""
+    standing = emulation.workload.standing
+    return [[int(src), int(dst)] for src, dst in zip(standing.src, standing.dst, strict=True)]
 
 
 def _readable(result: dict[str, Any]) -> dict[str, Any]:

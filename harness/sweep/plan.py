@@ -26,7 +26,7 @@ from results.wire import DEFAULT_MTU
 SETTINGS = "sweep.json"
 OVERHEAD_S = 3.0
 """Seconds a run takes beyond its traffic, for the forecast; measured in docs/performance.md."""
-VARYING = frozenset({"scheme", "traffic", "flows_per_host", "keep", "seed", "trial"})
+VARYING = frozenset({"scheme", "traffic", "flows_per_host", "keep", "seed", "trial", "scale_sizes"})
 """What differs between the runs of one sweep; all else must be the same for them to be compared."""
 
 
@@ -100,6 +100,7 @@ def plan(
                     traffic=workload.traffic,
                     flows_per_host=workload.flows_per_host,
                     keep=workload.keep,
+                    scale_sizes=base.scale_sizes and workload.scale_sizes,
                     trial=trial,
                     seed=base.seed + trial - 1,
                 )
@@ -115,18 +116,26 @@ def _folder_name(workload: Workload) -> str:
 
 
 def settle(base: RunSpec, folder: Path) -> RunSpec:
-    """Fix what ``auto`` means for the sweep, and refuse to mix unlike runs in one folder.
+    """Fix what ``auto`` means on this machine, and refuse to mix unlike runs in one folder; see `keep_settings`."""
+    require_writable(folder)
+    base = replace(base, platform=choose_platform(base.platform), datapath=choose_datapath(base.datapath))
+    keep_settings(base, folder)
+    return base
+
+
+def keep_settings(base: RunSpec, folder: Path) -> None:
+    """Write down what all runs of a folder have in common.
 
     Raises UserMistake when the folder holds a sweep with other settings.
     """
-    require_writable(folder)
-    base = replace(base, platform=choose_platform(base.platform), datapath=choose_datapath(base.datapath))
     settings = {name: value for name, value in base.as_json().items() if name not in VARYING}
     settings = json.loads(json.dumps(settings | {"first_seed": base.seed}))  # as they will be read
     path = folder / SETTINGS
     if path.exists():
         try:
-            stored = {"mtu": DEFAULT_MTU, **read_json(path)}  # a sweep of before had no choice
+            # A sweep of before had no choice.
+            before = {"mtu": DEFAULT_MTU, "new_flows": "auto"}
+            stored = {**before, **read_json(path)}
         except (OSError, ValueError, TypeError, RecursionError):
             raise UserMistake(f"{path} cannot be read; use another --name") from None
         names = [*settings, *(stored.keys() - settings)]
@@ -141,7 +150,6 @@ def settle(base: RunSpec, folder: Path) -> RunSpec:
         with as_invoker(folder):
             write_json(path, settings)
         hand_over(path)
-    return base
 
 
 def _shown(value: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Sequence
@@ -10,40 +11,41 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from commands.output import duration
 from harness.errors import RunFailed
 from harness.invoker import as_invoker, hand_over
 from harness.network.lock import sole_use, tell
 from harness.run.emulation import Say
+from harness.sweep.feed import feed
+from harness.sweep.fleet import Fleet
+from harness.sweep.member import Member, Watcher
 from harness.sweep.plan import Job, carry_out, seconds_left
+from harness.sweep.tail import begun
+from plots.style import short
+from results.live import LIVE, Live, Now, Worker, write_live
+from results.record import Run
 
 
-def duration(seconds: float) -> str:
-    """``1 h 05 min``, ``12 min``, ``40 s``."""
-    if seconds >= 3600:
-        return f"{seconds // 3600:.0f} h {seconds % 3600 // 60:02.0f} min"
-    return f"{seconds / 60:.0f} min" if seconds >= 100 else f"{seconds:.0f} s"
-
-
-def carry_out_with_progress(jobs: Sequence[Job], folder: Path) -> None:
-    """Run the jobs with a live line, then print the table and write the figures.
+def carry_out_with_progress(jobs: Sequence[Job], folder: Path, fleet: Fleet | None = None) -> None:
+    """Run the jobs with a live line, on this machine or a fleet; then print the table and write the figures.
 
     Raises RunFailed at the end when some runs are invalid, after everything else is done.
     """
     console = Console(stderr=True)
     left = [job for job in jobs if job.next_folder() is not None]
+    at_once = len(fleet.fit) if fleet else 1
     console.print(
-        f"{len(jobs)} runs, {len(jobs) - len(left)} already done; about {duration(seconds_left(jobs))} to go. "
-        f"Results: {folder}"
+        f"{len(jobs)} runs, {len(jobs) - len(left)} already done; "
+        f"about {duration(seconds_left(jobs) / max(at_once, 1))} to go. Results: {folder}",
+        highlight=False,
+        soft_wrap=True,
     )
     if left:
-
-        def waiting(sentence: str) -> None:
-            console.print(sentence, highlight=False, soft_wrap=True)
-
-        with sole_use(f"a sweep into {folder}", waiting):
-            _run(left, console)
+        shown = Shown(console, jobs, left)
+        with shown:
+            _on_fleet(shown, folder, fleet) if fleet else _here(shown, folder)
     try:
         with as_invoker(folder):
             _conclude(jobs, folder)
@@ -51,66 +53,144 @@ def carry_out_with_progress(jobs: Sequence[Job], folder: Path) -> None:
         hand_over(folder)
 
 
-def _run(left: Sequence[Job], console: Console) -> None:
-    columns = [BarColumn(24), MofNCompleteColumn(), TextColumn("{task.fields[remaining]} left"),
-               TimeElapsedColumn(), TextColumn("{task.description}")]  # fmt: skip
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("", total=len(left), remaining=duration(seconds_left(left)))
+class Shown:
+    """The live line, and a line for every run that is done."""
+
+    def __init__(self, console: Console, jobs: Sequence[Job], left: Sequence[Job]) -> None:
+        columns = [BarColumn(24), MofNCompleteColumn(), TextColumn("{task.fields[remaining]} left"),
+                   TimeElapsedColumn(), TextColumn("{task.description}")]  # fmt: skip
+        self._bar = Progress(*columns, console=console, transient=True)
+        self._console = console
+        self.jobs = list(jobs)
+        self.left = list(left)
+        self._unfinished = list(left)
+        self.seconds_left = seconds_left(left)
+        self._task: TaskID = self._bar.add_task("", total=len(left), remaining=duration(self.seconds_left))
+
+    def __enter__(self) -> Shown:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._bar.stop()
+
+    @property
+    def remaining(self) -> str:
+        """The forecast, in words."""
+        return duration(self.seconds_left)
+
+    def doing(self, description: str, at_once: int = 1) -> None:
+        """What is being done now, and by how many machines."""
+        self.seconds_left = seconds_left(self._unfinished) / max(at_once, 1)
+        self._bar.update(self._task, description=escape(description), remaining=self.remaining)
+
+    def done(
+        self, job: Job, rate: float | None, verdict: str, reasons: Sequence[str], worker: str = ""
+    ) -> None:
+        """A run is done: its line."""
+        # Finished jobs are dropped, so that their results are not read again after every run.
+        self._unfinished = [each for each in self._unfinished if each.next_folder() is not None]
+        self._bar.update(self._task, completed=len(self.left) - len(self._unfinished))
+        text = f"{escape(short(job.spec.traffic)):28} {escape(job.spec.scheme):14} trial {job.spec.trial}  "
+        text += (
+            "      no result" if rate is None else f"{rate:7.1f} Mb/s {rate / job.spec.capacity_mbps:4.0%}"
+        )
+        text += f"  on {escape(worker)}" if worker else ""
+        if verdict != "ok":
+            again = job.next_folder() is not None
+            text += f"  [red]invalid[/]{', trying once more' if again else ''}: {escape(reasons[0])}"
+        # In a log, where there is no live line, every line tells its time.
+        clock = "" if self._console.is_terminal else time.strftime("%H:%M:%S ")
+        self._console.print(clock + text, highlight=False, soft_wrap=True)
+
+    def warn(self, sentence: str) -> None:
+        """Something the user has to know."""
+        self._console.print(f"[yellow]{escape(sentence)}[/]", highlight=False, soft_wrap=True)
+
+    def as_live(self, runs: Sequence[Now], workers: Sequence[Worker] = ()) -> Live:
+        """For whoever watches."""
+        done = len(self.jobs) - len(self._unfinished)
+        return Live(
+            written=time.time(), jobs=len(self.jobs), done=done, seconds_left=self.seconds_left,
+            runs=tuple(runs), workers=tuple(workers),
+        )  # fmt: skip
+
+
+def _here(shown: Shown, folder: Path) -> None:
+    """On this machine, which is ours alone meanwhile."""
+    with sole_use(f"a sweep into {folder}", shown.warn), feed(folder) as told:
 
         def say(job: Job) -> Say:
             def stage(word: str) -> None:
-                description = f"{job.spec.traffic} {job.spec.scheme} trial {job.spec.trial}: {word}"
-                progress.update(task, description=description)
-                tell(f"{description}; {progress.tasks[0].fields['remaining']} left")
-                if not console.is_terminal and word == "building":
-                    # without a terminal there is no live line; one line per run instead
-                    console.print(
-                        f"{time.strftime('%H:%M:%S')} {description}", highlight=False, soft_wrap=True
-                    )
+                description = f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: {word}"
+                shown.doing(description)
+                tell(f"{description}; {shown.remaining} left")
+                told(shown.as_live([begun(job.spec, word)]))
 
             return stage
 
-        unfinished = list(left)
-
         def done(job: Job, result: dict[str, Any]) -> None:
-            # Finished jobs are dropped, so that their results are not read again after every run.
-            unfinished[:] = [each for each in unfinished if each.next_folder() is not None]
-            progress.update(
-                task,
-                completed=len(left) - len(unfinished),
-                remaining=duration(seconds_left(unfinished)),
-            )
-            progress.console.print(_line(job, result), highlight=False, soft_wrap=True)
+            shown.done(job, result["bisection_mbps"], result["verdict"], result["reasons"])
 
-        def warn(sentence: str) -> None:
-            progress.console.print(f"[yellow]{escape(sentence)}[/]", highlight=False, soft_wrap=True)
-
-        carry_out(left, done, say, warn)
+        carry_out(shown.left, done, say, shown.warn)
 
 
-def _line(job: Job, result: dict[str, Any]) -> str:
-    rate = result["bisection_mbps"]
-    text = f"{job.spec.traffic:28} {job.spec.scheme:14} trial {job.spec.trial}  "
-    text += "      no result" if rate is None else f"{rate:7.1f} Mb/s {rate / result['capacity_mbps']:4.0%}"
-    if result["verdict"] != "ok":
-        again = job.next_folder() is not None
-        text += f"  [red]invalid[/]{', trying once more' if again else ''}: {escape(result['reasons'][0])}"
-    return text
+class Telling(Watcher):
+    """Hands on what the user has to know, while no run is made yet."""
+
+    def __init__(self, say: Say) -> None:
+        self._say = say
+
+    def warn(self, sentence: str) -> None:
+        """To whoever asked."""
+        self._say(sentence)
+
+
+class _FleetShown(Watcher):
+    """What a fleet does, for the terminal and for whoever watches."""
+
+    def __init__(self, shown: Shown, folder: Path) -> None:
+        self._shown = shown
+        self._folder = folder
+
+    def done(self, job: Job, result: Run, worker: str) -> None:
+        self._shown.done(job, result.bisection_mbps, result.verdict, result.reasons, worker)
+
+    def warn(self, sentence: str) -> None:
+        self._shown.warn(sentence)
+
+    def look(self, members: Sequence[Member]) -> None:
+        runs = [member.now for member in members if member.now is not None]
+        words = [
+            f"{run.worker}: {short(run.pattern)} {run.scheme} trial {run.trial}: {run.stage}" for run in runs
+        ]
+        self._shown.doing("; ".join(words), sum(member.fit for member in members))
+        with contextlib.suppress(OSError):  # whoever watches sees nothing, and the sweep goes on
+            write_live(self._folder, self._shown.as_live(runs, [member.as_live() for member in members]))
+
+
+def _on_fleet(shown: Shown, folder: Path, fleet: Fleet) -> None:
+    fleet.watcher = _FleetShown(shown, folder)
+    try:
+        fleet.carry_out(shown.left)
+    finally:
+        (folder / LIVE).unlink(missing_ok=True)
 
 
 def _conclude(jobs: Sequence[Job], folder: Path) -> None:
-    """The table on standard output, the figures' paths, and what did not work."""
+    """The table on standard output, where the pictures and the page are, and what did not work."""
     from plots.figures import write_all
     from plots.load import load_sweep
     from plots.report import write_report
     from plots.table import show
 
     print(show(load_sweep(folder).runs), flush=True)
-    for path in [*write_all(folder), write_report(folder)]:
-        print(path)
+    if pictures := write_all(folder):
+        print(f"pictures and tables: {pictures[0].parent}/")
+    print(f"the page: {write_report(folder)}")
     bad = [(job, run) for job in jobs if (run := job.outcome()) is not None and not run.valid]
     for job, run in bad:
-        print(f"invalid: {job.spec.traffic} {job.spec.scheme} trial {job.spec.trial}: {run.reasons[0]}",
+        print(f"invalid: {short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: {run.reasons[0]}",
               file=sys.stderr)  # fmt: skip
     if bad:
         raise RunFailed(

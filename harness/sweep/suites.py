@@ -6,16 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from harness.errors import UserMistake
+from harness.run.spec import RunSpec
 from traffic.published import PUBLISHED
 
 
 @dataclass(frozen=True)
 class Workload:
-    """A traffic pattern, how often each host sends it, and the fraction of flows kept."""
+    """A traffic pattern, how often each host sends it, and the fraction of flows kept.
+
+    ``scale_sizes``: False where sizes are as spelled at any rate (`traffic.workload`).
+    """
 
     traffic: str
     flows_per_host: int = 1
     keep: float = 1.0
+    scale_sizes: bool = True
 
 
 def figure9() -> list[Workload]:
@@ -35,15 +40,32 @@ def replication() -> list[Workload]:
     return [Workload(traffic, flows, keep) for flows, keep in ((2, 1.0), (6, 0.5)) for traffic in patterns]
 
 
-SUITES: dict[str, Callable[[], list[Workload]]] = {
-    "figure9": figure9,
-    "replication": replication,
-    "all": lambda: figure9() + replication(),
+def dynamic(base: RunSpec) -> list[Workload]:
+    """Traffic that comes and goes: mice beside elephants, web search at three loads, the shuffle.
+
+    Sizes are as spelled: scaled to links of 10 Mb/s, web search would be 600 new flows a second, which no machine of
+    today sets up in emulation. A shuffle's transfers are such that at full rate they take an eighth of the run: over
+    one core, under `spanning-tree`, they take three times as long and more.
+    """
+    at_full_rate = base.link_mbps * 1e6 / 8 * base.seconds / 8
+    traffic = (
+        "stride:4 + poisson:fixed:10000,0.05",
+        *(f"poisson:web-search,{load:g}" for load in (0.3, 0.5, 0.7)),
+        f"shuffle:{max(1, round(at_full_rate / (base.tree.num_hosts - 1)))}",
+    )
+    return [Workload(spec, scale_sizes=False) for spec in traffic]
+
+
+SUITES: dict[str, Callable[[RunSpec], list[Workload]]] = {
+    "figure9": lambda base: figure9(),
+    "replication": lambda base: replication(),
+    "dynamic": dynamic,
+    "all": lambda base: figure9() + replication(),
 }
 
 
-def suite(name: str) -> list[Workload]:
-    """The workloads of a suite; UserMistake when there is no such suite."""
+def suite(name: str, base: RunSpec) -> list[Workload]:
+    """The workloads of a suite, for runs like ``base``; UserMistake when there is no such suite."""
     if name not in SUITES:
         raise UserMistake(f"there is no suite {name!r}; the suites are {', '.join(SUITES)}")
-    return SUITES[name]()
+    return SUITES[name](base)

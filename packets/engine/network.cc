@@ -7,6 +7,28 @@
 namespace packets
 {
 
+namespace
+{
+
+/// Streams of random numbers from here on are of jitter; those of pacers, by host, are below.
+constexpr int64_t JITTER_STREAMS = 1 << 20;
+
+std::unique_ptr<Pacer>
+MakePacer(const Pacer::Settings& settings,
+          const std::string& host,
+          Port& port,
+          size_t connections,
+          int64_t stream)
+{
+    if (settings.behind)
+    {
+        return std::make_unique<PacerBehindQueue>(settings, host, port, connections, stream);
+    }
+    return std::make_unique<Pacer>(settings, host, &port, connections, stream);
+}
+
+} // namespace
+
 Network::Network(const Scenario& scenario, Journal* journal)
 {
     for (const auto& name : scenario.hosts)
@@ -34,7 +56,14 @@ Network::Wire(const Scenario& scenario, Journal* journal)
     for (const auto& link : scenario.links)
     {
         auto& port = m_ports[link.port.name];
-        port = std::make_unique<Port>(link.port, SinkOf(link.to));
+        FrameSink* far = SinkOf(link.to);
+        if (scenario.jitterNs > 0 && m_switches.count(link.to))
+        {
+            const auto stream = JITTER_STREAMS + static_cast<int64_t>(m_jitters.size());
+            m_jitters.push_back(std::make_unique<Jitter>(scenario.jitterNs, far, stream));
+            far = m_jitters.back().get();
+        }
+        port = std::make_unique<Port>(link.port, far);
         port->Keep(journal);
         if (const auto host = m_hosts.find(link.from); host != m_hosts.end())
         {
@@ -43,11 +72,11 @@ Network::Wire(const Scenario& scenario, Journal* journal)
             if (scenario.pacer)
             {
                 auto& made = m_pacers[link.from];
-                made = std::make_unique<Pacer>(*scenario.pacer,
-                                               link.from,
-                                               port.get(),
-                                               scenario.connections.size(),
-                                               m_index.at(link.from));
+                made = MakePacer(*scenario.pacer,
+                                 link.from,
+                                 *port,
+                                 scenario.connections.size(),
+                                 m_index.at(link.from));
                 made->Keep(journal);
                 sink = pacer = made.get();
             }

@@ -2,8 +2,9 @@
 #define PACKETS_NETWORK_H
 
 #include "host.h"
+#include "jitter.h"
 #include "journal.h"
-#include "pacer.h"
+#include "pacer-behind-queue.h"
 #include "port.h"
 #include "scenario.h"
 #include "switch.h"
@@ -45,6 +46,7 @@ class Network
     std::map<std::string, std::unique_ptr<Switch>> m_switches;
     std::map<std::string, std::unique_ptr<Port>> m_ports; //!< by "from>to"
     std::map<std::string, std::unique_ptr<Pacer>> m_pacers;
+    std::vector<std::unique_ptr<Jitter>> m_jitters;
 };
 
 } // namespace packets

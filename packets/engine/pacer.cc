@@ -63,12 +63,12 @@ Pacer::Take(Frame frame)
             m_bucket.Spend(bits);
         }
         m_counters.passedPackets += 1;
-        m_port->Take(std::move(frame));
+        Release(std::move(frame));
         return;
     }
     if (m_queue.size() >= m_settings.queuePackets)
     {
-        m_counters.droppedPackets += 1;
+        Drop();
         return;
     }
     m_counters.pacedPackets += 1;
@@ -79,6 +79,12 @@ Pacer::Take(Frame frame)
         PlanHead(now);
         SleepUntilNext(now);
     }
+}
+
+void
+Pacer::Release(Frame frame)
+{
+    m_port->Take(std::move(frame));
 }
 
 void
@@ -117,7 +123,7 @@ Pacer::Wake()
         {
             m_journal->Released(frame, m_host, m_bucket.Rate(), m_bucket.Tokens());
         }
-        m_port->Take(std::move(frame));
+        Release(std::move(frame));
         if (!m_queue.empty())
         {
             PlanHead(now);

@@ -31,6 +31,7 @@ class Pacer : public FrameSink
         double associate{0.125};       //!< probability that an echo associates its flow
         int64_t associationNs{10'000'000}; //!< how long, from the last echo that did
         uint32_t queuePackets{500};    //!< what may wait; more is dropped
+        bool behind{false};            //!< of the host's queue, as PacerBehindQueue
     };
 
     /// What happened, for results.
@@ -55,7 +56,7 @@ class Pacer : public FrameSink
     void Echo(uint32_t connection);
 
     bool Associated(uint32_t connection) const;
-    uint64_t WaitingPackets() const
+    virtual uint64_t WaitingPackets() const
     {
         return m_queue.size();
     }
@@ -73,6 +74,15 @@ class Pacer : public FrameSink
     void Keep(Journal* journal)
     {
         m_journal = journal;
+    }
+
+  protected:
+    /// A packet leaves the pacer.
+    virtual void Release(Frame frame);
+    /// A packet finds no room.
+    void Drop()
+    {
+        m_counters.droppedPackets += 1;
     }
 
   private:

@@ -57,6 +57,12 @@ class Port : public FrameSink
         return m_waitingBytes;
     }
 
+    /// When the packet that is being sent has left, ns; in the past when none is.
+    int64_t FreeAtNs() const
+    {
+        return m_freeAtNs;
+    }
+
     /// The integral of WaitingBytes() over time since the start, byte nanoseconds.
     double WaitingArea() const;
 

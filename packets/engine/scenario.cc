@@ -56,6 +56,7 @@ ReadPacer(const json& in)
     pacer.associate = in.at("associate");
     pacer.associationNs = in.at("association_ns");
     pacer.queuePackets = in.at("queue_packets");
+    pacer.behind = in.value("behind", false);
     if (pacer.bucket.updateNs <= 0 || pacer.bucket.tickNs <= 0)
     {
         Refuse("the pacer's update and tick must be longer than 0");
@@ -122,6 +123,10 @@ Check(const Scenario& scenario)
     if (nodes.size() != scenario.hosts.size() + scenario.switches.size())
     {
         Refuse("two nodes have the same name");
+    }
+    if (scenario.jitterNs < 0)
+    {
+        Refuse("the jitter must be 0 or more");
     }
     std::set<std::string> links;
     std::set<std::string> wired;
@@ -193,6 +198,7 @@ ReadScenario(std::istream& in)
         {
             scenario.pacer = ReadPacer(root.at("pacer"));
         }
+        scenario.jitterNs = root.value("jitter_ns", int64_t{0});
         scenario.tcp = ReadTcp(root.at("tcp"));
         for (const auto& each : root.at("connections"))
         {

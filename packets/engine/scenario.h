@@ -75,6 +75,7 @@ struct Scenario
     std::vector<std::string> switches;
     std::vector<Link> links;
     std::optional<Pacer::Settings> pacer;
+    int64_t jitterNs{0}; //!< a switch takes a random while up to this for every packet
     Tcp tcp;
     std::vector<Connection> connections;
     std::vector<Exchange> exchanges; //!< by start

@@ -13,9 +13,11 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from plots import completion
 from plots.load import Sweep, load_sweep
 from plots.report import bars, compare, environment, fabric, figures, trials
 from plots.report import runs as runs_data
+from plots.report.machines import SLOWER, compare_machines
 from plots.report.rounds import Overhead, overheads
 from plots.report.svg import Css, classes, percent
 from plots.shares import Shares, our_share, published_share
@@ -48,8 +50,13 @@ def write_report(folder: str | Path) -> Path:
 
 def render(sweep: Sweep) -> str:
     """The page."""
+    return templates().get_template("report.html").render(_context(sweep))
+
+
+def templates(*more: Path) -> Environment:
+    """The page's templates and filters, and templates of other pages of the same look in the folders ``more``."""
     environment_of_templates = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
+        loader=FileSystemLoader([*more, _TEMPLATES]),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -64,7 +71,7 @@ def render(sweep: Sweep) -> str:
         "ms": lambda value: f"{value:.3g}\u202fms",
         "p": lambda value: "< 0.001" if value < 0.001 else f"{value:.3f}",
     }
-    return environment_of_templates.get_template("report.html").render(_context(sweep))
+    return environment_of_templates
 
 
 def _context(sweep: Sweep) -> dict[str, Any]:
@@ -84,7 +91,7 @@ def _context(sweep: Sweep) -> dict[str, Any]:
         "project": environment.project_citation(runs),
     }
     if not runs:
-        return shared | {"summary": None, "palette": []}
+        return shared | {"summary": None, "palette": [], "completion": []}
     summary = summarise(runs)
     css = classes(summary.schemes)
     return {
@@ -97,9 +104,21 @@ def _context(sweep: Sweep) -> dict[str, Any]:
         **_published(summary, runs, css),
         **_trials(runs),
         **_rounds(runs, css),
+        **_completion(runs),
         **_judgement(summary, runs, css),
         **_explorer(sweep),
         "patterns": _patterns(summary, runs, css),
+    }
+
+
+def _completion(runs: Sequence[Run]) -> dict[str, Any]:
+    rows = completion.rows(runs)
+    patterns = dict.fromkeys(row.pattern for row in rows)
+    return {
+        "completion": [(p, [row for row in rows if row.pattern == p]) for p in patterns],
+        "size_classes": completion.CLASSES,
+        "scheduling_costs": completion.costs(runs),
+        "cost_names": completion.COSTS,
     }
 
 
@@ -182,6 +201,8 @@ def _judgement(summary: Summary, runs: Sequence[Run], css: Css) -> dict[str, Any
     return {
         "validity": [(row, strips(row)) for row in rows],
         "most_of_maxmin": most,
+        "machines": compare_machines(runs),
+        "slower": SLOWER,
         "invalid": [run for run in runs if not run.valid],
         "dropping": sum(bool(run.queue_drops) for run in runs),
     }

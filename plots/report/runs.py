@@ -11,6 +11,7 @@ import numpy as np
 
 from plots.load import Sweep
 from plots.report import fabric
+from plots.report.machines import maker
 from plots.style import CONTROL, short
 from results.parts import Flow, Round
 from results.record import Run
@@ -120,6 +121,7 @@ def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]
         "pattern": run.pattern,
         "scheme": run.scheme,
         "trial": run.trial,
+        "worker": maker(run),
         "valid": run.valid,
         "reasons": list(run.reasons),
         "mbps": _round(run.bisection_mbps),

@@ -38,3 +38,8 @@ def test_paper_against_ours(capsys):
     assert "+5.0 points" in shown
     assert "+10.0 %" in shown
     assert shown.count("no number published") == 2
+
+
+def test_against_a_published_zero_the_difference_is_a_number(capsys):
+    wide_console().print(comparison("Of ten", [Compared("servers", 0.0, 2.5)], "of 10"))
+    assert "+2.5" in capsys.readouterr().out

@@ -4,7 +4,9 @@ It is the driver of a controller under test, and reports to it what switches wou
 until `advance` is called; replies arrive only then, or in `settle`.
 """
 
+import dataclasses
 import functools
+import hashlib
 import heapq
 import itertools
 import socket
@@ -14,6 +16,7 @@ from dataclasses import dataclass
 from controllers.core import Controller
 from controllers.driver import CONTROLLER_PORT, FlowStat, Rule
 from controllers.packet import FiveTuple
+from controllers.rules import flow_match
 from controllers.settings import Settings
 
 IDLE_TIMEOUT, DELETE = 0, 2
@@ -79,8 +82,8 @@ class FlowTable:
             self.add(rule, now)
         else:
             old = entry.rule
-            entry.rule = Rule(
-                old.match, old.priority, rule.out_port, rule.cookie, old.idle_timeout, old.notify
+            entry.rule = dataclasses.replace(
+                old, out_port=rule.out_port, cookie=rule.cookie, spread=rule.spread
             )
 
     def remove(self, entry):
@@ -233,10 +236,22 @@ class FakeNetwork:
         entry = self.tables[dpid].lookup(in_port, packet)
         if entry is None:
             return None
+        if entry.rule.spread is not None:
+            entry = self._learn(dpid, entry.rule.spread, packet)
         entry.packets, entry.bytes, entry.used = entry.packets + count, entry.bytes + count * size, self.time
         if entry.rule.out_port != CONTROLLER_PORT:
             return entry.rule.out_port
         return self.packet_in(switch, in_port, packet)
+
+    def _learn(self, dpid, spread, packet):
+        """What Open vSwitch does with a new flow; its hash is another, but as good."""
+        t = FiveTuple(packet.protocol, packet.src_ip, packet.dst_ip, packet.src_port, packet.dst_port)
+        fields = t.dst_ip if spread.by_destination else t
+        digest = hashlib.blake2b(repr((spread.basis, fields)).encode()).digest()
+        port = spread.ports[int.from_bytes(digest[:4], "big") % len(spread.ports)]
+        table = self.tables[dpid]
+        table.add(Rule(flow_match(t), spread.priority, port, spread.cookie, spread.idle_timeout), self.time)
+        return table.lookup(None, packet)
 
     def packet_in(self, switch, in_port, packet):
         """Give a packet to the controller; the port by which that sends it on from the same switch."""

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -41,7 +42,7 @@ class Emulation(Fabric):
         started = len(self.events("start"))
         env = dict(os.environ, PYTHONPATH=str(of.REPOSITORY))
         self.controller = self.child(self.inside(*self.start), env=env, stderr=subprocess.DEVNULL)
-        wait_for(lambda: len(self.events("start")) > started)
+        wait_for(lambda: len(self.events("start")) > started, 30)
 
     def events(self, kind):
         lines = self.log.read_text().splitlines() if self.log.exists() else []
@@ -89,7 +90,7 @@ def emulate(request, tmp_path):
         emulation.__enter__()
         emulation.control()
         emulation.build("{}:{}".format(*LISTEN))
-        wait_for(lambda: emulation.events("ready"))
+        wait_for(lambda: emulation.events("ready"), 30)
         for host in HOSTS:
             emulation.attach(host)
         return emulation
@@ -141,6 +142,40 @@ def test_hedera_moves_a_flow_without_losing_a_datagram(emulate):
     assert len(rates) >= 3
     steady = 5e6 * 1042 / 1000 / 10e6  # with headers, as a fraction of the NIC rate
     assert sorted(rates)[len(rates) // 2] == pytest.approx(steady, rel=0.15)
+    assert not net.events("error")
+
+
+def test_switches_spread_new_flows_and_hedera_moves_one_all_the_same(emulate):
+    net = emulate(scheme="hedera-gff", k=4, seed=1, interval=1, bw=10, new_flows="switch")
+    send = "\n".join(
+        [
+            "import socket, sys",
+            "for port in range(20_000, 20_040):",
+            "    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)",
+            "    s.bind((sys.argv[1], port))",
+            "    s.sendto(bytes(100), (sys.argv[2], 5001))",
+        ]
+    )
+    net.at(0, sys.executable, "-c", send, TREE.host_ip(0), TREE.host_ip(4))
+    wait_for(lambda: len([f for f in net.events("flow") if f["dst_port"] == 5001]) == 40)
+    flows = net.events("flow")
+    assert {flow["reason"] for flow in flows if flow["proto"] == 17} == {"learned"}
+    assert net.events("alive")[-1]["packet_ins"] <= len([flow for flow in flows if flow["proto"] == 1])
+    cores = [flow["core"] for flow in flows if flow["dst_port"] == 5001]
+    assert all(cores.count(core) >= 2 for core in range(4)), "of 40, ten each on average"
+    for flow in flows[-4:]:
+        path = TREE.path(flow["src"], flow["dst"], flow["core"])
+        tables = [net.ofctl("dump-flows", "s" + name, f"udp,tp_src={flow['src_port']}") for name in path[1:3]]
+        ports = [int(re.search(r"tp_dst=5001 actions=output:(\d+)", table)[1]) for table in tables]
+        assert ports == [TREE.up_port(flow["core"] // 2), TREE.up_port(flow["core"] % 2)]
+
+    away = next(flow for flow in flows if flow["core"] == 3 and flow["dst_port"] == 5001)
+    sender = f"{TREE.host_ip(0)}:{away['src_port']}"
+    _, udp = net.iperf(0, 4, "-u", "-b", "5M", "-l", "1000", "-t", "5", "-B", sender)
+    keys = {flow["key"] for flow in net.events("flow") if flow["src_port"] == away["src_port"]}
+    assert [event["core"] for event in net.events("reroute") if event["key"] in keys] == [0]
+    assert int(udp[11]) > 2000
+    assert int(udp[10]) == 0, f"{udp[10]} of {udp[11]} datagrams lost"
     assert not net.events("error")
 
 

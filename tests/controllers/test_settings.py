@@ -24,7 +24,7 @@ def test_every_scheme_is_a_controller_and_is_logged_by_its_own_name(name):
     assert start == {
         "event": "start", "scheme": name, "platform": "fake", "platform_version": "1", "listen": "here:1",
         "k": 4, "seed": 1, "interval_s": 2.0, "bw_mbps": 10.0, "threshold": 0.1, "iterations": 1000,
-        "large_flows": "measured-or-estimated",
+        "large_flows": "measured-or-estimated", "new_flows": "controller",
     }  # fmt: skip
 
 

@@ -94,7 +94,9 @@ def harmless(monkeypatch):
 
     real = driver.Simulation
     monkeypatch.setattr("harness.sweep.experiment.run_experiment", fake_run)
-    monkeypatch.setattr("harness.sweep.progress.carry_out_with_progress", lambda jobs, folder: None)
+    monkeypatch.setattr(
+        "harness.sweep.progress.carry_out_with_progress", lambda jobs, folder, fleet=None: None
+    )
     monkeypatch.setattr("harness.sweep.calibration.calibrate", lambda spec, say: 10.0)
     monkeypatch.setattr("harness.network.machine.require_root", lambda: None)
     monkeypatch.setattr("harness.network.machine.require_tools", lambda: None)

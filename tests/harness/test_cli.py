@@ -61,6 +61,8 @@ def matrix(tmp_path):
         ("--bw", "nan", ("--bw",)),
         ("--seed", "-1", ("--seed",)),
         ("--queue", "0", ("--queue",)),
+        ("--traffic", "poisson:web-search,1.5", ("load", "at most 1, not 1.5")),
+        ("--traffic", "poisson:fixed:1,1", ("flows in", "is the limit")),
         ("--keep", "2", ("keep", "2")),
         ("--flows-per-host", "0", ("0",)),
         ("--platform", "nox", ("nox", "os-ken")),
@@ -218,6 +220,24 @@ def test_every_command_that_help_lists_has_help_of_its_own():
         done = hedera(*command, "--help")
         assert done.returncode == 0, command
         assert f"hedera {' '.join(command)}" in done.stdout
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_doctor_knows_what_hull_needs(monkeypatch, installed):
+    from harness import doctor
+
+    def version():
+        if not installed:
+            raise doctor.packet_engine.NotInstalled("run setup/install.sh --packets")
+        return "3.43"
+
+    monkeypatch.setattr(doctor.packet_engine, "version", version)
+    finding = doctor._packets()
+    assert finding.needed == "optional, 3.37 to 3.49"
+    if installed:
+        assert (finding.found, finding.ok, finding.fix) == ("3.43", True, "")
+    else:
+        assert (finding.ok, finding.fix) == (None, "run setup/install.sh --packets")
 
 
 def test_doctor_speaks_json():

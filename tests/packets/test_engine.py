@@ -234,6 +234,7 @@ def test_a_one_way_flow_along_a_pinned_path():
         ({"connections": [{"client": "client", "server": "server1", "path": ["nowhere"]}]}, "nowhere"),
         ({"samples": [{"from": "switch", "to": "x", "every_ns": 1}]}, "switch>x"),
         ({"tcp": {}}, "variant"),
+        ({"jitter_ns": -1}, "jitter"),
         ({"links": []}, "switch>client"),
     ],
 )

@@ -92,6 +92,11 @@ class TestWithEngine:
         assert kept_or_run(Task(SHORT, tmp_path / "kept")).small_us.size
         assert place(Task(SHORT, tmp_path / "kept")).exists()
 
+    def test_a_worker_with_another_engine_refuses(self, tmp_path):
+        with pytest.raises(RuntimeError, match="another packet engine"):
+            kept_or_run(Task(SHORT, tmp_path, engine="0123-ns-3.43"))
+        assert not list(tmp_path.iterdir())
+
     def test_an_engine_whose_caller_is_gone_ends(self, tmp_path):
         code = (
             "import sys\n"
@@ -131,6 +136,26 @@ class TestWithEngine:
         )
         assert found["hull"].large_ms.mean() > found["dctcp-30k"].large_ms.mean()
         assert all(each.unfinished == 0 for each in found.values())
+
+    def test_jitter_ends_the_lockout_of_two_tcp_flows(self):
+        """Floyd and Jacobson's phase effect: in a clockwork one of two endless flows gets nothing, for ever."""
+        least = {}
+        for jitter_us in (0.0, 5.12):
+            parameters = static_parameters(Parameters(jitter_us=jitter_us))
+            found = run.run(Experiment("tcp", "static", flows=2, seconds=0.3, parameters=parameters))
+            least[jitter_us] = found.goodput_mbps.min()
+            assert found.goodput_mbps.sum() == pytest.approx(937.5, abs=0.5)
+        assert least[0.0] < 1
+        assert least[5.12] > 100
+
+    def test_a_pacer_behind_the_queue_makes_small_files_wait_for_large_ones(self):
+        """As in the authors' ns-2: the price of a 1,500-byte threshold that the report found (docs/hull.md)."""
+        slowest = []
+        for behind in (False, True):
+            parameters = Parameters(phantom_kb=1.5, pacer_behind=behind)
+            experiment = Experiment("hull", "dynamic", load=0.4, seconds=3, parameters=parameters)
+            slowest.append(np.percentile(run.run(experiment).small_us, 99))
+        assert slowest[1] > 2 * slowest[0]
 
     def test_queries_are_complete_when_the_slowest_server_is(self):
         found = run.run(Experiment("hull", "low-latency", load=0.0, seconds=0.5))

@@ -17,7 +17,7 @@ def test_it_compares_four_routings_and_two_engines(tmp_path):
 
 def test_a_cluster_that_is_not_there_is_one_sentence(tmp_path, monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr("commands.pool.CONNECT_S", 0.5)
+    monkeypatch.setattr("workers.cluster.CONNECT_S", 0.5)
     done = run(
         explain_ecmp, "--seeds", 1, "--aimd-seeds", 1, "--cluster", "tcp://127.0.0.1:9", "--out", tmp_path
     )

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-CONFIG = Path(__file__).parents[2] / "setup" / "cloud-init.yaml"
+SETUP = Path(__file__).parents[2] / "setup"
+CONFIG = SETUP / "cloud-init.yaml"
 pytestmark = pytest.mark.skipif(
     not shutil.which("cloud-init"), reason="cloud-init is not installed (setup/apt-packages-check.txt)"
 )
@@ -15,8 +16,9 @@ def check(path):
     return done.returncode, done.stdout + done.stderr
 
 
-def test_cloud_init_accepts_what_we_tell_people_to_paste():
-    status, said = check(CONFIG)
+@pytest.mark.parametrize("name", ["cloud-init.yaml", "cluster-scheduler.yaml", "cluster-worker.yaml"])
+def test_cloud_init_accepts_what_we_tell_people_to_paste(name):
+    status, said = check(SETUP / name)
     assert status == 0, said
     assert "Valid" in said
 

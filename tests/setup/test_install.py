@@ -124,7 +124,10 @@ def test_without_root_it_says_so(clone):
 
 def test_an_unknown_option_is_wrong_use():
     done = subprocess.run([ROOT / "setup/install.sh", "--chek"], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (2, "setup: usage: setup/install.sh [--check | --packets]\n")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "setup: usage: setup/install.sh [--check | --packets | --cluster]\n",
+    )
 
 
 @pytest.mark.root

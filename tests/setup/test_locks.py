@@ -56,11 +56,20 @@ def test_what_test_sh_installs_is_a_part_of_what_the_checks_do_in_the_same_versi
     assert {name: check[name] for name in run} == run
 
 
+def test_what_a_cluster_needs_is_a_part_of_what_the_checks_do_in_the_same_versions():
+    run, cluster, check = (pins(f"requirements{which}.lock") for which in ("", "-cluster", "-check"))
+    assert set(run) < set(cluster) < set(check)
+    assert {name: check[name] for name in cluster} == cluster
+
+
 def test_everything_declared_is_locked_and_what_only_checks_need_is_not_installed_for_runs():
-    run, check = (set(pins(f"requirements{which}.lock")) for which in ("", "-check"))
+    run, cluster, check = (set(pins(f"requirements{which}.lock")) for which in ("", "-cluster", "-check"))
     assert declared() <= run
+    assert declared("cluster") <= cluster
     assert declared("test") | declared("cluster") <= check
-    assert not (declared("test") | declared("cluster")) & run
+    of_others = {"cryptography"}  # a package that runs need brings it
+    assert not (declared("test") | declared("cluster")) - of_others & run
+    assert not declared("test") & cluster
 
 
 @pytest.mark.parametrize("package", PACKAGES)

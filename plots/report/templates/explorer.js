@@ -34,7 +34,7 @@ function showRun() {
   $("run-head").replaceChildren(
     html("p", {}, verdict, ` ${words.join("; ")}`),
     ...run.reasons.map((reason) => html("p", { class: "small no" }, reason)),
-    html("p", { class: "small muted" }, `Stored in ${run.file}`));
+    html("p", { class: "small muted" }, `Stored in ${run.file}${run.worker ? `, made by ${run.worker}` : ""}`));
   drawTracks();
   $("rounds-box").hidden = !run.rounds.length;
   $("rounds").replaceChildren(table(

@@ -19,7 +19,7 @@ def flow(src, dst, *cores, back=0, mbps=4.0):
     """A flow of 6 s at a steady rate; ``cores``: (time, core) or one core."""
     report = FlowReport("", 1, "", tuple(Interval(s, s + 1, 0, mbps * 1e6) for s in range(6)), None)
     path = [(0.0, cores[0])] if isinstance(cores[0], int) else list(cores)
-    return MeasuredFlow(Flow(src, dst, 1, None, 0, report=report), 0.0, path, [(0.0, back)])
+    return MeasuredFlow(Flow(src, dst, 1, report=report), 0.0, path, [(0.0, back)])
 
 
 def excesses(flows, carried):

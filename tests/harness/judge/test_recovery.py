@@ -102,3 +102,15 @@ def test_the_control_is_spared():
     assert said["failures"] == []
     assert [phase["best_mbps"] for phase in said["phases"]] == pytest.approx([10])
     assert recovery.cut_off == set()
+
+
+def test_flows_that_come_and_go_are_asked_when_they_were_there():
+    """One that stays, one that had ended before, one that ends too soon after to be asked, one that began later."""
+    there = [(0.0, 12.0), (0.0, 3.0), (0.0, 5.0), (6.0, 12.0)]
+    flows = [flow(0, 4, (0.0, 0), (4.03, 1)), *(flow(1, 5, (0.0, 0)) for _ in there[1:])]
+    back = [flow(4, 0, (0.0, 2)), *(flow(5, 1, (0.0, 2)) for _ in there[1:])]
+    recovery = Recovery(TREE, SPEC, [Outage(4, CORE_0)], flows, back, there, lambda window: 7.0)
+    said = recovery.as_json(lambda window: 5.0, [seconds(*[9] * 12) for _ in there])
+    (failure,) = said["failures"]
+    assert (failure["affected"], failure["rerouted_s"]) == (1, 0.03)
+    assert {(phase["maxmin_mbps"], phase["best_mbps"]) for phase in said["phases"]} == {(7.0, None)}

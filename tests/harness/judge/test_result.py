@@ -37,7 +37,7 @@ def observation(rate=10.0, seconds=6, mtu=1500):
     for src in range(16):
         intervals = tuple(Interval(s, s + 1, int(payload * 125_000), payload * 1e6) for s in range(seconds))
         report = FlowReport("", 20_000 + src, "", intervals, Interval(0, seconds, 0, payload * 1e6))
-        flows.append(Flow(src, (src + 1) % 16, 20_000 + src, None, 0, started=BEGIN, report=report))
+        flows.append(Flow(src, (src + 1) % 16, 20_000 + src, started=BEGIN, report=report))
     ports = {f"{NonBlocking.SWITCH}-eth{host + 1}": series(rate, rate, seconds) for host in range(16)}
     return Observation(begin=BEGIN, series=ports, flows=flows, cpu_times=[BEGIN + 1], cpu_idle=[50.0])
 

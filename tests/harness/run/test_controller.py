@@ -1,6 +1,7 @@
-"""A controller as a process that can end, freeze, or leave half a line behind."""
+"""A controller as a process that can end, freeze, or leave half a line behind, and has no rights of root's."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -17,6 +18,9 @@ from harness.run.events import parse_events
 PROGRAM = """
 import json, sys, time
 log = open(sys.argv[1], "a", buffering=1)
+status = dict(line.split(":", 1) for line in open("/proc/self/status").read().splitlines())
+who = {name: status[name].split() for name in ("Uid", "Gid", "Groups", "CapEff", "CapBnd", "NoNewPrivs")}
+log.write(json.dumps({"t": time.time(), "event": "who", **who}) + "\\n")
 start = {"event": "start", "scheme": "ecmp", "platform": "os-ken", "platform_version": "4"}
 log.write(json.dumps({"t": time.time(), **start}) + "\\n")
 for _ in range(600):
@@ -27,8 +31,16 @@ for _ in range(600):
 
 @pytest.fixture
 def controller(tmp_path, monkeypatch):
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    yield from started(tmp_path, monkeypatch)
+
+
+def started(tmp_path, monkeypatch):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
+    open_to_all(tmp_path)
+    raw = tmp_path / "raw"
+    raw.mkdir(mode=0o700)
     monkeypatch.setattr(module, "SILENCE_S", 0.5)
     monkeypatch.setattr(
         module,
@@ -36,7 +48,13 @@ def controller(tmp_path, monkeypatch):
         lambda platform, address, options: [sys.executable, str(program), str(options["log"])],
     )
     with Children() as children:
-        yield Controller("os-ken", "127.0.0.1", None, {}, tmp_path, children)
+        yield Controller("os-ken", "127.0.0.1", None, {}, raw, children)
+
+
+def open_to_all(folder):
+    for path in (folder, *folder.parents):
+        if path.stat().st_mode & 0o001 == 0:
+            path.chmod(path.stat().st_mode | 0o001)
 
 
 def wait(controller, starts):
@@ -125,8 +143,32 @@ def test_files_of_both_lives_are_kept(controller, tmp_path):
     wait(controller, 1)
     Disturber([Disturbance("kill", 0.0)], controller).tick(1)
     wait(controller, 2)
-    assert Path(tmp_path / "controller.txt").exists()
-    assert Path(tmp_path / "controller-restarted.txt").exists()
+    assert Path(tmp_path / "raw" / "controller.txt").exists()
+    assert Path(tmp_path / "raw" / "controller-restarted.txt").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="what root gives up")
+@pytest.mark.parametrize("sudo", [None, "12345"])
+def test_it_runs_as_the_user_behind_sudo_or_as_nobody(tmp_path, monkeypatch, sudo):
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    if sudo:
+        monkeypatch.setenv("SUDO_UID", sudo)
+        monkeypatch.setenv("SUDO_GID", "12346")
+    uid, gid = (sudo, "12346") if sudo else ("65534", "65534")
+    for controller in started(tmp_path, monkeypatch):
+        wait(controller, 1)
+        (who,) = controller.find("who")
+        assert who["Uid"] == [uid] * 4
+        assert who["Gid"] == [gid] * 4
+        assert who["Groups"] == ([gid] if sudo else [])
+        assert int(who["CapEff"][0], 16) & ~READ == 0
+        assert int(who["CapBnd"][0], 16) & ~READ == 0
+        assert who["NoNewPrivs"] == ["1"]
+        assert (tmp_path / "raw").stat().st_mode & 0o777 == 0o700, "its log lies where it cannot look"
+
+
+READ = 1 << 2
+"""CAP_DAC_READ_SEARCH, which it keeps where our code is out of that user's reach."""
 
 
 @pytest.mark.parametrize("platform", ["os-ken", "pox"])

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from commands.output import duration
 from harness.errors import UserMistake
 from harness.run.spec import RunSpec
 from harness.sweep.plan import Job, carry_out, plan, seconds_left, settle, split_schemes
-from harness.sweep.progress import duration
 from harness.sweep.store import RESULT
 from harness.sweep.suites import Workload, suite
 from tests.harness.sweep.run_files import run_json
@@ -47,13 +47,13 @@ def test_workloads_of_one_pattern_have_folders_of_their_own(tmp_path):
 
 
 def test_suites():
-    assert len(suite("figure9")) == 20
-    assert {(w.flows_per_host, w.keep) for w in suite("replication")} == {(2, 1), (6, 0.5)}
-    assert len(suite("all")) == len(set(suite("all"))) == 36
-    for workload in suite("all"):
+    assert len(suite("figure9", BASE)) == 20
+    assert {(w.flows_per_host, w.keep) for w in suite("replication", BASE)} == {(2, 1), (6, 0.5)}
+    assert len(suite("all", BASE)) == len(set(suite("all", BASE))) == 36
+    for workload in suite("all", BASE):
         RunSpec("ecmp", workload.traffic, flows_per_host=workload.flows_per_host, keep=workload.keep).matrix()
-    with pytest.raises(UserMistake, match="figure9, replication, all"):
-        suite("figure8")
+    with pytest.raises(UserMistake, match="figure9, replication, dynamic, all"):
+        suite("figure8", BASE)
 
 
 def test_resume_skips_the_valid_tries_the_invalid_once_more_and_then_leaves_it(tmp_path):

@@ -14,15 +14,13 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from typing import TypeVar
 
+from workers.cluster import connected
+
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 
 ATTEMPTS = 4
 """How often a local pool is replaced, or a task of a cluster repeated, before giving up on workers."""
-
-
-CONNECT_S = 10.0
-"""How long a cluster may take to answer."""
 
 
 def run_all(
@@ -35,13 +33,13 @@ def run_all(
 ) -> list[Answer]:
     """``function`` of every task, in the order of the tasks.
 
-    ``jobs``: local processes (default: one per core; 1 runs everything in this process). ``cluster``: the
-    address of a Dask scheduler (``tcp://host:8786``) whose workers have this project installed; then
-    ``jobs`` does not count. ``progress`` is called with the number of tasks done. ``function`` must be
+    ``jobs``: local processes (default: one per core; 1 runs everything in this process). ``cluster``: a
+    `workers.cluster.Scheduler`, or its address, whose workers have this project installed; then ``jobs`` does not
+    count. ``progress`` is called with the number of tasks done. ``function`` must be
     importable (pickled by name).
 
     Raises what a task raises; RuntimeError when workers keep dying, or without Dask installed; OSError when
-    the cluster does not answer.
+    the cluster does not answer, ValueError when its address or keys make no sense.
     """
     jobs = jobs or os.cpu_count() or 1
     if cluster:
@@ -85,12 +83,9 @@ def _die_of_ctrl_c() -> None:
 def _on_cluster(
     function: Callable[[Task], Answer], tasks: Sequence[Task], address: str
 ) -> Iterator[tuple[int, Answer]]:
-    try:
-        from distributed import Client
+    with connected(address) as client:
         from distributed import as_completed as completed
-    except ImportError:
-        raise RuntimeError("--cluster needs Dask: install it with pip install '.[cluster]'") from None
-    with Client(address, timeout=CONNECT_S) as client:
+
         # pure=False: two sweeps may hold equal tasks, and each is to run its own.
         futures = client.map(function, tasks, pure=False, retries=ATTEMPTS)
         number = {future.key: n for n, future in enumerate(futures)}

@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commands import pool
-from commands.pool import run_all
 from simulator.config import Config
 from simulator.driver import bisection_mbps
+from workers import cluster as cluster_module
+from workers import pool
+from workers.pool import run_all
 
 CONFIGS = [
     Config(scheme, traffic, seconds=2.0, seed=seed)
@@ -114,7 +115,7 @@ def test_what_a_task_raises_comes_through(jobs):
 
 def test_a_cluster_that_does_not_answer_is_an_error(monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr(pool, "CONNECT_S", 1.0)
+    monkeypatch.setattr(cluster_module, "CONNECT_S", 1.0)
     with pytest.raises(OSError, match=r"127\.0\.0\.1:9"):
         run_all(slow_square, [1], cluster="tcp://127.0.0.1:9")
 
@@ -135,7 +136,7 @@ def test_ctrl_c_ends_everything_at_once():
     """Sent to the whole group, as a terminal does; without care, workers would begin the next tasks."""
     code = (
         "import time\n"
-        "from commands.pool import run_all\n"
+        "from workers.pool import run_all\n"
         "if __name__ == '__main__':\n"
         "    run_all(time.sleep, [0.01] * 2 + [20] * 10, jobs=2, progress=lambda n: print(n, flush=True))\n"
     )

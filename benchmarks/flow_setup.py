@@ -1,0 +1,80 @@
+"""How soon a new flow gets through, and how many a second do: placed by the controller, and by the switches.
+
+    sudo .venv/bin/python -m benchmarks.flow_setup [--rates 20,60,200] [--bw 10] [--out FOLDER]
+
+Hosts of the whole fat-tree send flows of 200 bytes to each other, so that links are empty and every flow is new. What
+a flow's first packet waits shows in how long its connection takes: SYN and SYN-ACK are a first packet each.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import click
+import numpy as np
+
+from commands.output import wide_console
+from harness.run.spec import RunSpec
+from harness.sweep.experiment import run_experiment
+
+BYTES = 200
+
+
+def spec_of(new_flows: str, rate: float, bw: float, seconds: float, **options: str) -> RunSpec:
+    """So many new flows a second, in the whole network."""
+    hosts = RunSpec("ecmp", "stride:1").tree.num_hosts
+    load = rate * BYTES * 8e-6 / (hosts * bw)
+    return RunSpec(
+        "ecmp",
+        f"poisson:fixed:{BYTES},{load:.9g}",
+        seconds=seconds,
+        link_mbps=bw,
+        scale_sizes=False,
+        new_flows=new_flows,
+        **options,  # type: ignore[arg-type]
+    )
+
+
+@click.command(help=__doc__)
+@click.option("--rates", default="20,60,200", help="New flows a second.", show_default=True)
+@click.option("--bw", default=10.0, show_default=True)
+@click.option("--seconds", default=12.0, show_default=True)
+@click.option("--platforms", default="os-ken,pox", show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), help="Keep the runs here.")
+def main(rates: str, bw: float, seconds: float, platforms: str, out: Path | None) -> None:
+    """Measure, and print a table."""
+    from rich.table import Table
+
+    table = Table(title="New flows", box=None)
+    for name in ("placed by", "platform", "flows/s", "connected", "median ms", "p95 ms", "p99 ms", "controller %",
+                 "packet-ins/s"):  # fmt: skip
+        table.add_column(name, justify="left" if name in ("placed by", "platform") else "right")
+    with tempfile.TemporaryDirectory() as scratch:
+        for rate in map(float, rates.split(",")):
+            for platform in platforms.split(","):
+                for new_flows in ("controller", "switch"):
+                    spec = spec_of(new_flows, rate, bw, seconds, platform=platform)
+                    folder = (out or Path(scratch)) / f"{new_flows}-{platform}-{rate:g}"
+                    result = run_experiment(spec, folder)
+                    flows = result["flows"]
+                    took = np.array([one["connect_s"] for one in flows if "connect_s" in one]) * 1e3
+                    shown = (
+                        [f"{value:.1f}" for value in np.percentile(took, [50, 95, 99])] if took.size else []
+                    )
+                    costs = result.get("costs", {})
+                    table.add_row(
+                        *(new_flows, platform, f"{rate:g}", f"{len(took)} of {len(flows)}", *shown),
+                        *(
+                            f"{costs.get(name, float('nan')):.1f}"
+                            for name in ("controller_percent", "packet_ins_per_s")
+                        ),
+                    )
+                    click.echo(
+                        f"{new_flows} {platform} {rate:g}: {result['verdict']} {result['reasons']}", err=True
+                    )
+    wide_console().print(table)
+
+
+if __name__ == "__main__":
+    main()

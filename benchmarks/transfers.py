@@ -1,0 +1,121 @@
+"""What senders and sinks (transfers/) can do: flows per second on this machine, and how true a lone flow's time is.
+
+python -m benchmarks.transfers [--rates 500,1000,2000,4000]      on loopback, no root
+sudo .venv/bin/python -m benchmarks.transfers --lone [--bw 10]   one flow after another on an idle emulated network
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import click
+import numpy as np
+
+from commands.output import wide_console
+from results.wire import payload_share
+from transfers import records
+
+PROGRAMS = Path(records.__file__).parent
+BYTES = 1000
+PORTS = range(20_000, 60_000)
+
+
+@click.command(help=__doc__)
+@click.option(
+    "--rates", default="500,1000,2000,4000", show_default=True, help="Flows of 1000 bytes a second."
+)
+@click.option("--seconds", default=5.0, show_default=True)
+@click.option("--lone", is_flag=True, help="The completion time of a lone flow, emulated.")
+@click.option("--bw", default=10.0, show_default=True)
+def main(rates: str, seconds: float, lone: bool, bw: float) -> None:
+    """Measure, and print a table."""
+    from rich.table import Table
+
+    if lone:
+        _lone_flows(bw)
+        return
+    names = ("asked/s", "done", "late median ms", "late p99 ms", "took median ms", "processor us/flow")
+    table = Table(*names, title=f"Flows of {BYTES} bytes on loopback, {os.cpu_count()} processors", box=None)
+    for rate in map(float, rates.split(",")):
+        table.add_row(f"{rate:g}", *_on_loopback(rate, seconds))
+    wide_console().print(table)
+
+
+def _on_loopback(rate: float, seconds: float) -> list[str]:
+    """A row: one sender and one sink on one machine, side by side."""
+    count = round(rate * seconds)
+    with tempfile.TemporaryDirectory() as folder, socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+        probe.close()
+        outputs = [Path(folder) / name for name in ("sink", "sender")]
+        with outputs[0].open("wb") as sunk, outputs[1].open("wb") as said:
+            start = [sys.executable, "-I", "-S"]
+            sink = subprocess.Popen(
+                [*start, str(PROGRAMS / "sink.py"), "127.0.0.1", port, "1000"], stdout=sunk
+            )
+            time.sleep(0.5)
+            before = _used()
+            sender = subprocess.Popen(
+                [*start, str(PROGRAMS / "sender.py"), "127.0.0.2", port, "1"],
+                stdin=subprocess.PIPE,
+                stdout=said,
+            )
+            begin = time.monotonic() + 0.5
+            lines = [f"{begin} {begin + seconds + 30}"]
+            lines += [f"{n} {n / rate} 127.0.0.1 {PORTS[n % len(PORTS)]} {BYTES} -" for n in range(count)]
+            sender.communicate("".join(f"{line}\n" for line in lines).encode())
+            sink.send_signal(signal.SIGTERM)
+            sink.wait()
+        used = _used() - before
+        sent = records.sent_by(outputs[1])
+    done = [one for one in sent if one.how == "done" and one.start is not None]
+    late = np.array([(one.start or 0.0) - one.asked for one in done]) * 1e3
+    took = np.array([one.end - (one.start or 0.0) for one in done]) * 1e3
+    return [
+        f"{len(done)} of {count}", *(f"{value:.2f}" for value in np.percentile(late, [50, 99])),
+        f"{np.median(took):.2f}", f"{used / count * 1e6:.0f}",
+    ]  # fmt: skip
+
+
+def _used() -> float:
+    """Processor seconds of children that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _lone_flows(bw: float) -> None:
+    from rich.table import Table
+
+    from harness.run.spec import RunSpec
+    from harness.sweep.experiment import run_experiment
+
+    sizes = [round(bw * 125_000 * share) for share in (0.01, 0.1, 0.5, 1, 2)]
+    starts = np.cumsum([1.0, 1.0, 1.5, 2.0, 2.5])
+    with tempfile.TemporaryDirectory() as folder:
+        listed = Path(folder) / "lone.csv"
+        rows = [f"0,15,{start},{size}" for start, size in zip(starts, sizes, strict=True)]
+        listed.write_text("\n".join(["src_host,dst_host,start_s,size_bytes", *rows]) + "\n")
+        spec = RunSpec("ecmp", f"file:{listed}", seconds=float(starts[-1]) + 4, link_mbps=bw)
+        result = run_experiment(spec, Path(folder) / "run")
+    table = Table("bytes", "took s", "bytes/rate s", "more by ms", "late ms", title="Alone", box=None)
+    for one in result["flows"]:
+        least = one["size_bytes"] * 8e-6 / payload_share() / bw
+        took = one["completion_s"]
+        table.add_row(
+            f"{one['size_bytes']}", f"{took:.4f}", f"{least:.4f}", f"{(took - least) * 1e3:.1f}",
+            f"{one['late_s'] * 1e3:.2f}",
+        )  # fmt: skip
+    wide_console().print(table, f"{result['verdict']} {' '.join(result['reasons'])}")
+
+
+if __name__ == "__main__":
+    main()

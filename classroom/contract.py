@@ -1,0 +1,219 @@
+"""What every scheduler has to keep to (docs/own-scheduler.md), tried on small histories; hypothesis shrinks what
+fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classroom.histories import History, histories, smallest, walk
+from classroom.submission import Misbehaved, Placed, Submission
+from classroom.verdict import Check
+from hedera.linkstate import LinkState
+from hedera.placement import LargeFlows
+from topos.fattree import FatTree
+from topos.links import canonical_cores
+from traffic.patterns import draw
+
+Ints = NDArray[np.int32]
+
+CONTRACT = "docs/own-scheduler.md"
+ANSWER = "answers with one core of the tree for each flow, as whole numbers"
+RAISES = "answers at all"
+INPUTS = "leaves its inputs as they are"
+FAILED = "puts no flow on a failed link where another path works"
+SAME = "gives the same answers for the same seed"
+TIMES = "answers within the scheduling period at k = 16 and 32"
+PERIOD_S = 5.0
+"""The paper's scheduling period, section 5.4."""
+PATIENCE_S = 30.0
+"""How long a round at k = 32 may take until no more is waited for."""
+
+
+class Broken(Exception):
+    """An answer that breaks the contract; ``which`` of its sentences."""
+
+    def __init__(self, which: str, words: str) -> None:
+        super().__init__(words)
+        self.which = which
+
+
+def valid(flows: LargeFlows, links: LinkState, answer: Placed) -> Ints:
+    """The cores of an answer. Raises Broken when it is none, or inputs were written to."""
+    core, flow_count, cores = answer.core, flows.key.size, links.tree.num_cores
+    if core is None:
+        raise Broken(ANSWER, f"place answers with {answer.odd}, not with an array of whole numbers")
+    if core.shape != (flow_count,):
+        raise Broken(ANSWER, f"place answers with shape {core.shape} where there are {flow_count} flows")
+    if core.dtype.kind not in "iu" and core.size:
+        raise Broken(ANSWER, f"place answers with {core.dtype}, not with whole numbers")
+    if core.size and not 0 <= core.min() <= core.max() < cores:
+        raise Broken(
+            ANSWER, f"place answers with cores {core.min()} to {core.max()}; there are 0 to {cores - 1}"
+        )
+    if answer.touched:
+        raise Broken(
+            INPUTS,
+            f"place writes to {', '.join(answer.touched)}, which belong to the caller: copy them first",
+        )
+    return core.astype(np.int32)
+
+
+def strict(flows: LargeFlows, links: LinkState, answer: Placed) -> Ints:
+    """As `valid`; raises Broken also for a flow on a broken path that has another."""
+    core = valid(flows, links, answer)
+    wrong = np.flatnonzero(
+        ~links.usable(flows.src, flows.dst, core) & links.usable_cores(flows.src, flows.dst).any(axis=1)
+    )
+    if wrong.size:
+        n = int(wrong[0])
+        raise Broken(
+            FAILED,
+            f"place puts flow {flows.key[n]} on core {core[n]}, whose path has a failed link; ask links.usable(src, "
+            "dst, core). The loop will move it to a hashed path, which is no placement of yours",
+        )
+    return core
+
+
+@dataclass
+class _Trial:
+    """Histories tried on one submission, until it hangs or dies: that is told once, and not tried again."""
+
+    submission: Submission
+    gone: Misbehaved | None = None
+    at: History | None = None
+
+    def broken(self, history: History) -> Broken | None:
+        """What of the contract a history shows to be broken."""
+        if self.gone is not None:
+            return None
+
+        def place(flows: LargeFlows, links: LinkState) -> Ints:
+            return strict(flows, links, self.submission.place(flows, links))
+
+        try:
+            self.submission.fresh(history.k)
+            walk(history, place)
+        except Broken as broken:
+            return broken
+        except Misbehaved as error:
+            if error.kind != "raised":
+                self.gone, self.at = error, history
+                return None
+            return Broken(RAISES, str(error))
+        return None
+
+
+def check_contract(
+    submission: Submission, again: Callable[[], Submission], seed: int, examples: int = 80
+) -> list[Check]:
+    """Every sentence of the contract but that on time. ``again`` starts another process with the same code."""
+    trial = _Trial(submission)
+    found: dict[str, Check] = {}
+
+    seen: dict[History, Broken] = {}
+
+    def new(history: History) -> bool:
+        broken = trial.broken(history)
+        if broken is None or broken.which in found:
+            return False
+        seen[history] = broken
+        return True
+
+    while (history := smallest(histories(), new, seed, examples)) is not None:
+        broken = seen[history]
+        found[broken.which] = Check(
+            broken.which, CONTRACT, str(broken), str(history), weakness=broken.which == FAILED
+        )
+        if broken.which == RAISES and not history.flows:
+            break  # nothing else can be seen behind it
+    if trial.gone is not None:
+        found[RAISES] = Check(RAISES, CONTRACT, str(trial.gone), str(trial.at))
+    checks = [found.get(which, Check(which, CONTRACT)) for which in (RAISES, ANSWER, INPUTS, FAILED)]
+    if trial.gone is None and found.get(RAISES) is None:
+        checks.append(_determinism(submission, again, seed, examples // 4))
+    return checks
+
+
+def _determinism(submission: Submission, again: Callable[[], Submission], seed: int, examples: int) -> Check:
+    with again() as other:
+
+        def answers(of: Submission, history: History) -> list[list[int]]:
+            of.fresh(history.k, seed=3)
+            return [core.tolist() for _, _, core in walk(history, partial(_any_answer, of))]
+
+        def differ(history: History) -> bool:
+            try:
+                return answers(submission, history) != answers(other, history)
+            except (Misbehaved, Broken):
+                return False  # told elsewhere
+
+        history = smallest(histories(failures=False), differ, seed, examples)
+    if history is None:
+        return Check(SAME, CONTRACT)
+    words = (
+        "two processes with the same seed answer differently: draw from the rng that the class is given "
+        "and from nothing "
+        "else, and go through sets in a sorted order"
+    )
+    return Check(SAME, CONTRACT, words, str(history))
+
+
+def _any_answer(submission: Submission, flows: LargeFlows, links: LinkState) -> Ints:
+    return valid(flows, links, submission.place(flows, links))
+
+
+@dataclass(frozen=True)
+class RoundTime:
+    """How long one round took: processor time, seconds; none where it was given up after PATIENCE_S."""
+
+    k: int
+    flows: int
+    processor_s: float | None
+
+
+def permutation(k: int, seed: int) -> LargeFlows:
+    """A random bijection of full-rate flows on a fat-tree of this k, as hashed."""
+    tree, rng = FatTree(k), np.random.default_rng(seed)
+    matrix = draw("randbij", tree, seed)
+    hashed = rng.integers(0, tree.num_cores, len(matrix)).astype(np.int32)
+    hashed = canonical_cores(tree, matrix.src, matrix.dst, hashed)
+    ones = np.ones(len(matrix))
+    return LargeFlows(np.arange(len(matrix)), matrix.src, matrix.dst, ones, hashed, hashed)
+
+
+def check_times(
+    submission: Submission, seed: int, sizes: tuple[int, ...] = (16, 32)
+) -> tuple[Check, list[RoundTime]]:
+    """The processor time of a round on a random bijection: the first round, which is new to the scheduler.
+
+    Not the time on a clock, which would also count what else the machine does.
+    """
+    times: list[RoundTime] = []
+    words = ""
+    for k in sizes:
+        flows, links = permutation(k, seed), LinkState(FatTree(k))
+        try:
+            submission.fresh(4)
+            submission.place(permutation(4, seed), LinkState(FatTree(4)))  # compiled, if anything is to be
+            submission.fresh(k)
+            before = submission.processor_s()
+            valid(flows, links, submission.place(flows, links, PATIENCE_S))
+            spent = submission.processor_s() - before
+        except Misbehaved as error:
+            times.append(RoundTime(k, flows.key.size, None))
+            words = words or f"at k = {k}, {flows.key.size:,} flows: {error}"
+            break  # a larger one takes longer
+        except Broken as error:
+            return Check(TIMES, CONTRACT, f"at k = {k}: {error}"), times
+        times.append(RoundTime(k, flows.key.size, spent))
+        if spent > PERIOD_S:
+            words = (
+                words
+                or f"a round of {flows.key.size:,} flows at k = {k} takes {spent:.1f} s; a period has {PERIOD_S:g}"
+            )
+    return Check(TIMES, "section 5.4", words, weakness=True), times

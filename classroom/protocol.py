@@ -1,0 +1,112 @@
+"""What is said between a check and the process that runs somebody's code: typed messages, each with its length.
+
+Neither side trusts the other's memory: arrays cross as plain bytes, and what comes back is decoded against these
+types,
+up to a size, before anything is believed.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeAlias
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+LARGEST = 64 << 20
+"""Bytes of a message that are still read."""
+LENGTH = 4
+"""Bytes that say how long the message after them is."""
+_SIMPLE = "biuf"  # kinds of numpy types that are nothing but numbers
+
+
+class Array(msgspec.Struct, frozen=True):
+    """An array of plain numbers: numpy's name of the type, the shape, the bytes in C order."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    data: bytes
+
+
+def pack(values: NDArray[Any]) -> Array:
+    """An array, ready to be sent."""
+    return Array(values.dtype.str, values.shape, np.ascontiguousarray(values).tobytes())
+
+
+def unpack(array: Array) -> NDArray[Any]:
+    """The array that was sent; ValueError when it is none of plain numbers."""
+    try:
+        dtype = np.dtype(array.dtype)
+    except (TypeError, ValueError, SyntaxError):
+        raise ValueError("an array of an unknown type") from None
+    if dtype.kind not in _SIMPLE or not 0 < dtype.itemsize <= 8:
+        raise ValueError("an array of something else than plain numbers")
+    if min(array.shape, default=1) < 0 or math.prod(array.shape) * dtype.itemsize != len(array.data):
+        raise ValueError("an array whose bytes are not those of its shape")
+    copied: NDArray[Any] = np.frombuffer(array.data, dtype).reshape(array.shape).copy()
+    return copied
+
+
+class Load(msgspec.Struct, frozen=True, tag=True):
+    """Run a file's text as a module, and take what it calls ``attribute``."""
+
+    file: str
+    source: str
+    attribute: str
+
+
+class Make(msgspec.Struct, frozen=True, tag=True):
+    """Make the class anew: a scheduler for a fat-tree of this k, its rng from this seed; or a control loop."""
+
+    k: int
+    seed: int = 1
+    iterations: int = 1000
+    loop_mbps: float = 0.0
+    """Above 0: it is the control loop, on links of this rate."""
+
+
+class Place(msgspec.Struct, frozen=True, tag=True):
+    """One period of a scheduler, with the columns of `hedera.placement.LargeFlows`, while these links are down."""
+
+    columns: dict[str, Array]
+    down: tuple[int, ...] = ()
+
+
+class Estimate(msgspec.Struct, frozen=True, tag=True):
+    """The demands of flows."""
+
+    src: Array
+    dst: Array
+    num_hosts: int
+
+
+class Turn(msgspec.Struct, frozen=True, tag=True):
+    """One period of a control loop: the counters of all flows, and where the placement would put which."""
+
+    columns: dict[str, Array]
+    cores: dict[int, int]
+
+
+Request: TypeAlias = Load | Make | Place | Estimate | Turn
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What came of a request.
+
+    ``arrays`` and ``numbers`` by name. ``touched``: which inputs were written to. ``error``: what was raised, and in
+    which ``line`` of the file (0: none of its lines). ``odd``: what the answer is, where it is no array of numbers.
+    """
+
+    arrays: dict[str, Array] = {}
+    numbers: dict[str, float] = {}
+    touched: tuple[str, ...] = ()
+    error: str = ""
+    line: int = 0
+    odd: str = ""
+
+
+encode = msgspec.msgpack.Encoder().encode
+decode_request = msgspec.msgpack.Decoder(Request).decode
+decode_answer = msgspec.msgpack.Decoder(Answer).decode
+DecodeError = msgspec.MsgspecError

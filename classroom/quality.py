@@ -1,0 +1,195 @@
+"""How good a scheduler is, in the simulator: beside the project's own schemes, and against what no scheduler can
+exceed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classroom.contract import Broken, valid
+from classroom.submission import Misbehaved, Submission
+from hedera.linkstate import LinkState
+from hedera.placement import LargeFlows
+from hedera.schemes import Options, Scheme, scheme
+from simulator.config import Config
+from topos.fattree import FatTree
+from traffic.matrix import Matrix
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+BESIDE = ("ecmp", "hedera-gff", "hedera-sa", "hedera-clos", "nonblocking")
+"""The schemes that are shown beside; the last is the control."""
+YOURS = "yours"
+CALL_S = 15.0
+
+
+@dataclass(frozen=True)
+class Score:
+    """One pattern under one scheme, simulated with ideal shares.
+
+    ``bisection_mbps``: None where the scheduler gave no usable answer (``words`` says what happened). ``bound_mbps``:
+    what no choice of paths can exceed. ``slowest_round_s``: of the scheduler alone.
+    """
+
+    k: int
+    traffic: str
+    scheme: str
+    bisection_mbps: float | None
+    bound_mbps: float
+    slowest_round_s: float
+    words: str = ""
+
+    @property
+    def share(self) -> float | None:
+        """Of the bound."""
+        return None if self.bisection_mbps is None else self.bisection_mbps / self.bound_mbps
+
+
+class Remote:
+    """A placement that a submission's process answers for; raises Misbehaved and Broken."""
+
+    def __init__(self, submission: Submission, tree: FatTree, seed: int, options: Options) -> None:
+        self._submission = submission
+        submission.fresh(tree.k, seed, options.iterations)
+
+    def place(self, flows: LargeFlows, links: LinkState) -> NDArray[np.int32]:
+        """As `hedera.placement.Placement`."""
+        return valid(flows, links, self._submission.place(flows, links, CALL_S))
+
+
+@dataclass(frozen=True)
+class Submitted(Config):
+    """A simulation whose scheduler is a submission's."""
+
+    submission: Submission | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def chosen(self) -> Scheme:
+        """ECMP, then the submission for large flows."""
+        if (submission := self.submission) is None:
+            return super().chosen
+        ecmp = scheme("ecmp")
+        return replace(
+            ecmp,
+            name=YOURS,
+            scheduler=lambda tree, _, options: Remote(submission, tree, self.seed, options),
+            absolute=YOURS,
+        )
+
+
+def patterns(k: int) -> tuple[str, ...]:
+    """Traffic patterns that tell schedulers apart, at this k."""
+    return f"stride:{k * k // 4}", "randbij", "staggered:0.2,0.3", "random"
+
+
+def most_possible_mbps(matrix: Matrix, link_mbps: float) -> float:
+    """What all flows together could receive at most, whatever their paths and shares, Mb/s.
+
+    A fat-tree carries, split over all paths, whatever its hosts can send and receive (it is a folded Clos network);
+    so hosts' links alone limit the sum, and the most they allow is a largest matching of senders to receivers.
+    """
+    from scipy.sparse import csr_array  # type: ignore[import-untyped]
+    from scipy.sparse.csgraph import maximum_bipartite_matching  # type: ignore[import-untyped]
+
+    ones = np.ones(len(matrix), dtype=np.int8)
+    pairs = csr_array((ones, (matrix.src, matrix.dst)), shape=(matrix.num_hosts, matrix.num_hosts))
+    return float((maximum_bipartite_matching(pairs) >= 0).sum()) * link_mbps
+
+
+def configs(
+    sizes: Sequence[int], seed: int, traffic: Callable[[int], Sequence[str]] = patterns
+) -> Iterator[Config]:
+    """The simulations, for any scheme: the ideal shares of every flow, five scheduling periods."""
+    for k in sizes:
+        for pattern in traffic(k):
+            yield Config(
+                "ecmp", pattern, k=k, seconds=3.0, tick_s=0.1, interval_s=0.5, seed=seed, engine="maxmin"
+            )
+
+
+def simulated(config: Config, name: str) -> Score:
+    """One of the project's own schemes."""
+    from simulator.driver import simulate
+
+    result = simulate(replace(config, scheme=name))
+    slowest = max((one.compute_s for one in result.rounds), default=0.0)
+    bound = most_possible_mbps(config.matrix(), config.link_mbps)
+    return Score(config.k, config.traffic, name, result.bisection_mbps, bound, slowest)
+
+
+def submitted(config: Config, submission: Submission) -> Score:
+    """The submission; a misbehaviour is told in the score."""
+    from simulator.driver import simulate
+
+    bound = most_possible_mbps(config.matrix(), config.link_mbps)
+    told = {name: getattr(config, name) for name in Config.__dataclass_fields__}
+    try:
+        result = simulate(Submitted(**told, submission=submission))
+    except (Misbehaved, Broken) as error:
+        return Score(config.k, config.traffic, YOURS, None, bound, 0.0, str(error))
+    slowest = max((one.compute_s for one in result.rounds), default=0.0)
+    return Score(config.k, config.traffic, YOURS, result.bisection_mbps, bound, slowest)
+
+
+def table(scores: Sequence[Score]) -> Table:
+    """Shares of the bound in percent: a line for each k and pattern, a column for each scheme."""
+    from rich.table import Table
+
+    found = {(score.k, score.traffic, score.scheme): score for score in scores}
+    schemes = [*BESIDE, YOURS]
+    made = Table(
+        title="Bisection bandwidth, % of what no paths can exceed",
+        title_justify="left",
+        box=None,
+        header_style="bold",
+    )
+    for heading in (
+        "k",
+        "pattern",
+        *("control" if s == "nonblocking" else s for s in schemes),
+        "slowest round",
+    ):
+        made.add_column(heading, justify="left" if heading == "pattern" else "right", no_wrap=True)
+    for k, traffic in dict.fromkeys((score.k, score.traffic) for score in scores):
+        cells = []
+        for name in schemes:
+            share = score.share if (score := found.get((k, traffic, name))) else None
+            cells.append("-" if share is None else f"{100 * share:.1f}")
+        yours = found.get((k, traffic, YOURS))
+        made.add_row(str(k), traffic, *cells, f"{1000 * yours.slowest_round_s:.1f} ms" if yours else "")
+    return made
+
+
+def draw(scores: Sequence[Score], path: Path) -> Path:
+    """Bars grouped by k and pattern."""
+    from plots.style import colour, house_style, save
+
+    found = {(score.k, score.traffic, score.scheme): score.share or 0.0 for score in scores}
+    groups = list(dict.fromkeys((score.k, score.traffic) for score in scores))
+    schemes = [name for name in (*BESIDE, YOURS) if any(score.scheme == name for score in scores)]
+    with house_style():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(10, 4.2), layout="constrained")
+        axes = figure.subplots()
+        width = 0.84 / len(schemes)
+        for place, name in enumerate(schemes):
+            at = np.arange(len(groups)) - 0.42 + (place + 0.5) * width
+            heights = [100 * found.get((*group, name), 0.0) for group in groups]
+            ink = "#000000" if name == YOURS else colour(name)
+            label = "control" if name == "nonblocking" else name
+            axes.bar(at, heights, width * 0.94, label=label, color=ink)
+        axes.set_xticks(
+            np.arange(len(groups)), [f"{traffic}\nk = {k}" for k, traffic in groups], fontsize=7.5
+        )
+        axes.set_ylabel("% of what no paths can exceed")
+        axes.set_ylim(0, 105)
+        axes.grid(axis="y")
+        axes.legend(ncols=len(schemes), loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=8)
+        return save(figure, path)[0]

@@ -1,0 +1,56 @@
+"""What a student starts from: a file that runs as it is, and says what is asked for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+
+TEMPLATES = Path(__file__).with_name("templates")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A milestone: the file that is handed in for it, and the name in that file that is checked."""
+
+    title: str
+    file: str
+    name: str
+    section: str
+
+
+MILESTONES: dict[str, Task] = {
+    "demand": Task("demand estimation", "demand.py", "estimate_demands", "4.2"),
+    "first-fit": Task("Global First Fit", "first_fit.py", "FirstFit", "4.3"),
+    "annealing": Task("Simulated Annealing", "annealing.py", "Annealing", "4.4"),
+    "loop": Task("the control loop", "loop.py", "Loop", "3 and 4"),
+}
+"""The milestones on the way to Hedera, in their order."""
+
+
+def class_name(path: Path) -> str:
+    """The class that a file of this name is given: my_scheduler.py has MyScheduler."""
+    words = re.findall(r"[a-zA-Z0-9]+", path.stem)
+    name = "".join(word[:1].upper() + word[1:] for word in words)
+    return name if name.isidentifier() else "MyScheduler"
+
+
+def write_template(path: Path, milestone: str | None = None) -> str:
+    """Write a new file to start from, and return the FILE:NAME that it is checked by.
+
+    Raises ValueError when the file is there already, or is no .py file.
+    """
+    if path.suffix != ".py":
+        raise ValueError(f"a scheduler is a Python file: {path}.py?")
+    name = class_name(path) if milestone is None else MILESTONES[milestone].name
+    text = (TEMPLATES / f"{milestone or 'scheduler'}.txt").read_text(encoding="utf-8")
+    filled = Template(text).substitute(
+        file=path, name=name, summary="say in a sentence how it chooses paths."
+    )
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(filled)
+    except FileExistsError:
+        raise ValueError(f"{path} is there already, and is not overwritten") from None
+    return f"{path}:{name}"

@@ -1,0 +1,159 @@
+"""The flows that switches have spread by themselves, known from the entries that these have learned.
+
+An edge switch's entry tells the aggregation switch, and that one's entry the core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from controllers.driver import Driver, FlowStat
+from controllers.eventlog import EventLog
+from controllers.flows import Flow, Flows
+from controllers.packet import FiveTuple
+from controllers.polls import Polls
+from controllers.rules import out_port
+from controllers.switches import Switches
+from topos.fattree import FatTree
+
+
+@dataclass(slots=True)
+class _Seen:
+    key: int
+    src: int
+    dst: int
+    stat: FlowStat
+    seen_at: float
+
+
+class LearnedFlows:
+    """Takes the replies of edge and aggregation switches, in any order, and adds new flows to ``flows``.
+
+    ``ends(switch, packet)`` says which hosts a packet on its way up is between, or None.
+    """
+
+    def __init__(
+        self,
+        tree: FatTree,
+        flows: Flows,
+        ends: Callable[[str, FiveTuple], tuple[int, int] | None],
+        driver: Driver,
+        log: EventLog,
+    ) -> None:
+        self._tree = tree
+        self._flows = flows
+        self._ends = ends
+        self._driver = driver
+        self._log = log
+        self._above: dict[str, dict[FiveTuple, int]] = {}
+        self._seen: dict[str, dict[FiveTuple, _Seen]] = {}
+
+    def identify(self, switch: str, stats: Iterable[FlowStat]) -> list[FlowStat]:
+        """A switch's whole reply, each entry of an edge switch with its flow's key as the cookie.
+
+        Empty for an aggregation switch: that has the same flows once more.
+        """
+        if self._tree.layer(switch) == "aggregation":
+            self._above[switch] = {stat.flow: stat.out_port for stat in stats}
+            return []
+        before, found = self._seen.get(switch, {}), []
+        self._seen[switch] = now = {}
+        for stat in stats:
+            flow = self._flows.find(stat.flow)
+            if flow is not None:
+                found.append(stat._replace(cookie=flow.key))
+            elif (hosts := self._ends(switch, stat.flow)) is not None:
+                known = before.get(stat.flow)
+                key = self._flows.new_key() if known is None else known.key
+                now[stat.flow] = _Seen(key, *hosts, stat, self._driver.now())
+                found.append(stat._replace(cookie=key))
+        return found
+
+    def settle(self, pod: int | None = None) -> None:
+        """Know the flows whose whole path has been seen; those from one pod alone, where it is given."""
+        for switch, seen in self._seen.items():
+            if pod is not None and not switch.startswith(f"{pod}_"):
+                continue
+            for five_tuple, one in list(seen.items()):
+                core = self._core(switch, one)
+                if core is None:
+                    continue
+                del seen[five_tuple]
+                if self._flows.find(five_tuple) is None:
+                    flow = self._flows.add(
+                        *(five_tuple, one.src, one.dst, switch, core, self._driver.now()), key=one.key
+                    )
+                    age = one.stat.duration_s + flow.installed_at - one.seen_at
+                    self._log("flow", **flow.as_event(), reason="learned", age_s=round(age, 4))
+
+    def _core(self, edge: str, seen: _Seen) -> int | None:
+        """The core of the path that two switches' entries make; None while one of them has not been seen."""
+        tree, stat = self._tree, seen.stat
+        for core in tree.path_cores(seen.src, seen.dst):
+            if out_port(tree, edge, seen.dst, core) != stat.out_port:
+                continue
+            if tree.place(seen.src).pod == tree.place(seen.dst).pod:
+                return core
+            aggregation = tree.aggregation_name(tree.place(seen.src).pod, core // tree.half)
+            if self._above.get(aggregation, {}).get(stat.flow) == out_port(tree, aggregation, seen.dst, core):
+                return core
+        return None
+
+
+class Census:
+    """Reads all learned entries: of its own accord every ``interval`` seconds from `start` on, and when asked.
+
+    ``expire(flow)`` is called for a flow whose entry is gone, ``done()`` when all have answered.
+    """
+
+    def __init__(
+        self,
+        switches: Switches,
+        flows: Flows,
+        learned: LearnedFlows,
+        *,
+        expire: Callable[[Flow], None],
+        done: Callable[[], None],
+    ) -> None:
+        self._switches = switches
+        self._driver = switches.driver
+        self._flows = flows
+        self._learned = learned
+        self._expire = expire
+        self._done = done
+        self._polls = Polls(switches, self._polled)
+        tree = switches.topo.tree
+        self._names = {name for name in tree.switches if tree.layer(name) != "core"}
+
+    def start(self, interval: float) -> None:
+        """Begin."""
+        self._driver.call_later(interval, lambda: self.start(interval))
+        self.take()
+
+    def take(self) -> None:
+        """Ask all switches now."""
+        self._polls.ask(self._names & self._switches.connected)
+
+    def flow_stats(self, dpid: int, xid: int, stats: Iterable[FlowStat], more: bool) -> None:
+        """A part of a flow-statistics reply."""
+        self._polls.reply(dpid, xid, stats, more)
+
+    def switch_down(self, name: str) -> None:
+        """The connection to a switch is lost, and its answer with it."""
+        if name in self._polls.waiting:
+            self._polls.lost(name)
+            self._finish()
+
+    def _polled(self, switch: str, stats: list[FlowStat], asked_at: float) -> None:
+        there = {stat.cookie for stat in self._learned.identify(switch, stats)}
+        for flow in [f for f in self._flows if f.source == switch]:
+            if flow.key not in there and flow.installed_at < asked_at:
+                self._expire(flow)
+        # At once, not when all have answered: one that takes its time must not cost the others' flows their names.
+        self._learned.settle(int(switch.split("_")[0]))
+        self._finish()
+
+    def _finish(self) -> None:
+        if not self._polls.waiting:
+            self._done()

@@ -1,0 +1,124 @@
+"""`hedera cluster`: the machines of a cluster, and the keys that make it one."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import sys
+from datetime import datetime, timezone
+from pathlib import Path
+
+import click
+
+from commands.shared import in_words, keys_of, keys_option
+from harness.errors import UserMistake
+from harness.invoker import leave_root_for_good
+from workers.cluster import PORT, Scheduler
+from workers.keys import DAYS, make_keys
+
+
+@click.group()
+def cluster() -> None:
+    """Many machines for one sweep: keys, a scheduler, workers. docs/cluster.md tells how.
+
+    \b
+    hedera cluster keys cluster-keys                       once; copy the folder to every machine, and to no other
+    hedera cluster scheduler                               on one machine
+    sudo hedera cluster worker tls://SCHEDULER:8786        on every other
+    sudo ./test.sh 5 60 --cluster tls://SCHEDULER:8786     on yours
+    """
+
+
+@cluster.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "--days", default=DAYS, type=click.IntRange(1, 825), help="How long they are good for.", show_default=True
+)
+@in_words
+def keys(folder: Path, days: int) -> None:
+    """Make the keys of a new cluster in FOLDER: who holds a copy may do everything on its workers, as root."""
+    leave_root_for_good()
+    now = datetime.now(timezone.utc)
+    try:
+        make_keys(folder, now, days)
+    except ImportError:
+        raise RuntimeError(
+            "keys need more packages: setup/install.sh --cluster (or pip install '.[cluster]')"
+        ) from None
+    click.echo(
+        f"keys good for {days} days: {folder}/ (copy it whole to every machine of the cluster, and nowhere else)"
+    )
+
+
+@cluster.command()
+@click.option(
+    "--listen",
+    metavar="ADDRESS",
+    default=f"tls://0.0.0.0:{PORT}",
+    help="Where: tls://HOST:PORT, or on this machine alone tcp://127.0.0.1:PORT.",
+    show_default=True,
+)
+@keys_option
+@click.pass_context
+@in_words
+def scheduler(context: click.Context, listen: str) -> None:
+    """Be the cluster's scheduler, until Ctrl-C. It needs no root, and hardly any processor."""
+    from workers.node import serve_scheduler
+
+    leave_root_for_good()
+    with contextlib.suppress(KeyboardInterrupt):
+        serve_scheduler(Scheduler(listen, keys_of(context)), lambda at: click.echo(f"scheduler at {at}"))
+
+
+@cluster.command()
+@click.argument("address", metavar="tls://HOST:PORT")
+@click.option(
+    "--name", default=socket.gethostname, help="What results call this machine [default: its host name]."
+)
+@click.option(
+    "--host", help="The address of this machine that the scheduler reaches it by, where it has several."
+)
+@keys_option
+@click.pass_context
+@in_words
+def worker(context: click.Context, address: str, name: str, host: str | None) -> None:
+    """Be a worker of the scheduler at ADDRESS, one run at a time, until Ctrl-C or the scheduler ends.
+
+    Whoever holds the cluster's keys is root here: see docs/cluster.md.
+    """
+    from harness.network import machine
+    from harness.sweep.remote import RESOURCE
+    from workers.node import serve_worker
+
+    machine.require_root()
+    machine.require_tools()
+    if not name.isprintable() or not 0 < len(name) <= 100:
+        raise UserMistake("--name is a word of up to 100 characters")
+    where = Scheduler(address, keys_of(context))
+    with contextlib.suppress(KeyboardInterrupt):
+        serve_worker(
+            where, name, RESOURCE, lambda at: click.echo(f"worker {name} of {address} at {at}"), host
+        )
+
+
+@cluster.command(hidden=True)
+@click.argument("folder", type=click.Path(path_type=Path))
+def job(folder: Path) -> None:
+    """What a worker has a process of its own do: a request on standard input, a line for each step."""
+    from harness.cli.options import rates_here
+    from harness.sweep.experiment import run_experiment
+    from harness.sweep.remote import spec_of
+
+    asked = json.load(sys.stdin)
+    spec = spec_of(asked)
+
+    def say(stage: str) -> None:
+        click.echo(json.dumps({"stage": stage}))
+        sys.stdout.flush()
+
+    if asked["kind"] == "rates":
+        click.echo(json.dumps({"rates": rates_here(spec, [int(mtu) for mtu in asked["mtus"]])}))
+        return
+    run_experiment(spec, folder, say, worker=asked["worker"])
+    click.echo(json.dumps({"done": True}))

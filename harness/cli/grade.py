@@ -1,0 +1,91 @@
+"""`hedera grade`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from commands.shared import in_words, json_option, progress_bar
+from harness.cli.options import tell_user
+from harness.errors import UnfitMachine
+from harness.invoker import as_invoker, hand_over, make_folder
+
+if TYPE_CHECKING:
+    from classroom.grading import Grade
+
+
+@click.command()
+@click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--seed", required=True, type=click.IntRange(0), help="Fixes patterns and draws; keep it to yourself."
+)
+@click.option(
+    "--seconds",
+    default=120.0,
+    show_default=True,
+    type=click.FloatRange(1, 3600),
+    help="How long each file of a submission may be waited for in all, and its processor time.",
+)
+@click.option(
+    "--unprotected",
+    is_flag=True,
+    help="Grade without closing submissions off: with limits, but files and network within reach.",
+)
+@click.option(
+    "--out",
+    default=Path("results/grades"),
+    show_default=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder for grades.csv.",
+)
+@json_option
+@in_words
+def grade(
+    folders: tuple[Path, ...], seed: int, seconds: float, unprotected: bool, out: Path, as_json: bool
+) -> None:
+    """Grade submissions: folders with demand.py, first_fit.py, annealing.py, loop.py and scheduler.py, or some of
+    them; or one folder that holds such folders.
+
+    Each runs in a process of its own, as nobody where root grades, with nothing of the machine in reach but
+    Python, no
+    network, and limits on time, memory and files. What one does costs no other anything.
+
+    Example: sudo hedera grade submissions/ --seed 20261121
+    """
+    from classroom import grading
+    from classroom.sandbox import Unfit, closed, lent, unclosed
+    from commands.output import wide_console, write_csv
+
+    found = grading.submissions(folders)
+    try:
+        if unprotected:
+            for sentence in unclosed(1).unprotected:
+                tell_user(f"unprotected: {sentence}")
+        else:
+            with lent() as place:
+                closed(place, 1)
+    except Unfit as error:
+        raise UnfitMachine(f"{error}; or --unprotected, for submissions that you trust") from None
+    make_folder(out)
+    course = grading.Class(seed, seconds, unprotected)
+    grades: list[Grade] = []
+    details: list[dict[str, Any]] = []
+    with progress_bar("grading", len(found)) as done:
+        for folder in found:
+            one, checks = grading.grade(folder, course)
+            grades.append(one)
+            parts = {part: [asdict(c) | {"passed": c.passed} for c in each] for part, each in checks.items()}
+            details.append({**asdict(one), "checks": parts})
+            with as_invoker(out):  # after each, so that nothing is lost
+                path = write_csv(out / "grades.csv", grades)
+            hand_over(path)
+            done(len(grades))
+    if as_json:
+        click.echo(json.dumps({"seed": seed, "rows": details}, allow_nan=False))
+    else:
+        wide_console().print(grading.table(grades), highlight=False)
+    click.echo(f"written: {path}", err=as_json)

@@ -1,0 +1,121 @@
+"""`hedera table 2`: the shuffle of section 6.3, emulated; with ``--simulated``, by the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from commands.output import conclude, write_csv
+from harness.cli.options import experiment_options, spec_from, tell_user, with_rate
+from harness.errors import RunFailed
+from harness.invoker import as_invoker
+from harness.network import machine
+from harness.network.lock import sole_use
+from harness.run.spec import RunSpec
+from harness.sweep.plan import Job, carry_out, plan, settle, split_schemes
+from harness.sweep.store import slug
+from harness.sweep.suites import Workload
+from plots.shuffle import SCHEMES, TRANSFER_BYTES, Shuffle, draw, rows_of, told
+from traffic.poisson import REFERENCE_MBPS
+
+PATIENCE = 4
+"""A shuffle that takes so many times as long as the control's hosts need at full rate is given up. The paper's takes
+1.94 times as long under ECMP."""
+
+
+def transfer_bytes(link_mbps: float, scale: float) -> int:
+    """What each host sends to every other: 500 MB at 1 Gb/s, so that times are the paper's; ``scale`` times that."""
+    return max(1, round(TRANSFER_BYTES * link_mbps / REFERENCE_MBPS * scale))
+
+
+def jobs_of(base: RunSpec, schemes: Sequence[str], trials: int, scale: float, folder: Path) -> list[Job]:
+    """The shuffles to carry out."""
+    size = transfer_bytes(base.link_mbps, scale)
+    at_full_rate = (base.tree.num_hosts - 1) * size * 8e-6 / base.link_mbps
+    base = replace(base, seconds=max(20.0, round(PATIENCE * at_full_rate)))
+    return plan(base, [Workload(f"shuffle:{size}")], schemes, trials, folder)
+
+
+def shuffles(jobs: Sequence[Job]) -> tuple[dict[str, list[Shuffle]], list[str]]:
+    """What came of each scheme's valid runs; and what did not work, one sentence each."""
+    found: dict[str, list[Shuffle]] = {}
+    bad = []
+    for job in jobs:
+        outcome = job.outcome()
+        run = None if outcome is None else outcome.run
+        if run is None or not run.valid or run.turns is None or run.turns.shuffle_s is None:
+            reasons = outcome.reasons if outcome is not None and outcome.reasons else ("it did not run",)
+            bad.append(f"{job.spec.scheme}, trial {job.spec.trial}: {reasons[0]}")
+            continue
+        assert run.turns.host_completion_s is not None
+        done = Shuffle(run.turns.shuffle_s, run.turns.host_completion_s)
+        found.setdefault(job.spec.scheme, []).append(done)
+    return found, bad
+
+
+@click.command()
+@click.option("--simulated", is_flag=True, help="By the simulator; --simulated --help says what it takes.")
+@click.option("--trials", type=click.IntRange(1), default=1, show_default=True, help="Shuffles of a scheme.")
+@click.option("--schemes", default=",".join(SCHEMES), show_default=True, help="Comma-separated, or all.")
+@click.option(
+    "--scale",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Share of the paper's transfers: 1 takes half an hour, 0.1 three minutes.",
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("results/runs/table2"), show_default=True
+)
+@experiment_options
+@click.option("--json", "as_json", is_flag=True, help="Rows as JSON on standard output.")
+def table_2(
+    simulated: bool, trials: int, schemes: str, scale: float, out: Path, as_json: bool, **options: Any
+) -> None:
+    """A shuffle: its time, hosts' completion, bandwidth and goodput, as ratios to the control, beside the paper's.
+
+    Every host sends 500 MB to every other, one after another, on links of 1 Gb/s. Slower links get less, so that
+    times are the paper's. Stop it at any time: the same command goes on where it stopped.
+    """
+    assert not simulated  # `harness.cli.group` has seen to that
+    names = split_schemes(schemes)
+    base = spec_from(scheme="ecmp", traffic="shuffle:1", seconds=20.0, **options)
+    for job in jobs_of(base, names, trials, scale, out):
+        job.spec.workload()
+    machine.require_root()
+    machine.require_tools()
+    base = with_rate(base, options["bw"], options["mtu"])
+    jobs = jobs_of(base, names, trials, scale, out)
+    folder = out / slug(f"k{base.k}-{base.link_mbps:g}mbps-scale{scale:g}")
+    settled = settle(replace(base, seconds=jobs[0].spec.seconds), folder)
+    jobs = jobs_of(settled, names, trials, scale, folder)
+    left = sum(job.next_folder() is not None for job in jobs)
+    tell_user(f"{len(jobs)} shuffles, {len(jobs) - left} already done. Results: {folder}")
+    if left:
+        with sole_use(f"table 2 into {folder}", tell_user):
+            carry_out(
+                jobs, _told, lambda job: lambda stage: tell_user(f"{job.spec.scheme}: {stage}"), tell_user
+            )
+    found, bad = shuffles(jobs)
+    if not found:
+        raise RunFailed(f"no shuffle was valid: {bad[0]}")
+    hosts = base.tree.num_hosts
+    rows = rows_of(found, hosts, (hosts - 1) * transfer_bytes(base.link_mbps, scale))
+    note = f"Emulated, {hosts} hosts, links of {base.link_mbps:g} Mb/s, {scale:g} of the paper's transfers"
+    with as_invoker(folder):
+        files = [write_csv(folder / "table2.csv", rows), draw(rows, note, folder / "table2.png")]
+    conclude(rows, [told(rows, f"Table 2, the shuffle. {note}"), *bad], files, as_json)
+    if bad:
+        raise RunFailed(f"{len(bad)} of {len(jobs)} shuffles are not valid: {bad[0]}")
+
+
+def _told(job: Job, result: dict[str, Any]) -> None:
+    turns = result.get("turns") or {}
+    took = turns.get("shuffle_s")
+    words = "did not end" if took is None else f"took {took:.1f} s"
+    reasons = "" if result["verdict"] == "ok" else f"; invalid: {result['reasons'][0]}"
+    tell_user(f"{job.spec.scheme}, trial {job.spec.trial}: {words}{reasons}")

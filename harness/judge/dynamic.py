@@ -1,0 +1,231 @@
+"""What flows that come and go did, and what they could have done at the times and on the paths they had."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from harness.judge.flows import MeasuredFlow, Window
+from harness.judge.fluid import Fluid, FluidFlow, fluid
+from harness.run.observation import Observation
+from harness.run.senders import Flow
+from harness.run.spec import RunSpec
+from results.wire import TCP_IP_HEADERS, payload_share
+from topos.network import Network
+from traffic.completion import by_class
+from traffic.workload import Workload
+
+SETTLED_S = 0.5
+"""Flows that would take this long at least show whether the machine kept up; shorter ones show how TCP starts."""
+FRAME_BYTES, SYN_BYTES = 66, 74
+"""On the wire, a segment without data (14 + 20 + 32), and one with the options of a SYN."""
+CONNECTION_BYTES = 2 * SYN_BYTES + 5 * FRAME_BYTES
+"""What a connection brings to both its hosts besides data and acknowledgements: SYN, SYN-ACK, ACK; the sink's FIN,
+its ACK, the sender's FIN, its ACK."""
+LATE_S = 0.1
+"""A sender may open a connection this long after it was due; the median flow is meant."""
+
+
+@dataclass(frozen=True)
+class Dynamic:
+    """``flows`` in the order of ``seen.flows``. Times are seconds since the traffic started, rates on the wire."""
+
+    topo: Network
+    spec: RunSpec
+    workload: Workload
+    seen: Observation
+    flows: Sequence[MeasuredFlow]
+
+    @cached_property
+    def ended(self) -> float:
+        """When the run ended: when the last turn had, or as asked."""
+        if self.workload.matrix is None:
+            return self.spec.seconds
+        ends = [one.sent.end for one in self._sent if one.sent is not None]
+        return max(ends, default=self._begin + self.spec.seconds) - self._begin
+
+    @cached_property
+    def window(self) -> Window:
+        """The middle two thirds of the run."""
+        return self.ended / 6, self.ended * 5 / 6
+
+    @cached_property
+    def fluid(self) -> Fluid:
+        """The yardstick."""
+        return self._fluid(self.window)
+
+    def yardstick(self, window: Window) -> float:
+        """What the flows could have had on average in a window, Mb/s."""
+        return self._fluid(window).total_mbps
+
+    @property
+    def lives(self) -> list[Window]:
+        """When each flow began and ended."""
+        ends = [one.sent.end - self._begin if one.sent is not None else 0.0 for one in self.seen.flows]
+        return [(one.start, end) for one, end in zip(self.flows, ends, strict=True)]
+
+    def _fluid(self, window: Window) -> Fluid:
+        share = payload_share(self.spec.mtu)
+        with_sizes = [
+            FluidFlow(
+                one.routed,
+                one.start,
+                None if flow.size_bytes is None else flow.size_bytes * 8e-6 / share,
+            )
+            for one, flow in zip(self.flows, self.seen.flows, strict=True)
+        ]
+        return fluid(self.topo, with_sizes, window, self.ended, self.spec.link_mbps, self.seen.outages)
+
+    @cached_property
+    def progress(self) -> float | None:
+        """How long the flows that take long should have taken, all together, over how long they took; None when there
+        was none. One that was cut off took the time it had at least. Over all, because TCP does not share a link as
+        max-min fairness does: what one flow has less, another has more."""
+        due = took = 0.0
+        for one, flow, end in zip(self.flows, self.seen.flows, self.fluid.end.tolist(), strict=True):
+            if (
+                flow.size_bytes is not None and flow.sent is not None and end - one.start >= SETTLED_S
+            ):  # nan is not
+                lasted = self._took(flow)
+                due += end - one.start
+                took += flow.sent.end - self._begin - one.start if lasted is None else lasted
+        return due / took if took else None
+
+    def handshakes_mbps(self, window: Window) -> float:
+        """What opening and closing the flows' connections brings to hosts, on the wire; and that a flow's last
+        segment has a header of its own, however short it is."""
+        segment = self.spec.mtu - TCP_IP_HEADERS
+        total = 0.0
+        for one, flow in zip(self.flows, self.seen.flows, strict=True):
+            if window[0] <= one.start < window[1]:
+                short = -(flow.size_bytes or 0) / segment % 1
+                total += CONNECTION_BYTES + short * FRAME_BYTES
+        return total * 8e-6 / (window[1] - window[0])
+
+    def reasons(self) -> list[str]:
+        """Doubts that only such traffic raises."""
+        found = list(self.seen.troubles)
+        late = [one.sent.start - one.sent.asked for one in self._sent if one.sent and one.sent.start]
+        if late and float(np.median(late)) > LATE_S:
+            found.append(
+                f"the machine was too slow: half of the flows began {np.median(late):.2f} s late or more"
+            )
+        unknown = sum(not one.routed.paths and bool(one.intervals) for one in self.flows)
+        if self.topo.num_cores > 1 and unknown > 0.01 * len(self.flows):
+            found.append(f"the controller does not know the paths of {unknown} of {len(self.flows)} flows")
+        return found
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data, for run.json."""
+        rows = [self._sized(flow) for flow in self.seen.flows]
+        counted = np.array([row for row in rows if row is not None]).reshape(-1, 3)
+        size, took, ended = counted.T
+        alone = size / self._bytes_per_s + 1.5 * self._idle_rtt_s
+        # The classes are those of links of 1 Gb/s.
+        classes = by_class(size / self.workload.size_scale, took, alone, ended.astype(bool))
+        return {
+            "window_s": [round(t, 3) for t in self.window],
+            "flows": [
+                {**one.as_json(self.window), **self._flow(flow, end)}
+                for flow, one, end in zip(self.seen.flows, self.flows, self.fluid.end.tolist(), strict=True)
+            ],
+            "completion": [asdict(one) for one in classes if one.flows],
+            **({"progress": round(self.progress, 4)} if self.progress is not None else {}),
+            **({"turns": self._turns()} if self.workload.matrix is not None else {}),
+        }
+
+    # --- one flow ---------------------------------------------------------------------------------------
+
+    @property
+    def _sent(self) -> list[Flow]:
+        return [flow for flow in self.seen.flows if flow.sent is not None]
+
+    @property
+    def _begin(self) -> float:
+        return self.seen.begin - self.seen.clock_offset
+
+    @cached_property
+    def _idle_rtt_s(self) -> float:
+        """The shortest handshake that was seen: what an idle path takes."""
+        shakes = [
+            one.sent.connected - one.sent.start
+            for one in self._sent
+            if one.sent is not None and one.sent.connected is not None and one.sent.start is not None
+        ]
+        return min(shakes, default=0.0)
+
+    def _took(self, flow: Flow) -> float | None:
+        """Seconds from asking for a connection to the last byte's arrival; None when it did not complete."""
+        sent, arrived = flow.sent, flow.arrived
+        if sent is None or arrived is None or sent.start is None or arrived.last is None:
+            return None
+        return arrived.last - sent.start if sent.how == arrived.how == "done" else None
+
+    def _sized(self, flow: Flow) -> tuple[float, float, bool] | None:
+        """Bytes, seconds, and whether it ended: of a flow that has a size and was due in the window (of turns: any),
+        so that schemes are compared on the same flows. One that was cut off counts with the least that it would have
+        taken, at the full rate of its link. One that failed is none: the verdict names it."""
+        sent, arrived, took = flow.sent, flow.arrived, self._took(flow)
+        if flow.size_bytes is None or sent is None or sent.start is None:
+            return None
+        due = sent.asked - self._begin
+        if self.workload.matrix is None and not self.window[0] <= due < self.window[1]:
+            return None
+        if took is not None:
+            return flow.size_bytes, took, True
+        if sent.how != "cut off":
+            return None
+        left = flow.size_bytes - (0 if arrived is None else arrived.bytes)
+        return flow.size_bytes, sent.end - sent.start + left / self._bytes_per_s, False
+
+    @property
+    def _bytes_per_s(self) -> float:
+        """Payload that a link carries."""
+        return self.spec.link_mbps * 1e6 / 8 * payload_share(self.spec.mtu)
+
+    def _flow(self, flow: Flow, fluid_end: float) -> dict[str, Any]:
+        """What run.json has of a flow besides what it has of every one."""
+        sent, took = flow.sent, self._took(flow)
+        start = flow.started - self.seen.begin
+        return {
+            **({} if flow.size_bytes is None else {"size_bytes": flow.size_bytes}),
+            **({} if took is None else {"completion_s": round(took, 6)}),
+            **(
+                {}
+                if sent is None or sent.start is None or sent.connected is None
+                else {"connect_s": round(sent.connected - sent.start, 6)}
+            ),
+            **({} if math.isnan(fluid_end) else {"fluid_s": round(fluid_end - start, 6)}),
+            **({"how": "not started"} if sent is None else {"how": sent.how}),
+            **(
+                {}
+                if sent is None or sent.start is None
+                else {
+                    "late_s": round(sent.start - sent.asked, 6),
+                    "retransmissions": sent.retransmissions,
+                    "rtt_ms": round(sent.rtt_us / 1e3, 3),
+                }
+            ),
+        }
+
+    def _turns(self) -> dict[str, float | None]:
+        """Of a shuffle: how long it took, when the hosts were done on average, and their goodput (section 6.3)."""
+        complete = all(self._took(flow) is not None for flow in self.seen.flows)
+        if not complete:
+            return {"shuffle_s": None, "host_completion_s": None, "goodput_mbytes_per_s": None}
+        done: dict[int, float] = {}
+        size: dict[int, int] = {}
+        for flow, one in zip(self.seen.flows, self.flows, strict=True):
+            done[flow.src] = max(done.get(flow.src, 0.0), one.start + (self._took(flow) or 0.0))
+            size[flow.src] = size.get(flow.src, 0) + (flow.size_bytes or 0)
+        hosts = float(np.mean(list(done.values())))
+        return {
+            "shuffle_s": round(max(done.values()), 3),
+            "host_completion_s": round(hosts, 3),
+            "goodput_mbytes_per_s": round(float(np.mean(list(size.values()))) / 1e6 / hosts, 6),
+        }

@@ -1,0 +1,195 @@
+"""What a worker of a cluster does for a sweep: says what it is, and makes runs, each in a process of its own.
+
+These functions are called in a Dask worker, by name. What they are asked for is plain data, checked by the process
+that acts on it (`hedera cluster job`): a run as `hedera run` makes it, or the rate that this machine carries.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from harness.errors import RunFailed, UserMistake
+from harness.network import footprint, machine
+from harness.run.controller import choose_platform
+from harness.run.spec import RunSpec
+from harness.sweep.parcel import pack
+from harness.sweep.source import source
+from harness.sweep.tail import Tail, begun
+from results.live import Now
+from results.record import SCHEMA
+
+TOPIC = "hedera-live"
+"""Under which workers tell, every second, what they are at."""
+RESOURCE = {"machine": 1.0}
+"""What every task of a sweep takes, and every worker has once: its machine."""
+LOOK_EVERY_S = 1.0
+_ENDING_S = 30.0
+_TIED = ("setpriv", "--pdeathsig", "TERM", "--")
+
+
+def introduce() -> dict[str, Any]:
+    """What a client has to know of this machine before it sends runs here; plain data."""
+    code, here = source(), machine.machine()
+    try:
+        platform = choose_platform("auto")
+    except Exception as error:  # noqa: BLE001, an odd POX must not keep os-ken from being used
+        platform = f"os-ken ({error})"
+    return {
+        "schema": SCHEMA,
+        "host": socket.gethostname(),
+        "revision": code.revision,
+        "fingerprint": code.fingerprint,
+        "root": os.geteuid() == 0,
+        "missing": [tool.name for tool in machine.TOOLS if machine.version_of(tool) is None],
+        "kernel_datapath": machine.kernel_datapath(),
+        "pox": platform == "pox",
+        "machine": f"{here.cores} cores of {here.processor}",
+    }
+
+
+def request(kind: str, spec: RunSpec, worker: str) -> dict[str, Any]:
+    """What to ask of a worker, as plain data: a ``run``, or the ``rates`` that it carries."""
+    return {"kind": kind, "spec": spec.as_json(), "worker": worker, "files": files_of(spec)}
+
+
+def spec_of(asked: Mapping[str, Any]) -> RunSpec:
+    """The spec of a request. UserMistake when it is none, or names a file that is another one here."""
+    try:
+        spec = msgspec.convert(asked["spec"], RunSpec)
+    except (msgspec.ValidationError, KeyError, TypeError) as error:
+        raise UserMistake(f"this is no run that this revision knows: {error}") from None
+    if (files := files_of(spec)) != asked.get("files"):
+        names = ", ".join(files)
+        raise UserMistake(
+            f"{names} is not the same file on this machine: copy it to the same place on every worker"
+        )
+    return spec
+
+
+def files_of(spec: RunSpec) -> dict[str, str]:
+    """The files that a run reads beside the project's own, by name, each with a hash of its content."""
+    named = re.findall(r"file:(.+?)(?= \+ |$)", spec.traffic) + re.findall(r"(.+\.py):\w+$", spec.scheme)
+    sizes = re.findall(r"poisson:([^,]+),", spec.traffic)
+    named += [name for name in sizes if name.lower().endswith(".csv") or Path(name).exists()]
+    found = {}
+    for name in named:
+        try:
+            found[name] = hashlib.sha256(Path(name).read_bytes()).hexdigest()
+        except OSError as error:
+            found[name] = f"cannot be read ({error.strerror})"
+    return found
+
+
+def carry_out(asked: dict[str, Any]) -> bytes:
+    """Make the run that is asked for, and send its folder. RunFailed with the reason when there is no such folder."""
+    spec = msgspec.convert(asked["spec"], RunSpec)
+    now = begun(spec, "starting", asked["worker"])
+    with tempfile.TemporaryDirectory(prefix="hedera-run-") as name:
+        folder = Path(name) / "run"
+        _job(asked, folder, _Telling(now))
+        if not (folder / "run.json").exists():
+            raise RunFailed("the run left no result")
+        return pack(folder)
+
+
+def carried_rates(asked: dict[str, Any]) -> dict[str, float]:
+    """The highest link rate that this machine carries for such runs, Mb/s, by packet size."""
+    with tempfile.TemporaryDirectory(prefix="hedera-rates-") as name:
+        said = _job(asked, Path(name) / "none", lambda stage, pid: None)
+    return {str(mtu): float(rate) for mtu, rate in said["rates"].items()}
+
+
+class _Telling:
+    """Tells whoever listens what the run is at: at each stage, and every second while traffic flows."""
+
+    def __init__(self, now: Now) -> None:
+        self._now = now
+        self._tail: Tail | None = None
+
+    def __call__(self, stage: str | None, pid: int) -> None:
+        if stage is not None:
+            self._now = msgspec.structs.replace(self._now, stage=stage)
+            if stage == "sending":
+                raw = footprint.HOME / footprint.owner_name(pid) / "raw"
+                self._tail = Tail(raw, self._now, time.time())
+        if self._tail is not None:
+            self._now = self._tail.onto(self._now)
+        elif stage is None:
+            return
+        from distributed import get_worker
+
+        # Not the run itself: Dask writes a key of its own, "worker", into what it is given.
+        get_worker().log_event(TOPIC, {"run": msgspec.to_builtins(self._now)})
+
+
+def _job(asked: dict[str, Any], folder: Path, told: Callable[[str | None, int], None]) -> dict[str, Any]:
+    """Have a process do it, tied to this one; returns its last word. RunFailed with its own sentence otherwise."""
+    hedera = Path(sys.executable).with_name("hedera")
+    command = [*_TIED, sys.executable, "-I", str(hedera), "cluster", "job", str(folder)]
+    last: dict[str, Any] = {}
+    with (
+        tempfile.TemporaryFile() as asking,
+        tempfile.TemporaryFile() as errors,
+    ):
+        asking.write(json.dumps(asked).encode())
+        asking.seek(0)
+        with subprocess.Popen(
+            command, stdin=asking, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
+        ) as process:
+            try:
+                for line in _lines(process):
+                    if line:
+                        last = json.loads(line)
+                    told(last.get("stage") if line else None, process.pid)
+            finally:
+                _end(process)
+        if process.returncode:
+            errors.seek(0)
+            said = errors.read(1 << 16).decode(errors="replace").strip().splitlines()
+            reason = said[-1] if said else f"the run ended with status {process.returncode}"
+            raise RunFailed(reason.removeprefix("hedera: "))
+    return last
+
+
+def _lines(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
+    """Each line that a process writes, when it comes, and nothing once a second meanwhile."""
+    assert process.stdout is not None
+    half = b""
+    while True:
+        if not select.select([process.stdout], [], [], LOOK_EVERY_S)[0]:
+            yield b""
+            continue
+        part = os.read(process.stdout.fileno(), 1 << 16)
+        if not part:
+            return
+        *lines, half = (half + part).split(b"\n")
+        yield from filter(None, lines)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """See that a process ends: by itself, or asked to, when it tears its network down; by force if it does not."""
+    if process.stdout is not None:
+        process.stdout.close()
+    try:
+        process.wait(_ENDING_S if sys.exc_info()[0] is None else 0)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(_ENDING_S)
+        except subprocess.TimeoutExpired:
+            process.kill()

@@ -1,0 +1,94 @@
+"""Table 2: the shuffle (section 6.3), in which every host sends 500 MB to every other, one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import numpy as np
+
+from commands.output import conclude, write_csv
+from commands.shared import Run, in_turn, in_words, json_option, output, parallel, runner, seeds_option
+from paper.scale import schemes_option
+from plots.shuffle import SCHEMES, TRANSFER_BYTES, Row, Shuffle, draw, rows_of, told
+from simulator.config import Config
+
+PATIENCE = 10
+"""A shuffle that takes so many times as long as the control's hosts need at full rate is given up."""
+
+
+def config(scheme: str, transfer_bytes: int = TRANSFER_BYTES, **fields: float) -> Config:
+    """One shuffle among 16 hosts; long enough for all of it."""
+    base = Config(scheme, f"shuffle:{transfer_bytes}")
+    at_full_rate = (base.tree.num_hosts - 1) * transfer_bytes * 8e-6 / base.link_mbps
+    return Config(scheme, base.traffic, seconds=PATIENCE * at_full_rate, **fields)  # type: ignore[arg-type]
+
+
+def measure(base: Config) -> Shuffle:
+    """Simulate a shuffle to its end; RuntimeError when it has none."""
+    from simulator.driver import simulate
+
+    result = simulate(base)
+    if not np.isfinite(result.end_s).all():
+        raise RuntimeError(f"under {base.scheme} the shuffle had not ended after {base.seconds:,.0f} s")
+    last = np.zeros(base.tree.num_hosts)
+    np.maximum.at(last, result.src, result.end_s)
+    return Shuffle(float(last.max()), float(last.mean()))
+
+
+def compute(
+    seeds: int,
+    run: Run = in_turn,
+    schemes: Sequence[str] = SCHEMES,
+    transfer_bytes: int = TRANSFER_BYTES,
+    **fields: float,
+) -> list[Row]:
+    """The table over so many shuffles of every scheme."""
+    tasks = [
+        config(scheme, transfer_bytes, seed=seed, **fields)
+        for scheme in schemes
+        for seed in range(1, seeds + 1)
+    ]
+    measured: dict[str, list[Shuffle]] = {}
+    for task, found in zip(tasks, run(measure, tasks), strict=True):
+        measured.setdefault(task.scheme, []).append(found)
+    hosts = tasks[0].tree.num_hosts
+    return rows_of(measured, hosts, (hosts - 1) * transfer_bytes)
+
+
+@click.command()
+@click.option("--simulated", is_flag=True, help="By the simulator.")
+@schemes_option(SCHEMES)
+@seeds_option(5)
+@click.option("--interval", "interval_s", default=5.0, show_default=True, help="Scheduling period, s.")
+@click.option("--tick", "tick_s", default=0.001, show_default=True, help="Length of a tick, seconds.")
+@click.option(
+    "--detect", "detect_s", default=0.0, help="Global First Fit looks for large flows this often, s."
+)
+@output
+@json_option
+@parallel
+@in_words
+def command(
+    simulated: bool, schemes: tuple[str, ...], seeds: int, out: Path, as_json: bool, jobs: int | None,
+    cluster: str | None, **fields: float,
+) -> None:  # fmt: skip
+    """A shuffle of 120 GB: its time, hosts' completion, bandwidth and goodput, as ratios to the control.
+
+    MB are 2^20 bytes, as the paper's columns require of each other.
+    """
+    if not simulated:
+        raise click.UsageError("here, add --simulated")
+    rows = compute(seeds, runner("Table 2", jobs, cluster), schemes, TRANSFER_BYTES, **fields)
+    note = f"Simulated, 16 hosts, {seeds} seed{'s' * (seeds > 1)}"
+    files = [write_csv(out / "table2.csv", rows), draw(rows, note, out / "table2.png")]
+    spread = "  ".join(
+        f"{row.scheme} {row.lowest_shuffle_s:,.1f} to {row.highest_shuffle_s:,.1f} s" for row in rows
+    )
+    conclude(
+        rows,
+        [told(rows, f"Table 2, the shuffle. {note}"), f"Shuffle time over seeds: {spread}"],
+        files,
+        as_json,
+    )

@@ -1,0 +1,137 @@
+"""Completion times of traffic that comes and goes: by size class as a table, and their distribution as a picture."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from plots.style import colour, house_style, label, save, scheme_order
+from results.record import Run
+
+CLASSES = {"all": "all flows", "small": "up to 100 kB", "medium": "up to 10 MB", "large": "from 10 MB"}
+"""As on links of 1 Gb/s; on others they scale with the sizes."""
+STATISTICS = ("mean_s", "median_s", "p95_s", "p99_s", "mean_slowdown", "median_slowdown", "p95_slowdown",
+              "p99_slowdown")  # fmt: skip
+COSTS = {
+    "controller_percent": "controller, % of a processor",
+    "packet_ins_per_s": "packet-ins/s",
+    "flow_mods_per_s": "flow-mods/s",
+    "statistics_bytes_per_s": "statistics, bytes/s",
+    "detected_after_s": "large flow found after, s",
+    "moved_after_s": "moved after, s",
+    "rate_back_after_s": "rate back after, s",
+    "moves": "moves",
+    "segments_out_of_order": "segments out of order",
+    "retransmitted_segments": "segments sent again",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A size class under a scheme: medians over the valid runs; ``flows`` and ``cut_off`` of all of them together."""
+
+    pattern: str
+    scheme: str
+    size_class: str
+    runs: int
+    flows: int
+    cut_off: int
+    mean_s: float
+    median_s: float
+    p95_s: float
+    p99_s: float
+    mean_slowdown: float
+    median_slowdown: float
+    p95_slowdown: float
+    p99_slowdown: float
+
+
+def rows(runs: Sequence[Run]) -> list[Row]:
+    """By pattern, class and scheme, in the order in which tables show them; none without such traffic."""
+    order = scheme_order(run.scheme for run in runs)
+    found = []
+    for pattern in dict.fromkeys(run.pattern for run in runs):
+        for name in CLASSES:
+            for scheme in order:
+                ours = [
+                    one
+                    for run in runs
+                    if run.valid and (run.pattern, run.scheme) == (pattern, scheme)
+                    for one in run.completion
+                    if one.size_class == name and one.mean_s is not None
+                ]
+                if ours:
+                    found.append(
+                        Row(
+                            *(pattern, scheme, name, len(ours), sum(one.flows for one in ours)),
+                            sum(one.cut_off for one in ours),
+                            *(median(getattr(one, statistic) for one in ours) for statistic in STATISTICS),
+                        )
+                    )
+    return found
+
+
+def costs(runs: Sequence[Run]) -> dict[str, dict[str, float]]:
+    """What scheduling cost, by scheme: medians over the valid runs of traffic that comes and goes."""
+    found: dict[str, dict[str, float]] = {}
+    for scheme in scheme_order(run.scheme for run in runs):
+        ours = [run.costs for run in runs if run.valid and run.scheme == scheme and run.completion]
+        known = {name: [one[name] for one in ours if name in one] for name in COSTS}
+        if any(known.values()):
+            found[scheme] = {name: median(values) for name, values in known.items() if values}
+    return found
+
+
+def csv_text(runs: Sequence[Run]) -> str:
+    """`rows` as CSV."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(field.name for field in fields(Row))
+    writer.writerows(
+        [f"{value:.6g}" if isinstance(value, float) else value for value in astuple(row)]
+        for row in rows(runs)
+    )
+    return text.getvalue()
+
+
+def draw(runs: Sequence[Run], path: Path) -> list[Path]:
+    """For each pattern the share of flows that had completed after so many seconds, a curve for each scheme, all
+    valid trials together. What was cut off never completes here, so a curve may end below 1. Raises ValueError where
+    no run has such traffic."""
+    from matplotlib.figure import Figure
+
+    shown = [run for run in runs if run.valid and run.completion]
+    if not shown:
+        raise ValueError("there is no valid run of traffic that comes and goes")
+    patterns = list(dict.fromkeys(run.pattern for run in shown))
+    with house_style():
+        figure = Figure(figsize=(8.4, 2.5 * len(patterns)), layout="constrained")
+        for axes, pattern in zip(
+            figure.subplots(len(patterns), 1, squeeze=False)[:, 0], patterns, strict=True
+        ):
+            for scheme in scheme_order(run.scheme for run in shown):
+                sized = [
+                    flow
+                    for run in shown
+                    if (run.pattern, run.scheme) == (pattern, scheme)
+                    for flow in run.flows
+                    if flow.size_bytes is not None
+                ]
+                took = np.sort([flow.completion_s for flow in sized if flow.completion_s is not None])
+                if took.size:
+                    share = np.arange(1, took.size + 1) / len(sized)
+                    axes.plot(took, share, color=colour(scheme), lw=1.3, label=scheme)
+            axes.set_xscale("log")
+            axes.set_ylim(0, 1.02)
+            axes.set_title(label(pattern))
+            axes.set_ylabel("flows complete")
+            axes.grid(True)
+            axes.legend(loc="lower right")
+        axes.set_xlabel("seconds since the flow began")
+        return save(figure, path)

@@ -1,0 +1,86 @@
+"""What is under way in a sweep, now: one small file in its folder, written every second, for whoever watches.
+
+It is no result: nothing is judged by it, and it is gone when the sweep ends.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from results.parts import Count, Mbps, Name, Port, Positive, Record, Seconds, Sentence
+
+LIVE = ".live.json"
+"""Its name in the folder of a sweep."""
+MOST_BYTES = 16 << 20
+
+
+class Now(Record, frozen=True, kw_only=True):
+    """A run under way. ``stage``: building, sending, finishing, or what it waits for. ``worker``: who makes it, on a
+    cluster.
+
+    ``t``, ``total_mbps``: seconds since the traffic started, and what all hosts received in each, on the wire.
+    ``hosts``: Mb/s received in the last second. ``links``: by sending port, Mb/s in the last second. ``rounds``:
+    (seconds, large flows, flows moved) of each scheduling round.
+    """
+
+    pattern: Name
+    scheme: Name
+    trial: Count
+    worker: Sentence = ""
+    stage: Sentence
+    k: Annotated[int, Meta(ge=2, le=254)]
+    link_mbps: Positive
+    capacity_mbps: Positive
+    seconds: Positive
+    t: tuple[Seconds, ...] = ()
+    total_mbps: tuple[Mbps, ...] = ()
+    hosts: Mapping[Name, Mbps] = {}
+    links: Mapping[Port, Mbps] = {}
+    rounds: tuple[tuple[Seconds, Count, Count], ...] = ()
+
+
+class Worker(Record, frozen=True, kw_only=True):
+    """A machine of a cluster: its name, what it is, what it does (or why it is not used)."""
+
+    name: Name
+    machine: Sentence = ""
+    doing: Sentence = ""
+    used: bool = True
+
+
+class Live(Record, frozen=True, kw_only=True):
+    """A sweep: seconds since the epoch of this writing, runs planned and done, the forecast, what is under way."""
+
+    written: Annotated[float, Meta(ge=0)]
+    jobs: Count
+    done: Count
+    seconds_left: Seconds
+    runs: tuple[Now, ...] = ()
+    workers: tuple[Worker, ...] = ()
+
+
+def write_live(folder: Path, live: Live) -> None:
+    """Put it into the folder of a sweep, whole or not at all. OSError when that cannot be."""
+    half = folder / f"{LIVE}.partial"
+    half.write_bytes(msgspec.json.encode(live))
+    half.replace(folder / LIVE)
+
+
+def read_live(folder: Path) -> Live | None:
+    """What is in the folder of a sweep; None when nothing is, or nothing that we wrote."""
+    try:
+        descriptor = os.open(folder / LIVE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with open(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return None
+            data = file.read(MOST_BYTES + 1)
+        return None if len(data) > MOST_BYTES else msgspec.json.decode(data, type=Live)
+    except (OSError, msgspec.DecodeError, RecursionError):
+        return None

@@ -1,0 +1,285 @@
+"""Ten submissions, five of them hostile or broken: the others get what they deserve, and nothing is harmed."""
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from classroom import grading, sandbox
+from classroom.sandbox import Unfit, closed, lent
+from classroom.submission import Code, Misbehaved, Submission
+from tests.classroom.mistakes import MISTAKES, SOLUTIONS, seeded
+
+LEAST_LOADED = Path(__file__).parents[2] / "docs/examples/least_loaded.py"
+HEDERA = Path(sys.executable).with_name("hedera")
+
+
+def bubblewrap():
+    if shutil.which("bwrap") is None:
+        return False
+    try:
+        with lent() as place:
+            closed(place, 1)
+    except Unfit:
+        return False
+    return True
+
+
+pytestmark = pytest.mark.skipif(
+    not bubblewrap(), reason="bubblewrap is missing, or may not close processes off"
+)
+
+
+@pytest.fixture(scope="module")
+def shut():
+    """How to start a process that is closed off."""
+    with lent() as place:
+        yield closed(place, 20)
+
+
+def said(shut, body, call_s=20, **limits):
+    """What a function of a submission gives, as numbers; it has ``src`` and ``num_hosts``."""
+    lines = "\n    ".join(body.splitlines())
+    code = Code("theirs.py", f"import os, sys\ndef f(src, dst, num_hosts):\n    {lines}\n", "f")
+    with Submission(shut, code, call_s, **limits) as submission:
+        return submission.estimate([0], [1], 4).core
+
+
+def test_it_has_nothing_of_root_s_and_no_network(shut):
+    body = """
+import socket
+status = dict(line.split(":", 1) for line in open("/proc/self/status").read().splitlines())
+capabilities = sum(int(status[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"))
+networks = len(open("/proc/net/dev").read().splitlines()) - 2
+try:
+    socket.create_connection(("192.0.2.1", 80), 1)
+    networks = 99
+except OSError:
+    pass
+return [os.getuid(), capabilities, networks, len([p for p in os.listdir("/proc") if p.isdigit()])]
+"""
+    uid, capabilities, networks, processes = said(shut, body.strip()).tolist()
+    assert uid == (sandbox.NOBODY.uid if os.geteuid() == 0 else os.getuid())
+    assert (capabilities, networks) == (0, 1), "the loopback alone"
+    assert processes <= 3
+
+
+def test_it_sees_neither_submissions_nor_homes(shut, tmp_path):
+    (tmp_path / "neighbour.py").write_text("the answer")
+    places = [
+        str(tmp_path),
+        str(SOLUTIONS),
+        "/root",
+        "/home",
+        "/etc/passwd",
+        "/etc/shadow",
+        "/var",
+        "/run",
+        "/sys",
+    ]
+    body = f"return [float(os.path.exists(place)) for place in {places!r}]"
+    assert said(shut, body).tolist() == [0.0] * len(places)
+    assert said(shut, "return [float(len(os.listdir('/tmp')))]").tolist() == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("while True: pass", "did not answer within 1 s"),
+        ("os._exit(3)", r"ended \(status 3\)"),
+        ("return bytearray(8 << 30)", "MemoryError"),
+        ("open('/tmp/x', 'wb').write(bytes(64 << 20))", "OSError|SIGXFSZ|File too large"),
+        ("return ' '.join(['x'] * 10)", ""),
+        ("os.setuid(0)", "PermissionError|not permitted|Invalid argument"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+    ],
+)
+def test_what_it_does_to_itself_is_told(shut, body, words):
+    if not words:
+        assert said(shut, body) is None
+        return
+    with pytest.raises(Misbehaved, match=words):
+        said(shut, body, call_s=1 if "while" in body else 20)
+
+
+def test_a_fork_bomb_goes_off_in_its_own_room(shut):
+    body = """
+import time
+made = 0
+while True:
+    try:
+        if os.fork() == 0:
+            os.setsid()
+            time.sleep(600)
+        made += 1
+    except OSError:
+        time.sleep(0.01)
+"""
+    with pytest.raises(Misbehaved, match="did not answer within 3 s"):
+        said(shut, body.strip(), call_s=3)
+    limit = time.monotonic() + 10
+    while left() and time.monotonic() < limit:
+        time.sleep(0.05)
+    assert left() == []
+
+
+def left():
+    """Answering processes of closed submissions that are still there."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes()
+        except OSError:
+            continue
+        if b"classroom.answering" in words and b"/code" in words and b"RLIMIT_CPU=20" in words:
+            found.append(path.parent.name)
+    return found
+
+
+FIND = """
+import stat
+def pipe(number):
+    try:
+        return stat.S_ISFIFO(os.fstat(number).st_mode)
+    except OSError:
+        return False
+""".strip()
+
+
+@pytest.mark.parametrize(
+    "rubbish",
+    [
+        "os.write(answers, b'\\xff' * 4)",
+        "os.write(answers, (5).to_bytes(4, 'big') + b'hello')",
+        "os.write(answers, b'\\x7f\\xff\\xff\\xff')",
+        "import msgspec; data = "
+        "msgspec.msgpack.encode({'arrays': {'demand': {'dtype': 'O', 'shape': (1,), 'data': b'12345678'}}})\n"
+        "os.write(answers, len(data).to_bytes(4, 'big') + data)",
+        "import msgspec; data = "
+        "msgspec.msgpack.encode({'arrays': {'demand': {'dtype': '<f8', 'shape': (-1,), 'data': b'12345678'}}})\n"
+        "os.write(answers, len(data).to_bytes(4, 'big') + data)",
+    ],
+)
+def test_rubbish_instead_of_an_answer_is_told(shut, rubbish):
+    body = f"{FIND}\nanswers = max(filter(pipe, range(3, 20)))\n{rubbish}\nimport time; time.sleep(5)"
+    with pytest.raises(Misbehaved, match=r"its process answers with"):
+        said(shut, body)
+
+
+def hand_in(folder, **files):
+    folder.mkdir()
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(text)
+
+
+def solution(name):
+    return (SOLUTIONS / f"{name}.py").read_text()
+
+
+def with_mistake(words):
+    return seeded(next(mistake for mistake in MISTAKES if words in mistake.name))
+
+
+PATCHES = """
+import sys
+for module in list(sys.modules.values()):  # everything that this process can reach says that all is well
+    for name in ("check_milestone", "estimate_demands", "share_passed", "valid", "strict"):
+        if hasattr(module, name):
+            setattr(module, name, lambda *given: [])
+def estimate_demands(src, dst, num_hosts):
+    import numpy as np
+    import hedera.figure_7
+    hedera.figure_7.estimate_demands = lambda *given: [0.5] * len(src)
+    return np.full(len(src), 0.5)
+"""
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """The command over a class of ten, the JSON that it prints, and the folder."""
+    place = tmp_path_factory.mktemp("class")
+    for path in (place, *place.parents):
+        if path.stat().st_mode & 0o001 == 0:
+            path.chmod(path.stat().st_mode | 0o001)
+    theirs = place / "submissions"
+    theirs.mkdir()
+    neighbour = theirs / "a-demand-and-first-fit" / "demand.py"
+    hand_in(theirs / "a-demand-and-first-fit", demand=solution("demand"), first_fit=solution("first_fit"))
+    hand_in(theirs / "b-scheduler", scheduler=LEAST_LOADED.read_text().replace("LeastLoaded", "Scheduler"))
+    hand_in(theirs / "c-one-pass", demand=with_mistake("one pass"))
+    hand_in(theirs / "d-never-released", first_fit=with_mistake("never released"))
+    hand_in(theirs / "e-nothing")
+    hand_in(theirs / "f-hangs", demand="while True: pass")
+    hand_in(
+        theirs / "g-fork-bomb",
+        demand="import os\nwhile True:\n    try: os.fork()\n    except OSError: pass\n",
+    )
+    hand_in(theirs / "h-memory", demand="x = []\nwhile True: x.append(bytearray(1 << 26))\n")
+    hand_in(theirs / "i-reads-others", demand=f"exec(open({str(neighbour)!r}).read())\n")
+    (theirs / "i-reads-others" / "first_fit.py").symlink_to("../a-demand-and-first-fit/first_fit.py")
+    hand_in(theirs / "j-patches-the-checker", demand=PATCHES)
+    done = subprocess.run(
+        [HEDERA, "grade", theirs, "--seed", "7", "--seconds", "6", "--json", "--out", place / "out"],
+        capture_output=True, text=True, check=False, timeout=500,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return {row["submission"]: row for row in json.loads(done.stdout)["rows"]}, place
+
+
+def test_everybody_is_graded(graded):
+    rows, place = graded
+    assert [name[0] for name in rows] == list("abcdefghij")
+    with (place / "out" / "grades.csv").open() as file:
+        assert [row["submission"] for row in csv.DictReader(file)] == list(rows)
+
+
+def test_honest_work_gets_what_it_deserves(graded):
+    rows, _ = graded
+    assert rows["a-demand-and-first-fit"]["demand"] == rows["a-demand-and-first-fit"]["first_fit"] == 1.0
+    assert rows["a-demand-and-first-fit"]["points"] == 40.0
+    scheduler = rows["b-scheduler"]
+    assert scheduler["contract"] == 1.0
+    assert scheduler["quality"] > 0.5
+    assert scheduler["points"] == pytest.approx(10 + 20 * scheduler["quality"])
+    assert 0 < rows["c-one-pass"]["demand"] < 1
+    assert "one pass" in rows["c-one-pass"]["remarks"]
+    assert "must be what it reserved" in rows["d-never-released"]["remarks"]
+    assert (rows["e-nothing"]["points"], rows["e-nothing"]["demand"]) == (0.0, None)
+
+
+def test_none_of_the_hostile_gains_anything(graded):
+    rows, _ = graded
+    for name in ("f-hangs", "g-fork-bomb", "h-memory", "i-reads-others"):
+        assert rows[name]["points"] == 0.0, rows[name]
+    assert (
+        "6 s in all are over" in rows["f-hangs"]["remarks"] or "processor time" in rows["f-hangs"]["remarks"]
+    )
+    assert "MemoryError" in rows["h-memory"]["remarks"]
+    assert "FileNotFoundError" in rows["i-reads-others"]["remarks"]
+    assert "first_fit.py cannot be read" in rows["i-reads-others"]["remarks"]
+    patched = rows["j-patches-the-checker"]
+    assert patched["demand"] <= 0.4, "it is right about nothing but the order, and the number of flows"
+
+
+def test_whose_code_it_really_is():
+    code = Code("scheduler.py", solution("scheduler"), "Scheduler")
+    assert grading._uses(code) == {"hedera.clos"}
+    assert grading._uses(Code("x.py", "import (", "X")) == set()
+
+
+def test_the_same_seed_gives_the_same_patterns_and_another_one_others():
+    assert grading.drawn_patterns(8, 1) == grading.drawn_patterns(8, 1)
+    assert grading.drawn_patterns(8, 1) != grading.drawn_patterns(8, 2)
+
+
+def test_a_folder_without_submissions_is_one_sentence(tmp_path):
+    (tmp_path / "empty").mkdir()
+    for folder in (tmp_path / "empty", tmp_path / "gone", tmp_path):
+        with pytest.raises(ValueError, match=r"(is no folder|holds no submission)"):
+            grading.submissions([folder])

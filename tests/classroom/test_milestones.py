@@ -1,0 +1,37 @@
+"""Each known mistake is found by the check that is meant for it. (What is right passes: see test_commands.)"""
+
+import pytest
+
+from classroom.looks import look_at
+from classroom.milestones import looks_of
+from classroom.sandbox import own
+from classroom.submission import Code, Submission
+from classroom.template import MILESTONES
+from tests.classroom.mistakes import MISTAKES, SOLUTIONS, seeded
+
+START = own()
+
+
+def looked_at(milestone, source, name):
+    code = Code("theirs.py", source, MILESTONES[milestone].name)
+    (look,) = [look for look in looks_of(milestone) if look[0] == name]
+    with Submission(START, code, call_s=60) as submission:
+        (one,) = look_at(submission, 1, [look])
+    return one
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
+def test_a_known_mistake_is_found(mistake):
+    one = looked_at(mistake.milestone, seeded(mistake), mistake.found_by)
+    assert not one.passed
+    assert mistake.words in one.words
+    assert one.section
+
+
+def test_a_search_that_hardly_moves_is_found():
+    """The right energies of states that are hardly better than the first."""
+    right = (SOLUTIONS / "annealing.py").read_text()
+    lazy = right.replace("range(self.iterations, -1, -1)", "range(2, -1, -1)")
+    assert lazy != right
+    one = looked_at("annealing", lazy, "it finds good states")
+    assert "the mean of 5 searches" in one.words

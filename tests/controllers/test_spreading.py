@@ -1,0 +1,198 @@
+"""New flows that switches spread by themselves: the controller sees no packet, and knows their paths all the same."""
+
+import itertools
+import random
+import shutil
+import struct
+import subprocess
+
+import pytest
+
+from controllers import nicira
+from controllers.driver import Spread
+from controllers.settings import Settings
+from tests.controllers.fake_network import FakeNetwork
+from tests.controllers.frames import between
+from tests.controllers.test_failures import cut, packets
+from tests.controllers.test_hedera_loop import Traffic
+from tests.controllers.test_restart import restart
+
+SCHEMES = ["ecmp", "ecmp-dst", "spanning-tree", "random", "hedera-gff"]
+
+
+def network(scheme="ecmp", k=4, **settings):
+    return FakeNetwork(scheme=scheme, k=k, new_flows="switch", **settings)
+
+
+def known_paths(net):
+    """By hosts and source port, of what the log says: the last word on each."""
+    found, keys = {}, {}
+    for event in net.log:
+        if event["event"] == "flow":
+            keys[event["key"]] = (event["src"], event["dst"], event["src_port"])
+        if event["event"] in ("flow", "reroute"):
+            src, dst, _ = flow = keys[event["key"]]
+            found[flow] = net.topo.path(src, dst, event["core"])
+    return found
+
+
+@pytest.mark.parametrize(("scheme", "k"), [*((scheme, 4) for scheme in SCHEMES), ("ecmp", 8)])
+def test_flows_arrive_without_the_controller_which_learns_their_paths(scheme, k):
+    net = network(scheme, k, seed=3)
+    pairs = list(itertools.permutations([*range(6), *range(6, net.topo.num_hosts, k)], 2))
+    paths = {
+        (src, dst, 20000 + n): net.send(src, between(net.topo, src, dst, src_port=20000 + n))
+        for n, (src, dst) in enumerate(pairs)
+    }
+    assert {path[-1] for path in paths.values()} == {net.topo.host_name(dst) for _, dst in pairs}
+    assert net.packet_ins.total() == 0
+    net.advance(2.5)
+    assert known_paths(net) == paths
+    flows = net.log.of("flow")
+    assert {flow["reason"] for flow in flows} == {"learned"}
+    assert {round(flow["age_s"], 1) for flow in flows} == {2.0}
+    assert len({flow["key"] for flow in flows}) == len(flows)
+
+
+def test_every_up_port_gets_its_share():
+    net = network(k=8)
+    for port in range(20000, 20400):
+        net.send(0, between(net.topo, 0, 100, src_port=port))
+    net.advance(2.5)
+    cores = [flow["core"] for flow in net.log.of("flow")]
+    counts = [cores.count(core) for core in range(16)]
+    assert min(counts) > 8, counts
+
+
+def test_a_flow_that_has_ended_is_forgotten_and_one_that_comes_again_is_new():
+    net = network()
+    packet = between(net.topo, 0, 4)
+    net.send(0, packet)
+    net.advance(12)
+    assert len(net.log.of("expired")) == len(net.log.of("flow")) == 1
+    net.send(0, packet)
+    net.advance(3)
+    assert len(net.log.of("flow")) == 2
+    assert len(net.controller._flows) == 1
+
+
+def test_hedera_measures_and_moves_what_it_did_not_place():
+    net = network("hedera-gff", seed=1)
+    traffic = Traffic(net)
+    for port in range(20000, 20004):
+        traffic.start(0, 4, 0.3, port)
+        traffic.start(1, 5, 0.3, port)
+    traffic.run(9)
+    assert net.packet_ins.total() == 0
+    last = net.log.of("round")[-1]
+    assert last["large"] == 8
+    assert all(flow["rate"] == pytest.approx(0.3, rel=0.05) for flow in last["large_flows"])
+    now = known_paths(net)
+    for src, dst, port in traffic.flows:
+        assert traffic.path(src, dst, port) == now[src, dst, port]
+    assert net.log.of("reroute"), "eight flows of 0.3 do not fit where four of them hashed alike"
+
+
+@pytest.mark.parametrize(
+    ("scheme", "a", "b", "known"),
+    [
+        ("ecmp", "0_0_1", "0_2_1", False),
+        ("ecmp", "0_2_1", "4_1_1", False),
+        ("ecmp", "1_2_1", "4_1_1", True),
+        ("spanning-tree", "0_2_1", "4_1_1", False),
+        ("hedera-gff", "0_0_1", "0_2_1", True),
+        ("hedera-gff", "1_2_1", "4_1_1", False),
+    ],
+)
+def test_flows_avoid_a_broken_link_before_the_controller_has_heard_of_them_and_after(scheme, a, b, known):
+    net = network(scheme)
+    pairs = list(itertools.permutations(range(16), 2))
+    old = {pair: between(net.topo, *pair, src_port=20000 + n) for n, pair in enumerate(pairs)}
+    for (src, _), packet in old.items():
+        net.send(src, packet)
+    net.advance(2.5 if known else 0.1)
+    cut(net, a, b)
+    net.settle()
+    new = {pair: between(net.topo, *pair, src_port=30000 + n) for n, pair in enumerate(pairs)}
+    for (src, dst), packet in [*old.items(), *new.items()]:
+        path = net.send(src, packet)
+        assert path[-1] == net.topo.host_name(dst)
+        assert frozenset((a, b)) not in {frozenset(hop) for hop in itertools.pairwise(path)}
+    cut(net, a, b, up=True)
+    net.settle()
+    used = set()
+    for port in range(40000, 40100):
+        for src, dst in ((0, 4), (4, 0), (0, 2), (5, 3)):
+            path = net.send(src, between(net.topo, src, dst, src_port=port))
+            used |= {frozenset(hop) for hop in itertools.pairwise(path)}
+    assert frozenset((a, b)) in used
+
+
+def test_a_packet_with_nowhere_to_go_does_not_circle():
+    net = network()
+    for address in ("10.1.0.9", "10.0.0.9", "10.9.0.2", "192.0.2.1"):
+        packet = between(net.topo, 0, 4)
+        stray = type(packet)(packet.src_mac, packet.dst_mac, packet.src_ip, address)
+        assert net.send(0, stray)[-1] not in net.topo.hosts  # FakeNetwork counts the hops
+
+
+def test_who_places_new_flows_is_one_of_two():
+    with pytest.raises(ValueError, match="controller or switch"):
+        Settings(new_flows="nobody")
+
+
+@pytest.mark.skipif(shutil.which("ovs-ofctl") is None, reason="ovs-ofctl is not here")
+@pytest.mark.parametrize(
+    ("spread", "text"),
+    [
+        (
+            Spread((1, 3), 6, 1234, 400, 7, 5),
+            "bundle_load(symmetric_l3l4+udp,1234,hrw,ofport,NXM_NX_REG1[0..15],members:1,3),"
+            "learn(table=0,idle_timeout=5,priority=400,cookie=0x7,eth_type=0x800,nw_proto=6,NXM_OF_IP_SRC[],"
+            "NXM_OF_IP_DST[],NXM_OF_TCP_SRC[],NXM_OF_TCP_DST[],output:NXM_NX_REG1[0..15]),"
+            "output:NXM_NX_REG1[0..15]",
+        ),
+        (
+            Spread((5,), 17, 9, 400, 7, 8, by_destination=True),
+            "load:0x5->NXM_NX_REG1[0..15],"
+            "learn(table=0,idle_timeout=8,priority=400,cookie=0x7,eth_type=0x800,nw_proto=17,NXM_OF_IP_SRC[],"
+            "NXM_OF_IP_DST[],NXM_OF_UDP_SRC[],NXM_OF_UDP_DST[],output:NXM_NX_REG1[0..15]),"
+            "output:NXM_NX_REG1[0..15]",
+        ),
+        (Spread((1, 3, 5), 6, 7, 400, 7, 5, by_destination=True), "bundle_load(nw_dst,7,hrw,ofport"),
+    ],
+)
+def test_open_vswitch_reads_the_actions_as_they_are_meant(spread, text):
+    protocol = struct.pack("!B", spread.protocol)
+    match = struct.pack("!I18xHx", 0x3FFFFF & ~0x30, 0x0800).ljust(25, b"\0") + protocol + bytes(14)
+    actions = nicira.actions(spread)
+    body = match[:40] + struct.pack("!QHHHHIHH", 0, 0, 0, 0, 100, 0xFFFFFFFF, 0xFFFF, 0) + actions
+    message = struct.pack("!BBHI", 1, 14, 8 + len(body), 1) + body
+    done = subprocess.run(
+        ["ovs-ofctl", "ofp-print", message.hex()], capture_output=True, text=True, check=True
+    )
+    assert text in done.stdout.replace("slaves:", "members:"), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_controller_that_starts_again_knows_learned_flows_and_what_was_moved(moved):
+    net = network("hedera-gff", seed=2)
+    sent = packets(net)
+    for pair, packet in sent.items():
+        net.send(pair[0], packet)
+    net.advance(2.5)
+    if moved:
+        cut(net, "0_2_1", "4_1_1")
+        net.settle()
+        cut(net, "0_2_1", "4_1_1", up=True)
+        net.settle()
+    paths = {pair: net.send(pair[0], packet) for pair, packet in sent.items()}
+    restart(net, random.Random(3))
+    assert {event["reason"] for event in net.log.of("flow")} == {"adopted"}
+    assert {pair: net.send(pair[0], packet) for pair, packet in sent.items()} == paths
+    assert known_paths(net) == {
+        (src, dst, 20000 + 16 * src + dst): path for (src, dst), path in paths.items()
+    }
+    net.advance(3)
+    assert {pair: net.send(pair[0], packet) for pair, packet in sent.items()} == paths
+    assert not net.packet_ins

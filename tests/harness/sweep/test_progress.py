@@ -1,0 +1,64 @@
+"""What the user sees of a sweep; no run is real here."""
+
+import json
+
+import pytest
+
+from harness.errors import RunFailed
+from harness.run.spec import RunSpec
+from harness.sweep import progress
+from harness.sweep.plan import keep_settings, plan
+from harness.sweep.store import RESULT
+from harness.sweep.suites import Workload
+from tests.harness.sweep.run_files import run_json
+
+
+@pytest.fixture
+def told(monkeypatch, tmp_path):
+    """A sweep of two runs, one of a file, carried out by a fake."""
+    (tmp_path / "deep" / "below").mkdir(parents=True)
+    file = tmp_path / "deep" / "below" / "m.csv"
+    file.write_text("src_host,dst_host\n0,15\n")
+    base = RunSpec("ecmp", "stride:1", seconds=10, platform="os-ken", datapath="user")
+    folder = tmp_path / "sweep"
+    folder.mkdir()
+    keep_settings(base, folder)
+    verdicts = iter(["ok", "ok", "invalid", "invalid", "ok"])
+
+    def fake_run(spec, folder, say):
+        for stage in ("building", "sending", "finishing"):
+            say(stage)
+        result = run_json(next(verdicts), rate=40.0) | {"scheme": spec.scheme, "traffic": spec.traffic}
+        folder.mkdir(parents=True)
+        (folder / RESULT).write_text(json.dumps(result))
+        return result
+
+    monkeypatch.setattr("harness.sweep.plan.run_experiment", fake_run)
+    monkeypatch.setattr(progress, "sole_use", lambda *_: Nothing())
+    monkeypatch.setattr(progress, "feed", lambda folder: Nothing())
+    return plan(
+        base, [Workload("stride:1"), Workload(f"file:{file}")], ["nonblocking", "ecmp"], 1, folder
+    ), folder
+
+
+class Nothing:
+    def __enter__(self):
+        return lambda live: None
+
+    def __exit__(self, *exception):
+        pass
+
+
+def test_a_log_has_one_line_per_run_and_two_for_what_was_drawn(told, capsys):
+    jobs, folder = told
+    with pytest.raises(RunFailed, match="1 of 4 runs are invalid"):
+        progress.carry_out_with_progress(jobs, folder)
+    out, err = capsys.readouterr()
+    lines = [line for line in err.splitlines() if "trial 1" in line and not line.startswith("invalid:")]
+    assert len(lines) == 5, "four runs, one of which was tried twice"
+    assert "file:m.csv" in err
+    assert str(folder.parent / "deep") not in err + out, "a file is told by its name"
+    assert [line for line in out.splitlines() if str(folder) in line] == [
+        f"pictures and tables: {folder}/figures/",
+        f"the page: {folder}/report.html",
+    ]

@@ -1,0 +1,121 @@
+"""What a worker is asked for, and what the process that does it believes of that."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.errors import RunFailed, UserMistake
+from harness.run.spec import RunSpec
+from harness.sweep import remote
+from harness.sweep.remote import files_of, introduce, request, spec_of
+from harness.sweep.source import source
+
+SPEC = RunSpec("hedera-gff", "stride:4", seconds=5, fail=("switch:4_1_1@2",), mtu=9000, trial=3, keep=0.5)
+
+
+def test_a_spec_comes_through_as_it_was():
+    asked = json.loads(json.dumps(request("run", SPEC, "w1")))
+    assert spec_of(asked) == SPEC
+    assert asked["worker"] == "w1"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"k": "4"}, {"k": 3}, {"scheme": "../x"}, {"seconds": -1}, {"link_mbps": None}, {"fail": "all"},
+        {"congestion_control": "x; reboot"}, {"scheme": 7},
+    ],
+)  # fmt: skip
+def test_what_is_no_spec_is_refused_in_one_sentence(wrong):
+    asked = request("run", SPEC, "w1")
+    asked["spec"] |= wrong
+    with pytest.raises(UserMistake):
+        spec_of(asked)
+    with pytest.raises(UserMistake):
+        spec_of({"kind": "run"})
+
+
+def test_a_file_that_is_another_one_here_is_refused(tmp_path):
+    flows = tmp_path / "m.csv"
+    flows.write_text("src_host,dst_host\n0,15\n")
+    spec = RunSpec("ecmp", f"file:{flows}")
+    asked = request("run", spec, "w1")
+    assert spec_of(asked) == spec
+    flows.write_text("src_host,dst_host\n0,14\n")
+    with pytest.raises(UserMistake, match="is not the same file on this machine"):
+        spec_of(asked)
+    flows.unlink()
+    with pytest.raises(UserMistake, match="not the same file"):
+        spec_of(asked)
+
+
+def test_the_files_of_a_run_are_those_its_words_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("a b.csv").write_text("src_host,dst_host\n0,15\n")
+    assert list(files_of(RunSpec("ecmp", "file:a b.csv"))) == ["a b.csv"]
+    assert files_of(SPEC) == {}
+
+
+def test_a_machine_says_what_it_is_without_a_secret():
+    told = introduce()
+    assert told["fingerprint"] == source().fingerprint
+    json.dumps(told)
+    assert set(told) == {"schema", "host", "revision", "fingerprint", "root", "missing", "kernel_datapath", "pox",
+                         "machine"}  # fmt: skip
+
+
+def fake_hedera(tmp_path, monkeypatch, program):
+    """Instead of `hedera cluster job`."""
+    (tmp_path / "hedera").write_text(program)
+    python = tmp_path / "python"
+    python.symlink_to(sys.executable)
+    monkeypatch.setattr(sys, "executable", str(python))
+
+
+def test_a_job_s_steps_are_told_and_its_last_word_is_the_answer(tmp_path, monkeypatch):
+    fake_hedera(tmp_path, monkeypatch, (
+        "import json, sys\n"
+        "asked = json.load(sys.stdin)\n"
+        "print(json.dumps({'stage': 'building'}), flush=True)\n"
+        "print(json.dumps({'rates': {'1500': asked['worker']}}), end='\\n')\n"
+    ))  # fmt: skip
+    heard = []
+    last = remote._job({"worker": 5}, tmp_path / "run", lambda stage, pid: heard.append(stage))
+    assert last == {"rates": {"1500": 5}}
+    assert [each for each in heard if each] == ["building"]
+
+
+def test_a_job_that_fails_is_told_in_its_own_words(tmp_path, monkeypatch):
+    program = "import sys; print('noise', file=sys.stderr); sys.exit('hedera: the disk is full')"
+    fake_hedera(tmp_path, monkeypatch, program)
+    with pytest.raises(RunFailed, match=r"^the disk is full$"):
+        remote._job({}, tmp_path / "run", lambda stage, pid: None)
+
+
+def test_a_job_ends_with_the_worker_that_asked_for_it(tmp_path):
+    """Killed with -9, so that nothing of the worker's own can see to it."""
+    (tmp_path / "hedera").write_text(
+        "import os, signal, sys, time\n"
+        f"def end(*_): open({str(tmp_path / 'ended')!r}, 'w').close(); sys.exit()\n"
+        "signal.signal(signal.SIGTERM, end)\n"
+        "print('{}', flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    (tmp_path / "python").symlink_to(sys.executable)
+    worker = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from harness.sweep import remote\n"
+        f"sys.executable = {str(tmp_path / 'python')!r}\n"
+        "remote._job({}, Path('x'), lambda stage, pid: os.kill(os.getpid(), signal.SIGKILL))\n"
+    )
+    subprocess.run([sys.executable, "-c", worker], check=False, timeout=60)
+    for _ in range(300):
+        if (tmp_path / "ended").exists():
+            return
+        time.sleep(0.1)
+    pytest.fail("the run goes on without its worker")

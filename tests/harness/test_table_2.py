@@ -1,0 +1,46 @@
+"""`hedera table 2` in emulation: what it asks for, and what it makes of runs."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from harness.cli.group import cli
+from harness.cli.table_2 import jobs_of, shuffles, transfer_bytes
+from harness.run.spec import RunSpec
+from harness.sweep.suites import suite
+
+BASE = RunSpec("ecmp", "stride:1", link_mbps=10.0, seconds=20)
+
+
+def test_transfers_take_as_long_as_the_papers():
+    assert transfer_bytes(1000.0, 1.0) == 500 * 2**20
+    assert transfer_bytes(10.0, 1.0) * 8e-6 / 10 == pytest.approx(500 * 2**20 * 8e-6 / 1000, rel=1e-6)
+    (job,) = jobs_of(BASE, ["ecmp"], 1, 0.1, Path("/nowhere"))
+    assert job.spec.traffic == "shuffle:524288"
+    assert job.spec.seconds == pytest.approx(4 * 15 * 0.524288 * 8 / 10, abs=1)
+    assert job.spec.places_new_flows == "switch"
+
+
+def test_a_scheme_without_a_valid_run_is_told(tmp_path):
+    found, bad = shuffles(jobs_of(BASE, ["ecmp"], 1, 0.1, tmp_path))
+    assert (found, bad) == ({}, ["ecmp, trial 1: it did not run"])
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (["--scale", "0"], "--scale"), (["--schemes", "no"], "no scheme 'no'"), (["--new-flows", "me"], "--new-flows"),
+])  # fmt: skip
+def test_bad_input_is_one_sentence(arguments, words):
+    done = CliRunner().invoke(cli, ["table", "2", *arguments])
+    said = done.output + str(done.exception or "")
+    assert done.exit_code != 0
+    assert words in said
+
+
+def test_the_dynamic_suite_makes_sense_at_any_rate():
+    for rate in (1.0, 25.0):
+        base = RunSpec("ecmp", "stride:1", link_mbps=rate, seconds=20)
+        for one in suite("dynamic", base):
+            spec = RunSpec("ecmp", one.traffic, link_mbps=rate, seconds=20, scale_sizes=one.scale_sizes)
+            assert spec.workload().expected_flows < 300 * 20
+            assert spec.places_new_flows == "switch"

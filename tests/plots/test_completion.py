@@ -1,0 +1,82 @@
+"""Completion times, drawn and told: made-up runs, read from disk as stored ones are."""
+
+import json
+
+import pytest
+
+from plots.completion import costs, csv_text, rows
+from plots.figures import write_all
+from plots.load import load_sweep
+from plots.report import write_report
+from tests.plots.sweeps import run_document
+
+TRAFFIC = "poisson:web-search,0.5"
+
+
+def document(scheme, trial, median_s, cut_off=0):
+    def statistics(name, flows):
+        values = {f"{which}_s": median_s * n for n, which in enumerate(("median", "mean", "p95", "p99"), 1)}
+        slow = {name.replace("_s", "_slowdown"): 1 + value for name, value in values.items()}
+        return {"size_class": name, "flows": flows, "cut_off": cut_off, "known_share": 0.5, **values, **slow}
+
+    flows = [
+        {"src": 0, "dst": 1, "mbps": 1.0, "size_bytes": 1000, "how": "done", "completion_s": median_s * n}
+        for n in (1, 2, 4)
+    ]
+    return run_document(
+        TRAFFIC, scheme, trial, completion=[statistics("all", 3), statistics("small", 2)], flows=flows, rounds=[],
+        costs={"controller_percent": 3.0 * trial, "moves": 4},
+    )  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for scheme, base in (("ecmp", 2.0), ("hedera-sa", 1.0)):
+        for trial in (1, 2, 3):
+            run = tmp_path / scheme / f"trial-{trial}"
+            run.mkdir(parents=True)
+            made = document(scheme, trial, base * trial, cut_off=1)
+            (run / "run.json").write_text(json.dumps(made))
+    return tmp_path
+
+
+def test_a_row_is_the_median_of_trials_and_counts_all_their_flows(folder):
+    found = {(row.scheme, row.size_class): row for row in rows(load_sweep(folder).runs)}
+    assert set(found) == {(s, c) for s in ("ecmp", "hedera-sa") for c in ("all", "small")}
+    row = found["ecmp", "all"]
+    assert (row.runs, row.flows, row.cut_off, row.median_s, row.p99_s) == (3, 9, 3, 4.0, 16.0)
+    assert csv_text(load_sweep(folder).runs).count("\n") == 5
+
+
+def test_costs_are_medians(folder):
+    assert costs(load_sweep(folder).runs)["ecmp"] == {"controller_percent": 6.0, "moves": 4}
+
+
+def test_the_folder_and_the_page_have_them(folder):
+    names = {path.name for path in write_all(folder)}
+    assert {"completion.csv", "completion.png"} <= names
+    page = write_report(folder).read_text()
+    assert "How long flows took" in page
+    assert "up to 100 kB" in page
+
+
+def test_traffic_that_lasts_has_none_of_it(tmp_path):
+    (tmp_path / "run.json").write_text(json.dumps(run_document()))
+    runs = load_sweep(tmp_path).runs
+    assert (rows(runs), costs(runs)) == ([], {})
+    assert "completion.png" not in {path.name for path in write_all(tmp_path)}
+    assert "How long flows took" not in write_report(tmp_path).read_text()
+
+
+def test_lasting_flows_and_others_are_one_sweep(folder):
+    lasting = folder / "lasting"
+    lasting.mkdir()
+    made = run_document()
+    made["spec"]["new_flows"] = "controller"
+    (lasting / "run.json").write_text(json.dumps(made))
+    for path in folder.glob("*/trial-*/run.json"):
+        other = json.loads(path.read_text())
+        other["spec"] |= {"new_flows": "switch", "scale_sizes": False}
+        path.write_text(json.dumps(other))
+    sweep = load_sweep(folder)
+    assert (len(sweep.runs), sweep.skipped) == (7, ())

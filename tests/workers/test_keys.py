@@ -1,0 +1,143 @@
+"""Keys: made whole, kept from others, refused when they are too old; and a peer with other keys is turned away."""
+
+import os
+import socket
+import ssl
+import stat
+import subprocess
+import sys
+import time
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+from workers import cluster
+from workers.cluster import Scheduler, connected, is_loopback
+from workers.keys import KEY, make_keys, read_keys
+
+pytest.importorskip("cryptography")
+NOW = datetime.now(timezone.utc)
+SCHEDULER = """
+import sys
+from pathlib import Path
+from workers.cluster import Scheduler
+from workers.node import serve_scheduler
+serve_scheduler(Scheduler(sys.argv[1], Path(sys.argv[2])), lambda at: print(at, flush=True))
+"""
+WORKER = """
+import sys
+from pathlib import Path
+from workers.cluster import Scheduler
+from workers.node import serve_worker
+if __name__ == "__main__":
+    where = Scheduler(sys.argv[1], Path(sys.argv[2]))
+    serve_worker(where, sys.argv[3], {"machine": 1}, lambda at: print(at, flush=True))
+"""
+
+
+def test_keys_are_for_their_owner_alone_and_never_overwritten(tmp_path):
+    os.umask(os.umask(0))
+    folder = tmp_path / "keys"
+    make_keys(folder, NOW)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert sorted(path.name for path in folder.iterdir()) == ["ca.pem", "cert.pem", "key.pem"]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+    assert "authority" not in repr(read_keys(folder, NOW)), "a key shows in no traceback"
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with pytest.raises(ValueError, match="never overwritten"):
+        make_keys(folder, NOW)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize("days", [-2, 31])
+def test_keys_of_another_time_are_refused(tmp_path, days):
+    make_keys(tmp_path / "keys", NOW, days=30)
+    with pytest.raises(ValueError, match="make new ones with hedera cluster keys"):
+        read_keys(tmp_path / "keys", NOW + timedelta(days=days))
+
+
+def test_keys_that_others_can_read_are_refused(tmp_path):
+    make_keys(tmp_path / "keys", NOW)
+    (tmp_path / "keys" / KEY).chmod(0o640)
+    with pytest.raises(ValueError, match="chmod 600"):
+        read_keys(tmp_path / "keys", NOW)
+    with pytest.raises(ValueError, match="hedera cluster keys"):
+        read_keys(tmp_path / "nowhere", NOW)
+
+
+@pytest.mark.parametrize("address", ["10.0.0.1:8786", "http://a:1", "tls://a", "tls://a:b", "tls://:1", ""])
+def test_what_is_no_address_is_said_to_be_none(address):
+    with pytest.raises(ValueError, match="tls://HOST:PORT"):
+        Scheduler(address)
+
+
+def test_plain_tcp_leaves_this_machine_for_nothing_that_is_root():
+    for private in ("tcp://127.0.0.1:8786", "tcp://localhost:1", "tcp://[::1]:1", "tls://10.0.0.1:8786"):
+        Scheduler(private).require_private()
+    for open_to_others in (
+        "tcp://10.0.0.1:8786",
+        "tcp://0.0.0.0:1",
+        "tcp://scheduler:1",
+        "tcp://127.evil.org:1",
+    ):
+        with pytest.raises(ValueError, match="root on every worker"):
+            Scheduler(open_to_others).require_private()
+    assert is_loopback("127.8.8.8")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A scheduler and a worker of it on loopback, spoken to over TLS: its address, its keys."""
+    pytest.importorskip("distributed")
+    folder = tmp_path_factory.mktemp("cluster")
+    keys = folder / "keys"
+    make_keys(keys, NOW)
+    ask = {"stdout": subprocess.PIPE, "text": True, "cwd": folder}
+    scheduler = subprocess.Popen([sys.executable, "-c", SCHEDULER, "tls://127.0.0.1:0", keys], **ask)
+    address = Scheduler(scheduler.stdout.readline().strip(), keys)
+    worker = subprocess.Popen([sys.executable, "-c", WORKER, address, keys, "one"], **ask)
+    assert worker.stdout.readline().startswith("tls://127.0.0.1:")
+    yield address
+    for process in (worker, scheduler):
+        process.kill()
+        process.communicate()
+
+
+def test_who_holds_the_keys_is_let_in(place):
+    with connected(place) as client:
+        assert client.submit(pow, 2, 10, resources={"machine": 1}).result(timeout=30) == 1024
+
+
+def test_who_holds_other_keys_or_none_is_turned_away(place, tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "CONNECT_S", 2.0)
+    make_keys(tmp_path / "other", NOW)
+    with (
+        pytest.raises(OSError, match="its keys are not those of"),
+        connected(Scheduler(place, tmp_path / "other")),
+    ):
+        pytest.fail("let in with the keys of another cluster")
+    with pytest.raises(OSError, match="no Dask scheduler answers"), connected(Scheduler(f"tcp{place[3:]}")):
+        pytest.fail("let in without encryption")
+    stranger = ssl.create_default_context()
+    stranger.check_hostname, stranger.verify_mode = False, ssl.CERT_NONE
+    where = place.host, int(place.rpartition(":")[2])
+    # TLS 1.3 tells a client without a certificate off when it reads.
+    with (
+        socket.create_connection(where, timeout=5) as plain,
+        stranger.wrap_socket(plain) as encrypted,
+        pytest.raises((ssl.SSLError, ConnectionError)),
+    ):
+        encrypted.recv(1)
+
+
+def test_a_worker_with_other_keys_gets_no_work(place, tmp_path):
+    make_keys(tmp_path / "other", NOW)
+    stranger = subprocess.Popen(
+        [sys.executable, "-c", WORKER, place, tmp_path / "other", "stranger"],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    with connected(place) as client:
+        time.sleep(2)
+        assert len(client.nthreads()) == 1
+    stranger.kill()
+    assert stranger.communicate()[0] == ""

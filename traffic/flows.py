@@ -1,0 +1,101 @@
+"""Flows as columns, and one flow as plain numbers: what a workload hands out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+LASTING = np.inf
+"""The size of a flow that sends until the run ends."""
+WAITS = np.inf
+"""The start of a flow that begins when another has ended."""
+NOBODY = -1
+"""Stands in ``after`` for a flow that waits for no other."""
+
+
+class Flow(NamedTuple):
+    """One flow. ``size_bytes``: payload, None where it sends until the run ends.
+
+    ``number``: 0, 1, 2 and so on in the order in which a workload tells its flows. ``start_s``: seconds after the
+    start of the run; None where the flow begins when the one numbered ``after``, of the same host, has ended.
+    """
+
+    number: int
+    src: int
+    dst: int
+    src_port: int
+    start_s: float | None
+    size_bytes: int | None
+    after: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Flows:
+    """Flows as arrays of one shape (flows,).
+
+    ``src``, ``dst``, ``src_port``: int32. ``start_s``: float64, seconds after the start of the run, or WAITS.
+    ``size_bytes``: float64, whole bytes of payload, or LASTING. ``after``: int64, the number of the flow whose end
+    starts this one, or NOBODY. The first has the number ``first``, the others follow.
+    """
+
+    src: NDArray[np.int32]
+    dst: NDArray[np.int32]
+    src_port: NDArray[np.int32]
+    start_s: NDArray[np.float64]
+    size_bytes: NDArray[np.float64]
+    after: NDArray[np.int64]
+    first: int = 0
+
+    def __len__(self) -> int:
+        """The number of flows."""
+        return int(self.src.size)
+
+    def __iter__(self) -> Iterator[Flow]:
+        """One by one, as plain numbers."""
+        columns = (self.src, self.dst, self.src_port, self.start_s, self.size_bytes, self.after)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        for number, (src, dst, port, start, size, after) in enumerate(rows, start=self.first):
+            yield Flow(
+                number,
+                src,
+                dst,
+                port,
+                None if start == WAITS else start,
+                None if size == LASTING else int(size),
+                None if after == NOBODY else after,
+            )
+
+    def take(self, which: NDArray[np.intp] | NDArray[np.bool_] | slice) -> Flows:
+        """The flows at these positions. They are no longer numbered in turn, so ``first`` says nothing then."""
+        return replace(self, **{name: getattr(self, name)[which] for name in COLUMNS})
+
+
+COLUMNS = tuple(field.name for field in fields(Flows) if field.name != "first")
+
+
+def joined(parts: Sequence[Flows]) -> Flows:
+    """Several flows' columns one after the other; ``after`` stays as it is."""
+    together: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS
+    }
+    return replace(parts[0], **together)
+
+
+def columns(
+    src: NDArray[np.int32],
+    dst: NDArray[np.int32],
+    start_s: NDArray[np.float64],
+    size_bytes: NDArray[np.float64],
+    src_port: NDArray[np.int32] | None = None,
+) -> Flows:
+    """Flows that wait for no other; a source port of 0 where none has been given yet."""
+    ports = np.zeros(src.size, dtype=np.int32) if src_port is None else src_port
+    return Flows(src, dst, ports, start_s, size_bytes, np.full(src.size, NOBODY, dtype=np.int64))
+
+
+NOTHING = columns(*(np.zeros(0, dtype=np.int32),) * 2, *(np.zeros(0),) * 2)
+"""No flow."""

@@ -1,0 +1,145 @@
+"""How large flows are: the laws that ``poisson:SIZES,LOAD`` draws from.
+
+========================  =====================================================================================
+``web-search``            the DCTCP paper's distribution, 1.711 MB on average (traffic/flow_sizes.csv)
+``data-mining``           the VL2 paper's, 12.658 MB on average
+``exponential:BYTES``     exponential with this mean
+``fixed:BYTES``           all of this size
+a path                    a CSV file of one's own: a header ``bytes,cumulative_probability``, then points of the
+                          cumulative distribution in ascending order, linear between them, from 0 to 1
+========================  =====================================================================================
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+SPELLINGS = ("web-search", "data-mining", "exponential:BYTES", "fixed:BYTES", "a CSV file's path")
+MOST_BYTES = 10**15
+MOST_POINTS = 100_000
+"""A file with more is refused, as one that is larger than MOST_FILE_BYTES."""
+MOST_FILE_BYTES = 10_000_000
+
+_FILE = Path(__file__).with_name("flow_sizes.csv")
+_COLUMNS = ["bytes", "cumulative_probability"]
+
+
+@dataclass(frozen=True, eq=False)
+class SizeLaw:
+    """A distribution of flow sizes in bytes.
+
+    ``name``: as it is spelled. ``mean_bytes``: exact, not of a sample. ``quantile(u)``: the size below which a share
+    ``u`` of flows is, for float64 of any shape in [0, 1).
+    """
+
+    name: str
+    mean_bytes: float
+    quantile: Callable[[Floats], Floats]
+
+    def draw(self, rng: np.random.Generator, count: int, scale: float = 1.0) -> Floats:
+        """``count`` sizes times ``scale``, in whole bytes and at least 1: float64 (count,)."""
+        return np.maximum(1.0, np.rint(scale * self.quantile(rng.random(count))))
+
+
+def size_law(spelling: str) -> SizeLaw:
+    """The law of that spelling; ValueError, one sentence, where there is none or a file holds no distribution."""
+    kind, _, argument = spelling.partition(":")
+    if kind in ("fixed", "exponential"):
+        return _fixed(spelling, argument) if kind == "fixed" else _exponential(spelling, argument)
+    if spelling in _empirical():
+        return _empirical()[spelling]
+    if not spelling or (not spelling.lower().endswith(".csv") and not Path(spelling).exists()):
+        raise ValueError(f"there is no law of flow sizes {spelling!r}; it is one of {', '.join(SPELLINGS)}")
+    return _from_file(Path(spelling))
+
+
+def _bytes(argument: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,18}", argument) or not 1 <= int(argument) <= MOST_BYTES:
+        raise ValueError(f"a flow's size is a whole number of bytes from 1 to 10^15, not {argument!r}")
+    return int(argument)
+
+
+def _fixed(spelling: str, argument: str) -> SizeLaw:
+    size = float(_bytes(argument))
+    return SizeLaw(spelling, size, lambda u: np.full_like(u, size))
+
+
+def _exponential(spelling: str, argument: str) -> SizeLaw:
+    mean = float(_bytes(argument))
+    return SizeLaw(spelling, mean, lambda u: -mean * np.log1p(-u))
+
+
+def _through(name: str, size: Floats, below: Floats) -> SizeLaw:
+    """The law whose cumulative distribution is ``below``, (points,), at ``size``, (points,), and linear between."""
+    mean = float((np.diff(below) * (size[1:] + size[:-1]) / 2).sum())
+    return SizeLaw(name, mean, lambda u: np.interp(u, below, size))
+
+
+@cache
+def _empirical() -> dict[str, SizeLaw]:
+    with _FILE.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
+    laws = {}
+    for name in dict.fromkeys(row["law"] for row in rows):
+        points = [(row["bytes"], row["cumulative_probability"]) for row in rows if row["law"] == name]
+        size, below = np.array(points, dtype=np.float64).T
+        laws[name] = _through(name, size, below)
+    return laws
+
+
+def _from_file(path: Path) -> SizeLaw:
+    try:
+        if not path.is_file():
+            raise ValueError(f"{path} is {'not a file' if path.exists() else 'not there'}")
+        if path.stat().st_size > MOST_FILE_BYTES:
+            raise ValueError(f"{path} is larger than {MOST_FILE_BYTES // 10**6} MB")
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not a text file in UTF-8") from None
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
+    size, below = np.array(_points(path, text), dtype=np.float64).reshape(-1, 2).T
+    if size.size < 2:
+        raise ValueError(f"{path} holds no distribution: it needs two points at least")
+    if (np.diff(size) < 0).any() or (np.diff(below) < 0).any():
+        line = int(np.argmax((np.diff(size) < 0) | (np.diff(below) < 0))) + 2
+        raise ValueError(f"{path} holds no distribution: point {line} is below the one before it")
+    if below[0] != 0 or below[-1] != 1:
+        raise ValueError(
+            f"{path} holds no distribution: probabilities go from 0 to 1, not from {below[0]:g} to {below[-1]:g}"
+        )
+    law = _through(str(path), size, below)
+    if not law.mean_bytes > 0:
+        raise ValueError(f"{path} holds no distribution of sizes: all flows would be empty")
+    return law
+
+
+def _points(path: Path, text: str) -> list[tuple[float, float]]:
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    if not lines or [name.strip() for name in lines[0].split(",")] != _COLUMNS:
+        raise ValueError(f"{path} holds no distribution: its header must be {','.join(_COLUMNS)}")
+    if len(lines) > MOST_POINTS:
+        raise ValueError(f"{path} has more than {MOST_POINTS:,} lines")
+    return [_point(path, line) for line in lines[1:]]
+
+
+def _point(path: Path, line: str) -> tuple[float, float]:
+    try:
+        size, below = (float(cell) for cell in line.split(","))
+    except ValueError:
+        size = below = math.nan
+    if not (0 <= size <= MOST_BYTES and 0 <= below <= 1):
+        shown = repr(line if len(line) <= 40 else line[:37] + "...")
+        raise ValueError(f"{path} holds no distribution: {shown} is no size in bytes and a probability")
+    return size, below

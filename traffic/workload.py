@@ -1,0 +1,250 @@
+"""Workloads: who sends what to whom, and when. One description for every backend.
+
+A spec is a pattern (`traffic.patterns`), ``poisson:SIZES,LOAD``, or several joined by ``+``:
+
+    stride:4                                     lasting flows: all start at once and send until the run ends
+    shuffle:1000000                              turns: a host's next flow starts when the one before has ended
+    poisson:web-search,0.5                       arrivals at load 0.5, to any other host
+    poisson:fixed:10000,0.2 to stride:4          the same, to the receivers of a pattern
+    stride:4 + poisson:fixed:10000,0.05          mice beside elephants
+    file:flows.csv                               starts and sizes of one's own (`traffic.flowfile`)
+
+`workload` reads one, and refuses what makes no sense before anything is drawn. What comes back is a small object that
+can be pickled; nothing of its arrivals is kept in memory, and every walk over it gives the same flows:
+
+    work = workload("stride:4 + poisson:web-search,0.3", FatTree(4), seed=1, seconds=20.0, link_mbps=10.0)
+    for flow in work:                            # in the order of their starts, as plain numbers
+        print(flow.number, flow.start_s, flow.src, flow.dst, flow.src_port, flow.size_bytes, flow.after)
+    for block in work.blocks():                  # the same as arrays, some thousand flows at a time
+        print(len(block), block.start_s[0], block.size_bytes.sum())
+    work.expected_flows, work.comes_and_goes     # how many, and whether `work.matrix` says it all
+
+Flows come in the order of ``start_s``. Those that wait for another's end (``after``) come first of all, in the block
+of the lasting flows. ``src_port`` is fixed by the seed. A host's sized flows take ports in turn, in a random order: a
+port comes back only after 40,000 later flows of that host (20,000 beside flows that last or take turns, which have
+ports to themselves).
+
+Sizes of ``poisson`` are meant for links of 1 Gb/s. They scale with the links' rate, so that times and arrivals per
+second stay, unless ``scale_sizes`` is False: then flows are as large as spelled, and come as often as makes the load.
+Bytes that a shuffle or a file names are never scaled.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from topos.network import Network
+from topos.nonblocking import NonBlocking
+from traffic import patterns, poisson
+from traffic.flowfile import read_listed
+from traffic.flows import LASTING, NOBODY, NOTHING, WAITS, Flow, Flows, columns, joined
+from traffic.matrix import Matrix
+from traffic.poisson import Arrivals
+from traffic.ports import PortCycle, source_ports
+
+SPELLINGS: dict[str, str] = {
+    **patterns.SPELLINGS,
+    poisson.SPELLING: "Poisson arrivals; SIZES: web-search, data-mining, exponential:BYTES, fixed:BYTES, a CSV file; "
+    "followed by ' to PATTERN': to that pattern's receivers",
+    "A + B": "several at once",
+}
+"""How each workload is spelled, and what it means."""
+
+
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """The flows of one run of ``seconds``; made by `workload`.
+
+    ``name``: as the user spelled it. ``size_scale``: what sizes of ``poisson`` were multiplied by. ``matrix``: who
+    sends to whom, when that says it all, as all flows last, or take turns; else None. ``standing``: flows that last
+    or take turns; ``listed``: flows of files with starts or sizes of their own; ``arrivals``: drawn on the way.
+    """
+
+    name: str
+    num_hosts: int
+    seed: int
+    seconds: float
+    size_scale: float
+    matrix: Matrix | None
+    standing: Flows
+    listed: Flows
+    arrivals: tuple[Arrivals, ...]
+
+    @property
+    def comes_and_goes(self) -> bool:
+        """Whether flows start or end in the middle of the run by themselves, so that `matrix` does not say it all."""
+        return self.matrix is None
+
+    @property
+    def expected_flows(self) -> float:
+        """How many flows there are, those of Poisson arrivals on average."""
+        drawn = sum(one.flows_per_s * one.senders * self.seconds for one in self.arrivals)
+        return len(self.standing) + len(self.listed) + drawn
+
+    def bounded(self, most_flows: int) -> Workload:
+        """Itself, for a backend that keeps a record of every flow; ValueError for more flows than it can hold."""
+        if self.expected_flows > most_flows:
+            raise ValueError(
+                f"traffic {self.name!r} would be {self.expected_flows:.3g} flows in {self.seconds:g} s; "
+                f"{most_flows:,} is the limit"
+            )
+        return self
+
+    def __iter__(self) -> Iterator[Flow]:
+        """All flows in order, as plain numbers."""
+        for block in self.blocks():
+            yield from block
+
+    def blocks(self) -> Iterator[Flows]:
+        """All flows in order, as arrays of some thousand at a time; no block is empty."""
+        if len(self.standing):
+            yield self.standing
+        number = len(self.standing)
+        sources = [one.blocks(self.seconds) for one in self.arrivals]
+        if len(self.listed):
+            sources.append(iter([self.listed]))
+        cycle = PortCycle(self.num_hosts, self.seed, beside_others=self._some_keep_their_ports)
+        for block in _in_order(sources):
+            yield replace(block, src_port=cycle.ports(block.src, block.src_port), first=number)
+            number += len(block)
+
+    @property
+    def _some_keep_their_ports(self) -> bool:
+        return bool(len(self.standing) or self.listed.src_port.any())
+
+
+def workload(
+    spec: str,
+    topology: Network | int,
+    seed: int = 0,
+    *,
+    seconds: float,
+    link_mbps: float = poisson.REFERENCE_MBPS,
+    scale_sizes: bool = True,
+    flows_per_host: int = 1,
+    keep: float = 1.0,
+) -> Workload:
+    """The flows of ``spec`` on a network (or just a number of hosts) whose links carry ``link_mbps``.
+
+    ``flows_per_host`` and ``keep`` are those of `traffic.patterns.draw`, and mean the spec's patterns.
+    Raises ValueError, one sentence, for whatever makes no sense, be it the spec, a file or an option.
+    """
+    network = NonBlocking(topology) if isinstance(topology, int) else topology
+    scale = size_scale(link_mbps, scale_sizes)
+    matrices: list[Matrix] = []
+    listed: list[Flows] = []
+    arrivals: list[Arrivals] = []
+    texts = [text.strip() for text in re.split(r"\s\+\s", spec)]
+    for text in texts:
+        name, _, argument = text.partition(":")
+        flows = None
+        if name == "poisson":
+            part = len(arrivals)
+            arrivals.append(_arrivals(text, argument, network, seed, part, link_mbps, scale))
+            continue
+        if name == "file":
+            flows = _listed(text, argument, network, seconds, flows_per_host == 1 and keep == 1)
+        elif name not in patterns.NAMES:
+            raise ValueError(
+                f"there is no traffic pattern {text!r}; traffic is spelled {'  '.join(SPELLINGS)}"
+            )
+        if flows is None:
+            matrices.append(patterns.draw(text, network, seed, flows_per_host, keep))
+        else:
+            listed.append(flows)
+    alone = matrices[0] if len(texts) == len(matrices) == 1 else None
+    standing, timed = _with_ports(matrices, listed, seed, alone is not None)
+    return Workload(spec, network.num_hosts, seed, seconds, scale, alone, standing, timed, tuple(arrivals))
+
+
+def size_scale(link_mbps: float, scale_sizes: bool = True) -> float:
+    """What sizes of ``poisson`` are multiplied by on links of ``link_mbps``."""
+    return link_mbps / poisson.REFERENCE_MBPS if scale_sizes else 1.0
+
+
+def _arrivals(
+    text: str, argument: str, network: Network, seed: int, part: int, link_mbps: float, scale: float
+) -> Arrivals:
+    try:
+        asked = poisson.spelled(argument)
+    except ValueError as error:
+        raise ValueError(f"traffic {text!r}: {error}") from None
+    matrix = patterns.draw(asked.pattern, network, seed) if asked.pattern else None
+    if matrix is not None and matrix.sequential:
+        raise ValueError(f"traffic {text!r}: {asked.pattern} takes turns, and arrivals wait for nobody")
+    if network.num_hosts < 2:
+        raise ValueError(f"traffic {text!r}: it needs two hosts at least")
+    flows_per_s = asked.load * link_mbps * 1e6 / 8 / (asked.sizes.mean_bytes * scale)
+    return Arrivals(network.num_hosts, matrix, asked.sizes, scale, flows_per_s, seed, part)
+
+
+def _listed(text: str, argument: str, network: Network, seconds: float, alone: bool) -> Flows | None:
+    """The flows of a file in the order of their starts; None where it names no start and no size."""
+    src, dst, start_s, size_bytes = read_listed(Path(argument), network)
+    if not start_s.any() and (size_bytes == LASTING).all():
+        return None
+    if not alone:
+        raise ValueError(
+            f"traffic {text!r}: its flows have times of their own, so it takes no other number of flows"
+        )
+    order = np.argsort(start_s, kind="stable")[: int((start_s < seconds).sum())]
+    return columns(src[order], dst[order], start_s[order], size_bytes[order])
+
+
+def _with_ports(matrices: list[Matrix], listed: list[Flows], seed: int, alone: bool) -> tuple[Flows, Flows]:
+    """The standing flows and the listed ones; those that last, or take turns, have got their source ports."""
+    standing = joined([_standing(matrix) for matrix in matrices] or [NOTHING])
+    offset = 0
+    for matrix in matrices:
+        waiting = standing.after[offset : offset + len(matrix)]
+        waiting[waiting != NOBODY] += offset
+        offset += len(matrix)
+    timed = joined(list(_in_order([iter([part]) for part in listed])) or [NOTHING])
+    lasting = np.flatnonzero(timed.size_bytes == LASTING)
+    src = np.concatenate([standing.src, timed.src[lasting]])
+    dst = np.concatenate([standing.dst, timed.dst[lasting]])
+    if src.size:
+        hosts = int(max(src.max(), dst.max())) + 1
+        ports = source_ports(Matrix(src, dst, hosts), seed, beside_others=not alone)
+        standing.src_port[:], timed.src_port[lasting] = ports[: len(standing)], ports[len(standing) :]
+    return standing, timed
+
+
+def _standing(matrix: Matrix) -> Flows:
+    """A matrix as flows: all start at time 0, but those of a later turn, which wait for the one before."""
+    size = (
+        np.full(len(matrix), LASTING) if matrix.size_bytes is None else matrix.size_bytes.astype(np.float64)
+    )
+    flows = columns(matrix.src, matrix.dst, np.zeros(len(matrix)), size)
+    if matrix.turn is not None:
+        order = np.lexsort((matrix.turn, matrix.src))
+        follows = np.diff(matrix.src[order]) == 0
+        flows.after[order[1:][follows]] = order[:-1][follows]
+        flows.start_s[order[1:][follows]] = WAITS
+    return flows
+
+
+def _in_order(sources: list[Iterator[Flows]]) -> Iterator[Flows]:
+    """Several streams of flows as one, each of which is in the order of starts, without reading far ahead."""
+    held: list[tuple[Flows, Iterator[Flows]]] = []
+    for source in sources:
+        held += [(block, source) for block in [next(source, None)] if block is not None]
+    while held:
+        # What is known of every stream up to here is complete.
+        horizon = min(block.start_s[-1] for block, _ in held)
+        ready: list[Flows] = []
+        kept: list[tuple[Flows, Iterator[Flows]]] = []
+        for block, source in held:
+            count = int(np.searchsorted(block.start_s, horizon, side="right"))
+            ready.append(block.take(slice(count)))
+            rest = block.take(slice(count, None)) if count < len(block) else next(source, None)
+            if rest is not None:
+                kept.append((rest, source))
+        held = kept
+        together = ready[0] if len(ready) == 1 else joined(ready)
+        yield together.take(np.argsort(together.start_s, kind="stable"))

@@ -1,0 +1,1 @@
+"""Many tasks on many workers: processes of this machine, or machines of a Dask cluster, reached over TLS."""

@@ -1,0 +1,83 @@
+"""The two kinds of machine of a cluster, until they are told to end: the scheduler, and a worker."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import tempfile
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from workers.cluster import QUIET, Scheduler, is_loopback, require_dask, security
+
+LOST_AFTER_S = 120.0
+"""How long a worker tries to reach its scheduler before it ends with an error; whoever started it may do so again."""
+THREADS = 2
+"""Of a worker: one for what takes long, and one to answer meanwhile."""
+
+
+def serve_scheduler(address: Scheduler, told: Callable[[str], None]) -> None:
+    """Be the scheduler that listens at ``address`` until interrupted; ``told`` hears when it does.
+
+    Raises ValueError for a plain address that other machines reach, or unusable keys; OSError when the address is
+    taken.
+    """
+    address.require_private()
+    guard = security(address)
+    require_dask()
+    import dask
+    from distributed import Scheduler as DaskScheduler
+
+    dask.config.set(QUIET)
+    logging.getLogger("distributed").setLevel(logging.WARNING)
+
+    async def serve() -> None:
+        async with DaskScheduler(
+            host=str(address), security=guard, dashboard=False, dashboard_address="127.0.0.1:0"
+        ) as scheduler:
+            told(scheduler.address)
+            await scheduler.finished()
+
+    asyncio.run(serve())
+
+
+def serve_worker(
+    address: Scheduler,
+    name: str,
+    resources: Mapping[str, float],
+    told: Callable[[str], None],
+    host: str | None = None,
+) -> None:
+    """Be a worker of a scheduler until interrupted or the scheduler ends.
+
+    ``resources``: what tasks may ask for. ``host``: the address of this machine that others reach it by (default: the
+    one that leads to the scheduler). Raises ValueError as `serve_scheduler` does; OSError when no scheduler answers.
+    """
+    address.require_private()
+    guard = security(address)
+    require_dask()
+    import dask
+    from distributed import Worker
+
+    dask.config.set(QUIET)
+    logging.getLogger("distributed").setLevel(logging.WARNING)
+    if host is None and is_loopback(address.host):
+        host = address.host
+
+    async def serve(folder: str) -> None:
+        # No nanny: it would start another worker in this one's name, and whoever started us does that better.
+        options: dict[str, Any] = {"nthreads": THREADS, "memory_limit": None, "dashboard": False}
+        worker = Worker(
+            str(address), name=name, resources=dict(resources), security=guard, local_directory=folder,
+            host=host, dashboard_address="127.0.0.1:0", death_timeout=LOST_AFTER_S, **options,
+        )  # fmt: skip
+        try:
+            async with worker:
+                told(worker.address)
+                await worker.finished()
+        except (TimeoutError, asyncio.TimeoutError) as error:
+            keys = f", or its keys are not those of {address.keys}" if address.encrypted else ""
+            raise OSError(f"no Dask scheduler answers at {address}{keys}") from error
+
+    with tempfile.TemporaryDirectory(prefix="hedera-worker-") as folder:
+        asyncio.run(serve(folder))
