@@ -256,8 +256,8 @@ class Fleet:
     def _hear(self, event: tuple[float, Any]) -> None:
         """What a worker tells of the run it is at; called in the client's own thread."""
         try:
-            now = msgspec.convert(event[1], Now)
-        except (msgspec.ValidationError, IndexError, TypeError):
+            now = msgspec.convert(event[1]["run"], Now)
+        except (msgspec.ValidationError, LookupError, TypeError):
             return
         self._live[now.worker] = now
 

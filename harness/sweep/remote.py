@@ -133,7 +133,8 @@ class _Telling:
             return
         from distributed import get_worker
 
-        get_worker().log_event(TOPIC, msgspec.to_builtins(self._now))
+        # Not the run itself: Dask writes a key of its own, "worker", into what it is given.
+        get_worker().log_event(TOPIC, {"run": msgspec.to_builtins(self._now)})
 
 
 def _job(asked: dict[str, Any], folder: Path, told: Callable[[str | None, int], None]) -> dict[str, Any]:

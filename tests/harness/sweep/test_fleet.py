@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from msgspec import to_builtins
 
 from harness.errors import RunFailed, UnfitMachine
 from harness.run.spec import RunSpec
@@ -16,6 +17,7 @@ from harness.sweep.plan import keep_settings, plan
 from harness.sweep.source import Source
 from harness.sweep.store import read_run
 from harness.sweep.suites import Workload
+from harness.sweep.tail import begun
 from results.record import SCHEMA
 from tests.harness.sweep.run_files import run_json
 
@@ -269,10 +271,13 @@ def test_garbage_is_no_run_and_nothing_of_it_is_left(tmp_path):
 
 
 def test_what_a_worker_tells_of_its_run_is_shown_and_nonsense_is_not(tmp_path):
-    client, heard = FakeClient({"a": FIT}, tmp_path), Heard()
-    Fleet(client, heard, CODE)
-    for nonsense in (None, (1.0, "x"), (1.0, {"scheme": 3}), ()):
-        client.hear(nonsense) if isinstance(nonsense, tuple) and nonsense else None
+    def tell(client, name, asked):
+        now = begun(remote.spec_of(asked), "sending", name)
+        for said in ("x", {"run": 3}, {"run": {"scheme": 3}}, {}, {"run": to_builtins(now)}):
+            client.hear((1.0, said))
+
+    _, heard, _ = sweep(tmp_path, {"a": FIT}, tell, patterns=("stride:1",), schemes=("ecmp",), trials=1)
+    assert "stride:1 ecmp: sending" in {member.doing for members in heard.lives for member in members}
 
 
 def test_a_run_s_settings_have_to_be_those_asked_for():
