@@ -245,7 +245,7 @@ def table(grades: Sequence[Grade]) -> Table:
         "quality",
         "% of bound",
     ):
-        made.add_column(heading, justify="right")
+        made.add_column(heading, justify="right", no_wrap=True, min_width=len(heading))
     made.add_column("remarks", overflow="ellipsis", no_wrap=True, max_width=60)
     for one in grades:
         parts = (one.demand, one.first_fit, one.annealing, one.loop, one.contract, one.quality)
