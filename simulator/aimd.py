@@ -219,9 +219,9 @@ def _advance(
 ) -> None:
     """Run ``totals.size`` ticks. ``flat``: all paths have two links.
 
-    The first ``count[_ACTIVE]`` entries of ``order`` are active; of the ``count[_QUEUED]`` flows in ``queue`` the first
-    ``count[_ARRIVED]`` have started. The shuffle (Fisher-Yates from the front) and the update are one loop: a flow is
-    updated when it is drawn, and its place in ``order`` is then final.
+    The first ``count[_ACTIVE]`` of ``order`` are active; of the ``count[_QUEUED]`` flows in ``queue`` the first
+    ``count[_ARRIVED]`` have started. The shuffle (Fisher-Yates from the front) and the update are one loop: a flow
+    is updated when it is drawn, and its place in ``order`` is then final.
     """
     seed, draws = random[0], random[1]
     active, arrived, queued = count[_ACTIVE], count[_ARRIVED], count[_QUEUED]
