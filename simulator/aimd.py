@@ -60,8 +60,8 @@ class AimdEngine(TickEngine):
                 f"the additive increase must be above 0 and at most the link's {link_mbps:g} Mb/s, "
                 f"not {increase_mbps:g} Mb/s"
             )
-        flows = len(work)
         super().__init__(tick_s)
+        flows = len(work)
         self._mbps = link_mbps / LINK
         self._bytes = link_mbps * 1e6 / 8 * tick_s / LINK  # one unit of rate, for one tick
         self._nowhere = num_links
@@ -219,9 +219,9 @@ def _advance(
 ) -> None:
     """Run ``totals.size`` ticks. ``flat``: all paths have two links.
 
-    The first ``count[_ACTIVE]`` entries of ``order`` are the active flows; of the ``count[_QUEUED]`` flows in
-    ``queue`` the first ``count[_ARRIVED]`` have started. The shuffle (Fisher-Yates from the front) and the
-    update are one loop: a flow is updated when it is drawn, and its place in ``order`` is then final.
+    The first ``count[_ACTIVE]`` of ``order`` are active; of the ``count[_QUEUED]`` flows in ``queue`` the first
+    ``count[_ARRIVED]`` have started. The shuffle (Fisher-Yates from the front) and the update are one loop: a flow
+    is updated when it is drawn, and its place in ``order`` is then final.
     """
     seed, draws = random[0], random[1]
     active, arrived, queued = count[_ACTIVE], count[_ARRIVED], count[_QUEUED]
@@ -280,7 +280,6 @@ def _advance(
                 done += 1
             order[active] = f
             active += 1
-
         totals[tick] = total
 
         for n in range(done - 1, -1, -1):
