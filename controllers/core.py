@@ -51,10 +51,10 @@ class Controller:
         rules = None if self._spreading is None else self._spreading.rules
         self._switches = Switches(self._topo, self._driver, rules)
         if self._spreading is not None:
-            self._learned = LearnedFlows(self._tree, self._flows, self._ends, self._driver, log)
-            self._census = Census(
-                self._switches, self._flows, self._learned, expire=self._expire, done=self._detour
+            self._learned = LearnedFlows(
+                self._tree, self._flows, self._ends, self._driver, log, added=self._detour
             )
+            self._census = Census(self._switches, self._flows, self._learned, expire=self._expire)
         if self._routing is not None:
             self._failures = Failures(self._tree, self._routing.links)
             self._recall = Recall(self._switches, self._flows, self._ends, self._route, log)
@@ -187,6 +187,8 @@ class Controller:
     def _detour(self) -> None:
         """Move the flows whose path is broken to the static path that is left, if any; all others stay."""
         assert self._routing is not None
+        if self._routing.links.intact:
+            return
         usable = self._routing.links.usable
         flows = list(self._flows)
         src, dst, cores = ([getattr(flow, name) for flow in flows] for name in ("src", "dst", "core"))

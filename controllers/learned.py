@@ -30,7 +30,8 @@ class _Seen:
 class LearnedFlows:
     """Takes the replies of edge and aggregation switches, in any order, and adds new flows to ``flows``.
 
-    ``ends(switch, packet)`` says which hosts a packet on its way up is between, or None.
+    ``ends(switch, packet)`` says which hosts a packet on its way up is between, or None; ``added()`` is called when
+    there are new ones.
     """
 
     def __init__(
@@ -40,7 +41,9 @@ class LearnedFlows:
         ends: Callable[[str, FiveTuple], tuple[int, int] | None],
         driver: Driver,
         log: EventLog,
+        added: Callable[[], None],
     ) -> None:
+        self._added = added
         self._tree = tree
         self._flows = flows
         self._ends = ends
@@ -72,6 +75,7 @@ class LearnedFlows:
 
     def settle(self, pod: int | None = None) -> None:
         """Know the flows whose whole path has been seen; those from one pod alone, where it is given."""
+        before = len(self._flows)
         for switch, seen in self._seen.items():
             if pod is not None and not switch.startswith(f"{pod}_"):
                 continue
@@ -86,6 +90,8 @@ class LearnedFlows:
                     )
                     age = one.stat.duration_s + flow.installed_at - one.seen_at
                     self._log("flow", **flow.as_event(), reason="learned", age_s=round(age, 4))
+        if len(self._flows) > before:
+            self._added()
 
     def _core(self, edge: str, seen: _Seen) -> int | None:
         """The core of the path that two switches' entries make; None while one of them has not been seen."""
@@ -104,7 +110,7 @@ class LearnedFlows:
 class Census:
     """Reads all learned entries: of its own accord every ``interval`` seconds from `start` on, and when asked.
 
-    ``expire(flow)`` is called for a flow whose entry is gone, ``done()`` when all have answered.
+    ``expire(flow)`` is called for a flow whose entry is gone.
     """
 
     def __init__(
@@ -114,14 +120,12 @@ class Census:
         learned: LearnedFlows,
         *,
         expire: Callable[[Flow], None],
-        done: Callable[[], None],
     ) -> None:
         self._switches = switches
         self._driver = switches.driver
         self._flows = flows
         self._learned = learned
         self._expire = expire
-        self._done = done
         self._polls = Polls(switches, self._polled)
         tree = switches.topo.tree
         self._names = {name for name in tree.switches if tree.layer(name) != "core"}
@@ -141,9 +145,7 @@ class Census:
 
     def switch_down(self, name: str) -> None:
         """The connection to a switch is lost, and its answer with it."""
-        if name in self._polls.waiting:
-            self._polls.lost(name)
-            self._finish()
+        self._polls.lost(name)
 
     def _polled(self, switch: str, stats: list[FlowStat], asked_at: float) -> None:
         there = {stat.cookie for stat in self._learned.identify(switch, stats)}
@@ -152,8 +154,3 @@ class Census:
                 self._expire(flow)
         # At once, not when all have answered: one that takes its time must not cost the others' flows their names.
         self._learned.settle(int(switch.split("_")[0]))
-        self._finish()
-
-    def _finish(self) -> None:
-        if not self._polls.waiting:
-            self._done()
