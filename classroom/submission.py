@@ -265,7 +265,7 @@ def _in_words(status: int) -> str:
     """An exit status, 128 more than a signal where a shell or bubblewrap stood between."""
     number = -status if status < 0 else status - 128
     names = {
-        signal.SIGKILL: "killed",
+        signal.SIGKILL: "killed: out of processor time, or of memory",
         signal.SIGXCPU: "out of processor time",
         signal.SIGSEGV: "segmentation fault",
     }

@@ -186,6 +186,18 @@ def with_mistake(words):
     return seeded(next(mistake for mistake in MISTAKES if words in mistake.name))
 
 
+BOMB = """
+import os, time
+try:
+    while True:
+        if os.fork() == 0:
+            os.setsid()
+            time.sleep(600)
+except OSError:
+    pass
+while True:
+    pass
+"""
 PATCHES = """
 import sys
 for module in list(sys.modules.values()):  # everything that this process can reach says that all is well
@@ -218,7 +230,7 @@ def graded(tmp_path_factory):
     hand_in(theirs / "f-hangs", demand="while True: pass")
     hand_in(
         theirs / "g-fork-bomb",
-        demand="import os\nwhile True:\n    try: os.fork()\n    except OSError: pass\n",
+        demand=BOMB,
     )
     hand_in(theirs / "h-memory", demand="x = []\nwhile True: x.append(bytearray(1 << 26))\n")
     hand_in(theirs / "i-reads-others", demand=f"exec(open({str(neighbour)!r}).read())\n")
@@ -257,9 +269,7 @@ def test_none_of_the_hostile_gains_anything(graded):
     rows, _ = graded
     for name in ("f-hangs", "g-fork-bomb", "h-memory", "i-reads-others"):
         assert rows[name]["points"] == 0.0, rows[name]
-    assert (
-        "6 s in all are over" in rows["f-hangs"]["remarks"] or "processor time" in rows["f-hangs"]["remarks"]
-    )
+    assert "out of processor time" in rows["f-hangs"]["remarks"]
     assert "MemoryError" in rows["h-memory"]["remarks"]
     assert "FileNotFoundError" in rows["i-reads-others"]["remarks"]
     assert "first_fit.py cannot be read" in rows["i-reads-others"]["remarks"]
