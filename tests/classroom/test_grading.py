@@ -269,7 +269,8 @@ def test_none_of_the_hostile_gains_anything(graded):
     rows, _ = graded
     for name in ("f-hangs", "g-fork-bomb", "h-memory", "i-reads-others"):
         assert rows[name]["points"] == 0.0, rows[name]
-    assert "out of processor time" in rows["f-hangs"]["remarks"]
+    # The latter on a machine so busy that the clock was first.
+    assert any(words in rows["f-hangs"]["remarks"] for words in ("out of processor time", "did not answer"))
     assert "MemoryError" in rows["h-memory"]["remarks"]
     assert "FileNotFoundError" in rows["i-reads-others"]["remarks"]
     assert "first_fit.py cannot be read" in rows["i-reads-others"]["remarks"]
