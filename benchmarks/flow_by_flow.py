@@ -1,7 +1,7 @@
 """One workload in both engines, and in an emulated run where there is one, flow by flow.
 
     hedera simulate --scheme ecmp --traffic poisson:web-search,0.4 --bw 10 --seconds 20 --record flows.csv
-    sudo hedera run --scheme ecmp --traffic file:flows.csv --seconds 20 --out RUN
+    sudo hedera run --scheme ecmp --traffic file:flows.csv --seconds 20 --new-flows controller --out RUN
     python -m benchmarks.flow_by_flow --run RUN/run.json
 
 A flow is known by its host and its source port, which the seed fixes on every backend. What is told of two backends

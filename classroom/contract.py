@@ -3,7 +3,6 @@ fails."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -31,7 +30,7 @@ SAME = "gives the same answers for the same seed"
 TIMES = "answers within the scheduling period at k = 16 and 32"
 PERIOD_S = 5.0
 """The paper's scheduling period, section 5.4."""
-PATIENCE_S = 15.0
+PATIENCE_S = 30.0
 """How long a round at k = 32 may take until no more is waited for."""
 
 
@@ -116,14 +115,17 @@ def check_contract(
     trial = _Trial(submission)
     found: dict[str, Check] = {}
 
+    seen: dict[History, Broken] = {}
+
     def new(history: History) -> bool:
         broken = trial.broken(history)
-        return broken is not None and broken.which not in found
+        if broken is None or broken.which in found:
+            return False
+        seen[history] = broken
+        return True
 
     while (history := smallest(histories(), new, seed, examples)) is not None:
-        broken = trial.broken(history)
-        if broken is None:  # not twice the same: told below
-            break
+        broken = seen[history]
         found[broken.which] = Check(
             broken.which, CONTRACT, str(broken), str(history), weakness=broken.which == FAILED
         )
@@ -167,11 +169,11 @@ def _any_answer(submission: Submission, flows: LargeFlows, links: LinkState) -> 
 
 @dataclass(frozen=True)
 class RoundTime:
-    """How long one round took, seconds, none where it was given up after PATIENCE_S."""
+    """How long one round took: processor time, seconds; none where it was given up after PATIENCE_S."""
 
     k: int
     flows: int
-    seconds: float | None
+    processor_s: float | None
 
 
 def permutation(k: int, seed: int) -> LargeFlows:
@@ -187,7 +189,10 @@ def permutation(k: int, seed: int) -> LargeFlows:
 def check_times(
     submission: Submission, seed: int, sizes: tuple[int, ...] = (16, 32)
 ) -> tuple[Check, list[RoundTime]]:
-    """The time of a round on a random bijection, what is sent to and fro included; the first round, which is new."""
+    """The processor time of a round on a random bijection: the first round, which is new to the scheduler.
+
+    Not the time on a clock, which would also count what else the machine does.
+    """
     times: list[RoundTime] = []
     words = ""
     for k in sizes:
@@ -196,9 +201,9 @@ def check_times(
             submission.fresh(4)
             submission.place(permutation(4, seed), LinkState(FatTree(4)))  # compiled, if anything is to be
             submission.fresh(k)
-            clock = time.perf_counter()
+            before = submission.processor_s()
             valid(flows, links, submission.place(flows, links, PATIENCE_S))
-            spent = time.perf_counter() - clock
+            spent = submission.processor_s() - before
         except Misbehaved as error:
             times.append(RoundTime(k, flows.key.size, None))
             words = words or f"at k = {k}, {flows.key.size:,} flows: {error}"
@@ -209,6 +214,6 @@ def check_times(
         if spent > PERIOD_S:
             words = (
                 words
-                or f"a round of {flows.key.size:,} flows at k = {k} takes {spent:.1f} s of the {PERIOD_S:g} s"
+                or f"a round of {flows.key.size:,} flows at k = {k} takes {spent:.1f} s; a period has {PERIOD_S:g}"
             )
     return Check(TIMES, "section 5.4", words, weakness=True), times

@@ -41,6 +41,8 @@ YARDSTICK = "hedera-gff"
 """Who is as good as this, on the mean of the patterns, has all points for quality; who is as ECMP is has none."""
 SIZES = (4, 8)
 CALL_S = 20.0
+CLOCK = 10.0
+"""Seconds on the clock for each of processor time: that a machine is busy is no fault of a submission's."""
 _PATTERNS = 5  # keeps these draws apart from others of one seed
 
 
@@ -73,7 +75,8 @@ class Class:
     """What all submissions of a class are graded by: patterns from one seed, and what ECMP and the yardstick
     make of them.
 
-    ``budget_s``: the time for each file of a submission, and its processor time. ``open_`` gives up closing them off.
+    ``budget_s``: the processor time for each file of a submission; it is waited for CLOCK times as long.
+    ``open_`` gives up closing them off.
     """
 
     seed: int
@@ -137,11 +140,11 @@ def grade(folder: Path, course: Class) -> tuple[Grade, dict[str, list[Check]]]:
             if (code := _handed_in(folder / task.file, task.name, part, checks)) is None:
                 continue
             imported |= _uses(code)
-            with Submission(start(), code, CALL_S, course.budget_s) as submission:
+            with Submission(start(), code, CALL_S, CLOCK * course.budget_s) as submission:
                 checks[part] = check_milestone(milestone, submission, course.seed)
         if (code := _handed_in(folder / SCHEDULER[0], SCHEDULER[1], "contract", checks)) is not None:
             imported |= _uses(code)
-            with Submission(start(), code, CALL_S, course.budget_s) as submission:
+            with Submission(start(), code, CALL_S, CLOCK * course.budget_s) as submission:
                 contract = check_contract(submission, _again(start, code, course), course.seed, examples=40)
                 checks["contract"] = contract
                 if all(one.passed for one in contract if one.name in (RAISES, ANSWER, INPUTS)):
@@ -150,7 +153,7 @@ def grade(folder: Path, course: Class) -> tuple[Grade, dict[str, list[Check]]]:
 
 
 def _again(start: Callable[[], Start], code: Code, course: Class) -> Callable[[], Submission]:
-    return lambda: Submission(start(), code, CALL_S, course.budget_s)
+    return lambda: Submission(start(), code, CALL_S, CLOCK * course.budget_s)
 
 
 def _handed_in(path: Path, name: str, part: str, checks: dict[str, list[Check]]) -> Code | None:
@@ -242,7 +245,7 @@ def table(grades: Sequence[Grade]) -> Table:
         "quality",
         "% of bound",
     ):
-        made.add_column(heading, justify="right")
+        made.add_column(heading, justify="right", no_wrap=True, min_width=len(heading))
     made.add_column("remarks", overflow="ellipsis", no_wrap=True, max_width=60)
     for one in grades:
         parts = (one.demand, one.first_fit, one.annealing, one.loop, one.contract, one.quality)

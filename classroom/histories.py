@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter
@@ -103,6 +104,8 @@ def walk(
     return seen
 
 
+SHRINK_S = 15.0
+"""Seconds that go into making an example simpler."""
 _SRC, _DST = attrgetter("src"), attrgetter("dst")
 
 
@@ -137,7 +140,23 @@ def histories(
 def smallest(
     strategy: st.SearchStrategy[Any], fails: Callable[[Any], bool], seed: int, examples: int
 ) -> Any | None:
-    """The simplest value for which ``fails``, among ``examples`` that the seed fixes and what they shrink to."""
+    """The simplest value for which ``fails``, among ``examples`` that the seed fixes and what they shrink to.
+
+    Simplest as far as SHRINK_S allow, from the first that fails.
+    """
+    known: dict[str, bool] = {}
+    limit = float("inf")
+
+    def fails_in_time(value: Any) -> bool:
+        """Asked again about a value, it says the same, be the code itself as fickle as it likes."""
+        nonlocal limit
+        if (verdict := known.get(repr(value))) is not None:
+            return verdict
+        verdict = known[repr(value)] = time.monotonic() < limit and fails(value)
+        if verdict:
+            limit = min(limit, time.monotonic() + SHRINK_S)
+        return verdict
+
     quiet = settings(
         max_examples=examples,
         deadline=None,
@@ -146,6 +165,6 @@ def smallest(
         suppress_health_check=list(HealthCheck),
     )
     try:
-        return find(strategy, fails, settings=quiet, random=Random(seed))
+        return find(strategy, fails_in_time, settings=quiet, random=Random(seed))
     except NoSuchExample:
         return None

@@ -169,6 +169,8 @@ def _walls(bwrap: str) -> list[str]:
     ]
     for prefix in {Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve()}:
         if not prefix.is_relative_to("/usr"):
+            for folder in reversed(prefix.parents[:-1]):  # else they would be for root alone
+                walls += ["--perms", "0755", "--dir", str(folder)]
             walls += ["--ro-bind", str(prefix), str(prefix)]
     walls += ["--proc", "/proc", "--dev", "/dev", *small, "--tmpfs", "/dev/shm"]
     return [*walls, "--perms", "1777", *small, "--tmpfs", "/tmp", "--chdir", "/tmp"]

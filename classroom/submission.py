@@ -83,7 +83,7 @@ def find_code(name: str) -> Code:
 class Submission:
     """Somebody's code at work: `fresh` makes the class anew, then it can be asked.
 
-    ``call_s``: seconds for an answer. ``budget_s``: for all of them together, from the first start. Every method
+    ``call_s``: seconds for an answer. ``budget_s``: for all of them together, while they are waited for. Every method
     raises Misbehaved; the process has ended then, unless the code has just raised something.
     """
 
@@ -92,12 +92,10 @@ class Submission:
         self.call_s = call_s
         self._start = start
         self._process: subprocess.Popen[bytes] | None = None
-        self._ends = budget_s
         self._budget_s = budget_s
-        self._limit = 0.0
+        self._left_s = budget_s
 
     def __enter__(self) -> Submission:
-        self._limit = time.monotonic() + self._budget_s
         return self
 
     def __exit__(
@@ -139,6 +137,11 @@ class Submission:
         os.set_blocking(self._process.stdin.fileno(), False)
         os.set_blocking(self._process.stdout.fileno(), False)
         code = self.code
+        try:
+            self._answer(None, time.monotonic() + START_S)
+        except TimeoutError:
+            self.end()
+            raise Misbehaved("slow", f"Python did not start within {START_S:g} s") from None
         self._ask(Load(f"/submission/{code.file}", code.source, code.attribute), START_S)
 
     def fresh(self, k: int = 4, seed: int = 1, iterations: int = 1000, loop_mbps: float = 0.0) -> None:
@@ -166,6 +169,13 @@ class Submission:
         answer = self._ask(Turn({name: pack(column) for name, column in columns.items()}, cores))
         return Placed(None, answer.odd, answer.touched, self._arrays(answer), answer.numbers)
 
+    def processor_s(self) -> float:
+        """What the process has used of the processors since it started, seconds; 0 when it is not there."""
+        if self._process is None:
+            return 0.0
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     # --- how it is asked --------------------------------------------------------------------------------
 
     def _arrays(self, answer: Answer) -> dict[str, NDArray[Any]]:
@@ -177,31 +187,38 @@ class Submission:
 
     def _ask(self, request: protocol.Request, seconds: float | None = None) -> Answer:
         seconds = seconds or self.call_s
-        left = self._limit - time.monotonic()
-        deadline = time.monotonic() + min(seconds, left)
+        clock, left = time.monotonic(), self._left_s
         try:
-            message = protocol.encode(request)
-            self._send(len(message).to_bytes(protocol.LENGTH, "big") + message, deadline)
-            length = int.from_bytes(self._receive(protocol.LENGTH, deadline), "big")
-            if length > protocol.LARGEST:
-                raise Misbehaved("rubbish", f"its process answers with {length:,} bytes")
-            answer = protocol.decode_answer(self._receive(length, deadline))
-        except (protocol.DecodeError, ValueError):
-            self.end()
-            raise Misbehaved("rubbish", "its process answers with something that is no answer") from None
+            answer = self._answer(request, clock + min(seconds, left))
         except TimeoutError:
             self.end()
             if left < seconds:
                 raise Misbehaved("slow", f"its {self._budget_s:g} s in all are over") from None
             raise Misbehaved("slow", f"it did not answer within {seconds:g} s") from None
+        finally:
+            self._left_s -= time.monotonic() - clock
+        if answer.error:
+            said = "".join(c if c.isprintable() else "?" for c in answer.error[:400])
+            where = f" (line {answer.line} of {self.code.file})" if answer.line else ""
+            raise Misbehaved("raised", f"it raises {said}{where}")
+        return answer
+
+    def _answer(self, request: protocol.Request | None, deadline: float) -> Answer:
+        """The next answer, to a request if there is one; TimeoutError when it is not there by the deadline."""
+        try:
+            if request is not None:
+                message = protocol.encode(request)
+                self._send(len(message).to_bytes(protocol.LENGTH, "big") + message, deadline)
+            length = int.from_bytes(self._receive(protocol.LENGTH, deadline), "big")
+            if length > protocol.LARGEST:
+                raise Misbehaved("rubbish", f"its process answers with {length:,} bytes")
+            return protocol.decode_answer(self._receive(length, deadline))
+        except (protocol.DecodeError, ValueError):
+            self.end()
+            raise Misbehaved("rubbish", "its process answers with something that is no answer") from None
         except Misbehaved:
             self.end()
             raise
-        if answer.error:
-            where = f" (line {answer.line} of {self.code.file})" if answer.line else ""
-            said = "".join(c if c.isprintable() else "?" for c in answer.error[:400])
-            raise Misbehaved("raised", f"it raises {said}{where}")
-        return answer
 
     def _send(self, data: bytes, deadline: float) -> None:
         assert self._process is not None
@@ -248,7 +265,7 @@ def _in_words(status: int) -> str:
     """An exit status, 128 more than a signal where a shell or bubblewrap stood between."""
     number = -status if status < 0 else status - 128
     names = {
-        signal.SIGKILL: "killed",
+        signal.SIGKILL: "killed: out of processor time, or of memory",
         signal.SIGXCPU: "out of processor time",
         signal.SIGSEGV: "segmentation fault",
     }

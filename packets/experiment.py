@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from packets.parameters import HEADER_BYTES, Parameters
+from packets.parameters import Parameters
 from packets.schemes import scheme
 from packets.workload import (
     FAN_OUTS,
@@ -108,15 +108,12 @@ class Experiment:
 
 
 def static_parameters(parameters: Parameters) -> Parameters:
-    """The parameters of the static experiments: those given, with their own where the defaults stand."""
+    """The parameters of the static experiments: those given, with the authors' two where the defaults stand."""
     table = Parameters()
     if parameters.segment_bytes == table.segment_bytes:
         parameters = replace(parameters, segment_bytes=STATIC_SEGMENT_BYTES)
     if parameters.drain == table.drain:
         parameters = replace(parameters, drain=STATIC_DRAIN)
-    if parameters.jitter_us is None:  # without any, endless flows can lock: one gets nothing, for ever
-        packet_us = 8 * (parameters.segment_bytes + HEADER_BYTES) / parameters.link_mbps
-        parameters = replace(parameters, jitter_us=packet_us)
     return parameters
 
 

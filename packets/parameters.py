@@ -37,9 +37,7 @@ class Parameters:
     least_packets: int = _parameter(2, "Smallest window after a mark, packets.", least=1)
     min_rto_ms: float = _parameter(10.0, "Shortest retransmission timeout, ms.", least=0.001)
     idle_ms: float = _parameter(10.0, "A window starts anew after so long an idle time, ms; 0: never.")
-    jitter_us: float | None = _parameter(
-        None, "Switches take a random time up to this for every packet, us (static: a packet's; others: 0)."
-    )
+    jitter_us: float = _parameter(0.0, "A switch takes a random time up to this for every packet, us.")
     sack: bool = _parameter(True, "Selective acknowledgements (RFC 2018).", most=1)
     mark_kb: float | None = _parameter(
         None, "K, marking threshold of DCTCP, KB (default: as the scheme says)."

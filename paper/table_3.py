@@ -88,11 +88,11 @@ def compute(
                 "nonblocking", "random", ports_for(size), seconds, interval_s=PERIOD_S, iterations=1,
                 flows_per_host=flows_per_host, engine=engine, tick_s=tick_s,
             )  # fmt: skip
-            cases.append(control)
+            cases += [control, replace(control, scheme="hedera-clos")]  # whose period hardly matters
             for period in intervals:
-                cases.append(replace(control, scheme="hedera-clos", interval_s=period))
                 within = [count for count in counts if count <= MOST_WORK * period]
-                cases += [replace(cases[-1], scheme="hedera-sa", iterations=count) for count in within]
+                annealed = replace(control, scheme="hedera-sa", interval_s=period)
+                cases += [replace(annealed, iterations=count) for count in within]
     configs = [replace(case, seed=seed) for seed in range(1, seeds + 1) for case in cases]
     by_cost = sorted(configs, key=_cost, reverse=True)
     found = dict(zip(by_cost, run(shares, by_cost), strict=True))

@@ -14,9 +14,9 @@ import msgspec
 
 from results.record import Run, read
 
-_VARYING = ("flows_per_host", "keep")
-"""Settings that may differ between the runs of one figure: they make another pattern. Runs that differ in anything
-else are not drawn together."""
+_VARYING = ("flows_per_host", "keep", "scale_sizes", "new_flows")
+"""Settings that may differ between the runs of one figure: they make another pattern, or follow from it. Runs that
+differ in anything else are not drawn together."""
 
 
 @dataclass(frozen=True)

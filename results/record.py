@@ -60,7 +60,7 @@ class Run(Record, frozen=True, kw_only=True):
     against ``payload_capacity_mbps``.
 
     A run that broke off is invalid and has no bisection bandwidth. ``links``: by port, on the wire, mean over
-    the window. ``progress``: what flows that take long got of what their paths allowed in their time.
+    the window. ``progress``: what time flows that take long should have taken, over what they took.
     ``costs``: what controlling took (`harness.judge.costs`).
     """
 

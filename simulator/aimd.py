@@ -69,6 +69,7 @@ class AimdEngine(TickEngine):
         self._row[:, :6] = self._nowhere
         self._row[:, : links.shape[1]] = self._real(links)
         self._row[:, _SLOW_START] = 1
+        self._flat = links.shape[1] == 2 and bool((links >= 0).all())
         self._spare = np.full(num_links + 1, LINK, dtype=np.int32)
         self._spare[self._nowhere] = _PLENTY
         if closed is not None:
@@ -104,6 +105,7 @@ class AimdEngine(TickEngine):
             self.increase,
             totals,
             self._random,
+            self._flat,
         )
         self.tick += ticks
         return totals * self._mbps
@@ -213,8 +215,9 @@ def _advance(
     increase: int,
     totals: NDArray[np.float64],
     random: NDArray[np.uint64],
+    flat: bool,
 ) -> None:
-    """Run ``totals.size`` ticks.
+    """Run ``totals.size`` ticks. ``flat``: all paths have two links.
 
     The first ``count[_ACTIVE]`` entries of ``order`` are the active flows; of the ``count[_QUEUED]`` flows in
     ``queue`` the first ``count[_ARRIVED]`` have started. The shuffle (Fisher-Yates from the front) and the
@@ -238,7 +241,9 @@ def _advance(
 
             a, b, c = row[f, 0], row[f, 1], row[f, 2]
             d, e, g = row[f, 3], row[f, 4], row[f, 5]
-            room = min(min(min(spare[a], spare[b]), min(spare[c], spare[d])), min(spare[e], spare[g]))
+            room = min(spare[a], spare[b])
+            if not flat:
+                room = min(room, min(min(spare[c], spare[d]), min(spare[e], spare[g])))
             rate = row[f, _RATE]
             slow_start = row[f, _SLOW_START]
             growth = min(rate if slow_start != 0 else increase, room)
@@ -249,11 +254,12 @@ def _advance(
             row[f, _RATE] = rate
             spare[a] -= change
             spare[b] -= change
-            spare[c] -= change
-            spare[d] -= change
-            spare[e] -= change
-            spare[g] -= change
-            spare[nowhere] = _PLENTY
+            if not flat:
+                spare[c] -= change
+                spare[d] -= change
+                spare[e] -= change
+                spare[g] -= change
+                spare[nowhere] = _PLENTY
             total += change
             left[f] -= rate
             if left[f] <= 0:

@@ -83,12 +83,10 @@ def simulate(as_json: bool, record: Path | None, **fields: Any) -> None:
         fields["increase_mbps"] = 0.12 * fields["link_mbps"]
     config = Config(**fields)
     if record is not None:
-        from simulator.workload import bounded
+        from simulator.workload import MOST_FLOWS
         from traffic.flowfile import write_flows
 
-        work = config.workload()
-        bounded(work)
-        count = write_flows(record, work.blocks())
+        count = write_flows(record, config.workload().bounded(MOST_FLOWS).blocks())
         click.echo(f"{count:,} flows written to {record}", err=True)
 
     from simulator.driver import Simulation

@@ -63,19 +63,9 @@ def workload(config: Config) -> Workload:
     return poisson(matrix, config.arrivals_per_s, config.mean_mbytes * 1e6, config.seconds, rng)
 
 
-def bounded(work: Traffic) -> None:
-    """ValueError, one sentence, for more flows than memory holds."""
-    if work.expected_flows > MOST_FLOWS:
-        raise ValueError(
-            f"traffic {work.name!r} would be {work.expected_flows:.3g} flows in {work.seconds:g} s; "
-            f"{MOST_FLOWS:,} is the limit"
-        )
-
-
 def of_traffic(work: Traffic) -> Workload:
     """All flows of a workload at once; ValueError, one sentence, when they are far too many."""
-    bounded(work)
-    flows = joined(list(work.blocks()) or [NOTHING])
+    flows = joined(list(work.bounded(MOST_FLOWS).blocks()) or [NOTHING])
     successor = np.full(len(flows), -1, dtype=np.int32)
     waiting = np.flatnonzero(flows.after != NOBODY)
     successor[flows.after[waiting]] = waiting

@@ -86,6 +86,15 @@ class Workload:
         drawn = sum(one.flows_per_s * one.senders * self.seconds for one in self.arrivals)
         return len(self.standing) + len(self.listed) + drawn
 
+    def bounded(self, most_flows: int) -> Workload:
+        """Itself, for a backend that keeps a record of every flow; ValueError for more flows than it can hold."""
+        if self.expected_flows > most_flows:
+            raise ValueError(
+                f"traffic {self.name!r} would be {self.expected_flows:.3g} flows in {self.seconds:g} s; "
+                f"{most_flows:,} is the limit"
+            )
+        return self
+
     def __iter__(self) -> Iterator[Flow]:
         """All flows in order, as plain numbers."""
         for block in self.blocks():

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classroom.contract import Broken, valid
-from classroom.milestones import Look
+from classroom.looks import Look
 from classroom.submission import Submission
 from hedera.demand import estimate_demands
 from hedera.linkstate import LinkState

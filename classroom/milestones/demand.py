@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from classroom.histories import smallest
-from classroom.milestones import Look
+from classroom.looks import Look
 from classroom.submission import Misbehaved, Submission
 from hedera.figure_7 import estimate_demands
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from classroom.contract import Broken, Ints, valid
 from classroom.histories import Flow, History, histories, smallest, walk
-from classroom.milestones import Look
+from classroom.looks import Look
 from classroom.submission import Misbehaved, Submission
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows

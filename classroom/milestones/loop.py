@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from classroom.milestones import Look
+from classroom.looks import Look
 from classroom.submission import Submission
 from hedera.figure_7 import estimate_demands
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     default=120.0,
     show_default=True,
     type=click.FloatRange(1, 3600),
-    help="What each file of a submission may take, and its processor time.",
+    help="Processor time for each file of a submission; it is waited for ten times as long.",
 )
 @click.option(
     "--unprotected",

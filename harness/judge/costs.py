@@ -65,8 +65,9 @@ def _reactions(seen: Observation, flows: Sequence[MeasuredFlow]) -> dict[str, An
     for event in seen.events:
         t = event["t"] - seen.begin
         if event["event"] == "round":
+            polled = t - event["compute_s"] - event["install_s"]  # it is logged when all is done
             for large in event.get("large_flows", ()):
-                found.setdefault(large["key"], t)
+                found.setdefault(large["key"], polled)
         elif event["event"] == "reroute" and event.get("round") is not None:
             moved.setdefault(event["key"], []).append(t)
     detect = [t - here[by_key[key]].start for key, t in found.items() if by_key.get(key) in here]

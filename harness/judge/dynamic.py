@@ -20,7 +20,7 @@ from topos.network import Network
 from traffic.completion import by_class
 from traffic.workload import Workload
 
-SETTLED_S = 2.0
+SETTLED_S = 0.5
 """Flows that would take this long at least show whether the machine kept up; shorter ones show how TCP starts."""
 FRAME_BYTES, SYN_BYTES = 66, 74
 """On the wire, a segment without data (14 + 20 + 32), and one with the options of a SYN."""
@@ -83,14 +83,18 @@ class Dynamic:
 
     @cached_property
     def progress(self) -> float | None:
-        """Of what the flows that take long should have delivered by the end that the fluid gave them, how much they
-        had; None when there was none."""
-        delivered = due = 0.0
+        """How long the flows that take long should have taken, all together, over how long they took; None when there
+        was none. One that was cut off took the time it had at least. Over all, because TCP does not share a link as
+        max-min fairness does: what one flow has less, another has more."""
+        due = took = 0.0
         for one, flow, end in zip(self.flows, self.seen.flows, self.fluid.end.tolist(), strict=True):
-            if flow.size_bytes is not None and end - one.start >= SETTLED_S:  # nan is not
-                due += flow.size_bytes * 8e-6
-                delivered += one.mbit((one.start, end))
-        return delivered / due if due else None
+            if (
+                flow.size_bytes is not None and flow.sent is not None and end - one.start >= SETTLED_S
+            ):  # nan is not
+                lasted = self._took(flow)
+                due += end - one.start
+                took += flow.sent.end - self._begin - one.start if lasted is None else lasted
+        return due / took if took else None
 
     def handshakes_mbps(self, window: Window) -> float:
         """What opening and closing the flows' connections brings to hosts, on the wire; and that a flow's last
@@ -118,10 +122,10 @@ class Dynamic:
 
     def as_json(self) -> dict[str, Any]:
         """Plain data, for run.json."""
-        rows = [self._sized(flow, one) for flow, one in zip(self.seen.flows, self.flows, strict=True)]
+        rows = [self._sized(flow) for flow in self.seen.flows]
         counted = np.array([row for row in rows if row is not None]).reshape(-1, 3)
         size, took, ended = counted.T
-        alone = size * 8e-6 / payload_share(self.spec.mtu) / self.spec.link_mbps + 1.5 * self._idle_rtt_s
+        alone = size / self._bytes_per_s + 1.5 * self._idle_rtt_s
         # The classes are those of links of 1 Gb/s.
         classes = by_class(size / self.workload.size_scale, took, alone, ended.astype(bool))
         return {
@@ -162,16 +166,27 @@ class Dynamic:
             return None
         return arrived.last - sent.start if sent.how == arrived.how == "done" else None
 
-    def _sized(self, flow: Flow, one: MeasuredFlow) -> tuple[float, float, bool] | None:
-        """Bytes, seconds (until it was cut off), and whether it ended: of a flow that has a size, and began in the
-        window (of turns: any). One that failed is none: the verdict names it."""
-        within = self.workload.matrix is not None or self.window[0] <= one.start < self.window[1]
-        sent, took = flow.sent, self._took(flow)
-        if flow.size_bytes is None or sent is None or sent.start is None or not within:
+    def _sized(self, flow: Flow) -> tuple[float, float, bool] | None:
+        """Bytes, seconds, and whether it ended: of a flow that has a size and was due in the window (of turns: any),
+        so that schemes are compared on the same flows. One that was cut off counts with the least that it would have
+        taken, at the full rate of its link. One that failed is none: the verdict names it."""
+        sent, arrived, took = flow.sent, flow.arrived, self._took(flow)
+        if flow.size_bytes is None or sent is None or sent.start is None:
+            return None
+        due = sent.asked - self._begin
+        if self.workload.matrix is None and not self.window[0] <= due < self.window[1]:
             return None
         if took is not None:
             return flow.size_bytes, took, True
-        return (flow.size_bytes, sent.end - sent.start, False) if sent.how == "cut off" else None
+        if sent.how != "cut off":
+            return None
+        left = flow.size_bytes - (0 if arrived is None else arrived.bytes)
+        return flow.size_bytes, sent.end - sent.start + left / self._bytes_per_s, False
+
+    @property
+    def _bytes_per_s(self) -> float:
+        """Payload that a link carries."""
+        return self.spec.link_mbps * 1e6 / 8 * payload_share(self.spec.mtu)
 
     def _flow(self, flow: Flow, fluid_end: float) -> dict[str, Any]:
         """What run.json has of a flow besides what it has of every one."""

@@ -105,8 +105,8 @@ def reasons(seen: Evidence) -> list[str]:
         )
     elif seen.progress is not None and not seen.progress >= LEAST_OF_MAXMIN:
         found.append(
-            f"the machine was too slow: long flows had {seen.progress:.0%} of what their paths allowed in their time "
-            f"(at least {LEAST_OF_MAXMIN:.0%} counts)" + _worst_second(seen)
+            f"the machine was too slow: for long flows their paths allowed {seen.progress:.0%} of the time that they "
+            f"took (at least {LEAST_OF_MAXMIN:.0%} counts)" + _worst_second(seen)
         )
     elif seen.full_ports:
         carried = float(np.median(list(seen.full_ports.values()))) / seen.bw

@@ -94,8 +94,8 @@ class Instance:
         )
 
     def vsctl(self, *arguments: str) -> str:
-        """Run ovs-vsctl on this instance's database."""
-        return run(["ovs-vsctl", f"--db={self._remote}", "--timeout=30", *arguments])
+        """Run ovs-vsctl on this instance's database, which may have a socket before it listens there."""
+        return run(["ovs-vsctl", f"--db={self._remote}", "--timeout=30", "--retry", *arguments])
 
     def lost_upcalls(self) -> int:
         """Packets that the kernel datapath wanted to hand to ovs-vswitchd and could not, since it was made."""

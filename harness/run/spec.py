@@ -21,6 +21,8 @@ MOST_MBPS = 1e6
 """Beyond it a rate is a slip of the keyboard: no machine forwards such links in software."""
 MTU = range(576, 9000 + 1)
 """Bytes: from what every IPv4 host takes (RFC 791) to the customary jumbo frame; more gave nothing."""
+MOST_FLOWS = 200_000
+"""What a run can keep a record of: `results.record.MOST_BYTES` at about a kilobyte each."""
 DATAPATHS = ("auto", "kernel", "user")
 
 
@@ -91,7 +93,7 @@ class RunSpec(Experiment):
     def workload(self) -> Workload:
         """The flows of this run; UserMistake when the traffic makes no sense."""
         try:
-            return super().workload()
+            return super().workload().bounded(MOST_FLOWS)
         except (ValueError, OSError) as error:
             raise UserMistake(str(error)) from None
 

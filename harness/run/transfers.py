@@ -18,11 +18,13 @@ from harness.network.fabric import Fabric
 from harness.network.processes import Children, wait_until
 from harness.run.senders import LINGER_S, Flow, label, listens_on
 from harness.run.spec import RunSpec
+from results.wire import ETHERNET_HEADER
 from traffic import flows as drawn
 from traffic.iperf import FlowReport, Interval
 from traffic.ports import SERVER_PORT
 from traffic.workload import Workload
 from transfers import records
+from transfers.sender import UNSENT_BYTES
 from transfers.sink import BIN_S
 
 PROGRAMS = Path(__file__).resolve().parents[2] / "transfers"
@@ -32,6 +34,9 @@ AHEAD_S = 3.0
 """How long before it is due a flow is told to its sender: much longer than the harness is ever away."""
 WAKE_S = 0.01
 """For how long a flow at full rate may arrive before its sink is woken."""
+SHARERS = 4
+"""A lasting flow that has written all has so many times as long as it needs alone for what still waits, in its socket
+and in a queue."""
 MOST_WAITING = 1 << 24
 """Bytes that a sender may leave unread before it is taken to hang."""
 
@@ -62,6 +67,8 @@ class Transfers:
         self._groups = groups
         self._source: Iterator[drawn.Flow] = iter(workload)
         self._next = next(self._source, None)
+        waiting = (UNSENT_BYTES + spec.queue * (spec.mtu + ETHERNET_HEADER)) * 8e-6 / spec.link_mbps
+        self._linger_s = LINGER_S + SHARERS * waiting
         self._senders: dict[int, _Sender] = {}
         self._begin = 0.0
         self.flows: list[Flow] = []
@@ -101,13 +108,13 @@ class Transfers:
     def _file(self, program: str, host: int) -> Path:
         return self._directory / f"{program}-{host}.jsonl"
 
-    def listen(self, deadline: float = 30.0) -> None:
+    def listen(self, deadline: float = 60.0) -> None:
         """Start sinks and senders; RunFailed names a host whose sink does not listen within ``deadline`` seconds."""
         sending, receiving = self._hosts()
         wake_bytes = round(self._spec.link_mbps * 1e6 / 8 * WAKE_S)
         sinks = {host: self._spawn(host, "sink", wake_bytes) for host in receiving}
         for host in sending:
-            process = self._spawn(host, "sender", LINGER_S)
+            process = self._spawn(host, "sender", self._linger_s)
             assert process.stdin is not None
             os.set_blocking(process.stdin.fileno(), False)
             self._senders[host] = _Sender(process)
@@ -183,7 +190,7 @@ class Transfers:
         Senders cut off at the end what is under way then; one that is not gone some seconds later hangs. Returns
         nothing: how each flow went, `collect` says.
         """
-        limit = self._begin + self._spec.seconds + 2 * LINGER_S
+        limit = self._begin + self._spec.seconds + self._linger_s + LINGER_S
         while time.monotonic() < limit and any(one.process.poll() is None for one in self._senders.values()):
             self._feed()
             tick()

@@ -125,9 +125,9 @@ MISTAKES = [
     Mistake(
         "each period begins with the first state again",
         "annealing",
-        "        state = self.core_of.copy()\n",
-        "        self.core_of = np.arange(self.tree.num_hosts) % self.tree.num_cores\n        state = "
-        "self.core_of.copy()\n",
+        "        self.flows, self.capacity",
+        "        self.core_of = np.arange(self.tree.num_hosts) % self.tree.num_cores\n        "
+        "self.flows, self.capacity",
         "a period begins with the best state of the last",
         "begins with the best state",
     ),

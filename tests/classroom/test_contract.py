@@ -52,7 +52,7 @@ BROKEN = [
         contract.SAME,
         "go through sets in a sorted",
     ),
-    ("hash order", f"return ({GOOD} + hash('x')) % self.tree.num_cores", contract.SAME, "sorted order"),
+    ("hash order", f"return ({GOOD} + hash('x') % 4) % self.tree.num_cores", contract.SAME, "sorted order"),
     ("exits", "raise SystemExit(3)", contract.RAISES, "SystemExit"),
     ("dies", "import os; os._exit(7)", contract.RAISES, "its process ended (status 7)"),
 ]
@@ -92,14 +92,21 @@ def test_one_that_hangs_is_told_once():
     assert one.example.count("host") >= 3
 
 
-def test_rounds_are_timed_and_given_up():
-    code = placing("import time; time.sleep(6 if flows.key.size > 100 else 0)", f"return {GOOD}")
+def test_rounds_are_timed_and_given_up(monkeypatch):
+    monkeypatch.setattr(contract, "PERIOD_S", 0.2)
+    monkeypatch.setattr(contract, "PATIENCE_S", 20.0)
+    work = "import time; limit = time.process_time() + (0.4 if flows.key.size > 100 else 0)"
+    code = placing(work, "while time.process_time() < limit: pass", f"return {GOOD}")
     with Submission(START, code) as submission:
         late, times = contract.check_times(submission, 1, sizes=(4, 8))
-    assert isinstance(late, Check)
-    assert late.weakness
-    assert "a round of 128 flows at k = 8 takes 6." in late.words
-    assert [one.flows for one in times] == [16, 128]
+        assert isinstance(late, Check)
+        assert late.weakness
+        assert "a round of 128 flows at k = 8 takes 0.4 s; a period has 0.2" in late.words
+        assert [one.flows for one in times] == [16, 128]
+        monkeypatch.setattr(contract, "PATIENCE_S", 0.1)
+        late, times = contract.check_times(submission, 1, sizes=(8, 16))
+        assert [one.processor_s for one in times] == [None], "a larger one is not tried"
+        assert "did not answer within 0.1 s" in late.words
 
 
 @pytest.mark.parametrize(

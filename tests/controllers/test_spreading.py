@@ -1,6 +1,7 @@
 """New flows that switches spread by themselves: the controller sees no packet, and knows their paths all the same."""
 
 import itertools
+import random
 import shutil
 import struct
 import subprocess
@@ -12,8 +13,9 @@ from controllers.driver import Spread
 from controllers.settings import Settings
 from tests.controllers.fake_network import FakeNetwork
 from tests.controllers.frames import between
-from tests.controllers.test_failures import cut
+from tests.controllers.test_failures import cut, packets
 from tests.controllers.test_hedera_loop import Traffic
+from tests.controllers.test_restart import restart
 
 SCHEMES = ["ecmp", "ecmp-dst", "spanning-tree", "random", "hedera-gff"]
 
@@ -23,11 +25,15 @@ def network(scheme="ecmp", k=4, **settings):
 
 
 def known_paths(net):
-    """By hosts and source port, of what the log says."""
-    return {
-        (flow["src"], flow["dst"], flow["src_port"]): net.topo.path(flow["src"], flow["dst"], flow["core"])
-        for flow in net.log.of("flow")
-    }
+    """By hosts and source port, of what the log says: the last word on each."""
+    found, keys = {}, {}
+    for event in net.log:
+        if event["event"] == "flow":
+            keys[event["key"]] = (event["src"], event["dst"], event["src_port"])
+        if event["event"] in ("flow", "reroute"):
+            src, dst, _ = flow = keys[event["key"]]
+            found[flow] = net.topo.path(src, dst, event["core"])
+    return found
 
 
 @pytest.mark.parametrize(("scheme", "k"), [*((scheme, 4) for scheme in SCHEMES), ("ecmp", 8)])
@@ -82,18 +88,22 @@ def test_hedera_measures_and_moves_what_it_did_not_place():
     assert last["large"] == 8
     assert all(flow["rate"] == pytest.approx(0.3, rel=0.05) for flow in last["large_flows"])
     now = known_paths(net)
-    keys = {flow["key"]: (flow["src"], flow["dst"], flow["src_port"]) for flow in net.log.of("flow")}
-    for moved in net.log.of("reroute"):
-        src, dst, port = keys[moved["key"]]
-        now[src, dst, port] = net.topo.path(src, dst, moved["core"])
     for src, dst, port in traffic.flows:
         assert traffic.path(src, dst, port) == now[src, dst, port]
     assert net.log.of("reroute"), "eight flows of 0.3 do not fit where four of them hashed alike"
 
 
-@pytest.mark.parametrize("scheme", ["ecmp", "spanning-tree", "hedera-gff"])
-@pytest.mark.parametrize(("a", "b"), [("0_0_1", "0_2_1"), ("0_2_1", "4_1_1"), ("1_2_1", "4_1_1")])
-@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(
+    ("scheme", "a", "b", "known"),
+    [
+        ("ecmp", "0_0_1", "0_2_1", False),
+        ("ecmp", "0_2_1", "4_1_1", False),
+        ("ecmp", "1_2_1", "4_1_1", True),
+        ("spanning-tree", "0_2_1", "4_1_1", False),
+        ("hedera-gff", "0_0_1", "0_2_1", True),
+        ("hedera-gff", "1_2_1", "4_1_1", False),
+    ],
+)
 def test_flows_avoid_a_broken_link_before_the_controller_has_heard_of_them_and_after(scheme, a, b, known):
     net = network(scheme)
     pairs = list(itertools.permutations(range(16), 2))
@@ -162,3 +172,27 @@ def test_open_vswitch_reads_the_actions_as_they_are_meant(spread, text):
         ["ovs-ofctl", "ofp-print", message.hex()], capture_output=True, text=True, check=True
     )
     assert text in done.stdout.replace("slaves:", "members:"), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_controller_that_starts_again_knows_learned_flows_and_what_was_moved(moved):
+    net = network("hedera-gff", seed=2)
+    sent = packets(net)
+    for pair, packet in sent.items():
+        net.send(pair[0], packet)
+    net.advance(2.5)
+    if moved:
+        cut(net, "0_2_1", "4_1_1")
+        net.settle()
+        cut(net, "0_2_1", "4_1_1", up=True)
+        net.settle()
+    paths = {pair: net.send(pair[0], packet) for pair, packet in sent.items()}
+    restart(net, random.Random(3))
+    assert {event["reason"] for event in net.log.of("flow")} == {"adopted"}
+    assert {pair: net.send(pair[0], packet) for pair, packet in sent.items()} == paths
+    assert known_paths(net) == {
+        (src, dst, 20000 + 16 * src + dst): path for (src, dst), path in paths.items()
+    }
+    net.advance(3)
+    assert {pair: net.send(pair[0], packet) for pair, packet in sent.items()} == paths
+    assert not net.packet_ins

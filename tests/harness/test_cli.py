@@ -61,6 +61,8 @@ def matrix(tmp_path):
         ("--bw", "nan", ("--bw",)),
         ("--seed", "-1", ("--seed",)),
         ("--queue", "0", ("--queue",)),
+        ("--traffic", "poisson:web-search,1.5", ("load", "at most 1, not 1.5")),
+        ("--traffic", "poisson:fixed:1,1", ("flows in", "is the limit")),
         ("--keep", "2", ("keep", "2")),
         ("--flows-per-host", "0", ("0",)),
         ("--platform", "nox", ("nox", "os-ken")),

@@ -5,6 +5,7 @@ Numbers are kept with six digits. Times, which are of the machine that took them
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks import simulator_sensitivity
@@ -77,9 +78,11 @@ def test_figure_11():
 
 
 def test_figure_3():
-    for fresh in figure_3.compute(FatTree(48), 1, 5):
-        (row,) = kept("figure3.csv", model=fresh.model, flows_per_host=1)
-        same(row, fresh)
+    fresh = figure_3.compute(
+        FatTree(48), 1, 5, lambda loss, tasks: [loss(t) if t.model == "worst link" else 0.0 for t in tasks]
+    )
+    (row,) = kept("figure3.csv", model="worst link", flows_per_host=1)
+    same(row, next(point for point in fresh if point.model == "worst link"))
 
 
 def test_figure_9():
@@ -110,7 +113,7 @@ def test_explain_ecmp():
 def _only(routing, engine):
     """Runs that routing's tasks, and answers with ones for the others."""
     return lambda function, tasks: [
-        function(task) if (task.routing, task.engine) == (routing, engine) else [1.0] * len(task.matrices)
+        function(task) if (task.routing, task.engine) == (routing, engine) else np.ones(len(task.matrices))
         for task in tasks
     ]
 

@@ -42,6 +42,20 @@ def test_json_of_flows_that_come_and_go_has_their_times():
     assert all(flow["end_s"] > flow["start_s"] for flow in ended)
 
 
+def test_what_is_recorded_gives_the_same_completion_times(tmp_path):
+    options = ("--scheme", "ecmp", "--seconds", 2, "--bw", 100, "--json")
+    recorded = tmp_path / "flows.csv"
+    traffic = "stride:4 + poisson:web-search,0.3"
+    first, again = (
+        json.loads(run(simulate, *options, *more).stdout)
+        for more in (("--traffic", traffic, "--record", recorded), ("--traffic", f"file:{recorded}"))
+    )
+    assert first["completion"] == again["completion"]
+    assert first["completion"][0]["flows"] > 100
+    assert first["config"]["scale_sizes"]
+    assert first["flows"] == again["flows"]
+
+
 def test_without_json_it_says_the_result_in_words():
     done = run(simulate, "--scheme", "nonblocking", "--traffic", "stride:1", "--seconds", 6)
     assert done.exit_code == 0

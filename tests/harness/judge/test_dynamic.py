@@ -75,7 +75,7 @@ def test_two_that_share_are_not_slow_but_one_alone_that_takes_twice_as_long_is()
     assert judged(together, mbps=6 / 8 / 16 * 10)["progress"] == pytest.approx(1, abs=0.01)
     alone = judged(together[:1], mbps=6 / 8 / 16 * 10)
     assert alone["progress"] == pytest.approx(0.5, abs=0.02)
-    assert "long flows had 50%" in alone["doubts"][0]
+    assert "allowed 50% of the time" in alone["doubts"][0]
 
 
 def test_what_the_end_cut_off_counts_and_is_no_fault():
@@ -83,7 +83,7 @@ def test_what_the_end_cut_off_counts_and_is_no_fault():
     assert found["doubts"] == []
     every = found["completion"][0]
     assert (every["flows"], every["cut_off"]) == (2, 1)
-    assert every["p99_s"] > 7.9, "the least that it can have taken"
+    assert every["p99_s"] > 8 + 10**9 / 2 / PAYLOAD * 0.98, "the least that it can have taken"
     assert [one["how"] for one in found["flows"]] == ["done", "cut off"]
 
 

@@ -1,0 +1,149 @@
+"""Every command of docs/assignment: those that need no root are carried out as a student would; the rest are
+understood."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from classroom.template import MILESTONES
+from harness.cli.group import cli
+from tests.classroom.mistakes import MISTAKES, SOLUTIONS
+
+DOCS = Path(__file__).parents[2] / "docs" / "assignment"
+HEDERA = Path(sys.executable).with_name("hedera")
+
+
+def commands(page):
+    """The indented lines of a page that are commands."""
+    return re.findall(
+        r"^ {4,}((?:sudo )?(?:hedera|\./test\.sh) .*)$", (DOCS / page).read_text(), re.MULTILINE
+    )
+
+
+def hedera(*words, cwd):
+    return subprocess.run(
+        [HEDERA, *words], cwd=cwd, capture_output=True, text=True, check=False, timeout=300,
+        env={**os.environ, "COLUMNS": "130"},
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def afternoon(tmp_path_factory):
+    """The handout's commands that need no root, in their order: what each printed, and the folder.
+
+    Once a file is made from its template and checked, the solution takes its place for what comes after.
+    """
+    place = tmp_path_factory.mktemp("student")
+    done = []
+    for line in commands("handout.md"):
+        words = shlex.split(line)
+        if words[0] == "sudo" or words[1].startswith("explain"):
+            continue
+        quick = ["--quick"] if words[1:3] == ["scheduler", "check"] and "--milestone" not in words else []
+        done.append((line, hedera(*words[1:], *quick, cwd=place)))
+        if words[1:3] == ["scheduler", "check"] and "--milestone" in words:
+            file = words[3].partition(":")[0]
+            (place / file).write_text((SOLUTIONS / file).read_text())
+            done.append((f"{line}  # solved", hedera(*words[1:], cwd=place)))
+    return done, place
+
+
+def test_the_handout_s_commands_do_what_it_says(afternoon):
+    done, place = afternoon
+    assert len(done) == 2 + 3 * len(MILESTONES) + 2
+    for line, one in done:
+        unsolved = "--milestone" in line and " check " in line and "# solved" not in line
+        assert one.returncode == (1 if unsolved else 0), (line, one.stdout, one.stderr)
+        assert "Traceback" not in one.stderr, one.stderr
+        assert not unsolved or "NO  " in one.stderr
+        assert "it raises" not in one.stderr, "a template runs as it is"
+    assert (place / "results/scheduler/Scheduler.png").exists()
+
+
+def test_a_solved_milestone_says_so(afternoon):
+    done, _ = afternoon
+    said = [one.stdout.strip() for line, one in done if "# solved" in line]
+    assert said == [f"{t.title} (section {t.section}): all checks passed" for t in MILESTONES.values()]
+
+
+def test_a_student_s_schedulers_are_the_project_s_equals(afternoon):
+    done, place = afternoon
+    first_fit, annealing = (share(one) for line, one in done if " simulate " in line)
+    ours = hedera("simulate", "--scheme", "hedera-gff", "--traffic", "stride:4", "--seconds", "20", cwd=place)
+    assert first_fit == share(ours)
+    assert annealing > 65
+
+
+def share(done):
+    return float(re.search(r"([\d.]+)% of", done.stdout)[1])
+
+
+@pytest.mark.parametrize("page", ["handout.md", "instructor.md"])
+def test_every_command_is_understood(page):
+    """Down to the last option, without being carried out."""
+    lines = commands(page)
+    assert lines
+    for line in lines:
+        words = shlex.split(line.split("  #")[0])
+        words = words[1:] if words[0] == "sudo" else words
+        words = ["sweep", *words[1:]] if words[0] == "./test.sh" else words[1:]
+        context, command = None, cli
+        while words and hasattr(command, "get_command"):
+            command = command.get_command(context, words.pop(0))
+            assert command is not None, line
+        command.make_context(command.name, words)
+
+
+def test_json_has_everything(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "class Mine:\n    def __init__(self, *given): pass\n    def place(self, flows, links): return None\n"
+    )
+    done = hedera("scheduler", "check", "mine.py:Mine", "--json", cwd=tmp_path)
+    assert done.returncode == 1
+    found = json.loads(done.stdout)
+    assert found["rows"] == []
+    (wrong,) = [one for one in found["checks"] if not one["passed"] and not one["weakness"]]
+    assert "answers with None" in wrong["words"]
+
+
+def test_bad_use_is_one_sentence(tmp_path):
+    (tmp_path / "there.py").write_text("")
+    for words, said in (
+        (("scheduler", "check", "nowhere.py:Mine"), "No such file"),
+        (("scheduler", "new", "there.py"), "is there already"),
+        (("scheduler", "new", "there"), "is a Python file"),
+        (("grade", "--seed", "1", "nowhere"), "is no folder"),
+    ):
+        done = hedera(*words, cwd=tmp_path)
+        assert done.returncode == 2, done.stderr
+        assert said in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_the_instructor_s_page_lists_every_seeded_mistake():
+    page = (DOCS / "instructor.md").read_text()
+    for mistake in MISTAKES:
+        assert f"| {mistake.name} | {mistake.milestone} | *{mistake.found_by}* |" in page
+
+
+def test_the_rubric_counts_the_checks():
+    from classroom.grading import POINTS
+    from classroom.milestones import annealing, demand, first_fit, loop
+
+    page = (DOCS / "rubric.md").read_text()
+    for part, module in (
+        ("demand", demand),
+        ("first_fit", first_fit),
+        ("annealing", annealing),
+        ("loop", loop),
+    ):
+        row = next(line for line in page.splitlines() if f"`{part}.py`" in line)
+        assert f"| {POINTS[part]:g} |" in row
+        assert f"{len(module.LOOKS)} " in row
+    assert sum(POINTS.values()) == 100
