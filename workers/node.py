@@ -48,7 +48,9 @@ def serve_worker(
     told: Callable[[str], None],
     host: str | None = None,
 ) -> None:
-    """Be a worker of a scheduler until interrupted or the scheduler ends.
+    """Be a worker of a scheduler until interrupted, or until no scheduler has answered for LOST_AFTER_S.
+
+    A worker whose connection broke joins anew: its scheduler takes it for another one.
 
     ``resources``: what tasks may ask for. ``host``: the address of this machine that others reach it by (default: the
     one that leads to the scheduler). Raises ValueError as `serve_scheduler` does; OSError when no scheduler answers.
@@ -61,20 +63,22 @@ def serve_worker(
 
     dask.config.set(QUIET)
     logging.getLogger("distributed").setLevel(logging.WARNING)
+    logging.getLogger("distributed.worker").setLevel(logging.INFO)  # says why it lost its scheduler
     if host is None and is_loopback(address.host):
         host = address.host
 
     async def serve(folder: str) -> None:
         # No nanny: it would start another worker in this one's name, and whoever started us does that better.
         options: dict[str, Any] = {"nthreads": THREADS, "memory_limit": None, "dashboard": False}
-        worker = Worker(
-            str(address), name=name, resources=dict(resources), security=guard, local_directory=folder,
-            host=host, dashboard_address="127.0.0.1:0", death_timeout=LOST_AFTER_S, **options,
-        )  # fmt: skip
         try:
-            async with worker:
-                told(worker.address)
-                await worker.finished()
+            while True:
+                worker = Worker(
+                    str(address), name=name, resources=dict(resources), security=guard, local_directory=folder,
+                    host=host, dashboard_address="127.0.0.1:0", death_timeout=LOST_AFTER_S, **options,
+                )  # fmt: skip
+                async with worker:
+                    told(worker.address)
+                    await worker.finished()
         except (TimeoutError, asyncio.TimeoutError) as error:
             keys = f", or its keys are not those of {address.keys}" if address.encrypted else ""
             raise OSError(f"no Dask scheduler answers at {address}{keys}") from error

@@ -83,7 +83,7 @@ def scheduler(context: click.Context, listen: str) -> None:
 @click.pass_context
 @in_words
 def worker(context: click.Context, address: str, name: str, host: str | None) -> None:
-    """Be a worker of the scheduler at ADDRESS, one run at a time, until Ctrl-C or the scheduler ends.
+    """Be a worker of the scheduler at ADDRESS, one run at a time, until Ctrl-C or two minutes without it.
 
     Whoever holds the cluster's keys is root here: see docs/cluster.md.
     """

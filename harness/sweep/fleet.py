@@ -154,9 +154,14 @@ class Fleet:
         """Let new workers introduce themselves, and drop lost ones; returns what these had not finished."""
         try:
             found = self._client.scheduler_info()["workers"]
-        except (OSError, TimeoutError, RuntimeError) as error:
+        except (
+            OSError,
+            TimeoutError,
+            RuntimeError,
+            LookupError,
+        ):  # a closed client has no workers to tell of
             raise RunFailed(
-                f"the cluster's scheduler is gone ({error}); finished results are kept, and the same command goes on"
+                "the cluster's scheduler is gone; finished results are kept, and the same command goes on"
             ) from None
         present = {address: str(worker["name"]) for address, worker in found.items()}
         back = []

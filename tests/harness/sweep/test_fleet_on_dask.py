@@ -12,15 +12,20 @@ import pytest
 
 from harness.network.machine import TOOLS, version_of
 from harness.sweep.fleet import Fleet
+from tests.harness.real_runs import LONG
 from tests.harness.sweep.test_fleet import Heard, jobs_of
 from workers.cluster import Scheduler, connected
 from workers.keys import make_keys
 
 pytest.importorskip("distributed")
-pytestmark = pytest.mark.skipif(
-    os.geteuid() != 0 or any(version_of(tool) is None for tool in TOOLS),
-    reason="needs root and the tools of a run: other workers are refused",
-)
+pytestmark = [
+    LONG,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(
+        os.geteuid() != 0 or any(version_of(tool) is None for tool in TOOLS),
+        reason="needs root and the tools of a run: other workers are refused",
+    ),
+]
 ROOT = Path(__file__).resolve().parents[3]
 JOB = f"""
 import json, sys, time
@@ -96,7 +101,7 @@ def test_a_sweep_outlives_a_worker_that_is_killed(tmp_path, python):
             process.kill()
             process.communicate()
     lost = f"worker {heard.victim} is lost: what it was at is made again elsewhere"
-    assert heard.sentences == [lost]
+    assert lost in heard.sentences
     runs = [job.outcome().run for job in jobs]
     assert all(run.valid for run in runs)
     assert len(heard.runs) == len(jobs) == 4, "each counts once"
