@@ -68,7 +68,7 @@ def clone(wheels):
         (folder / "setup/apt-packages.txt").write_text("util-linux\n")
         (folder / "setup/apt-packages-check.txt").touch()
         (folder / "setup/apt-packages-packets.txt").touch()
-        for which in ("", "-check"):
+        for which in ("", "-check", "-cluster"):
             shutil.copy(wheels / "lock", folder / f"setup/requirements{which}.lock")
         shutil.copytree(wheels, folder / "wheels")
         (folder / "hedera").mkdir()
