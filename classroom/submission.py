@@ -49,18 +49,22 @@ class Code:
 def read_code(path: Path, attribute: str) -> Code:
     """Somebody's file: a plain one of a sensible size. ValueError, one sentence, when it is none."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(path, "rb", opener=_opened) as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST_FILE:
+                raise ValueError(f"{path} is no file of at most {LARGEST_FILE >> 10} KiB")
+            data = file.read(LARGEST_FILE)
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror}") from None
-    with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST_FILE:
-            raise ValueError(f"{path} is no file of at most {LARGEST_FILE >> 10} KiB")
-        data = file.read(LARGEST_FILE)
     try:
         return Code(path.name, data.decode(), attribute)
     except UnicodeDecodeError:
         raise ValueError(f"{path} is no text in UTF-8") from None
+
+
+def _opened(path: str, flags: int) -> int:
+    """A pipe must not make us wait, and a link not lead elsewhere."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def find_code(name: str) -> Code:

@@ -27,7 +27,6 @@ def watch(folder: Path, port: int) -> None:
     from watch.server import Server
 
     os.nice(19)  # a run that is measured comes first
-    with Server(Follower(folder), port) as server:
+    with contextlib.suppress(KeyboardInterrupt), Server(Follower(folder), port) as server:
         click.echo(f"watch it at {server.address}")
-        with contextlib.suppress(KeyboardInterrupt):
-            server.serve_forever()
+        server.serve_forever()

@@ -89,5 +89,5 @@ def _on_cluster(
         # pure=False: two sweeps may hold equal tasks, and each is to run its own.
         futures = client.map(function, tasks, pure=False, retries=ATTEMPTS)
         number = {future.key: n for n, future in enumerate(futures)}
-        for future, answer in completed(futures, with_results=True):
+        for future, answer in completed(futures, loop=client.loop, with_results=True):
             yield number[future.key], answer
