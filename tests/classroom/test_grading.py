@@ -271,7 +271,8 @@ def test_none_of_the_hostile_gains_anything(graded):
         assert rows[name]["points"] == 0.0, rows[name]
     # The latter on a machine so busy that the clock was first.
     assert any(words in rows["f-hangs"]["remarks"] for words in ("out of processor time", "did not answer"))
-    assert "MemoryError" in rows["h-memory"]["remarks"]
+    # Which limit comes first is up to the machine.
+    assert "MemoryError" in rows["h-memory"]["remarks"] or "or of memory" in rows["h-memory"]["remarks"]
     assert "FileNotFoundError" in rows["i-reads-others"]["remarks"]
     assert "first_fit.py cannot be read" in rows["i-reads-others"]["remarks"]
     patched = rows["j-patches-the-checker"]
