@@ -93,7 +93,7 @@ class FakeClient:
 def result(spec, worker, verdict="ok", **more):
     told = ("scheme", "traffic", "trial", "seed")
     settings = {name: value for name, value in spec.as_json().items() if name not in told}
-    settings["new_flows"] = spec.places_new_flows
+    settings |= spec.settled
     matrix = spec.workload().standing
     return run_json(verdict) | {
         **{name: getattr(spec, name) for name in told},
