@@ -30,7 +30,8 @@ START_S = 60.0
 
 
 class Misbehaved(Exception):
-    """The code gave no answer that can be used. ``kind``: raised, slow, ended, rubbish; the message is a sentence."""
+    """The code gave no answer that can be used; the message says why. ``kind``: absent (the file has nothing of
+    that name), raised, slow, ended, rubbish."""
 
     def __init__(self, kind: str, words: str) -> None:
         super().__init__(words)
@@ -96,8 +97,8 @@ class Submission:
         self.call_s = call_s
         self._start = start
         self._process: subprocess.Popen[bytes] | None = None
-        self._budget_s = budget_s
-        self._left_s = budget_s
+        self._unloaded: Misbehaved | None = None
+        self._budget_s = self._left_s = budget_s
 
     def __enter__(self) -> Submission:
         return self
@@ -124,9 +125,17 @@ class Submission:
     # --- what it can be asked ---------------------------------------------------------------------------
 
     def load(self) -> None:
-        """Start the process, if there is none, with the code in it."""
-        if self._process is not None:
-            return
+        """Start the process, if there is none, with the code in it; what is wrong with that is told every time."""
+        if self._process is None:
+            self._unloaded = None
+            try:
+                self._begin()
+            except Misbehaved as error:
+                self._unloaded = error
+        if self._unloaded is not None:
+            raise self._unloaded
+
+    def _begin(self) -> None:
         self._process = subprocess.Popen(
             self._start.command,
             stdin=subprocess.PIPE,
@@ -136,17 +145,17 @@ class Submission:
             start_new_session=True,
             cwd="/",
         )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        os.set_blocking(self._process.stdin.fileno(), False)
-        os.set_blocking(self._process.stdout.fileno(), False)
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            os.set_blocking(pipe.fileno(), False)
         code = self.code
         try:
             self._answer(None, time.monotonic() + START_S)
         except TimeoutError:
             self.end()
             raise Misbehaved("slow", f"Python did not start within {START_S:g} s") from None
-        self._ask(Load(f"/submission/{code.file}", code.source, code.attribute), START_S)
+        if self._ask(Load(f"/submission/{code.file}", code.source, code.attribute), START_S).odd:
+            raise Misbehaved("absent", f"there is no {code.attribute} in {code.file}")
 
     def fresh(self, k: int = 4, seed: int = 1, iterations: int = 1000, loop_mbps: float = 0.0) -> None:
         """Make the class anew, for a fat-tree of this k."""

@@ -7,7 +7,7 @@ import pytest
 
 from classroom import contract
 from classroom.sandbox import own
-from classroom.submission import Code, Submission, find_code, read_code
+from classroom.submission import Code, Misbehaved, Submission, find_code, read_code
 from classroom.verdict import Check
 
 ROOT = Path(__file__).parents[2]
@@ -133,3 +133,18 @@ def test_only_plain_files_are_read(tmp_path):
     for name in ("link.py", "folder.py", "long.py", "picture.py"):
         with pytest.raises(ValueError, match=name):
             read_code(tmp_path / name, "Mine")
+
+
+def test_what_is_wrong_with_loading_a_file_is_told_every_time():
+    """By every check, and not that there was nothing to call afterwards."""
+    for text, kind, words in (
+        ("import nowhere_to_be_found", "raised", "ModuleNotFoundError"),
+        ("Mine = 4", "absent", "there is no Mine in theirs.py"),
+    ):
+        code = Code("theirs.py", text, "Mine")
+        with Submission(START, code, call_s=60) as submission:
+            for _ in range(2):
+                with pytest.raises(Misbehaved, match=words) as told:
+                    submission.fresh()
+                assert told.value.kind == kind
+        assert words in checked(code)[contract.RAISES].words
