@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import RunFailed, UserMistake
-from harness.invoker import as_invoker, hand_over, invoker, make_folder
+from harness.invoker import as_invoker, hand_over, make_folder
+from hedera.unprivileged import invoker
 from results import record
 from results.record import Run
 
