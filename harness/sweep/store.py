@@ -66,8 +66,12 @@ def new_run(folder: Path, raw: Path, room: int = 0) -> Iterator[None]:
         _require_room(ROOM, folder.parent, raw)
         _publish(raw, folder)
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno == errno.EDQUOT:
             raise _full(folder.parent) from None
+        if error.errno == errno.ENOSPC:
+            raise _full(
+                min(folder.parent, raw.parent, key=lambda disk: shutil.disk_usage(disk).free)
+            ) from None
         raise
     finally:
         shutil.rmtree(raw, ignore_errors=True)
