@@ -14,7 +14,8 @@ from classroom.template import MILESTONES, write_template
 from commands.shared import in_words, json_option, progress_bar
 
 if TYPE_CHECKING:
-    from classroom.submission import Code, Submission
+    from classroom.code import Code
+    from classroom.submission import Submission
     from classroom.verdict import Check
 
 _milestone = click.option(
@@ -62,7 +63,7 @@ def check(name: str, milestone: str | None, seed: int, quick: bool, out: Path, a
 
     With --milestone: whether a step towards Hedera does what its section of the paper says.
     """
-    from classroom.submission import find_code
+    from classroom.code import find_code
 
     code = find_code(name)
     if milestone:
