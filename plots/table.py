@@ -1,14 +1,18 @@
-"""The summary as a table: for the terminal, for a README, and as CSV with every number."""
+"""The summary as a table: for the terminal, for a README, and as CSV with every number, read back here too."""
 
 from __future__ import annotations
 
 import csv
 import io
 from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
 
 from plots.style import CONTROL, short
 from plots.summary import Bar, Summary, summarise
-from results.record import Run
+from results.parts import Count, Name, Positive
+from results.record import Run, content
 
 CSV_COLUMNS = (
     "pattern", "scheme", "valid_trials", "invalid_trials",
@@ -18,6 +22,16 @@ CSV_COLUMNS = (
 )  # fmt: skip
 
 _MEANING = "Mb/s on the wire received by all hosts: median of the valid trials, and its share of the control"
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """A bar in a summary.csv: valid and invalid trials, and the median share of the control (None: there is none)."""
+
+    pattern: Name
+    scheme: Name
+    valid_trials: Count
+    invalid_trials: Count
+    median_ratio: Positive | None = None
 
 
 def show(runs: Sequence[Run]) -> str:
@@ -79,6 +93,19 @@ def csv_text(runs: Sequence[Run]) -> str:
             capacities = (f"{summary.capacity_mbps:g}", f"{summary.payload_capacity_mbps:.4f}")
             writer.writerow((*head, *spreads, invalid, *capacities, "; ".join(bar.reasons)))
     return text.getvalue()
+
+
+def read_csv(path: Path) -> tuple[Line, ...]:
+    """The bars of a summary.csv, which may be anybody's. Raises ValueError with the reason, one sentence."""
+    try:
+        rows = list(csv.DictReader(io.StringIO(content(path).decode(), newline="")))
+        given = [{name: cell for name, cell in row.items() if cell} for row in rows]
+        lines = msgspec.convert(given, tuple[Line, ...], strict=False)
+    except (UnicodeDecodeError, csv.Error, msgspec.ValidationError) as error:
+        raise ValueError(f"is not a summary of a sweep: {ascii(str(error))[1:-1][:300]}") from None
+    if len({(line.pattern, line.scheme) for line in lines}) < len(lines):
+        raise ValueError("is not a summary of a sweep: a bar is in it twice")
+    return lines
 
 
 def _rows(summary: Summary, *, percentiles: bool) -> list[list[str]]:

@@ -147,6 +147,27 @@ def decode(data: bytes) -> Run:
 
 def read(path: Path) -> Run:
     """The run of a file. Raises ValueError with the reason, one sentence, when it cannot be had."""
+    return decode(content(path))
+
+
+def read_settings(path: Path) -> Settings:
+    """What the runs of a sweep have in common, by its sweep.json. Raises ValueError as `read` does.
+
+    What an older one does not name was as is the default of `Settings`, and so is here what runs may differ in.
+    """
+    data = content(path)
+    try:
+        document = _renamed(msgspec.json.decode(data, type=dict[str, Any]))
+        document.pop("first_seed", None)
+        return msgspec.convert({"flows_per_host": 1, "keep": 1.0} | document, Settings)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"is not what a sweep has in common: {_one_line(str(error))[:300]}") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ValueError(_sentence(error)) from None
+
+
+def content(path: Path) -> bytes:
+    """The bytes of a regular file of a sensible size. Raises ValueError, one sentence, when they cannot be had."""
     try:
         with open(path, "rb", opener=_opened) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -156,7 +177,7 @@ def read(path: Path) -> Run:
         raise ValueError(f"cannot be read: {error.strerror}") from None
     if len(data) > MOST_BYTES:
         raise ValueError(f"is larger than {MOST_BYTES >> 20} MiB")
-    return decode(data)
+    return data
 
 
 def _opened(path: str, flags: int) -> int:
@@ -173,12 +194,17 @@ def _upgraded(data: bytes) -> bytes | None:
     if "iperf_mbps" in document:
         document["payload_mbps"] = document.pop("iperf_mbps")
     if isinstance(spec := document.get("spec"), dict):
-        names = {"bw": "link_mbps", "interval": "interval_s"}
         repeated = ("scheme", "traffic", "trial", "seed")
-        document["spec"] = {names.get(name, name): spec[name] for name in spec if name not in repeated}
+        document["spec"] = {name: value for name, value in _renamed(spec).items() if name not in repeated}
     if isinstance(reasons := document.get("reasons"), list):
         document["reasons"] = [_one_line(one) if isinstance(one, str) else one for one in reasons]
     return msgspec.json.encode(document)
+
+
+def _renamed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings by their names of today."""
+    names = {"bw": "link_mbps", "interval": "interval_s"}
+    return {names.get(name, name): value for name, value in settings.items()}
 
 
 def _one_line(text: str) -> str:

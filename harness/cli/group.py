@@ -12,6 +12,7 @@ from harness.errors import HarnessError, UnfitMachine
 from harness.invoker import leave_root_for_good
 
 _COMMANDS = {
+    "compare": ("harness.cli.compare", "compare"),
     "completion": ("paper.completion", "command"),
     "clean": ("harness.cli.clean", "clean"),
     "cluster": ("harness.cli.cluster", "cluster"),

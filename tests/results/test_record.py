@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from results.parts import Flow, Settings
-from results.record import MOST_BYTES, SCHEMA, Run, decode, encode, read
+from results.record import MOST_BYTES, SCHEMA, Run, decode, encode, read, read_settings
 from tests.plots.sweeps import broken, failed, first_version, run_document
 
 SETTINGS = Settings(
@@ -253,3 +253,25 @@ def test_a_file_that_is_too_large(tmp_path):
         file.truncate(MOST_BYTES + 1)  # a hole: it takes no room
     with pytest.raises(ValueError, match="larger than 256 MiB"):
         read(path)
+
+
+def test_the_settings_of_a_sweep(tmp_path):
+    path = tmp_path / "sweep.json"
+    names = {name: getattr(SETTINGS, name) for name in SETTINGS.__struct_fields__}
+    common = {name: value for name, value in names.items() if name not in ("flows_per_host", "keep")}
+    path.write_text(json.dumps(common | {"first_seed": 1}))
+    assert read_settings(path) == SETTINGS
+    old = {name: value for name, value in common.items() if name not in ("mtu", "new_flows")}
+    path.write_text(json.dumps(old | {"bw": old.pop("link_mbps"), "interval": old.pop("interval_s")}))
+    assert read_settings(path) == SETTINGS
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"k": NaN}', "[" * 100_000, '{"colour": "red"}', '{"k": "\\u001b"}']
+)
+def test_settings_that_are_none_are_refused_in_one_line(tmp_path, text):
+    path = tmp_path / "sweep.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"^is no") as refused:
+        read_settings(path)
+    assert str(refused.value).isprintable()

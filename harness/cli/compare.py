@@ -1,0 +1,113 @@
+"""`hedera compare`."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+from commands.shared import in_words, json_option
+from plots.sample import said
+from plots.style import label
+
+if TYPE_CHECKING:
+    from plots.conditions import Comparison
+
+
+@click.command()
+@click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--by-pattern", is_flag=True, help="A line for each pattern, instead of the means over them.")
+@click.option(
+    "--picture",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.png",
+    help="Draw the means as well.",
+)
+@json_option
+@in_words
+def compare(folders: tuple[Path, ...], by_pattern: bool, picture: Path | None, as_json: bool) -> None:
+    """Say which shares of the control change between sweeps (FOLDERS, as results/runs/NAME), and by how much.
+
+    By which settings the folders differ is found; they are compared over the patterns and schemes that all of them
+    have, each with the first. A folder may be a published summary.csv with its sweep.json (results/sample).
+
+    Example: hedera compare results/sample results/runs/k4-100mbps-mtu9000-10s
+    """
+    from commands.output import conclude
+    from plots import conditions
+
+    comparison = conditions.compare(folders)
+    files = conditions.draw(comparison, picture) if picture else []
+    if as_json:
+        for sentence in comparison.notes:
+            click.echo(sentence, err=True)
+    rows = comparison.pattern_rows() if by_pattern else comparison.rows()
+    table = _by_pattern(comparison) if by_pattern else _means(comparison)
+    conclude(rows, [table, *map(escape, _sentences(comparison))], files, as_json)
+
+
+def _means(comparison: Comparison) -> Table:
+    """A line for each scheme and folder."""
+    rows = comparison.rows()
+    options = list(dict.fromkeys(option for row in rows for option in row.conditions))
+    first = comparison.sides[0].name
+    table = Table(
+        title=escape(f"Shares of the control in %, means over the patterns; differences to {first} in points"),
+        title_justify="left", box=None, pad_edge=False, header_style="bold",
+    )  # fmt: skip
+    for heading in ("scheme", "folder", *options):
+        table.add_column(heading, overflow="fold")
+    for heading in ("patterns", "runs", "share", "difference", "95 %", "largest"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows:
+        name = row.scheme if row.folder == first else ""
+        conditions = [said(row.conditions[option]) if option in row.conditions else "?" for option in options]
+        numbers = [str(row.patterns), str(row.runs), f"{100 * row.share:.1f}"]
+        if row.difference_points is not None:
+            low, high = row.low_points, row.high_points
+            numbers += [
+                f"{row.difference_points:+.1f}",
+                "-" if low is None or high is None else f"{low:+.1f} to {high:+.1f}",
+                f"{row.largest_points:+.1f} {label(row.largest_pattern or '')}",
+            ]
+        table.add_row(*map(escape, (name, row.folder, *conditions, *numbers)))
+    return table
+
+
+def _by_pattern(comparison: Comparison) -> Table:
+    """A line for each scheme and pattern, a column for each folder."""
+    table = Table(
+        title=escape(f"Shares of the control in %; in brackets points above {comparison.sides[0].name}"),
+        title_justify="left", box=None, pad_edge=False, header_style="bold",
+    )  # fmt: skip
+    for heading in ("scheme", "pattern"):
+        table.add_column(heading, no_wrap=True)
+    for side in comparison.sides:
+        table.add_column(escape(side.label), justify="right")
+    last = ""
+    for (scheme, pattern), rows in groupby(comparison.pattern_rows(), lambda row: (row.scheme, row.pattern)):
+        cells = [
+            f"{100 * row.share:.1f}"
+            + ("" if row.difference_points is None else f" ({row.difference_points:+.1f})")
+            for row in rows
+        ]
+        table.add_row(*map(escape, ("" if scheme == last else scheme, label(pattern), *cells)))
+        last = scheme
+    return table
+
+
+def _sentences(comparison: Comparison) -> list[str]:
+    """What differs, what is alike, and what was left out."""
+    differ = list(dict.fromkeys(option for side in comparison.sides for option in side.conditions))
+    alike = [
+        f"{option} {said(value)}" for option, value in comparison.alike.items() if value not in (None, ())
+    ]
+    return [
+        f"They differ in {', '.join(differ)}." if differ else "They differ in no setting.",
+        f"Alike: {' '.join(alike)}.",
+        *(f"{sentence}." for sentence in comparison.notes),
+    ]

@@ -1,0 +1,170 @@
+"""What a folder has of shares of the control: a sweep with its runs, or what was published of one without them.
+
+The latter is a summary.csv, whose medians cannot be taken apart into trials, beside the sweep.json that says how its
+runs were made.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from plots.load import Skipped, load_sweep
+from plots.style import CONTROL
+from plots.summary import summarise
+from plots.table import Line, read_csv
+from results.parts import Settings
+from results.record import Run, read_settings
+
+Read = TypeVar("Read")
+Bar = tuple[str, str]
+"""Pattern and scheme."""
+Trial = tuple[str, str, int]
+"""Pattern, scheme and seed."""
+Value = bool | int | float | str | tuple[str, ...] | None
+"""Of a setting."""
+OF_THE_PATTERN = ("flows_per_host", "keep")
+_OF_THE_TRAFFIC = ("new_flows", "large_flows")
+
+
+@dataclass(frozen=True)
+class Share:
+    """Of the control: the median over ``trials`` of run / control of the same trial."""
+
+    median: float
+    trials: int
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Runs, or the lines of a summary and what its sweep had in common. ``name``: as it is called in tables."""
+
+    folder: Path
+    name: str
+    runs: tuple[Run, ...]
+    skipped: tuple[Skipped, ...] = ()
+    lines: tuple[Line, ...] = ()
+    common: Settings | None = None
+
+    @classmethod
+    def read(cls, folder: Path, name: str) -> Sample:
+        """What is in a folder: the runs if there are any. Raises ValueError, one sentence, when nothing is, or no
+        control."""
+        sweep = load_sweep(folder)
+        sample = cls(folder, name, sweep.runs, sweep.skipped)
+        if not sweep.runs:
+            for path, reason in ((one.path, one.reason) for one in sweep.skipped):
+                raise ValueError(f"{folder} has no run that can be read: {path} {reason}")
+            if not (folder / "summary.csv").exists():
+                raise ValueError(f"{folder} has neither runs (run.json) nor a summary.csv")
+            lines = _named(read_csv, folder / "summary.csv")
+            sample = cls(folder, name, (), (), lines, _named(read_settings, folder / "sweep.json"))
+        if not any(scheme == CONTROL for _, scheme in sample.shares()):
+            raise ValueError(
+                f"{folder} has no valid run of the control ({CONTROL}), of which all else is a share"
+            )
+        return sample
+
+    @property
+    def bars(self) -> set[Bar]:
+        """All that was run, valid or not."""
+        of_runs = {(run.pattern, run.scheme) for run in self.runs}
+        return of_runs | {(line.pattern, line.scheme) for line in self.lines}
+
+    @property
+    def trials(self) -> set[Trial]:
+        """The valid runs with a valid control."""
+        control = {(run.pattern, run.trial) for run in self.runs if run.valid and run.scheme == CONTROL}
+        return {_trial(run) for run in self.runs if run.valid and (run.pattern, run.trial) in control}
+
+    def shares(self, trials: Collection[Trial] | None = None) -> dict[Bar, Share]:
+        """Of what has a share; of runs, ``trials`` alone may count."""
+        if not self.runs:
+            return {
+                (line.pattern, line.scheme): Share(line.median_ratio, line.valid_trials)
+                for line in self.lines
+                if line.median_ratio is not None
+            }
+        counted = self.trials if trials is None else self.trials.intersection(trials)
+        runs = [run for run in self.runs if _trial(run) in counted]
+        bars = summarise(runs).bars if runs else {}
+        return {key: Share(bar.ratio.median, bar.valid) for key, bar in bars.items() if bar.ratio}
+
+    def invalid(self, bars: Collection[Bar]) -> Counter[Bar]:
+        """How many runs of each of these bars are invalid."""
+        found = Counter((run.pattern, run.scheme) for run in self.runs if not run.valid)
+        found.update({(line.pattern, line.scheme): line.invalid_trials for line in self.lines})
+        return Counter({bar: number for bar, number in found.items() if bar in bars})
+
+    def settings(self, bars: Collection[Bar]) -> dict[str, Value]:
+        """The settings of the runs of these bars, by their names in run.json, but for what makes the pattern.
+
+        Several values are one text. What a summary's sweep.json leaves open is left out: what ``auto`` became, and
+        what its runs may differ in.
+        """
+        if self.common is not None:
+            open_ = {name for name in _OF_THE_TRAFFIC if getattr(self.common, name) == "auto"} | {
+                "scale_sizes"
+            }
+            return {name: value for name, value in _plain(self.common).items() if name not in open_}
+        found: dict[str, dict[Value, None]] = {}
+        for run in self.runs:
+            if (run.pattern, run.scheme) in bars:
+                for name, value in _plain(run.spec).items():
+                    found.setdefault(name, {})[value] = None
+        return {
+            name: next(iter(values)) if len(values) == 1 else ", ".join(sorted(map(said, values)))
+            for name, values in found.items()
+        }
+
+    def says(self, bars: Collection[Bar], trials: Collection[Trial] | None) -> list[str]:
+        """What of these bars does not count, in sentences, and which files were left out."""
+        sentences = []
+        if not self.runs:
+            sentences.append(f"{self.name}: a summary without runs, so trials are not matched by their seeds")
+        if invalid := self.invalid(bars).total():
+            sentences.append(f"{self.name}: {_runs(invalid)} invalid, and never counted")
+        inside = {_trial(run) for run in self.runs if run.valid and (run.pattern, run.scheme) in bars}
+        if alone := len(inside - self.trials):
+            sentences.append(
+                f"{self.name}: {_runs(alone)} valid, but without a valid control of the same trial"
+            )
+        if trials is not None and (others := len((inside & self.trials).difference(trials))):
+            sentences.append(f"{self.name}: {_runs(others)} valid, but not of that seed in every folder")
+        for reason, number in Counter(one.reason for one in self.skipped).most_common():
+            sentences.append(f"{self.name}: {number} run.json left out: {reason}")
+        return sentences
+
+
+def said(value: Value) -> str:
+    """The value of a setting, as it is typed."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return " ".join(value) or "none"
+    return f"{value:g}" if isinstance(value, float) else str(value).lower() if value is None else str(value)
+
+
+def _plain(settings: Settings) -> Mapping[str, Value]:
+    return {k: v for k, v in msgspec.structs.asdict(settings).items() if k not in OF_THE_PATTERN}
+
+
+def _trial(run: Run) -> Trial:
+    return run.pattern, run.scheme, run.seed
+
+
+def _runs(number: int) -> str:
+    return f"{number} run" + ("s are" if number != 1 else " is")
+
+
+def _named(read: Callable[[Path], Read], path: Path) -> Read:
+    """What is read from a file, whose name a ValueError gets to know."""
+    try:
+        return read(path)
+    except ValueError as error:
+        raise ValueError(f"{path} {error}") from None

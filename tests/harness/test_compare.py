@@ -1,0 +1,149 @@
+"""`hedera compare`, on sweeps whose files the project's own writers made."""
+
+import json
+from dataclasses import replace
+
+import click
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from harness.cli.compare import compare
+from harness.cli.group import cli
+from harness.cli.run import run as run_command
+from harness.run.spec import RunSpec
+from harness.sweep.plan import keep_settings, plan
+from harness.sweep.suites import Workload
+from plots.conditions import _option
+from plots.load import load_sweep
+from plots.sample import OF_THE_PATTERN
+from plots.table import csv_text
+from results.parts import Settings
+from results.record import Run, encode
+
+BASE = RunSpec("ecmp", "stride:1", seconds=10, platform="os-ken", datapath="user")
+PATTERNS = ("published:stride1", "published:stride2", "published:stride4")
+
+
+def sweep(folder, rate=0.8, trials=1, **settings):
+    """A sweep as planned, in which the schemes reach so much of the control; less under a later pattern."""
+    base = replace(BASE, **settings)
+    folder.mkdir()
+    keep_settings(base, folder)
+    for job in plan(
+        base, [Workload(p) for p in PATTERNS], ["nonblocking", "ecmp", "hedera-sa"], trials, folder
+    ):
+        spec = job.spec
+        stored = {k: v for k, v in (spec.as_json() | spec.settled).items() if k in Settings.__struct_fields__}
+        share = 1.0 if spec.scheme == "nonblocking" else rate - 0.05 * PATTERNS.index(spec.traffic)
+        mbps = spec.capacity_mbps * share
+        job.folder.mkdir(parents=True)
+        document = Run(
+            schema=2, scheme=spec.scheme, traffic=spec.traffic, trial=spec.trial, seed=spec.seed,
+            capacity_mbps=spec.capacity_mbps, window_s=spec.window_s, bisection_mbps=mbps, payload_mbps=0.9 * mbps,
+            spec=msgspec.convert(stored, Settings), verdict="ok", reasons=(), flows=(),
+        )  # fmt: skip
+        (job.folder / "run.json").write_bytes(encode(document))
+    return folder
+
+
+def invoked(*arguments):
+    return CliRunner().invoke(compare, [str(each) for each in arguments])
+
+
+@pytest.fixture
+def folders(tmp_path):
+    a = sweep(tmp_path / "k4-25mbps", link_mbps=25.0)
+    return a, sweep(tmp_path / "k4-100mbps", 0.78, link_mbps=100.0, mtu=9000)
+
+
+def test_the_table(folders):
+    done = invoked(*folders)
+    assert done.exit_code == 0, done.output
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert ["ecmp", "k4-25mbps", "25", "1500", "3", "3", "75.0"] in lines
+    assert [
+        "k4-100mbps",
+        "100",
+        "9000",
+        "3",
+        "3",
+        "73.0",
+        "-2.0",
+        "-2.0",
+        "to",
+        "-2.0",
+        "-2.0",
+        "stride1",
+    ] in lines
+    assert "They differ in --bw, --mtu." in done.stdout
+    assert "-k 4 --seconds 10" in done.stdout
+
+
+def test_by_pattern(folders):
+    done = invoked(*folders, "--by-pattern")
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert ["ecmp", "stride1", "80.0", "78.0", "(-2.0)"] in lines
+    assert ["stride4", "70.0", "68.0", "(-2.0)"] in lines
+    assert "--bw 100 --mtu 9000" in done.stdout
+
+
+def test_json_is_rows_and_nothing_else(folders, tmp_path):
+    invalid = folders[1] / "published_stride4" / "ecmp" / "trial-1" / "run.json"
+    invalid.write_text(
+        json.dumps(json.loads(invalid.read_text()) | {"verdict": "invalid", "reasons": ["too slow"]})
+    )
+    done = invoked(*folders, "--json", "--picture", tmp_path / "picture.png")
+    rows = json.loads(done.stdout)["rows"]
+    assert [(row["scheme"], row["folder"], row["patterns"], row["invalid"]) for row in rows] == [
+        ("ecmp", "k4-25mbps", 2, 0), ("ecmp", "k4-100mbps", 2, 1),
+        ("hedera-sa", "k4-25mbps", 3, 0), ("hedera-sa", "k4-100mbps", 3, 0),
+    ]  # fmt: skip
+    assert rows[3]["conditions"] == {"--bw": 100.0, "--mtu": 9000}
+    assert rows[3]["difference_points"] == pytest.approx(-2)
+    assert "1 run is invalid" in done.stderr
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    by_pattern = json.loads(invoked(*folders, "--json", "--by-pattern").stdout)["rows"]
+    assert len(by_pattern) == 2 * 2 + 2 * 3
+
+
+def test_a_published_summary_beside_a_sweep(folders, tmp_path):
+    published = tmp_path / "published"
+    published.mkdir()
+    (published / "summary.csv").write_text(csv_text(load_sweep(folders[0]).runs))
+    (published / "sweep.json").write_bytes((folders[0] / "sweep.json").read_bytes())
+    done = invoked(published, folders[1])
+    assert done.exit_code == 0, done.output
+    assert "They differ in --bw, --mtu." in done.stdout
+    assert "not matched by their seeds" in done.stdout
+    assert "-2.0 to -2.0" in done.stdout
+    again = invoked(published, folders[0])
+    assert "They differ in no setting." in again.stdout
+
+
+def test_names_are_no_markup(tmp_path):
+    odd = sweep(tmp_path / "[bold]x")
+    done = invoked(odd, sweep(tmp_path / "b", queue=10))
+    assert done.exit_code == 0, done.output
+    assert "[bold]x" in done.stdout
+
+
+@pytest.mark.parametrize("given", [("a",), ("a", "nowhere"), ("a", "empty"), ("a", "a")])
+def test_mistakes_are_one_sentence(tmp_path, given):
+    sweep(tmp_path / "a")
+    (tmp_path / "empty").mkdir()
+    done = CliRunner().invoke(compare, [str(tmp_path / name) for name in given], standalone_mode=False)
+    assert isinstance(done.exception, click.UsageError)
+    assert "\n" not in done.exception.message
+    assert done.stdout == ""
+
+
+def test_settings_are_named_as_on_the_command_line():
+    known = {option for each in run_command.params for option in each.opts + each.secondary_opts}
+    known |= {"--threshold", "--iterations", "--workload"}  # what emulation has no option for
+    names = [name for name in Settings.__struct_fields__ if name not in OF_THE_PATTERN]
+    assert [name for name in names if _option(name) not in known] == []
+
+
+def test_it_is_one_of_the_commands():
+    assert "compare" in cli.list_commands(click.Context(cli))

@@ -1,0 +1,152 @@
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from plots.load import load_sweep
+from plots.sample import Sample, Share, said
+from plots.table import csv_text
+from tests.plots.sweeps import failed, run_document, store
+
+PUBLISHED = Path(__file__).parents[2] / "results" / "sample"
+BAR = ("stride:4", "ecmp")
+
+
+def write(folder, scheme="ecmp", trial=1, rate=50.0, traffic="stride:4", **changes):
+    store(folder, run_document(traffic, scheme, trial, bisection_mbps=rate, **changes))
+
+
+def invalid(folder, scheme="ecmp", trial=1):
+    write(folder, scheme, trial, verdict="invalid", reasons=["too slow"])
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Three trials with their control: 50, 60 and 80 % of it."""
+    for trial, share in enumerate((50.0, 60.0, 80.0), 1):
+        write(tmp_path, "nonblocking", trial, 100.0)
+        write(tmp_path, "ecmp", trial, share)
+    return tmp_path
+
+
+def test_a_share_is_the_median_over_trials(folder):
+    sample = Sample.read(folder, "mine")
+    assert sample.shares()[BAR] == Share(0.6, 3)
+    assert sample.bars == {BAR, ("stride:4", "nonblocking")}
+
+
+def test_of_named_trials_alone(folder):
+    sample = Sample.read(folder, "mine")
+    trials = {(*BAR, 1), ("stride:4", "nonblocking", 1), (*BAR, 9)}
+    assert sample.shares(trials) == {BAR: Share(0.5, 1), ("stride:4", "nonblocking"): Share(1.0, 1)}
+    assert sample.shares(set()) == {}
+
+
+def test_invalid_runs_and_those_without_a_control_do_not_count_and_are_said(folder):
+    invalid(folder, "ecmp", 1)
+    invalid(folder, "nonblocking", 3)
+    (folder / "broken").mkdir()
+    (folder / "broken" / "run.json").write_text("{")
+    sample = Sample.read(folder, "mine")
+    assert sample.shares()[BAR] == Share(0.6, 1)
+    assert sample.invalid({BAR}) == {BAR: 1}
+    assert sample.says(sample.bars, sample.trials - {(*BAR, 2)}) == [
+        "mine: 2 runs are invalid, and never counted",
+        "mine: 1 run is valid, but without a valid control of the same trial",
+        "mine: 1 run is valid, but not of that seed in every folder",
+        "mine: 1 run.json left out: is not JSON, or was cut off",
+    ]
+
+
+def test_settings_are_those_of_the_runs_of_the_bars(folder):
+    spec = run_document()["spec"]
+    write(folder, traffic="random", spec=spec | {"new_flows": "switch", "flows_per_host": 2})
+    sample = Sample.read(folder, "mine")
+    settings = sample.settings({BAR})
+    assert (settings["link_mbps"], settings["mtu"], settings["new_flows"]) == (10.0, 1500, "controller")
+    assert "flows_per_host" not in settings, "it is in the name of the pattern"
+    assert sample.settings(sample.bars)["new_flows"] == "controller, switch"
+
+
+def test_what_was_published_of_a_sweep_will_do(folder, tmp_path_factory):
+    other = tmp_path_factory.mktemp("published")
+    invalid(folder, "ecmp", 4)
+    (other / "summary.csv").write_text(csv_text(load_sweep(folder).runs))
+    shutil.copy(PUBLISHED / "sweep.json", other)
+    runs, summary = Sample.read(folder, "runs"), Sample.read(other, "summary")
+    assert (summary.shares(), summary.bars) == (runs.shares(), runs.bars)
+    assert summary.invalid({BAR}) == runs.invalid({BAR}) == {BAR: 1}
+    assert summary.says({BAR}, None) == [
+        "summary: a summary without runs, so trials are not matched by their seeds",
+        "summary: 1 run is invalid, and never counted",
+    ]
+
+
+def test_the_published_sample_has_settings_of_before_there_was_an_mtu():
+    settings = Sample.read(PUBLISHED, "sample").settings(set())
+    assert (settings["link_mbps"], settings["interval_s"], settings["mtu"]) == (25.0, 2.0, 1500)
+    assert settings["new_flows"] == "controller"
+
+
+def test_what_a_summary_leaves_open_is_no_setting(tmp_path):
+    shutil.copy(PUBLISHED / "summary.csv", tmp_path)
+    now = json.loads((PUBLISHED / "sweep.json").read_text()) | {
+        "new_flows": "auto",
+        "large_flows": "measured",
+    }
+    (tmp_path / "sweep.json").write_text(json.dumps(now))
+    settings = Sample.read(tmp_path, "sample").settings(set())
+    assert {"new_flows", "large_flows", "scale_sizes"} & set(settings) == {"large_flows"}
+
+
+def test_a_folder_that_is_none(tmp_path):
+    with pytest.raises(ValueError, match="there is no results folder"):
+        Sample.read(tmp_path / "nowhere", "")
+    with pytest.raises(ValueError, match="has neither runs"):
+        Sample.read(tmp_path, "")
+    store(tmp_path, failed(traffic="stride:4", scheme="ecmp"))
+    with pytest.raises(ValueError, match="no valid run of the control"):
+        Sample.read(tmp_path, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("summary.csv", "", "no valid run of the control"),
+        (
+            "summary.csv",
+            "pattern,scheme\nstride:4,ecmp\n",
+            "summary.csv is not a summary of a sweep: .*valid_trials",
+        ),
+        ("sweep.json", '{"k": 4', "sweep.json is not JSON"),
+        ("sweep.json", "{}", "sweep.json is not what a sweep has in common: .*missing"),
+        ("run.json", "{}", "no run that can be read: .*run.json is not a run of schema"),
+    ],
+)
+def test_files_of_anybody_are_refused_with_the_reason(tmp_path, name, text, reason):
+    for each in ("summary.csv", "sweep.json"):
+        shutil.copy(PUBLISHED / each, tmp_path)
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ValueError, match=reason):
+        Sample.read(tmp_path, "")
+
+
+@pytest.mark.parametrize("name", ["summary.csv", "sweep.json"])
+def test_neither_links_nor_pipes_are_read(tmp_path, name):
+    for each in {"summary.csv", "sweep.json"} - {name}:
+        shutil.copy(PUBLISHED / each, tmp_path)
+    (tmp_path / name).symlink_to(PUBLISHED / name)
+    with pytest.raises(ValueError, match=f"{name} cannot be read"):
+        Sample.read(tmp_path, "")
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(ValueError, match=f"{name} is not a regular file"):
+        Sample.read(tmp_path, "")
+
+
+def test_values_as_they_are_typed():
+    assert [said(value) for value in (10.0, 0.1, 50, "cubic", True, None, (), ("a@1", "b@2"))] == [
+        "10", "0.1", "50", "cubic", "yes", "none", "none", "a@1 b@2",
+    ]  # fmt: skip
