@@ -35,7 +35,7 @@ DASHES = (0, (5, 3))
 """The line of what is possible: the capacity, or the control."""
 MUTED = "#6b6b6b"
 
-_LONGEST_LABEL = 26
+_LONGEST_LABEL = 30
 _OTHER = ("#000000", "#999933", "#882255", "#44aa99")  # schemes added later, in the order of their names
 _SETTINGS = {
     "font.family": "DejaVu Sans",
