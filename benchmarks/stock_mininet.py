@@ -18,7 +18,6 @@ from mininet.link import TCLink
 from mininet.log import setLogLevel
 from mininet.net import Mininet
 from mininet.node import OVSSwitch, RemoteController
-from mininet.topo import Topo
 
 from harness.errors import RunFailed
 from harness.judge.result import describe
@@ -31,25 +30,13 @@ from harness.run.events import parse_events
 from harness.run.observation import Observation
 from harness.run.senders import Flow, label, linger_s
 from harness.run.spec import RunSpec
+from topos.fattree import mininet_topo
 from topos.network import Network
 from traffic.bwmng import parse_samples, sample_command
 from traffic.iperf import FlowReport, client_command, parse_report, server_command
 from traffic.ports import source_ports
 
 READY_S = 60.0
-
-
-class Cabling(Topo):  # type: ignore[misc]
-    """Our topology in Mininet's words."""
-
-    def build(self, network: Network, **link: Any) -> None:
-        """Nodes and cables."""
-        for host, name in enumerate(network.hosts):
-            self.addHost(name, ip=f"{network.host_ip(host)}/8", mac=network.host_mac(host))
-        for name in network.switches:
-            self.addSwitch(name, dpid=f"{network.dpid(name):016x}")
-        for cable in network.links():
-            self.addLink(cable.lower, cable.upper, port1=cable.lower_port, port2=cable.upper_port, **link)
 
 
 def one_openvswitch(folder: Path, children: Children) -> subprocess.Popen[bytes]:
@@ -89,7 +76,7 @@ def measure(spec: RunSpec, datapath: str, offloads: bool, folder: Path) -> dict[
         controller_of(spec, log, children)
         if not wait_until(lambda: any(e["event"] == "start" for e in events(log)), READY_S):
             raise RunFailed("the controller did not start")
-        topo = Cabling(network, bw=spec.link_mbps, max_queue_size=spec.queue, txo=offloads, rxo=offloads)
+        topo = mininet_topo(network, bw=spec.link_mbps, max_queue_size=spec.queue, txo=offloads, rxo=offloads)
         net = Mininet(
             topo=topo,
             link=TCLink,

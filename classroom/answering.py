@@ -94,7 +94,7 @@ class Host:
         exec(compile(request.source, request.file, "exec"), module.__dict__)
         self._what = getattr(module, request.attribute, None)
         if not callable(self._what):
-            return Answer(error=f"there is no {request.attribute} in it")
+            return Answer(odd=f"a {type(self._what).__name__}")
         return Answer()
 
     def _make(self, request: Make) -> Answer:

@@ -14,7 +14,8 @@ from classroom.template import MILESTONES, write_template
 from commands.shared import in_words, json_option, progress_bar
 
 if TYPE_CHECKING:
-    from classroom.submission import Code
+    from classroom.code import Code
+    from classroom.submission import Submission
     from classroom.verdict import Check
 
 _milestone = click.option(
@@ -62,7 +63,7 @@ def check(name: str, milestone: str | None, seed: int, quick: bool, out: Path, a
 
     With --milestone: whether a step towards Hedera does what its section of the paper says.
     """
-    from classroom.submission import find_code
+    from classroom.code import find_code
 
     code = find_code(name)
     if milestone:
@@ -87,9 +88,21 @@ def _milestone_checks(code: Code, milestone: str, seed: int) -> list[Check]:
     from classroom.submission import Submission
 
     with Submission(own(), code, call_s=20.0) as submission:
+        _require_there(submission)
         checks = check_milestone(milestone, submission, seed)
     tell_checks(checks)
     return checks
+
+
+def _require_there(submission: Submission) -> None:
+    """ValueError when the file does not have what was named. Whatever else is wrong with it the checks tell."""
+    from classroom.submission import Misbehaved
+
+    try:
+        submission.load()
+    except Misbehaved as error:
+        if error.kind == "absent":
+            raise ValueError(str(error)) from None
 
 
 def _all_of_it(
@@ -102,6 +115,7 @@ def _all_of_it(
     from commands.output import wide_console
 
     with Submission(own(), code, call_s=20.0) as submission:
+        _require_there(submission)
         checks = check_contract(submission, lambda: Submission(own(1), code), seed)
         tell_checks(checks)
         if not all(one.passed for one in checks if one.name in (RAISES, ANSWER, INPUTS)):

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from classroom import quality
+from classroom.code import Code, read_code
 from classroom.contract import ANSWER, INPUTS, RAISES, check_contract
 from classroom.milestones import check_milestone
 from classroom.sandbox import LENT, Start, closed, lent, unclosed
-from classroom.submission import Code, Submission, read_code
+from classroom.submission import Submission
 from classroom.template import MILESTONES
 from classroom.verdict import Check, share_passed
 from simulator.config import Config

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import select
 import signal
-import stat
 import subprocess
 import time
 from dataclasses import dataclass
@@ -18,70 +16,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from classroom import protocol
+from classroom.code import Code
 from classroom.protocol import Answer, Estimate, Load, Make, Place, Turn, pack, unpack
 from classroom.sandbox import Start
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows
 
-LARGEST_FILE = 256 << 10
-"""Bytes of a file that is still taken for somebody's code."""
 START_S = 60.0
 """Seconds until the first answer: Python starts, and what is compiled may have to be compiled first."""
 
 
 class Misbehaved(Exception):
-    """The code gave no answer that can be used. ``kind``: raised, slow, ended, rubbish; the message is a sentence."""
+    """The code gave no answer that can be used; the message says why. ``kind``: absent (the file has nothing of
+    that name), raised, slow, ended, rubbish."""
 
     def __init__(self, kind: str, words: str) -> None:
         super().__init__(words)
         self.kind = kind
-
-
-@dataclass(frozen=True)
-class Code:
-    """A file's text, and the name in it that is meant. ``file`` is what it is called."""
-
-    file: str
-    source: str
-    attribute: str
-
-
-def read_code(path: Path, attribute: str) -> Code:
-    """Somebody's file: a plain one of a sensible size. ValueError, one sentence, when it is none."""
-    try:
-        with open(path, "rb", opener=_opened) as file:
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST_FILE:
-                raise ValueError(f"{path} is no file of at most {LARGEST_FILE >> 10} KiB")
-            data = file.read(LARGEST_FILE)
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
-    try:
-        return Code(path.name, data.decode(), attribute)
-    except UnicodeDecodeError:
-        raise ValueError(f"{path} is no text in UTF-8") from None
-
-
-def _opened(path: str, flags: int) -> int:
-    """A pipe must not make us wait, and a link not lead elsewhere."""
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
-
-
-def find_code(name: str) -> Code:
-    """What FILE.py:NAME or MODULE:NAME spells. ValueError, one sentence, when there is no such file."""
-    where, _, attribute = name.rpartition(":")
-    if not where or not attribute.isidentifier():
-        raise ValueError(f"name it FILE.py:CLASS or MODULE:CLASS, not {name!r}")
-    path = Path(where) if where.endswith(".py") else Path(f"{where}.py")
-    if not where.endswith(".py") and not path.is_file():
-        try:
-            found = importlib.util.find_spec(where)
-        except (ImportError, ValueError):
-            found = None
-        if found is None or not found.origin or not found.origin.endswith(".py"):
-            raise ValueError(f"there is neither a file {path} here nor an installed module {where}")
-        path = Path(found.origin)
-    return read_code(path.resolve(), attribute)
 
 
 class Submission:
@@ -96,8 +47,8 @@ class Submission:
         self.call_s = call_s
         self._start = start
         self._process: subprocess.Popen[bytes] | None = None
-        self._budget_s = budget_s
-        self._left_s = budget_s
+        self._unloaded: Misbehaved | None = None
+        self._budget_s = self._left_s = budget_s
 
     def __enter__(self) -> Submission:
         return self
@@ -124,9 +75,23 @@ class Submission:
     # --- what it can be asked ---------------------------------------------------------------------------
 
     def load(self) -> None:
-        """Start the process, if there is none, with the code in it."""
-        if self._process is not None:
-            return
+        """Start the process, if there is none, with the code in it.
+
+        Code that cannot be loaded is not tried again, and what is wrong with it told every time; unless it was slow,
+        which may have been the machine.
+        """
+        if self._process is None and self._unloaded is None:
+            self._begin()
+            try:
+                self._take_in(self.code)
+            except Misbehaved as error:
+                if error.kind == "slow":
+                    raise
+                self._unloaded = error
+        if self._unloaded is not None:
+            raise self._unloaded
+
+    def _begin(self) -> None:
         self._process = subprocess.Popen(
             self._start.command,
             stdin=subprocess.PIPE,
@@ -136,17 +101,18 @@ class Submission:
             start_new_session=True,
             cwd="/",
         )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        os.set_blocking(self._process.stdin.fileno(), False)
-        os.set_blocking(self._process.stdout.fileno(), False)
-        code = self.code
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            os.set_blocking(pipe.fileno(), False)
         try:
             self._answer(None, time.monotonic() + START_S)
         except TimeoutError:
             self.end()
             raise Misbehaved("slow", f"Python did not start within {START_S:g} s") from None
-        self._ask(Load(f"/submission/{code.file}", code.source, code.attribute), START_S)
+
+    def _take_in(self, code: Code) -> None:
+        if self._ask(Load(f"/submission/{code.file}", code.source, code.attribute), START_S).odd:
+            raise Misbehaved("absent", f"there is no {code.attribute} in {code.file}")
 
     def fresh(self, k: int = 4, seed: int = 1, iterations: int = 1000, loop_mbps: float = 0.0) -> None:
         """Make the class anew, for a fat-tree of this k."""

@@ -15,6 +15,10 @@ class RunFailed(HarnessError):
     exit_status = 1
 
 
+class WorkerFailed(RunFailed):
+    """A worker of a cluster failed, or what it sent is not the run that was asked of it: others make that run."""
+
+
 class UserMistake(HarnessError):
     """The command line or an input file asks for something that does not exist."""
 

@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hedera.unprivileged import User
-from hedera.unprivileged import invoker as invoker
+from hedera.unprivileged import User, invoker
 
 
 @contextmanager

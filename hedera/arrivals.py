@@ -69,7 +69,8 @@ def group(
     hosts = edge.size
     first = np.zeros(hosts + 1, dtype=np.int32)
     for flow in range(src.size):
-        first[dst[flow]] += edge[src[flow]] != edge[dst[flow]]
+        s, d = np.uint64(src[flow]), np.uint64(dst[flow])  # unsigned: see `hedera.simulated_annealing`
+        first[d] += edge[s] != edge[d]
     end = 0
     for host in range(hosts + 1):
         end += first[host]
@@ -80,10 +81,10 @@ def group(
     into_edge = np.zeros(hosts, dtype=np.int64)
     into_pod = np.zeros(hosts, dtype=np.int64)
     for flow in range(src.size - 1, -1, -1):
-        s, d, wanted = src[flow], dst[flow], demand[flow]
+        s, d, wanted = np.uint64(src[flow]), np.uint64(dst[flow]), demand[flow]
         if edge[s] != edge[d]:
-            at = first[d] - 1
-            first[d] = at
+            first[d] -= 1
+            at = np.uint64(first[d])
             amount[at] = wanted
             edge_up[at] = edge[s]
             into_edge[d] += wanted
@@ -103,17 +104,18 @@ def load(arrivals: Arrivals, core_of: Cores, works: NDArray[np.bool_], shape: Sh
     edge_up, core_up = arrivals.edge_up, arrivals.core_up
     into_edge, into_pod = arrivals.into_edge, arrivals.into_pod
     hosts = core_of.size
-    excess = np.full(works.size, -_BOUNDLESS)
+    excess = np.empty(works.size, dtype=np.int64)
+    excess[:hosts] = excess[works.size - hosts :] = -_BOUNDLESS
     for link in range(hosts, works.size - hosts):
         excess[link] = -UNIT if works[link] else 0
     for host in range(hosts):
         core = core_of[host]
-        aggregation = up[core]
-        excess[core_down[host] + core] += into_pod[host]
-        excess[edge_down[host] + aggregation] += into_edge[host]
-        for i in range(first[host], first[host + 1]):
-            excess[edge_up[i] + aggregation] += demand[i]
-            excess[core_up[i] + core] += demand[i]
+        aggregation = up[np.uint64(core)]
+        excess[np.uint64(core_down[host] + core)] += into_pod[host]
+        excess[np.uint64(edge_down[host] + aggregation)] += into_edge[host]
+        for i in range(np.uint64(first[host]), np.uint64(first[host + 1])):
+            excess[np.uint64(edge_up[i] + aggregation)] += demand[i]
+            excess[np.uint64(core_up[i] + core)] += demand[i]
     return excess
 
 
@@ -124,8 +126,8 @@ def cores_of_flows(src: NDArray[np.int32], dst: NDArray[np.int32], core_of: Core
     half = up[-1] + 1
     core = np.empty(src.size, dtype=np.int32)
     for flow in range(src.size):
-        s, d = src[flow], dst[flow]
+        s, d = np.uint64(src[flow]), np.uint64(dst[flow])
         wanted = core_of[d]
-        inside_pod = up[wanted] * half if edge[s] != edge[d] else 0
+        inside_pod = up[np.uint64(wanted)] * half if edge[s] != edge[d] else 0
         core[flow] = wanted if pod[s] != pod[d] else inside_pod
     return core

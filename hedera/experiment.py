@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from hedera.large_flows import RULES
 from hedera.schemes import Options, Scheme, scheme
@@ -51,6 +52,9 @@ class Experiment:
     scale_sizes: bool = True
     fail: tuple[str, ...] = ()
 
+    LARGE_FLOWS: ClassVar[tuple[str, ...]] = tuple(RULES)
+    """What ``large_flows`` may be."""
+
     def __post_init__(self) -> None:
         _ = self.chosen, self.tree  # raise for a scheme or a k that does not exist
         above_0("the length of the run", self.seconds, "s")
@@ -60,8 +64,10 @@ class Experiment:
             raise ValueError(f"--seed: a seed is 0 or more and below 2^63, not {self.seed}")
         if not 0 <= self.threshold < 1:
             raise ValueError(f"the threshold is a share of a link, from 0 to below 1, not {self.threshold:g}")
-        if self.large_flows not in RULES:
-            raise ValueError(f"large flows are told by one of {', '.join(RULES)}, not {self.large_flows!r}")
+        if self.large_flows not in self.LARGE_FLOWS:
+            raise ValueError(
+                f"large flows are told by one of {', '.join(self.LARGE_FLOWS)}, not {self.large_flows!r}"
+            )
         if self.iterations < 1:
             raise ValueError(f"the iterations of a round must be 1 or more, not {self.iterations}")
         if self.flows_per_host < 1:

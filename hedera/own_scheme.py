@@ -21,7 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from hedera.unprivileged import unprivileged
+from hedera.unprivileged import invoker, unprivileged
 
 SPELLING = "FILE.py:CLASS or MODULE:CLASS"
 
@@ -133,8 +133,8 @@ def _trusted(name: str, path: Path) -> int:
     except OSError as error:
         raise ValueError(f"scheme {name!r}: {path} cannot be read: {error.strerror}") from None
     if os.geteuid() == 0:
-        writers = {0, int(os.environ.get("SUDO_UID", "0"))}
-        if about.st_uid not in writers or about.st_mode & stat.S_IWOTH:
+        who = invoker()
+        if about.st_uid not in (0, who.uid if who else 0) or about.st_mode & stat.S_IWOTH:
             raise ValueError(f"scheme {name!r}: root does not run {path}, which other users can write")
     return about.st_mtime_ns
 

@@ -83,7 +83,8 @@ def first_cores(tree: FatTree) -> Cores:
 
 
 # Compiled loops take the arrays out of these tuples first: each look inside a tuple costs two atomic updates
-# of a reference count, which made the annealing three times slower.
+# of a reference count, which made the annealing three times slower. Indices that are data are made unsigned: of a
+# signed one Numba asks each time whether it counts from the end.
 
 
 @compiled
@@ -126,10 +127,11 @@ def _anneal(
         change = np.int64(0)
         steps = 0
         for host, old, new in ((one, a, b), (other, b, a)):  # only the flows to these two
-            begin, end = first[host], first[host + 1]
+            to, off, on = np.uint64(host), np.uint64(old), np.uint64(new)
+            begin, end = np.uint64(first[to]), np.uint64(first[to + np.uint64(1)])
             if begin == end:
                 continue
-            row, amount = core_down[host], into_pod[host]
+            row, amount = core_down[to], into_pod[to]
             change += _shift(excess, row + old, -amount, link, was, steps)
             change += _shift(excess, row + new, amount, link, was, steps + 1)
             steps += 2
@@ -137,19 +139,20 @@ def _anneal(
                 change += _shift(excess, core_up[i] + old, -demand[i], link, was, steps)
                 change += _shift(excess, core_up[i] + new, demand[i], link, was, steps + 1)
                 steps += 2
-            if up[old] == up[new]:
+            left, right = up[off], up[on]
+            if left == right:
                 continue
-            row, amount = edge_down[host], into_edge[host]
-            change += _shift(excess, row + up[old], -amount, link, was, steps)
-            change += _shift(excess, row + up[new], amount, link, was, steps + 1)
+            row, amount = edge_down[to], into_edge[to]
+            change += _shift(excess, row + left, -amount, link, was, steps)
+            change += _shift(excess, row + right, amount, link, was, steps + 1)
             steps += 2
             for i in range(begin, end):
-                change += _shift(excess, edge_up[i] + up[old], -demand[i], link, was, steps)
-                change += _shift(excess, edge_up[i] + up[new], demand[i], link, was, steps + 1)
+                change += _shift(excess, edge_up[i] + left, -demand[i], link, was, steps)
+                change += _shift(excess, edge_up[i] + right, demand[i], link, was, steps + 1)
                 steps += 2
         if change > 0 and not _accepted(constant * change, temperature, seed, number):
             for step in range(steps - 1, -1, -1):
-                excess[link[step]] = was[step]
+                excess[np.uint64(link[step])] = was[step]
             continue
         core_of[one], core_of[other] = b, a
         host_at[pod[one] + b], host_at[pod[one] + a] = one, other
@@ -194,10 +197,11 @@ def _shift(
     step: int,
 ) -> int:
     """Change a link's load and note what it was; returns by how much that changes the energy."""
-    before = excess[at]
+    here, note = np.uint64(at), np.uint64(step)
+    before = excess[here]
     after = before + amount
-    excess[at] = after
-    link[step], was[step] = at, before
+    excess[here] = after
+    link[note], was[note] = at, before
     return max(after, 0) - max(before, 0)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import csv
-import os
-import tempfile
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
+
+from packets.result import write_whole
 
 PARTS = {
     "figure1b": "Figure 1b: static flows, links of 5 us",
@@ -21,8 +22,8 @@ PARTS = {
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 1100px; margin: 2em auto; padding: 0 1em }
-img { max-width: 100% } table { border-collapse: collapse; font-size: 13px }
-td, th { padding: 2px 10px; text-align: right; border-bottom: 1px solid #ddd } td:nth-child(-n+4) { text-align: left }
+img { max-width: 100% } table { border-collapse: collapse; font-size: 13px } details > div { overflow-x: auto }
+td, th { padding: 2px 10px; text-align: left; border-bottom: 1px solid #ddd } .number { text-align: right }
 summary { cursor: pointer; color: #0072b2 } h2 { margin-top: 2em }
 """
 
@@ -38,16 +39,13 @@ def write(folder: Path) -> Path:
             f"there are no results of hull figures in {folder}: run hedera hull table 2 first"
         )
     page = (
-        f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>HULL</title><style>{_STYLE}</style>\n'
+        '<!doctype html>\n<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>HULL, packet by packet</title><style>{_STYLE}</style>\n"
         "<h1>HULL, packet by packet</h1>\n<p>Ours against the numbers of the report and its authors' files. "
         f"docs/hull.md tells what is simulated and how far to trust it.</p>\n{''.join(parts)}</html>\n"
     )
     path = folder / "hull.html"
-    handle, temporary = tempfile.mkstemp(dir=folder, suffix=".part")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(page)
-    os.chmod(temporary, 0o644)
-    os.replace(temporary, path)
+    write_whole(path, page.encode())
     return path
 
 
@@ -59,9 +57,29 @@ def _part(folder: Path, name: str, title: str) -> str:
         image = f'<p><img alt="{escape(title)}" src="data:image/png;base64,{data}"></p>\n'
     with (folder / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file)
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
-    body = "\n".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    numbers = [all(_is_number(cell) for cell in column) for column in zip(*rows, strict=True)]
+    lines = [_line("th", header, numbers), *(_line("td", row, numbers) for row in rows)]
     return (
         f"<h2>{escape(title)}</h2>\n{image}<details><summary>All {len(rows)} rows</summary>\n"
-        f"<table><tr>{head}</tr>\n{body}</table></details>\n"
+        f"<div><table>{''.join(lines)}</table></div></details>\n"
     )
+
+
+def _line(element: str, row: Sequence[str], numbers: Sequence[bool]) -> str:
+    """A row of a table; numbers at the right edge of their column."""
+    cells = (
+        f'<{element} class="number">{escape(cell)}</{element}>'
+        if number
+        else f"<{element}>{escape(cell)}</{element}>"
+        for cell, number in zip(row, numbers, strict=True)
+    )
+    return f"<tr>{''.join(cells)}</tr>\n"
+
+
+def _is_number(cell: str) -> bool:
+    """Also nothing: what is not published."""
+    try:
+        float(cell or 0)
+    except ValueError:
+        return False
+    return True

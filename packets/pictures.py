@@ -33,7 +33,8 @@ def _figure(width: float, height: float) -> Figure:
 
 def _heading(figure: Figure, title: str, note: str) -> None:
     figure.suptitle(f"{title}\n", x=0.01, ha="left", fontsize=11.5, fontweight="bold", color=INK)
-    figure.text(0.01, 0.935, note, fontsize=8.5, color=MUTED, va="top")
+    below_title = 1 - 27 / (72 * figure.get_figheight())  # points
+    figure.text(0.01, below_title, note, fontsize=8.5, color=MUTED, va="top")
 
 
 def _curves(axes: Axes, cells: Sequence[Cell], metric: str, statistic: str, log: bool) -> None:
@@ -74,7 +75,9 @@ def _logarithmic(axes: Axes) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0,) if _decades(axes) > 2 else (1.0, 2.0, 5.0)))
+    decades = _decades(axes)
+    subs = (1.0,) if decades > 2 else (1.0, 2.0, 5.0) if decades > 0.8 else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
+    axes.yaxis.set_major_locator(LogLocator(subs=subs))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
 
@@ -137,9 +140,10 @@ def table_2(cells: Sequence[Cell], path: Path) -> Path:
 def fan_out(cells: Sequence[Cell], workload: str, path: Path) -> Path:
     """Queries against background load."""
     deadline = FAN_OUTS[workload].deadline_ms
+    wide = workload == "low-latency"  # its times span more than a decade
     panels = (
-        ("query_completion_ms", "p99", "query completion, p99 (ms)", True),
-        ("mean_response_ms", "p99", "mean server response, p99 (ms)", True),
+        ("query_completion_ms", "p99", "query completion, p99 (ms)", wide),
+        ("mean_response_ms", "p99", "mean server response, p99 (ms)", wide),
         ("servers_in_time", "worst 1%", f"servers within {deadline:g} ms, worst 1 %", False),
         ("switch_latency_us", "p99", "queueing latency, p99 (us)", True),
     )
@@ -155,54 +159,74 @@ def fan_out(cells: Sequence[Cell], workload: str, path: Path) -> Path:
             _curves(axes, cells, metric, statistic, log)
             axes.set_title(f"\n{name}")
             axes.set_xlabel("background (Mb/s)")
+            if not log:
+                axes.set_ylim(bottom=0)
         row[2].set_ylim(0, 10.5)
         _legend(figure, row[0])
         _heading(figure, title, _note(cells))
         return save(figure, path)[0]
 
 
+_SENSITIVITY = {
+    "drain": "drain rate, of the link's",
+    "phantom_kb": "marking threshold",
+    "beta": "pacer: beta",
+    "associate": "pacer: p_a",
+    "bucket_kb": "pacer: token bucket",
+    "idle_ms": "window starts anew after",
+}
+
+
 def sensitivity(points: Sequence[Point], load: float, path: Path) -> Path:
-    """What each parameter trades: latency of small files against completion of large ones."""
+    """What each parameter trades: latency at the port against completion of large files."""
     names = list(dict.fromkeys(point.parameter for point in points))
     with house_style():
         figure = _figure(9.5, 6.4)
         grid = figure.subplots(2, 3, sharex=True, sharey=True).flatten()
         for axes, name in zip(grid, names, strict=True):
-            own = [point for point in points if point.parameter == name]
-            x = [point.metrics["fct_10MB_ms_mean"] for point in own]
-            y = [max(point.metrics["switch_latency_us_p99"], _LEAST_US) for point in own]
-            axes.plot(x, y, "-o", color=COLOURS["hull"], markersize=4)
-            for number, (point, left, up) in enumerate(zip(own, x, y, strict=True)):
-                before = number % 2 == 1  # neighbours' labels on opposite sides
-                axes.annotate(
-                    f"{written(point.value, name)}",
-                    (left, up),
-                    xytext=(-7 if before else 7, 0),
-                    textcoords="offset points",
-                    fontsize=8,
-                    color=INK,
-                    ha="right" if before else "left",
-                    va="bottom" if before else "top",
-                )
-                if point.published:
-                    axes.plot(
-                        point.published["fct_10MB_ms_mean"],
-                        point.published["switch_latency_us_p99"],
-                        "o",
-                        color=COLOURS["hull"],
-                        markerfacecolor="none",
-                        markersize=8,
-                    )
+            _trade(axes, [point for point in points if point.parameter == name])
             _logarithmic(axes)
             axes.margins(x=0.18)
             axes.grid()
             axes.tick_params(length=0, which="both")
-            axes.set_title(("\n" if axes in grid[:3] else "") + option_of(name))
+            heading = f"{_SENSITIVITY[name]} ({option_of(name)})"
+            axes.set_title(("\n" if axes in grid[:3] else "") + heading)
         for axes in grid[3:]:
             axes.set_xlabel("completion of 10 MB, mean (ms)")
         for axes in grid[::3]:
             axes.set_ylabel("queueing latency, p99 (us)")
-        _heading(
-            figure, f"HULL at {load:.0%} load, one parameter changed at a time", "Open circles: published."
-        )
+        title = f"HULL at {load:.0%} load, one parameter changed at a time"
+        _heading(figure, title, "Whiskers: lowest and highest seed. Open circles: published.")
         return save(figure, path)[0]
+
+
+def _trade(axes: Axes, points: Sequence[Point]) -> None:
+    """One parameter's values: a line through them, each with its range over the seeds and its label."""
+    across = [point.cell("fct_10MB_ms", "mean") for point in points]
+    up = [point.cell("switch_latency_us", "p99") for point in points]
+    x, y = [c.ours for c in across], [max(c.ours, _LEAST_US) for c in up]
+    axes.plot(x, y, "-o", color=COLOURS["hull"], markersize=4)
+    axes.hlines(
+        y, [c.lowest for c in across], [c.highest for c in across], COLOURS["hull"], lw=0.8, alpha=0.5
+    )
+    lowest = [max(c.lowest, _LEAST_US) for c in up]
+    axes.vlines(x, lowest, [max(c.highest, _LEAST_US) for c in up], COLOURS["hull"], lw=0.8, alpha=0.5)
+    for number, point in enumerate(points):
+        before = number % 2 == 1  # neighbours' labels on opposite sides
+        axes.annotate(
+            written(point.value, point.parameter),
+            (x[number], y[number]),
+            xytext=(-7 if before else 7, 0),
+            textcoords="offset points",
+            fontsize=8,
+            color=INK,
+            ha="right" if before else "left",
+            va="bottom" if before else "top",
+        )
+    known = [
+        (a.published, b.published)
+        for a, b in zip(across, up, strict=True)
+        if a.published is not None and b.published is not None
+    ]
+    for left, high in known:
+        axes.plot(left, high, "o", color=COLOURS["hull"], markerfacecolor="none", markersize=8)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import tempfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -142,13 +141,17 @@ def save(result: Result, path: Path) -> None:
         meta=np.array(meta),
         **{name: getattr(result, name) for name in _ARRAYS},
     )
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
+    write_whole(path, buffer.getvalue())
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file of which a reader sees all or nothing."""
+    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(buffer.getvalue())
-        os.replace(temporary, path)
+        partial.write_bytes(data)
+        partial.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
         raise
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, make_dataclass, replace
+from dataclasses import dataclass, fields, make_dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from packets.experiment import Experiment
-from packets.metrics import cell
+from packets.metrics import Cell, cell
 from packets.parameters import Parameters
-from packets.published import PUBLISHED
 from packets.quantity import option_of, written
 from packets.suites import LOADS, Suite
 
@@ -36,17 +35,15 @@ METRICS = (
 
 @dataclass(frozen=True)
 class Point:
-    """HULL with ``parameter`` at ``value``. The metrics are named as in METRICS, joined by an underscore."""
+    """HULL with ``parameter`` at ``value``. ``cells``: one for each of METRICS, in their order."""
 
     parameter: str
     value: float
-    metrics: dict[str, float]
-    published: dict[str, float]
+    cells: tuple[Cell, ...]
 
-
-def _changed(parameters: Parameters, name: str, value: float) -> Parameters:
-    change: dict[str, Any] = {name: value}
-    return replace(parameters, **change)
+    def cell(self, metric: str, statistic: str) -> Cell:
+        """That of one metric."""
+        return self.cells[METRICS.index((metric, statistic))]
 
 
 def points(suite: Suite, load: float, share: float) -> list[Point]:
@@ -54,32 +51,34 @@ def points(suite: Suite, load: float, share: float) -> list[Point]:
     percent = round(100 * load)
     seconds = share * LOADS.get(percent, 76.0)
     base = Experiment("hull", "dynamic", load=load, seconds=seconds, parameters=suite.parameters)
-    variants = {
-        (number, f"{name}={value:g}"): replace(base, parameters=_changed(base.parameters, name, value))
-        for number, (name, value) in enumerate(
-            (name, value) for name, values in VALUES.items() for value in values
+    found = suite.run(
+        "sensitivity",
+        {
+            (value, name): replace(base, parameters=_changed(base.parameters, name, value))
+            for name, values in VALUES.items()
+            for value in values
+        },
+    )
+    return [
+        Point(
+            name,
+            value,
+            tuple(cell(_published(name, value), percent, "hull", *metric, results) for metric in METRICS),
         )
-    }
-    found = suite.run("sensitivity", variants)
-    made = []
-    for number, key in enumerate(variants):
-        name, _, value = key[1].partition("=")
-        cells = [cell("", 0, "hull", metric, statistic, found[key]) for metric, statistic in METRICS]
-        experiment = "threshold1500" if key[1] == "phantom_kb=1.5" else "table2" if number == 2 else ""
-        published = {
-            f"{metric}_{statistic}": PUBLISHED[experiment, percent, "hull", metric, statistic]
-            for metric, statistic in METRICS
-            if (experiment, percent, "hull", metric, statistic) in PUBLISHED
-        }
-        made.append(
-            Point(
-                name,
-                float(value),
-                {f"{each.metric}_{each.statistic}": each.ours for each in cells},
-                published,
-            )
-        )
-    return made
+        for (value, name), results in found.items()
+    ]
+
+
+def _changed(parameters: Parameters, name: str, value: float) -> Parameters:
+    change: dict[str, Any] = {name: value}
+    return replace(parameters, **change)
+
+
+def _published(name: str, value: float) -> str:
+    """The published experiment that a point is to be held against, "" for none."""
+    if (name, value) == ("phantom_kb", 1.5):
+        return "threshold1500"
+    return "table2" if value == getattr(Parameters(), name) else ""
 
 
 def tell(found: Sequence[Point], load: float, picture: Path, json_wanted: bool) -> None:
@@ -88,26 +87,35 @@ def tell(found: Sequence[Point], load: float, picture: Path, json_wanted: bool) 
 
     from commands import output
 
-    names = [f"{metric}_{statistic}" for metric, statistic in METRICS]
-    row = make_dataclass("Row", ["parameter", "value", *names, *(f"published_{name}" for name in names)])
+    columns = [each.name for each in fields(Cell) if each.name not in ("x", "scheme")]
+    row = make_dataclass("Row", ["parameter", "value", *columns, "ratio"], frozen=True)
     rows = [
-        row(
-            point.parameter,
-            point.value,
-            *(point.metrics[name] for name in names),
-            *(point.published.get(name) for name in names),
-        )
+        row(point.parameter, point.value, *(getattr(each, name) for name in columns), each.ratio)
         for point in found
+        for each in point.cells
     ]
-    table = Table(title=f"HULL at {load:.0%} load, one parameter changed", title_justify="left", box=None)
+    seeds = found[0].cells[0].seeds
+    table = Table(
+        title=f"HULL at {load:.0%} load, one parameter changed; seeds: {seeds}",
+        title_justify="left",
+        box=None,
+    )
     table.add_column("option", no_wrap=True)
     for metric, statistic in METRICS:
         table.add_column(f"{metric} {statistic}", justify="right")
     for point in found:
-        cells = []
-        for name in names:
-            published = f" ({point.published[name]:,.1f})" if name in point.published else ""
-            cells.append(f"{point.metrics[name]:,.1f}{published}")
-        table.add_row(f"{option_of(point.parameter)} {written(point.value, point.parameter)}", *cells)
+        table.add_row(
+            f"{option_of(point.parameter)} {written(point.value, point.parameter)}", *map(_told, point.cells)
+        )
     csv = output.write_csv(picture.with_suffix(".csv"), rows)
-    output.conclude(rows, [table, "In brackets: the report."], [csv, picture], json_wanted)
+    output.conclude(
+        rows,
+        [table, "In brackets: the report. The CSV has single seeds' range."],
+        [csv, picture],
+        json_wanted,
+    )
+
+
+def _told(each: Cell) -> str:
+    published = "" if each.published is None else f" ({each.published:,.1f})"
+    return f"{each.ours:,.1f}{published}"

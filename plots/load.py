@@ -14,7 +14,7 @@ import msgspec
 
 from results.record import Run, read
 
-_VARYING = ("flows_per_host", "keep", "scale_sizes", "new_flows")
+_VARYING = ("flows_per_host", "keep", "scale_sizes", "new_flows", "large_flows")
 """Settings that may differ between the runs of one figure: they make another pattern, or follow from it. Runs that
 differ in anything else are not drawn together."""
 

@@ -120,8 +120,14 @@ stamp=$(
     } | sha256sum | cut -c 1-12
 )
 env=.venvs/$stamp
+# pip would warn, at length, of a cache that it may not keep: of a user without a home, or of root's in another's.
+may_cache='at=$(realpath -m "${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/pip")
+    until [ -e "$at" ]; do at=$(dirname "$at"); done
+    [ -w "$at" ] && { [ "$(id -u)" -ne 0 ] || [ -O "$at" ]; }'
 pip() {
-    as_owner "$root/$env/bin/python" -I -m pip --quiet --disable-pip-version-check install --no-deps "$@" ||
+    local cache=()
+    as_owner sh -c "$may_cache" || cache=(--no-cache-dir)
+    as_owner "$root/$env/bin/python" -I -m pip --quiet --disable-pip-version-check install "${cache[@]}" --no-deps "$@" ||
         fail "pip could not install the Python packages; the same command tries again"
 }
 locked=(--require-hashes --only-binary :all:)

@@ -221,7 +221,8 @@ def _advance(
 
     The first ``count[_ACTIVE]`` of ``order`` are active; of the ``count[_QUEUED]`` flows in ``queue`` the first
     ``count[_ARRIVED]`` have started. The shuffle (Fisher-Yates from the front) and the update are one loop: a flow
-    is updated when it is drawn, and its place in ``order`` is then final.
+    is updated when it is drawn, and its place in ``order`` is then final. Indices are unsigned where they are data:
+    for signed ones Numba asks each time whether they count from the end, which takes as long as all the rest.
     """
     seed, draws = random[0], random[1]
     active, arrived, queued = count[_ACTIVE], count[_ARRIVED], count[_QUEUED]
@@ -234,13 +235,11 @@ def _advance(
         done = 0
         for i in range(active):
             draws += np.uint64(1)
-            j = i + below(active - i, bits(seed, draws))  # one of the flows not yet updated
-            f = order[j]
-            order[j] = order[i]
-            order[i] = f
-
-            a, b, c = row[f, 0], row[f, 1], row[f, 2]
-            d, e, g = row[f, 3], row[f, 4], row[f, 5]
+            j = np.uint64(i + below(active - i, bits(seed, draws)))  # one of the flows not yet updated
+            order[i], order[j] = order[j], order[i]
+            f = np.uint64(order[i])
+            a, b, c = np.uint64(row[f, 0]), np.uint64(row[f, 1]), np.uint64(row[f, 2])
+            d, e, g = np.uint64(row[f, 3]), np.uint64(row[f, 4]), np.uint64(row[f, 5])
             room = min(spare[a], spare[b])
             if not flat:
                 room = min(room, min(min(spare[c], spare[d]), min(spare[e], spare[g])))

@@ -280,21 +280,19 @@ class FatTree:
         return [self.path(src, dst, core) for core in self.path_cores(src, dst)]
 
 
-def _for_mn(k: int = 4, **link_options: Any) -> Any:
-    """What ``mn --custom topos/fattree.py --topo fattree,K`` calls: a Mininet Topo of FatTree(K).
-
-    ``link_options`` go to every link (``bw=10``, say).
-    """
+def mininet_topo(network: Any, **link_options: Any) -> Any:
+    """A Mininet Topo of a FatTree or another `topos.network.Network`; ``link_options`` (``bw=10``): of every link."""
     from mininet.topo import Topo
 
-    tree, net = FatTree(k), Topo()
-    for host, name in enumerate(tree.hosts):
-        net.addHost(name, ip=f"{tree.host_ip(host)}/8", mac=tree.host_mac(host))
-    for name in tree.switches:
-        net.addSwitch(name, dpid=f"{tree.dpid(name):016x}")
-    for link in tree.links():
+    net = Topo()
+    for host, name in enumerate(network.hosts):
+        net.addHost(name, ip=f"{network.host_ip(host)}/8", mac=network.host_mac(host))
+    for name in network.switches:
+        net.addSwitch(name, dpid=f"{network.dpid(name):016x}")
+    for link in network.links():
         net.addLink(link.lower, link.upper, port1=link.lower_port, port2=link.upper_port, **link_options)
     return net
 
 
-topos = {"fattree": _for_mn}
+topos = {"fattree": lambda k=4, **link_options: mininet_topo(FatTree(k), **link_options)}
+"""What ``mn --custom topos/fattree.py --topo fattree,K`` looks up."""

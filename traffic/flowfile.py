@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from topos.network import Network
 from traffic.flows import LASTING, Flows
 from traffic.matrix import Int32, Matrix
+from traffic.textfile import read_text, short
 
 MAX_BYTES = 20_000_000
 """Larger files are refused."""
@@ -118,17 +119,7 @@ def read_listed(path: str | Path, network: Network) -> Listed:
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines that say something, with their numbers from 1, without comments."""
-    try:
-        if not path.is_file():
-            raise ValueError(f"{path} is {'not a file' if path.exists() else 'not there'}")
-        if path.stat().st_size > MAX_BYTES:
-            raise ValueError(f"{path} is larger than {MAX_BYTES // 10**6} MB")
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise ValueError(f"{path} is not a text file in UTF-8") from None
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
-    for number, line in enumerate(io.StringIO(text, newline=None), start=1):
+    for number, line in enumerate(io.StringIO(read_text(path, MAX_BYTES), newline=None), start=1):
         content = re.sub(r"(^|\s)#.*", "", line).strip()
         if content:
             yield number, content
@@ -168,11 +159,11 @@ def _from_load_generator(path: Path, lines: list[tuple[int, str]], network: Netw
         cells = line.split()
         addresses = cells[:2]
         if len(addresses) < 2:
-            raise ValueError(f"{path} line {number} needs a source and a destination address: {_short(line)}")
+            raise ValueError(f"{path} line {number} needs a source and a destination address: {short(line)}")
         for address in addresses:
             if address not in hosts:
                 raise ValueError(
-                    f"{path} line {number}: {_short(address)} is not the address of a host; they are "
+                    f"{path} line {number}: {short(address)} is not the address of a host; they are "
                     f"{network.host_ip(0)} to {network.host_ip(network.num_hosts - 1)}"
                 )
         src, dst = (hosts[address] for address in addresses)
@@ -182,10 +173,10 @@ def _from_load_generator(path: Path, lines: list[tuple[int, str]], network: Netw
 def _host(path: Path, number: int, cell: str, network: Network) -> int:
     text = cell.strip()
     if not (text.isascii() and text.lstrip("-").isdigit()):
-        raise ValueError(f"{path} line {number}: {_short(text)} is not a host number")
+        raise ValueError(f"{path} line {number}: {short(text)} is not a host number")
     if text.startswith("-") or len(text) > 9 or int(text) >= network.num_hosts:
         raise ValueError(
-            f"{path} line {number}: there is no host {_short(text)}, only 0 to {network.num_hosts - 1}"
+            f"{path} line {number}: there is no host {short(text)}, only 0 to {network.num_hosts - 1}"
         )
     return int(text)
 
@@ -195,9 +186,9 @@ def _row(path: Path, number: int, src: int, dst: int, start: str, size: str) -> 
         raise ValueError(f"{path} line {number}: the flow goes from host {src} to itself")
     start_s, size_bytes = (_number(text) for text in (start, size))
     if not 0 <= start_s <= MOST_SECONDS:
-        raise ValueError(f"{path} line {number}: a flow cannot start at {_short(start)} seconds")
+        raise ValueError(f"{path} line {number}: a flow cannot start at {short(start)} seconds")
     if not (0 <= size_bytes <= MOST_FLOW_BYTES and size_bytes == int(size_bytes)):
-        raise ValueError(f"{path} line {number}: {_short(size)} is not a flow's size in whole bytes")
+        raise ValueError(f"{path} line {number}: {short(size)} is not a flow's size in whole bytes")
     return _Row(src, dst, start_s, size_bytes)
 
 
@@ -207,8 +198,3 @@ def _number(text: str) -> float:
         return float(text or 0)
     except ValueError:
         return math.nan
-
-
-def _short(text: str) -> str:
-    """User text for an error message: quoted, control characters escaped, not too long."""
-    return repr(text if len(text) <= 40 else text[:37] + "...")

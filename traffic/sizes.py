@@ -23,6 +23,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from traffic.textfile import read_text, short
+
 Floats = NDArray[np.float64]
 
 SPELLINGS = ("web-search", "data-mining", "exponential:BYTES", "fixed:BYTES", "a CSV file's path")
@@ -99,16 +101,7 @@ def _empirical() -> dict[str, SizeLaw]:
 
 
 def _from_file(path: Path) -> SizeLaw:
-    try:
-        if not path.is_file():
-            raise ValueError(f"{path} is {'not a file' if path.exists() else 'not there'}")
-        if path.stat().st_size > MOST_FILE_BYTES:
-            raise ValueError(f"{path} is larger than {MOST_FILE_BYTES // 10**6} MB")
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise ValueError(f"{path} is not a text file in UTF-8") from None
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
+    text = read_text(path, MOST_FILE_BYTES)
     size, below = np.array(_points(path, text), dtype=np.float64).reshape(-1, 2).T
     if size.size < 2:
         raise ValueError(f"{path} holds no distribution: it needs two points at least")
@@ -140,6 +133,5 @@ def _point(path: Path, line: str) -> tuple[float, float]:
     except ValueError:
         size = below = math.nan
     if not (0 <= size <= MOST_BYTES and 0 <= below <= 1):
-        shown = repr(line if len(line) <= 40 else line[:37] + "...")
-        raise ValueError(f"{path} holds no distribution: {shown} is no size in bytes and a probability")
+        raise ValueError(f"{path} holds no distribution: {short(line)} is no size in bytes and a probability")
     return size, below

@@ -53,7 +53,8 @@ def serve_worker(
     A worker whose connection broke joins anew: its scheduler takes it for another one.
 
     ``resources``: what tasks may ask for. ``host``: the address of this machine that others reach it by (default: the
-    one that leads to the scheduler). Raises ValueError as `serve_scheduler` does; OSError when no scheduler answers.
+    one that leads to the scheduler). Raises ValueError as `serve_scheduler` does, and for another worker's ``name``;
+    OSError when no scheduler answers.
     """
     address.require_private()
     guard = security(address)
@@ -82,6 +83,13 @@ def serve_worker(
         except (TimeoutError, asyncio.TimeoutError) as error:
             keys = f", or its keys are not those of {address.keys}" if address.encrypted else ""
             raise OSError(f"no Dask scheduler answers at {address}{keys}") from error
+        except RuntimeError as error:
+            if "name taken" not in str(error.__cause__):
+                raise
+            raise ValueError(
+                f"the scheduler at {address} has a worker {name} already: one is enough for a machine, and another "
+                "machine is told apart by --name"
+            ) from None
 
     with tempfile.TemporaryDirectory(prefix="hedera-worker-") as folder:
         asyncio.run(serve(folder))

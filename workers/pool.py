@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
+from contextlib import closing
+from multiprocessing import active_children, get_context, parent_process
+from threading import Thread
 from typing import TypeVar
 
 from workers.cluster import connected
@@ -49,20 +51,21 @@ def run_all(
     else:
         finished = _on_processes(function, tasks, min(jobs, len(tasks)))
     answers: dict[int, Answer] = {}
-    for n, answer in finished:
-        answers[n] = answer
-        if progress:
-            progress(len(answers))
+    with closing(finished):
+        for n, answer in finished:
+            answers[n] = answer
+            if progress:
+                progress(len(answers))
     return [answers[n] for n in range(len(tasks))]
 
 
 def _on_processes(
     function: Callable[[Task], Answer], tasks: Sequence[Task], jobs: int
-) -> Iterator[tuple[int, Answer]]:
+) -> Generator[tuple[int, Answer]]:
     waiting = dict(enumerate(tasks))
     for _ in range(ATTEMPTS):
         # Spawned, not forked: a fork would copy the locks of this process's threads.
-        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_die_of_ctrl_c) as pool:
+        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_die_with_caller) as pool:
             try:
                 number = {pool.submit(function, task): n for n, task in waiting.items()}
                 for future in as_completed(number):
@@ -72,17 +75,29 @@ def _on_processes(
                 return
             except BrokenProcessPool:
                 continue  # a worker died, and the pool with it; what it had finished is kept
+            except BaseException:  # leaving the pool as it is would wait for every task
+                for worker in active_children():
+                    worker.terminate()
+                raise
     raise RuntimeError(f"worker processes died {ATTEMPTS} times; {len(waiting)} simulations are not done")
 
 
-def _die_of_ctrl_c() -> None:
-    """In a worker: Ctrl-C ends it, instead of its task alone, after which it would take the next one."""
+def _die_with_caller() -> None:
+    """In a worker: Ctrl-C ends it, instead of its task alone; and so does the end of its caller, even by SIGKILL."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    Thread(target=_follow_caller, daemon=True).start()
+
+
+def _follow_caller() -> None:
+    caller = parent_process()
+    assert caller is not None
+    caller.join()
+    os._exit(1)
 
 
 def _on_cluster(
     function: Callable[[Task], Answer], tasks: Sequence[Task], address: str
-) -> Iterator[tuple[int, Answer]]:
+) -> Generator[tuple[int, Answer]]:
     with connected(address) as client:
         from distributed import as_completed as completed
 

@@ -13,7 +13,6 @@ from harness.network import machine
 from harness.network.lock import sole_use
 from harness.run.spec import RunSpec
 from harness.sweep import calibration
-from hedera.large_flows import RULES
 from results.wire import DEFAULT_MTU
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -130,10 +129,11 @@ def experiment_options(command: Command) -> Command:
         ),
         click.option(
             "--large-flows",
-            default="measured-or-estimated",
-            help="Which flows Hedera places: above a tenth of a link as measured (section 3.1), or by estimate too.",
+            default="auto",
+            help="Which flows Hedera places: above a tenth of a link as measured (section 3.1), or by estimate too; "
+            "auto: as measured when flows come and go, else by estimate too.",
             show_default=True,
-            type=click.Choice(list(RULES)),
+            type=click.Choice(RunSpec.LARGE_FLOWS),
         ),
         click.option(
             "--mtu",

@@ -45,7 +45,7 @@ class Emulation:
     def __init__(self, spec: RunSpec, raw: Path, sockets: Path, say: Say) -> None:
         self.spec = spec
         self.workload = spec.workload()
-        self.new_flows = spec.places_new_flows
+        self.settled = spec.settled
         self.datapath = choose_datapath(spec.datapath)
         self.platform = choose_platform(spec.platform)
         self.seen = Observation()
@@ -111,9 +111,8 @@ class Emulation:
             "interval": spec.interval_s,
             "bw": spec.link_mbps,
             "threshold": spec.threshold,
-            "large_flows": spec.large_flows,
             "iterations": spec.iterations,
-            "new_flows": self.new_flows,
+            **self.settled,
         }
         controller = Controller(
             self.platform, CONTROLLER_ADDRESS, fabric.control.pid, options, self._raw, children
@@ -175,7 +174,7 @@ class Emulation:
         self.seen.tcp.subtract(tcp_before)
         senders.hang_up()
         children.end(children.named("bwm-ng"))
-        if self.new_flows == "switch":
+        if self.settled["new_flows"] == "switch":
             time.sleep(self.spec.interval_s + CENSUS_S)
         controller.read()
         fabric.verify()

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from controllers.settings import MIN_INTERVAL_S, NEW_FLOWS
 from harness.errors import UserMistake
 from harness.run import disturbance
 from harness.run.disturbance import Disturbance
 from hedera.experiment import Experiment
+from hedera.large_flows import RULES
 from results.wire import DEFAULT_MTU
 from traffic.matrix import Matrix
 from traffic.workload import Workload
@@ -34,7 +35,9 @@ class RunSpec(Experiment):
     ``queue`` is in full-size packets, ``mtu`` bytes the largest; ``disturb`` is in the words of
     `harness.run.disturbance`. ``new_flows``: who gives a flow its first path, ``controller`` or ``switch``
     (`controllers.settings`); ``auto``: the switch when flows come and go. Paths of lasting flows are then those that
-    the simulator's hash gives, on every machine; short ones do not wait for the controller.
+    the simulator's hash gives, on every machine; short ones do not wait for the controller. ``large_flows`` may be
+    ``auto`` as well: by measured rates alone when flows come and go. Many small ones that ended within a period have
+    large demands in its estimate, and leave the lasting ones next to none.
     Raises UserMistake, one sentence, when a field makes no sense.
     """
 
@@ -47,7 +50,10 @@ class RunSpec(Experiment):
     queue: int = 50
     mtu: int = DEFAULT_MTU
     new_flows: str = "auto"
+    large_flows: str = "auto"
     disturb: tuple[str, ...] = ()
+
+    LARGE_FLOWS: ClassVar[tuple[str, ...]] = ("auto", *RULES)
 
     def __post_init__(self) -> None:
         _check(3 <= self.seconds <= 86_400, f"--seconds must be from 3 to 86400, not {self.seconds:g}")
@@ -97,12 +103,16 @@ class RunSpec(Experiment):
         except (ValueError, OSError) as error:
             raise UserMistake(str(error)) from None
 
-    @property
-    def places_new_flows(self) -> str:
-        """``controller`` or ``switch``: what ``new_flows`` comes to."""
-        if self.new_flows != "auto":
-            return self.new_flows
-        return "controller" if lasting(self.workload()) is not None else "switch"
+    @cached_property
+    def settled(self) -> dict[str, str]:
+        """What ``new_flows`` and ``large_flows`` come to, by these names, where they are ``auto``."""
+        by_nature = (
+            {"new_flows": "controller", "large_flows": "measured-or-estimated"}
+            if lasting(self.workload()) is not None
+            else {"new_flows": "switch", "large_flows": "measured"}
+        )
+        asked = {name: getattr(self, name) for name in by_nature}
+        return {name: by_nature[name] if value == "auto" else value for name, value in asked.items()}
 
     def as_json(self) -> dict[str, Any]:
         """Plain data, for the result file. What few runs have is left out of those that do not have it."""

@@ -77,7 +77,7 @@ def run_experiment(
                     **{name: value for name, value in spec.as_json().items() if name not in TOLD_ABOVE},
                     "platform": emulation.platform,
                     "datapath": emulation.datapath,
-                    "new_flows": emulation.new_flows,
+                    **emulation.settled,
                 },
                 "matrix": _pairs(emulation),
                 **measured,

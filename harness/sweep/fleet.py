@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from harness.errors import HarnessError, RunFailed, UnfitMachine
+from harness.errors import HarnessError, RunFailed, UnfitMachine, WorkerFailed
 from harness.run.spec import RunSpec
 from harness.sweep import remote
 from harness.sweep.member import Member, Watcher, require_same, unfit
@@ -123,7 +123,8 @@ class Fleet:
     def carry_out(self, jobs: Sequence[Job]) -> None:
         """Make what is left of the jobs; an invalid run is tried once more, at once, by the same worker.
 
-        Raises UnfitMachine when every worker has been found unfit. Waits while there is none.
+        Raises UnfitMachine when every worker has been found unfit, RunFailed when a run cannot be kept here, or the
+        scheduler is gone. Waits while there is no worker.
         """
         waiting = [group for group in groups(jobs) if _left(group)]
         alone = False
@@ -217,7 +218,10 @@ class Fleet:
             member.asked = self._submit(remote.carry_out, member, asked)
 
     def _receive(self, member: Member) -> None:
-        """Publish what a worker sent; what is wrong with it, or went wrong there, makes it unfit."""
+        """Publish what a worker sent; what is wrong with it, or went wrong there, makes it unfit.
+
+        RunFailed for what goes wrong here: no worker is to blame for a full disk of the client.
+        """
         future, member.asked = member.asked, None
         job, folder = member.group[0], member.folder
         assert folder is not None, "it was sent with the run"
@@ -226,9 +230,9 @@ class Fleet:
             if future.status != "finished":
                 if (error := future.exception()) is None or "KilledWorker" in type(error).__name__:
                     return  # lost, as the next roll call will find
-                raise RunFailed(str(error) if isinstance(error, HarnessError) else f"it failed ({error})")
+                raise WorkerFailed(str(error) if isinstance(error, HarnessError) else f"it failed ({error})")
             run = self._publish(future.result(), job, folder, member.name)
-        except RunFailed as error:
+        except WorkerFailed as error:
             member.unfit = str(error)
             self.watcher.warn(f"worker {member.name} is not used any more: {error}")
         else:
@@ -242,7 +246,7 @@ class Fleet:
                 try:
                     run = record.read(raw / RESULT)
                 except ValueError as error:
-                    raise RunFailed(f"its run.json {error}") from None
+                    raise WorkerFailed(f"its run.json {error}") from None
                 require_same(run, job.spec, worker, self._code)
         return run
 

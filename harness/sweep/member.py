@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from harness.errors import RunFailed
+from harness.errors import WorkerFailed
 from harness.run.spec import RunSpec
 from harness.sweep.plan import Job
 from harness.sweep.source import Source
@@ -78,8 +78,8 @@ def unfit(told: Any, code: Source) -> str | None:
 
 
 def require_same(run: Run, spec: RunSpec, worker: str, code: Source) -> None:
-    """RunFailed unless a result is of the run that was asked for, made by that worker, with our code."""
-    asked = asdict(spec) | {"new_flows": spec.places_new_flows}
+    """WorkerFailed unless a result is of the run that was asked for, made by that worker, with our code."""
+    asked = asdict(spec) | spec.settled
     settings = msgspec.structs.asdict(run.spec)
     found = {"scheme": run.scheme, "traffic": run.traffic, "trial": run.trial, "seed": run.seed, **settings}
     different = [name for name, value in asked.items() if name in found and found[name] != value]
@@ -87,6 +87,8 @@ def require_same(run: Run, spec: RunSpec, worker: str, code: Source) -> None:
     flows = [(int(src), int(dst)) for src, dst in zip(standing.src, standing.dst, strict=True)]
     if different or [tuple(pair) for pair in run.matrix] != flows:
         what = ", ".join(different) or "other flows"
-        raise RunFailed(f"what it sent is not the run that was asked for ({what})")
+        raise WorkerFailed(f"what it sent is not the run that was asked for ({what})")
     if run.environment.get("worker") != worker or run.environment.get("source") != code.fingerprint:
-        raise RunFailed("its code has changed, or what it sent was made elsewhere: start that worker again")
+        raise WorkerFailed(
+            "its code has changed, or what it sent was made elsewhere: start that worker again"
+        )

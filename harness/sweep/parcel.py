@@ -8,7 +8,7 @@ import tarfile
 import zlib
 from pathlib import Path
 
-from harness.errors import RunFailed
+from harness.errors import WorkerFailed
 
 MOST_BYTES = 1 << 30
 """Of a folder, unpacked: 16,000 flows of ten minutes make some 150 MB."""
@@ -29,20 +29,22 @@ def pack(folder: Path) -> bytes:
 def unpack(parcel: object, folder: Path) -> None:
     """Write the files of a parcel into an empty folder.
 
-    Raises RunFailed for anything but plain files, directly in it, of sane names and a sane size in all; then some may
-    have been written.
+    Raises WorkerFailed for anything but plain files, directly in it, of sane names and a sane size in all; then some
+    may have been written. OSError when they cannot be written here.
     """
     if not isinstance(parcel, bytes):
-        raise RunFailed("what the worker sent is no run")
+        raise WorkerFailed("what the worker sent is no run")
     room = MOST_BYTES
     try:
         with tarfile.open(fileobj=io.BytesIO(parcel), mode="r:gz") as archive:
             for number, member in enumerate(archive):
                 if not member.isreg() or not _NAME.fullmatch(member.name) or number >= MOST_FILES:
-                    raise RunFailed(f"what the worker sent holds {member.name[:80]!r}, which no run writes")
+                    raise WorkerFailed(
+                        f"what the worker sent holds {member.name[:80]!r}, which no run writes"
+                    )
                 room -= member.size
                 if room < 0:
-                    raise RunFailed(f"what the worker sent is larger than {MOST_BYTES >> 20} MiB")
+                    raise WorkerFailed(f"what the worker sent is larger than {MOST_BYTES >> 20} MiB")
                 content = archive.extractfile(member)
                 assert content is not None, "it is a plain file"
                 with (folder / member.name).open("xb") as file:
@@ -51,4 +53,4 @@ def unpack(parcel: object, folder: Path) -> None:
     except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None and not isinstance(error, FileExistsError):
             raise  # ours: a full disk
-        raise RunFailed(f"what the worker sent cannot be unpacked: {error}") from None
+        raise WorkerFailed(f"what the worker sent cannot be unpacked: {error}") from None

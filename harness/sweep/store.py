@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import RunFailed, UserMistake
-from harness.invoker import as_invoker, hand_over, invoker, make_folder
+from harness.invoker import as_invoker, hand_over, make_folder
+from hedera.unprivileged import invoker
 from results import record
 from results.record import Run
 
@@ -65,8 +66,12 @@ def new_run(folder: Path, raw: Path, room: int = 0) -> Iterator[None]:
         _require_room(ROOM, folder.parent, raw)
         _publish(raw, folder)
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno == errno.EDQUOT:
             raise _full(folder.parent) from None
+        if error.errno == errno.ENOSPC:
+            raise _full(
+                min(folder.parent, raw.parent, key=lambda disk: shutil.disk_usage(disk).free)
+            ) from None
         raise
     finally:
         shutil.rmtree(raw, ignore_errors=True)

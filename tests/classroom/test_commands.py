@@ -113,9 +113,15 @@ def test_json_has_everything(tmp_path):
 
 
 def test_bad_use_is_one_sentence(tmp_path):
-    (tmp_path / "there.py").write_text("")
+    (tmp_path / "there.py").write_text("Mine = 4\n")
     for words, said in (
         (("scheduler", "check", "nowhere.py:Mine"), "No such file"),
+        (("scheduler", "check", "there.py:Scheduler"), "there is no Scheduler in there.py"),
+        (("scheduler", "check", "there.py:Mine", "--json"), "there is no Mine in there.py"),
+        (
+            ("scheduler", "check", "there.py:estimate", "--milestone", "demand"),
+            "there is no estimate in there.py",
+        ),
         (("scheduler", "new", "there.py"), "is there already"),
         (("scheduler", "new", "there"), "is a Python file"),
         (("grade", "--seed", "1", "nowhere"), "is no folder"),

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from classroom import contract
+from classroom import contract, histories
+from classroom.code import Code, find_code
+from classroom.milestones import check_milestone
 from classroom.sandbox import own
-from classroom.submission import Code, Submission, find_code, read_code
+from classroom.submission import Misbehaved, Submission
 from classroom.verdict import Check
 
 ROOT = Path(__file__).parents[2]
@@ -66,8 +68,9 @@ def test_what_breaks_it_is_found(what, line, which, words):
     assert one.example.startswith("k = ")
 
 
-def test_the_example_is_as_small_as_can_be():
-    """One flow, one broken cable."""
+def test_the_example_is_as_small_as_can_be(monkeypatch):
+    """One flow, one broken cable, where there is time to find it."""
+    monkeypatch.setattr(histories, "SHRINK_S", 600.0)
     one = checked(placing("return np.zeros(flows.key.size, dtype=int)"))[contract.FAILED]
     assert one.weakness
     assert one.example.count("flow ") == 1
@@ -109,27 +112,29 @@ def test_rounds_are_timed_and_given_up(monkeypatch):
         assert "did not answer within 0.1 s" in late.words
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("nowhere.py:Mine", "cannot be read: No such file"),
-        ("nowhere:Mine", "neither a file nowhere.py here nor an installed module"),
-        ("theirs.py", "name it FILE.py:CLASS"),
-        ("theirs.py:not a name", "name it FILE.py:CLASS"),
-    ],
-)
-def test_what_cannot_be_had_is_one_sentence(name, words, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match=words):
-        find_code(name)
+def test_what_is_wrong_with_loading_a_file_is_told_every_time():
+    """By every check, and not that there was nothing to call afterwards."""
+    for text, kind, words in (
+        ("import nowhere_to_be_found", "raised", "ModuleNotFoundError"),
+        ("Mine = 4", "absent", "there is no Mine in theirs.py"),
+        ("import os\nos._exit(7)", "ended", "its process ended (status 7)"),
+    ):
+        code = Code("theirs.py", text, "Mine")
+        with Submission(START, code, call_s=60) as submission:
+            for _ in range(2):
+                with pytest.raises(Misbehaved) as told:
+                    submission.fresh()
+                assert told.value.kind == kind
+                assert words in str(told.value)
+        assert words in checked(code)[contract.RAISES].words
 
 
-def test_only_plain_files_are_read(tmp_path):
-    (tmp_path / "secret").write_text("x = 1")
-    (tmp_path / "link.py").symlink_to(tmp_path / "secret")
-    (tmp_path / "folder.py").mkdir()
-    (tmp_path / "long.py").write_bytes(b"#" * 300_000)
-    (tmp_path / "picture.py").write_bytes(b"\xff\xfe\x00")
-    for name in ("link.py", "folder.py", "long.py", "picture.py"):
-        with pytest.raises(ValueError, match=name):
-            read_code(tmp_path / name, "Mine")
+def test_what_ends_its_process_when_it_is_loaded_does_so_once(monkeypatch):
+    """A file that eats its processor time costs that once, and not for every check of a milestone."""
+    started, begin = [], Submission._begin
+    monkeypatch.setattr(Submission, "_begin", lambda self: (started.append(self), begin(self)))
+    with Submission(START, Code("demand.py", "import os\nos._exit(7)", "estimate_demands"), 60) as submission:
+        checks = check_milestone("demand", submission, seed=1)
+    assert len(checks) > 1
+    assert [check.words for check in checks] == ["its process ended (status 7)"] * len(checks)
+    assert started == [submission]

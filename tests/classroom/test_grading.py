@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from classroom import grading, sandbox
+from classroom.code import Code
 from classroom.sandbox import Unfit, closed, lent
-from classroom.submission import Code, Misbehaved, Submission
+from classroom.submission import Misbehaved, Submission
 from tests.classroom.mistakes import MISTAKES, SOLUTIONS, seeded
 
 LEAST_LOADED = Path(__file__).parents[2] / "docs/examples/least_loaded.py"

@@ -2,10 +2,11 @@
 
 import pytest
 
+from classroom.code import Code
 from classroom.looks import look_at
 from classroom.milestones import looks_of
 from classroom.sandbox import own
-from classroom.submission import Code, Submission
+from classroom.submission import Submission
 from classroom.template import MILESTONES
 from tests.classroom.mistakes import MISTAKES, SOLUTIONS, seeded
 

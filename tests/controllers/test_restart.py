@@ -60,6 +60,26 @@ def test_what_an_earlier_path_left_behind_misleads_nobody(seed):
     assert not net.packet_ins
 
 
+@pytest.mark.parametrize("scheme", ["random", "hedera-gff"])
+def test_no_packet_is_lost_or_strays_while_switches_come_one_by_one(scheme, monkeypatch):
+    """However long the next one takes: those that are not here yet go on with what they have."""
+    net, come = FakeNetwork(scheme=scheme, k=4), set()
+    sent = dict(random.Random(1).sample(sorted(packets(net).items()), 60))
+    paths = {pair: net.send(pair[0], packet) for pair, packet in sent.items()}
+    net.controller = Controller(net.settings, net, net.log)
+    net.packet_ins.clear()
+    install = net.install
+    monkeypatch.setattr(
+        net, "install", lambda dpid, *rule, **how: dpid in come and install(dpid, *rule, **how)
+    )
+    for dpid in random.Random(2).sample(sorted(net.tables), len(net.tables)):
+        come.add(dpid)
+        net.controller.switch_up(dpid)
+        net.settle()
+        assert {pair: net.send(pair[0], packet) for pair, packet in sent.items()} == paths
+    assert not net.packet_ins
+
+
 def test_a_table_is_never_without_its_rules():
     """What was in it goes and what belongs in it comes in one go, once it is known."""
     net = FakeNetwork(scheme="ecmp", k=4)

@@ -8,8 +8,9 @@ import pytest
 
 from harness import invoker as module
 from harness.errors import UserMistake
-from harness.invoker import as_invoker, hand_over, invoker, make_folder
+from harness.invoker import as_invoker, hand_over, make_folder
 from harness.sweep.store import new_run, read_json, require_writable, write_json
+from hedera.unprivileged import invoker
 
 USER = 65534
 

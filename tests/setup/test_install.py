@@ -132,7 +132,9 @@ def test_an_unknown_option_is_wrong_use():
 
 @pytest.mark.root
 def test_nothing_is_left_that_belongs_to_root(clone):
-    assert "installing the Python packages" in install(clone)
+    said = install(clone)
+    assert "installing the Python packages" in said
+    assert "WARNING" not in said, "who has no home has no cache either"
     assert install(clone) == "", "nothing to do, nothing to say"
     assert list(clone.glob("hedera/__pycache__/late.*.pyc")), "compiled, so that root need not"
     (clone / "hedera/unknown.py").touch()

@@ -4,43 +4,31 @@ import threading
 
 import pytest
 from axe_core_python.selenium import Axe
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.wait import WebDriverWait
 
 from results.live import LIVE
-from tests.plots.report.test_browser import ARGUMENTS, CHROMIUM, DRIVER, MODERATE_OR_WORSE
+from tests.browser import MODERATE_OR_WORSE, chromium, needs_chromium
 from tests.watch.sweep_at_work import at_work, finish, under_way
 from watch.follower import Follower
 from watch.server import Server
 
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER),
-    reason="chromium and its driver are not installed (setup/apt-packages-check.txt)",
-)
+pytestmark = needs_chromium
 
 
 @pytest.fixture
 def page(tmp_path_factory):
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for argument in (*ARGUMENTS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
     folder = tmp_path_factory.mktemp("sweep")
     finish(folder, "nonblocking")
     at_work(folder, under_way(second=3), done=1)
-    with Server(Follower(folder)) as server:
+    with chromium(tmp_path_factory.mktemp("chromium")) as driver, Server(Follower(folder)) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.05,))
         thread.start()
         driver.get(server.address)
         yield driver, folder
         server.shutdown()
         thread.join()
-    driver.quit()
 
 
 def text_of(driver, selector):

@@ -130,6 +130,18 @@ def test_who_holds_other_keys_or_none_is_turned_away(place, tmp_path, monkeypatc
         encrypted.recv(1)
 
 
+def test_a_second_worker_of_the_same_name_is_told_so(place):
+    done = subprocess.run(
+        [sys.executable, "-c", WORKER, place, place.keys, "one"],
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        f"ValueError: the scheduler at {place} has a worker one already: one is enough for a machine, and another "
+        "machine is told apart by --name"
+    )
+
+
 def test_a_worker_with_other_keys_gets_no_work(place, tmp_path):
     make_keys(tmp_path / "other", NOW)
     stranger = subprocess.Popen(

@@ -132,12 +132,14 @@ def test_a_result_crosses_processes_whole():
         np.testing.assert_array_equal(other.core, here.core)
 
 
-def test_ctrl_c_ends_everything_at_once():
-    """Sent to the whole group, as a terminal does; without care, workers would begin the next tasks."""
+@pytest.mark.parametrize("ending", ["ctrl-c", "polite", "kill"])
+def test_an_end_is_the_end_of_everything_at_once(ending):
+    """Ctrl-C goes to the whole group; a kill to the caller alone, which neither waits for tasks nor leaves them."""
     code = (
-        "import time\n"
+        "import signal, time\n"
         "from workers.pool import run_all\n"
         "if __name__ == '__main__':\n"
+        "    signal.signal(signal.SIGTERM, signal.default_int_handler)\n"
         "    run_all(time.sleep, [0.01] * 2 + [20] * 10, jobs=2, progress=lambda n: print(n, flush=True))\n"
     )
     with subprocess.Popen(
@@ -148,7 +150,10 @@ def test_ctrl_c_ends_everything_at_once():
     ) as caller:
         caller.stdout.readline()
         caller.stdout.readline()
-        os.killpg(caller.pid, signal.SIGINT)
+        if ending == "ctrl-c":
+            os.killpg(caller.pid, signal.SIGINT)
+        else:
+            caller.send_signal(signal.SIGTERM if ending == "polite" else signal.SIGKILL)
         deadline = time.monotonic() + 15
         caller.wait(timeout=15)
     with pytest.raises(ProcessLookupError):

@@ -1,6 +1,8 @@
 """Who makes which run, and what is believed of it; the cluster is a fake one."""
 
+import errno
 import json
+import os
 from dataclasses import replace
 
 import pytest
@@ -93,7 +95,7 @@ class FakeClient:
 def result(spec, worker, verdict="ok", **more):
     told = ("scheme", "traffic", "trial", "seed")
     settings = {name: value for name, value in spec.as_json().items() if name not in told}
-    settings["new_flows"] = spec.places_new_flows
+    settings |= spec.settled
     matrix = spec.workload().standing
     return run_json(verdict) | {
         **{name: getattr(spec, name) for name in told},
@@ -258,6 +260,20 @@ def test_a_worker_that_fails_is_used_no_more_and_with_the_last_the_sweep_ends(tm
     with pytest.raises(UnfitMachine, match="no worker is left"):
         sweep(tmp_path, {"a": FIT, "b": FIT}, full)
     assert not any((tmp_path / "sweep").rglob("run.json"))
+
+
+def test_a_full_disk_of_the_client_ends_the_sweep_and_is_no_worker_s_fault(tmp_path, monkeypatch):
+    def full(parcel, folder):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(fleet_module, "unpack", full)
+    heard = Heard()
+    fleet = Fleet(FakeClient({"a": FIT, "b": FIT}, tmp_path), heard, CODE)
+    fleet.gather()
+    with pytest.raises(RunFailed, match=r"^the disk of .* is full: this run is not kept"):
+        fleet.carry_out(jobs_of(tmp_path / "sweep"))
+    assert [member.name for member in fleet.fit] == ["a", "b"]
+    assert heard.sentences == []
 
 
 def test_garbage_is_no_run_and_nothing_of_it_is_left(tmp_path):

@@ -103,6 +103,28 @@ def test_a_disk_that_is_full_keeps_what_is_there_and_says_so(tmp_path, monkeypat
     assert list(tmp_path.iterdir()) == []
 
 
+def test_it_is_the_full_disk_that_is_named(tmp_path, monkeypatch):
+    results, scratch = tmp_path / "results", tmp_path / "scratch"
+    results.mkdir()
+    scratch.mkdir()
+    free = dict.fromkeys((results, scratch, scratch / "raw"), store.ROOM)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=free[path]))
+    for full in (results, scratch):
+        with (
+            pytest.raises(RunFailed, match=f"the disk of {full} is full"),
+            new_run(results / "t", scratch / "raw"),
+        ):
+            free[full] = 0
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        free[full] = store.ROOM
+    with (
+        pytest.raises(RunFailed, match=f"the disk of {results} is full"),
+        new_run(results / "t", scratch / "raw"),
+    ):
+        free[scratch] = 0  # of its user's share of a disk nothing can be asked
+        raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+
 def test_a_long_run_wants_more_room(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=store.ROOM + (1 << 30)))
     with (

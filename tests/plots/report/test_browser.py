@@ -1,12 +1,9 @@
 """The page in a real browser: it loads without errors and without a network, and its controls do what they say."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 from axe_core_python.selenium import Axe
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -15,36 +12,21 @@ from selenium.webdriver.support.select import Select
 from plots.load import load_sweep
 from plots.report import write_report
 from plots.report.runs import explorer
+from tests.browser import MODERATE_OR_WORSE, chromium, needs_chromium
 from tests.plots import computed
 from tests.plots.sweeps import failed, run_document, store
 
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER),
-    reason="chromium and its driver are not installed (setup/apt-packages-check.txt)",
-)
-ARGUMENTS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
-    "--window-size=1280,900",
-)  # fmt: skip
-MODERATE_OR_WORSE = ("moderate", "serious", "critical")
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
     """Chromium with no network: whatever a page asked of one would fail, and be logged."""
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for argument in (*ARGUMENTS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
-    driver.execute_cdp_cmd("Network.enable", {})
-    offline = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
-    driver.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
-    yield driver
-    driver.quit()
+    with chromium(tmp_path_factory.mktemp("chromium")) as driver:
+        driver.execute_cdp_cmd("Network.enable", {})
+        offline = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
+        driver.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
+        yield driver
 
 
 @pytest.fixture(scope="module")

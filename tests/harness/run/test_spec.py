@@ -1,0 +1,40 @@
+"""What `auto` comes to, by the nature of the traffic."""
+
+import pytest
+
+from harness.errors import UserMistake
+from harness.run.spec import RunSpec
+from results.parts import Settings
+
+LASTING = {"new_flows": "controller", "large_flows": "measured-or-estimated"}
+COMES_AND_GOES = {"new_flows": "switch", "large_flows": "measured"}
+
+
+@pytest.mark.parametrize(
+    ("traffic", "settled"),
+    [
+        ("stride:4", LASTING),
+        ("published:randx2", LASTING),
+        ("shuffle:20000", COMES_AND_GOES),
+        ("poisson:web-search,0.3", COMES_AND_GOES),
+        ("stride:4 + poisson:fixed:10000,0.05", COMES_AND_GOES),
+    ],
+)
+def test_traffic_decides_what_is_left_to_it(traffic, settled):
+    assert RunSpec("hedera-gff", traffic, seconds=5, scale_sizes=False).settled == settled
+
+
+def test_what_is_asked_for_is_what_one_gets():
+    spec = RunSpec("hedera-gff", "stride:4", new_flows="switch", large_flows="measured")
+    assert spec.settled == {"new_flows": "switch", "large_flows": "measured"}
+    spec = RunSpec("hedera-gff", "shuffle:20000", large_flows="measured-or-estimated")
+    assert spec.settled == COMES_AND_GOES | {"large_flows": "measured-or-estimated"}
+
+
+def test_results_have_a_place_for_it():
+    assert set(RunSpec("ecmp", "stride:4").settled) <= set(Settings.__struct_fields__)
+
+
+def test_any_other_word_is_refused():
+    with pytest.raises(UserMistake, match="one of auto, measured, measured-or-estimated, not 'all'"):
+        RunSpec("ecmp", "stride:4", large_flows="all")

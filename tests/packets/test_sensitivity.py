@@ -1,0 +1,77 @@
+"""What HULL's parameters trade: each point beside what is published of it, and its range over the seeds."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from packets import suites
+from packets.cli import hull
+from packets.parameters import Parameters
+from packets.result import Result
+from packets.sensitivity import METRICS, VALUES, points
+from packets.suites import Suite
+
+NOTHING = np.zeros(0)
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The experiments that are asked for; instead of running, each gives numbers made of its seed."""
+    wanted = []
+
+    def answer(label, experiments, *_):
+        wanted.extend(experiments)
+        return [
+            Result(
+                *(np.array([scale * each.seed]) for scale in (10.0, 1.0, 40.0, 190.0)),
+                *[NOTHING] * 4,
+                unfinished=0,
+                counts={},
+            )
+            for each in experiments
+        ]
+
+    monkeypatch.setattr(suites, "run_many", answer)
+    return wanted
+
+
+def test_every_parameter_is_varied_alone_around_its_default(asked, tmp_path):
+    found = points(Suite(Parameters(), 2, tmp_path), 0.2, share=0.1)
+    assert [(point.parameter, point.value) for point in found] == [
+        (name, value) for name, values in VALUES.items() for value in values
+    ]
+    assert {each.seconds for each in asked} == {15.0}
+    default = Parameters()
+    for name, values in VALUES.items():
+        assert getattr(default, name) in values
+    for each in asked:
+        changed = [name for name in VALUES if getattr(each.parameters, name) != getattr(default, name)]
+        assert len(changed) <= 1
+
+
+def test_a_point_knows_its_seeds_and_what_is_published_of_it(asked, tmp_path):
+    found = {
+        (point.parameter, point.value): point for point in points(Suite(Parameters(), 3, tmp_path), 0.2, 1)
+    }
+    latency = found["drain", 0.95].cell("switch_latency_us", "mean")
+    assert (latency.ours, latency.lowest, latency.highest, latency.seeds) == (20, 10, 30, 3)
+    assert latency.published == found["beta", 16.0].cell("switch_latency_us", "mean").published == 0.3
+    assert found["phantom_kb", 1.5].cell("fct_900B_us", "p99").published == 362.2
+    assert found["drain", 0.99].cell("switch_latency_us", "mean").published is None
+
+
+@pytest.mark.usefixtures("asked")
+def test_it_is_told_as_a_table_as_json_as_csv_and_as_a_picture(tmp_path):
+    arguments = ["sensitivity", "--seeds", "2", "--out", str(tmp_path), "--keep", str(tmp_path)]
+    words = CliRunner().invoke(hull, arguments)
+    assert words.exit_code == 0, words.output
+    assert "--phantom 1.5KB" in words.output
+    answer = CliRunner().invoke(hull, [*arguments, "--json"])
+    rows = json.loads(answer.stdout)["rows"]
+    assert len(rows) == len(METRICS) * sum(map(len, VALUES.values()))
+    with (tmp_path / "sensitivity.csv").open(encoding="utf-8", newline="") as file:
+        assert [float(row["highest"]) for row in csv.DictReader(file)] == [row["highest"] for row in rows]
+    assert (tmp_path / "sensitivity.png").read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,32 @@
+import pytest
+
+from traffic.textfile import read_text, short
+
+
+def test_a_file_s_text_without_the_mark_of_its_editor(tmp_path):
+    (tmp_path / "flows").write_bytes(b"\xef\xbb\xbfa,b\r\n")
+    assert read_text(tmp_path / "flows", 1000) == "a,b\r\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "flows is not there"),
+        ("folder", "flows is not a file"),
+        (b"x" * 2_000_001, "flows is larger than 2 MB"),
+        (b"\xff\xfe", "flows is not a text file in UTF-8"),
+    ],
+)
+def test_what_is_no_text_is_one_sentence(tmp_path, content, said):
+    path = tmp_path / "flows"
+    if content == "folder":
+        path.mkdir()
+    elif content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ValueError, match=f"{said}$"):
+        read_text(path, 2_000_000)
+
+
+def test_a_user_s_words_are_shown_short_and_harmless():
+    assert short("\x1b[31m") == r"'\x1b[31m'"
+    assert short("x" * 41) == repr("x" * 37 + "...")
