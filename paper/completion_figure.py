@@ -118,7 +118,7 @@ def draw(cells: Sequence[Cell], subtitle: str, path: Path) -> Path:
             by_label |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
         figure.legend(by_label.values(), by_label.keys(), loc="outside lower center", ncols=4, fontsize=8)
         note = f"hollow: at least, as more than {HIDDEN:.1%} of the flows were cut off"
-        heading(figure, f"Load against slowdown: {subtitle}\n{'. '.join([note, *overloaded(simulated)])}\n")
+        heading(figure, "\n".join([f"Load against slowdown: {subtitle}", note, *overloaded(simulated), ""]))
         return saved(figure, path)
 
 
