@@ -1,51 +1,83 @@
-"""One workload in both engines, and in an emulated run where there is one, flow by flow.
+"""One recorded workload file in both engines and in emulation, compared flow by flow.
 
-    hedera simulate --scheme ecmp --traffic poisson:web-search,0.4 --bw 10 --seconds 20 --record flows.csv
-    sudo hedera run --scheme ecmp --traffic file:flows.csv --seconds 20 --new-flows controller --out RUN
-    python -m benchmarks.flow_by_flow --run RUN/run.json
+    sudo .venv/bin/python -m benchmarks.flow_by_flow --emulate                             all three, from nothing
+    python -m benchmarks.flow_by_flow                                                      the engines alone
+    python -m benchmarks.flow_by_flow --run results/runs/flow-by-flow/emulated             and with a run there is
 
-A flow is known by its host and its source port, which the seed fixes on every backend. What is told of two backends
-are quantiles of the ratio of completion times over the flows that ended in both, and how many ended in one alone.
+The workload is written to flows.csv in --out, and every backend reads that file. A flow is known by its host and its
+source port, which the seed fixes. What is told of two backends, for all flows and by size class: how many ended in
+both and in one alone, how well the logarithms of their completion times correlate, and the ratio of these times.
+--emulate needs root and Mininet; the controller places new flows there, for then paths are the simulator's.
 """
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
+from numpy.typing import NDArray
 
+from commands.output import conclude, write_csv
+from commands.shared import in_words, json_option
+from harness.errors import HarnessError
+from paper.emulated import config_of
 from results.record import Run, read
 from simulator.config import ENGINES, Config
 from simulator.driver import Simulation
+from traffic.completion import LARGE_BYTES, SMALL_BYTES
+from traffic.flowfile import write_flows
 
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+if TYPE_CHECKING:
+    from rich.table import Table
+
+MOST_FLOWS = 100_000
+_FEWEST = 3  # flows of which a correlation says anything
+_CLASSES: dict[str, Callable[[float], bool]] = {
+    "all": lambda size: True,
+    "small": lambda size: size <= SMALL_BYTES,
+    "medium": lambda size: SMALL_BYTES < size < LARGE_BYTES,
+    "large": lambda size: size >= LARGE_BYTES,
+}
 Times = dict[tuple[int, int], float]
-"""Completion times in seconds by sending host and source port."""
+"""Completion times in seconds, or sizes in bytes, by sending host and source port."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """Quantiles of completion times of ``first`` over those of ``second``."""
+    """Two backends and a size class. ``first_alone``, ``second_alone``: flows that ended in that one alone.
+
+    ``correlation``: of the logarithms of completion times. ``median_ratio``: of those of ``first`` over those of
+    ``second``. ``p90_factor``: nine flows in ten are within this factor of each other. None where no flow ended
+    in both (no correlation for fewer than three).
+    """
 
     first: str
     second: str
+    size_class: str
     both: int
     first_alone: int
     second_alone: int
-    ratios: tuple[float, ...]
+    correlation: float | None = None
+    median_ratio: float | None = None
+    p10_ratio: float | None = None
+    p90_ratio: float | None = None
+    p90_factor: float | None = None
 
 
-def simulated(config: Config) -> Times:
-    """The flows that ended in a simulation; times count from the tick in which each starts."""
+def simulated(config: Config) -> tuple[Times, Times]:
+    """The flows that ended in a simulation, and the sizes of all; times count from the tick in which each starts."""
     simulation = Simulation(config)
     found = simulation.run()
     first = np.ceil(found.start_s / config.tick_s - 1e-6) * config.tick_s
-    ended = np.isfinite(found.end_s)
-    keys = zip(found.src[ended].tolist(), simulation.ports[ended].tolist(), strict=True)
-    return _by_key(list(zip(keys, (found.end_s - first)[ended].tolist(), strict=True)))
+    keys = list(zip(found.src.tolist(), simulation.ports.tolist(), strict=True))
+    times = zip(keys, (found.end_s - first).tolist(), strict=True)
+    sizes = _by_key(list(zip(keys, found.size_bytes.tolist(), strict=True)))
+    return {flow: took for flow, took in times if np.isfinite(took)}, sizes
 
 
 def emulated(run: Run) -> Times:
@@ -68,52 +100,161 @@ def _by_key(flows: list[tuple[tuple[int, int], float]]) -> Times:
     return times
 
 
-def compare(backends: dict[str, Times]) -> list[Row]:
-    """A row for every two of them."""
+def compare(backends: Mapping[str, Times], size_bytes: Mapping[tuple[int, int], float]) -> list[Row]:
+    """A row for every two of them and every size class that has flows."""
     rows = []
     for (first, a), (second, b) in itertools.combinations(backends.items(), 2):
-        both = sorted(a.keys() & b.keys())
-        ratio = [a[flow] / b[flow] for flow in both]
-        ratios = tuple(np.quantile(ratio, QUANTILES).tolist()) if both else ()
-        rows.append(Row(first, second, len(both), len(a) - len(both), len(b) - len(both), ratios))
+        for name, holds in _CLASSES.items():
+            ours = {flow for flow, size in size_bytes.items() if holds(size)}
+            both = sorted(ours & a.keys() & b.keys())
+            alone = [len(ours & one.keys() - other.keys()) for one, other in ((a, b), (b, a))]
+            if both or any(alone):
+                told = _statistics(np.array([(a[flow], b[flow]) for flow in both]).reshape(-1, 2))
+                rows.append(Row(first, second, name, len(both), *alone, *told))
     return rows
 
 
-def of_run(run: Run, tick_s: float) -> Config:
-    """The simulation of an emulated run: its settings, as far as both have them."""
-    both = {field.name for field in fields(Config)} & set(type(run.spec).__struct_fields__)
-    settings = {name: getattr(run.spec, name) for name in both}
-    increase = 0.12 * run.spec.link_mbps
-    return Config(run.scheme, run.traffic, seed=run.seed, tick_s=tick_s, increase_mbps=increase, **settings)
+def _statistics(times: NDArray[np.float64]) -> list[float | None]:
+    """What a `Row` says of completion times in two backends, float64 (flows, 2)."""
+    if not len(times):
+        return []
+    logs = np.log(times)
+    varies = len(times) >= _FEWEST and bool((np.ptp(logs, axis=0) > 0).all())
+    apart = logs[:, 0] - logs[:, 1]
+    quantiles = np.exp(np.quantile(apart, (0.5, 0.1, 0.9))).tolist()
+    factor = float(np.exp(np.quantile(np.abs(apart), 0.9)))
+    return [float(np.corrcoef(logs.T)[0, 1]) if varies else None, *quantiles, factor]
 
 
-@click.command()
+@dataclass(frozen=True)
+class Compared:
+    """A flow and its completion time on every backend, None where it did not end or the backend was not asked."""
+
+    src: int
+    src_port: int
+    size_bytes: float
+    emulated_s: float | None
+    aimd_s: float | None
+    maxmin_s: float | None
+
+
+@click.command(help=__doc__)
+@click.option("--emulate", is_flag=True, help="Emulate it too: root and Mininet.")
 @click.option(
-    "--run", "path", type=click.Path(path_type=Path, dir_okay=False), help="An emulated run's run.json."
-)
+    "--run", "path", type=click.Path(path_type=Path),
+    help="An emulated run of a recorded file there is, its folder or run.json; all settings are that run's.",
+)  # fmt: skip
 @click.option("--scheme", default="ecmp", show_default=True)
-@click.option("--traffic", default="poisson:web-search,0.4", show_default=True)
-@click.option("--seconds", default=20.0, show_default=True)
+@click.option("--traffic", default="poisson:web-search,0.5", show_default=True, help="What to record.")
+@click.option("-k", "k", default=4, show_default=True)
+@click.option("--bw", "link_mbps", default=10.0, show_default=True, help="Mb/s. Sizes are as spelled.")
+@click.option("--seconds", default=60.0, show_default=True)
 @click.option("--seed", default=1, show_default=True)
-@click.option("--tick", "tick_s", default=0.0001, show_default=True, help="Length of a tick, seconds.")
-def command(path: Path | None, scheme: str, traffic: str, seconds: float, seed: int, tick_s: float) -> None:
-    """Compare backends, flow by flow; with --run all settings are that run's."""
-    run = None if path is None else read(path)
-    config = Config(scheme, traffic, seconds=seconds, seed=seed, tick_s=tick_s)
+@click.option(
+    "--tick", "tick_s", default=0.001, show_default=True, help="Length of the engines' ticks, seconds."
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path, file_okay=False), default=Path("results/runs/flow-by-flow"),
+    show_default=True, help="For flows.csv, the emulated run, and the tables.",
+)  # fmt: skip
+@json_option
+@in_words
+def main(emulate: bool, path: Path | None, out: Path, as_json: bool, **options: Any) -> None:
+    """Record, run, compare."""
+    if path is not None and emulate:
+        raise click.UsageError("--emulate makes a run, --run takes one that there is: give one of them")
+    run = None
+    if path is None:
+        config = recorded(out / "flows.csv", **options)
+        if emulate:
+            run = _emulate(config, out / "emulated")
+    else:
+        run = _read(path)
     if run is not None:
-        config = of_run(run, tick_s)
+        config = config_of(run, options["tick_s"])
+        if run.spec.new_flows != "controller":
+            click.echo(
+                "the switches placed new flows in this run, so paths are not the simulator's", err=True
+            )
+        click.echo(f"emulated: {run.verdict} {'; '.join(run.reasons)}", err=True)
     backends = {} if run is None else {"emulated": emulated(run)}
     for engine in ENGINES:
         click.echo(f"simulating with {engine} ...", err=True)
-        backends[engine] = simulated(replace(config, engine=engine))
-    click.echo(
-        "first / second         both  alone (1st, 2nd)  ratio of completion times: 5, 25, 50, 75, 95 %"
+        backends[engine], sizes = simulated(replace(config, engine=engine))
+    rows = compare(backends, sizes)
+    flows = [
+        Compared(*flow, size, *(backends.get(name, {}).get(flow) for name in ("emulated", *ENGINES)))
+        for flow, size in sizes.items()
+    ]
+    files = [write_csv(out / "flow_by_flow.csv", rows), write_csv(out / "flows_compared.csv", flows)]
+    title = f"{len(flows):,} flows, {config.scheme}, k={config.k}, {config.link_mbps:g} Mb/s, {config.seconds:g} s"
+    conclude(rows, [_told(rows, title)], files, as_json)
+
+
+def recorded(file: Path, traffic: str, **options: Any) -> Config:
+    """Write the flows of ``traffic`` down; returns the simulation of that file."""
+    config = Config(traffic=traffic, scale_sizes=False, increase_mbps=0.12 * options["link_mbps"], **options)
+    flows = config.workload().bounded(MOST_FLOWS)
+    if flows.matrix is not None and not flows.matrix.sequential:
+        raise ValueError(
+            f"flows of {traffic} last as long as the run, so there are no completion times to compare"
+        )
+    write_flows(file, flows.blocks())
+    return replace(config, traffic=f"file:{file}")
+
+
+def _emulate(config: Config, folder: Path) -> Run:
+    from harness.run.spec import RunSpec
+    from harness.sweep.experiment import run_experiment
+
+    spec = RunSpec(
+        config.scheme, config.traffic, k=config.k, seconds=config.seconds, seed=config.seed,
+        link_mbps=config.link_mbps, new_flows="controller", scale_sizes=False,
+    )  # fmt: skip
+    try:
+        run_experiment(spec, folder, lambda stage: click.echo(f"emulating: {stage}", err=True))
+    except HarnessError as error:
+        raise click.ClickException(str(error)) from None
+    return _read(folder)
+
+
+def _read(path: Path) -> Run:
+    path = path / "run.json" if path.is_dir() else path
+    try:
+        run = read(path)
+    except ValueError as error:
+        raise ValueError(f"{path} {error}") from None
+    if not any(flow.completion_s is not None for flow in run.flows):
+        raise ValueError(f"{path} has no flow that ended, so there is nothing to compare")
+    return run
+
+
+def _told(rows: list[Row], title: str) -> Table:
+    from rich.table import Table
+
+    names = (
+        "first / second",
+        "flows",
+        "both",
+        "1st, 2nd alone",
+        "correlation",
+        "ratio: median",
+        "10 %",
+        "90 %",
+        "factor, 90 %",
     )
-    for row in compare(backends):
-        ratios = "  ".join(f"{ratio:.3f}" for ratio in row.ratios)
-        pair = f"{row.first} / {row.second}"
-        click.echo(f"{pair:<20} {row.both:6,}  {row.first_alone:,}, {row.second_alone:,}  {ratios}")
+    made = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for name in names:
+        made.add_column(name, justify="left" if name == names[0] else "right", no_wrap=True)
+    for row in rows:
+        values = (row.correlation, row.median_ratio, row.p10_ratio, row.p90_ratio, row.p90_factor)
+        made.add_row(
+            f"{row.first} / {row.second}", row.size_class, f"{row.both:,}",
+            f"{row.first_alone:,}, {row.second_alone:,}",
+            *("" if value is None else f"{value:.3f}" for value in values),
+        )  # fmt: skip
+    return made
 
 
 if __name__ == "__main__":
-    command()
+    main()

@@ -7,26 +7,32 @@ all others, and how short a period flows of that size need.
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 from commands.output import conclude, write_csv
 from commands.shared import Run, in_turn, in_words, json_option, output, parallel, runner
 from hedera.schemes import scheme as scheme_of
-from paper.completion_figure import Cell, curve_of, draw, when
+from paper.completion_figure import Cell, curve_of, draw, overloaded, when
+from paper.emulated import beside
 from paper.scale import numbers, schemes_option
-from results.record import read
 from simulator.config import Config
-from simulator.workload import MOST_FLOWS
-from traffic.completion import Completion
+from simulator.workload import bounded
+from traffic.completion import Completion, by_class
 
-SCHEMES = ("nonblocking", "ecmp", "ecmp-dst", "random", "hedera-gff", "hedera-sa")
-"""All but the spanning tree, whose one core switch is overloaded from a load of 1/60 on at k = 16."""
+if TYPE_CHECKING:
+    from simulator.driver import Simulation
+
+SCHEMES = (
+    "nonblocking", "ecmp", "ecmp-dst", "random", "spanning-tree", "hedera-gff", "hedera-sa", "hedera-clos"
+)  # fmt: skip
+MOST_UPDATES = 1.5e9
+"""Flow-updates in which flows only pile up, some minute of processor time: what takes more is not simulated."""
 
 
 def plan(
@@ -48,56 +54,57 @@ def plan(
 
 
 def measure(config: Config) -> list[Cell]:
-    """The classes of one simulation."""
-    from simulator.driver import simulate
+    """The classes of one simulation; their flows without any times, where these would only pile up."""
+    from simulator.driver import Simulation
 
-    result = simulate(config)
+    simulation = Simulation(config)
+    least, carried = _pile(simulation)
+    if least * config.ticks / 2 > MOST_UPDATES:
+        return [_cell_of(one, config, carried) for one in _not_simulated(simulation)]
+    result = simulation.run()
+    carried = result.bisection_mbps / result.capacity_mbps
+    return [_cell_of(one, config, carried) for one in result.completion()]
+
+
+def _cell_of(one: Completion, config: Config, carried: float) -> Cell:
     schedules = scheme_of(config.scheme).scheduler is not None
-    load = float(config.traffic.rpartition(",")[2])
-    return [
-        Cell(
-            **asdict(one),
-            load=load,
-            scheme=config.scheme,
-            interval_s=config.interval_s if schedules and not config.detect_s else None,
-            detect_s=config.detect_s or None,
-            carried=result.bisection_mbps / result.capacity_mbps,
-            k=config.k,
-        )
-        for one in result.completion()
-    ]
+    return Cell(
+        **asdict(one),
+        load=float(config.traffic.rpartition(",")[2]),
+        scheme=config.scheme,
+        interval_s=config.interval_s if schedules and not config.detect_s else None,
+        detect_s=config.detect_s or None,
+        carried=carried,
+        k=config.k,
+    )
+
+
+def _pile(simulation: Simulation) -> tuple[float, float]:
+    """How many flows would be under way at the end, and which share of the hosts' links they fill, going by the links
+    of their first paths: where more is sent than fits, every flow gets its part of that."""
+    config, links = simulation.config, simulation.links
+    size, real = simulation.work.size_bytes, links >= 0
+    of_flow = np.broadcast_to(size[:, None], links.shape)[real]
+    fits = config.link_mbps * 1e6 / 8 * config.seconds
+    sent = np.bincount(links[real], of_flow) / fits
+    worst = np.where(real, sent[links], 0.0).max(axis=1, initial=1.0)
+    carried = float((size / worst).sum() / fits / config.tree.num_hosts)
+    return float((1 - 1 / worst).sum()), carried
+
+
+def _not_simulated(simulation: Simulation) -> list[Completion]:
+    """The flows of every class, of none of which is known when it ends."""
+    work, (begin, end) = simulation.work, simulation.config.window_s
+    size = work.size_bytes[(work.start_s >= begin) & (work.start_s < end)] / simulation.config.size_scale
+    nothing = np.ones(size.size)
+    known = by_class(size, nothing, nothing, np.zeros(size.size, dtype=bool))
+    return [Completion(one.size_class, one.flows, one.flows, 0.0) for one in known]
 
 
 def compute(tasks: Sequence[Config], run: Run = in_turn) -> list[Cell]:
     """Carry out a `plan`; rows by load, scheme and period."""
     cells = [cell for cells in run(measure, tasks) for cell in cells]
     return sorted(cells, key=lambda cell: cell.load)
-
-
-def emulated(path: Path) -> list[Cell]:
-    """The classes of an emulated run, from its run.json; ValueError, one sentence, for one that says nothing here."""
-    try:
-        run = read(path)
-    except ValueError as error:
-        raise ValueError(f"{path} {error}") from None
-    shares = re.fullmatch(r"poisson:[^+]*,([0-9.]+)", run.traffic)
-    if shares is None or not run.completion:
-        raise ValueError(f"{path} is not a run of poisson:SIZES,LOAD alone, but of {run.traffic}")
-    if not run.valid or run.bisection_mbps is None:
-        raise ValueError(f"{path} is an invalid run: {'; '.join(run.reasons)}")
-    schedules = scheme_of(run.scheme).scheduler is not None
-    return [
-        Cell(
-            **{field.name: getattr(one, field.name) for field in fields(Completion)},
-            load=float(shares[1]),
-            scheme=run.scheme,
-            interval_s=run.spec.interval_s if schedules else None,
-            carried=run.bisection_mbps / run.capacity_mbps,
-            k=run.spec.k,
-            emulated=True,
-        )
-        for one in run.completion
-    ]
 
 
 def stored(path: Path) -> list[Cell]:
@@ -107,7 +114,7 @@ def stored(path: Path) -> list[Cell]:
         rows = [
             {name: _cell(kinds[name], text) for name, text in row.items()} for row in csv.DictReader(file)
         ]
-    return [cell for cell in (Cell(**row) for row in rows) if not cell.emulated]
+    return [cell for cell in (Cell(**row) for row in rows) if not cell.beside]
 
 
 def _cell(kind: str, text: str) -> Any:
@@ -139,7 +146,7 @@ def _cell(kind: str, text: str) -> Any:
 @click.option("--intervals", default="5,1,0.1", show_default=True, help="Scheduling periods, s.")
 @click.option("-k", "k", default=16, show_default=True, help="Ports per switch.")
 @click.option(
-    "--seconds", default=9.0, show_default=True, help="Simulated; flows of the middle two thirds count."
+    "--seconds", default=7.5, show_default=True, help="Simulated; flows of the middle two thirds count."
 )
 @click.option("--seed", default=1, show_default=True, help="Fixes every draw.")
 @click.option(
@@ -148,12 +155,15 @@ def _cell(kind: str, text: str) -> Any:
 @click.option("--engine", default="aimd", show_default=True, help="aimd or maxmin.")
 @click.option("--iterations", default=1000, show_default=True, help="Of Simulated Annealing, each round.")
 @click.option(
+    "--large-flows", default="measured-or-estimated", show_default=True, help="measured, or measured-or-estimated."
+)  # fmt: skip
+@click.option(
     "--detect", "detect_s", default=0.01, show_default=True,
     help="How often Global First Fit looks for large flows where it re-routes upon detection, s; 0: nowhere.",
 )  # fmt: skip
 @click.option(
-    "--emulated", "runs", multiple=True, type=click.Path(path_type=Path, dir_okay=False),
-    help="The run.json of an emulated run, to stand beside. Can be given again.",
+    "--emulated", "runs", multiple=True, type=click.Path(path_type=Path),
+    help="A sweep's folder or a run.json, to stand beside, with its settings simulated. Can be given again.",
 )  # fmt: skip
 @click.option("--redraw", is_flag=True, help="Simulate nothing: take what the CSV file in --out has.")
 @output
@@ -162,36 +172,41 @@ def _cell(kind: str, text: str) -> Any:
 @in_words
 def command(
     schemes: tuple[str, ...], sizes: str, loads: str, intervals: str, runs: tuple[Path, ...], redraw: bool, out: Path,
-    as_json: bool, jobs: int | None, cluster: str | None, **options: float,
+    as_json: bool, jobs: int | None, cluster: str | None, **options: Any,
 ) -> None:  # fmt: skip
     """Load against slowdown, by size class, of flows that come and go."""
     detect_s = options.pop("detect_s")
     intervals_s = numbers("--intervals", intervals, float)
-    base = replace(Config("ecmp", "random", **options), detect_s=0.0)  # type: ignore[arg-type]
+    base = replace(Config("ecmp", "random", **options), detect_s=0.0)
     base = replace(base, interval_s=max(intervals_s), detect_s=detect_s if "hedera-gff" in schemes else 0.0)
     tasks = plan(base, sizes, numbers("--loads", loads, float), schemes, intervals_s)
     for task in tasks:
-        task.workload().bounded(MOST_FLOWS)  # every mistake comes to light before the first of them is run
-    beside = [cell for path in runs for cell in emulated(path)]
+        bounded(task.workload())  # every mistake comes to light before the first of them is run
+    others = beside(runs, base)
     name = out / f"completion_k{base.k}"
     table = name.with_suffix(".csv")
     cells = stored(table) if redraw else compute(tasks, runner(f"completion, k={base.k}", jobs, cluster))
     note = f"{base.tree.num_hosts:,} hosts, {sizes}, {base.seconds:g} s"
-    files = [write_csv(table, [*cells, *beside]), draw([*cells, *beside], note, name.with_suffix(".png"))]
-    conclude([*cells, *beside], [_told(cells, note)], files, as_json)
+    rows = [*cells, *others]
+    files = [write_csv(table, rows), draw(rows, note, name.with_suffix(".png"))]
+    told = [_told(cells, note)]
+    if others:
+        told.append(_told(others, "Emulated, and the same settings simulated"))
+    conclude(rows, told, files, as_json)
 
 
 def _told(cells: Sequence[Cell], note: str) -> str:
     lines = [f"Mean slowdown (99th percentile) of small, medium and large flows. {note}"]
     for one in (cell for cell in cells if cell.size_class == "all"):
-        ours = [c for c in cells if c.load == one.load and curve_of(c) == curve_of(one)]
-        classes = [c for c in ours if c.size_class != "all"]
+        same = [c for c in cells if (c.load, c.emulated) == (one.load, one.emulated)]
+        classes = [c for c in same if curve_of(c) == curve_of(one) and c.size_class != "all"]
         shown = "  ".join(
             f"{c.mean_slowdown:7.2f} ({c.p99_slowdown:.1f})" if c.mean_slowdown is not None else "      - "
             for c in classes
         )  # fmt: skip
+        name = one.scheme + when(curve_of(one)) + ", emulated" * one.emulated
         lines.append(
-            f"{one.load:g}  {one.scheme + when(curve_of(one)):<28} {shown}   carried {one.carried:.3f}, "
+            f"{one.load:g}  {name:<28} {shown}   carried {one.carried:.3f}, "
             f"{one.cut_off:,} of {one.flows:,} cut off"
         )
-    return "\n".join(lines)
+    return "\n".join([*lines, *overloaded(cells)])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +42,10 @@ class Workload:
 
 
 MOST_FLOWS = 10_000_000
-"""More are refused: with all that is kept of each they fill some gigabytes."""
+"""More are refused, and fewer where memory does not suffice."""
+FLOW_BYTES = 800
+"""What a simulation keeps of a flow, at its end (docs/workloads.md)."""
+_FREE = Path("/proc/meminfo")
 
 _ARRIVALS = 3  # keeps these draws apart from those of traffic.patterns and traffic.ports for the same seed
 
@@ -65,11 +71,29 @@ def workload(config: Config) -> Workload:
 
 def of_traffic(work: Traffic) -> Workload:
     """All flows of a workload at once; ValueError, one sentence, when they are far too many."""
-    flows = joined(list(work.bounded(MOST_FLOWS).blocks()) or [NOTHING])
+    flows = joined(list(bounded(work).blocks()) or [NOTHING])
     successor = np.full(len(flows), -1, dtype=np.int32)
     waiting = np.flatnonzero(flows.after != NOBODY)
     successor[flows.after[waiting]] = waiting
     return Workload(flows.src, flows.dst, flows.start_s, flows.size_bytes, successor, flows.src_port)
+
+
+def bounded(work: Traffic) -> Traffic:
+    """Itself; ValueError, one sentence, for more flows than `MOST_FLOWS`, or than fit the memory that is free."""
+    work.bounded(MOST_FLOWS)
+    needed, free = work.expected_flows * FLOW_BYTES, _free_bytes()
+    if needed > free:
+        raise ValueError(
+            f"traffic {work.name!r} would be {work.expected_flows:.3g} flows in {work.seconds:g} s, which take some "
+            f"{needed / 1e9:.1f} GB of memory; {free / 1e9:.1f} GB are free"
+        )
+    return work
+
+
+def _free_bytes() -> float:
+    """What a process can still have without swapping; infinity where the system does not tell."""
+    found = re.search(r"^MemAvailable:\s+(\d+) kB$", _FREE.read_text(), re.M) if _FREE.exists() else None
+    return int(found[1]) * 1024 if found else math.inf
 
 
 def static(matrix: Matrix) -> Workload:

@@ -19,6 +19,7 @@ _COMMANDS = {
     "doctor": ("harness.cli.doctor", "doctor"),
     "explain-ecmp": ("paper.explain_ecmp", "command"),
     "explain-gff": ("paper.explain_gff", "command"),
+    "flows-per-host": ("paper.flows_per_host", "command"),
     "grade": ("harness.cli.grade", "grade"),
     "hull": ("packets.cli", "hull"),
     "report": ("harness.cli.report", "report"),

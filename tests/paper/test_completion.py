@@ -1,11 +1,10 @@
 """Load against slowdown."""
 
-import json
-
 import pytest
 
 from paper import completion
 from tests.paper.commands import is_png, rows, run, run_json
+from tests.paper.test_emulated import write_run
 
 QUICK = ("-k", 4, "--seconds", 1.2, "--tick", 0.001, "--loads", "0.6,0.2", "--jobs", 1)
 
@@ -39,53 +38,42 @@ def test_in_words(tmp_path):
     assert "      - " in done.stdout, "a class without flows"
 
 
-@pytest.fixture
-def emulated(tmp_path):
-    def write(**changes):
-        one = {"size_class": "small", "flows": 9, "cut_off": 1, "known_share": 0.5, "mean_s": 0.1, "median_s": 0.1,
-               "p95_s": 0.2, "p99_s": 0.2, "mean_slowdown": 3.5, "median_slowdown": 2.0, "p95_slowdown": 6.0,
-               "p99_slowdown": 7.0}  # fmt: skip
-        spec = {"k": 4, "link_mbps": 10, "seconds": 30, "interval_s": 2, "queue": 50, "platform": "os-ken",
-                "datapath": "user", "congestion_control": "cubic", "flows_per_host": 1, "keep": 1}  # fmt: skip
-        run = {"schema": 2, "scheme": "hedera-sa", "traffic": "poisson:web-search,0.5", "trial": 1, "seed": 1,
-               "capacity_mbps": 160, "window_s": [5, 25], "spec": spec, "bisection_mbps": 80, "payload_mbps": 76,
-               "verdict": "ok", "reasons": [], "flows": [], "completion": [one]}  # fmt: skip
-        path = tmp_path / "run.json"
-        path.write_text(json.dumps(run | changes))
-        return path
-
-    return write
+def test_flows_that_would_only_pile_up_are_counted_and_not_simulated(tmp_path, monkeypatch):
+    monkeypatch.setattr(completion, "MOST_UPDATES", 200_000)
+    options = (*QUICK, "--out", tmp_path)
+    found = run_json(completion, *options, "--schemes", "nonblocking,spanning-tree", "--loads", "0.8")
+    control, tree = found[:4], found[4:]
+    assert all(row["mean_slowdown"] for row in control if row["flows"])
+    assert [row["flows"] for row in tree] == [row["flows"] for row in control], "the same flows"
+    for row in tree:
+        assert (row["cut_off"], row["known_share"], row["mean_slowdown"]) == (row["flows"], 0, None)
+    assert 0.2 < tree[0]["carried"] < 0.6
+    done = run(completion, *options, "--schemes", "spanning-tree", "--loads", "0.8,0.9")
+    assert "spanning tree: not simulated from a load of 0.8 on, as flows would only pile up" in done.stdout
+    assert is_png(tmp_path / "completion_k4.png"), "a picture without a curve"
 
 
 def rounded(row):
     return {name: f"{cell:.4g}" if isinstance(cell, float) else cell for name, cell in row.items()}
 
 
-def test_an_emulated_run_stands_beside_and_what_is_stored_is_drawn_again(tmp_path, emulated):
+def test_an_emulated_run_stands_beside_and_what_is_stored_is_drawn_again(tmp_path):
     options = (*QUICK, "--schemes", "ecmp", "--out", tmp_path)
     first = run_json(completion, *options)
-    path = emulated()
+    path = write_run(tmp_path / "run.json")
     for _ in range(2):
         again = run_json(completion, *options, "--redraw", "--emulated", path)
-        assert [rounded(row) for row in again[:-1]] == [rounded(row) for row in first]
-        last = again[-1]
+        assert [rounded(row) for row in again[: len(first)]] == [rounded(row) for row in first]
+        last, twin = again[len(first)], again[-3]
         assert (last["scheme"], last["interval_s"], last["k"]) == ("hedera-sa", 2, 4)
         assert (last["load"], last["carried"], last["mean_slowdown"]) == (0.5, 0.5, 3.5)
-        assert last["emulated"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"traffic": "stride:1"}, "not a run of poisson:SIZES,LOAD alone, but of stride:1"),
-        ({"traffic": "stride:1 + poisson:web-search,0.5"}, "not a run of poisson"),
-        ({"verdict": "invalid", "reasons": ["too slow"]}, "is an invalid run: too slow"),
-        ({"scheme": 5}, "run.json"),
-    ],
-)
-def test_a_run_that_says_nothing_about_loads_is_refused(tmp_path, emulated, changes, words):
-    with pytest.raises(ValueError, match=words):
-        completion.emulated(emulated(**changes))
+        assert [(row["emulated"], row["beside"]) for row in (first[0], last, twin)] == [
+            (False, False), (True, True), (False, True)
+        ]  # fmt: skip
+    assert (
+        "Emulated, and the same settings simulated"
+        in run(completion, *options, "--redraw", "--emulated", path).stdout
+    )
 
 
 @pytest.mark.parametrize(

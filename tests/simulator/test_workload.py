@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 
+from simulator import workload
+from simulator.config import Config
 from simulator.workload import NEVER, poisson, start_queue, static
 from traffic.matrix import Matrix
 from traffic.patterns import draw
@@ -61,3 +63,16 @@ def test_the_start_queue_rounds_up_to_ticks_and_leaves_room_for_those_that_wait(
     assert queue[:2].tolist() == [5, 1]
     assert due[:2].tolist() == [2, 2]
     assert queue.size == due.size == len(work)
+
+
+def test_more_flows_than_memory_are_refused_before_any_is_drawn(tmp_path, monkeypatch):
+    config = Config("ecmp", "poisson:web-search,0.5", seconds=10.0)
+    assert 5_000 < len(workload.workload(config)) < 7_000
+    free = tmp_path / "meminfo"
+    monkeypatch.setattr(workload, "_FREE", free)
+    free.write_text("MemTotal:       16000 kB\nMemAvailable:    2000 kB\n")
+    told = r"would be 5\.8\d+e\+03 flows in 10 s, which take some 0\.0 GB of memory; 0\.0 GB are free"
+    with pytest.raises(ValueError, match=told):
+        workload.workload(config)
+    free.unlink()
+    assert len(workload.workload(config)) > 5_000, "a system that does not tell"

@@ -1,0 +1,226 @@
+"""What Hedera gains over ECMP when hosts have several flows (`hedera flows-per-host`).
+
+No figure of the paper's, whose patterns have one flow per host. The replication report expects the advantage to
+vanish with several: here is how many that takes, and what of it is due to flows that are not large any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import mean
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from commands.output import conclude, write_csv
+from commands.shared import Run, in_turn, in_words, json_option, output, parallel, runner, seeds_option
+from hedera.schemes import scheme as scheme_of
+from paper.scale import engines_option, numbers, schemes_option
+from paper.style import ENGINE_LABELS, LABELS, clean, heading, new_figure, saved
+from plots.style import CONTROL, colour, house_style, scheme_order
+from simulator.config import Config
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from rich.table import Table
+
+    from topos.fattree import FatTree
+
+SCHEMES = ("ecmp", "hedera-gff", "hedera-sa", "nonblocking")
+COUNTS = "1,2,3,4,6,8,12,16"
+DROPPED = (6, 0.5)
+"""The replication report's second case: 6 flows per host, of which half are dropped."""
+_BASELINE = "ecmp"
+_PATTERNS = (
+    8  # of the suite: strides, random bijection, staggered, random, as the replication report has them
+)
+_SHOWN = slice(3, None, 2)  # of these: the longest stride, a staggered one, random
+
+
+@dataclass(frozen=True)
+class Row:
+    """A scheme on a pattern with so many flows per host, means over the seeds; ratios are to runs of the same seed.
+
+    ``keep``: the share of the flows that are kept. ``threshold``: above which share of a link a flow is large; None
+    for a scheme to which that is nothing. ``percent``: of the capacity, the mean, lowest and highest.
+    ``large_share``: the part of the flows that were large, over all rounds.
+    """
+
+    k: int
+    engine: str
+    traffic: str
+    flows_per_host: int
+    keep: float
+    scheme: str
+    threshold: float | None
+    seeds: int
+    percent: float
+    lowest_percent: float
+    highest_percent: float
+    over_ecmp: float
+    over_control: float
+    large_share: float | None
+
+
+def patterns(tree: FatTree) -> tuple[str, ...]:
+    """A stride over half of the network, random bijections, random receivers."""
+    return (f"stride:{tree.num_hosts // 2}", "randbij", "random")
+
+
+def plan(
+    base: Config, counts: Sequence[int], schemes: Sequence[str], thresholds: Sequence[float], seeds: int
+) -> list[Config]:
+    """All simulations. ECMP and the control are always among them, with the same flows as the others."""
+    tasks = []
+    for traffic in patterns(base.tree):
+        for count, keep in (*((count, 1.0) for count in counts), DROPPED):
+            for name in dict.fromkeys((_BASELINE, CONTROL, *schemes)):
+                here = replace(base, traffic=traffic, flows_per_host=count, keep=keep, scheme=name)
+                for threshold in thresholds if scheme_of(name).scheduler else thresholds[:1]:
+                    tasks += [replace(here, threshold=threshold, seed=n) for n in range(1, seeds + 1)]
+    return tasks
+
+
+def measure(config: Config) -> tuple[float, float]:
+    """The share of the capacity that one simulation carried, and of its flows the share that were large."""
+    from simulator.driver import Simulation
+
+    simulation = Simulation(config)
+    carried = float(simulation.window().mean()) / config.capacity_mbps
+    rounds = simulation.rounds
+    return carried, mean(one.large for one in rounds) / len(simulation.work) if rounds else 0.0
+
+
+def compute(tasks: Sequence[Config], run: Run = in_turn) -> list[Row]:
+    """Carry out a `plan`."""
+    found = dict(zip(tasks, run(measure, tasks), strict=True))
+    static = max(task.threshold for task in tasks)  # schemes to which it is nothing were run with this one
+    cases: dict[Config, list[Config]] = {}
+    for task in tasks:
+        cases.setdefault(replace(task, seed=1), []).append(task)
+    rows = []
+    for first, ours in cases.items():
+        schedules = scheme_of(first.scheme).scheduler is not None
+        shares = [found[task][0] for task in ours]
+        over_ecmp, over_control = (
+            mean(found[task][0] / found[replace(task, scheme=other, threshold=static)][0] for task in ours)
+            for other in (_BASELINE, CONTROL)
+        )
+        rows.append(
+            Row(
+                *(first.k, first.engine, first.traffic, first.flows_per_host, first.keep, first.scheme),
+                first.threshold if schedules else None,
+                *(len(ours), 100 * mean(shares), 100 * min(shares), 100 * max(shares)),
+                *(over_ecmp, over_control),
+                mean(found[task][1] for task in ours) if schedules else None,
+            )
+        )
+    return rows
+
+
+def draw(rows: Sequence[Row], subtitle: str, path: Path) -> Path:
+    """A column per pattern, a row per engine: shares of the control against flows per host.
+
+    Thin and dashed: with lower thresholds, under which more flows are large.
+    """
+    lines = list(dict.fromkeys(row.engine for row in rows))
+    with house_style():
+        figure = new_figure(9.6, 1.4 + 2.4 * len(lines))
+        grid = figure.subplots(len(lines), 3, sharex=True, sharey=True, squeeze=False)
+        for line, engine in zip(grid, lines, strict=True):
+            ours = [row for row in rows if (row.engine, row.keep) == (engine, 1)]
+            shown = dict.fromkeys(row.traffic for row in ours)
+            for axes, traffic in zip(line, shown, strict=True):
+                _panel(axes, [row for row in ours if row.traffic == traffic])
+                axes.set_title(f"{traffic}, {ENGINE_LABELS[engine]}")
+            line[0].set_ylabel("share of the control")
+        for axes in grid[-1]:
+            axes.set_xticks(sorted({row.flows_per_host for row in rows if row.keep == 1}))
+            axes.set_xlabel("flows per host")
+        figure.legend(
+            *grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8
+        )
+        heading(figure, f"Hedera and ECMP with several flows per host. {subtitle}")
+        return saved(figure, path)
+
+
+def _panel(axes: Axes, rows: Sequence[Row]) -> None:
+    usual = max((row.threshold for row in rows if row.threshold is not None), default=None)
+    for scheme in scheme_order({row.scheme for row in rows} - {CONTROL}):
+        for threshold in dict.fromkeys(row.threshold for row in rows if row.scheme == scheme):
+            ours = [row for row in rows if (row.scheme, row.threshold) == (scheme, threshold)]
+            other = threshold != usual and threshold is not None
+            axes.plot(
+                [row.flows_per_host for row in ours], [row.over_control for row in ours], color=colour(scheme),
+                ls="--" if other else "-", lw=0.9 if other else 1.5, marker="" if other else ".",
+                label=LABELS.get(scheme, scheme) + (f", large from {threshold:.0%}" if other else ""),
+            )  # fmt: skip
+    clean(axes)
+
+
+@click.command()
+@schemes_option(SCHEMES)
+@click.option("-k", "k", default=4, show_default=True, help="Ports per switch.")
+@click.option("--flows", "counts", default=COUNTS, show_default=True, help="Per host.")
+@click.option(
+    "--thresholds", default="0.1,0.01", show_default=True,
+    help="Shares of a link that make a flow large; the largest is the usual one.",
+)  # fmt: skip
+@engines_option
+@click.option("--seconds", default=12.0, show_default=True, help="Simulated time of every run.")
+@click.option("--interval", "interval_s", default=2.0, show_default=True, help="Scheduling period, s.")
+@click.option("--tick", "tick_s", default=0.01, show_default=True, help="Length of a tick, s.")
+@click.option("--iterations", default=1000, show_default=True, help="Of Simulated Annealing, each round.")
+@seeds_option(3)
+@output
+@json_option
+@parallel
+@in_words
+def command(
+    schemes: tuple[str, ...], engines: tuple[str, ...], k: int, counts: str, thresholds: str, seeds: int, out: Path,
+    as_json: bool, jobs: int | None, cluster: str | None, **options: Any,
+) -> None:  # fmt: skip
+    """Hedera's gain over ECMP against the number of flows per host."""
+    large_from = sorted(numbers("--thresholds", thresholds, float), reverse=True)
+    many = numbers("--flows", counts, int)
+    tasks = []
+    for engine in engines:
+        tasks += plan(Config("ecmp", "random", k, engine=engine, **options), many, schemes, large_from, seeds)
+    for task in tasks:
+        task.matrix()  # every mistake comes to light before the first of them is run
+    rows = compute(tasks, runner(f"flows per host, k={k}", jobs, cluster))
+    note = f"{tasks[0].tree.num_hosts:,} hosts, {seeds} seed{'s' * (seeds > 1)}"
+    name = out / f"flows_per_host_k{k}"
+    files = [write_csv(name.with_suffix(".csv"), rows), draw(rows, note, name.with_suffix(".png"))]
+    conclude(rows, [_told(rows, note)], files, as_json)
+
+
+def _told(rows: Sequence[Row], note: str) -> Table:
+    """Means over the patterns."""
+    from rich.table import Table
+
+    made = Table(title=f"Means over three patterns. {note}", title_justify="left", box=None, pad_edge=False)
+    for name in (*_CASE, "over ECMP", "over the control", "large flows"):
+        made.add_column(name, justify="left" if name == "scheme" else "right")
+    for case in dict.fromkeys(map(_case, rows)):
+        engine, flows, keep, scheme, threshold = case
+        if scheme == CONTROL:
+            continue
+        ours = [row for row in rows if _case(row) == case]
+        large = [row.large_share for row in ours if row.large_share is not None]
+        made.add_row(
+            engine, f"{flows}" + (f", {keep:.0%} kept" if keep < 1 else ""), scheme,
+            "" if threshold is None else f"{threshold:g}", f"{mean(r.over_ecmp for r in ours):.3f}",
+            f"{mean(r.over_control for r in ours):.3f}", f"{mean(large):.0%}" if large else "",
+        )  # fmt: skip
+    return made
+
+
+_CASE = ("engine", "flows per host", "scheme", "large from")
+
+
+def _case(row: Row) -> tuple[str, int, float, str, float | None]:
+    """What rows of several patterns have in common."""
+    return row.engine, row.flows_per_host, row.keep, row.scheme, row.threshold
