@@ -180,8 +180,7 @@ def run(
 ) -> None:
     """One run, in words. With --seeds several runs, and their samples together."""
     from packets.experiment import Experiment, static_parameters
-    from packets.run import Task, kept_or_run, place, run_many
-    from packets.run import run as run_one
+    from packets.run import Task, kept_or_run, run_many
     from packets.summary import as_object, in_sentences
 
     if fields["workload"] == "static":
@@ -195,14 +194,10 @@ def run(
     first = experiments[0]
     if seeds > 1 or cluster:
         results = run_many(f"{first.scheme}, {first.workload}", experiments, keep, jobs, cluster)
-    elif place(Task(first, keep)).exists() or as_json:
-        results = [kept_or_run(Task(first, keep))]
     else:
-        from packets.result import save
-
         with progress_bar(f"{first.scheme}, {first.workload}", first.seconds) as done:
-            results = [run_one(first, done)]
-        save(results[0], place(Task(first, keep)))
+            results = [kept_or_run(Task(first, keep), done)]
+            done(first.seconds)
     found = as_object(first, results)
     if as_json:
         click.echo(json.dumps(found))
