@@ -175,3 +175,39 @@ def test_figure_5_in_words():
     known = [ratios("figure5", scheme, "mean_response_ms", "p99") for scheme in ("tcp", "dctcp-30k", "hull")]
     assert abs(np.concatenate(known) - 1).max() < 0.115
     assert abs(np.concatenate([each[2:] for each in known[1:]]) - 1).max() < 0.055
+
+
+def test_sensitivity_in_words():
+    points = {
+        (row["parameter"], float(row["value"]), row["metric"], row["statistic"]): float(row["ours"])
+        for row in rows("sensitivity")
+    }
+
+    def latency(parameter, value):
+        return points[parameter, value, "switch_latency_us", "p99"]
+
+    def large(parameter, value):
+        return points[parameter, value, "fct_10MB_ms", "mean"]
+
+    def small(value):
+        return points["phantom_kb", value, "fct_900B_us", "p99"]
+
+    default = latency("drain", 0.95), large("drain", 0.95)
+    assert f"take {large('phantom_kb', 1.5):.0f} ms instead of {default[1]:.0f} " in PAGE
+    assert f"(below; {latency('phantom_kb', 1.5):.0f} and {small(1.5):.0f} us where it is in front)" in PAGE
+    assert (
+        f"({latency('phantom_kb', 6):.1f} us instead of {latency('phantom_kb', 3):.1f}; small files," in PAGE
+    )
+    assert f"{small(6):.0f} us instead of {small(3):.0f})" in PAGE
+    assert (
+        f"files ({large('drain', 0.99):.0f} ms) *and* less latency ({latency('drain', 0.99):.1f} us)" in PAGE
+    )
+    for drain in (0.85, 0.9):
+        assert latency("drain", drain) > default[0]
+        assert large("drain", drain) > default[1]
+    smoother = [latency(*each) for each in (("beta", 4), ("bucket_kb", 1.5), ("associate", 0.5))]
+    assert "({:.1f}, {:.1f} and {:.1f} us instead of {:.1f})".format(*smoother, default[0]) in PAGE
+    for parameter, value, *_ in points:
+        if parameter in ("beta", "bucket_kb", "associate"):
+            assert large(parameter, value) == pytest.approx(default[1], rel=0.06)
+    assert large("idle_ms", 0) == pytest.approx(default[1], rel=0.02)
