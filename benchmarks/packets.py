@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from packets.build import SOURCES, engine
 from packets.experiment import Experiment, scenario
+from packets.result import parse
 from packets.schemes import SCHEMES
 
 REPEATS = 3
@@ -41,7 +42,15 @@ class Load:
 
     name: str
     scenario: Path
-    seconds: float
+
+    @property
+    def result(self) -> Path:
+        """Where the engine writes."""
+        return self.scenario.with_suffix(".result")
+
+    def simulated_s(self) -> float:
+        """How long the last run went on, with what comes before the measured time and after it."""
+        return float(parse(self.result.read_bytes())[0]["simulated_s"])
 
 
 def core_s(program: Path, load: Load) -> float:
@@ -50,7 +59,7 @@ def core_s(program: Path, load: Load) -> float:
     for _ in range(REPEATS):
         before = os.times()
         subprocess.run(
-            [program, load.scenario, load.scenario.with_suffix(".result")],
+            [program, load.scenario, load.result],
             stderr=subprocess.DEVNULL,
             check=True,
         )
@@ -71,12 +80,12 @@ def loads(folder: Path, seconds: float) -> list[Load]:
         ):
             path = folder / f"{len(made)}.json"
             path.write_text(json.dumps(scenario(experiment, experiment.traffic())), encoding="utf-8")
-            made.append(Load(f"{scheme}, {name}", path, seconds))
+            made.append(Load(f"{scheme}, {name}", path))
     return made
 
 
 @click.command(help=(__doc__ or "").partition("\n")[0])
-@click.option("--seconds", default=2.0, show_default=True, help="Simulated, of every run.")
+@click.option("--seconds", default=2.0, show_default=True, help="Measured time of every run.")
 @click.option("--builds", is_flag=True, help="Compare ways to build the engine, too.")
 def main(seconds: float, builds: bool) -> None:
     """Measure and print."""
@@ -88,8 +97,8 @@ def main(seconds: float, builds: bool) -> None:
         for column in ("simulated s per s and core", "core s per simulated s"):
             table.add_column(column, justify="right")
         for load in measured:
-            spent = core_s(engine(), load)
-            table.add_row(load.name, f"{load.seconds / spent:.2f}", f"{spent / load.seconds:.2f}")
+            each_s = core_s(engine(), load) / load.simulated_s()
+            table.add_row(load.name, f"{1 / each_s:.2f}", f"{each_s:.2f}")
         console.print(table)
         if builds:
             table = Table(box=None, title="core seconds by build", title_justify="left")

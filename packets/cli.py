@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from commands.shared import json_option, parallel, progress_bar
-from packets.options import conclude, experiment_options, guarded, kept, out, parameters
+from packets.options import QUICK, SAMPLE, conclude, experiment_options, guarded, kept, parameters, sample
 from packets.parameters import Parameters
 
 SEEDS = 5
@@ -27,6 +27,11 @@ def _suite(options: dict[str, Any], parameters: Parameters) -> Any:
 
 def _share(options: dict[str, Any]) -> float:
     return QUICK_SHARE if options["quick"] else 1.0
+
+
+def _folder(options: dict[str, Any]) -> Path:
+    folder: Path | None = options["out"]
+    return folder or (QUICK if options["quick"] else SAMPLE)
 
 
 @click.group()
@@ -62,7 +67,7 @@ def figure_1(parameters: Parameters, seconds: float, **options: Any) -> None:
 
     name = {5.0: "figure1b", 100.0: "figure1c"}.get(parameters.link_delay_us, "figure1")
     cells = suites.figure_1(_suite(options, parameters), name, 0.3 if options["quick"] else seconds)
-    picture = pictures.figure_1(cells, parameters.link_delay_us, options["out"] / f"{name}.png")
+    picture = pictures.figure_1(cells, parameters.link_delay_us, _folder(options) / f"{name}.png")
     conclude(f"Figure {name[6:]}", cells, "flows", name, picture, options["as_json"])
 
 
@@ -78,7 +83,7 @@ def table_2(parameters: Parameters, **options: Any) -> None:
     from packets import pictures, suites
 
     cells = suites.table_2(_suite(options, parameters), _share(options))
-    picture = pictures.table_2(cells, options["out"] / "table2.png")
+    picture = pictures.table_2(cells, _folder(options) / "table2.png")
     conclude("Table 2", cells, "load_percent", "table2", picture, options["as_json"])
 
 
@@ -104,7 +109,7 @@ def _fan_out(workload: str, name: str, parameters: Parameters, options: dict[str
     from packets import pictures, suites
 
     cells = suites.fan_out(_suite(options, parameters), workload, name, _share(options))
-    picture = pictures.fan_out(cells, workload, options["out"] / f"{name}.png")
+    picture = pictures.fan_out(cells, workload, _folder(options) / f"{name}.png")
     conclude(f"Figure {name[6:]}", cells, "background_mbps", name, picture, options["as_json"])
 
 
@@ -119,7 +124,7 @@ def sensitivity(parameters: Parameters, load: float, **options: Any) -> None:
     from packets.sensitivity import points, tell
 
     found = points(_suite(options, parameters), load, _share(options))
-    picture = pictures.sensitivity(found, load, options["out"] / "sensitivity.png")
+    picture = pictures.sensitivity(found, load, _folder(options) / "sensitivity.png")
     tell(found, load, picture, options["as_json"])
 
 
@@ -141,7 +146,7 @@ def scenario(file: Path) -> None:
 
 
 @hull.command()
-@out
+@sample
 @guarded
 def page(out: Path) -> None:
     """One self-contained page of the figures and tables in a folder, published beside ours."""
@@ -180,8 +185,7 @@ def run(
 ) -> None:
     """One run, in words. With --seeds several runs, and their samples together."""
     from packets.experiment import Experiment, static_parameters
-    from packets.run import Task, kept_or_run, place, run_many
-    from packets.run import run as run_one
+    from packets.run import Task, kept_or_run, run_many
     from packets.summary import as_object, in_sentences
 
     if fields["workload"] == "static":
@@ -195,14 +199,10 @@ def run(
     first = experiments[0]
     if seeds > 1 or cluster:
         results = run_many(f"{first.scheme}, {first.workload}", experiments, keep, jobs, cluster)
-    elif place(Task(first, keep)).exists() or as_json:
-        results = [kept_or_run(Task(first, keep))]
     else:
-        from packets.result import save
-
         with progress_bar(f"{first.scheme}, {first.workload}", first.seconds) as done:
-            results = [run_one(first, done)]
-        save(results[0], place(Task(first, keep)))
+            results = [kept_or_run(Task(first, keep), done)]
+            done(first.seconds)
     found = as_object(first, results)
     if as_json:
         click.echo(json.dumps(found))

@@ -24,6 +24,10 @@ Command = Callable[..., Any]
 KEPT = Path("results/runs/hull")
 """Where results of single runs are kept; not in git."""
 
+SAMPLE = Path("results/hull")
+QUICK = KEPT / "quick"
+"""Where pictures and CSV go, in full and with --quick."""
+
 
 class _CannotRun(click.ClickException):
     exit_code = 3
@@ -79,12 +83,12 @@ kept = click.option(
     show_default=True,
     help="Folder of the runs' results: what is there is not run again.",
 )
-out = click.option(
+sample = click.option(
     "--out",
-    default=Path("results/hull"),
+    default=SAMPLE,
     type=click.Path(path_type=Path),
     show_default=True,
-    help="Folder for picture and CSV.",
+    help="Folder of pictures and CSV.",
 )
 quick = click.option("--quick", is_flag=True, help="Shorter and fewer runs: the shape in a few minutes.")
 
@@ -96,7 +100,11 @@ def experiment_options(seeds: int) -> Command:
         click.option(
             "--seeds", type=click.IntRange(1), help=f"How many: 1, 2, and so on (default: {seeds}; quick: 2)."
         ),
-        out,
+        click.option(
+            "--out",
+            type=click.Path(path_type=Path),
+            help=f"Folder for picture and CSV (default: {SAMPLE}; quick: {QUICK}, which leaves the sample as it is).",
+        ),
         kept,
         json_option,
         parallel,

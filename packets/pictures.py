@@ -33,7 +33,7 @@ def _figure(width: float, height: float) -> Figure:
 
 def _heading(figure: Figure, title: str, note: str) -> None:
     figure.suptitle(f"{title}\n", x=0.01, ha="left", fontsize=11.5, fontweight="bold", color=INK)
-    below_title = 1 - 27 / (72 * figure.get_figheight())  # points
+    below_title = 1 - 25 / (72 * figure.get_figheight())  # points
     figure.text(0.01, below_title, note, fontsize=8.5, color=MUTED, va="top")
 
 
@@ -89,8 +89,11 @@ def _decades(axes: Axes) -> float:
 
 def _note(cells: Sequence[Cell]) -> str:
     known = any(each.published is not None for each in cells)
-    return "Lines: ours, band: lowest and highest seed. " + (
-        "Open circles: published." if known else "No numbers are published."
+    low = any(each.lowest < _LEAST_US for each in cells if each.metric == "switch_latency_us")
+    return (
+        "Lines: ours, band: lowest and highest seed. "
+        + ("Open circles: published." if known else "No numbers are published.")
+        + (f" Latencies below {_LEAST_US:g} us are drawn at {_LEAST_US:g}." if low else "")
     )
 
 
@@ -168,7 +171,7 @@ def fan_out(cells: Sequence[Cell], workload: str, path: Path) -> Path:
 
 
 _SENSITIVITY = {
-    "drain": "drain rate, of the link's",
+    "drain": "drain rate, share of the link's",
     "phantom_kb": "marking threshold",
     "beta": "pacer: beta",
     "associate": "pacer: p_a",
@@ -186,7 +189,7 @@ def sensitivity(points: Sequence[Point], load: float, path: Path) -> Path:
         for axes, name in zip(grid, names, strict=True):
             _trade(axes, [point for point in points if point.parameter == name])
             _logarithmic(axes)
-            axes.margins(x=0.18)
+            axes.margins(x=0.22)
             axes.grid()
             axes.tick_params(length=0, which="both")
             heading = f"{_SENSITIVITY[name]} ({option_of(name)})"
@@ -202,6 +205,8 @@ def sensitivity(points: Sequence[Point], load: float, path: Path) -> Path:
 
 def _trade(axes: Axes, points: Sequence[Point]) -> None:
     """One parameter's values: a line through them, each with its range over the seeds and its label."""
+    from matplotlib.patheffects import withStroke
+
     across = [point.cell("fct_10MB_ms", "mean") for point in points]
     up = [point.cell("switch_latency_us", "p99") for point in points]
     x, y = [c.ours for c in across], [max(c.ours, _LEAST_US) for c in up]
@@ -211,8 +216,9 @@ def _trade(axes: Axes, points: Sequence[Point]) -> None:
     )
     lowest = [max(c.lowest, _LEAST_US) for c in up]
     axes.vlines(x, lowest, [max(c.highest, _LEAST_US) for c in up], COLOURS["hull"], lw=0.8, alpha=0.5)
+    downwards = sorted(range(len(points)), key=lambda n: -y[n])
     for number, point in enumerate(points):
-        before = number % 2 == 1  # neighbours' labels on opposite sides
+        before = downwards.index(number) % 2 == 0  # neighbours' labels on opposite sides
         axes.annotate(
             written(point.value, point.parameter),
             (x[number], y[number]),
@@ -222,6 +228,7 @@ def _trade(axes: Axes, points: Sequence[Point]) -> None:
             color=INK,
             ha="right" if before else "left",
             va="bottom" if before else "top",
+            path_effects=[withStroke(linewidth=2, foreground="white")],
         )
     known = [
         (a.published, b.published)

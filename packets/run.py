@@ -87,10 +87,11 @@ def place(task: Task) -> Path:
     return task.folder / f"{task.experiment.key(task.engine)}.npz"
 
 
-def kept_or_run(task: Task) -> Result:
-    """The result of a task: from its file, or run now and kept.
+def kept_or_run(task: Task, progress: Progress | None = None) -> Result:
+    """The result of a task: from its file, or run now and kept. ``progress``: as of `run`.
 
-    Raises RuntimeError, one sentence, where the engine is another one: on a worker of a cluster.
+    Raises RuntimeError, one sentence, where the engine is another one: on a worker of a cluster; OSError where
+    nothing can be kept, before anything is run.
     """
     if fingerprint() != task.engine:
         raise RuntimeError(
@@ -100,7 +101,8 @@ def kept_or_run(task: Task) -> Result:
     path = place(task)
     result = load(path)
     if result is None:
-        result = run(task.experiment)
+        task.folder.mkdir(parents=True, exist_ok=True)
+        result = run(task.experiment, progress)
         save(result, path)
     return result
 

@@ -12,6 +12,7 @@ from packets.metrics import Cell, cell
 from packets.parameters import Parameters
 from packets.quantity import option_of, written
 from packets.suites import LOADS, Suite
+from packets.summary import shown
 
 VALUES: dict[str, tuple[float, ...]] = {
     "drain": (0.85, 0.90, 0.95, 0.99),
@@ -117,5 +118,5 @@ def tell(found: Sequence[Point], load: float, picture: Path, json_wanted: bool) 
 
 
 def _told(each: Cell) -> str:
-    published = "" if each.published is None else f" ({each.published:,.1f})"
-    return f"{each.ours:,.1f}{published}"
+    published = "" if each.published is None else f" ({shown(each.published)})"
+    return f"{shown(each.ours)}{published}"

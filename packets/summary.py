@@ -85,9 +85,10 @@ def in_sentences(found: dict[str, Any]) -> list[str]:
 
 
 def _pair(found: dict[str, Any], name: str, unit: str) -> str:
-    mean, p99 = (_shown(found[f"{name}_{statistic}"]) for statistic in ("mean", "p99"))
+    mean, p99 = (shown(found[f"{name}_{statistic}"]) for statistic in ("mean", "p99"))
     return f"{mean} {unit} (mean), {p99} {unit} (99th percentile)"
 
 
-def _shown(value: float) -> str:
+def shown(value: float) -> str:
+    """A number with the digits that a reader wants."""
     return f"{value:,.1f}" if value >= 10 else f"{value:.3g}"

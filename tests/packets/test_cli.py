@@ -108,3 +108,13 @@ def test_a_scenario_of_ones_own(tmp_path):
     assert "nowhere, which is no node of the scenario" in answer.output
     (tmp_path / "mine.json").write_text("{", encoding="utf-8")
     assert "is no JSON" in call("scenario", tmp_path / "mine.json").output
+
+
+@pytest.mark.usefixtures("built")
+def test_a_run_that_cannot_be_kept_is_not_run(tmp_path, monkeypatch):
+    monkeypatch.setattr("packets.run.run", lambda *_: pytest.fail("ran in vain"))
+    (tmp_path / "file").touch()
+    answer = call("run", "--scheme", "hull", "--workload", "static", "--keep", tmp_path / "file")
+    assert answer.exit_code == 1
+    assert "file" in answer.output
+    assert "Traceback" not in answer.output

@@ -87,7 +87,7 @@ class TestWithEngine:
         monkeypatch.setattr(run, "engine", lambda: killer)
         with pytest.raises(RuntimeError, match="SIGKILL"):
             kept_or_run(Task(SHORT, tmp_path / "kept"))
-        assert not (tmp_path / "kept").exists()
+        assert not list((tmp_path / "kept").iterdir())
         monkeypatch.undo()
         assert kept_or_run(Task(SHORT, tmp_path / "kept")).small_us.size
         assert place(Task(SHORT, tmp_path / "kept")).exists()

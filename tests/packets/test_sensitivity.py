@@ -75,3 +75,11 @@ def test_it_is_told_as_a_table_as_json_as_csv_and_as_a_picture(tmp_path):
     with (tmp_path / "sensitivity.csv").open(encoding="utf-8", newline="") as file:
         assert [float(row["highest"]) for row in csv.DictReader(file)] == [row["highest"] for row in rows]
     assert (tmp_path / "sensitivity.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.usefixtures("asked")
+def test_quick_leaves_the_sample_as_it_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(hull, ["sensitivity", "--quick"]).exit_code == 0
+    assert {path.name for path in tmp_path.rglob("sensitivity.*")} == {"sensitivity.csv", "sensitivity.png"}
+    assert not (tmp_path / "results" / "hull").exists()
