@@ -193,7 +193,12 @@ def draw(rows: Sequence[Cell], subtitle: str, path: Path) -> Path:
 
 @click.command()
 @click.option("--hosts", default="16,1024,8192", show_default=True, help="Sizes of the network.")
-@click.option("--iterations", default="1000,50000,100000,500000,1000000,1500000,2000000", show_default=True)
+@click.option(
+    "--iterations",
+    default="1000,50000,100000,500000,1000000,1500000,2000000",
+    show_default=True,
+    help="Of Simulated Annealing, each round.",
+)
 @click.option("--intervals", default="5,1,0.1", show_default=True, help="Scheduling periods, seconds.")
 @click.option("--flows-per-host", default=3, show_default=True, help="Random receivers of every host.")
 @click.option("--seconds", default=60.0, show_default=True, help="Simulated time of every run.")
