@@ -81,3 +81,29 @@ def test_mean_slowdowns():
     text = (ROOT / "docs/workloads.md").read_text()
     for line in mean_slowdowns():
         assert line in text
+
+
+EIGHT = (
+    "stride:1",
+    "stride:2",
+    "stride:4",
+    "stride:8",
+    "staggered:0.2,0.3",
+    "staggered:0.5,0.3",
+    "random",
+    "randbij",
+)
+THREE = ("stride:8", "random", "randbij")
+
+
+@pytest.mark.parametrize(("flows", "suffix"), [("2", "x2"), ("6, half dropped", "x6 keep 0.5")])
+@pytest.mark.parametrize(("named", "patterns"), [("these three", THREE), ("all eight", EIGHT)])
+def test_real_tcp(flows, suffix, named, patterns):
+    kept = rows(ROOT / "results/replication/summary.csv")
+    share = {(row["pattern"], row["scheme"]): float(row["median_ratio"]) for row in kept}
+    cells = [mean(share[f"{one} {suffix}", "ecmp"] for one in patterns)]
+    for scheme in (*SCHEMES, "nonblocking"):
+        cells.append(
+            mean(share[f"{one} {suffix}", scheme] / share[f"{one} {suffix}", "ecmp"] for one in patterns)
+        )
+    assert f"| {flows} | {named} | {' | '.join(f'{cell:.2f}' for cell in cells)} |" in TEXT
