@@ -149,5 +149,5 @@ def draw(rows: Sequence[Row], subtitle: str, path: Path) -> Path:
         axes.set_ylabel("ratio to the control (mark: published)")
         axes.set_title(f"Table 2: the shuffle. {subtitle}")
         axes.grid(axis="y")
-        axes.legend(ncols=len(schemes), loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
+        figure.legend(ncols=len(schemes), loc="outside lower center")
         return save(figure, path)[0]

@@ -66,7 +66,7 @@ def shuffles(jobs: Sequence[Job]) -> tuple[dict[str, list[Shuffle]], list[str]]:
     type=click.FloatRange(0, 1, min_open=True),
     default=1.0,
     show_default=True,
-    help="Share of the paper's transfers: 1 takes half an hour, 0.1 three minutes.",
+    help="Share of the paper's transfers: 1 takes a quarter of an hour, 0.1 three minutes.",
 )
 @click.option(
     "--out", type=click.Path(path_type=Path), default=Path("results/runs/table2"), show_default=True
@@ -105,7 +105,8 @@ def table_2(
         raise RunFailed(f"no shuffle was valid: {bad[0]}")
     hosts = base.tree.num_hosts
     rows = rows_of(found, hosts, (hosts - 1) * transfer_bytes(base.link_mbps, scale))
-    note = f"Emulated, {hosts} hosts, links of {base.link_mbps:g} Mb/s, {scale:g} of the paper's transfers"
+    share = "the paper's" if scale == 1 else f"{scale:g} of the paper's"
+    note = f"Emulated, {hosts} hosts, links of {base.link_mbps:g} Mb/s, {share} transfers"
     with as_invoker(folder):
         files = [write_csv(folder / "table2.csv", rows), draw(rows, note, folder / "table2.png")]
     conclude(rows, [told(rows, f"Table 2, the shuffle. {note}"), *bad], files, as_json)
