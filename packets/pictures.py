@@ -12,7 +12,7 @@ from packets.metrics import Cell
 from packets.quantity import option_of, written
 from packets.schemes import SCHEMES
 from packets.workload import FAN_OUTS
-from plots.style import INK, MUTED, house_style, save
+from plots.style import INK, MUTED, house_style, logarithmic, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,26 +65,10 @@ def _curves(axes: Axes, cells: Sequence[Cell], metric: str, statistic: str, log:
             markersize=8,
         )
     if log:
-        _logarithmic(axes)
+        logarithmic(axes)
     axes.grid(axis="y")
     axes.tick_params(length=0, which="both")
     axes.set_xticks(sorted({c.x for c in cells}))
-
-
-def _logarithmic(axes: Axes) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    axes.set_yscale("log")
-    decades = _decades(axes)
-    subs = (1.0,) if decades > 2 else (1.0, 2.0, 5.0) if decades > 0.8 else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
-    axes.yaxis.set_major_locator(LogLocator(subs=subs))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
-
-
-def _decades(axes: Axes) -> float:
-    low, high = axes.get_ylim()
-    return float(np.log10(high / low)) if low > 0 else 9.0
 
 
 def _note(cells: Sequence[Cell]) -> str:
@@ -188,7 +172,7 @@ def sensitivity(points: Sequence[Point], load: float, path: Path) -> Path:
         grid = figure.subplots(2, 3, sharex=True, sharey=True).flatten()
         for axes, name in zip(grid, names, strict=True):
             _trade(axes, [point for point in points if point.parameter == name])
-            _logarithmic(axes)
+            logarithmic(axes)
             axes.margins(x=0.22)
             axes.grid()
             axes.tick_params(length=0, which="both")

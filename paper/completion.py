@@ -108,7 +108,9 @@ def compute(tasks: Sequence[Config], run: Run = in_turn) -> list[Cell]:
 
 
 def stored(path: Path) -> list[Cell]:
-    """The simulated rows of a CSV file that this command has written."""
+    """The simulated rows of a CSV file that this command has written; ValueError when there is none."""
+    if not path.is_file():
+        raise ValueError(f"there is no {path} to draw again: first run this without --redraw")
     kinds = {field.name: str(field.type) for field in fields(Cell)}
     with path.open(encoding="utf-8", newline="") as file:
         rows = [

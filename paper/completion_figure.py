@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paper.style import LABELS, clean, heading, new_figure, saved
-from plots.style import MUTED, colour, house_style
+from plots.style import MUTED, colour, house_style, logarithmic
 from traffic.completion import Completion
 
 if TYPE_CHECKING:
@@ -106,9 +106,7 @@ def draw(cells: Sequence[Cell], subtitle: str, path: Path) -> Path:
             grid[2, column].set_xlabel("load")
         for axes in grid[:2].flat:
             if any(len(line.get_xdata()) for line in axes.lines):
-                axes.set_yscale("log")
-                for formatted in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
-                    formatted("{x:g}")
+                logarithmic(axes)
         for axes in grid.flat:
             clean(axes)
         for row, text in enumerate(("mean slowdown", "99th percentile of slowdown", "mean over ECMP's")):

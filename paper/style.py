@@ -15,6 +15,8 @@ PUBLISHED = "#d4d4d4"
 PUBLISHED_SIMULATED = "#a8a8a8"
 LABELS = {
     "ecmp": "ECMP (5-tuple hash)",
+    "ecmp-dst": "ECMP (hash of the destination)",
+    "random": "a random path per flow",
     "spanning-tree": "spanning tree",
     "hedera-gff": "Global First Fit",
     "hedera-sa": "Simulated Annealing",
