@@ -130,6 +130,9 @@ def test_figure_1b_in_words():
     k_us = 30_000 * 8 / 1000
     queue = ours("figure1b", "dctcp-30k", "switch_latency_us", "mean")
     assert f"is at {span(queue / k_us, 2)} of its K" in PAGE
+    two, three = kept("figure1b", "hull", "switch_latency_us", "mean", xs=[2, 3])
+    seeds = " and ".join(f"{c.lowest:.1f} to {c.highest:.1f}" for c in (two, three))
+    assert f"{seeds} us by seed (published: {two.published:.1f} and {three.published:.1f})" in PAGE
     steps = np.diff(ours("figure1b", "hull", "switch_latency_us", "mean")[2:])
     assert steps == pytest.approx(2 * 640 * 8 / 1000, rel=0.15)
 
