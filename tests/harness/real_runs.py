@@ -12,7 +12,7 @@ from harness.network.footprint import HOME, MARK, is_alive
 from harness.network.processes import run
 
 LONG = pytest.mark.skipif(
-    "HEDERA_LONG" not in os.environ, reason="HEDERA_LONG=1 runs what ten minutes have no room for"
+    "HEDERA_LONG" not in os.environ, reason="HEDERA_LONG=1 runs what a quarter of an hour has no room for"
 )
 HEDERA = Path(sys.executable).with_name("hedera")
 ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
