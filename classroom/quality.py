@@ -4,7 +4,7 @@ exceed."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -128,7 +128,7 @@ def submitted(config: Config, submission: Submission) -> Score:
     from simulator.driver import simulate
 
     bound = most_possible_mbps(config.matrix(), config.link_mbps)
-    told = {name: getattr(config, name) for name in Config.__dataclass_fields__}
+    told = {one.name: getattr(config, one.name) for one in fields(Config)}
     try:
         result = simulate(Submitted(**told, submission=submission))
     except (Misbehaved, Broken) as error:

@@ -54,7 +54,7 @@ def test_names_from_files_do_no_harm(tmp_path):
     name = "file:/tmp/$x_{$ a very long name of a file with flows in it.csv"
     store(tmp_path, run_document(name, "ecmp"))
     files = plots.write_all(tmp_path)
-    assert "file:$x_{$ a very long..." in texts(files[1])
+    assert "file:$x_{$ a very long name..." in texts(files[1])
     assert all(file.is_relative_to(tmp_path) for file in files)
 
 
