@@ -62,7 +62,7 @@ def cluster():
         threads_per_worker=1,
         processes=True,
         host="127.0.0.1",
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",  # with None it would still take port 8787
         worker_dashboard_address=None,
     ) as made:
         yield made
