@@ -33,10 +33,6 @@ COUNTS = "1,2,3,4,6,8,12,16"
 DROPPED = (6, 0.5)
 """The replication report's second case: 6 flows per host, of which half are dropped."""
 _BASELINE = "ecmp"
-_PATTERNS = (
-    8  # of the suite: strides, random bijection, staggered, random, as the replication report has them
-)
-_SHOWN = slice(3, None, 2)  # of these: the longest stride, a staggered one, random
 
 
 @dataclass(frozen=True)
