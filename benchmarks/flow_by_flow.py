@@ -13,7 +13,7 @@ both and in one alone, how well the logarithms of their completion times correla
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,9 +27,9 @@ from commands.shared import in_words, json_option
 from harness.errors import HarnessError
 from paper.emulated import config_of
 from results.record import Run, read
-from simulator.config import ENGINES, Config
+from simulator.config import ENGINES, INCREASE, Config
 from simulator.driver import Simulation
-from traffic.completion import LARGE_BYTES, SMALL_BYTES
+from traffic.completion import members
 from traffic.flowfile import write_flows
 
 if TYPE_CHECKING:
@@ -37,12 +37,6 @@ if TYPE_CHECKING:
 
 MOST_FLOWS = 100_000
 _FEWEST = 3  # flows of which a correlation says anything
-_CLASSES: dict[str, Callable[[float], bool]] = {
-    "all": lambda size: True,
-    "small": lambda size: size <= SMALL_BYTES,
-    "medium": lambda size: SMALL_BYTES < size < LARGE_BYTES,
-    "large": lambda size: size >= LARGE_BYTES,
-}
 Times = dict[tuple[int, int], float]
 """Completion times in seconds, or sizes in bytes, by sending host and source port."""
 
@@ -103,9 +97,10 @@ def _by_key(flows: list[tuple[tuple[int, int], float]]) -> Times:
 def compare(backends: Mapping[str, Times], size_bytes: Mapping[tuple[int, int], float]) -> list[Row]:
     """A row for every two of them and every size class that has flows."""
     rows = []
+    classes = members(np.array(list(size_bytes.values()), dtype=np.float64))
     for (first, a), (second, b) in itertools.combinations(backends.items(), 2):
-        for name, holds in _CLASSES.items():
-            ours = {flow for flow, size in size_bytes.items() if holds(size)}
+        for name, which in classes.items():
+            ours = set(itertools.compress(size_bytes, which))
             both = sorted(ours & a.keys() & b.keys())
             alone = [len(ours & one.keys() - other.keys()) for one, other in ((a, b), (b, a))]
             if both or any(alone):
@@ -193,7 +188,9 @@ def main(emulate: bool, path: Path | None, out: Path, as_json: bool, **options: 
 
 def recorded(file: Path, traffic: str, **options: Any) -> Config:
     """Write the flows of ``traffic`` down; returns the simulation of that file."""
-    config = Config(traffic=traffic, scale_sizes=False, increase_mbps=0.12 * options["link_mbps"], **options)
+    config = Config(
+        traffic=traffic, scale_sizes=False, increase_mbps=INCREASE * options["link_mbps"], **options
+    )
     flows = config.workload().bounded(MOST_FLOWS)
     if flows.matrix is not None and not flows.matrix.sequential:
         raise ValueError(

@@ -15,17 +15,15 @@ from paper.completion_figure import Cell
 from plots.completion import STATISTICS
 from plots.load import load_sweep
 from results.record import Run, read
-from simulator.config import Config
+from simulator.config import INCREASE, Config
 from traffic.completion import CLASSES, Completion
-
-_INCREASE = 0.12  # of the link's rate: 15 MB/s at 1 Gb/s (section 5.5)
 
 
 def config_of(run: Run, tick_s: float, engine: str = "aimd") -> Config:
     """The simulation of an emulated run: its settings, as far as both have them."""
     both = {field.name for field in fields(Config)} & set(type(run.spec).__struct_fields__)
     settings = {name: getattr(run.spec, name) for name in both}
-    increase = _INCREASE * run.spec.link_mbps
+    increase = INCREASE * run.spec.link_mbps
     return Config(
         run.scheme,
         run.traffic,

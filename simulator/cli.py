@@ -77,10 +77,10 @@ from commands.shared import in_words, progress_bar
 @in_words
 def simulate(as_json: bool, record: Path | None, **fields: Any) -> None:
     """Run the paper's flow-level simulator once."""
-    from simulator.config import Config
+    from simulator.config import INCREASE, Config
 
     if fields["increase_mbps"] is None:
-        fields["increase_mbps"] = 0.12 * fields["link_mbps"]
+        fields["increase_mbps"] = INCREASE * fields["link_mbps"]
     config = Config(**fields)
     if record is not None:
         from simulator.workload import MOST_FLOWS

@@ -8,6 +8,8 @@ from hedera.experiment import Experiment, above_0
 from hedera.schemes import Options
 
 ENGINES = ("aimd", "maxmin")
+INCREASE = 0.12
+"""Of the link's rate: a flow's first rate, and its growth per tick, 15 MB/s at 1 Gb/s (section 5.5)."""
 MOST_TICKS = 100_000_000
 """Whose rates fit into a gigabyte."""
 

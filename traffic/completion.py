@@ -51,17 +51,19 @@ def by_class(
     Arrays of shape (flows,): ``size_bytes``, which says the class; ``seconds``, the completion time, or the least
     that it can be where a flow has not ``ended``; ``alone_s``, that of the flow alone in the idle network.
     """
-    member = (
-        np.ones(size_bytes.size, dtype=bool),
-        size_bytes <= SMALL_BYTES,
-        (size_bytes > SMALL_BYTES) & (size_bytes < LARGE_BYTES),
-        size_bytes >= LARGE_BYTES,
-    )
     slowdown = np.maximum(1.0, seconds / alone_s)
     return [
         _statistics(name, seconds[which], slowdown[which], ended[which])
-        for name, which in zip(CLASSES, member, strict=True)
+        for name, which in members(size_bytes).items()
     ]
+
+
+def members(size_bytes: Floats) -> dict[str, NDArray[np.bool_]]:
+    """Which flows are of each class, in the order of CLASSES: bool (flows,)."""
+    small, large = size_bytes <= SMALL_BYTES, size_bytes >= LARGE_BYTES
+    return dict(
+        zip(CLASSES, (np.ones(size_bytes.size, dtype=bool), small, ~small & ~large, large), strict=True)
+    )
 
 
 def _statistics(name: str, seconds: Floats, slowdown: Floats, ended: NDArray[np.bool_]) -> Completion:
