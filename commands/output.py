@@ -58,14 +58,17 @@ def comparison(title: str, rows: Sequence[Compared], unit: str, digits: int = 1)
 
 
 def write_csv(path: Path, rows: Sequence[DataclassInstance]) -> Path:
-    """Write rows as CSV, making the folder: a column per field, six significant digits, nothing for None."""
+    """Write rows as CSV, making the folder: a column per field, six significant digits, nothing for None. A reader,
+    or who interrupts, finds the old file or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as file:
+    half = path.with_name(f".{path.name}.partial")
+    with half.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([field.name for field in fields(rows[0])])
         for row in rows:
             cells = asdict(row).values()
             writer.writerow([f"{cell:.6g}" if isinstance(cell, float) else cell for cell in cells])
+    half.replace(path)
     return path
 
 

@@ -44,12 +44,14 @@ def run_scenario(built: dict[str, Any], progress: Progress | None = None) -> byt
 
     Raises ValueError, one sentence, for a scenario that the engine refuses; RuntimeError when it dies.
     """
-    with tempfile.TemporaryDirectory(prefix="hedera-packets-") as folder:
-        question, answer = Path(folder) / "scenario.json", Path(folder) / "result"
-        question.write_text(json.dumps(built), encoding="utf-8")
+    # Files without a name: whoever is killed leaves nothing behind.
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as question, tempfile.TemporaryFile() as answer:
+        json.dump(built, question)
+        question.seek(0)
         with subprocess.Popen(
-            [str(engine()), str(question), str(answer)], stderr=subprocess.PIPE, text=True
-        ) as child:
+            [str(engine()), "/dev/stdin", "/dev/stdout"],
+            stdin=question, stdout=answer, stderr=subprocess.PIPE, text=True,
+        ) as child:  # fmt: skip
             try:
                 said = _follow(child, progress)
             except BaseException:
@@ -61,7 +63,8 @@ def run_scenario(built: dict[str, Any], progress: Progress | None = None) -> byt
             raise RuntimeError(
                 f"the packet engine ended early ({_why(child.returncode)}): {said or 'no word'}"
             )
-        return answer.read_bytes()
+        answer.seek(0)
+        return answer.read()
 
 
 def _follow(child: subprocess.Popen[str], progress: Progress | None) -> str:

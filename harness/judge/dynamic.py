@@ -14,7 +14,7 @@ from harness.judge.flows import MeasuredFlow, Window
 from harness.judge.fluid import Fluid, FluidFlow, fluid
 from harness.run.observation import Observation
 from harness.run.senders import Flow
-from harness.run.spec import RunSpec
+from harness.run.spec import SHORTEST_S, RunSpec
 from results.wire import TCP_IP_HEADERS, payload_share
 from topos.network import Network
 from traffic.completion import by_class
@@ -106,6 +106,17 @@ class Dynamic:
                 short = -(flow.size_bytes or 0) / segment % 1
                 total += CONNECTION_BYTES + short * FRAME_BYTES
         return total * 8e-6 / (window[1] - window[0])
+
+    @property
+    def too_short(self) -> str | None:
+        """A sentence where all went well, and was over before it could be measured: no other doubt says anything."""
+        seen = self.seen
+        if self.ended >= SHORTEST_S or seen.dead or seen.unfinished or seen.troubles:
+            return None
+        return (
+            f"all was sent after {self.ended:.1f} s, and rates are read once a second: it has to last {SHORTEST_S} s "
+            "at least (send more, or on slower links)"
+        )
 
     def reasons(self) -> list[str]:
         """Doubts that only such traffic raises."""

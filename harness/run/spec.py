@@ -25,6 +25,8 @@ MTU = range(576, 9000 + 1)
 MOST_FLOWS = 200_000
 """What a run can keep a record of: `results.record.MOST_BYTES` at about a kilobyte each."""
 DATAPATHS = ("auto", "kernel", "user")
+SHORTEST_S = 3
+"""Of a run: rates are read once a second, and the first and the last of them do not count."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,10 @@ class RunSpec(Experiment):
     LARGE_FLOWS: ClassVar[tuple[str, ...]] = ("auto", *RULES)
 
     def __post_init__(self) -> None:
-        _check(3 <= self.seconds <= 86_400, f"--seconds must be from 3 to 86400, not {self.seconds:g}")
+        _check(
+            SHORTEST_S <= self.seconds <= 86_400,
+            f"--seconds must be from {SHORTEST_S} to 86400, not {self.seconds:g}",
+        )
         _check(
             0.1 <= self.link_mbps <= MOST_MBPS,
             f"--bw must be from 0.1 to {MOST_MBPS:g} Mb/s, not {self.link_mbps:g}",

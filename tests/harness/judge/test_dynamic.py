@@ -113,6 +113,16 @@ def test_a_shuffle_is_measured_over_its_own_time():
     assert found["turns"]["shuffle_s"] is None
 
 
+def test_a_shuffle_that_is_over_too_soon_is_told_so_and_nothing_else():
+    spec = replace(POISSON, traffic="shuffle:1000")
+    flows = [flow(src, src, (src + 1) % 16, 0, 0.4, 10_000) for src in range(16)]
+    (reason,) = describe(spec, "user", observation(flows))["reasons"]
+    assert reason.startswith("all was sent after 0.4 s")
+    assert "3 s at least" in reason
+    dead = describe(spec, "user", observation(flows, dead=["ovs-vswitchd 0"]))["reasons"]
+    assert dead[0] == "ovs-vswitchd 0 ended during the run", "what went wrong goes first"
+
+
 def test_the_result_can_be_stored_and_read():
     found = judged([flow(0, 0, 1, 3, 4, 1000), flow(1, 2, 3, 5, None, 10**9, "cut off")], mbps=1.0)
     found.pop("doubts")
