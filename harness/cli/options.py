@@ -140,7 +140,12 @@ def experiment_options(command: Command) -> Command:
             type=int,
             help="Largest packet, bytes: 1500, or with --bw auto the one that carries most of 1500 and 9000.",
         ),
-        click.option("--congestion-control", default="cubic", help="TCP algorithm.", show_default=True),
+        click.option(
+            "--congestion-control",
+            default="cubic",
+            help="TCP algorithm; with dctcp, queues mark from 20 packets on.",
+            show_default=True,
+        ),
         click.option("--queue", default=50, help="Queue of every port, full packets.", show_default=True),
         click.option(
             "--new-flows",

@@ -21,16 +21,22 @@ BUCKET_S = 0.015
 wait while it works for others. Mininet's 15 kB are 12 ms at 10 Mb/s. Measured in docs/performance.md."""
 
 
+MARK_PACKETS = 20
+"""DCTCP's K (section 3.4 of its paper, for 1 Gb/s; slower links could do with less)."""
+
+
 @dataclass(frozen=True)
 class Shape:
     """A rate in Mb/s and a queue in full-size packets of ``mtu`` bytes, for one direction of one link.
 
-    A queue counts bytes, as Mininet's 50 packets of 1500 bytes do: acknowledgements take little room.
+    A queue counts bytes, as Mininet's 50 packets of 1500 bytes do: acknowledgements take little room. One that
+    ``marks`` tells TCP of congestion (ECN) from MARK_PACKETS on, or from half of itself on.
     """
 
     mbps: float
     queue_packets: int = 50
     mtu: int = DEFAULT_MTU
+    marks: bool = False
 
     @property
     def rate_bytes(self) -> int:
@@ -47,12 +53,24 @@ class Shape:
         """The token bucket: BUCKET_S at the rate, at least two full frames, at most a queue."""
         return max(2 * (self.mtu + ETHERNET_HEADER), min(round(self.rate_bytes * BUCKET_S), self.queue_bytes))
 
+    @property
+    def queue(self) -> str:
+        """The qdisc of the queue, in tc's words: a byte FIFO, or RED that marks all above a threshold. RED goes by an
+        average: with its ``burst`` at the least that tc takes, of half the queue now and half the average before."""
+        if not self.marks:
+            return f"bfifo limit {self.queue_bytes}"
+        packets = max(2, min(MARK_PACKETS, self.queue_packets // 2))
+        return (
+            f"red limit {self.queue_bytes} min {packets * self.mtu} max {(packets + 1) * self.mtu} "
+            f"avpkt {self.mtu} burst {packets} probability 1 bandwidth {self.rate_bytes * 8}bit ecn"
+        )
+
     def commands(self, interface: str) -> str:
-        """The ``tc -batch`` lines that give an interface this shape: a token bucket, a byte FIFO below it."""
+        """The ``tc -batch`` lines that give an interface this shape: a token bucket, a queue below it."""
         return (
             f"qdisc replace dev {interface} root handle 1: tbf rate {self.rate_bytes * 8}bit "
             f"burst {self.burst_bytes} limit {self.queue_bytes}\n"
-            f"qdisc replace dev {interface} parent 1:1 handle 10: bfifo limit {self.queue_bytes}\n"
+            f"qdisc replace dev {interface} parent 1:1 handle 10: {self.queue}\n"
         )
 
 
@@ -65,8 +83,11 @@ def unlimited(shape: Shape, interfaces: Sequence[str], reported: str) -> list[st
     """The interfaces that, by the output of ``tc -j qdisc show``, do not have the shape; with what they have."""
     qdiscs = _parse(reported)
     buckets = {entry["dev"]: entry for entry in qdiscs if entry.get("root")}
+    kind_of_queue = shape.queue.split()[0]
     queues = {
-        entry["dev"]: entry for entry in qdiscs if entry["kind"] == "bfifo" and entry.get("parent") == "1:1"
+        entry["dev"]: entry
+        for entry in qdiscs
+        if entry["kind"] == kind_of_queue and entry.get("parent") == "1:1"
     }
     wrong = []
     for interface in interfaces:
@@ -77,6 +98,8 @@ def unlimited(shape: Shape, interfaces: Sequence[str], reported: str) -> list[st
             wrong.append(f"{interface} (limited to {rate * 8e-6:g} Mb/s)")
         elif queues.get(interface, {}).get("options", {}).get("limit") != shape.queue_bytes:
             wrong.append(f"{interface} (its queue is not {shape.queue_bytes} bytes)")
+        elif queues[interface]["options"].get("ecn", False) != shape.marks:
+            wrong.append(f"{interface} (its queue does not mark)")
     return wrong
 
 
@@ -101,6 +124,15 @@ def dropped_in_queue(interfaces: Sequence[str], namespace: int) -> dict[str, int
     report = _parse(run(["tc", "-s", "-j", "qdisc", "show"], namespace=namespace))
     drops = {entry["dev"]: int(entry["drops"]) for entry in report if entry.get("root")}
     return {interface: drops.get(interface, 0) for interface in interfaces}
+
+
+def require_marking() -> None:
+    """UnfitMachine when the kernel has no queue that marks."""
+    words = f"tc qdisc add dev lo root {Shape(10, marks=True).queue}".split()
+    try:
+        run(["unshare", "--net", *words])
+    except RunFailed as error:
+        raise UnfitMachine(f"DCTCP needs queues that mark (RED, the kernel's sch_red): {error}") from None
 
 
 def dropped_elsewhere(interfaces: Sequence[str], namespace: int) -> dict[str, int]:

@@ -58,12 +58,14 @@ class Emulation:
     def carry_out(self) -> None:
         """Build the network, send the traffic, tear it down. RunFailed says what went wrong."""
         topo = self.spec.network()
+        if self.spec.marks:
+            shaping.require_marking()
         share = 4 / self.spec.k**3
         instances = instances_for(self.datapath, topo)
         options = FabricOptions(
             self.datapath,
             instances,
-            shaping.Shape(self.spec.link_mbps, self.spec.queue, self.spec.mtu),
+            shaping.Shape(self.spec.link_mbps, self.spec.queue, self.spec.mtu, self.spec.marks),
             self.spec.congestion_control,
         )
         with (

@@ -108,6 +108,11 @@ class RunSpec(Experiment):
         except (ValueError, OSError) as error:
             raise UserMistake(str(error)) from None
 
+    @property
+    def marks(self) -> bool:
+        """Whether queues tell TCP of congestion: DCTCP without marks would be Reno."""
+        return self.congestion_control == "dctcp"
+
     @cached_property
     def settled(self) -> dict[str, str]:
         """What ``new_flows`` and ``large_flows`` come to, by these names, where they are ``auto``."""

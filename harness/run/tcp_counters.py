@@ -1,4 +1,4 @@
-"""What the kernel counts of TCP in every host: segments sent again, and how often some came out of order."""
+"""What the kernel counts of TCP in every host: segments sent again, out of order, or marked (ECN)."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ COUNTERS = {
     "TCPTSReorder": "reorderings_by_timestamp",
     "TCPDSACKRecv": "needless_retransmissions",
     "TCPTimeouts": "timeouts",
+    "TCPDeliveredCE": "segments_marked",
 }
 """The kernel's names (Tcp and TcpExt in /proc/net/snmp and netstat; snmp_counter.rst), and ours."""
 

@@ -38,12 +38,12 @@ def on_kernel(command, **options):
         pytest.skip(str(error))
 
 
-def tries(scheme, folder, test="true"):
+def tries(scheme, folder, test="true", options=""):
     """The command of a run. As in a sweep, an invalid one is tried once more: a second in which the machine had other
     work must not fail the test."""
     return (
         f"once() {{ {test} && {HEDERA} run --scheme {scheme} --traffic stride:4 --seconds {SECONDS} --bw {BW} "
-        f"--datapath kernel --out {folder}/$1 2>&1; }}; once {scheme} || once {scheme}-again; "
+        f"--datapath kernel {options} --out {folder}/$1 2>&1; }}; once {scheme} || once {scheme}-again; "
     )
 
 
@@ -87,6 +87,16 @@ def test_hosts_have_their_share_of_the_processors_and_the_record_says_so(results
     run = next(iter(runs.values()), None)
     assert run is not None, said
     assert run["environment"]["host_cpu_limit"] == pytest.approx(4 / 4**3)
+
+
+def test_dctcp_has_queues_that_mark(folder):
+    marked = folder / "dctcp"
+    marked.mkdir()
+    _, said = on_kernel(tries("nonblocking", marked, options="--congestion-control dctcp"), seconds=200)
+    run = outcome("nonblocking", marked)
+    assert run is not None, said
+    assert run["reasons"] == []
+    assert run["costs"]["segments_marked"] > 100
 
 
 def test_a_machine_without_ipv6_is_no_obstacle(folder):

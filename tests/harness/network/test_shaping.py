@@ -47,6 +47,24 @@ def test_a_port_that_is_not_limited_is_named(entries, said):
     assert unlimited(SHAPE, ["a"], report(*entries)) == [said]
 
 
+def test_a_queue_has_to_mark_where_it_should():
+    def red(ecn):
+        options = {"limit": 75_000, "min": 30_000, "max": 31_500, "ecn": ecn}
+        return {"kind": "red", "handle": "10:", "dev": "a", "parent": "1:1", "options": options}
+
+    marks = Shape(10, marks=True)
+    assert unlimited(marks, ["a"], report(bucket("a"), red(True))) == []
+    assert unlimited(marks, ["a"], report(bucket("a"), red(False))) == ["a (its queue does not mark)"]
+    assert unlimited(marks, ["a"], report(bucket("a"), queue("a"))) == ["a (its queue is not 75000 bytes)"]
+    assert unlimited(SHAPE, ["a"], report(bucket("a"), red(True))) == ["a (its queue is not 75000 bytes)"]
+
+
+def test_marks_begin_at_20_packets_or_half_a_queue():
+    assert "limit 75000 min 30000 max 31500" in Shape(10, marks=True).queue
+    assert "limit 15000 min 7500 max 9000" in Shape(10, 10, marks=True).queue
+    assert "min 180000 max 189000 avpkt 9000" in Shape(100, mtu=9000, marks=True).queue
+
+
 def test_a_port_that_takes_other_packets_is_named():
     reported = json.dumps(
         [{"ifname": "lo", "mtu": 65536}, {"ifname": "a", "mtu": 9000}, {"ifname": "b", "mtu": 1500}]
