@@ -72,7 +72,7 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
         counted_mbps=counters.received_mbps(counters.span),
         payload_mbps=sum(flow.mean_mbps(counters.span) for flow in flows),
         predicted_mbps=total,
-        full_ports=full.mbps,
+        full=full,
         claims=claimed,
         # A flow that had no path cannot be blamed for what it did not send.
         unfinished_flows=[flow for flow in seen.unfinished if flow.split(" (")[0] not in recovery.cut_off],

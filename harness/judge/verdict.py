@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.judge.claims import Claim
+from harness.judge.saturation import FullLinks
 from results.wire import acknowledgements_per_payload, wire_per_payload
 
 LIMIT_EXCESS = 0.01
@@ -43,8 +44,8 @@ class Evidence:
     long the CPU limit held back each host that it did, in seconds.
 
     ``mtu`` is that of every link, in bytes, ``bucket_mbit`` what a port may send beyond its rate after it was idle;
-    ``full_ports`` are the rates of the ports that have to be full all the
-    time, if the flows share as max-min fairness has it; ``lost_packets`` were lost outside every queue, by place;
+    ``full`` are the ports that have to be full all the time, if the flows share as max-min fairness has it;
+    ``lost_packets`` were lost outside every queue, by place;
     ``failures`` is whether links failed on purpose. Of traffic that comes and goes, ``handshakes_mbps`` is what
     opening and closing connections adds to what was counted, ``progress`` as in `harness.judge.dynamic`.
     """
@@ -57,7 +58,7 @@ class Evidence:
     counted_mbps: float
     payload_mbps: float
     predicted_mbps: float
-    full_ports: Mapping[str, float]
+    full: FullLinks
     claims: Sequence[Claim]
     lost_packets: Mapping[str, int]
     throttled_s: Mapping[str, float]
@@ -108,13 +109,13 @@ def reasons(seen: Evidence) -> list[str]:
             f"the machine was too slow: for long flows their paths allowed {seen.progress:.0%} of the time that they "
             f"took (at least {LEAST_OF_MAXMIN:.0%} counts)" + _worst_second(seen)
         )
-    elif seen.full_ports:
-        carried = float(np.median(list(seen.full_ports.values()))) / seen.bw
+    elif seen.full.mbps:
+        carried = float(np.median(list(seen.full.mbps.values()))) / seen.bw
         if not carried >= LEAST_OF_FULL:
             found.append(
-                f"the machine was too slow: half of the {len(seen.full_ports)} links that have to be full carried "
+                f"the machine was too slow: half of the {len(seen.full.mbps)} links that have to be full carried "
                 f"less than {carried:.1%} of their rate (at least {LEAST_OF_FULL:.0%} counts)"
-                + _worst_second(seen)
+                + _worst_second(seen, seen.full.window)
             )
     return found
 
@@ -135,9 +136,10 @@ def _doubted_paths(seen: Evidence) -> list[str]:
     ]
 
 
-def _worst_second(seen: Evidence) -> str:
-    """When least arrived, and who had to wait for a processor then."""
-    inside = [second for second in seen.seconds if seen.window[0] < second.number <= seen.window[1]]
+def _worst_second(seen: Evidence, window: tuple[float, float] | None = None) -> str:
+    """When least arrived in a window (the measuring one), and who had to wait for a processor then."""
+    begin, end = window or seen.window
+    inside = [second for second in seen.seconds if begin < second.number <= end]
     if not inside:
         return ""
     worst = min(inside, key=lambda second: second.total_mbps)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from harness.judge.claims import Claim
+from harness.judge.saturation import FullLinks
 from harness.judge.verdict import Evidence, Second, reasons
 from results.wire import acknowledgements_per_payload, wire_per_payload
 
@@ -18,7 +19,7 @@ FINE = Evidence(
     payload_mbps=120.0 / (wire_per_payload() + acknowledgements_per_payload()),
     predicted_mbps=160.0,
     unfinished_flows=[],
-    full_ports={"0_0_1-eth2": 9.98},
+    full=FullLinks((3.0, 5.0), {"0_0_1-eth2": 9.98}),
     claims=[Claim("0_0_1-eth2", 9.9, 9.98, 0.0)],
     lost_packets={},
     throttled_s={},
@@ -36,7 +37,13 @@ def test_a_fine_run_has_no_reason():
 def test_a_full_bucket_may_be_spent_once():
     """Two frames of 9014 bytes are much of what half a megabit a second carries in four seconds."""
     slow = replace(
-        FINE, bw=0.5, bucket_mbit=0.144, measured_mbps=8, predicted_mbps=8, full_ports={}, claims=[]
+        FINE,
+        bw=0.5,
+        bucket_mbit=0.144,
+        measured_mbps=8,
+        predicted_mbps=8,
+        full=FullLinks((3.0, 5.0), {}),
+        claims=[],
     )
     assert reasons(replace(slow, port_mbps={"a": 0.54})) == []
     assert "above its limit" in reasons(replace(slow, port_mbps={"a": 0.55}))[0]
@@ -53,10 +60,10 @@ def test_a_full_bucket_may_be_spent_once():
         ({"payload_mbps": float("nan")}, "apart"),
         ({"measured_mbps": 135.0}, "too slow: 135.0 Mb/s is 84%"),
         (
-            {"full_ports": {"a": 9.6, "b": 9.69, "c": 10.0}},
+            {"full": FullLinks((3.0, 5.0), {"a": 9.6, "b": 9.69, "c": 10.0})},
             "half of the 3 links that have to be full carried less than 96.9%",
         ),
-        ({"full_ports": {"a": float("nan")}}, "too slow"),
+        ({"full": FullLinks((3.0, 5.0), {"a": float("nan")})}, "too slow"),
         (
             {"lost_packets": {"port a": 3, "port b": 40}},
             "40 packets were lost in port b, outside every queue",
@@ -91,8 +98,8 @@ def test_a_link_carries_more_than_its_flows_deliver_when_packets_are_dropped_beh
 
 
 def test_half_of_the_full_links_may_be_shared_as_tcp_likes():
-    assert reasons(replace(FINE, full_ports={"a": 7.0, "b": 9.7, "c": 10.0})) == []
-    assert reasons(replace(FINE, full_ports={})) == []
+    assert reasons(replace(FINE, full=FullLinks((3.0, 5.0), {"a": 7.0, "b": 9.7, "c": 10.0}))) == []
+    assert reasons(replace(FINE, full=FullLinks((3.0, 5.0), {}))) == []
 
 
 def test_a_slow_run_says_when_least_arrived_and_who_waited():
@@ -105,6 +112,8 @@ def test_a_slow_run_says_when_least_arrived_and_who_waited():
     (reason,) = reasons(slow)
     assert "second 2, 101.0 Mb/s, when ovs-vswitchd 1 waited 61 % of the time for a processor" in reason
     assert "3 % idle" in reason
+    (reason,) = reasons(replace(FINE, full=FullLinks((2.5, 5.0), {"a": 9.0}), seconds=seconds))
+    assert "second 3, 140.0 Mb/s" in reason, "least of the time in which links had to be full"
 
 
 def test_a_slow_run_says_which_host_its_cpu_limit_held_back_most():
