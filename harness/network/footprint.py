@@ -18,7 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from harness.errors import UnfitMachine
-from harness.network import congestion
+from harness.network.bunching import HYSTERESIS
+from harness.network.congestion import ALLOWED
 from harness.network.processes import wait_until
 
 HOME = Path("/run/hedera")
@@ -26,6 +27,7 @@ MARK = "HEDERA_RUN"
 """Environment variable that every process of a run carries; its value is the run's owner."""
 CGROUPS = (Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup"))
 """Where the version 1 CPU controller and the unified hierarchy are mounted."""
+_SETTINGS = (ALLOWED, HYSTERESIS)
 _OWNER = re.compile(r"[1-9][0-9]{0,9}-[0-9]{1,20}")
 
 
@@ -116,8 +118,7 @@ def _remove(owner: str) -> list[str]:
         wait_until(lambda: not _marked().get(owner), 2)
     folder = HOME / owner
     if _is_our_folder(HOME) and _is_our_folder(folder):
-        if congestion.restore(folder):
-            removed.append("an addition to net.ipv4.tcp_allowed_congestion_control")
+        removed += [setting.name for setting in _SETTINGS if setting.restore(folder)]
         shutil.rmtree(folder, ignore_errors=True)
         removed.append(str(folder))
     for root in CGROUPS:

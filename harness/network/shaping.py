@@ -8,7 +8,9 @@ is compared port by port.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +21,10 @@ from results.wire import DEFAULT_MTU, ETHERNET_HEADER
 BUCKET_S = 0.015
 """What a port may send at once after it was idle, as time at its rate: what a forwarding process makes its ports
 wait while it works for others. Mininet's 15 kB are 12 ms at 10 Mb/s. Measured in docs/performance.md."""
+TC_ROUNDS = 1e-3
+"""How far a class's rate may be from what was asked for, as tc tells it."""
+_CLASS = re.compile(r"^class htb 1:1 .*\brate (\d+)([KMGT]?)bit\b", re.MULTILINE)
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
 MARK_PACKETS = 20
@@ -30,13 +36,16 @@ class Shape:
     """A rate in Mb/s and a queue in full-size packets of ``mtu`` bytes, for one direction of one link.
 
     A queue counts bytes, as Mininet's 50 packets of 1500 bytes do: acknowledgements take little room. One that
-    ``marks`` tells TCP of congestion (ECN) from MARK_PACKETS on, or from half of itself on.
+    ``marks`` tells TCP of congestion (ECN) from MARK_PACKETS on, or from half of itself on. A port that
+    ``bunches`` (`harness.network.bunching`) sends until it is half a bucket in debt, then waits until it has paid;
+    others wait for every packet.
     """
 
     mbps: float
     queue_packets: int = 50
     mtu: int = DEFAULT_MTU
     marks: bool = False
+    bunches: bool = False
 
     @property
     def rate_bytes(self) -> int:
@@ -65,13 +74,28 @@ class Shape:
             f"avpkt {self.mtu} burst {packets} probability 1 bandwidth {self.rate_bytes * 8}bit ecn"
         )
 
+    @property
+    def limiter(self) -> str:
+        """The kind of qdisc that limits the rate."""
+        return "htb" if self.bunches else "tbf"
+
     def commands(self, interface: str) -> str:
-        """The ``tc -batch`` lines that give an interface this shape: a token bucket, a queue below it."""
-        return (
-            f"qdisc replace dev {interface} root handle 1: tbf rate {self.rate_bytes * 8}bit "
-            f"burst {self.burst_bytes} limit {self.queue_bytes}\n"
-            f"qdisc replace dev {interface} parent 1:1 handle 10: {self.queue}\n"
-        )
+        """The ``tc -batch`` lines that give an interface this shape: what limits the rate, a queue below it."""
+        rate = f"rate {self.rate_bytes * 8}bit"
+        if self.bunches:
+            # Credit and debt together are the bucket.
+            half = max(self.mtu + ETHERNET_HEADER, self.burst_bytes // 2)
+            limit = (
+                f"qdisc replace dev {interface} root handle 1: htb default 1\n"
+                f"class replace dev {interface} parent 1: classid 1:1 htb {rate} burst {half} cburst {half} "
+                f"quantum {self.mtu + ETHERNET_HEADER}\n"
+            )
+        else:
+            limit = (
+                f"qdisc replace dev {interface} root handle 1: tbf {rate} "
+                f"burst {self.burst_bytes} limit {self.queue_bytes}\n"
+            )
+        return f"{limit}qdisc replace dev {interface} parent 1:1 handle 10: {self.queue}\n"
 
 
 def apply(shape: Shape, interfaces: Iterable[str], namespace: int) -> None:
@@ -79,8 +103,18 @@ def apply(shape: Shape, interfaces: Iterable[str], namespace: int) -> None:
     run(["tc", "-batch", "-"], namespace=namespace, given="".join(map(shape.commands, interfaces)))
 
 
-def unlimited(shape: Shape, interfaces: Sequence[str], reported: str) -> list[str]:
-    """The interfaces that, by the output of ``tc -j qdisc show``, do not have the shape; with what they have."""
+def class_rates(interfaces: Sequence[str], reported: str) -> dict[str, int]:
+    """The rates of HTB's classes in bytes per second, by interface, from the output of ``tc class show`` for one
+    after the other (as text: older versions of tc have no JSON for classes)."""
+    found = [int(number) * _UNITS[unit] // 8 for number, unit in _CLASS.findall(reported)]
+    return dict(zip(interfaces, found, strict=True)) if len(found) == len(interfaces) else {}
+
+
+def unlimited(
+    shape: Shape, interfaces: Sequence[str], reported: str, classes: Mapping[str, int] | None = None
+) -> list[str]:
+    """The interfaces that, by the output of ``tc -j qdisc show``, do not have the shape; with what they have.
+    ``classes``: the rates of HTB's, as of `class_rates`."""
     qdiscs = _parse(reported)
     buckets = {entry["dev"]: entry for entry in qdiscs if entry.get("root")}
     kind_of_queue = shape.queue.split()[0]
@@ -92,9 +126,13 @@ def unlimited(shape: Shape, interfaces: Sequence[str], reported: str) -> list[st
     wrong = []
     for interface in interfaces:
         kind = buckets.get(interface, {}).get("kind", "nothing")
-        if kind != "tbf":
+        if kind == "tbf":
+            rate = buckets[interface]["options"]["rate"]
+        else:
+            rate = (classes or {}).get(interface, 0) if kind == "htb" else 0
+        if kind != shape.limiter or not rate:
             wrong.append(f"{interface} (has {kind}, no limit)")
-        elif (rate := buckets[interface]["options"]["rate"]) != shape.rate_bytes:
+        elif not math.isclose(rate, shape.rate_bytes, rel_tol=TC_ROUNDS if shape.bunches else 0):
             wrong.append(f"{interface} (limited to {rate * 8e-6:g} Mb/s)")
         elif queues.get(interface, {}).get("options", {}).get("limit") != shape.queue_bytes:
             wrong.append(f"{interface} (its queue is not {shape.queue_bytes} bytes)")
@@ -111,7 +149,10 @@ def of_other_size(shape: Shape, interfaces: Sequence[str], reported: str) -> lis
 
 def verify(shape: Shape, interfaces: Sequence[str], namespace: int) -> None:
     """RunFailed names the ports of the namespace that do not have the shape."""
-    wrong = unlimited(shape, interfaces, run(["tc", "-j", "qdisc", "show"], namespace=namespace))
+    reported = run(["tc", "-j", "qdisc", "show"], namespace=namespace)
+    asked = "".join(f"class show dev {name}\n" for name in interfaces) if shape.bunches else ""
+    classes = run(["tc", "-batch", "-"], namespace=namespace, given=asked) if asked else ""
+    wrong = unlimited(shape, interfaces, reported, class_rates(interfaces, classes))
     if wrong:
         raise RunFailed(f"not limited to {shape.mbps:g} Mb/s: {', '.join(wrong[:5])}")
     wrong = of_other_size(shape, interfaces, run(["ip", "-j", "link"], namespace=namespace))

@@ -9,6 +9,7 @@ from typing import Any
 
 from harness.errors import RunFailed
 from harness.network import shaping
+from harness.network.bunching import bunched
 from harness.network.congestion import permitted
 from harness.network.cpulimit import HostGroups
 from harness.network.fabric import CONTROLLER_ADDRESS, Fabric, FabricOptions
@@ -25,6 +26,7 @@ from harness.run.spec import RunSpec, lasting
 from harness.run.transfers import Transfers
 from harness.run.watch import ProcessorWatch
 from hedera.schemes import scheme as find_scheme
+from topos.network import Network
 from traffic.bwmng import parse_samples, sample_command
 
 READY_DEADLINE = 15.0
@@ -61,18 +63,12 @@ class Emulation:
         if self.spec.marks:
             shaping.require_marking()
         share = 4 / self.spec.k**3
-        instances = instances_for(self.datapath, topo)
-        options = FabricOptions(
-            self.datapath,
-            instances,
-            shaping.Shape(self.spec.link_mbps, self.spec.queue, self.spec.mtu, self.spec.marks),
-            self.spec.congestion_control,
-        )
         with (
+            bunched(self._sockets) as in_bunches,
             permitted(self.spec.congestion_control, self._sockets),
             HostGroups(owner_name(), share) as groups,
             Children() as children,
-            Fabric(topo, options, self._sockets, children) as fabric,
+            Fabric(topo, self._options(topo, bunches=in_bunches), self._sockets, children) as fabric,
         ):
             controller = self._start(fabric, children)
             with_all = (self.spec, self._raw, children, groups)
@@ -88,7 +84,8 @@ class Emulation:
         self.timing["teardown_s"] = time.monotonic() - clock
         self.environment = {
             "datapath": self.datapath,
-            "openvswitch_instances": instances,
+            "openvswitch_instances": fabric.options.instances,
+            "limiter": fabric.options.shape.limiter,
             "platform": self.platform,
             "platform_version": controller.find("start")[0]["platform_version"],
             "host_cpu_limit": share if groups.applied else None,
@@ -100,6 +97,13 @@ class Emulation:
         self.seen.clock_offset = time.time() - time.monotonic()
         self.seen.events = controller.events
         self.seen.restarts = controller.restarts
+
+    def _options(self, topo: Network, *, bunches: bool) -> FabricOptions:
+        spec = self.spec
+        shape = shaping.Shape(spec.link_mbps, spec.queue, spec.mtu, spec.marks, bunches)
+        return FabricOptions(
+            self.datapath, instances_for(self.datapath, topo), shape, spec.congestion_control
+        )
 
     def _start(self, fabric: Fabric, children: Children) -> Controller:
         """Controller and network, side by side, until every switch is connected and every port limited."""

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from harness.errors import UnfitMachine
-from harness.network.shaping import Shape, of_other_size, unlimited
+from harness.network.shaping import Shape, class_rates, of_other_size, unlimited
 
 SHAPE = Shape(10)
 
@@ -45,6 +45,44 @@ def test_a_limited_port_passes():
 )
 def test_a_port_that_is_not_limited_is_named(entries, said):
     assert unlimited(SHAPE, ["a"], report(*entries)) == [said]
+
+
+class TestBunches:
+    SHAPE = Shape(12.345, bunches=True)
+    ROOT = bucket("a", kind="htb") | {"options": {"r2q": 10, "default": "0x1"}}
+    SAID = "class htb 1:1 root leaf 10: prio 0 rate 12345Kbit ceil 12345Kbit burst 11572b cburst 11572b \n"
+
+    def test_credit_and_debt_together_are_the_bucket(self):
+        assert self.SHAPE.burst_bytes == Shape(12.345).burst_bytes
+        commands = self.SHAPE.commands("eth0")
+        assert f"rate 12345000bit burst {self.SHAPE.burst_bytes // 2} cburst" in commands
+        assert "parent 1:1 handle 10: bfifo limit 75000" in commands
+        assert "burst 9014 cburst 9014" in Shape(1, mtu=9000, bunches=True).commands("eth0"), (
+            "a packet at least"
+        )
+
+    def test_a_limited_port_passes(self):
+        rates = class_rates(["a"], self.SAID)
+        assert rates == {"a": 12_345_000 // 8}
+        assert unlimited(self.SHAPE, ["a"], report(self.ROOT, queue("a")), rates) == []
+
+    @pytest.mark.parametrize(
+        ("said", "wrong"),
+        [
+            ("", "a (has htb, no limit)"),
+            (SAID + SAID, "a (has htb, no limit)"),
+            (SAID.replace("12345Kbit", "1Gbit"), "a (limited to 1000 Mb/s)"),
+        ],
+    )
+    def test_another_rate_or_none_is_named(self, said, wrong):
+        reported = report(self.ROOT, queue("a"))
+        assert unlimited(self.SHAPE, ["a"], reported, class_rates(["a"], said)) == [wrong]
+
+    def test_the_other_limiter_is_not_taken_for_it(self):
+        tbf = report(bucket("a"), queue("a"))
+        assert unlimited(Shape(10, bunches=True), ["a"], tbf) == ["a (has tbf, no limit)"]
+        htb = report(self.ROOT, queue("a"))
+        assert unlimited(SHAPE, ["a"], htb, {"a": 1_250_000}) == ["a (has htb, no limit)"]
 
 
 def test_a_queue_has_to_mark_where_it_should():

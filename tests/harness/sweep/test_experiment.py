@@ -106,10 +106,11 @@ def test_an_overloaded_machine_is_told_from_a_slow_network(tmp_path, clean):
     assert "too slow" in " ".join(result["reasons"])
 
 
-@pytest.fixture
-def fabric(tmp_path):
+@pytest.fixture(params=[False, True], ids=["tbf", "htb"])
+def fabric(tmp_path, request):
     """A non-blocking network without a controller."""
-    options = FabricOptions(choose_datapath("auto"), 1, shaping.Shape(5), "reno")
+    shape = shaping.Shape(5, bunches=request.param)
+    options = FabricOptions(choose_datapath("auto"), 1, shape, "reno")
     with (
         sole_use(),
         run_folder() as sockets,
@@ -127,7 +128,7 @@ def test_a_port_without_its_limit_is_named(fabric):
     run(["tc", "qdisc", "del", "dev", "0_0_1-eth3", "root"], namespace=instance.pid)
     with pytest.raises(RunFailed, match=r"not limited to 5 Mb/s: 0_0_1-eth3 \(has noqueue, no limit\)"):
         fabric.verify()
-    wrong = "qdisc replace dev 0_0_1-eth3 root tbf rate 50mbit burst 9000 limit 9000\n"
+    wrong = shaping.Shape(50, bunches=fabric.options.shape.bunches).commands("0_0_1-eth3")
     run(["tc", "-batch", "-"], namespace=instance.pid, given=wrong)
     with pytest.raises(RunFailed, match=r"0_0_1-eth3 \(limited to 50 Mb/s\)"):
         fabric.verify()

@@ -1,0 +1,36 @@
+"""Leave for ports to send in bunches: with a setting of HTB's, a timer for several packets instead of one for each.
+
+A port that is full needs a timer for every packet, and what leaves packet by packet is received, forwarded and
+acknowledged so: docs/performance.md has what that costs. HTB with hysteresis lets a class run up a debt before it
+has to wait, so that packets leave some together, at the same rate. Linux has it as one setting for the machine.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from harness.network.settings import Setting
+
+HYSTERESIS = Setting(
+    Path("/sys/module/sch_htb/parameters/htb_hysteresis"),
+    "a change of sch_htb's htb_hysteresis",
+    lambda text: text in ("0", "1"),
+)
+
+
+@contextmanager
+def bunched(run_folder: Path) -> Iterator[bool]:
+    """Have the setting while the block runs. Whether there is one: some kernels have no HTB, and in a container it
+    may not be ours to set."""
+    if not HYSTERESIS.path.exists():
+        subprocess.run(["modprobe", "-q", "sch_htb"], capture_output=True, check=False)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(HYSTERESIS.changed_to("1", run_folder))
+            there = True
+        except OSError:
+            there = False
+        yield there

@@ -1,0 +1,72 @@
+"""A setting of the machine's is put back, by the run or by who cleans up after it."""
+
+import pytest
+
+from harness.network import bunching
+from harness.network.settings import Setting
+
+
+@pytest.fixture
+def setting(tmp_path):
+    path = tmp_path / "hysteresis"
+    path.write_text("0\n")
+    return Setting(path, "a setting", lambda text: text in ("0", "1"))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = tmp_path / "run"
+    made.mkdir()
+    return made
+
+
+def test_it_is_put_back_after_the_run_and_after_a_failure(setting, folder):
+    with setting.changed_to("1", folder):
+        assert setting.read() == "1"
+    assert setting.read() == "0"
+    with pytest.raises(ZeroDivisionError), setting.changed_to("1", folder):
+        raise ZeroDivisionError
+    assert setting.read() == "0"
+    assert not list(folder.iterdir())
+
+
+def test_what_is_as_wanted_is_not_touched(setting, folder):
+    with setting.changed_to("0", folder):
+        assert not list(folder.iterdir())
+
+
+def test_after_a_kill_it_is_restored_once(setting, folder):
+    with setting.changed_to("1", folder):
+        assert (folder / "hysteresis").read_text() == "0", "what is found when nobody comes back"
+    setting.path.write_text("1")
+    (folder / "hysteresis").write_text("0")
+    assert setting.restore(folder)
+    assert setting.read() == "0"
+    assert not setting.restore(folder)
+
+
+@pytest.mark.parametrize("copy", ["2", "", "\udcff", "0 1"])
+def test_a_copy_that_is_none_is_not_believed(setting, folder, copy):
+    (folder / "hysteresis").write_text(copy, errors="surrogateescape")
+    assert not setting.restore(folder)
+    assert setting.read() == "0"
+
+
+def test_a_link_in_place_of_the_copy_is_not_followed(setting, folder, tmp_path):
+    (tmp_path / "elsewhere").write_text("1")
+    (folder / "hysteresis").symlink_to(tmp_path / "elsewhere")
+    assert not setting.restore(folder)
+    assert setting.read() == "0"
+
+
+def test_a_machine_without_it_or_that_forbids_it_has_ports_that_do_not_bunch(setting, folder, monkeypatch):
+    monkeypatch.setattr(bunching, "HYSTERESIS", setting)
+    with bunching.bunched(folder) as there:
+        assert there
+        assert setting.read() == "1"
+    setting.path.unlink()
+    with bunching.bunched(folder) as there:
+        assert not there
+    setting.path.mkdir()  # can be read by nobody
+    with bunching.bunched(folder) as there:
+        assert not there
