@@ -202,7 +202,8 @@ def _trade(axes: Axes, points: Sequence[Point]) -> None:
     axes.vlines(x, lowest, [max(c.highest, _LEAST_US) for c in up], COLOURS["hull"], lw=0.8, alpha=0.5)
     downwards = sorted(range(len(points)), key=lambda n: -y[n])
     for number, point in enumerate(points):
-        before = downwards.index(number) % 2 == 0  # neighbours' labels on opposite sides
+        rank = downwards.index(number)
+        before = rank % 2 == 0  # neighbours' labels on opposite sides, and none in the way of the highest
         axes.annotate(
             written(point.value, point.parameter),
             (x[number], y[number]),
@@ -211,7 +212,7 @@ def _trade(axes: Axes, points: Sequence[Point]) -> None:
             fontsize=8,
             color=INK,
             ha="right" if before else "left",
-            va="bottom" if before else "top",
+            va="top" if rank else "bottom",
             path_effects=[withStroke(linewidth=2, foreground="white")],
         )
     known = [
