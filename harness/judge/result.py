@@ -66,7 +66,7 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
     evidence = Evidence(
         bw=spec.link_mbps,
         mtu=spec.mtu,
-        bucket_mbit=Shape(spec.link_mbps, spec.queue, spec.mtu).burst_bytes * 8e-6,
+        bucket_mbit=Shape(spec.link_mbps, spec.queue, spec.mtu, bunches=seen.bunches).burst_bytes * 8e-6,
         port_mbps=ports,
         measured_mbps=measured,
         counted_mbps=counters.received_mbps(counters.span),

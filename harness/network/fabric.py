@@ -157,6 +157,7 @@ class Fabric:
         neighbours = [
             (self.topo.host_ip(host), self.topo.host_mac(host)) for host in range(self.topo.num_hosts)
         ]
+        shape = self.options.shape
         scripts = {
             name: (
                 self.pid_of(name),
@@ -166,6 +167,7 @@ class Fabric:
                     self.topo.host_mac(host),
                     neighbours,
                     self.options.congestion_control,
+                    shape.segments_at_once if shape.bunches else None,
                 ),
             )
             for host, name in enumerate(self.topo.hosts)

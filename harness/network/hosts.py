@@ -44,7 +44,12 @@ def ipv6_off(ipv6: Path = Path("/proc/sys/net/ipv6")) -> list[str]:
 
 
 def host_script(
-    interface: str, ip: str, mac: str, neighbours: Sequence[tuple[str, str]], congestion_control: str
+    interface: str,
+    ip: str,
+    mac: str,
+    neighbours: Sequence[tuple[str, str]],
+    congestion_control: str,
+    segments_at_once: int | None = None,
 ) -> str:
     """The script that configures one host; IPv6 off, and every neighbour known, so that nothing floods."""
     batch = [
@@ -52,6 +57,7 @@ def host_script(
         f"link set {interface} address {mac}",
         f"addr add {ip}/8 dev {interface}",
         f"link set {interface} up",
+        *([f"link set {interface} gso_max_segs {segments_at_once}"] if segments_at_once else []),
         *(f"neigh add {a} lladdr {m} dev {interface} nud permanent" for a, m in neighbours if a != ip),
     ]
     return "\n".join(

@@ -37,8 +37,8 @@ class Shape:
 
     A queue counts bytes, as Mininet's 50 packets of 1500 bytes do: acknowledgements take little room. One that
     ``marks`` tells TCP of congestion (ECN) from MARK_PACKETS on, or from half of itself on. A port that
-    ``bunches`` (`harness.network.bunching`) sends until it is half a bucket in debt, then waits until it has paid;
-    others wait for every packet.
+    ``bunches`` (`harness.network.bunching`) sends until it is nearly half its bucket in debt, then waits until it
+    has paid; others wait for every packet.
     """
 
     mbps: float
@@ -59,8 +59,25 @@ class Shape:
 
     @property
     def burst_bytes(self) -> int:
-        """The token bucket: BUCKET_S at the rate, at least two full frames, at most a queue."""
-        return max(2 * (self.mtu + ETHERNET_HEADER), min(round(self.rate_bytes * BUCKET_S), self.queue_bytes))
+        """The token bucket: BUCKET_S at the rate; at most a queue, at least two full frames (with bunches three)."""
+        least = (3 if self.bunches else 2) * self.frame_bytes
+        return max(least, min(round(self.rate_bytes * BUCKET_S), self.queue_bytes))
+
+    @property
+    def frame_bytes(self) -> int:
+        """The largest frame."""
+        return self.mtu + ETHERNET_HEADER
+
+    @property
+    def segments_at_once(self) -> int:
+        """How many segments a host may hand to its port in one, which goes into debt with all of them: two, TCP's own
+        least, where that leaves room for more."""
+        return 2 if self.burst_bytes >= 4 * self.frame_bytes else 1
+
+    @property
+    def bunch_bytes(self) -> int:
+        """Credit, and debt: together with what goes into debt last they are the bucket."""
+        return (self.burst_bytes - self.segments_at_once * self.frame_bytes) // 2
 
     @property
     def queue(self) -> str:
@@ -83,12 +100,10 @@ class Shape:
         """The ``tc -batch`` lines that give an interface this shape: what limits the rate, a queue below it."""
         rate = f"rate {self.rate_bytes * 8}bit"
         if self.bunches:
-            # Credit and debt together are the bucket.
-            half = max(self.mtu + ETHERNET_HEADER, self.burst_bytes // 2)
             limit = (
                 f"qdisc replace dev {interface} root handle 1: htb default 1\n"
-                f"class replace dev {interface} parent 1: classid 1:1 htb {rate} burst {half} cburst {half} "
-                f"quantum {self.mtu + ETHERNET_HEADER}\n"
+                f"class replace dev {interface} parent 1: classid 1:1 htb {rate} "
+                f"burst {self.bunch_bytes} cburst {self.bunch_bytes} quantum {self.frame_bytes}\n"
             )
         else:
             limit = (
@@ -150,9 +165,10 @@ def of_other_size(shape: Shape, interfaces: Sequence[str], reported: str) -> lis
 def verify(shape: Shape, interfaces: Sequence[str], namespace: int) -> None:
     """RunFailed names the ports of the namespace that do not have the shape."""
     reported = run(["tc", "-j", "qdisc", "show"], namespace=namespace)
-    asked = "".join(f"class show dev {name}\n" for name in interfaces) if shape.bunches else ""
-    classes = run(["tc", "-batch", "-"], namespace=namespace, given=asked) if asked else ""
-    wrong = unlimited(shape, interfaces, reported, class_rates(interfaces, classes))
+    with_class = [one["dev"] for one in _parse(reported) if one.get("root") and one["kind"] == "htb"]
+    asked = "".join(f"class show dev {name}\n" for name in with_class)
+    said = run(["tc", "-batch", "-"], namespace=namespace, given=asked) if asked else ""
+    wrong = unlimited(shape, interfaces, reported, class_rates(with_class, said))
     if wrong:
         raise RunFailed(f"not limited to {shape.mbps:g} Mb/s: {', '.join(wrong[:5])}")
     wrong = of_other_size(shape, interfaces, run(["ip", "-j", "link"], namespace=namespace))

@@ -64,11 +64,11 @@ class Emulation:
             shaping.require_marking()
         share = 4 / self.spec.k**3
         with (
-            bunched(self._sockets) as in_bunches,
+            bunched(self._sockets) as self.seen.bunches,
             permitted(self.spec.congestion_control, self._sockets),
             HostGroups(owner_name(), share) as groups,
             Children() as children,
-            Fabric(topo, self._options(topo, bunches=in_bunches), self._sockets, children) as fabric,
+            Fabric(topo, self._options(topo), self._sockets, children) as fabric,
         ):
             controller = self._start(fabric, children)
             with_all = (self.spec, self._raw, children, groups)
@@ -98,9 +98,9 @@ class Emulation:
         self.seen.events = controller.events
         self.seen.restarts = controller.restarts
 
-    def _options(self, topo: Network, *, bunches: bool) -> FabricOptions:
+    def _options(self, topo: Network) -> FabricOptions:
         spec = self.spec
-        shape = shaping.Shape(spec.link_mbps, spec.queue, spec.mtu, spec.marks, bunches)
+        shape = shaping.Shape(spec.link_mbps, spec.queue, spec.mtu, spec.marks, self.seen.bunches)
         return FabricOptions(
             self.datapath, instances_for(self.datapath, topo), shape, spec.congestion_control
         )

@@ -23,12 +23,14 @@ class Outage:
 class Observation:
     """What is gathered while a run goes on. Times are seconds since the epoch, ``begin`` the first client's.
 
-    ``tcp``: what hosts counted meanwhile (`harness.run.tcp_counters`); ``troubles``: what went wrong with senders, a
-    sentence each; ``clock_offset``: the epoch's clock minus the monotonic one.
+    ``bunches``: whether ports sent so (`harness.network.bunching`); ``tcp``: what hosts counted meanwhile
+    (`harness.run.tcp_counters`); ``troubles``: what went wrong with senders, a sentence each; ``clock_offset``: the
+    epoch's clock minus the monotonic one.
     """
 
     begin: float = 0.0
     series: dict[str, Series] = field(default_factory=dict)
+    bunches: bool = False
     drops: dict[str, int] = field(default_factory=dict)
     cpu_times: list[float] = field(default_factory=list)
     cpu_idle: list[float] = field(default_factory=list)

@@ -52,14 +52,17 @@ class TestBunches:
     ROOT = bucket("a", kind="htb") | {"options": {"r2q": 10, "default": "0x1"}}
     SAID = "class htb 1:1 root leaf 10: prio 0 rate 12345Kbit ceil 12345Kbit burst 11572b cburst 11572b \n"
 
-    def test_credit_and_debt_together_are_the_bucket(self):
-        assert self.SHAPE.burst_bytes == Shape(12.345).burst_bytes
-        commands = self.SHAPE.commands("eth0")
-        assert f"rate 12345000bit burst {self.SHAPE.burst_bytes // 2} cburst" in commands
-        assert "parent 1:1 handle 10: bfifo limit 75000" in commands
-        assert "burst 9014 cburst 9014" in Shape(1, mtu=9000, bunches=True).commands("eth0"), (
-            "a packet at least"
-        )
+    def test_credit_debt_and_the_last_packets_of_a_host_together_are_the_bucket(self):
+        assert self.SHAPE.burst_bytes == Shape(12.345).burst_bytes == 23_147
+        assert self.SHAPE.segments_at_once == 2
+        assert "rate 12345000bit burst 10059 cburst 10059" in self.SHAPE.commands("eth0")
+        assert "parent 1:1 handle 10: bfifo limit 75000" in self.SHAPE.commands("eth0")
+
+    def test_slow_ports_send_a_packet_at_a_time(self):
+        slow = Shape(1, mtu=9000, bunches=True)
+        assert slow.segments_at_once == 1
+        assert slow.burst_bytes == 3 * 9014
+        assert "burst 9014 cburst 9014" in slow.commands("eth0")
 
     def test_a_limited_port_passes(self):
         rates = class_rates(["a"], self.SAID)
