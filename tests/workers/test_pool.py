@@ -140,6 +140,8 @@ def test_an_end_is_the_end_of_everything_at_once(ending):
         "from workers.pool import run_all\n"
         "if __name__ == '__main__':\n"
         "    signal.signal(signal.SIGTERM, signal.default_int_handler)\n"
+        # As at a terminal: what a script starts in the background inherits that Ctrl-C means nothing.
+        "    signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "    run_all(time.sleep, [0.01] * 2 + [20] * 10, jobs=2, progress=lambda n: print(n, flush=True))\n"
     )
     with subprocess.Popen(
