@@ -22,9 +22,17 @@ HYSTERESIS = Setting(
 
 
 @contextmanager
-def bunched(run_folder: Path) -> Iterator[bool]:
+def bunched(run_folder: Path, datapath: str) -> Iterator[bool]:
     """Have the setting while the block runs. Whether there is one: some kernels have no HTB, and in a container it
-    may not be ours to set."""
+    may not be ours to set.
+
+    Not on the kernel datapath: there a packet belongs to its sender's socket until it arrives, and TCP keeps no more
+    than two of what it hands over at once on the way (TCP small queues). What keeps a bunch within its bucket, that
+    hosts hand over little at once, would keep every queue of the network empty.
+    """
+    if datapath == "kernel":
+        yield False
+        return
     if not HYSTERESIS.path.exists():
         subprocess.run(["modprobe", "-q", "sch_htb"], capture_output=True, check=False)
     with ExitStack() as stack:

@@ -64,7 +64,7 @@ class Emulation:
             shaping.require_marking()
         share = 4 / self.spec.k**3
         with (
-            bunched(self._sockets) as self.seen.bunches,
+            bunched(self._sockets, self.datapath) as self.seen.bunches,
             permitted(self.spec.congestion_control, self._sockets),
             HostGroups(owner_name(), share) as groups,
             Children() as children,

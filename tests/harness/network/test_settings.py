@@ -61,12 +61,15 @@ def test_a_link_in_place_of_the_copy_is_not_followed(setting, folder, tmp_path):
 
 def test_a_machine_without_it_or_that_forbids_it_has_ports_that_do_not_bunch(setting, folder, monkeypatch):
     monkeypatch.setattr(bunching, "HYSTERESIS", setting)
-    with bunching.bunched(folder) as there:
+    with bunching.bunched(folder, "user") as there:
         assert there
         assert setting.read() == "1"
+    with bunching.bunched(folder, "kernel") as there:
+        assert not there
+        assert setting.read() == "0"
     setting.path.unlink()
-    with bunching.bunched(folder) as there:
+    with bunching.bunched(folder, "user") as there:
         assert not there
     setting.path.mkdir()  # can be read by nobody
-    with bunching.bunched(folder) as there:
+    with bunching.bunched(folder, "user") as there:
         assert not there
