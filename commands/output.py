@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -58,18 +60,27 @@ def comparison(title: str, rows: Sequence[Compared], unit: str, digits: int = 1)
 
 
 def write_csv(path: Path, rows: Sequence[DataclassInstance]) -> Path:
-    """Write rows as CSV, making the folder: a column per field, six significant digits, nothing for None. A reader,
-    or who interrupts, finds the old file or the new one."""
+    """Write rows as CSV, making the folder: a column per field, six significant digits, nothing for None."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([field.name for field in fields(rows[0])])
+    for row in rows:
+        cells = asdict(row).values()
+        writer.writerow([f"{cell:.6g}" if isinstance(cell, float) else cell for cell in cells])
     path.parent.mkdir(parents=True, exist_ok=True)
-    half = path.with_name(f".{path.name}.partial")
-    with half.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([field.name for field in fields(rows[0])])
-        for row in rows:
-            cells = asdict(row).values()
-            writer.writerow([f"{cell:.6g}" if isinstance(cell, float) else cell for cell in cells])
-    half.replace(path)
+    write_whole(path, text.getvalue().encode())
     return path
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file of which a reader sees all or nothing."""
+    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        partial.write_bytes(data)
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
 
 
 def as_json(rows: Sequence[DataclassInstance]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from commands.output import write_whole
 from packets.experiment import Experiment, fan_out_deadline_ms
 from packets.workload import LARGE, QUERY, SMALL, Traffic
 
@@ -142,17 +142,6 @@ def save(result: Result, path: Path) -> None:
         **{name: getattr(result, name) for name in _ARRAYS},
     )
     write_whole(path, buffer.getvalue())
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file of which a reader sees all or nothing."""
-    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        partial.write_bytes(data)
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
 
 
 def load(path: Path) -> Result | None:

@@ -89,8 +89,8 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
     found = [f"the controller reported an error: {message}" for message in errors[:3]] + reasons(evidence)
     if dynamic is not None:
         found += dynamic.reasons()
-        if dynamic.too_short:
-            found = [dynamic.too_short]
+        if too_short := dynamic.too_short:
+            found = [too_short]
     doubted = {
         claim.port: {"flows_mbps": round(claim.delivered_mbps, 3), "counter_mbps": finite(claim.carried_mbps)}
         for claim in doubted_claims(evidence)

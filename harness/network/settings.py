@@ -42,10 +42,10 @@ class Setting:
         try:
             with os.fdopen(os.open(saved, os.O_RDONLY | os.O_NOFOLLOW)) as copy:
                 before = copy.read(1000).strip()
-            saved.unlink()
-            if not self.sane(before):
-                return False
-            self.path.write_text(before)
         except (OSError, ValueError):
             return False
+        saved.unlink()
+        if not self.sane(before):
+            return False
+        self.path.write_text(before)
         return True

@@ -21,14 +21,12 @@ from results.wire import DEFAULT_MTU, ETHERNET_HEADER
 BUCKET_S = 0.015
 """What a port may send at once after it was idle, as time at its rate: what a forwarding process makes its ports
 wait while it works for others. Mininet's 15 kB are 12 ms at 10 Mb/s. Measured in docs/performance.md."""
+MARK_PACKETS = 20
+"""DCTCP's K (section 3.4 of its paper, for 1 Gb/s; slower links could do with less)."""
 TC_ROUNDS = 1e-3
 """How far a class's rate may be from what was asked for, as tc tells it."""
 _CLASS = re.compile(r"^class htb 1:1 .*\brate (\d+)([KMGT]?)bit\b", re.MULTILINE)
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-
-
-MARK_PACKETS = 20
-"""DCTCP's K (section 3.4 of its paper, for 1 Gb/s; slower links could do with less)."""
 
 
 @dataclass(frozen=True)
@@ -141,11 +139,13 @@ def unlimited(
     wrong = []
     for interface in interfaces:
         kind = buckets.get(interface, {}).get("kind", "nothing")
-        if kind == "tbf":
-            rate = buckets[interface]["options"]["rate"]
+        if kind != shape.limiter:
+            rate = 0
+        elif shape.bunches:
+            rate = (classes or {}).get(interface, 0)
         else:
-            rate = (classes or {}).get(interface, 0) if kind == "htb" else 0
-        if kind != shape.limiter or not rate:
+            rate = buckets[interface]["options"]["rate"]
+        if not rate:
             wrong.append(f"{interface} (has {kind}, no limit)")
         elif not math.isclose(rate, shape.rate_bytes, rel_tol=TC_ROUNDS if shape.bunches else 0):
             wrong.append(f"{interface} (limited to {rate * 8e-6:g} Mb/s)")
