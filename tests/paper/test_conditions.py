@@ -1,0 +1,71 @@
+"""The tables of docs/conditions.md are those of the summaries in results/."""
+
+from pathlib import Path
+from statistics import mean
+
+from plots.conditions import compare
+from plots.style import label
+from tests.paper.commands import rows
+
+RESULTS = Path(__file__).parents[2] / "results"
+TEXT = (RESULTS.parent / "docs/conditions.md").read_text()
+BASE = "25 Mb/s, 9000 bytes, 50 packets, cubic"
+CONDITIONS = {
+    "rate-10": "`--bw 10`",
+    "rate-100": "`--bw 100`",
+    "rate-200": "`--bw 200`",
+    "packets-1500": "`--mtu 1500`",
+    "queue-10": "`--queue 10`",
+    "queue-200": "`--queue 200`",
+    "reno": "`--congestion-control reno`",
+}
+
+
+def whole_sweeps():
+    """By scheme: its share in either whole sweep of Figure 9, and the differences."""
+    found = compare([RESULTS / "sample", RESULTS / "sample-100mbps"]).rows()
+    for first, second in zip(found[::2], found[1::2], strict=True):
+        assert first.patterns == second.patterns == 20
+        yield (
+            f"| {first.scheme} | {100 * first.share:.1f} | {100 * second.share:.1f} | {second.difference_points:+.1f} "
+            f"| {second.low_points:+.1f} to {second.high_points:+.1f} "
+            f"| {second.largest_points:+.1f} {label(second.largest_pattern)} |"
+        )
+
+
+def lines(base, folders):
+    """A table: the control's share of the capacity, and of every scheme its share of the control."""
+    folder = RESULTS / "conditions"
+    first, *_ = folders
+    own = [row for row in compare([folder / base, folder / first]).rows() if row.folder == base]
+    yield base, [100 * control(folder / base), *(f"{100 * row.share:.1f}" for row in own)]
+    for name in folders:
+        compared = compare([folder / base, folder / name]).rows()
+        yield name, [100 * control(folder / name), *(cell(row) for row in compared if row.folder == name)]
+
+
+def control(folder):
+    """The non-blocking network's share of the capacity, the mean over patterns."""
+    kept = [row for row in rows(folder / "summary.csv") if row["scheme"] == "nonblocking"]
+    return mean(float(row["median_mbps"]) / float(row["capacity_mbps"]) for row in kept)
+
+
+def cell(row):
+    """A share, and its difference with the interval."""
+    within = f"{row.low_points:+.1f} to {row.high_points:+.1f}"
+    return f"{100 * row.share:.1f} ({row.difference_points:+.1f}; {within})"
+
+
+def spelled(base, names, folders):
+    for name, (of_capacity, *cells) in lines(base, folders):
+        yield f"| {names.get(name, BASE)} | {of_capacity:.1f} | {' | '.join(cells)} |"
+
+
+def test_whole_sweeps():
+    for line in whole_sweeps():
+        assert line in TEXT
+
+
+def test_conditions():
+    for line in spelled("base", CONDITIONS, CONDITIONS):
+        assert line in TEXT
