@@ -26,11 +26,14 @@ def whole_sweeps():
     found = compare([RESULTS / "sample", RESULTS / "sample-100mbps"]).rows()
     for first, second in zip(found[::2], found[1::2], strict=True):
         assert first.patterns == second.patterns == 20
-        yield (
-            f"| {first.scheme} | {100 * first.share:.1f} | {100 * second.share:.1f} | {second.difference_points:+.1f} "
-            f"| {second.low_points:+.1f} to {second.high_points:+.1f} "
-            f"| {second.largest_points:+.1f} {label(second.largest_pattern)} |"
+        cells = (
+            f"{100 * first.share:.1f}",
+            f"{100 * second.share:.1f}",
+            f"{second.difference_points:+.1f}",
+            f"{second.low_points:+.1f} to {second.high_points:+.1f}",
+            f"{second.largest_points:+.1f} {label(second.largest_pattern)}",
         )
+        yield f"| {first.scheme} | {' | '.join(cells)} |"
 
 
 def lines(base, folders):
