@@ -72,3 +72,17 @@ def test_whole_sweeps():
 def test_conditions():
     for line in spelled("base", CONDITIONS, CONDITIONS):
         assert line in TEXT
+
+
+def second_kernel():
+    """By scheme and pattern: shares with cubic and with DCTCP."""
+    folders = [RESULTS / "conditions/kernel-cubic", RESULTS / "conditions/kernel-dctcp"]
+    found = compare(folders).pattern_rows()
+    for cubic, dctcp in zip(found[::2], found[1::2], strict=True):
+        shares = f"{100 * cubic.share:.1f} | {100 * dctcp.share:.1f} ({dctcp.difference_points:+.1f})"
+        yield f"| {cubic.scheme} | {label(cubic.pattern)} | {shares} |"
+
+
+def test_second_kernel():
+    for line in second_kernel():
+        assert line in TEXT
