@@ -85,6 +85,11 @@ def test_plain_tcp_leaves_this_machine_for_nothing_that_is_root():
     assert is_loopback("127.8.8.8")
 
 
+def leaving_its_files_in(folder):
+    """The environment of a process that will be killed, and cannot take its folder away."""
+    return {**os.environ, "TMPDIR": str(folder)}
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     """A scheduler and a worker of it on loopback, spoken to over TLS: its address, its keys."""
@@ -92,7 +97,7 @@ def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cluster")
     keys = folder / "keys"
     make_keys(keys, NOW)
-    ask = {"stdout": subprocess.PIPE, "text": True, "cwd": folder}
+    ask = {"stdout": subprocess.PIPE, "text": True, "cwd": folder, "env": leaving_its_files_in(folder)}
     scheduler = subprocess.Popen([sys.executable, "-c", SCHEDULER, "tls://127.0.0.1:0", keys], **ask)
     address = Scheduler(scheduler.stdout.readline().strip(), keys)
     worker = subprocess.Popen([sys.executable, "-c", WORKER, address, keys, "one"], **ask)
@@ -146,7 +151,7 @@ def test_a_worker_with_other_keys_gets_no_work(place, tmp_path):
     make_keys(tmp_path / "other", NOW)
     stranger = subprocess.Popen(
         [sys.executable, "-c", WORKER, place, tmp_path / "other", "stranger"],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=leaving_its_files_in(tmp_path),
     )  # fmt: skip
     with connected(place) as client:
         time.sleep(2)
