@@ -4,11 +4,13 @@ from pathlib import Path
 from statistics import mean
 
 from plots.conditions import compare
+from plots.sample import Sample
 from plots.style import label
 from tests.paper.commands import rows
 
 RESULTS = Path(__file__).parents[2] / "results"
 TEXT = (RESULTS.parent / "docs/conditions.md").read_text()
+SCHEMES = ("ecmp", "hedera-gff", "hedera-sa")
 BASE = "25 Mb/s, 9000 bytes, 50 packets, cubic"
 CONDITIONS = {
     "rate-10": "`--bw 10`",
@@ -36,15 +38,17 @@ def whole_sweeps():
         yield f"| {first.scheme} | {' | '.join(cells)} |"
 
 
-def lines(base, folders):
-    """A table: the control's share of the capacity, and of every scheme its share of the control."""
-    folder = RESULTS / "conditions"
-    first, *_ = folders
-    own = [row for row in compare([folder / base, folder / first]).rows() if row.folder == base]
-    yield base, [100 * control(folder / base), *(f"{100 * row.share:.1f}" for row in own)]
-    for name in folders:
-        compared = compare([folder / base, folder / name]).rows()
-        yield name, [100 * control(folder / name), *(cell(row) for row in compared if row.folder == name)]
+def conditions():
+    """By condition: the control's share of the capacity, and of every scheme its share of the control."""
+    base = RESULTS / "conditions/base"
+    shares = Sample.read(base, base.name).shares()
+    means = [mean(share.median for (_, own), share in shares.items() if own == scheme) for scheme in SCHEMES]
+    yield f"| {BASE} | {100 * control(base):.1f} | {' | '.join(f'{100 * share:.1f}' for share in means)} |"
+    for name, spelled in CONDITIONS.items():
+        folder = base.parent / name
+        found = {row.scheme: row for row in compare([base, folder]).rows() if row.folder == name}
+        cells = " | ".join(cell(found[scheme]) for scheme in SCHEMES)
+        yield f"| {spelled} | {100 * control(folder):.1f} | {cells} |"
 
 
 def control(folder):
@@ -59,9 +63,13 @@ def cell(row):
     return f"{100 * row.share:.1f} ({row.difference_points:+.1f}; {within})"
 
 
-def spelled(base, names, folders):
-    for name, (of_capacity, *cells) in lines(base, folders):
-        yield f"| {names.get(name, BASE)} | {of_capacity:.1f} | {' | '.join(cells)} |"
+def second_kernel():
+    """By scheme and pattern: shares with cubic and with DCTCP."""
+    folders = [RESULTS / "conditions/kernel-cubic", RESULTS / "conditions/kernel-dctcp"]
+    found = compare(folders).pattern_rows()
+    for cubic, dctcp in zip(found[::2], found[1::2], strict=True):
+        shares = f"{100 * cubic.share:.1f} | {100 * dctcp.share:.1f} ({dctcp.difference_points:+.1f})"
+        yield f"| {cubic.scheme} | {label(cubic.pattern)} | {shares} |"
 
 
 def test_whole_sweeps():
@@ -70,17 +78,8 @@ def test_whole_sweeps():
 
 
 def test_conditions():
-    for line in spelled("base", CONDITIONS, CONDITIONS):
+    for line in conditions():
         assert line in TEXT
-
-
-def second_kernel():
-    """By scheme and pattern: shares with cubic and with DCTCP."""
-    folders = [RESULTS / "conditions/kernel-cubic", RESULTS / "conditions/kernel-dctcp"]
-    found = compare(folders).pattern_rows()
-    for cubic, dctcp in zip(found[::2], found[1::2], strict=True):
-        shares = f"{100 * cubic.share:.1f} | {100 * dctcp.share:.1f} ({dctcp.difference_points:+.1f})"
-        yield f"| {cubic.scheme} | {label(cubic.pattern)} | {shares} |"
 
 
 def test_second_kernel():
