@@ -37,12 +37,16 @@ CONTROLLER_ADDRESS = "169.254.77.1"
 
 @dataclass(frozen=True)
 class FabricOptions:
-    """How the network is emulated; ``instances`` of Open vSwitch at most (`placement.place` says how many help)."""
+    """How the network is emulated; ``instances`` of Open vSwitch at most (`placement.place` says how many help).
+
+    ``unsent_bytes``: as of `hosts.host_script`.
+    """
 
     datapath: str
     instances: int
     shape: shaping.Shape
     congestion_control: str = "cubic"
+    unsent_bytes: int | None = None
 
 
 class Fabric:
@@ -69,8 +73,8 @@ class Fabric:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        nodes = [] if self.net is None else [*self.net.hosts, *self.net.switches]
-        for node in [*nodes, *self._nodes]:
+        hosts = [] if self.net is None else self.net.hosts
+        for node in [*hosts, *self._nodes]:
             # A shell that has ended already must not keep the others from ending, nor hide why it did.
             with contextlib.suppress(OSError):
                 node.terminate()
@@ -167,6 +171,7 @@ class Fabric:
                     self.topo.host_mac(host),
                     neighbours,
                     self.options.congestion_control,
+                    self.options.unsent_bytes,
                     shape.segments_at_once if shape.bunches else None,
                 ),
             )

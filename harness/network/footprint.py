@@ -20,6 +20,7 @@ from pathlib import Path
 from harness.errors import UnfitMachine
 from harness.network.bunching import HYSTERESIS
 from harness.network.congestion import ALLOWED
+from harness.network.grace_periods import EXPEDITED
 from harness.network.processes import wait_until
 
 HOME = Path("/run/hedera")
@@ -27,7 +28,8 @@ MARK = "HEDERA_RUN"
 """Environment variable that every process of a run carries; its value is the run's owner."""
 CGROUPS = (Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup"))
 """Where the version 1 CPU controller and the unified hierarchy are mounted."""
-_SETTINGS = (ALLOWED, HYSTERESIS)
+SETTINGS = (ALLOWED, HYSTERESIS, EXPEDITED)
+"""Settings of the machine that a run changes while it lives."""
 _OWNER = re.compile(r"[1-9][0-9]{0,9}-[0-9]{1,20}")
 
 
@@ -118,7 +120,7 @@ def _remove(owner: str) -> list[str]:
         wait_until(lambda: not _marked().get(owner), 2)
     folder = HOME / owner
     if _is_our_folder(HOME) and _is_our_folder(folder):
-        removed += [setting.name for setting in _SETTINGS if setting.restore(folder)]
+        removed += [setting.name for setting in SETTINGS if setting.restore(folder)]
         shutil.rmtree(folder, ignore_errors=True)
         removed.append(str(folder))
     for root in CGROUPS:

@@ -49,9 +49,16 @@ def host_script(
     mac: str,
     neighbours: Sequence[tuple[str, str]],
     congestion_control: str,
+    unsent_bytes: int | None = None,
     segments_at_once: int | None = None,
 ) -> str:
-    """The script that configures one host; IPv6 off, and every neighbour known, so that nothing floods."""
+    """The script that configures one host; IPv6 off, and every neighbour known, so that nothing floods.
+
+    ``unsent_bytes``: what its TCP may hold of a connection that has not been sent once; None: what the kernel allows.
+    """
+    settings = [*ipv6_off(), f"net.ipv4.tcp_congestion_control={congestion_control}"]
+    if unsent_bytes is not None:
+        settings.append(f"net.ipv4.tcp_notsent_lowat={unsent_bytes}")
     batch = [
         "link set lo up",
         f"link set {interface} address {mac}",
@@ -63,8 +70,7 @@ def host_script(
     return "\n".join(
         [
             "set -e",
-            *(f"sysctl -q -w {setting}" for setting in ipv6_off()),
-            f"sysctl -q -w net.ipv4.tcp_congestion_control={congestion_control}",
+            f"sysctl -q -w {' '.join(settings)}",
             # The userspace datapath forwards neither segments larger than the MTU nor unfinished checksums.
             f"ethtool -K {interface} tx off tso off gso off sg off >/dev/null",
             "ip -batch - <<'END'",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from harness.network.congestion import permitted
 from harness.network.cpulimit import HostGroups
 from harness.network.fabric import CONTROLLER_ADDRESS, Fabric, FabricOptions
 from harness.network.footprint import owner_name
+from harness.network.grace_periods import shortened
 from harness.network.machine import choose_datapath, instances_for
 from harness.network.processes import Children
 from harness.run import tcp_counters
@@ -21,7 +23,7 @@ from harness.run.controller import PORT, START_S, Controller, choose_platform
 from harness.run.disturbance import Disturber
 from harness.run.injection import Injector
 from harness.run.observation import Observation
-from harness.run.senders import Senders
+from harness.run.senders import Senders, unsent_bytes
 from harness.run.spec import RunSpec, lasting
 from harness.run.transfers import Transfers
 from harness.run.watch import ProcessorWatch
@@ -67,6 +69,7 @@ class Emulation:
             bunched(self._sockets, self.datapath) as self.seen.bunches,
             permitted(self.spec.congestion_control, self._sockets),
             HostGroups(owner_name(), share) as groups,
+            ExitStack() as teardown,
             Children() as children,
             Fabric(topo, self._options(topo), self._sockets, children) as fabric,
         ):
@@ -81,6 +84,7 @@ class Emulation:
             self._send(fabric, controller, senders, children)
             self.seen.throttled_s = groups.throttled_s()
             clock = time.monotonic()
+            teardown.enter_context(shortened(self._sockets))
         self.timing["teardown_s"] = time.monotonic() - clock
         self.environment = {
             "datapath": self.datapath,
@@ -101,8 +105,13 @@ class Emulation:
     def _options(self, topo: Network) -> FabricOptions:
         spec = self.spec
         shape = shaping.Shape(spec.link_mbps, spec.queue, spec.mtu, spec.marks, self.seen.bunches)
+        lasts = lasting(self.workload) is not None
         return FabricOptions(
-            self.datapath, instances_for(self.datapath, topo), shape, spec.congestion_control
+            self.datapath,
+            instances_for(self.datapath, topo),
+            shape,
+            spec.congestion_control,
+            unsent_bytes(spec.link_mbps) if lasts else None,
         )
 
     def _start(self, fabric: Fabric, children: Children) -> Controller:

@@ -21,14 +21,27 @@ from traffic.ports import SERVER_PORT, source_ports
 from transfers.records import Arrived, Sent
 
 LINGER_S = 5.0
-UNSENT_BYTES = 1 << 20
+LINGERING_BYTES = 1 << 20
 """What a client may have written when its time is over and still has to get through a link that it shares: iperf's
-block of 128 KiB and the socket's buffer of two windows. It takes 7 s on a link of 0.5 Mb/s of its own."""
+block, what TCP holds of it, and two windows."""
+BLOCK_BYTES = 128 << 10
+"""What iperf writes at once."""
+HELD_S = 0.02
+
+
+def unsent_bytes(bw: float) -> int:
+    """What TCP may hold of a flow that it has not sent once, on links of ``bw`` Mb/s.
+
+    A block of iperf's at least, and what a link carries while a client may have to wait for a processor, so that TCP
+    never runs dry. Left to itself a socket holds as much again as its window, and a client is done the later for it:
+    at 10 Mb/s by a second and a half (docs/performance.md).
+    """
+    return max(BLOCK_BYTES, round(bw * 1e6 / 8 * HELD_S))
 
 
 def linger_s(bw: float) -> float:
     """Seconds a client may take longer than asked on links of ``bw`` Mb/s."""
-    return LINGER_S + UNSENT_BYTES * 8e-6 / bw
+    return LINGER_S + LINGERING_BYTES * 8e-6 / bw
 
 
 @dataclass
@@ -129,8 +142,8 @@ class Senders:
     def wait(self, tick: Callable[[], None]) -> list[str]:
         """Wait until every client has ended; ``tick`` is called often.
 
-        A client may take LINGER_S and the time of UNSENT_BYTES at the link rate longer than asked. Returns the flows
-        that had not ended by then.
+        A client may take LINGER_S and the time of LINGERING_BYTES at the link rate longer than asked. Returns the
+        flows that had not ended by then.
         """
         limit = time.time() + self._seconds + self._linger_s
         while time.time() < limit:

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.network.footprint import HOME, MARK, is_alive
+from harness.network.footprint import HOME, MARK, SETTINGS, is_alive
 from harness.network.processes import run
 
 LONG = pytest.mark.skipif(
     "HEDERA_LONG" not in os.environ, reason="HEDERA_LONG=1 runs what a quarter of an hour has no room for"
 )
 HEDERA = Path(sys.executable).with_name("hedera")
-ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 
 
 def footprint():
@@ -26,7 +25,6 @@ def footprint():
     ).stdout.split()  # fmt: skip
     folders = [path for path in HOME.glob("*-*") if path.is_dir()]
     living = [folder for folder in folders if is_alive(folder.name)]
-    allowed = [copy for folder in living if (copy := folder / ALLOWED.name).exists()] or [ALLOWED]
     return {
         "links": run(["ip", "-br", "link"]),
         "namespaces": run(["ip", "netns"]),
@@ -37,8 +35,15 @@ def footprint():
             if not is_alive(path.name.removeprefix("hedera-"))
         ],
         "folders": [folder.name for folder in folders if folder not in living],
-        "congestion": allowed[0].read_text(),
+        "settings": [_unchanged(setting.path, living) for setting in SETTINGS],
     }
+
+
+def _unchanged(setting, living):
+    """What a setting is, or was before a living run changed it; 0 where the kernel has yet to load what has it."""
+    copies = [copy for folder in living if (copy := folder / setting.name).exists()]
+    found = (copies or [setting])[0]
+    return found.read_text().strip() if found.exists() else "0"
 
 
 def _of_living(environ):

@@ -7,8 +7,8 @@ from harness.network import hosts
 from harness.network.hosts import configure, host_script, ipv6_off
 
 
-def script():
-    return host_script("0_0_2-eth0", "10.0.0.2", "00:00:00:00:00:02", [], "reno")
+def script(*more):
+    return host_script("0_0_2-eth0", "10.0.0.2", "00:00:00:00:00:02", [], "reno", *more)
 
 
 def test_ipv6_is_switched_off_where_there_is_any(tmp_path):
@@ -24,6 +24,11 @@ def test_a_host_without_ipv6_is_configured_all_the_same(monkeypatch):
     monkeypatch.setattr("harness.network.hosts.ipv6_off", list)
     assert "ipv6" not in script()
     assert "sysctl -q -w net.ipv4.tcp_congestion_control=reno" in script()
+
+
+def test_what_tcp_holds_unsent_is_limited_where_that_is_asked_for():
+    assert "notsent_lowat" not in script()
+    assert "net.ipv4.tcp_congestion_control=reno net.ipv4.tcp_notsent_lowat=131072\n" in script(131072)
 
 
 @pytest.mark.root

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.network import bunching
+from harness.network import bunching, grace_periods
 from harness.network.settings import Setting
 
 
@@ -73,3 +73,25 @@ def test_a_machine_without_it_or_that_forbids_it_has_ports_that_do_not_bunch(set
     setting.path.mkdir()  # can be read by nobody
     with bunching.bunched(folder, "user") as there:
         assert not there
+
+
+def test_grace_periods_are_short_only_while_a_network_is_torn_down(setting, folder, monkeypatch):
+    monkeypatch.setattr(grace_periods, "EXPEDITED", setting)
+    with grace_periods.shortened(folder):
+        assert setting.read() == "1"
+    assert setting.read() == "0"
+    with pytest.raises(OSError, match="of the block's"), grace_periods.shortened(folder):
+        raise OSError("of the block's")
+    assert setting.read() == "0"
+
+
+def test_where_grace_periods_are_not_ours_to_change_they_stay(setting, folder, monkeypatch):
+    monkeypatch.setattr(grace_periods, "EXPEDITED", setting)
+    setting.path.unlink()
+    entered = []
+    with grace_periods.shortened(folder):
+        entered.append("a kernel without the setting")
+    setting.path.mkdir()
+    with grace_periods.shortened(folder):
+        entered.append("one that lets nobody read it")
+    assert len(entered) == 2
