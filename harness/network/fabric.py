@@ -37,10 +37,8 @@ CONTROLLER_ADDRESS = "169.254.77.1"
 
 @dataclass(frozen=True)
 class FabricOptions:
-    """How the network is emulated; ``instances`` of Open vSwitch at most (`placement.place` says how many help).
-
-    ``unsent_bytes``: as of `hosts.host_script`.
-    """
+    """How the network is emulated; ``instances`` of Open vSwitch at most (`placement.place` says how many help), and
+    ``unsent_bytes`` as of `hosts.host_script`."""
 
     datapath: str
     instances: int
