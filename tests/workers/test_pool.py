@@ -54,17 +54,23 @@ def fail_at_two(number):
 
 
 @pytest.fixture(scope="module")
-def cluster():
+def cluster(tmp_path_factory):
     """A Dask cluster of two workers, each in a process of its own, on loopback."""
     distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",  # with None it would still take port 8787
-        worker_dashboard_address=None,
-    ) as made:
+    import dask
+
+    own = dask.config.set({"temporary_directory": str(tmp_path_factory.mktemp("dask"))})
+    with (
+        own,
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",  # with None it would still take port 8787
+            worker_dashboard_address=None,
+        ) as made,
+    ):
         yield made
 
 
