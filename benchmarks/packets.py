@@ -9,7 +9,6 @@ and without tcmalloc, with -O2 and -O3, and says what each is worth; that takes 
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,7 @@ from rich.table import Table
 # Run as a file, this one would be the module `packets`, as its folder comes first on the path.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks.children import processor_s
 from packets.build import SOURCES, engine
 from packets.experiment import Experiment, scenario
 from packets.result import parse
@@ -57,20 +57,14 @@ def core_s(program: Path, load: Load) -> float:
     """Processor seconds of one run, the least of a few."""
     spent = []
     for _ in range(REPEATS):
-        before = _used()
+        before = processor_s()
         subprocess.run(
             [program, load.scenario, load.result],
             stderr=subprocess.DEVNULL,
             check=True,
         )
-        spent.append(_used() - before)
+        spent.append(processor_s() - before)
     return min(spent)
-
-
-def _used() -> float:
-    """Processor seconds of children that have ended; one sum, so that rounding never lets it run backwards."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
 
 
 def loads(folder: Path, seconds: float) -> list[Load]:

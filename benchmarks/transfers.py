@@ -7,7 +7,6 @@ sudo .venv/bin/python -m benchmarks.transfers --lone [--bw 10]   one flow after 
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import socket
 import subprocess
@@ -19,6 +18,7 @@ from pathlib import Path
 import click
 import numpy as np
 
+from benchmarks.children import processor_s
 from commands.output import wide_console
 from results.wire import payload_share
 from transfers import records
@@ -63,7 +63,7 @@ def _on_loopback(rate: float, seconds: float) -> list[str]:
                 [*start, str(PROGRAMS / "sink.py"), "127.0.0.1", port, "1000"], stdout=sunk
             )
             time.sleep(0.5)
-            before = _used()
+            before = processor_s()
             sender = subprocess.Popen(
                 [*start, str(PROGRAMS / "sender.py"), "127.0.0.2", port, "1"],
                 stdin=subprocess.PIPE,
@@ -75,7 +75,7 @@ def _on_loopback(rate: float, seconds: float) -> list[str]:
             sender.communicate("".join(f"{line}\n" for line in lines).encode())
             sink.send_signal(signal.SIGTERM)
             sink.wait()
-        used = _used() - before
+        used = processor_s() - before
         sent = records.sent_by(outputs[1])
     done = [one for one in sent if one.how == "done" and one.start is not None]
     late = np.array([(one.start or 0.0) - one.asked for one in done]) * 1e3
@@ -84,12 +84,6 @@ def _on_loopback(rate: float, seconds: float) -> list[str]:
         f"{len(done)} of {count}", *(f"{value:.2f}" for value in np.percentile(late, [50, 99])),
         f"{np.median(took):.2f}", f"{used / count * 1e6:.0f}",
     ]  # fmt: skip
-
-
-def _used() -> float:
-    """Processor seconds of children that have ended."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
 
 
 def _lone_flows(bw: float) -> None:

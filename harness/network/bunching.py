@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from harness.network.settings import Setting
@@ -35,10 +35,5 @@ def bunched(run_folder: Path, datapath: str) -> Iterator[bool]:
         return
     if not HYSTERESIS.path.exists():
         subprocess.run(["modprobe", "-q", "sch_htb"], capture_output=True, check=False)
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(HYSTERESIS.changed_to("1", run_folder))
-            there = True
-        except OSError:
-            there = False
+    with HYSTERESIS.changed_where_allowed("1", run_folder) as there:
         yield there

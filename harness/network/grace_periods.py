@@ -7,8 +7,6 @@ few hundredths. Linux has that as one setting for the machine; it has it for as 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from harness.network.settings import Setting
@@ -18,12 +16,3 @@ EXPEDITED = Setting(
     "a change of the kernel's rcu_expedited",
     lambda text: text in ("0", "1"),
 )
-
-
-@contextmanager
-def shortened(run_folder: Path) -> Iterator[None]:
-    """Have them short while the block runs; as they are where the setting is not ours to change (in a container)."""
-    with ExitStack() as stack:
-        with suppress(OSError):
-            stack.enter_context(EXPEDITED.changed_to("1", run_folder))
-        yield

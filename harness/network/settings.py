@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +35,18 @@ class Setting:
             yield
         finally:
             self.restore(run_folder)
+
+    @contextmanager
+    def changed_where_allowed(self, value: str, run_folder: Path) -> Iterator[bool]:
+        """As `changed_to`, where there is such a setting and it is ours to change: in a container it may not be. The
+        block runs all the same. Whether it is changed."""
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(self.changed_to(value, run_folder))
+                changed = True
+            except OSError:
+                changed = False
+            yield changed
 
     def restore(self, run_folder: Path) -> bool:
         """Put back what a run has changed; whether it had. What is no copy of ours, or makes no sense, is left."""

@@ -15,7 +15,7 @@ from harness.network.congestion import permitted
 from harness.network.cpulimit import HostGroups
 from harness.network.fabric import CONTROLLER_ADDRESS, Fabric, FabricOptions
 from harness.network.footprint import owner_name
-from harness.network.grace_periods import shortened
+from harness.network.grace_periods import EXPEDITED
 from harness.network.machine import choose_datapath, instances_for
 from harness.network.processes import Children
 from harness.run import tcp_counters
@@ -84,7 +84,7 @@ class Emulation:
             self._send(fabric, controller, senders, children)
             self.seen.throttled_s = groups.throttled_s()
             clock = time.monotonic()
-            teardown.enter_context(shortened(self._sockets))
+            teardown.enter_context(EXPEDITED.changed_where_allowed("1", self._sockets))
         self.timing["teardown_s"] = time.monotonic() - clock
         self.environment = {
             "datapath": self.datapath,

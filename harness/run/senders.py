@@ -27,6 +27,7 @@ block, what TCP holds of it, and two windows."""
 BLOCK_BYTES = 128 << 10
 """What iperf writes at once."""
 HELD_S = 0.02
+"""For how long a client may have to wait for a processor, seconds."""
 
 
 def unsent_bytes(bw: float) -> int:

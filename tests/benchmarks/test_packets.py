@@ -1,6 +1,7 @@
 """What the packet simulator's benchmark divides by what."""
 
 import json
+import resource
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +47,7 @@ def test_the_least_of_a_few_runs_counts_and_a_failed_one_is_an_error(tmp_path, c
 
 def test_a_program_that_takes_no_time_takes_none(tmp_path, monkeypatch):
     """4.94 + 1.84 - 4.94 - 1.84 is less than nothing in floating point."""
-    usage = benchmark.resource.struct_rusage((4.94, 1.84, *[0] * 14))
-    monkeypatch.setattr(benchmark.resource, "getrusage", lambda _: usage)
+    usage = resource.struct_rusage((4.94, 1.84, *[0] * 14))
+    monkeypatch.setattr(resource, "getrusage", lambda _: usage)
     program = Path("/bin/true")
     assert benchmark.core_s(program, benchmark.Load("some", tmp_path / "0.json")) == 0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.network import bunching, grace_periods
+from harness.network import bunching
 from harness.network.settings import Setting
 
 
@@ -75,23 +75,22 @@ def test_a_machine_without_it_or_that_forbids_it_has_ports_that_do_not_bunch(set
         assert not there
 
 
-def test_grace_periods_are_short_only_while_a_network_is_torn_down(setting, folder, monkeypatch):
-    monkeypatch.setattr(grace_periods, "EXPEDITED", setting)
-    with grace_periods.shortened(folder):
+def test_where_it_is_allowed_it_is_changed_and_put_back(setting, folder):
+    with setting.changed_where_allowed("1", folder) as changed:
+        assert changed
         assert setting.read() == "1"
     assert setting.read() == "0"
-    with pytest.raises(OSError, match="of the block's"), grace_periods.shortened(folder):
+    with pytest.raises(OSError, match="of the block's"), setting.changed_where_allowed("1", folder):
         raise OSError("of the block's")
     assert setting.read() == "0"
 
 
-def test_where_grace_periods_are_not_ours_to_change_they_stay(setting, folder, monkeypatch):
-    monkeypatch.setattr(grace_periods, "EXPEDITED", setting)
+def test_where_it_is_not_there_or_not_ours_the_block_runs_all_the_same(setting, folder):
     setting.path.unlink()
     entered = []
-    with grace_periods.shortened(folder):
-        entered.append("a kernel without the setting")
+    with setting.changed_where_allowed("1", folder) as changed:
+        entered.append(changed)  # a kernel without it
     setting.path.mkdir()
-    with grace_periods.shortened(folder):
-        entered.append("one that lets nobody read it")
-    assert len(entered) == 2
+    with setting.changed_where_allowed("1", folder) as changed:
+        entered.append(changed)  # one that lets nobody read it
+    assert entered == [False, False]
