@@ -90,7 +90,7 @@ def small_disk(tmp_path):
 
 
 def test_a_disk_that_fills_up_during_a_run(small_disk, clean):
-    assert hedera_run(small_disk / "first", seconds=3).returncode == 0
+    assert hedera_run(small_disk / "first", seconds=6).returncode == 0
     first = (small_disk / "first" / "run.json").read_bytes()
 
     def fill():
@@ -113,4 +113,4 @@ def test_a_disk_that_fills_up_during_a_run(small_disk, clean):
     assert (small_disk / "first" / "run.json").read_bytes() == first
     assert "is full" in hedera_run(small_disk / "second", seconds=4).stderr
     (small_disk / "filler").unlink()
-    assert hedera_run(small_disk / "second", seconds=3).returncode == 0
+    assert hedera_run(small_disk / "second", seconds=6).returncode == 0  # paths of 3 s can be in doubt
