@@ -10,6 +10,7 @@ import click
 
 from harness.errors import HarnessError, UnfitMachine
 from harness.invoker import leave_root_for_good
+from hedera.text import printable
 
 _COMMANDS = {
     "compare": ("harness.cli.compare", "compare"),
@@ -122,11 +123,6 @@ cli.add_command(_Numbered(_FIGURES, name="figure", help="Reproduce a figure of t
 cli.add_command(_Numbered(_TABLES, name="table", help="Reproduce a table of the paper."))
 
 
-def _printable(text: str) -> str:
-    """What was typed or read from a file, with nothing in it that a terminal would obey."""
-    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
-
-
 def run_cli() -> int:
     """Carry out the command line; returns the exit status, with one sentence on standard error where it failed."""
     try:
@@ -134,14 +130,14 @@ def run_cli() -> int:
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except click.ClickException as mistake:
-        mistake.message = _printable(mistake.message or "")  # type: ignore[misc,unused-ignore]
+        mistake.message = printable(mistake.message or "")  # type: ignore[misc,unused-ignore]
         mistake.show()
         return mistake.exit_code
     except HarnessError as error:
-        click.echo(f"hedera: {_printable(str(error))}", err=True)
+        click.echo(f"hedera: {printable(str(error))}", err=True)
         return error.exit_status
     except OSError as error:
-        named = f": {_printable(str(error.filename))}" if error.filename else ""
+        named = f": {printable(str(error.filename))}" if error.filename else ""
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             click.echo(f"hedera: no space left on the disk{named}", err=True)
         else:

@@ -1,0 +1,32 @@
+import pytest
+
+from hedera.text import one_line, printable
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("plain words", "plain words"),
+        ("two\nlines\r\n and\ttabs", "two lines and tabs"),
+        ("\x1b]0;title\x07\x1b[2J", r"\x1b]0;title\x07\x1b[2J"),
+        ("c1 \x9b31m", r"c1 \x9b31m"),
+        ("exe\u202efdp", r"exe\u202efdp"),
+        ("half \udc80", r"half \udc80"),
+        ("naïve 16×", "naïve 16×"),
+        ("", ""),
+        (OSError("gone\a"), r"gone\x07"),
+    ],
+)
+def test_nothing_reaches_the_terminal_but_what_it_shows(said, shown):
+    assert one_line(said) == shown
+
+
+@pytest.mark.parametrize("said", ["x" * 21, "\x1b" * 10, "x" * 10**6, " " * 10**6, "x " * 100])
+def test_a_line_has_a_limit(said):
+    assert len(one_line(said, 20)) <= 20
+    assert one_line(said, 20).endswith("...")
+    assert one_line("x" * 20, 20) == "x" * 20
+
+
+def test_lines_stay_lines_where_they_may():
+    assert printable("a\nb\x1b") == "a\nb\\x1b"
