@@ -5,18 +5,33 @@ A module for each command; none is imported before it is asked for.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
+import time
 from pathlib import Path
-from typing import NoReturn
+
+from harness.network.deadline import hurry
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+PATIENCE_S = 5.0
+"""For so long after a Ctrl-C another one is not heard: a tear-down takes a second or two, and must not be cut short
+by a finger that trembles, or a terminal that sends two signals as it closes."""
+_last_s = float("-inf")
 
 
-def _interrupt(number: int, frame: object) -> NoReturn:
-    for each in _SIGNALS:  # a second Ctrl-C must not cut the tear-down short
-        signal.signal(each, signal.SIG_IGN)
+def _interrupt(number: int, frame: object) -> None:
+    """Have everything torn down; later, end what the tear-down hangs in, so that it goes on with the rest."""
+    global _last_s
+    now = time.monotonic()
+    if now - _last_s < PATIENCE_S:
+        wait_s = PATIENCE_S - (now - _last_s)
+        with contextlib.suppress(OSError):
+            os.write(2, f"hedera: tearing down; if it hangs, Ctrl-C ends that in {wait_s:.0f} s\n".encode())
+        return
+    _last_s = now
+    hurry()
     raise KeyboardInterrupt
 
 

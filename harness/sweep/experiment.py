@@ -134,6 +134,8 @@ def _attempt(emulation: Emulation, raw: Path) -> dict[str, Any]:
             emulation.carry_out()
             return describe(emulation.spec, emulation.datapath, emulation.seen)
     except BaseException as last:  # noqa: BLE001, it is either raised again or told
+        if (stop := stop_in(last)) is not None:
+            raise stop from None
         first = first_of(last)
         full = isinstance(first, OSError) and first.errno in (errno.ENOSPC, errno.EDQUOT)
         if not isinstance(first, Exception) or full or isinstance(first, (UserMistake, UnfitMachine)):
@@ -153,6 +155,22 @@ def first_of(error: BaseException) -> BaseException:
     while error.__context__ is not None and not error.__suppress_context__:
         error = error.__context__
     return error
+
+
+def stop_in(error: BaseException) -> BaseException | None:
+    """The Ctrl-C among all that an exception came from, and what was put over it: it may have come while what had
+    failed was torn down, and a tear-down that it cut short may have failed in turn."""
+    seen: list[BaseException] = []
+    left: list[BaseException | None] = [error]
+    while left:
+        one = left.pop()
+        if one is None or any(one is each for each in seen):
+            continue
+        if isinstance(one, (KeyboardInterrupt, SystemExit)):
+            return one
+        seen.append(one)
+        left += [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]
+    return None
 
 
 def in_words(error: BaseException) -> str:

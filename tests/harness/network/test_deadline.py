@@ -4,7 +4,13 @@ import time
 import pytest
 
 from harness.errors import RunFailed
-from harness.network.deadline import deadline
+from harness.network import deadline as module
+from harness.network.deadline import deadline, hurry
+
+
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch):
+    monkeypatch.setattr(module, "_hurried", False)
 
 
 def test_a_wait_without_end_ends():
@@ -34,3 +40,22 @@ def test_a_tear_down_that_hangs_as_well_is_got_over(monkeypatch):
         finally:
             time.sleep(60)
     assert time.monotonic() - begin < 30
+
+
+def test_who_is_in_a_hurry_waits_for_no_long_deadline(monkeypatch):
+    monkeypatch.setattr(module, "AGAIN_S", 0.1)
+    begin = time.monotonic()
+    with pytest.raises(RunFailed, match="it hangs"), deadline(600, "it hangs"):
+        hurry()
+        time.sleep(60)
+    with pytest.raises(RunFailed, match="outer"), deadline(600, "outer"):
+        with deadline(50, "inner"):
+            hurry()
+        time.sleep(60)
+    assert time.monotonic() - begin < 30
+
+
+def test_without_a_deadline_a_hurry_rings_nothing(monkeypatch):
+    monkeypatch.setattr(module, "AGAIN_S", 0.05)
+    hurry()
+    time.sleep(0.1)

@@ -11,7 +11,7 @@ from harness.errors import RunFailed, UnfitMachine
 from harness.network import footprint
 from harness.run.spec import RunSpec
 from harness.sweep import experiment
-from harness.sweep.experiment import in_words, longest_s, run_experiment
+from harness.sweep.experiment import in_words, longest_s, run_experiment, stop_in
 from harness.sweep.store import RESULT, read_run
 
 SPEC = RunSpec("ecmp", "stride:4", seconds=3, link_mbps=10)
@@ -93,6 +93,52 @@ def test_ctrl_c_is_not_taken_for_the_failure_it_causes(failing):
 
     with pytest.raises(KeyboardInterrupt):
         failing(carry_out)
+
+
+def interrupt_the_tear_down():
+    try:
+        raise RunFailed("tc failed")
+    finally:
+        raise KeyboardInterrupt
+
+
+def interrupt_what_then_fails():
+    try:
+        interrupt_the_tear_down()
+    except BaseException as cut:
+        raise OSError(errno.EBUSY, "tear-down") from cut
+
+
+def interrupt_what_hides_why():
+    try:
+        interrupt_the_tear_down()
+    except KeyboardInterrupt:
+        raise RunFailed("Open vSwitch failed") from None
+
+
+def end_the_tear_down():
+    try:
+        raise RunFailed("tc failed")
+    finally:
+        raise SystemExit(3)
+
+
+@pytest.mark.parametrize(
+    "carry_out",
+    [interrupt_the_tear_down, interrupt_what_then_fails, interrupt_what_hides_why, end_the_tear_down],
+)
+def test_ctrl_c_in_the_tear_down_of_a_failed_run_ends_the_sweep(tmp_path, failing, carry_out):
+    with pytest.raises((KeyboardInterrupt, SystemExit)):
+        failing(carry_out)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_chain_that_bites_its_tail_is_looked_through_once():
+    first, second = RunFailed("a"), RunFailed("b")
+    first.__cause__, second.__cause__ = second, first
+    assert stop_in(first) is None
+    second.__context__ = stop = KeyboardInterrupt()
+    assert stop_in(first) is stop
 
 
 def test_a_run_that_hangs_is_ended_with_a_reason(failing, monkeypatch):

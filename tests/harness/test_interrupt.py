@@ -1,0 +1,86 @@
+"""Ctrl-C: everything is torn down, and a tear-down that hangs is ended by another one."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+PROGRAM = """
+import sys, time
+from harness import cli
+from harness.cli import group
+from harness.network import deadline
+
+def hung():
+    try:
+        with deadline.deadline(600, "it hangs"):
+            try:
+                print("sending", flush=True)
+                time.sleep(60)
+            finally:
+                try:
+                    print("tearing down", flush=True)
+                    time.sleep(60)
+                finally:
+                    print("the rest", flush=True)
+    except BaseException as error:
+        print(type(error).__name__, flush=True)
+    return 7
+
+group.run_cli = hung
+cli.PATIENCE_S, deadline.AGAIN_S = map(float, sys.argv[1:])
+cli.main()
+"""
+
+
+@pytest.fixture
+def hung():
+    """A command whose tear-down hangs, and what it says, line by line; ``patience_s`` and ``again_s`` as told."""
+    started = []
+
+    def start(patience_s, again_s):
+        process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, str(patience_s), str(again_s)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        started.append(process)
+        assert process.stdout.readline() == "sending\n"
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_second_ctrl_c_ends_what_a_tear_down_hangs_in(hung, number):
+    process = hung(0.5, 600)
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline() == "tearing down\n"
+    time.sleep(0.6)
+    process.send_signal(number)
+    assert process.stdout.readline() == "the rest\n"
+    assert process.stdout.readline() == "KeyboardInterrupt\n"
+    assert process.wait(10) == 7
+
+
+def test_one_that_follows_at_once_cuts_nothing_short(hung):
+    process = hung(3600, 600)
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline() == "tearing down\n"
+    for number in (signal.SIGHUP, signal.SIGINT):
+        process.send_signal(number)
+        assert process.stderr.readline().startswith("hedera: tearing down; if it hangs, Ctrl-C ends that in ")
+    assert process.poll() is None
+
+
+def test_without_one_the_hung_tear_down_ends_by_the_clock(hung):
+    process = hung(3600, 0.2)
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline() == "tearing down\n"
+    assert process.stdout.readline() == "the rest\n"
+    assert process.stdout.readline() == "RunFailed\n"
+    assert process.wait(10) == 7
