@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from harness.errors import RunFailed
 from harness.network.footprint import remove_leftovers
 from harness.network.machine import require_root
 
@@ -12,8 +13,10 @@ from harness.network.machine import require_root
 def clean() -> None:
     """Remove what killed runs of this project left on the machine, and nothing else."""
     require_root()
-    removed = remove_leftovers()
-    for line in removed:
+    cleaned = remove_leftovers()
+    for line in cleaned.removed:
         click.echo(f"removed {line}")
-    if not removed:
+    if cleaned.left:
+        raise RunFailed(f"what could not be removed: {'; '.join(cleaned.left)}")
+    if not cleaned.removed:
         click.echo("nothing of ours is left on this machine")

@@ -15,6 +15,7 @@ import signal
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.errors import UnfitMachine
@@ -91,7 +92,7 @@ def run_folder() -> Iterator[Path]:
         yield folder
     finally:
         del os.environ[MARK]
-        _remove(owner)
+        _remove(owner, Cleaned())
 
 
 def leftovers() -> list[str]:
@@ -103,26 +104,35 @@ def leftovers() -> list[str]:
     return sorted(name for name in names if is_owner(name) and not is_alive(name))
 
 
-def remove_leftovers() -> list[str]:
-    """End and remove what dead runs left behind; returns a line for each thing removed."""
-    return [line for owner in leftovers() for line in _remove(owner)]
+@dataclass(frozen=True)
+class Cleaned:
+    """What was removed, and what could not be, with the reason: a line for each."""
+
+    removed: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
 
 
-def _remove(owner: str) -> list[str]:
-    removed = []
+def remove_leftovers() -> Cleaned:
+    """End and remove what dead runs left behind."""
+    cleaned = Cleaned()
+    for owner in leftovers():
+        _remove(owner, cleaned)
+    return cleaned
+
+
+def _remove(owner: str, cleaned: Cleaned) -> None:
     pids = _marked().get(owner, [])
     for pid in pids:
         if pid != os.getpid():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-            removed.append(f"process {pid} of run {owner}")
+            cleaned.removed.append(f"process {pid} of run {owner}")
     if pids:
         wait_until(lambda: not _marked().get(owner), 2)
     folder = HOME / owner
-    if _is_our_folder(HOME) and _is_our_folder(folder):
-        removed += [setting.name for setting in SETTINGS if setting.restore(folder)]
+    if _is_our_folder(HOME) and _is_our_folder(folder) and _restore(folder, cleaned):
         shutil.rmtree(folder, ignore_errors=True)
-        removed.append(str(folder))
+        cleaned.removed.append(str(folder))
     for root in CGROUPS:
         group = root / f"hedera-{owner}"
         if group.exists():
@@ -132,8 +142,19 @@ def _remove(owner: str) -> list[str]:
                         part.rmdir()
             with contextlib.suppress(OSError):
                 group.rmdir()
-            removed.append(str(group))
-    return removed
+            cleaned.removed.append(str(group))
+
+
+def _restore(folder: Path, cleaned: Cleaned) -> bool:
+    """Put back every setting that a run has changed; whether all are. Its folder says what the others were."""
+    before = len(cleaned.left)
+    for setting in SETTINGS:
+        try:
+            if setting.restore(folder):
+                cleaned.removed.append(setting.name)
+        except OSError as error:
+            cleaned.left.append(f"{setting.name} ({error.strerror})")
+    return len(cleaned.left) == before
 
 
 def _marked() -> dict[str, list[int]]:

@@ -23,13 +23,13 @@ class Setting:
 
     @contextmanager
     def changed_to(self, value: str, run_folder: Path) -> Iterator[None]:
-        """Have it at ``value`` while the block runs. A copy in ``run_folder`` lets `restore` put it back should this
+        """Have it at ``value`` while the block runs. A note in ``run_folder`` lets `restore` put it back should this
         process be killed. OSError when it cannot be written."""
         before = self.read()
         if before == value:
             yield
             return
-        (run_folder / self.path.name).write_text(before)
+        (run_folder / self.path.name).write_text(f"{before}\n{value}\n")
         try:
             self.path.write_text(value)
             yield
@@ -49,15 +49,30 @@ class Setting:
             yield changed
 
     def restore(self, run_folder: Path) -> bool:
-        """Put back what a run has changed; whether it had. What is no copy of ours, or makes no sense, is left."""
-        saved = run_folder / self.path.name
+        """Take back what a run has changed; whether there was something. OSError when it cannot be: the note stays,
+        for the next who tries. What is no note of ours, or makes no sense, or is of a setting that has gone with its
+        module, is left."""
+        note = run_folder / self.path.name
         try:
-            with os.fdopen(os.open(saved, os.O_RDONLY | os.O_NOFOLLOW)) as copy:
-                before = copy.read(1000).strip()
+            with os.fdopen(os.open(note, os.O_RDONLY | os.O_NOFOLLOW)) as file:
+                before, _, ours = file.read(1000).partition("\n")
         except (OSError, ValueError):
             return False
-        saved.unlink()
-        if not self.sane(before):
+        if not self.path.exists():
             return False
-        self.path.write_text(before)
+        now = self.read()
+        value = _without(now, before, ours or now)
+        if not self.sane(value):
+            return False
+        if value != now:
+            self.path.write_text(value)
+        note.unlink()
         return True
+
+
+def _without(now: str, before: str, ours: str) -> str:
+    """A setting, a word or a list of some, without our change of it. No more is ours to undo: a run in another
+    container changes the same machine, and whoever ends first must not end what the other has begun."""
+    kept = [word for word in now.split() if word in before.split() or word not in ours.split()]
+    gone = [word for word in before.split() if word not in ours.split() and word not in kept]
+    return " ".join(gone + kept)

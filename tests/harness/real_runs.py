@@ -41,9 +41,9 @@ def footprint():
 
 def _unchanged(setting, living):
     """What a setting is, or was before a living run changed it; 0 where the kernel has yet to load what has it."""
-    copies = [copy for folder in living if (copy := folder / setting.name).exists()]
-    found = (copies or [setting])[0]
-    return found.read_text().strip() if found.exists() else "0"
+    notes = [note for folder in living if (note := folder / setting.name).exists()]
+    found = (notes or [setting])[0]
+    return found.read_text().split("\n")[0].strip() if found.exists() else "0"
 
 
 def _of_living(environ):

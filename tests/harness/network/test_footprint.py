@@ -8,6 +8,7 @@ from harness.errors import UnfitMachine
 from harness.network import footprint
 from harness.network.footprint import (
     MARK,
+    Cleaned,
     is_alive,
     leftovers,
     owner_name,
@@ -15,6 +16,7 @@ from harness.network.footprint import (
     run_folder,
 )
 from harness.network.processes import wait_until
+from harness.network.settings import Setting
 
 
 @pytest.fixture(autouse=True)
@@ -59,17 +61,43 @@ def test_leftovers_of_the_dead_are_removed_and_nothing_else(own_home):
     foreign = subprocess.Popen(["sleep", "60"])
     try:
         assert leftovers() == [dead]
-        removed = remove_leftovers()
-        assert len(removed) == 3
+        cleaned = remove_leftovers()
+        assert len(cleaned.removed) == 3
+        assert not cleaned.left
         assert wait_until(lambda: ours.poll() is not None, 2)
         assert foreign.poll() is None
         assert [p.name for p in (own_home / "run").iterdir()] == [owner_name()]
         assert [p.name for p in (own_home / "cgroup").iterdir()] == ["somebody-else"]
-        assert remove_leftovers() == []
+        assert remove_leftovers() == Cleaned()
     finally:
         for child in (ours, foreign):
             child.kill()
             child.wait()
+
+
+def test_a_setting_that_cannot_be_put_back_keeps_nothing_else_from_being_removed(own_home, monkeypatch):
+    first, second = dead_owner(), dead_owner()
+    stuck, other = (Setting(own_home / name, name, lambda _: True) for name in ("stuck", "other"))
+    monkeypatch.setattr(footprint, "SETTINGS", (stuck, other))
+    for owner in (first, second):
+        (own_home / "run" / owner).mkdir(parents=True)
+    (own_home / "cgroup" / f"hedera-{first}").mkdir()
+    for setting in (stuck, other):
+        (own_home / "run" / first / setting.name).write_text("0\n1\n")
+        setting.path.write_text("1")
+    stuck.path.unlink()
+    stuck.path.mkdir()  # can be written by nobody
+    cleaned = remove_leftovers()
+    assert cleaned.left == ["stuck (Is a directory)"]
+    assert other.read() == "0"
+    assert not (own_home / "run" / second).exists()
+    assert not list((own_home / "cgroup").iterdir())
+    assert leftovers() == [first], "it still says what is to be put back"
+    stuck.path.rmdir()
+    stuck.path.write_text("1")
+    assert remove_leftovers().left == []
+    assert stuck.read() == "0"
+    assert leftovers() == []
 
 
 def test_what_any_user_can_name_is_not_ours(own_home):
@@ -86,7 +114,7 @@ def test_what_any_user_can_name_is_not_ours(own_home):
     before = sorted(own_home.rglob("*"))
     try:
         assert leftovers() == []
-        assert remove_leftovers() == []
+        assert remove_leftovers() == Cleaned()
         assert [process.poll() for process in marked] == [None] * len(names)
         assert sorted(own_home.rglob("*")) == before
     finally:
@@ -103,7 +131,7 @@ def test_a_process_of_another_user_is_not_ours_whatever_it_is_called(own_home, r
     )
     try:
         assert wait_until(lambda: "sleep" in Path(f"/proc/{foreign.pid}/comm").read_text(), 5)
-        assert remove_leftovers() == []
+        assert remove_leftovers() == Cleaned()
         assert foreign.poll() is None
     finally:
         foreign.kill()

@@ -1,5 +1,8 @@
 """A setting of the machine's is put back, by the run or by who cleans up after it."""
 
+from contextlib import ExitStack
+from pathlib import Path
+
 import pytest
 
 from harness.network import bunching
@@ -37,12 +40,71 @@ def test_what_is_as_wanted_is_not_touched(setting, folder):
 
 def test_after_a_kill_it_is_restored_once(setting, folder):
     with setting.changed_to("1", folder):
-        assert (folder / "hysteresis").read_text() == "0", "what is found when nobody comes back"
+        note = (folder / "hysteresis").read_text()  # what is found when nobody comes back
+    setting.path.write_text("1")
+    (folder / "hysteresis").write_text(note)
+    assert setting.restore(folder)
+    assert setting.read() == "0"
+    assert not setting.restore(folder)
+
+
+def test_killed_as_it_puts_back_it_is_still_known(setting, folder, monkeypatch):
+    """The note goes after what it is there for."""
+    written = Path.write_text
+
+    def killed(path, text):
+        if path == setting.path and text == "0":
+            raise KeyboardInterrupt
+        return written(path, text)
+
+    monkeypatch.setattr(Path, "write_text", killed)
+    with pytest.raises(KeyboardInterrupt), setting.changed_to("1", folder):
+        pass
+    monkeypatch.undo()
+    assert setting.read() == "1"
+    assert setting.restore(folder)
+    assert setting.read() == "0"
+
+
+@pytest.fixture
+def words(tmp_path):
+    path = tmp_path / "allowed"
+    path.write_text("reno")
+    return Setting(path, "a list", lambda text: bool(text))
+
+
+def test_of_two_that_change_it_each_takes_back_its_own(words, tmp_path):
+    for name in "ab":
+        (tmp_path / name).mkdir()
+    with ExitStack() as first, ExitStack() as second:
+        first.enter_context(words.changed_to("reno cubic", tmp_path / "a"))
+        second.enter_context(words.changed_to("reno cubic dctcp", tmp_path / "b"))
+        first.close()
+        assert words.read() == "reno dctcp", "the second still needs its own"
+        second.close()
+    assert words.read() == "reno"
+
+
+def test_what_an_older_version_noted_is_put_back(setting, folder):
     setting.path.write_text("1")
     (folder / "hysteresis").write_text("0")
     assert setting.restore(folder)
     assert setting.read() == "0"
-    assert not setting.restore(folder)
+
+
+def test_a_setting_that_has_gone_with_its_module_is_nothing_to_put_back(setting, folder):
+    with setting.changed_to("1", folder):
+        setting.path.unlink()
+    assert not setting.path.exists()
+
+
+def test_what_may_not_be_written_leaves_no_note(setting, folder, monkeypatch):
+    monkeypatch.setattr(Setting, "read", lambda self: "0")
+    setting.path.unlink()
+    setting.path.mkdir()
+    with pytest.raises(OSError, match="directory"), setting.changed_to("1", folder):
+        pass
+    assert not list(folder.iterdir())
 
 
 @pytest.mark.parametrize("copy", ["2", "", "\udcff", "0 1"])
