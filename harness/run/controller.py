@@ -21,6 +21,7 @@ from harness.errors import RunFailed, UnfitMachine, UserMistake
 from harness.network.processes import Children
 from harness.run.events import Event, parse_events
 from hedera.own_scheme import file_of
+from hedera.text import one_line
 from hedera.unprivileged import Unprivileged, unprivileged
 
 PORT = 6653
@@ -28,6 +29,7 @@ START_S = 120.0
 """Seconds a controller may take to say the first word: as a user for whom nothing is compiled yet, a minute."""
 SILENCE_S = 4.0
 """Seconds without a word (it says one every second) after which it is taken to be frozen."""
+_LAST_BYTES = 4096
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -198,5 +200,11 @@ class Controller:
             time.sleep(0.01)
 
     def _last_words(self) -> str:
-        text = self._output.read_text(errors="replace").strip() if self._output.exists() else ""
-        return text.splitlines()[-1] if text else f"status {self.process.returncode}"
+        """The last line of what it said: a user's scheduler says what it likes, and as much."""
+        try:
+            with self._output.open("rb") as output:
+                output.seek(max(0, os.fstat(output.fileno()).st_size - _LAST_BYTES))
+                said = output.read(_LAST_BYTES).decode(errors="replace").strip()
+        except FileNotFoundError:
+            said = ""
+        return one_line(said.splitlines()[-1]) if said else f"status {self.process.returncode}"

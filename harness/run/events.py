@@ -6,6 +6,8 @@ import json
 import math
 from typing import Any
 
+from hedera.text import one_line
+
 Event = dict[str, Any]
 
 _FLOW = ("key", "src", "dst", "src_port", "dst_port", "core")
@@ -19,7 +21,7 @@ _FIELDS: dict[str, dict[str, type]] = {
     "round": dict.fromkeys(_ROUND, int) | dict.fromkeys(("polled_s", "compute_s", "install_s"), float),
     "error": {"message": str},
 }
-"""What is read of each kind of event; kinds that are not here are kept as they are."""
+"""What is read of each kind of event, text as one line; kinds that are not here are kept as they are."""
 _LARGEST = 2**53
 
 
@@ -33,7 +35,8 @@ def parse_events(text: bytes) -> list[Event]:
         except (ValueError, RecursionError):
             continue
         if _is_event(event):
-            events.append(event)
+            told = _FIELDS.get(event["event"], {}).items()
+            events.append(event | {name: one_line(event[name]) for name, kind in told if kind is str})
     return events
 
 

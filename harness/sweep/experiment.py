@@ -22,6 +22,7 @@ from harness.run.senders import linger_s
 from harness.run.spec import RunSpec
 from harness.sweep.source import described
 from harness.sweep.store import RESULT, new_run, write_json
+from hedera.text import one_line
 from results.record import SCHEMA, decode
 
 WRITTEN_PER_PORT_AND_S = 250
@@ -146,7 +147,7 @@ def _attempt(emulation: Emulation, raw: Path) -> dict[str, Any]:
 
 def failed(*reasons: str) -> dict[str, Any]:
     """The measured part of a run that has nothing measured."""
-    lines = [" ".join(reason.split()) for reason in reasons]
+    lines = [one_line(reason, most=1000) for reason in reasons]
     return {"bisection_mbps": None, "verdict": "invalid", "reasons": lines, "flows": []}
 
 

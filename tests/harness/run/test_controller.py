@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.errors import RunFailed
 from harness.network.processes import Children, wait_until
 from harness.run import controller as module
 from harness.run.controller import Controller
@@ -122,6 +123,33 @@ def test_what_is_no_event_is_left_out():
              '{"t": NaN, "event": "a"}', '{"t": true, "event": "a"}', '{"event": "a"}', '{"t": 1}',
              "\xff"]  # fmt: skip
     assert parse_events("\n".join(lines).encode("latin-1")) == [good]
+
+
+SHOUTED = "\x1b]0;owned\x07\x1b[2J\udcff\u202e" + "x" * 5000
+"""What a terminal would obey, no character at all, writing turned round, and more than anybody reads."""
+
+
+def is_one_clean_line(text):
+    return text.isprintable() and 0 < len(text) <= 400
+
+
+def test_the_words_of_an_event_are_one_clean_line():
+    (event,) = parse_events(json.dumps({"t": 1.0, "event": "error", "message": SHOUTED}).encode())
+    assert is_one_clean_line(event["message"])
+
+
+def test_last_words_are_one_clean_line(tmp_path, monkeypatch):
+    """A user's scheduler writes what it likes to the end of controller.txt, and dies."""
+    program = tmp_path / "program.py"
+    program.write_text(f"import os; os.write(2, {SHOUTED!r}.encode('utf-8', 'surrogateescape')); os._exit(1)")
+    open_to_all(tmp_path)
+    monkeypatch.setattr(module, "command", lambda *_: [sys.executable, str(program)])
+    with Children() as children:
+        controller = Controller("os-ken", "127.0.0.1", None, {}, tmp_path, children)
+        with pytest.raises(RunFailed) as told:
+            controller.wait_for("ready", 20)
+    assert str(told.value).startswith("the controller ended before it was 'ready': ")
+    assert is_one_clean_line(str(told.value))
 
 
 def test_disturbances_are_in_order_and_inside_the_run():

@@ -84,6 +84,13 @@ def test_a_tear_down_that_fails_does_not_hide_why(failing):
     assert failing(carry_out)["reasons"] == ["the first reason"]
 
 
+def test_a_reason_is_one_line_that_can_be_read_again(tmp_path, failing):
+    failing(raising(RunFailed("it said \x1b[2J\x07\nand " + "x" * 20_000)))
+    (reason,) = read_run(tmp_path / "run").reasons
+    assert reason.startswith("it said \\x1b[2J\\x07 and xxx")
+    assert len(reason) <= 1000
+
+
 def test_ctrl_c_is_not_taken_for_the_failure_it_causes(failing):
     def carry_out():
         try:
