@@ -19,10 +19,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from hedera.unprivileged import NOBODY, unprivileged
+from files.rights import NOBODY
+from hedera.unprivileged import unprivileged
 
 ROOT = Path(__file__).resolve().parents[1]
-LENT = ("topos", "traffic", "hedera", "classroom")
+LENT = ("files", "topos", "traffic", "hedera", "classroom")
 """Packages that are copied into a closed process."""
 _ANSWER = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "

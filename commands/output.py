@@ -6,13 +6,15 @@ import csv
 import io
 import json
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from files.rights import make_folder
+from files.writer import write_whole
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -67,20 +69,9 @@ def write_csv(path: Path, rows: Sequence[DataclassInstance]) -> Path:
     for row in rows:
         cells = asdict(row).values()
         writer.writerow([f"{cell:.6g}" if isinstance(cell, float) else cell for cell in cells])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, text.getvalue().encode())
+    make_folder(path.parent)
+    write_whole(path, text.getvalue())
     return path
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file of which a reader sees all or nothing."""
-    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        partial.write_bytes(data)
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
 
 
 def as_json(rows: Sequence[DataclassInstance]) -> str:

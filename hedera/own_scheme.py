@@ -21,7 +21,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from hedera.unprivileged import invoker, unprivileged
+from files.rights import invoker
+from hedera.unprivileged import unprivileged
 
 SPELLING = "FILE.py:CLASS or MODULE:CLASS"
 

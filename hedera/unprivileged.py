@@ -6,42 +6,18 @@ Rights are given up before the program starts, so that not a line of it runs as 
 from __future__ import annotations
 
 import os
-import pwd
 import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from files.rights import NOBODY, User, invoker
+
 NOBODY_S_CACHE = Path("/var/cache/hedera/nobody")
 """Compiled code of what runs as nobody, who has no home; nobody else reads it."""
 _KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "HEDERA_RUN", "POX_DIR", "PYTHONDONTWRITEBYTECODE")
 """Of root's environment; the rest is none of such a program's business."""
-
-
-@dataclass(frozen=True)
-class User:
-    """A user by number, with all groups and the home folder."""
-
-    uid: int
-    gid: int
-    groups: tuple[int, ...]
-    home: str
-
-
-NOBODY = User(65534, 65534, (), "/nonexistent")
-
-
-def invoker() -> User | None:
-    """Who called sudo; None when nobody did, or when this process is not root (now)."""
-    uid, gid = os.environ.get("SUDO_UID", ""), os.environ.get("SUDO_GID", "")
-    if os.geteuid() != 0 or not (uid.isdecimal() and gid.isdecimal()) or int(uid) == 0:
-        return None
-    try:
-        known = pwd.getpwuid(int(uid))
-    except KeyError:
-        return User(int(uid), int(gid), (int(gid),), "/")
-    return User(int(uid), int(gid), tuple(os.getgrouplist(known.pw_name, int(gid))), known.pw_dir)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from commands.output import write_whole
+from files.writer import write_whole
 
 PARTS = {
     "figure1b": "Figure 1b: static flows, links of 5 us",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from commands.output import write_whole
+from files.writer import write_whole
 from packets.experiment import Experiment, fan_out_deadline_ms
 from packets.workload import LARGE, QUERY, SMALL, Traffic
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from files.writer import write_whole
 from plots.load import Sweep, load_sweep
 from plots.style import CONTROL
 from plots.table import csv_text, markdown
@@ -33,10 +34,10 @@ def write_all(folder: str | Path) -> list[Path]:
         *figure9.draw(sweep.runs, out / "figure9-normalised", normalised=True),
     ]
     for name, text in (("summary.csv", csv_text(sweep.runs)), ("summary.md", markdown(sweep.runs))):
-        (out / name).write_text(text, encoding="utf-8")
+        write_whole(out / name, text)
         files.append(out / name)
     if any(run.valid and run.completion for run in sweep.runs):
-        (out / "completion.csv").write_text(completion.csv_text(sweep.runs), encoding="utf-8")
+        write_whole(out / "completion.csv", completion.csv_text(sweep.runs))
         files += [out / "completion.csv", *completion.draw(sweep.runs, out / "completion.png")]
     return files + _rate_sheets(sweep, out / "rates")
 

@@ -6,11 +6,15 @@ control is grey, because it is the yardstick and not a contestant.
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from files.rights import make_folder
+from files.writer import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -114,11 +118,13 @@ def save(figure: Figure, path: Path, formats: Iterable[str] = ("png",)) -> list[
 
     The suffix of ``path`` is replaced. Folders are made.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     files = []
     for suffix in formats:
         file = path.with_name(f"{path.name.removesuffix('.png')}.{suffix}")
         metadata = {"Software": None} if suffix == "png" else {"Date": None}
-        figure.savefig(file, dpi=150, metadata=metadata, facecolor="white")
+        drawn = io.BytesIO()
+        figure.savefig(drawn, format=suffix, dpi=150, metadata=metadata, facecolor="white")
+        write_whole(file, drawn.getvalue())
         files.append(file)
     return files

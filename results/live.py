@@ -5,8 +5,6 @@ It is no result: nothing is judged by it, and it is gone when the sweep ends.
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +12,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from files.reader import Unreadable, read_bytes
+from files.writer import write_whole
 from results.parts import Count, Mbps, Name, Port, Positive, Record, Seconds, Sentence
 
 LIVE = ".live.json"
@@ -68,19 +68,12 @@ class Live(Record, frozen=True, kw_only=True):
 
 def write_live(folder: Path, live: Live) -> None:
     """Put it into the folder of a sweep, whole or not at all. OSError when that cannot be."""
-    half = folder / f"{LIVE}.partial"
-    half.write_bytes(msgspec.json.encode(live))
-    half.replace(folder / LIVE)
+    write_whole(folder / LIVE, msgspec.json.encode(live), lasting=False)
 
 
 def read_live(folder: Path) -> Live | None:
     """What is in the folder of a sweep; None when nothing is, or nothing that we wrote."""
     try:
-        descriptor = os.open(folder / LIVE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with open(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                return None
-            data = file.read(MOST_BYTES + 1)
-        return None if len(data) > MOST_BYTES else msgspec.json.decode(data, type=Live)
-    except (OSError, msgspec.DecodeError, RecursionError):
+        return msgspec.json.decode(read_bytes(folder / LIVE, MOST_BYTES), type=Live)
+    except (Unreadable, msgspec.DecodeError, RecursionError):
         return None

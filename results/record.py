@@ -7,9 +7,7 @@ size alone, and `decode` checks every type, range and name.
 from __future__ import annotations
 
 import json
-import os
 import re
-import stat
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from files.reader import read_bytes
 from results.parts import (
     Completion,
     Count,
@@ -168,21 +167,7 @@ def read_settings(path: Path) -> Settings:
 
 def content(path: Path) -> bytes:
     """The bytes of a regular file of a sensible size. Raises ValueError, one sentence, when they cannot be had."""
-    try:
-        with open(path, "rb", opener=_opened) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise ValueError("is not a regular file")
-            data = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise ValueError(f"cannot be read: {error.strerror}") from None
-    if len(data) > MOST_BYTES:
-        raise ValueError(f"is larger than {MOST_BYTES >> 20} MiB")
-    return data
-
-
-def _opened(path: str, flags: int) -> int:
-    """A pipe must not make its reader wait, and a link not lead elsewhere."""
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+    return read_bytes(path, MOST_BYTES)
 
 
 def _upgraded(data: bytes) -> bytes | None:

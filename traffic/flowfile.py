@@ -29,6 +29,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from files.rights import make_folder
+from files.writer import whole
 from topos.network import Network
 from traffic.flows import LASTING, Flows
 from traffic.matrix import Int32, Matrix
@@ -59,20 +61,15 @@ def write_flows(path: str | Path, blocks: Iterable[Flows]) -> int:
     Raises ValueError when one waits for another's end, which these columns cannot say; then nothing is left behind.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
+    make_folder(path.parent)
     count = 0
-    try:
-        with partial.open("w", encoding="utf-8") as file:
-            file.write("src_host,dst_host,start_s,size_bytes\n")
-            for flow in (flow for block in blocks for flow in block):
-                if flow.after is not None:
-                    raise ValueError("flows that take turns have no start that a file could name")
-                file.write(f"{flow.src},{flow.dst},{flow.start_s!r},{flow.size_bytes or ''}\n")
-                count += 1
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with whole(path) as file:
+        file.write(b"src_host,dst_host,start_s,size_bytes\n")
+        for flow in (flow for block in blocks for flow in block):
+            if flow.after is not None:
+                raise ValueError("flows that take turns have no start that a file could name")
+            file.write(f"{flow.src},{flow.dst},{flow.start_s!r},{flow.size_bytes or ''}\n".encode())
+            count += 1
     return count
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import click
 
 from commands.shared import in_words, keys_of, keys_option
+from files.rights import leave_root_for_good
 from harness.errors import UserMistake
-from harness.invoker import leave_root_for_good
 from workers.cluster import PORT, Scheduler
 from workers.keys import DAYS, make_keys
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from files.rights import leave_root_for_good
 from harness.errors import HarnessError, UnfitMachine
-from harness.invoker import leave_root_for_good
 from hedera.text import printable
 
 _COMMANDS = {

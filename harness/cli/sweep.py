@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from commands.shared import cluster_options
+from files.rights import leave_root_for_good
 from harness.cli.options import experiment_options, spec_from, tell_user, with_rate
 from harness.errors import UnfitMachine, UserMistake
-from harness.invoker import leave_root_for_good
 from harness.network import machine
 from harness.run.spec import RunSpec
 from harness.sweep import progress

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from harness.invoker import as_invoker
+from files.rights import as_owner
 from harness.network import footprint
 from harness.sweep.tail import Tail
 from results.live import LIVE, Live, write_live
@@ -75,11 +75,11 @@ def _serve(pipe: Connection, folder: Path, owner: str) -> None:
             if live is not None:
                 runs = tuple(tail.onto(run) if tail else run for run in live.runs)
                 live = msgspec.structs.replace(live, runs=runs, written=time.time())
-                with contextlib.suppress(OSError), as_invoker(folder):
+                with contextlib.suppress(OSError):
                     write_live(folder, live)
     except (EOFError, OSError, KeyboardInterrupt):
         pass
-    with contextlib.suppress(OSError), as_invoker(folder):
+    with contextlib.suppress(OSError), as_owner(folder):
         (folder / LIVE).unlink()
 
 

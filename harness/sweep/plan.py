@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UserMistake
-from harness.invoker import as_invoker, hand_over
 from harness.network.machine import choose_datapath
 from harness.run.controller import choose_platform
 from harness.run.emulation import Say
@@ -136,7 +135,7 @@ def keep_settings(base: RunSpec, folder: Path) -> None:
             # A sweep of before had no choice.
             before = {"mtu": DEFAULT_MTU, "new_flows": "auto"}
             stored = {**before, **read_json(path)}
-        except (OSError, ValueError, TypeError, RecursionError):
+        except (ValueError, TypeError):
             raise UserMistake(f"{path} cannot be read; use another --name") from None
         names = [*settings, *(stored.keys() - settings)]
         different = [name for name in names if stored.get(name) != settings.get(name)]
@@ -147,9 +146,7 @@ def keep_settings(base: RunSpec, folder: Path) -> None:
             )
             raise UserMistake(f"{folder} holds runs with other settings ({what}); use another --name")
     else:
-        with as_invoker(folder):
-            write_json(path, settings)
-        hand_over(path)
+        write_json(path, settings)
 
 
 def _shown(value: object) -> str:

@@ -14,8 +14,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from commands.output import duration
+from files.rights import as_owner
 from harness.errors import RunFailed
-from harness.invoker import as_invoker, hand_over
 from harness.network.lock import sole_use, tell
 from harness.run.emulation import Say
 from harness.sweep.feed import feed
@@ -46,11 +46,8 @@ def carry_out_with_progress(jobs: Sequence[Job], folder: Path, fleet: Fleet | No
         shown = Shown(console, jobs, left)
         with shown:
             _on_fleet(shown, folder, fleet) if fleet else _here(shown, folder)
-    try:
-        with as_invoker(folder):
-            _conclude(jobs, folder)
-    finally:
-        hand_over(folder)
+    with as_owner(folder):
+        _conclude(jobs, folder)
 
 
 class Shown:

@@ -13,7 +13,7 @@ from pathlib import Path
 from harness.network.machine import git_revision
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("topos", "traffic", "transfers", "hedera", "controllers", "harness")
+PACKAGES = ("files", "topos", "traffic", "transfers", "hedera", "controllers", "harness")
 """What takes part in a run."""
 
 

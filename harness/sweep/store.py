@@ -8,15 +8,15 @@ import json
 import os
 import re
 import shutil
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from files.reader import read_json as read_document
+from files.rights import as_owner, invoker, make_folder
+from files.writer import write_folder, write_whole
 from harness.errors import RunFailed, UserMistake
-from harness.invoker import as_invoker, hand_over, make_folder
-from hedera.unprivileged import invoker
 from results import record
 from results.record import Run
 
@@ -37,7 +37,7 @@ def require_writable(folder: Path) -> None:
     probe = folder / f".probe-{os.getpid()}"
     try:
         make_folder(folder)
-        with as_invoker(folder):
+        with as_owner(folder):
             probe.touch()
             probe.unlink()
     except OSError as error:
@@ -78,37 +78,9 @@ def new_run(folder: Path, raw: Path, room: int = 0) -> Iterator[None]:
 
 
 def _publish(raw: Path, folder: Path) -> None:
-    """Copy a run's flat folder as the invoker, under another name until it is whole."""
-    partial = folder.parent / f".{folder.name}.partial"
+    """Copy a run's flat folder, read by root, as the invoker."""
     with contextlib.ExitStack() as opened:
-        files = {path.name: opened.enter_context(path.open("rb")) for path in raw.iterdir()}
-        opened.enter_context(as_invoker(folder.parent))
-        try:
-            if partial.exists():
-                shutil.rmtree(partial)
-            partial.mkdir()
-            for name, content in files.items():
-                with (partial / name).open("xb") as out:
-                    shutil.copyfileobj(content, out)
-                    out.flush()
-                    _to_disk(out.fileno())
-            _to_disk(partial)
-            partial.rename(folder)
-            _to_disk(folder.parent)
-        except BaseException:
-            shutil.rmtree(partial, ignore_errors=True)
-            raise
-    hand_over(folder)
-
-
-def _to_disk(place: Path | int) -> None:
-    """Wait until a file (open) or the names in a folder are on the disk."""
-    descriptor = place if isinstance(place, int) else os.open(place, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        if descriptor is not place:
-            os.close(descriptor)
+        write_folder(folder, {path.name: opened.enter_context(path.open("rb")) for path in raw.iterdir()})
 
 
 def _require_room(room: int, *folders: Path) -> None:
@@ -129,34 +101,19 @@ def write_json(path: Path, data: Any) -> None:
 
     ValueError for a number that is none (NaN, infinity): JSON has no word for it, and null is what means it.
     """
-    half = path.with_name(f".{path.name}.partial")
-    text = json.dumps(data, indent=1, allow_nan=False) + "\n"
-    with half.open("w") as out:
-        out.write(text)
-        out.flush()
-        _to_disk(out.fileno())
-    half.replace(path)
-    _to_disk(path.parent)
+    write_whole(path, json.dumps(data, indent=1, allow_nan=False) + "\n")
 
 
 def read_json(path: Path) -> Any:
-    """The JSON in a file of the invoker's. OSError or ValueError (or RecursionError) when there is none.
-
-    What is no plain file, or larger than LARGEST, is not read: it might never end.
-    """
-    with as_invoker(path.parent):
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(descriptor, encoding="utf-8") as file:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
-                raise ValueError(f"{path} is no file of a size that we write")
-            return json.loads(file.read())
+    """The JSON in a file of the invoker's. Raises ValueError when there is none of a size that we write."""
+    with as_owner(path.parent):
+        return read_document(path, LARGEST)
 
 
 def read_run(folder: Path) -> Run | None:
     """The result in a run's folder, or None when there is none that can be read."""
     try:
-        with as_invoker(folder):
+        with as_owner(folder):
             return record.read(folder / RESULT)
     except ValueError:
         return None

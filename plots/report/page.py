@@ -13,6 +13,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from files.writer import write_whole
 from plots import completion
 from plots.load import Sweep, load_sweep
 from plots.report import bars, compare, environment, fabric, figures, trials
@@ -44,7 +45,7 @@ def write_report(folder: str | Path) -> Path:
     """
     sweep = load_sweep(folder)
     page = sweep.folder / FILE
-    page.write_text(render(sweep), encoding="utf-8")
+    write_whole(page, render(sweep))
     return page
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from files.rights import NOBODY
 from hedera import unprivileged as module
 from hedera.schemes import scheme
-from hedera.unprivileged import NOBODY, unprivileged
+from hedera.unprivileged import unprivileged
 from topos.fattree import FatTree
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="what root gives up")

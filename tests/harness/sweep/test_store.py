@@ -2,6 +2,7 @@ import errno
 import json
 import math
 import os
+import re
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -148,21 +149,22 @@ def test_what_is_no_number_is_no_json(tmp_path, number):
 def test_file_and_names_are_on_the_disk_before_a_run_counts(tmp_path, monkeypatch):
     """What a loss of power must not undo: the content, then the name."""
     done = []
-    real_sync, real_rename = os.fsync, Path.rename
+    real_sync, real_rename = os.fsync, os.rename
 
     def sync(descriptor):
         done.append(("sync", Path(os.readlink(f"/proc/self/fd/{descriptor}")).name))
         real_sync(descriptor)
 
-    def rename(path, target):
-        done.append(("rename", path.name))
-        return real_rename(path, target)
+    def rename(name, target, **where):
+        done.append(("rename", name))
+        return real_rename(name, target, **where)
 
     monkeypatch.setattr(os, "fsync", sync)
-    monkeypatch.setattr(Path, "rename", rename)
+    monkeypatch.setattr(os, "rename", rename)
     with new_run(tmp_path / "trial-1", tmp_path / "raw"):
         (tmp_path / "raw" / RESULT).write_text("{}")
-    partial = ".trial-1.partial"
+    partial = done[1][1]
+    assert re.fullmatch(r"\.trial-1\.[0-9a-f]{16}\.partial", partial)
     assert done == [("sync", RESULT), ("sync", partial), ("rename", partial), ("sync", tmp_path.name)]
 
 

@@ -1,0 +1,64 @@
+"""Files that somebody else wrote: plain ones of a sensible size, and one sentence for all else.
+
+A pipe or a device might never end, a link leads elsewhere, a file of gigabytes fills the memory, and nested JSON the
+stack.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+from files.places import opened
+
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+class Unreadable(ValueError):
+    """Why a file is not read: words that follow its name."""
+
+
+def read_bytes(path: Path, most_bytes: int) -> bytes:
+    """A file of ours, or that was made as ours are: neither it nor the way to it is another user's link.
+
+    Raises Unreadable.
+    """
+    try:
+        with opened(path.parent, last_link=True) as here:
+            return _content(os.open(path.name, _READ | os.O_NOFOLLOW, dir_fd=here), most_bytes)
+    except OSError as error:
+        raise Unreadable(f"cannot be read: {error.strerror}") from None
+
+
+def read_named(path: Path, most_bytes: int) -> bytes:
+    """A file that the user named, who may well have meant a link. Raises Unreadable."""
+    try:
+        return _content(os.open(path, _READ), most_bytes)
+    except FileNotFoundError:
+        raise Unreadable("is not there") from None
+    except OSError as error:
+        raise Unreadable(f"cannot be read: {error.strerror}") from None
+
+
+def read_json(path: Path, most_bytes: int) -> Any:
+    """The JSON in a file, as `read_bytes` reads it. Raises Unreadable."""
+    try:
+        return json.loads(read_bytes(path, most_bytes))
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+        raise Unreadable("is not JSON, or was cut off") from None
+
+
+def _content(descriptor: int, most_bytes: int) -> bytes:
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise Unreadable("is not a regular file")
+        with open(descriptor, "rb", closefd=False) as file:
+            data = file.read(most_bytes + 1)
+    finally:
+        os.close(descriptor)
+    if len(data) > most_bytes:
+        raise Unreadable(f"is larger than {most_bytes / 2**20:.3g} MiB")
+    return data

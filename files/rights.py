@@ -1,0 +1,160 @@
+"""Who we are where files are concerned: the user behind sudo, or whose folder it is; root where root alone writes.
+
+Whoever may write to a folder may put a link there at any moment. So root does not write below a user's folder and
+hand over what it wrote; it becomes that user while it writes, or for good. What runs as another user for a while must
+load no code meanwhile: it could take root's rights back.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from files.places import refuse, steps
+
+
+@dataclass(frozen=True)
+class User:
+    """A user by number, with all groups and the home folder."""
+
+    uid: int
+    gid: int
+    groups: tuple[int, ...]
+    home: str
+
+
+NOBODY = User(65534, 65534, (), "/nonexistent")
+
+
+def user(uid: int) -> User:
+    """The user of a number; one whom the system does not know has no group of its own."""
+    try:
+        known = pwd.getpwuid(uid)
+    except KeyError:
+        return User(uid, NOBODY.gid, (), "/")
+    return User(uid, known.pw_gid, tuple(os.getgrouplist(known.pw_name, known.pw_gid)), known.pw_dir)
+
+
+def invoker() -> User | None:
+    """Who called sudo; None when nobody did, or when this process is not root (now)."""
+    uid, gid = os.environ.get("SUDO_UID", ""), os.environ.get("SUDO_GID", "")
+    if os.geteuid() != 0 or not (uid.isdecimal() and gid.isdecimal()) or int(uid) == 0:
+        return None
+    try:
+        known = pwd.getpwuid(int(uid))
+    except KeyError:
+        return User(int(uid), int(gid), (int(gid),), "/")
+    return User(int(uid), int(gid), tuple(os.getgrouplist(known.pw_name, int(gid))), known.pw_dir)
+
+
+class Whose(NamedTuple):
+    """``other``: the owner of the first folder or link on the way to a place that is not root's. ``root_s_alone``:
+    nobody but root could put something else there."""
+
+    other: User | None
+    root_s_alone: bool
+
+
+def whose(place: Path) -> Whose:
+    """Who has power over a place, by all that is there of the way to it; what is missing will be ours."""
+    shared = open_to_all = False
+    try:
+        for step in steps(place):
+            about = step.about
+            if about.st_uid != 0:
+                return Whose(user(about.st_uid), False)
+            if not step.is_link:
+                open_to_all = bool(about.st_mode & 0o022)
+                shared |= open_to_all and not about.st_mode & stat.S_ISVTX
+                if not about.st_mode & 0o011:
+                    break  # nobody but root gets past it
+    except OSError:
+        pass
+    return Whose(None, not (shared or open_to_all))
+
+
+@contextmanager
+def as_owner(place: Path) -> Iterator[User | None]:
+    """Be the user whose files are those at ``place``, while the block runs, in all that concerns files.
+
+    Behind sudo that is who called it. Where that user may not write, and nobody but root may (a clone that root
+    made), the process stays root, since nobody can have put a link there; the block is told that user, who is to own
+    what root makes. In a root shell it is the owner of the folder, or of the first folder above it that is not
+    root's. Without being root nothing changes.
+    """
+    if os.geteuid() != 0:
+        yield None
+        return
+    who, (other, root_s_alone) = invoker(), whose(place)
+    become = who or other
+    if become is None:
+        yield None
+        return
+    there = _existing(place)
+    groups, gid, home = os.getgroups(), os.getegid(), os.environ.get("HOME")
+    heir = None
+    try:
+        _become(become)
+        if root_s_alone and not os.access(there, os.W_OK | os.X_OK, effective_ids=True):
+            _be_root(groups, gid, home)
+            heir = become
+        yield heir
+    finally:
+        _be_root(groups, gid, home)
+
+
+def _become(who: User) -> None:
+    os.setgroups(who.groups)
+    os.setegid(who.gid)
+    os.seteuid(who.uid)
+    os.environ["HOME"] = who.home  # libraries keep caches there
+
+
+def _be_root(groups: list[int], gid: int, home: str | None) -> None:
+    os.seteuid(0)
+    os.setegid(gid)
+    os.setgroups(groups)
+    if home is None:
+        os.environ.pop("HOME", None)
+    else:
+        os.environ["HOME"] = home
+
+
+def _existing(place: Path) -> Path:
+    """The place, or the nearest folder above it that is there."""
+    path = Path(os.path.abspath(place))
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    return path
+
+
+def make_folder(folder: Path) -> None:
+    """Create a folder and what is missing above it, all of it its user's. OSError when that cannot be."""
+    with as_owner(folder) as heir:
+        for step in steps(folder, make=True):
+            if step.is_link:
+                refuse(step, folder)
+            elif step.made and heir is not None:
+                os.chown(".", heir.uid, heir.gid, dir_fd=step.descriptor)
+
+
+def leave_root_for_good(place: Path | None = None) -> None:
+    """Become the user behind sudo, or else whose ``place`` it is, until this process ends. Root's own: stay root."""
+    who = invoker()
+    if who is None and place is not None and os.geteuid() == 0:
+        who = whose(place).other
+    if who is not None:
+        os.setgroups(who.groups)
+        os.setresgid(who.gid, who.gid, who.gid)
+        os.setresuid(who.uid, who.uid, who.uid)
+        os.environ["HOME"] = who.home
+        # What setup/as-root.pth keeps root from doing in a user's folder, and sends to a folder of root's instead.
+        os.environ.pop("NUMBA_CACHE_DIR", None)
+        sys.dont_write_bytecode = "PYTHONDONTWRITEBYTECODE" in os.environ

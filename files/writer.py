@@ -1,0 +1,127 @@
+"""Files and folders that are there whole or not at all, in the right place, and their user's.
+
+What is written goes to a name that nobody can guess, in the very folder where it shall be, is brought to the disk and
+then renamed. So a reader, a crash and a loss of power see the old file or the new one. No link is followed, neither
+one that was there nor one that is put there meanwhile; one by the name of the file itself is replaced.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import shutil
+import stat
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from files.places import opened
+from files.rights import User, as_owner
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_ABANDONED_S = 3600.0
+"""Without a change for so long, a half-written file has nobody left who writes it."""
+
+
+def write_whole(path: Path, data: bytes | str, *, lasting: bool = True) -> None:
+    """Write a file in a folder that is there; text as UTF-8. OSError when that cannot be.
+
+    Not ``lasting``: without waiting for the disk, for what is of no use after a loss of power.
+    """
+    with whole(path, lasting=lasting) as out:
+        out.write(data.encode() if isinstance(data, str) else data)
+
+
+@contextmanager
+def whole(path: Path, *, lasting: bool = True) -> Iterator[IO[bytes]]:
+    """A file to write to, that is at ``path`` when the block has ended without an exception."""
+    with as_owner(path.parent) as heir, opened(path.parent) as here:
+        _remove_abandoned(path.name, here, _ABANDONED_S)
+        partial = _partial(path.name)
+        try:
+            with _new_file(partial, here, heir, lasting) as out:
+                yield out
+            os.rename(partial, path.name, src_dir_fd=here, dst_dir_fd=here)
+        except BaseException as error:
+            with contextlib.suppress(OSError):
+                os.unlink(partial, dir_fd=here)
+            if isinstance(error, OSError) and error.filename == partial:
+                raise OSError(error.errno, error.strerror, str(path)) from None
+            raise
+        if lasting:
+            os.fsync(here)
+
+
+def write_folder(folder: Path, files: Mapping[str, IO[bytes]]) -> None:
+    """Make a folder, flat, of what is read from ``files``, in a folder that is there.
+
+    OSError when that cannot be: when a folder that is not empty, or anything else, is there by that name.
+    """
+    with as_owner(folder.parent) as heir, opened(folder.parent) as here:
+        _remove_abandoned(folder.name, here, 0.0)
+        partial = _partial(folder.name)
+        try:
+            os.mkdir(partial, dir_fd=here)
+            inside = os.open(
+                partial, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here
+            )
+            try:
+                for name, content in files.items():
+                    with _new_file(name, inside, heir, True) as out:
+                        shutil.copyfileobj(content, out)
+                if heir is not None:
+                    os.fchown(inside, heir.uid, heir.gid)
+                os.fsync(inside)
+            finally:
+                os.close(inside)
+            os.rename(partial, folder.name, src_dir_fd=here, dst_dir_fd=here)
+        except BaseException:
+            _remove(partial, here)
+            raise
+        os.fsync(here)
+
+
+def _partial(name: str) -> str:
+    return f".{name[:200]}.{secrets.token_hex(8)}.partial"
+
+
+@contextmanager
+def _new_file(name: str, here: int, heir: User | None, lasting: bool) -> Iterator[IO[bytes]]:
+    """A file by a name that is not there yet; if ``lasting``, on the disk when the block ends."""
+    with open(os.open(name, _NEW, 0o666, dir_fd=here), "wb") as out:
+        yield out
+        out.flush()
+        if heir is not None:
+            os.fchown(out.fileno(), heir.uid, heir.gid)
+        if lasting:
+            os.fsync(out.fileno())
+
+
+def _remove_abandoned(name: str, here: int, seconds: float) -> None:
+    """What writers left who were killed while they wrote ``name``."""
+    half = re.compile(rf"\.{re.escape(name[:200])}\.([0-9a-f]{{16}}\.)?partial")
+    for found in os.listdir(here):
+        if half.fullmatch(found):
+            with contextlib.suppress(OSError):
+                about = os.stat(found, dir_fd=here, follow_symlinks=False)
+                if time.time() - about.st_mtime >= seconds:
+                    _remove(found, here)
+
+
+def _remove(name: str, here: int) -> None:
+    """A file, or a flat folder, as far as it is there."""
+    with contextlib.suppress(OSError):
+        if not stat.S_ISDIR(os.stat(name, dir_fd=here, follow_symlinks=False).st_mode):
+            os.unlink(name, dir_fd=here)
+            return
+        inside = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
+        try:
+            for each in os.listdir(inside):
+                os.unlink(each, dir_fd=inside)
+        finally:
+            os.close(inside)
+        os.rmdir(name, dir_fd=here)
