@@ -10,8 +10,10 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
+from numpy.typing import NDArray
 
-from plots.style import colour, house_style, label, save, scheme_order
+from plots.style import colour, house_style, label, logarithmic, save, scheme_order
+from results.parts import Flow
 from results.record import Run
 
 CLASSES = {"all": "all flows", "small": "up to 100 kB", "medium": "up to 10 MB", "large": "from 10 MB"}
@@ -100,6 +102,13 @@ def csv_text(runs: Sequence[Run]) -> str:
     return text.getvalue()
 
 
+def completed(flows: Sequence[Flow]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The times at which flows were complete, in order, and the share of all of them that then was: float64 (done,)
+    both. The last share is below 1 where some were cut off."""
+    took = np.sort([flow.completion_s for flow in flows if flow.completion_s is not None])
+    return took, np.arange(1, took.size + 1) / max(len(flows), 1)
+
+
 def draw(runs: Sequence[Run], path: Path) -> list[Path]:
     """For each pattern the share of flows that had completed after so many seconds, a curve for each scheme, all
     valid trials together. What was cut off never completes here, so a curve may end below 1. Raises ValueError where
@@ -123,11 +132,10 @@ def draw(runs: Sequence[Run], path: Path) -> list[Path]:
                     for flow in run.flows
                     if flow.size_bytes is not None
                 ]
-                took = np.sort([flow.completion_s for flow in sized if flow.completion_s is not None])
+                took, share = completed(sized)
                 if took.size:
-                    share = np.arange(1, took.size + 1) / len(sized)
                     axes.plot(took, share, color=colour(scheme), lw=1.3, label=scheme)
-            axes.set_xscale("log")
+            logarithmic(axes, "x")
             axes.set_ylim(0, 1.02)
             axes.set_title(label(pattern))
             axes.set_ylabel("flows complete")

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from files.rights import make_folder
 from files.writer import write_whole
@@ -100,17 +100,19 @@ def house_style() -> Iterator[None]:
         yield
 
 
-def logarithmic(axes: Axes) -> None:
-    """A logarithmic y axis with as many numbers as its decades leave room for."""
+def logarithmic(axes: Axes, which: Literal["x", "y"] = "y") -> None:
+    """A logarithmic axis with as many numbers as its decades leave room for, in figures: Matplotlib's own would be
+    mathematical text, which is not parsed here."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    axes.set_yscale("log")
-    low, high = axes.get_ylim()
+    axes.set(**{f"{which}scale": "log"})
+    axis = getattr(axes, f"{which}axis")
+    low, high = axis.get_view_interval()
     decades = math.log10(high / low) if low > 0 else math.inf
     subs = (1.0,) if decades > 2 else (1.0, 2.0, 5.0) if decades > 0.8 else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
-    axes.yaxis.set_major_locator(LogLocator(subs=subs))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    axis.set_major_locator(LogLocator(subs=subs))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def save(figure: Figure, path: Path, formats: Iterable[str] = ("png",)) -> list[Path]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from files.rights import as_owner
+from harness.errors import UserMistake
 
 
 @click.command()
@@ -15,7 +16,13 @@ def report(folder: Path) -> None:
     """Figures and one self-contained HTML page from the runs stored in FOLDER (results/runs/NAME)."""
     with as_owner(folder):
         from plots.figures import write_all
+        from plots.load import load_sweep
         from plots.report import write_report
 
-        for path in [*write_all(folder), write_report(folder)]:
+        pictures = write_all(folder)
+        if not pictures:
+            skipped = load_sweep(folder).skipped
+            why = f"; {skipped[0].path} {skipped[0].reason}" if skipped else ""
+            raise UserMistake(f"{folder} has no run (run.json) to report on{why}")
+        for path in [*pictures, write_report(folder)]:
             click.echo(path)

@@ -107,9 +107,12 @@ class Breach:
 
 @dataclass(frozen=True)
 class Order:
-    """On which of the patterns the expected order could be looked at, and where it does not hold."""
+    """On which of the patterns the expected order of these schemes could be looked at, and where it does not hold.
+    ``unknown``: patterns of which some scheme has no number that counts, so that nothing can be said."""
 
+    schemes: tuple[str, ...]
     patterns: tuple[str, ...]
+    unknown: tuple[str, ...]
     breaches: tuple[Breach, ...]
 
     @property
@@ -182,19 +185,20 @@ def everything(summary: Summary) -> Family:
 
 def expected_order(summary: Summary, runs: Sequence[Run]) -> Order:
     """Whether EXPECTED_ORDER holds by the medians, but for what is not NOTICEABLE, wherever the flows make a
-    bijection."""
-    seen, breaches = [], []
-    for pattern in bijective(runs, summary.patterns):
-        bars = [summary.bars.get((pattern, scheme)) for scheme in EXPECTED_ORDER]
-        rates = [
-            (s, bar.mbps.median) for s, bar in zip(EXPECTED_ORDER, bars, strict=True) if bar and bar.mbps
-        ]
-        if len(rates) > 1:
-            seen.append(pattern)
-        for (scheme, rate), (other, other_rate) in pairwise(rates):
+    bijection: for those of its schemes that were run anywhere here, and where all of them have a number."""
+    schemes = tuple(scheme for scheme in EXPECTED_ORDER if scheme in summary.schemes)
+    seen, unknown, breaches = [], [], []
+    for pattern in bijective(runs, summary.patterns) if len(schemes) > 1 else ():
+        bars = [summary.bars.get((pattern, scheme)) for scheme in schemes]
+        rates = [bar.mbps.median for bar in bars if bar and bar.mbps]
+        if len(rates) < len(schemes):
+            unknown.append(pattern)
+            continue
+        seen.append(pattern)
+        for (scheme, rate), (other, other_rate) in pairwise(zip(schemes, rates, strict=True)):
             if rate < other_rate * (1 - NOTICEABLE):
                 breaches.append(Breach(pattern, scheme, other, rate, other_rate))
-    return Order(tuple(seen), tuple(breaches))
+    return Order(schemes, tuple(seen), tuple(unknown), tuple(breaches))
 
 
 def loads(summary: Summary, runs: Sequence[Run]) -> tuple[Load, ...]:

@@ -146,7 +146,6 @@ def _published(summary: Summary, runs: Sequence[Run], css: Css) -> dict[str, Any
             if published_share(p, "ecmp") is not None
         ],
         "order": compare.expected_order(summary, runs),
-        "expected_order": compare.EXPECTED_ORDER,
         "noticeable": compare.NOTICEABLE,
         "loads": compare.loads(summary, runs),
     }

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -238,6 +239,15 @@ def test_doctor_knows_what_hull_needs(monkeypatch, installed):
         assert (finding.found, finding.ok, finding.fix) == ("3.43", True, "")
     else:
         assert (finding.ok, finding.fix) == (None, "run setup/install.sh --packets")
+
+
+def test_a_report_on_no_runs_is_a_mistake(tmp_path):
+    """As a copy of what was published of a sweep: its summary, and no runs."""
+    shutil.copy(ROOT / "results/sample/summary.csv", tmp_path)
+    assert_one_sentence(hedera("report", tmp_path), 2, str(tmp_path), "no run (run.json)")
+    (tmp_path / "run.json").write_text("{")
+    assert_one_sentence(hedera("report", tmp_path), 2, "run.json is not JSON, or was cut off")
+    assert not (tmp_path / "report.html").exists()
 
 
 def test_doctor_speaks_json():

@@ -4,10 +4,13 @@ import json
 
 import pytest
 
-from plots.completion import costs, csv_text, rows
+from plots import completion
+from plots.completion import completed, costs, csv_text, rows
 from plots.figures import write_all
 from plots.load import load_sweep
 from plots.report import write_report
+from results.parts import Flow
+from tests.plots.pictures import spied
 from tests.plots.sweeps import run_document
 
 TRAFFIC = "poisson:web-search,0.5"
@@ -48,6 +51,15 @@ def test_a_row_is_the_median_of_trials_and_counts_all_their_flows(folder):
     assert csv_text(load_sweep(folder).runs).count("\n") == 5
 
 
+def test_flows_that_were_cut_off_never_complete():
+    took = (3.0, None, 1.0, None)
+    flows = [Flow(src=0, dst=1, mbps=1.0, size_bytes=1000, completion_s=each) for each in took]
+    times, shares = completed(flows)
+    assert times.tolist() == [1.0, 3.0]
+    assert shares.tolist() == [0.25, 0.5]
+    assert [len(part) for part in completed([])] == [0, 0]
+
+
 def test_costs_are_medians(folder):
     assert costs(load_sweep(folder).runs)["ecmp"] == {"controller_percent": 6.0, "moves": 4}
 
@@ -58,6 +70,15 @@ def test_the_folder_and_the_page_have_them(folder):
     page = write_report(folder).read_text()
     assert "How long flows took" in page
     assert "up to 100 kB" in page
+
+
+def test_seconds_are_written_as_numbers(folder, monkeypatch):
+    figures = spied(monkeypatch, completion)
+    write_all(folder)
+    (axes,) = figures[-1].axes
+    shown = [tick.get_text() for tick in axes.get_xticklabels(which="both") if tick.get_text()]
+    assert [float(number) for number in shown] == sorted(map(float, shown))
+    assert len(shown) >= 2
 
 
 def test_traffic_that_lasts_has_none_of_it(tmp_path):

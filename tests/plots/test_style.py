@@ -1,4 +1,6 @@
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 
 from plots import style
 
@@ -23,3 +25,19 @@ def test_colours_are_distinct_and_unknown_schemes_get_one():
     assert len(set(style.COLOURS.values())) == len(style.COLOURS) == 8
     assert style.colour("my-scheme") == style.colour("my-scheme")
     assert style.colour("my-scheme") not in style.COLOURS.values()
+
+
+@pytest.mark.parametrize("which", ["x", "y"])
+@pytest.mark.parametrize("ends", [(1e-3, 1e2), (0.02, 9.0), (3.0, 11.0)])
+def test_a_logarithmic_axis_has_numbers_that_need_no_mathematical_text(which, ends):
+    with style.house_style():
+        figure = Figure()
+        axes = figure.subplots()
+        axes.plot(ends, ends)
+        style.logarithmic(axes, which)
+        FigureCanvasAgg(figure).draw()
+        axis = getattr(axes, f"{which}axis")
+        shown = [label.get_text() for label in axis.get_ticklabels(which="both") if label.get_text()]
+    assert len(shown) >= 2
+    for text in shown:
+        float(text.replace(",", ""))

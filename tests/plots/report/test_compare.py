@@ -125,12 +125,30 @@ def test_where_the_expected_order_does_not_hold(tmp_path):
     rates |= {("stride:8", s): r for s, r in (("hedera-sa", 90), ("ecmp", 60))}
     summary, runs = sweep_of(tmp_path, rates, flows=one_each)
     order = compare.expected_order(summary, runs)
-    assert order.patterns == ("stride:4", "stride:8")
-    assert order.held == 1
+    assert order.schemes == compare.EXPECTED_ORDER
+    assert (order.patterns, order.unknown) == (("stride:4",), ("stride:8",))
+    assert order.held == 0
     assert [(b.pattern, b.expected, b.other, b.expected_mbps, b.other_mbps) for b in order.breaches] == [
         ("stride:4", "hedera-sa", "hedera-gff", 90, 95),
         ("stride:4", "ecmp", "spanning-tree", 60, 61),
     ]
+
+
+def test_no_order_holds_among_runs_that_do_not_count(tmp_path):
+    one_each = [{"src": 0, "dst": 4, "mbps": 1.0}]
+    for pattern in ("stride:4", "stride:8"):
+        for scheme in ("hedera-sa", "hedera-gff"):
+            bad = run_document(pattern, scheme, verdict="invalid", reasons=["slow"], flows=one_each)
+            store(tmp_path, bad)
+    rates = {(p, s): r for p in ("stride:4", "stride:8") for s, r in (("ecmp", 60), ("spanning-tree", 20))}
+    order = compare.expected_order(*sweep_of(tmp_path, rates, flows=one_each))
+    assert (order.patterns, order.unknown, order.held) == ((), ("stride:4", "stride:8"), 0)
+
+
+def test_the_order_is_that_of_the_schemes_that_were_run(tmp_path):
+    rates = {("stride:4", "hedera-sa"): 90, ("stride:4", "ecmp"): 60}
+    order = compare.expected_order(*sweep_of(tmp_path, rates, flows=[{"src": 0, "dst": 4, "mbps": 1.0}]))
+    assert (order.schemes, order.patterns, order.held) == (("hedera-sa", "ecmp"), ("stride:4",), 1)
 
 
 @pytest.mark.parametrize(("gff", "breaches"), [(160.05, 0), (161.5, 0), (161.7, 1)])
