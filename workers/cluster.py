@@ -1,14 +1,15 @@
 """A Dask cluster: where its scheduler listens, who may speak with it, and how to.
 
-Dask sends functions and answers as pickles, and whoever may send a pickle runs what they like at the other end. So an
-address that another machine reaches is spoken to over TLS with the cluster's own keys (`workers.keys`), or, for work
-that needs no root, plainly by users who ask for that.
+Dask sends functions and answers as pickles, and whoever may send a pickle runs what they like at the other end: over
+loopback every user of the machine. So all is spoken over TLS with the cluster's own keys (`workers.keys`); plainly
+only by ordinary users who ask for simulations of a scheduler that somebody else runs.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import logging
+import os
 import re
 import ssl
 from collections.abc import Iterator
@@ -64,12 +65,12 @@ class Scheduler(str):
         """The name or number of its machine."""
         return self.partition("://")[2].rpartition(":")[0].strip("[]")
 
-    def require_private(self) -> None:
-        """ValueError unless nobody but us, and on this machine, can speak there."""
-        if not self.encrypted and not is_loopback(self.host):
+    def require_encrypted(self) -> None:
+        """ValueError unless none but holders of the cluster's keys can speak there."""
+        if not self.encrypted:
             raise ValueError(
-                f"{self} is not encrypted, and whoever reaches it would be root on every worker: "
-                "use tls:// (hedera cluster keys makes what that needs)"
+                f"{self} is not encrypted: whoever reaches it, any user of this machine, would be root at the other "
+                "end; use tls:// (hedera cluster keys makes what that needs)"
             )
 
 
@@ -113,10 +114,12 @@ def require_dask() -> None:
 def connected(address: str) -> Iterator[Any]:
     """A ``distributed.Client`` of the cluster while the block runs; plain addresses may be plain strings.
 
-    Raises ValueError for an address or keys that make no sense, RuntimeError without Dask, OSError when nobody who
-    holds the same keys answers within CONNECT_S.
+    Raises ValueError for an address or keys that make no sense, and for a plain address where we are root;
+    RuntimeError without Dask, OSError when nobody who holds the same keys answers within CONNECT_S.
     """
     scheduler = address if isinstance(address, Scheduler) else Scheduler(address)
+    if 0 in os.getresuid():  # what comes back is a program as well
+        scheduler.require_encrypted()
     require_dask()
     from distributed import Client
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -38,7 +40,7 @@ class Keys:
 def make_keys(folder: Path, now: datetime, days: int = DAYS) -> None:
     """Write new keys into a new folder, readable by its owner alone. ``now`` has a time zone.
 
-    Raises ValueError when the folder is there and not empty: keys are never overwritten.
+    Raises ValueError when the folder is there and not empty, or another user's: keys are never overwritten.
     """
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
@@ -49,6 +51,7 @@ def make_keys(folder: Path, now: datetime, days: int = DAYS) -> None:
     if any(folder.iterdir()):
         raise ValueError(f"{folder} is not empty, and keys are never overwritten: name a new folder")
     folder.chmod(0o700)
+    _require_ours(folder, folder.lstat())
     lifetime = (now - CLOCKS_APART, now + timedelta(days=days))
     root, own = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     root_name, own_name = _name("hedera cluster authority"), _name("hedera cluster")
@@ -85,12 +88,27 @@ def make_keys(folder: Path, now: datetime, days: int = DAYS) -> None:
 
 
 def read_keys(folder: Path, now: datetime) -> Keys:
-    """The keys of a folder. Raises ValueError, one sentence, when there are none, others can read them, or they have
-    expired."""
-    from cryptography import x509
+    """The keys of a folder, if it and they are ours, root's, or of the user behind sudo. Raises ValueError, one
+    sentence, when there are none, others can read or change them, they do not belong together, or have expired."""
+    from cryptography import exceptions, x509
+    from cryptography.hazmat.primitives import serialization
 
-    keys = Keys(*(_read(folder, name) for name in (AUTHORITY, CERTIFICATE, KEY)))
-    certificate = x509.load_pem_x509_certificate(keys.certificate.encode())
+    with _opened(folder, os.O_DIRECTORY) as place:
+        keys = Keys(*(_read(folder / name, place) for name in (AUTHORITY, CERTIFICATE, KEY)))
+    try:
+        authority, certificate = (
+            x509.load_pem_x509_certificate(each.encode()) for each in (keys.authority, keys.certificate)
+        )
+        certificate.verify_directly_issued_by(authority)
+        if (
+            serialization.load_pem_private_key(keys.key.encode(), None).public_key()
+            != certificate.public_key()
+        ):
+            raise ValueError
+    except (ValueError, TypeError, exceptions.InvalidSignature, exceptions.UnsupportedAlgorithm):
+        raise ValueError(
+            f"{folder} does not hold {AUTHORITY}, {CERTIFICATE} and {KEY} of one cluster, whole: copy it anew"
+        ) from None
     if not certificate.not_valid_before_utc <= now <= certificate.not_valid_after_utc:
         raise ValueError(
             f"the keys in {folder} are good from {certificate.not_valid_before_utc:%Y-%m-%d} to "
@@ -100,22 +118,45 @@ def read_keys(folder: Path, now: datetime) -> Keys:
     return keys
 
 
-def _read(folder: Path, name: str) -> str:
-    path = folder / name
+def _read(path: Path, place: int) -> str:
+    with _opened(path, os.O_NOFOLLOW, place) as descriptor:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise ValueError(f"{path} is no plain file")
+        if path.name == KEY and found.st_mode & 0o077:
+            raise ValueError(f"{path} can be read by others than its owner: chmod 600 it")
+        return os.read(descriptor, _MOST_BYTES).decode("ascii", "replace")
+
+
+@contextmanager
+def _opened(path: Path, flags: int, place: int | None = None) -> Iterator[int]:
+    """A descriptor of ``path``, a folder or a file in the open folder ``place``; a pipe makes nobody wait."""
     try:
-        with path.open("rb") as file:
-            found = os.fstat(file.fileno())
-            text = file.read(_MOST_BYTES).decode("ascii", "replace")
+        descriptor = os.open(
+            path if place is None else path.name, os.O_RDONLY | os.O_NONBLOCK | flags, dir_fd=place
+        )
     except OSError as error:
+        folder, why = (path, "") if place is None else (path.parent, f"{path.name}: ")
         raise ValueError(
-            f"the cluster's keys are not in {folder} ({name}: {error.strerror}): make them with "
-            f"hedera cluster keys, or name their folder with --keys"
+            f"the cluster's keys are not in {folder} ({why}{error.strerror}): make them with hedera cluster keys, or "
+            "name their folder with --keys"
         ) from None
-    if name == KEY and (stat.S_IMODE(found.st_mode) & 0o077):
-        raise ValueError(f"{path} can be read by others than its owner: chmod 600 it")
-    if "-----BEGIN" not in text:
-        raise ValueError(f"{path} is no PEM file")
-    return text
+    try:
+        _require_ours(path, os.fstat(descriptor))
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _require_ours(path: Path, found: os.stat_result) -> None:
+    """ValueError when somebody could have put other keys there: who makes us believe theirs is root with us."""
+    behind_sudo = os.environ.get("SUDO_UID", "") if os.geteuid() == 0 else ""
+    if found.st_uid not in (0, os.geteuid(), int(behind_sudo) if behind_sudo.isdecimal() else 0):
+        raise ValueError(
+            f"{path} belongs to another user, who could put other keys there: make a copy of your own"
+        )
+    if found.st_mode & 0o022:
+        raise ValueError(f"{path} can be changed by others than its owner: chmod go-w it")
 
 
 def _name(common: str) -> x509.Name:

@@ -19,10 +19,9 @@ THREADS = 2
 def serve_scheduler(address: Scheduler, told: Callable[[str], None]) -> None:
     """Be the scheduler that listens at ``address`` until interrupted; ``told`` hears when it does.
 
-    Raises ValueError for a plain address that other machines reach, or unusable keys; OSError when the address is
-    taken.
+    Raises ValueError for a plain address, or unusable keys; OSError when the address is taken.
     """
-    address.require_private()
+    address.require_encrypted()
     guard = security(address)
     require_dask()
     import dask
@@ -56,7 +55,7 @@ def serve_worker(
     one that leads to the scheduler). Raises ValueError as `serve_scheduler` does, and for another worker's ``name``;
     OSError when no scheduler answers.
     """
-    address.require_private()
+    address.require_encrypted()
     guard = security(address)
     require_dask()
     import dask
@@ -81,8 +80,9 @@ def serve_worker(
                     told(worker.address)
                     await worker.finished()
         except (TimeoutError, asyncio.TimeoutError) as error:
-            keys = f", or its keys are not those of {address.keys}" if address.encrypted else ""
-            raise OSError(f"no Dask scheduler answers at {address}{keys}") from error
+            raise OSError(
+                f"no Dask scheduler answers at {address}, or its keys are not those of {address.keys}"
+            ) from error
         except RuntimeError as error:
             if "name taken" not in str(error.__cause__):
                 raise

@@ -56,7 +56,7 @@ def keys(folder: Path, days: int) -> None:
     "--listen",
     metavar="ADDRESS",
     default=f"tls://0.0.0.0:{PORT}",
-    help="Where: tls://HOST:PORT, or on this machine alone tcp://127.0.0.1:PORT.",
+    help="Where: tls://HOST:PORT, on this machine alone tls://127.0.0.1:PORT.",
     show_default=True,
 )
 @keys_option

@@ -122,7 +122,7 @@ def _fleet(address: Scheduler) -> Iterator[Fleet]:
     """The workers of a cluster, spoken to while the block runs."""
     with ExitStack() as opened:
         try:
-            address.require_private()
+            address.require_encrypted()
             client = opened.enter_context(connected(address))
         except ValueError as error:
             raise UserMistake(str(error)) from None

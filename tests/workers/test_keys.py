@@ -13,7 +13,8 @@ import pytest
 
 from workers import cluster
 from workers.cluster import Scheduler, connected, is_loopback
-from workers.keys import KEY, make_keys, read_keys
+from workers.keys import AUTHORITY, CERTIFICATE, KEY, make_keys, read_keys
+from workers.node import serve_scheduler, serve_worker
 
 pytest.importorskip("cryptography")
 NOW = datetime.now(timezone.utc)
@@ -56,13 +57,79 @@ def test_keys_of_another_time_are_refused(tmp_path, days):
         read_keys(tmp_path / "keys", NOW + timedelta(days=days))
 
 
-def test_keys_that_others_can_read_are_refused(tmp_path):
-    make_keys(tmp_path / "keys", NOW)
-    (tmp_path / "keys" / KEY).chmod(0o640)
-    with pytest.raises(ValueError, match="chmod 600"):
-        read_keys(tmp_path / "keys", NOW)
+def test_a_folder_without_keys_says_how_to_make_them(tmp_path):
     with pytest.raises(ValueError, match="hedera cluster keys"):
         read_keys(tmp_path / "nowhere", NOW)
+    with pytest.raises(ValueError, match=r"\(ca.pem: No such file"):
+        read_keys(tmp_path, NOW)
+
+
+@pytest.fixture
+def keys(tmp_path):
+    make_keys(tmp_path / "keys", NOW)
+    return tmp_path / "keys"
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "sentence"),
+    [
+        (KEY, 0o640, "key.pem can be read by others than its owner: chmod 600"),
+        (KEY, 0o604, "key.pem can be read by others than its owner: chmod 600"),
+        (KEY, 0o620, "key.pem can be changed by others"),
+        (AUTHORITY, 0o664, "ca.pem can be changed by others"),
+        (CERTIFICATE, 0o646, "cert.pem can be changed by others"),
+        ("", 0o770, "keys can be changed by others"),
+        ("", 0o1777, "keys can be changed by others"),
+    ],
+)
+def test_keys_that_others_can_read_or_change_are_refused(keys, name, mode, sentence):
+    (keys / name).chmod(mode)
+    with pytest.raises(ValueError, match=sentence):
+        read_keys(keys, NOW)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give files away")
+@pytest.mark.parametrize("name", [AUTHORITY, CERTIFICATE, KEY, ""])
+def test_keys_of_another_user_are_refused_but_for_the_one_behind_sudo(keys, name, monkeypatch):
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    os.chown(keys / name, 65534, 65534)
+    with pytest.raises(ValueError, match="belongs to another user"):
+        read_keys(keys, NOW)
+    monkeypatch.setenv("SUDO_UID", "65534")
+    read_keys(keys, NOW)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give files away")
+def test_no_keys_are_made_in_another_user_s_folder(tmp_path):
+    os.chown(tmp_path, 65534, 65534)
+    with pytest.raises(ValueError, match="belongs to another user"):
+        make_keys(tmp_path, NOW)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("name", [AUTHORITY, CERTIFICATE, KEY])
+def test_keys_are_plain_files_of_one_cluster(keys, tmp_path, name):
+    make_keys(tmp_path / "other", NOW)
+    whole = (keys / name).read_bytes()
+    for content in (
+        b"",
+        b"nonsense",
+        whole[:-80],
+        whole[:40] + bytes(1 << 20),
+        (tmp_path / "other" / name).read_bytes(),
+    ):
+        (keys / name).write_bytes(content)
+        with pytest.raises(ValueError, match=r"of one cluster, whole: copy it anew"):
+            read_keys(keys, NOW)
+    (keys / name).unlink()
+    os.mkfifo(keys / name, 0o600)
+    with pytest.raises(ValueError, match="is no plain file"):
+        read_keys(keys, NOW)
+    (keys / name).unlink()
+    (keys / name).symlink_to(tmp_path / "other" / name)
+    with pytest.raises(ValueError, match="symbolic link"):
+        read_keys(keys, NOW)
 
 
 @pytest.mark.parametrize("address", ["10.0.0.1:8786", "http://a:1", "tls://a", "tls://a:b", "tls://:1", ""])
@@ -71,18 +138,32 @@ def test_what_is_no_address_is_said_to_be_none(address):
         Scheduler(address)
 
 
-def test_plain_tcp_leaves_this_machine_for_nothing_that_is_root():
-    for private in ("tcp://127.0.0.1:8786", "tcp://localhost:1", "tcp://[::1]:1", "tls://10.0.0.1:8786"):
-        Scheduler(private).require_private()
-    for open_to_others in (
-        "tcp://10.0.0.1:8786",
-        "tcp://0.0.0.0:1",
-        "tcp://scheduler:1",
-        "tcp://127.evil.org:1",
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "10.0.0.1", "0.0.0.0"])
+def test_what_may_be_root_speaks_to_nobody_without_encryption(host):
+    """Loopback is no exception: every user of the machine reaches it."""
+    Scheduler(f"tls://{host}:1").require_encrypted()
+    plain = Scheduler(f"tcp://{host}:1")
+    for refuse in (
+        plain.require_encrypted,
+        lambda: serve_scheduler(plain, print),
+        lambda: serve_worker(plain, "one", {}, print),
     ):
-        with pytest.raises(ValueError, match="root on every worker"):
-            Scheduler(open_to_others).require_private()
-    assert is_loopback("127.8.8.8")
+        with pytest.raises(ValueError, match=r"any user of this machine, would be root .* use tls://"):
+            refuse()
+
+
+@pytest.mark.parametrize(("ids", "refused"), [((1, 0, 1), True), ((1, 1, 0), True), ((1, 1, 1), False)])
+def test_a_client_that_is_root_or_can_be_again_speaks_to_nobody_without_encryption(monkeypatch, ids, refused):
+    monkeypatch.setattr(cluster, "CONNECT_S", 0.5)
+    monkeypatch.setattr(os, "getresuid", lambda: ids)
+    with pytest.raises(ValueError if refused else OSError), connected("tcp://127.0.0.1:9"):
+        pytest.fail("connected")
+
+
+def test_loopback_is_known_by_number_and_name():
+    assert all(map(is_loopback, ("127.8.8.8", "::1", "localhost")))
+    assert not any(map(is_loopback, ("127.evil.org", "10.0.0.1", "scheduler")))
 
 
 def leaving_its_files_in(folder):
@@ -121,8 +202,6 @@ def test_who_holds_other_keys_or_none_is_turned_away(place, tmp_path, monkeypatc
         connected(Scheduler(place, tmp_path / "other")),
     ):
         pytest.fail("let in with the keys of another cluster")
-    with pytest.raises(OSError, match="no Dask scheduler answers"), connected(Scheduler(f"tcp{place[3:]}")):
-        pytest.fail("let in without encryption")
     stranger = ssl.create_default_context()
     stranger.check_hostname, stranger.verify_mode = False, ssl.CERT_NONE
     where = place.host, int(place.rpartition(":")[2])

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from simulator.config import Config
 from simulator.driver import bisection_mbps
 from workers import cluster as cluster_module
 from workers import pool
+from workers.cluster import Scheduler, security
+from workers.keys import make_keys
 from workers.pool import run_all
 
 CONFIGS = [
@@ -55,10 +58,12 @@ def fail_at_two(number):
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    """A Dask cluster of two workers, each in a process of its own, on loopback."""
+    """A Dask cluster of two workers, each in a process of its own, on loopback, and its address with the keys."""
     distributed = pytest.importorskip("distributed")
     import dask
 
+    keys = tmp_path_factory.mktemp("cluster") / "keys"
+    make_keys(keys, datetime.now(timezone.utc))
     own = dask.config.set({"temporary_directory": str(tmp_path_factory.mktemp("dask"))})
     with (
         own,
@@ -67,10 +72,13 @@ def cluster(tmp_path_factory):
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
+            protocol="tls://",
+            security=security(Scheduler("tls://127.0.0.1:0", keys)),
             dashboard_address="127.0.0.1:0",  # with None it would still take port 8787
             worker_dashboard_address=None,
         ) as made,
     ):
+        made.address = Scheduler(made.scheduler_address, keys)
         yield made
 
 
@@ -85,7 +93,7 @@ def test_local_processes_give_what_one_process_gives():
 
 
 def test_a_cluster_gives_what_one_process_gives(cluster):
-    assert run_all(bisection_mbps, CONFIGS, cluster=cluster.scheduler_address) == serial()
+    assert run_all(bisection_mbps, CONFIGS, cluster=cluster.address) == serial()
 
 
 def test_a_killed_worker_of_a_cluster_loses_nothing(cluster):
@@ -98,7 +106,7 @@ def test_a_killed_worker_of_a_cluster_loses_nothing(cluster):
             os.kill(victims[0], signal.SIGKILL)
 
     numbers = list(range(12))
-    answers = run_all(slow_square, numbers, cluster=cluster.scheduler_address, progress=kill_one)
+    answers = run_all(slow_square, numbers, cluster=cluster.address, progress=kill_one)
     assert answers == [n * n for n in numbers]
 
 
@@ -119,11 +127,12 @@ def test_what_a_task_raises_comes_through(jobs):
         run_all(fail_at_two, [1, 2, 3], jobs=jobs)
 
 
-def test_a_cluster_that_does_not_answer_is_an_error(monkeypatch):
+def test_a_cluster_that_does_not_answer_is_an_error(monkeypatch, tmp_path):
     pytest.importorskip("distributed")
+    make_keys(tmp_path / "keys", datetime.now(timezone.utc))
     monkeypatch.setattr(cluster_module, "CONNECT_S", 1.0)
     with pytest.raises(OSError, match=r"127\.0\.0\.1:9"):
-        run_all(slow_square, [1], cluster="tcp://127.0.0.1:9")
+        run_all(slow_square, [1], cluster=Scheduler("tls://127.0.0.1:9", tmp_path / "keys"))
 
 
 def test_a_result_crosses_processes_whole():
