@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from files.rights import NOBODY
-from hedera.unprivileged import unprivileged
+from files.unprivileged import unprivileged
 
 ROOT = Path(__file__).resolve().parents[1]
 LENT = ("files", "topos", "traffic", "hedera", "classroom")
@@ -62,7 +62,7 @@ def own(hash_seed: int = 0) -> Start:
 
     Another ``hash_seed`` gives sets and dictionaries of strings another order.
     """
-    rights = unprivileged([ROOT / "classroom"])
+    rights = unprivileged()
     environment = {name: value for name, value in rights.environment.items() if not name.startswith("PYTHON")}
     environment |= {**_ONE_THREAD, "PYTHONHASHSEED": str(hash_seed)}
     return Start(

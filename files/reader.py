@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from files.places import opened
+from files.rights import as_invoker
 
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
@@ -34,9 +35,13 @@ def read_bytes(path: Path, most_bytes: int) -> bytes:
 
 
 def read_named(path: Path, most_bytes: int) -> bytes:
-    """A file that the user named, who may well have meant a link. Raises Unreadable."""
+    """A file that the user named, who may well have meant a link; behind sudo, with that user's rights.
+
+    Raises Unreadable.
+    """
     try:
-        return _content(os.open(path, _READ), most_bytes)
+        with as_invoker():
+            return _content(os.open(path, _READ), most_bytes)
     except FileNotFoundError:
         raise Unreadable("is not there") from None
     except OSError as error:
@@ -60,5 +65,5 @@ def _content(descriptor: int, most_bytes: int) -> bytes:
     finally:
         os.close(descriptor)
     if len(data) > most_bytes:
-        raise Unreadable(f"is larger than {most_bytes / 2**20:.3g} MiB")
+        raise Unreadable(f"is larger than {most_bytes / 1e6:.3g} MB")
     return data

@@ -110,6 +110,21 @@ def as_owner(place: Path) -> Iterator[User | None]:
         _be_root(groups, gid, home)
 
 
+@contextmanager
+def as_invoker() -> Iterator[None]:
+    """Be who called sudo, if somebody did, while the block reads what that user named."""
+    who = invoker()
+    if who is None:
+        yield
+        return
+    before = os.getgroups(), os.getegid(), os.environ.get("HOME")
+    try:
+        _become(who)
+        yield
+    finally:
+        _be_root(*before)
+
+
 def _become(who: User) -> None:
     os.setgroups(who.groups)
     os.setegid(who.gid)

@@ -85,6 +85,14 @@ def write_folder(folder: Path, files: Mapping[str, IO[bytes]]) -> None:
         os.fsync(here)
 
 
+def try_writing(folder: Path) -> None:
+    """OSError when nothing can be written to a folder."""
+    with as_owner(folder) as heir, opened(folder) as here:
+        partial = _partial("probe")
+        with _new_file(partial, here, heir, False):
+            os.unlink(partial, dir_fd=here)
+
+
 def _partial(name: str) -> str:
     return f".{name[:200]}.{secrets.token_hex(8)}.partial"
 

@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import Any
 
 from files.rights import invoker
-from hedera.unprivileged import unprivileged
+from files.unprivileged import unprivileged
 
 SPELLING = "FILE.py:CLASS or MODULE:CLASS"
 
@@ -56,7 +56,7 @@ def own_scheduler(name: str) -> Callable[..., Any]:
 
 @cache
 def _vouch(name: str, path: Path | None, modified: int) -> None:
-    without = unprivileged([path or _place_of(name)])
+    without = unprivileged(user_s=[path or _place_of(name)])
     ours = [str(_HERE), *sys.path]
     command = [*without.prefix, sys.executable, "-I", "-B", "-c", _VOUCH, from_anywhere(name), *ours]
     try:
@@ -78,7 +78,10 @@ def _place_of(name: str) -> Path:
         found = importlib.util.find_spec(name.partition(":")[0].partition(".")[0])
     except (ImportError, ValueError):
         found = None
-    return Path(found.origin if found and found.origin else _HERE)
+    if found is None or not found.origin:
+        return _HERE / "hedera"
+    place = Path(found.origin)
+    return place.parent if place.name == "__init__.py" else place
 
 
 def own_class(name: str) -> type:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from files.reader import Unreadable, read_named
+
 
 def read_text(path: Path, most_bytes: int) -> str:
     """What a file in UTF-8 says, without the mark that some editors begin it with.
@@ -12,15 +14,11 @@ def read_text(path: Path, most_bytes: int) -> str:
     ``most_bytes``, cannot be read or is no text.
     """
     try:
-        if not path.is_file():
-            raise ValueError(f"{path} is {'not a file' if path.exists() else 'not there'}")
-        if path.stat().st_size > most_bytes:
-            raise ValueError(f"{path} is larger than {most_bytes // 10**6} MB")
-        return path.read_bytes().decode("utf-8-sig")
+        return read_named(path, most_bytes).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError(f"{path} is not a text file in UTF-8") from None
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
+    except Unreadable as why:
+        raise ValueError(f"{path} {why}") from None
 
 
 def short(text: str) -> str:

@@ -12,12 +12,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
+from files.unprivileged import tied
 from harness.errors import RunFailed
 
 REAP_S = 5.0
 """Seconds a process may take to end once it is killed."""
-# The kernel kills the child when the harness dies, however it dies (kill -9 included).
-_TIED = ("setpriv", "--pdeathsig", "KILL", "--")
 
 
 def in_namespace_of(pid: int | None) -> list[str]:
@@ -66,7 +65,7 @@ class Children:
         RunFailed when the machine cannot start one more process.
         """
         join = [] if cgroup_procs is None else ["sh", "-c", 'echo $$ > "$0"; exec "$@"', str(cgroup_procs)]
-        command = [*_TIED, *join, *in_namespace_of(namespace), *argv]
+        command = [*tied(), *join, *in_namespace_of(namespace), *argv]
         with contextlib.ExitStack() as stack:
             sink: IO[bytes] | int = subprocess.DEVNULL
             if output is not None:

@@ -7,6 +7,7 @@ Its log is a file of root's that it is handed open.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -17,12 +18,12 @@ from pathlib import Path
 import click
 
 from controllers.find_pox import find_pox, pox_version, too_old
+from files.unprivileged import Unprivileged, unprivileged
 from harness.errors import RunFailed, UnfitMachine, UserMistake
 from harness.network.processes import Children
 from harness.run.events import Event, parse_events
 from hedera.own_scheme import file_of
 from hedera.text import one_line
-from hedera.unprivileged import Unprivileged, unprivileged
 
 PORT = 6653
 START_S = 120.0
@@ -67,7 +68,9 @@ def command(platform: str, address: str, options: Mapping[str, object]) -> list[
     return [*_python("controllers.pox_main"), str(pox.resolve()), *of_01, "controllers.pox_component", *flags]
 
 
+# Not dumpable (4): other programs of nobody's, or of the user's, neither trace it nor read its memory.
 _RUN_MODULE = (
+    "import ctypes; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); "
     "import sys; root, module = sys.argv[1:3]; del sys.argv[1:3]; sys.path.insert(0, root); "
     "import runpy; runpy.run_module(module, run_name='__main__', alter_sys=True)"
 )
@@ -84,12 +87,16 @@ def _python(module: str) -> list[str]:
 
 def _rights(platform: str, scheme: str) -> Unprivileged:
     """Those of a controller that has to read our code, POX's, and a user's own scheduler."""
-    reads = [ROOT / "controllers", Path(click.__file__)]
+    machine_s = [Path(click.__file__)]
     if platform == "pox" and (pox := find_pox()) is not None:
-        reads.append(pox / "pox")
-    if (own := file_of(scheme)) is not None:
-        reads.append(own)
-    return unprivileged(reads)
+        machine_s.append(pox.resolve() / "pox")
+    own = file_of(scheme)
+    return unprivileged(machine_s, [] if own is None else [own])
+
+
+def _most_written(folder: Path) -> list[str]:
+    """A scheduler that prints without end fills a quarter of the disk at most, and with its log half, not /run."""
+    return ["prlimit", f"--fsize={max(shutil.disk_usage(folder).free // 4, 1 << 20)}", "--"]
 
 
 @dataclass(frozen=True)
@@ -135,6 +142,7 @@ class Controller:
             self.process: subprocess.Popen[bytes] = self._children.spawn(
                 "controller",
                 [
+                    *_most_written(self._directory),
                     *self._rights.prefix,
                     *command(platform, address, {**options, "log": f"/proc/self/fd/{log}"}),
                 ],

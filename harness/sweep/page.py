@@ -8,22 +8,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from files.unprivileged import tied
+
 
 @contextmanager
 def served(folder: Path, say: Callable[[str], None]) -> Iterator[None]:
     """Serve the page about ``folder`` while the block runs; ``say`` hears where."""
     hedera = Path(sys.executable).with_name("hedera")
-    command = [
-        "setpriv",
-        "--pdeathsig",
-        "TERM",
-        "--",
-        sys.executable,
-        "-I",
-        str(hedera),
-        "watch",
-        str(folder),
-    ]
+    command = [*tied("TERM"), sys.executable, "-I", str(hedera), "watch", str(folder)]
     quiet = subprocess.DEVNULL
     with subprocess.Popen(command, stdin=quiet, stdout=subprocess.PIPE, stderr=quiet, text=True) as process:
         assert process.stdout is not None

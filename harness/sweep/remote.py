@@ -23,6 +23,7 @@ from typing import Any
 
 import msgspec
 
+from files.unprivileged import tied
 from harness.errors import RunFailed, UserMistake
 from harness.network import footprint, machine
 from harness.run.controller import choose_platform
@@ -39,7 +40,6 @@ RESOURCE = {"machine": 1.0}
 """What every task of a sweep takes, and every worker has once: its machine."""
 LOOK_EVERY_S = 1.0
 _ENDING_S = 30.0
-_TIED = ("setpriv", "--pdeathsig", "TERM", "--")
 
 
 def introduce() -> dict[str, Any]:
@@ -140,7 +140,7 @@ class _Telling:
 def _job(asked: dict[str, Any], folder: Path, told: Callable[[str | None, int], None]) -> dict[str, Any]:
     """Have a process do it, tied to this one; returns its last word. RunFailed with its own sentence otherwise."""
     hedera = Path(sys.executable).with_name("hedera")
-    command = [*_TIED, sys.executable, "-I", str(hedera), "cluster", "job", str(folder)]
+    command = [*tied("TERM"), sys.executable, "-I", str(hedera), "cluster", "job", str(folder)]
     last: dict[str, Any] = {}
     with (
         tempfile.TemporaryFile() as asking,

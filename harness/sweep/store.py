@@ -15,7 +15,7 @@ from typing import Any
 
 from files.reader import read_json as read_document
 from files.rights import as_owner, invoker, make_folder
-from files.writer import write_folder, write_whole
+from files.writer import try_writing, write_folder, write_whole
 from harness.errors import RunFailed, UserMistake
 from results import record
 from results.record import Run
@@ -34,12 +34,9 @@ def slug(text: str) -> str:
 
 def require_writable(folder: Path) -> None:
     """Create the folder, as the invoker's; UserMistake when it cannot be written to."""
-    probe = folder / f".probe-{os.getpid()}"
     try:
         make_folder(folder)
-        with as_owner(folder):
-            probe.touch()
-            probe.unlink()
+        try_writing(folder)
     except OSError as error:
         whom = " (by the user who called sudo)" if invoker() else ""
         raise UserMistake(f"results cannot be written to {folder}{whom}: {error.strerror}") from None

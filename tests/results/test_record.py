@@ -251,7 +251,7 @@ def test_a_file_that_is_too_large(tmp_path):
     path = tmp_path / "run.json"
     with path.open("wb") as file:
         file.truncate(MOST_BYTES + 1)  # a hole: it takes no room
-    with pytest.raises(ValueError, match="larger than 256 MiB"):
+    with pytest.raises(ValueError, match="larger than 268 MB"):
         read(path)
 
 

@@ -100,9 +100,9 @@ def test_errors_name_file_and_line(write, content, message):
 def test_files_that_are_none(tmp_path, write):
     with pytest.raises(ValueError, match="is not there"):
         read_flows(tmp_path / "missing", TREE)
-    with pytest.raises(ValueError, match="is not a file"):
+    with pytest.raises(ValueError, match="is not a regular file"):
         read_flows(tmp_path, TREE)
-    with pytest.raises(ValueError, match="is not a file"):
+    with pytest.raises(ValueError, match="is not a regular file"):
         read_flows("/dev/zero", TREE)
     with pytest.raises(ValueError, match="larger than 20 MB"):
         read_flows(write(b"x" * (MAX_BYTES + 1)), TREE)

@@ -88,7 +88,7 @@ def test_a_file_that_is_no_distribution(tmp_path, content, message):
         ("exponential:1e6", "whole number"),
         ("fixed:9999999999999999", "to 10"),
         ("nothing.csv", "is not there"),
-        ("/dev/zero", "is not a file"),
+        ("/dev/zero", "is not a regular file"),
     ],
 )
 def test_laws_that_there_are_not(spelling, message):

@@ -12,7 +12,7 @@ def test_a_file_s_text_without_the_mark_of_its_editor(tmp_path):
     ("content", "said"),
     [
         (None, "flows is not there"),
-        ("folder", "flows is not a file"),
+        ("folder", "flows is not a regular file"),
         (b"x" * 2_000_001, "flows is larger than 2 MB"),
         (b"\xff\xfe", "flows is not a text file in UTF-8"),
     ],

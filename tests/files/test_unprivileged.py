@@ -1,6 +1,7 @@
 """What root does not run itself: what is left of its rights, and that it still dies with who started it."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -8,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from files import unprivileged as module
 from files.rights import NOBODY
-from hedera import unprivileged as module
+from files.unprivileged import unprivileged
 from hedera.schemes import scheme
-from hedera.unprivileged import unprivileged
 from topos.fattree import FatTree
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="what root gives up")
@@ -26,8 +27,8 @@ def nobody_behind_it(monkeypatch):
     monkeypatch.delenv("SUDO_UID", raising=False)
 
 
-def says(program, reads=(), **settings):
-    without = unprivileged(reads)
+def says(program, named=(), **settings):
+    without = unprivileged(user_s=named)
     return subprocess.run(
         [*without.prefix, "/usr/bin/python3", "-I", "-c", program],
         env=without.environment, capture_output=True, text=True, check=False, cwd="/", **settings,
@@ -50,22 +51,82 @@ def test_without_root_there_is_nothing_to_give_up():
 
 @as_root
 def test_nothing_of_root_s_is_left(monkeypatch):
-    monkeypatch.setattr(module, "_can_read", lambda *_: True)
     monkeypatch.setenv("SECRET", "of root's")
     assert says(STATUS).stdout == f"{NOBODY.uid} []{' 0000000000000000' * 5}\n"
     assert "SECRET" not in says("import os; print(os.environ)").stdout
     assert "Operation not permitted" in says("import os; os.setuid(0)").stderr
 
 
+@pytest.fixture
+def closed(open_folder):
+    """A folder of root's that nobody else gets into, with code and a secret, whose own modes would let all read."""
+    folder = open_folder / "closed"
+    folder.mkdir(mode=0o700)
+    for name in ("code.py", "secret"):
+        (folder / name).write_text("x = 1")
+        (folder / name).chmod(0o644)
+    (folder / "package" / "deep").mkdir(parents=True)
+    (folder / "package" / "deep" / "code.py").write_text("x = 2")
+    return folder
+
+
 @as_root
-def test_code_out_of_reach_is_read_and_nothing_else(open_folder):
-    closed = open_folder / "closed"
-    closed.mkdir(mode=0o700)
+@pytest.mark.parametrize("mode", [0o644, 0o600])
+def test_code_out_of_reach_is_lent_and_nothing_beside_it(closed, mode):
     code = closed / "code.py"
-    code.write_text("x = 1")
-    assert says(f"print(open({str(code)!r}).read())", [code]).stdout == "x = 1\n"
-    assert "Permission denied" in says(f"open({str(code)!r}, 'a')", [code]).stderr
-    assert "not permitted" in says("import os; os.kill(1, 0)", [code]).stderr
+    code.chmod(mode)
+    lent = [code, closed / "package"]
+    assert says(f"print(open({str(code)!r}).read())", lent).stdout == "x = 1\n"
+    assert says(f"print(open('{closed}/package/deep/code.py').read())", lent).stdout == "x = 2\n"
+    assert (
+        says(f"import os; print(sorted(os.listdir({str(closed)!r})))", lent).stdout
+        == "['code.py', 'package']\n"
+    )
+    assert "No such file" in says(f"open('{closed}/secret')", lent).stderr
+    for path in (code, closed / "new", closed / "package" / "deep" / "new"):
+        assert "denied" in (said := says(f"open({str(path)!r}, 'w')", lent).stderr) or "Read-only" in said
+    assert "not permitted" in says("import os; os.kill(1, 0)", lent).stderr
+    assert says(STATUS, lent).stdout == f"{NOBODY.uid} []{' 0000000000000000' * 5}\n"
+    assert code.read_text() == "x = 1"
+
+
+@as_root
+def test_a_whole_clone_of_root_s_is_lent_by_its_own_names(closed):
+    """Packages that root alone can read, and the Python beside them."""
+    clone = closed / "clone"
+    shutil.copytree(module._ROOT / "files", clone / "files")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", closed / "env"], check=True)
+    subprocess.run(["chmod", "-R", "go=", clone], check=True)
+    found = f"import sys; sys.path.insert(0, {str(clone)!r}); "
+    code = f"{found}import os, files.rights as r; print(os.getuid(), r.__file__, sys.prefix)"
+    starter = (
+        f"{found}import subprocess; from files.unprivileged import unprivileged; without = unprivileged(); "
+        f"command = [*without.prefix, sys.executable, '-I', '-c', {code!r}]; "
+        "subprocess.run(command, env=without.environment, cwd='/')"
+    )
+    said = subprocess.run(
+        [closed / "env/bin/python", "-I", "-c", starter], capture_output=True, text=True, check=False
+    )
+    assert said.stdout == f"{NOBODY.uid} {clone}/files/rights.py {closed}/env\n", said.stderr
+
+
+@as_root
+def test_what_the_user_behind_sudo_names_is_not_lent(closed, monkeypatch):
+    """Else `sudo hedera run --scheme FILE` would tell what is in any file of root's."""
+    monkeypatch.setenv("SUDO_UID", "54321")
+    monkeypatch.setenv("SUDO_GID", "54321")
+    assert "Permission denied" in says(f"open('{closed}/code.py')", [closed / "code.py"]).stderr
+
+
+@as_root
+def test_a_file_that_became_a_link_meanwhile_is_not_lent(closed):
+    """To nobody, what was named is a plain file."""
+    (closed / "code.py").unlink()
+    (closed / "code.py").symlink_to("/etc/shadow")
+    said = says("print('ran')", [closed / "code.py"])
+    assert said.stdout == ""
+    assert said.stderr.startswith("hedera: what user 65534 may not read cannot be lent here: ")
+    assert said.stderr.count("\n") == 1
 
 
 @as_root
@@ -73,7 +134,7 @@ def test_it_dies_with_who_started_it():
     starter = f"""
 import subprocess, sys
 sys.path.insert(0, {str(Path(module.__file__).parents[1])!r})
-from hedera.unprivileged import unprivileged
+from files.unprivileged import unprivileged
 child = subprocess.Popen([*unprivileged([]).prefix, "sleep", "600"])
 print(child.pid, flush=True)
 sys.stdin.read()

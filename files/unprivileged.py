@@ -1,0 +1,88 @@
+"""Programs that root does not run as root: they are the user behind sudo, or nobody, without a single capability.
+
+Rights are given up before the program starts, so that not a line of it runs as root.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from files.rights import NOBODY, User, invoker
+
+NOBODY_S_CACHE = Path("/var/cache/hedera/nobody")
+"""Compiled code of what runs as nobody, who has no home; nobody else reads it."""
+OURS = ("files", "topos", "traffic", "hedera", "controllers", "classroom")
+"""Our packages that such programs may need."""
+_KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "HEDERA_RUN", "POX_DIR", "PYTHONDONTWRITEBYTECODE")
+"""Of root's environment; the rest is none of such a program's business."""
+_ROOT = Path(__file__).resolve().parents[1]
+_LEND = Path(__file__).with_name("lend.py")
+
+
+@dataclass(frozen=True)
+class Unprivileged:
+    """How to start a program with no more rights than it needs. ``prefix`` goes before its command line, and sees to
+    it that the program dies with who starts it; ``environment`` is its environment; ``user`` who it is then, None for
+    the user that we are already."""
+
+    prefix: tuple[str, ...]
+    environment: dict[str, str]
+    user: User | None
+
+
+def tied(signal: str = "KILL") -> tuple[str, ...]:
+    """What goes before a command that shall not outlive who starts it, however that ends (kill -9 included)."""
+    return ("setpriv", "--pdeathsig", signal, "--")
+
+
+def unprivileged(machine_s: Iterable[Path] = (), user_s: Iterable[Path] = ()) -> Unprivileged:
+    """The way out of root's rights for a program that has to read our packages, ``machine_s`` and ``user_s``.
+
+    Where it could not (all lies in /root), it finds read-only copies by the same names, in a view of the file system
+    of its own (`files.lend`). ``user_s``: what the user named. It is lent to nobody, who stands in for root; who
+    called sudo has to be able to read it. Without being root there is nothing to give up.
+    """
+    if os.geteuid() != 0:
+        return Unprivileged(tied(), dict(os.environ), None)
+    user = invoker() or NOBODY
+    drop = _drop(user)
+    reads = [*(path for name in OURS if (path := _ROOT / name).is_dir()), *machine_s]
+    reads += user_s if user == NOBODY else ()
+    bound = list(dict.fromkeys(Path(path) for path in (sys.prefix, sys.base_prefix)))
+    if not _can_read(drop, [*bound, Path(os.__file__), Path(sys.executable), *reads]):
+        plan = {"user": asdict(user), "bound": list(map(str, bound)), "copied": list(map(str, reads))}
+        drop = (sys.executable, "-I", "-S", "-B", str(_LEND), json.dumps(plan), *drop)
+    environment = {name: os.environ[name] for name in _KEPT if name in os.environ} | {"HOME": user.home}
+    if user == NOBODY:
+        _make_cache()
+        environment["NUMBA_CACHE_DIR"] = str(NOBODY_S_CACHE)
+    return Unprivileged((*drop, *tied()), environment, user)
+
+
+def _drop(user: User) -> tuple[str, ...]:
+    """The command that becomes ``user`` without capabilities, and can get none again."""
+    groups = f"--groups={','.join(map(str, user.groups))}" if user.groups else "--clear-groups"
+    return (
+        "setpriv", f"--reuid={user.uid}", f"--regid={user.gid}", groups, "--no-new-privs",
+        "--inh-caps=-all", "--ambient-caps=-all", "--bounding-set=-all", "--",
+    )  # fmt: skip
+
+
+def _can_read(drop: Sequence[str], paths: Iterable[Path]) -> bool:
+    test = 'for path; do test -r "$path" && { test ! -d "$path" || test -x "$path"; } || exit 1; done'
+    command = [*drop, "sh", "-c", test, "sh", *map(str, paths)]
+    return subprocess.run(command, check=False, capture_output=True, cwd="/").returncode == 0
+
+
+def _make_cache() -> None:
+    """A folder that is nobody's, below one that only root can write to."""
+    NOBODY_S_CACHE.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+    if not NOBODY_S_CACHE.exists():
+        NOBODY_S_CACHE.mkdir(mode=0o700)
+        os.chown(NOBODY_S_CACHE, NOBODY.uid, NOBODY.gid)
