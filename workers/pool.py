@@ -83,8 +83,10 @@ def _on_processes(
 
 
 def _die_with_caller() -> None:
-    """In a worker: Ctrl-C ends it, instead of its task alone; and so does the end of its caller, even by SIGKILL."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """In a worker: Ctrl-C ends it, instead of its task alone, unless the caller is to hear of none; and so does the
+    end of its caller, even by SIGKILL."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     Thread(target=_follow_caller, daemon=True).start()
 
 

@@ -52,9 +52,10 @@ def _take_no_modules_from_the_environment() -> None:
 def main() -> None:
     """Entry point of the `hedera` command. Exit status: 0 done, 1 invalid or failed, 2 wrong use, 3 unfit machine."""
     _take_no_modules_from_the_environment()
-    # A terminal that closes, or a polite kill, tears the network down as Ctrl-C does.
+    # A terminal that closes, or a polite kill, tears the network down as Ctrl-C does; under nohup, it may close.
     for each in _SIGNALS:
-        signal.signal(each, _interrupt)
+        if signal.getsignal(each) is not signal.SIG_IGN:
+            signal.signal(each, _interrupt)
     from harness.cli.group import run_cli
 
     sys.exit(run_cli())

@@ -1,3 +1,5 @@
+import signal
+
 import pytest
 
 from harness.network.processes import wait_until
@@ -11,3 +13,9 @@ def clean():
     yield before
     wait_until(lambda: footprint() == before, 5)
     assert footprint() == before
+
+
+@pytest.fixture(autouse=True, scope="session")
+def heard():
+    """Ctrl-C means what it does at a terminal, though a script may have started the tests in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)

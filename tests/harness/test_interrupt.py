@@ -1,5 +1,6 @@
-"""Ctrl-C: everything is torn down, and a tear-down that hangs is ended by another one."""
+"""Ctrl-C: everything is torn down, and a tear-down that hangs is ended by another one; nohup keeps its word."""
 
+import select
 import signal
 import subprocess
 import sys
@@ -40,10 +41,10 @@ def hung():
     """A command whose tear-down hangs, and what it says, line by line; ``patience_s`` and ``again_s`` as told."""
     started = []
 
-    def start(patience_s, again_s):
+    def start(patience_s, again_s, before=None):
         process = subprocess.Popen(
             [sys.executable, "-c", PROGRAM, str(patience_s), str(again_s)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=before,
         )  # fmt: skip
         started.append(process)
         assert process.stdout.readline() == "sending\n"
@@ -84,3 +85,13 @@ def test_without_one_the_hung_tear_down_ends_by_the_clock(hung):
     assert process.stdout.readline() == "the rest\n"
     assert process.stdout.readline() == "RunFailed\n"
     assert process.wait(10) == 7
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_what_was_ignored_at_the_start_stays_ignored(hung, number):
+    """As nohup starts a command, and a script one in the background."""
+    process = hung(0.5, 600, lambda: signal.signal(number, signal.SIG_IGN))
+    process.send_signal(number)
+    assert not select.select([process.stdout], [], [], 1)[0]
+    process.send_signal(signal.SIGTERM if number == signal.SIGINT else signal.SIGINT)
+    assert process.stdout.readline() == "tearing down\n"

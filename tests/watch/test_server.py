@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,14 @@ def test_the_command_tells_its_address_and_ends_when_told(tmp_path):
     done = subprocess.run([hedera, "watch", tmp_path / "none"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "does not exist" in done.stderr
+
+
+def test_under_nohup_it_outlives_its_terminal(tmp_path):
+    hedera = Path(sys.executable).with_name("hedera")
+    with subprocess.Popen(["nohup", hedera, "watch", tmp_path], stdout=subprocess.PIPE, text=True) as process:
+        address = process.stdout.readline().split()[-1]
+        process.send_signal(signal.SIGHUP)
+        with urllib.request.urlopen(address, timeout=10) as page:
+            assert page.status == 200
+        process.terminate()
+        assert process.wait(30) == 0

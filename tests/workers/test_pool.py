@@ -177,3 +177,24 @@ def test_an_end_is_the_end_of_everything_at_once(ending):
         while time.monotonic() < deadline:
             os.killpg(caller.pid, 0)
             time.sleep(0.1)
+
+
+def test_a_script_s_background_hears_of_no_ctrl_c():
+    """Neither does its pool, whose workers died of it."""
+    code = (
+        "import os, signal, time\n"
+        "from workers import pool\n"
+        "if __name__ == '__main__':\n"
+        "    signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "    pool.ATTEMPTS = 1\n"
+        "    hit = lambda n: n == 1 and os.killpg(0, signal.SIGINT)\n"
+        "    print(len(pool.run_all(time.sleep, [0.01] + [1] * 3, jobs=2, progress=hit)))\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as caller:
+        assert caller.communicate(timeout=60) == ("4\n", "")
