@@ -101,6 +101,10 @@ json_option = click.option(
 )
 
 
+computed = options(output, json_option, parallel, in_words)
+"""Of a command that computes rows and writes a CSV and a picture."""
+
+
 def seeds_option(default: int) -> Command:
     """The option --seeds."""
     return click.option(

@@ -47,7 +47,7 @@ class Controller:
         self._routing = settings.chosen.routing(self._tree, settings.seed)
         self._failures = self._hedera = self._spreading = self._learned = self._census = None
         if self._routing is not None and settings.new_flows == "switch":
-            self._spreading = Spreading(self._tree, self._routing, settings.seed, settings.interval)
+            self._spreading = Spreading(self._tree, self._routing, settings.seed, settings.interval_s)
         rules = None if self._spreading is None else self._spreading.rules
         self._switches = Switches(self._topo, self._driver, rules)
         if self._spreading is not None:
@@ -85,8 +85,8 @@ class Controller:
             platform_version=version,
             k=s.k,
             seed=s.seed,
-            interval_s=s.interval,
-            bw_mbps=s.bw,
+            interval_s=s.interval_s,
+            bw_mbps=s.link_mbps,
             threshold=s.threshold,
             large_flows=s.large_flows,
             new_flows=s.new_flows,
@@ -146,7 +146,7 @@ class Controller:
             if self._hedera is not None:
                 self._hedera.start()
             elif self._census is not None:
-                self._census.start(self._settings.interval)
+                self._census.start(self._settings.interval_s)
 
     def switch_down(self, dpid: int) -> None:
         """The control connection to a switch is lost. The switch goes on forwarding (secure mode)."""

@@ -36,7 +36,7 @@ class _Report:
 
 
 class HederaLoop:
-    """One round every ``settings.interval`` seconds, from `start` on.
+    """One round every ``settings.interval_s`` seconds, from `start` on.
 
     ``placement`` puts large flows on paths that work by ``links``. ``adopt(switch, stat)`` is asked to know a
     flow whose entry an edge switch reports and that is not in ``flows``; ``expire(flow)`` is called for one
@@ -59,7 +59,7 @@ class HederaLoop:
         tree = links.tree
         rule = RULES[settings.large_flows]
         self._scheduler = Scheduler(tree, placement, settings.threshold, links, rule)
-        self._interval = settings.interval
+        self._interval = settings.interval_s
         self._switches = switches
         self._driver = switches.driver
         self._flows = flows
@@ -69,7 +69,7 @@ class HederaLoop:
         self._learned = learned
         layers = ("edge",) if learned is None else ("edge", "aggregation")
         self._asked = {name for name in tree.switches if tree.layer(name) in layers}
-        self._measurements = Measurements(settings.bw * 1e6)
+        self._measurements = Measurements(settings.link_mbps * 1e6)
         self._polls = Polls(switches, self._polled)
         self._report = _Report(0, 0.0, summary={})  # no round yet, so nothing to schedule
         self._started_at = 0.0

@@ -7,12 +7,11 @@ accepts. Field names are results' words, and carry their units; docstrings and m
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import MISSING, dataclass
 
 from hedera.large_flows import RULES
+from hedera.parameter import check, parameter
 from hedera.schemes import Options, Scheme, scheme
 from topos.fattree import FatTree
 from topos.faults import Fault, parse_all
@@ -24,56 +23,52 @@ from traffic.workload import Workload, size_scale, workload
 
 @dataclass(frozen=True)
 class Experiment:
-    """One traffic pattern under one scheme. The defaults are the paper's, where it gives any.
+    """One traffic pattern under one scheme. Defaults are the paper's, where it gives any.
 
-    ``scheme``, ``traffic``: spelled as in `hedera.schemes` and `traffic.workload`. ``k``: ports per switch, so k^3/4
-    hosts. ``seconds``: how long the traffic lasts; its middle two thirds are measured (sections 5.5, 6.2).
-    ``seed``: fixes every draw. ``interval_s``: the scheduling period (5 s in section 5.4). ``link_mbps``: rate of
-    every link, 10^6 bit/s. ``threshold``, ``large_flows``: above which share of a link a flow is large, and by which
-    rule of `hedera.large_flows`. ``iterations``: of annealing, in every round. ``flows_per_host``, ``keep``: as in
-    `traffic.patterns.draw`. ``scale_sizes``: whether sizes of ``poisson`` traffic scale with the links' rate.
-    ``fail``: what breaks and when, in the words of `topos.faults`.
+    The middle two thirds of ``seconds`` are measured (sections 5.5, 6.2). ``link_mbps`` is in 10^6 bit/s.
+    ``large_flows`` names a rule of `hedera.large_flows`; ``fail`` is in the words of `topos.faults`.
 
     Raises ValueError, one sentence, for a value that makes no sense.
     """
 
-    scheme: str
-    traffic: str
-    k: int = 4
-    seconds: float = 60.0
-    seed: int = 1
-    interval_s: float = 5.0
-    link_mbps: float = 1000.0
-    threshold: float = 0.1
-    large_flows: str = "measured-or-estimated"
-    iterations: int = 1000
-    flows_per_host: int = 1
-    keep: float = 1.0
-    scale_sizes: bool = True
-    fail: tuple[str, ...] = ()
-
-    LARGE_FLOWS: ClassVar[tuple[str, ...]] = tuple(RULES)
-    """What ``large_flows`` may be."""
+    scheme: str = parameter(
+        MISSING, "How paths are chosen: ecmp, hedera-gff, nonblocking, FILE.py:CLASS ...", controller=True
+    )
+    traffic: str = parameter(MISSING, "Who sends to whom: stride:4, published:randbij0, file:m.csv ...")
+    k: int = parameter(4, "Ports per switch: k^3/4 hosts.", option="-k", controller=True)
+    seconds: float = parameter(
+        60.0, "How long the traffic lasts; its middle two thirds count", unit="s", above=0
+    )
+    seed: int = parameter(
+        1, "Fixes every draw: matrices, source ports, hashes.", least=0, most=2**63 - 1, controller=True
+    )
+    interval_s: float = parameter(5.0, "Hedera's scheduling period", unit="s", above=0, controller=True)
+    link_mbps: float = parameter(
+        1000.0, "Rate of every link", unit="Mb/s", above=0, option="--bw", controller=True
+    )
+    threshold: float = parameter(
+        0.1, "Share of a link above which a flow is large (section 3.1).", least=0, below=1, controller=True
+    )
+    large_flows: str = parameter(
+        "measured-or-estimated", "Which flows are large: by measured rate, or by estimated demand too.",
+        choices=tuple(RULES), controller=True,
+    )  # fmt: skip
+    iterations: int = parameter(1000, "Of Simulated Annealing, in every round.", least=1, controller=True)
+    flows_per_host: int = parameter(1, "Draws of the pattern laid over each other.", least=1)
+    keep: float = parameter(1.0, "Fraction of the flows kept, at random.", above=0, most=1)
+    scale_sizes: bool = parameter(
+        True,
+        "Scale the sizes of poisson traffic, which are meant for 1 Gb/s, with --bw: times stay the same.",
+    )
+    fail: tuple[str, ...] = parameter(
+        (),
+        "Break link:A-B@SECONDS or switch:NAME@SECONDS, until :UNTIL. Can be given again.",
+        metavar="WHAT@SECONDS",
+    )
 
     def __post_init__(self) -> None:
         _ = self.chosen, self.tree  # raise for a scheme or a k that does not exist
-        above_0("the length of the run", self.seconds, "s")
-        above_0("the scheduling period", self.interval_s, "s")
-        above_0("the links' rate", self.link_mbps, "Mb/s")
-        if not 0 <= self.seed < 2**63:
-            raise ValueError(f"--seed: a seed is 0 or more and below 2^63, not {self.seed}")
-        if not 0 <= self.threshold < 1:
-            raise ValueError(f"the threshold is a share of a link, from 0 to below 1, not {self.threshold:g}")
-        if self.large_flows not in self.LARGE_FLOWS:
-            raise ValueError(
-                f"large flows are told by one of {', '.join(self.LARGE_FLOWS)}, not {self.large_flows!r}"
-            )
-        if self.iterations < 1:
-            raise ValueError(f"the iterations of a round must be 1 or more, not {self.iterations}")
-        if self.flows_per_host < 1:
-            raise ValueError(f"flows per host must be 1 or more, not {self.flows_per_host}")
-        if not 0 < self.keep <= 1:
-            raise ValueError(f"the fraction of flows to keep must be above 0 and at most 1, not {self.keep}")
+        check(self)
         try:
             _ = self.faults
         except ValueError as error:
@@ -137,12 +132,6 @@ class Experiment:
     def faults(self) -> tuple[Fault, ...]:
         """What fails in the fat-tree; the control has none of its links, and is spared."""
         return parse_all(self.fail, self.tree, self.seconds)
-
-
-def above_0(what: str, value: float, unit: str) -> None:
-    """ValueError unless a value is above 0, and a number."""
-    if not 0 < value < math.inf:
-        raise ValueError(f"{what} must be above 0 {unit}, not {value:g}")
 
 
 def phases(times: Sequence[float], window: tuple[float, float], seconds: float) -> list[tuple[float, float]]:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from commands.parameters import field_options
 from commands.shared import in_words, json_option, options, parallel
 from packets.build import NotInstalled
 from packets.metrics import Cell, within
 from packets.parameters import Parameters
-from packets.quantity import Quantity, option_of, unit_of, written
+from packets.quantity import Quantity, unit_of, written
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -47,21 +48,6 @@ def guarded(function: Command) -> Command:
     return checked
 
 
-def _option(name: str, default: Any, help: str) -> Command:
-    if isinstance(default, bool):
-        return click.option(
-            f"{option_of(name)}/--no-{option_of(name)[2:]}",
-            name,
-            default=default,
-            help=help,
-            show_default=True,
-        )
-    unit = unit_of(name)
-    shown = False if default is None else written(default, name)
-    kind = Quantity(unit) if unit else type(default)
-    return click.option(option_of(name), name, default=default, type=kind, help=help, show_default=shown)
-
-
 def parameters(function: Command) -> Command:
     """An option for every parameter; the command gets them as ``parameters``."""
 
@@ -70,9 +56,10 @@ def parameters(function: Command) -> Command:
         chosen = {each.name: kwargs.pop(each.name) for each in fields(Parameters)}
         return function(*args, parameters=Parameters(**chosen), **kwargs)
 
-    for each in reversed(fields(Parameters)):
-        gathered = _option(each.name, each.default, each.metadata["help"])(gathered)
-    return gathered
+    kinds = {each.name: Quantity(unit) for each in fields(Parameters) if (unit := unit_of(each.name))}
+    add = field_options(Parameters, kinds=kinds, shown=lambda name, value: written(value, name))
+    command: Command = add(gathered)
+    return command
 
 
 kept = click.option(

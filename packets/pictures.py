@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hedera.parameter import option_of
 from packets.metrics import Cell
-from packets.quantity import option_of, written
+from packets.quantity import written
 from packets.schemes import SCHEMES
 from packets.workload import FAN_OUTS
 from plots.style import INK, MUTED, house_style, logarithmic, save

@@ -49,12 +49,6 @@ def unit_of(field: str) -> str | None:
     return suffix if suffix in _UNITS else None
 
 
-def option_of(field: str) -> str:
-    """The option for a field: ``link_delay_us`` is ``--link-delay``."""
-    name = field.rpartition("_")[0] if unit_of(field) else field
-    return "--" + name.replace("_", "-")
-
-
 def written(value: float, field: str) -> str:
     """A value with its unit, as the option takes it."""
     unit = unit_of(field)

@@ -7,10 +7,11 @@ from dataclasses import dataclass, fields, make_dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from hedera.parameter import option_of
 from packets.experiment import Experiment
 from packets.metrics import Cell, cell
 from packets.parameters import Parameters
-from packets.quantity import option_of, written
+from packets.quantity import written
 from packets.suites import LOADS, Suite
 from packets.summary import shown
 

@@ -16,7 +16,8 @@ import click
 import numpy as np
 
 from commands.output import conclude, write_csv
-from commands.shared import Run, in_turn, in_words, json_option, output, parallel, runner
+from commands.parameters import field_options
+from commands.shared import Run, computed, in_turn, runner
 from hedera.schemes import scheme as scheme_of
 from paper.completion_figure import Cell, curve_of, draw, overloaded, when
 from paper.emulated import beside
@@ -146,32 +147,20 @@ def _cell(kind: str, text: str) -> Any:
     help="Shares of the links' rate that hosts send.",
 )  # fmt: skip
 @click.option("--intervals", default="5,1,0.1", show_default=True, help="Scheduling periods, s.")
-@click.option("-k", "k", default=16, show_default=True, help="Ports per switch.")
-@click.option(
-    "--seconds", default=7.5, show_default=True, help="Simulated; flows of the middle two thirds count."
+@field_options(
+    Config,
+    "k seconds seed tick_s engine iterations large_flows detect_s",
+    k=16,
+    seconds=7.5,
+    tick_s=0.0001,
+    detect_s=0.01,
 )
-@click.option("--seed", default=1, show_default=True, help="Fixes every draw.")
-@click.option(
-    "--tick", "tick_s", default=0.0001, show_default=True, help="A round-trip time (section 5.5), s."
-)
-@click.option("--engine", default="aimd", show_default=True, help="aimd or maxmin.")
-@click.option("--iterations", default=1000, show_default=True, help="Of Simulated Annealing, each round.")
-@click.option(
-    "--large-flows", default="measured-or-estimated", show_default=True, help="measured, or measured-or-estimated."
-)  # fmt: skip
-@click.option(
-    "--detect", "detect_s", default=0.01, show_default=True,
-    help="How often Global First Fit looks for large flows where it re-routes upon detection, s; 0: nowhere.",
-)  # fmt: skip
 @click.option(
     "--emulated", "runs", multiple=True, type=click.Path(path_type=Path),
     help="A sweep's folder or a run.json, to stand beside, with its settings simulated. Can be given again.",
 )  # fmt: skip
 @click.option("--redraw", is_flag=True, help="Simulate nothing: take what the CSV file in --out has.")
-@output
-@json_option
-@parallel
-@in_words
+@computed
 def command(
     schemes: tuple[str, ...], sizes: str, loads: str, intervals: str, runs: tuple[Path, ...], redraw: bool, out: Path,
     as_json: bool, jobs: int | None, cluster: str | None, **options: Any,

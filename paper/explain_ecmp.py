@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commands.output import Compared, comparison, conclude, write_csv
-from commands.shared import Run, in_turn, in_words, json_option, output, parallel, runner
+from commands.shared import Run, computed, in_turn, runner
 from paper.style import clean, heading, new_figure, saved
 from plots.style import MUTED, house_style
 from results.published import FIGURE_9
@@ -140,10 +140,7 @@ def _fits_table(fits: Sequence[RoutingFit]) -> Table:
 @click.option(
     "--aimd-seeds", default=20, type=click.IntRange(1), show_default=True, help="The same for aimd."
 )
-@output
-@json_option
-@parallel
-@in_words
+@computed
 def command(
     seeds: int, aimd_seeds: int, out: Path, as_json: bool, jobs: int | None, cluster: str | None
 ) -> None:

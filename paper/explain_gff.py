@@ -18,7 +18,7 @@ import click
 import numpy as np
 
 from commands.output import Compared, comparison, conclude, write_csv
-from commands.shared import Run, in_turn, in_words, json_option, output, parallel, runner, seeds_option
+from commands.shared import Run, computed, in_turn, runner, seeds_option
 from paper.style import clean, heading, new_figure, saved
 from plots.style import INVALID, MUTED, colour, house_style
 from results.published import FIGURE_9_SIMULATED
@@ -156,10 +156,7 @@ def _readings_table(readings: Sequence[Reading]) -> Table:
 @click.command("explain-gff")
 @seeds_option(30)
 @click.option("--tick", "tick_s", default=0.001, show_default=True, help="Length of a tick, seconds.")
-@output
-@json_option
-@parallel
-@in_words
+@computed
 def command(
     seeds: int, tick_s: float, out: Path, as_json: bool, jobs: int | None, cluster: str | None
 ) -> None:

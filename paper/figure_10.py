@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from commands.output import Compared, comparison, conclude, write_csv
-from commands.shared import Run, in_turn, in_words, json_option, output, parallel, runner
+from commands.shared import Run, computed, in_turn, runner
 from paper.scale import at_scale, engines_option
 from paper.style import ENGINE_LABELS, LABELS, clean, heading, new_figure, saved
 from paper.suite import SCHEMES, suite
@@ -118,10 +118,7 @@ def draw(rows: Sequence[Share], tree: FatTree, path: Path) -> Path:
 @click.command()
 @at_scale(k=32)
 @engines_option
-@output
-@json_option
-@parallel
-@in_words
+@computed
 def command(
     out: Path, as_json: bool, jobs: int | None, cluster: str | None, schemes: tuple[str, ...],
     engines: tuple[str, ...], **fields: Any,

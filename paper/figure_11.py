@@ -11,7 +11,8 @@ import click
 import numpy as np
 
 from commands.output import Compared, comparison, conclude, write_csv
-from commands.shared import Run, in_turn, in_words, json_option, output, parallel, runner
+from commands.parameters import field_options
+from commands.shared import Run, computed, in_turn, runner
 from paper.scale import at_scale
 from paper.style import LABELS, clean, heading, new_figure, saved
 from paper.suite import SCHEMES
@@ -74,20 +75,8 @@ def draw(points: Sequence[Point], subtitle: str, path: Path) -> Path:
 
 @click.command()
 @at_scale(k=16)
-@click.option(
-    "--arrivals", "arrivals_per_s", default=0.1, show_default=True, help="Flows a host starts per second."
-)
-@click.option(
-    "--mean-size",
-    "mean_mbytes",
-    default=1250.0,
-    show_default=True,
-    help="Their mean size, 10^6 bytes (exponential).",
-)
-@output
-@json_option
-@parallel
-@in_words
+@field_options(Config, "arrivals_per_s mean_mbytes", arrivals_per_s=0.1, mean_mbytes=1250.0)
+@computed
 def command(
     out: Path, as_json: bool, jobs: int | None, cluster: str | None, schemes: tuple[str, ...], **fields: Any
 ) -> None:

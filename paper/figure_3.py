@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from commands.output import Compared, comparison, conclude, write_csv
-from commands.shared import Run, in_turn, in_words, json_option, output, parallel, runner, seeds_option
+from commands.shared import Run, computed, in_turn, runner, seeds_option
 from paper.style import clean, heading, new_figure, saved
 from plots.style import INK, house_style
 from results.published import FIGURE_3
@@ -89,10 +89,7 @@ def draw(rows: Sequence[Loss], tree: FatTree, path: Path) -> Path:
 @click.option("-k", "k", default=48, show_default=True, help="Ports per switch.")
 @click.option("--max-flows", default=1000, type=click.IntRange(1), show_default=True, help="Per host.")
 @seeds_option(5)
-@output
-@json_option
-@parallel
-@in_words
+@computed
 def command(
     k: int, max_flows: int, seeds: int, out: Path, as_json: bool, jobs: int | None, cluster: str | None
 ) -> None:

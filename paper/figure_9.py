@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from commands.output import Compared, comparison, conclude, write_csv
-from commands.shared import Run, in_turn, in_words, json_option, output, parallel, runner, seeds_option
+from commands.shared import Run, computed, in_turn, runner, seeds_option
 from paper.scale import schemes_option
 from paper.style import LABELS, PUBLISHED, PUBLISHED_SIMULATED, clean, heading, new_figure, saved
 from plots.style import INK, MUTED, colour, house_style
@@ -143,10 +143,7 @@ def draw(rows: Sequence[Bar], seeds: int, path: Path) -> Path:
 @seeds_option(10)
 @click.option("--engine", default="aimd", show_default=True, help="aimd or maxmin.")
 @click.option("--tick", "tick_s", default=0.001, show_default=True, help="Length of a tick, seconds.")
-@output
-@json_option
-@parallel
-@in_words
+@computed
 def command(
     simulated: bool, schemes: tuple[str, ...], seeds: int, engine: str, tick_s: float, out: Path, as_json: bool,
     jobs: int | None, cluster: str | None,

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commands.output import conclude, write_csv
-from commands.shared import Run, in_turn, in_words, json_option, output, parallel, runner, seeds_option
+from commands.parameters import field_options
+from commands.shared import Run, computed, in_turn, runner, seeds_option
 from hedera.schemes import scheme as scheme_of
 from paper.scale import engines_option, numbers, schemes_option
 from paper.style import ENGINE_LABELS, LABELS, clean, heading, new_figure, saved
@@ -158,22 +159,15 @@ def _panel(axes: Axes, rows: Sequence[Row]) -> None:
 
 @click.command()
 @schemes_option(SCHEMES)
-@click.option("-k", "k", default=4, show_default=True, help="Ports per switch.")
 @click.option("--flows", "counts", default=COUNTS, show_default=True, help="Per host.")
 @click.option(
     "--thresholds", default="0.1,0.01", show_default=True,
     help="Shares of a link that make a flow large; the largest is the usual one.",
 )  # fmt: skip
 @engines_option
-@click.option("--seconds", default=12.0, show_default=True, help="Simulated time of every run.")
-@click.option("--interval", "interval_s", default=2.0, show_default=True, help="Scheduling period, s.")
-@click.option("--tick", "tick_s", default=0.01, show_default=True, help="Length of a tick, s.")
-@click.option("--iterations", default=1000, show_default=True, help="Of Simulated Annealing, each round.")
+@field_options(Config, "k seconds interval_s tick_s iterations", seconds=12.0, interval_s=2.0, tick_s=0.01)
 @seeds_option(3)
-@output
-@json_option
-@parallel
-@in_words
+@computed
 def command(
     schemes: tuple[str, ...], engines: tuple[str, ...], k: int, counts: str, thresholds: str, seeds: int, out: Path,
     as_json: bool, jobs: int | None, cluster: str | None, **options: Any,

@@ -7,10 +7,11 @@ from typing import TypeVar
 
 import click
 
+from commands.parameters import field_options
 from commands.shared import Command, options
 from hedera.schemes import scheme
 from paper.suite import AT_SCALE
-from simulator.config import ENGINES
+from simulator.config import ENGINES, Config
 
 Number = TypeVar("Number", int, float)
 
@@ -69,14 +70,7 @@ def at_scale(k: int) -> Command:
     """The options as one decorator; ``k`` is the default."""
     return options(
         schemes_option(AT_SCALE),
-        click.option("-k", "k", default=k, show_default=True, help="Ports per switch."),
-        click.option("--seconds", default=60.0, show_default=True, help="Simulated time of every run."),
-        click.option("--seed", default=1, show_default=True, help="Fixes every draw."),
-        click.option("--tick", "tick_s", default=0.01, show_default=True, help="Length of a tick, seconds."),
-        click.option(
-            "--interval", "interval_s", default=5.0, show_default=True, help="Scheduling period, s."
-        ),
-        click.option(
-            "--iterations", default=100_000, show_default=True, help="Of Simulated Annealing, each round."
+        field_options(
+            Config, "k seconds seed tick_s interval_s iterations", k=k, tick_s=0.01, iterations=100_000
         ),
     )

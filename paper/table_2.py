@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from commands.output import conclude, write_csv
-from commands.shared import Run, in_turn, in_words, json_option, output, parallel, runner, seeds_option
+from commands.shared import Run, computed, in_turn, runner, seeds_option
 from paper.scale import schemes_option
 from plots.shuffle import SCHEMES, TRANSFER_BYTES, Row, Shuffle, draw, rows_of, told
 from simulator.config import Config
@@ -66,10 +66,7 @@ def compute(
 @click.option(
     "--detect", "detect_s", default=0.0, help="Global First Fit looks for large flows this often, s."
 )
-@output
-@json_option
-@parallel
-@in_words
+@computed
 def command(
     simulated: bool, schemes: tuple[str, ...], seeds: int, out: Path, as_json: bool, jobs: int | None,
     cluster: str | None, **fields: float,

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commands.output import Compared, comparison, conclude, write_csv
-from commands.shared import Run, in_turn, in_words, json_option, output, parallel, runner, seeds_option
+from commands.parameters import field_options
+from commands.shared import Run, computed, in_turn, runner, seeds_option
 from paper.scale import engines_option, numbers
 from paper.style import ENGINE_LABELS, clean, heading, new_figure, saved
 from paper.suite import ports_for
@@ -200,15 +201,10 @@ def draw(rows: Sequence[Cell], subtitle: str, path: Path) -> Path:
     help="Of Simulated Annealing, each round.",
 )
 @click.option("--intervals", default="5,1,0.1", show_default=True, help="Scheduling periods, seconds.")
-@click.option("--flows-per-host", default=3, show_default=True, help="Random receivers of every host.")
-@click.option("--seconds", default=60.0, show_default=True, help="Simulated time of every run.")
+@field_options(Config, "flows_per_host seconds tick_s", flows_per_host=3, tick_s=0.01)
 @engines_option
 @seeds_option(3)
-@click.option("--tick", "tick_s", default=0.01, show_default=True, help="Length of a tick, seconds.")
-@output
-@json_option
-@parallel
-@in_words
+@computed
 def command(
     hosts: str, iterations: str, intervals: str, flows_per_host: int, seconds: float, engines: tuple[str, ...],
     seeds: int, tick_s: float, out: Path, as_json: bool, jobs: int | None, cluster: str | None,

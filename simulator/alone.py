@@ -31,7 +31,7 @@ def alone_s(config: Config, size_bytes: NDArray[np.float64]) -> NDArray[np.float
         tick_s=config.tick_s,
         seed=0,
         link_mbps=config.link_mbps,
-        increase_mbps=config.increase_mbps,
+        increase_mbps=config.first_mbps,
     )
     sent = np.concatenate([[0.0], np.cumsum(engine.advance(ticks)) * 1e6 / 8 * config.tick_s])
     time = np.interp(size_bytes, sent, np.arange(ticks + 1) * config.tick_s)

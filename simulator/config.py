@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hedera.experiment import Experiment, above_0
+from hedera.experiment import Experiment
+from hedera.parameter import parameter
 from hedera.schemes import Options
 
 ENGINES = ("aimd", "maxmin")
@@ -18,35 +19,36 @@ MOST_TICKS = 100_000_000
 class Config(Experiment):
     """One run of the simulator. The defaults are the paper's, or where it gives none docs/simulator.md's.
 
-    ``engine``: ``aimd`` (section 5.5) or ``maxmin`` (ideal shares). ``tick_s``: length of a tick.
-    ``increase_mbps``: a flow's first rate, and its growth per tick in congestion avoidance (15 MB/s).
-    ``arrivals_per_s``: flows that every sending host starts per second (Poisson); 0 for flows that start
-    at once and outlast the run. ``mean_mbytes``: their mean size (exponential), 10^6 bytes. ``by_rate``: placements
-    take a flow's measured rate for its demand; ``shuffled``: Global First Fit takes flows and paths in a random order
-    (both to try what the paper's own simulator may have done, see `hedera explain-gff`). ``detect_s``: how often
-    Global First Fit looks for large flows, which it re-routes immediately upon detection (section 4.5), while others
-    wait for the next period; 0 for the period too.
-
+    ``by_rate`` and ``shuffled`` are there to try what the paper's own simulator may have done (`hedera explain-gff`).
     Raises ValueError, one sentence, for a value that makes no sense.
     """
 
-    engine: str = "aimd"
-    tick_s: float = 0.001
-    increase_mbps: float = 120.0
-    arrivals_per_s: float = 0.0
-    mean_mbytes: float = 125.0
-    by_rate: bool = False
-    shuffled: bool = False
-    detect_s: float = 0.0
+    engine: str = parameter(
+        "aimd", "Rates of flows: aimd (section 5.5) or maxmin (ideal shares).", choices=ENGINES
+    )
+    tick_s: float = parameter(0.001, "Length of a tick", unit="s", above=0)
+    increase_mbps: float | None = parameter(
+        None,
+        "A flow's first rate, and its growth per tick (section 5.5; default: 0.12 of --bw)",
+        unit="Mb/s",
+        above=0,
+    )
+    arrivals_per_s: float = parameter(
+        0.0, "Flows that every sending host starts per second (Poisson); 0: they start at once and last.",
+        least=0, option="--arrivals",
+    )  # fmt: skip
+    mean_mbytes: float = parameter(
+        125.0, "Their mean size (exponential)", unit="MB", above=0, option="--mean-size"
+    )
+    by_rate: bool = parameter(False, "Place flows by measured rates instead of estimated demands.")
+    shuffled: bool = parameter(False, "Global First Fit takes flows and paths in a random order.")
+    detect_s: float = parameter(
+        0.0, "Global First Fit re-routes upon detection (section 4.5), looking this often; 0: with the period",
+        unit="s", least=0,
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.engine not in ENGINES:
-            raise ValueError(f"there is no engine {self.engine!r}; the engines are {' and '.join(ENGINES)}")
-        above_0("the length of a tick", self.tick_s, "s")
-        above_0("the mean size of a flow", self.mean_mbytes, "MB")
-        if not 0 <= self.arrivals_per_s < float("inf"):
-            raise ValueError(f"the arrivals per second must be 0 or more, not {self.arrivals_per_s:g}")
         if not (self.detect_s == 0 or self.tick_s <= self.detect_s <= self.interval_s):
             raise ValueError(
                 f"large flows are looked for once a tick at most and once a period at least, "
@@ -69,6 +71,11 @@ class Config(Experiment):
     def options(self) -> Options:
         """What the scheme's placement is told."""
         return Options(self.iterations, self.shuffled)
+
+    @property
+    def first_mbps(self) -> float:
+        """A flow's first rate, and its growth per tick in congestion avoidance."""
+        return INCREASE * self.link_mbps if self.increase_mbps is None else self.increase_mbps
 
     @property
     def ticks(self) -> int:

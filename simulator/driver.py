@@ -100,7 +100,7 @@ class Simulation:
             tick_s=config.tick_s,
             seed=config.seed,
             link_mbps=config.link_mbps,
-            increase_mbps=config.increase_mbps,
+            increase_mbps=config.first_mbps,
             closed=closed,
         )
 

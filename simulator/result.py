@@ -105,7 +105,7 @@ class Result:
             "reasons": [],
             "engine": config.engine,
             "seed": config.seed,
-            "config": asdict(config),
+            "config": asdict(config) | {"increase_mbps": config.first_mbps},
             "window_s": [tick * config.tick_s for tick in config.window_ticks],
             "total_mbps_per_second": totals.round(3).tolist(),
             "completed": int(self.completion_s.size),

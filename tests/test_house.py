@@ -11,7 +11,7 @@ BELOW = {
     "files": "",
     "results": "",
     "workers": "",
-    "commands": "workers",
+    "commands": "hedera workers",
     "topos": "",
     "traffic": "topos",
     "transfers": "",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
+from commands.parameters import field_options
 from harness.errors import UnfitMachine
 from harness.network import machine
 from harness.network.lock import sole_use
@@ -15,7 +16,6 @@ from harness.run.spec import RunSpec
 from harness.sweep import calibration
 from results.wire import DEFAULT_MTU
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 RatesOf = Callable[[RunSpec, Sequence[int]], dict[int, float]]
 """The highest link rate, Mb/s, for each of these packet sizes."""
 
@@ -37,7 +37,7 @@ class RateOrAuto(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 def spec_from(**options: Any) -> RunSpec:
     """A RunSpec from command-line options, UserMistake when one makes no sense; see `with_rate` for ``--bw auto``."""
-    rate, mtu = options.pop("bw"), options.pop("mtu")
+    rate, mtu = options.pop("link_mbps"), options.pop("mtu")
     return RunSpec(
         **options,
         link_mbps=10.0 if rate == "auto" else rate,
@@ -103,72 +103,11 @@ def _tell_probe(probe: calibration.Probe) -> None:
         tell_user(f"    {reason}")
 
 
-def experiment_options(command: Command) -> Command:
-    """The options that `run` and `sweep` share; their names are the fields of RunSpec, but for --bw,
-    whose ``auto`` is no number yet."""
-    options = [
-        click.option(
-            "--bw",
-            default="10",
-            type=RateOrAuto(),
-            help="Rate of every link, Mb/s; auto: the highest this machine carries.",
-            show_default=True,
-        ),
-        click.option("-k", "k", default=4, help="Ports per switch: k^3/4 hosts.", show_default=True),
-        click.option(
-            "--seed", default=1, help="Decides drawn matrices, source ports and hashes.", show_default=True
-        ),
-        click.option(
-            "--platform", default="auto", help="Controller: auto, os-ken or pox.", show_default=True
-        ),
-        click.option(
-            "--datapath", default="auto", help="Open vSwitch: auto, kernel or user.", show_default=True
-        ),
-        click.option(
-            "--interval", "interval_s", default=2.0, help="Hedera's period, seconds.", show_default=True
-        ),
-        click.option(
-            "--large-flows",
-            default="auto",
-            help="Which flows Hedera places: above a tenth of a link as measured (section 3.1), or by estimate too; "
-            "auto: as measured when flows come and go, else by estimate too.",
-            show_default=True,
-            type=click.Choice(RunSpec.LARGE_FLOWS),
-        ),
-        click.option(
-            "--mtu",
-            type=int,
-            help="Largest packet, bytes: 1500, or with --bw auto the one that carries most of 1500 and 9000.",
-        ),
-        click.option(
-            "--congestion-control",
-            default="cubic",
-            help="TCP algorithm; with dctcp, queues mark from 20 packets on.",
-            show_default=True,
-        ),
-        click.option("--queue", default=50, help="Queue of every port, full packets.", show_default=True),
-        click.option(
-            "--new-flows",
-            default="auto",
-            help="Who gives a flow its first path: controller, switch, or auto: the switch when flows come and go.",
-            show_default=True,
-        ),
-        click.option(
-            "--scale-sizes/--no-scale-sizes",
-            default=True,
-            help="Sizes of poisson traffic are for links of 1 Gb/s, and scale with the links, so that times stay. "
-            "That is many flows: 600 a second of web search at load 0.5. Or they are as spelled.",
-            show_default=True,
-        ),
-        click.option("--flows-per-host", default=1, help="Flows each host sends.", show_default=True),
-        click.option("--keep", default=1.0, help="Fraction of the flows kept, at random.", show_default=True),
-        click.option(
-            "--fail",
-            multiple=True,
-            metavar="WHAT@SECONDS",
-            help="Break link:A-B@SECONDS or switch:NAME@SECONDS, until :UNTIL. Can be given again.",
-        ),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+experiment_options = field_options(
+    RunSpec,
+    without="scheme traffic seconds disturb",
+    kinds={"link_mbps": RateOrAuto()},
+    mtu=None,
+)
+"""The options that `run`, `sweep` and `table 2` share: the fields of RunSpec. ``--bw`` may be ``auto``, and ``--mtu``
+left to that."""

@@ -9,25 +9,18 @@ from typing import Any
 
 import click
 
+from commands.parameters import field_options
 from harness.cli.options import experiment_options, spec_from, tell_user, with_rate
 from harness.network import machine
+from harness.run.spec import RunSpec
 from harness.sweep import experiment
 from harness.sweep.store import require_writable, slug
 
 
 @click.command()
-@click.option("--scheme", required=True, help="How paths are chosen, e.g. ecmp, hedera-gff, nonblocking.")
-@click.option(
-    "--traffic", required=True, help="Who sends to whom, e.g. stride:4, published:randbij0, file:m.csv."
-)
-@click.option("--seconds", default=60.0, help="How long the flows last.", show_default=True)
+@field_options(RunSpec, "scheme traffic seconds")
 @experiment_options
-@click.option(
-    "--disturb",
-    multiple=True,
-    metavar="controller:HOW@SECONDS",
-    help="Kill, freeze or slow the controller: controller:kill@SECONDS, :freeze@SECONDS or :slow@SECONDS.",
-)
+@field_options(RunSpec, "disturb")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the result (default: a new one).")
 @click.option("--json", "as_json", is_flag=True, help="The result as one JSON object on standard output.")
 def run(out: Path | None, as_json: bool, **options: Any) -> None:
@@ -43,7 +36,7 @@ def run(out: Path | None, as_json: bool, **options: Any) -> None:
     machine.require_root()
     machine.require_tools()
     require_writable(out.parent)
-    spec = with_rate(spec, options["bw"], options["mtu"])
+    spec = with_rate(spec, options["link_mbps"], options["mtu"])
     result = experiment.run_experiment(spec, out, lambda stage: tell_user(f"{stage} ..."))
     if as_json:
         click.echo(json.dumps(result))

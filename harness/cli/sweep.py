@@ -78,7 +78,7 @@ def sweep(
     if cluster is None:
         machine.require_root()
         machine.require_tools()
-        base = with_rate(base, options["bw"], options["mtu"])
+        base = with_rate(base, options["link_mbps"], options["mtu"])
         workloads = _workloads(base, suite, patterns)
         folder = _folder(base, name, results)
         base = settle(base, folder)
@@ -86,7 +86,7 @@ def sweep(
         return
     with _fleet(cluster) as fleet:
         fleet.gather()
-        base = with_rate(fleet.resolve(base), options["bw"], options["mtu"], fleet.least_rates)
+        base = with_rate(fleet.resolve(base), options["link_mbps"], options["mtu"], fleet.least_rates)
         workloads = _workloads(base, suite, patterns)
         folder = _folder(base, name, results)
         require_writable(folder)

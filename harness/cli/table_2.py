@@ -87,7 +87,7 @@ def table_2(
         job.spec.workload()
     machine.require_root()
     machine.require_tools()
-    base = with_rate(base, options["bw"], options["mtu"])
+    base = with_rate(base, options["link_mbps"], options["mtu"])
     jobs = jobs_of(base, names, trials, scale, out)
     folder = out / slug(f"k{base.k}-{base.link_mbps:g}mbps-scale{scale:g}")
     settled = settle(replace(base, seconds=jobs[0].spec.seconds), folder)

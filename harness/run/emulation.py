@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from controllers.settings import flags_of
 from harness.errors import RunFailed
 from harness.network import shaping
 from harness.network.bunching import bunched
@@ -119,14 +120,9 @@ class Emulation:
         clock = time.monotonic()
         self._say("building")
         spec = self.spec
-        options: dict[str, object] = {
+        options = {
+            **flags_of(spec),
             "scheme": find_scheme(spec.scheme).absolute,  # the controller stands in another folder
-            "k": spec.k,
-            "seed": spec.seed,
-            "interval": spec.interval_s,
-            "bw": spec.link_mbps,
-            "threshold": spec.threshold,
-            "iterations": spec.iterations,
             **self.settled,
         }
         controller = Controller(

@@ -5,26 +5,23 @@ from __future__ import annotations
 import re
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
-from controllers.settings import MIN_INTERVAL_S, NEW_FLOWS
+from controllers.settings import NEW_FLOWS, Settings
 from harness.errors import UserMistake
 from harness.run import disturbance
 from harness.run.disturbance import Disturbance
 from hedera.experiment import Experiment
 from hedera.large_flows import RULES
+from hedera.parameter import narrowed, parameter
 from results.wire import DEFAULT_MTU
 from traffic.matrix import Matrix
 from traffic.workload import Workload
 
-PLATFORMS = ("auto", "os-ken", "pox")
 MOST_MBPS = 1e6
 """Beyond it a rate is a slip of the keyboard: no machine forwards such links in software."""
-MTU = range(576, 9000 + 1)
-"""Bytes: from what every IPv4 host takes (RFC 791) to the customary jumbo frame; more gave nothing."""
 MOST_FLOWS = 200_000
 """What a run can keep a record of: `results.record.MOST_BYTES` at about a kilobyte each."""
-DATAPATHS = ("auto", "kernel", "user")
 SHORTEST_S = 3
 """Of a run: rates are read once a second, and the first and the last of them do not count."""
 
@@ -34,72 +31,62 @@ class RunSpec(Experiment):
     """One pattern, one scheme, one trial, in emulation. The period is the replication's, the rate what most machines
     carry.
 
-    ``queue`` is in full-size packets, ``mtu`` bytes the largest; ``disturb`` is in the words of
-    `harness.run.disturbance`. ``new_flows``: who gives a flow its first path, ``controller`` or ``switch``
-    (`controllers.settings`); ``auto``: the switch when flows come and go. Paths of lasting flows are then those that
-    the simulator's hash gives, on every machine; short ones do not wait for the controller. ``large_flows`` may be
-    ``auto`` as well: by measured rates alone when flows come and go. Many small ones that ended within a period have
-    large demands in its estimate, and leave the lasting ones next to none.
+    ``disturb`` is in the words of `harness.run.disturbance`. Where ``new_flows`` is ``switch``, lasting flows take
+    the paths that the simulator's hash gives, on every machine, and short ones do not wait for the controller.
+    ``auto`` takes measured rates alone when flows come and go: many small ones that ended within a period have large
+    demands in the estimate, and leave the lasting ones next to none.
+
     Raises UserMistake, one sentence, when a field makes no sense.
     """
 
-    interval_s: float = 2.0
-    link_mbps: float = 10.0
+    # From 3 s: SHORTEST_S.
+    seconds: float = narrowed(Experiment, "seconds", 60.0, above=None, least=SHORTEST_S, most=86_400)
+    # Open vSwitch moves a flow's counters every half second: polled faster, rates are mostly 0 or double.
+    interval_s: float = narrowed(Settings, "interval_s", 2.0, most=3600)
+    link_mbps: float = narrowed(Experiment, "link_mbps", 10.0, above=None, least=0.1, most=MOST_MBPS)
+    large_flows: str = narrowed(
+        Experiment, "large_flows", "auto", choices=("auto", *RULES),
+        help="Which flows Hedera places: above a tenth of a link as measured (section 3.1), or by estimate too; "
+        "auto: as measured when flows come and go, else by estimate too.",
+    )  # fmt: skip
     trial: int = 1
-    platform: str = "auto"
-    datapath: str = "auto"
-    congestion_control: str = "cubic"
-    queue: int = 50
-    mtu: int = DEFAULT_MTU
-    new_flows: str = "auto"
-    large_flows: str = "auto"
-    disturb: tuple[str, ...] = ()
-
-    LARGE_FLOWS: ClassVar[tuple[str, ...]] = ("auto", *RULES)
+    platform: str = parameter("auto", "The controller's platform.", choices=("auto", "os-ken", "pox"))
+    datapath: str = parameter("auto", "Open vSwitch's datapath.", choices=("auto", "kernel", "user"))
+    congestion_control: str = parameter("cubic", "TCP algorithm; with dctcp, queues mark from 20 packets on.")
+    queue: int = parameter(50, "Queue of every port, full packets.", least=2, most=100_000)
+    # What every IPv4 host takes (RFC 791), to the customary jumbo frame; more gave nothing.
+    mtu: int = parameter(
+        DEFAULT_MTU,
+        "Largest packet (default: 1500; with --bw auto what carries most of 1500 and 9000)",
+        unit="bytes",
+        least=576,
+        most=9000,
+    )
+    new_flows: str = narrowed(
+        Settings, "new_flows", "auto", choices=("auto", *NEW_FLOWS),
+        help="Who gives a flow its first path; auto: the switch when flows come and go.",
+    )  # fmt: skip
+    disturb: tuple[str, ...] = parameter(
+        (), "Kill, freeze or slow the controller: controller:kill@SECONDS, :freeze@SECONDS or :slow@SECONDS.",
+        metavar="controller:HOW@SECONDS",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
-        _check(
-            SHORTEST_S <= self.seconds <= 86_400,
-            f"--seconds must be from {SHORTEST_S} to 86400, not {self.seconds:g}",
-        )
-        _check(
-            0.1 <= self.link_mbps <= MOST_MBPS,
-            f"--bw must be from 0.1 to {MOST_MBPS:g} Mb/s, not {self.link_mbps:g}",
-        )
-        _check(
-            MIN_INTERVAL_S <= self.interval_s <= 3600,
-            f"--interval must be from {MIN_INTERVAL_S:g} to 3600 s (switches count anew every half second), "
-            f"not {self.interval_s:g}",
-        )
-        _check(2 <= self.queue <= 100_000, f"--queue must be from 2 to 100000 packets, not {self.queue}")
-        _check(self.mtu in MTU, f"--mtu must be from {MTU.start} to {MTU.stop - 1} bytes, not {self.mtu}")
-        _check(
-            self.platform in PLATFORMS, f"--platform is one of {', '.join(PLATFORMS)}, not {self.platform}"
-        )
-        _check(
-            self.datapath in DATAPATHS, f"--datapath is one of {', '.join(DATAPATHS)}, not {self.datapath}"
-        )
-        _check(
-            re.fullmatch("[a-z0-9_]+", self.congestion_control) is not None,
-            f"--congestion-control names a TCP algorithm, not {self.congestion_control!r}",
-        )
-        _check(
-            self.new_flows in ("auto", *NEW_FLOWS),
-            f"--new-flows is one of auto, {', '.join(NEW_FLOWS)}, not {self.new_flows}",
-        )
         try:
             super().__post_init__()
-        except ValueError as error:
-            raise UserMistake(str(error)) from None
-        try:
             _ = self.disturbances
         except ValueError as error:
-            raise UserMistake(f"--disturb: {error}") from None
+            raise UserMistake(str(error)) from None
+        if re.fullmatch("[a-z0-9_]+", self.congestion_control) is None:
+            raise UserMistake(f"--congestion-control names a TCP algorithm, not {self.congestion_control!r}")
 
     @cached_property
     def disturbances(self) -> tuple[Disturbance, ...]:
         """What happens to the controller."""
-        return disturbance.parse_all(self.disturb, self.seconds)
+        try:
+            return disturbance.parse_all(self.disturb, self.seconds)
+        except ValueError as error:
+            raise ValueError(f"--disturb: {error}") from None
 
     def workload(self) -> Workload:
         """The flows of this run; UserMistake when the traffic makes no sense."""
@@ -133,8 +120,3 @@ def lasting(workload: Workload) -> Matrix | None:
     """The flows of traffic that all begin at once and last for the whole run; None for all other traffic."""
     matrix = workload.matrix
     return None if matrix is None or matrix.sequential else matrix
-
-
-def _check(holds: bool, sentence: str) -> None:
-    if not holds:
-        raise UserMistake(sentence)

@@ -27,7 +27,7 @@ class Traffic:
 
     def _step(self, src, dst, port, rate):
         topo = self.net.topo
-        count = max(1, round(rate * self.net.settings.bw * 1e6 / 8 * STEP / FULL))
+        count = max(1, round(rate * self.net.settings.link_mbps * 1e6 / 8 * STEP / FULL))
         data = between(topo, src, dst, src_port=port)
         self.net.send(src, data, count=count, size=FULL if rate else ACK)
         self.net.send(

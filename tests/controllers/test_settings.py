@@ -64,7 +64,7 @@ def test_bad_values_get_one_sentence(given, complaint):
 
 def test_text_becomes_numbers():
     given = {"scheme": "hedera-sa", "k": "8", "seed": "7", "interval": "5", "bw": "2.5"}
-    assert Settings.from_text(given) == Settings("hedera-sa", 8, 7, 5.0, 2.5)
+    assert Settings.from_text(given) == Settings("hedera-sa", k=8, seed=7, interval_s=5.0, link_mbps=2.5)
 
 
 # --- RipL-POX's arguments

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from hedera.parameter import option_of
 from packets.experiment import Experiment, scenario, static_parameters
 from packets.parameters import Parameters
-from packets.quantity import Quantity, option_of
+from packets.quantity import Quantity
 from packets.schemes import SCHEMES
 
 
@@ -32,9 +33,9 @@ def test_nonsense_is_refused_in_one_sentence(fields, words):
     ("field", "value", "words"),
     [
         ("g", 3.0, "--g must be from 0 to 1, not 3"),
-        ("link_delay_us", -1.0, "--link-delay must be 0 or more, not -1us"),
+        ("link_delay_us", -1.0, "--link-delay must be 0 us or more, not -1"),
         ("drain", 0.0, "--drain must be 0.01 or more"),
-        ("beta", float("nan"), "--beta must be 0 or more"),
+        ("beta", float("nan"), "--beta must be 0 1/s or more"),
     ],
 )
 def test_parameters_out_of_range_are_refused(field, value, words):

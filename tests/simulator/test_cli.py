@@ -74,7 +74,10 @@ def test_a_lower_link_rate_takes_its_increase_along():
         (["--scheme", "ecmp", "--traffic", "strode:1"], "no traffic pattern"),
         (["--scheme", "ecmp", "--traffic", "stride:1", "-k", "5"], "even k"),
         (["--scheme", "ecmp", "--traffic", "stride:1", "--seconds", "0"], "above 0"),
-        (["--scheme", "ecmp", "--traffic", "stride:1", "--engine", "fluid"], "no engine"),
+        (
+            ["--scheme", "ecmp", "--traffic", "stride:1", "--engine", "fluid"],
+            "'fluid' is not one of 'aimd', 'maxmin'",
+        ),
         (["--scheme", "ecmp", "--traffic", "file:/nowhere.csv"], "nowhere"),
         (["--traffic", "stride:1"], "--scheme"),
     ],

@@ -1,0 +1,105 @@
+"""A parameter of an experiment, told once, at its field.
+
+A field of a frozen dataclass says what it means, its unit, its range or choices, and its default. From there come the
+command line's options (`commands.parameters`), the check of a value and its sentence, the controller's flags, and
+the table of docs/options.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+_SUFFIXES = ("_s", "_us", "_ms", "_kb", "_mbps")
+"""Of fields' names: units, which options do not repeat."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What is known of a field beside its type and its default.
+
+    ``help``: a sentence for the command line, without its unit. ``unit``: as it is written behind a number. A number
+    is at least ``least`` or greater than ``above``, and at most ``most`` or less than ``below``; never infinite. A
+    word is one of ``choices``. ``option``: as it is typed (default: from the field's name). ``metavar``: what stands
+    for the value in the help. ``controller``: whether the controller is told it.
+    """
+
+    help: str = ""
+    unit: str = ""
+    least: float | None = None
+    above: float | None = None
+    most: float | None = None
+    below: float | None = None
+    choices: tuple[str, ...] = ()
+    option: str = ""
+    metavar: str | None = None
+    controller: bool = False
+
+    def holds(self, value: Any) -> bool:
+        """Whether the value is within the range, or one of the choices. None is always possible."""
+        if value is None:
+            return True
+        if self.choices:
+            return value in self.choices
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return True
+        return (
+            abs(value) < math.inf
+            and (self.least is None or value >= self.least)
+            and (self.above is None or value > self.above)
+            and (self.most is None or value <= self.most)
+            and (self.below is None or value < self.below)
+        )
+
+    @property
+    def allowed(self) -> str:
+        """What a value may be, in words: ``from 3 to 86400 s``; empty where anything may be."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        unit = f" {self.unit}" if self.unit else ""
+        low = None if self.least is None else f"{_number(self.least)}"
+        high = f"below {_number(self.below)}" if self.below is not None else None
+        high = f"{_number(self.most)}" if self.most is not None else high
+        if low is not None:
+            return f"{low}{unit} or more" if high is None else f"from {low} to {high}{unit}"
+        if self.above is not None:
+            low = f"above {_number(self.above)}"
+            return f"{low}{unit}" if high is None else f"{low} and at most {high}{unit}"
+        return "a number" if high is None else f"at most {high}{unit}"
+
+
+def parameter(default: Any, help: str = "", **known: Any) -> Any:
+    """A dataclass field with what is known of it (`Parameter`)."""
+    return field(default=default, metadata={"parameter": Parameter(help, **known)})
+
+
+def narrowed(owner: type, name: str, default: Any, **changes: Any) -> Any:
+    """The field ``name`` of another dataclass with a default of its own, and a range that may be narrower."""
+    known = replace(parameters_of(owner)[name], **changes)
+    return field(default=default, metadata={"parameter": known})
+
+
+def parameters_of(owner: type) -> dict[str, Parameter]:
+    """The described fields of a dataclass by name, in their order."""
+    return {each.name: each.metadata["parameter"] for each in fields(owner) if "parameter" in each.metadata}
+
+
+def option_of(name: str, known: Parameter | None = None) -> str:
+    """The option of a field: ``link_delay_us`` is ``--link-delay``, unless it has one of its own."""
+    if known is not None and known.option:
+        return known.option
+    suffix = next((one for one in _SUFFIXES if name.endswith(one)), "")
+    return "--" + name.removesuffix(suffix).replace("_", "-")
+
+
+def check(instance: Any) -> None:
+    """ValueError, one sentence, for the first value that is out of its range or not among its choices."""
+    for name, known in parameters_of(type(instance)).items():
+        value = getattr(instance, name)
+        if not known.holds(value):
+            raise ValueError(f"{option_of(name, known)} must be {known.allowed}, not {_number(value)}")
+
+
+def _number(value: Any) -> str:
+    return f"{value:.15g}" if isinstance(value, float) else repr(value)
