@@ -6,7 +6,6 @@ os-ken 4.2 has no command line of its own, and cannot be ended by a signal.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import logging
 import os
 import signal
@@ -22,7 +21,8 @@ from os_ken.lib import hub
 from controllers.eventlog import EventLog
 from controllers.os_ken_adapter import OsKenController
 from controllers.os_ken_connections import Handshake, serve
-from controllers.settings import Settings
+from controllers.settings import FLAGS, Settings
+from hedera.parameter import parameters_of
 
 
 def _arguments(argv: list[str] | None) -> tuple[Settings, str, int, str | None]:
@@ -33,8 +33,9 @@ def _arguments(argv: list[str] | None) -> tuple[Settings, str, int, str | None]:
         "--listen", default="127.0.0.1:6653", metavar="ADDR:PORT", help="where switches connect"
     )
     parser.add_argument("--log", metavar="FILE", help="append events to this file, one JSON object per line")
-    for field in dataclasses.fields(Settings):
-        parser.add_argument(f"--{field.name}", help=f"default: {field.default}")
+    known = parameters_of(Settings)
+    for name, flag in FLAGS.items():
+        parser.add_argument(f"--{flag}", help=known[name].help.replace("%", "%%"))
     given = {name: text for name, text in vars(parser.parse_args(argv)).items() if text is not None}
     address, _, port = given.pop("listen").rpartition(":")
     log = given.pop("log", None)

@@ -217,27 +217,11 @@ def _stat(entry: Any) -> FlowStat:
     )
 
 
-def launch(
-    scheme: str | None = None,
-    k: str | None = None,
-    seed: str | None = None,
-    interval: str | None = None,
-    bw: str | None = None,
-    threshold: str | None = None,
-    large_flows: str | None = None,
-    iterations: str | None = None,
-    hosts: str | None = None,
-    new_flows: str | None = None,
-    log: str | None = None,
-    topo: str | None = None,
-    routing: str | None = None,
-    mode: str | None = None,
-) -> None:
+def launch(log: str | None = None, **given: str) -> None:
     """Start the controller. Also takes RipL-POX's arguments: topo=ft,4 routing=hashed|st|random mode=hybrid.
 
     Wrong use ends POX with status 2 and one sentence; a log file that cannot be opened, with 1.
     """
-    given = {name: value for name, value in locals().items() if value is not None and name != "log"}
     try:
         given, note = ripl.translate(given)
         settings = Settings.from_text(given)
