@@ -91,17 +91,25 @@ def _clos_colouring(tree: FatTree, rng: np.random.Generator, options: Options) -
 class Scheme:
     """How paths are chosen.
 
-    ``routing(tree, seed)`` builds the static routing of all flows; None where there is no choice of path.
-    ``scheduler(tree, rng, options)`` builds the algorithm that re-places large flows; None for a static scheme.
-    ``baseline``: is there to hold the others against, from below or above, and left out where all are asked for.
-    ``nonblocking``: runs on the control network instead of the fat-tree. ``absolute``: the name that a process
-    which stands in another folder has to use.
+    ``label``: its name in pictures of the paper. ``routing(tree, seed)`` builds the static routing of all flows; None
+    where there is no choice of path. ``scheduler(tree, rng, options)`` builds the algorithm that re-places large
+    flows; None for a static scheme. ``baseline``: is there to hold the others against, and left out where all are
+    asked for. ``nonblocking``: runs on the control network instead of the fat-tree. ``colour``: of its bars and lines
+    (Okabe and Ito, 2008: with any kind of colour blindness they can be told apart). ``rank``: among those that the
+    paper leads one to expect an order of, the best first. ``column``: of the published Figure 9, which it is held
+    against; ``simulated``: whether the paper's simulator has it as well. ``absolute``: the name that a process which
+    stands in another folder has to use.
     """
 
     name: str
     summary: str
     routing: Callable[[FatTree, int], Routing | None]
     scheduler: Callable[[FatTree, np.random.Generator, Options], Placement] | None = None
+    label: str = ""
+    colour: str = ""
+    rank: int | None = None
+    column: str = ""
+    simulated: bool = True
     baseline: bool = False
     nonblocking: bool = False
     absolute: str = ""
@@ -119,31 +127,62 @@ class Scheme:
 
 
 _ALL = (
-    Scheme("nonblocking", "all hosts on one switch, the control", _nothing, nonblocking=True),
-    Scheme("ecmp", "every switch hashes the flow's 5-tuple", _ecmp),
-    Scheme("ecmp-dst", "every switch hashes the destination address", _ecmp_destination),
-    Scheme("spanning-tree", "all flows by way of one core", _spanning_tree),
-    Scheme("random", "a random path for each flow", _random_path),
-    Scheme("hedera-gff", "Hedera with Global First Fit", _ecmp, _global_first_fit),
-    Scheme("hedera-sa", "Hedera with Simulated Annealing", _ecmp, _simulated_annealing),
     Scheme(
-        "hedera-flow-sa",
-        "annealing with a core per flow (section 4.4)",
-        _ecmp,
-        _flow_annealing,
-        baseline=True,
+        "nonblocking", "all hosts on one switch, the control", _nothing, nonblocking=True,
+        label="non-blocking", colour="#8a8a8a", rank=0, column="Non-blocking",
     ),
     Scheme(
-        "hedera-clos",
-        "Hedera with an edge colouring, optimal for flows of one size",
-        _ecmp,
-        _clos_colouring,
-        baseline=True,
+        "ecmp", "every switch hashes the flow's 5-tuple", _ecmp,
+        label="ECMP (5-tuple hash)", colour="#e69f00", rank=3, column="ECMP",
     ),
-)
+    Scheme(
+        "ecmp-dst", "every switch hashes the destination address", _ecmp_destination,
+        label="ECMP (hash of the destination)", colour="#009e73", rank=4, column="ECMP", simulated=False,
+    ),
+    Scheme(
+        "spanning-tree", "all flows by way of one core", _spanning_tree,
+        label="spanning tree", colour="#d55e00", rank=6, column="ECMP", simulated=False,
+    ),
+    Scheme(
+        "random", "a random path for each flow", _random_path,
+        label="a random path per flow", colour="#cc79a7", rank=5,
+    ),
+    Scheme(
+        "hedera-gff", "Hedera with Global First Fit", _ecmp, _global_first_fit,
+        label="Global First Fit", colour="#56b4e9", rank=2, column="Global First Fit",
+    ),
+    Scheme(
+        "hedera-sa", "Hedera with Simulated Annealing", _ecmp, _simulated_annealing,
+        label="Simulated Annealing", colour="#0072b2", rank=1, column="Simulated Annealing",
+    ),
+    Scheme(
+        "hedera-clos", "Hedera with an edge colouring, optimal for flows of one size", _ecmp, _clos_colouring,
+        label="edge colouring", colour="#f0e442", baseline=True,
+    ),
+    Scheme(
+        "hedera-flow-sa", "annealing with a core per flow (section 4.4)", _ecmp, _flow_annealing,
+        label="annealing per flow", baseline=True,
+    ),
+)  # fmt: skip
+"""In the order in which pictures and tables show them. All static schemes face the published column that the paper
+calls ECMP: which of them it behaves like is a question that Figure 9 answers."""
 
 SCHEMES: dict[str, Scheme] = {scheme.name: scheme for scheme in _ALL}
 """All that have a name here."""
+
+CONTROL = next(scheme.name for scheme in _ALL if scheme.nonblocking)
+"""The scheme of the control runs, to which all others are compared."""
+
+
+def label(name: str) -> str:
+    """A scheme in pictures of the paper; one that has no label here by its name."""
+    return SCHEMES[name].label if name in SCHEMES else name
+
+
+def best_first() -> list[str]:
+    """The schemes that have a rank."""
+    ranked = [scheme for scheme in _ALL if scheme.rank is not None]
+    return [scheme.name for scheme in sorted(ranked, key=lambda one: one.rank or 0)]
 
 
 def scheme(name: str) -> Scheme:

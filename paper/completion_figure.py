@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paper.style import LABELS, clean, heading, new_figure, saved
+from hedera.schemes import label
+from paper.style import clean, heading, new_figure, saved
 from plots.style import MUTED, colour, house_style, logarithmic
 from traffic.completion import Completion
 
@@ -67,7 +68,7 @@ def overloaded(cells: Sequence[Cell]) -> list[str]:
         if cell.flows and cell.mean_slowdown is None:
             loads.setdefault(cell.scheme, set()).add(cell.load)
     return [
-        f"{LABELS.get(scheme, scheme)}: not simulated from a load of {min(found):g} on, as flows would only pile up"
+        f"{label(scheme)}: not simulated from a load of {min(found):g} on, as flows would only pile up"
         for scheme, found in loads.items()
     ]
 
@@ -95,11 +96,11 @@ def draw(cells: Sequence[Cell], subtitle: str, path: Path) -> Path:
                     "color": colour(curve[0]),
                     "lw": 2.2 if curve[2] else 1.3,
                 }
-                label = LABELS.get(curve[0], curve[0]) + when(curve)
+                named = label(curve[0]) + when(curve)
                 ratios = [_mean(cell) / baseline.get(cell.load, math.nan) for cell in ours]
-                _curve(grid[0, column], ours, [_mean(cell) for cell in ours], label, style)
-                _curve(grid[1, column], ours, [_high(cell) for cell in ours], label, style)
-                _curve(grid[2, column], ours, ratios, label, style)
+                _curve(grid[0, column], ours, [_mean(cell) for cell in ours], named, style)
+                _curve(grid[1, column], ours, [_high(cell) for cell in ours], named, style)
+                _curve(grid[2, column], ours, ratios, named, style)
             for emulated in (True, False):
                 _points(grid[:, column], [c for c in members if c.beside and c.emulated == emulated])
             grid[0, column].set_title(meaning)

@@ -12,8 +12,9 @@ import numpy as np
 
 from commands.output import Compared, comparison, conclude, write_csv
 from commands.shared import Run, computed, in_turn, runner
+from hedera.schemes import label
 from paper.scale import at_scale, engines_option
-from paper.style import ENGINE_LABELS, LABELS, clean, heading, new_figure, saved
+from paper.style import ENGINE_LABELS, clean, heading, new_figure, saved
 from paper.suite import SCHEMES, suite
 from plots.style import colour, house_style, scheme_order
 from results.published import GAIN_OVER_STATIC, SHARE_OF_OPTIMAL
@@ -64,12 +65,12 @@ def summary(rows: Sequence[Share]) -> list[Compared]:
         of_optimal = {p: 100 * share[p, scheme] / share[p, "nonblocking"] for p in patterns}
         low = min(patterns, key=of_optimal.__getitem__)
         mean = sum(of_optimal.values()) / len(patterns)
-        case = f"{LABELS[scheme]} over optimal, mean of patterns"
+        case = f"{label(scheme)} over optimal, mean of patterns"
         told.append(Compared(case, SHARE_OF_OPTIMAL, mean, f"lowest {of_optimal[low]:.1f} ({low})"))
     for scheme in ("hedera-sa", "hedera-gff"):
         gain = {p: 100 * (share[p, scheme] / share[p, "ecmp"] - 1) for p in patterns}
         top = max(patterns, key=gain.__getitem__)
-        case = f"{LABELS[scheme]} over static hashing, at most"
+        case = f"{label(scheme)} over static hashing, at most"
         told.append(Compared(case, GAIN_OVER_STATIC, gain[top], f"at {top}"))
     return told
 
@@ -103,7 +104,7 @@ def draw(rows: Sequence[Share], tree: FatTree, path: Path) -> Path:
             for place, scheme in enumerate(schemes):
                 heights = [share[engine, pattern, scheme] for pattern in patterns]
                 at = x - 0.41 + (place + 0.5) * width
-                axes.bar(at, heights, width * 0.94, color=colour(scheme), label=LABELS.get(scheme, scheme))
+                axes.bar(at, heights, width * 0.94, color=colour(scheme), label=label(scheme))
             axes.set_title(ENGINE_LABELS[engine])
             axes.set_xlim(-0.6, len(patterns) - 0.4)
             axes.set_ylim(0, 100)

@@ -13,8 +13,9 @@ import numpy as np
 from commands.output import Compared, comparison, conclude, write_csv
 from commands.parameters import field_options
 from commands.shared import Run, computed, in_turn, runner
+from hedera.schemes import label
 from paper.scale import at_scale
-from paper.style import LABELS, clean, heading, new_figure, saved
+from paper.style import clean, heading, new_figure, saved
 from paper.suite import SCHEMES
 from plots.style import colour, house_style, scheme_order
 from simulator.config import Config
@@ -60,9 +61,7 @@ def draw(points: Sequence[Point], subtitle: str, path: Path) -> Path:
             heavy = scheme == "nonblocking"
             ours = [point for point in points if point.scheme == scheme]
             times, gbps = [point.seconds for point in ours], [point.gbps for point in ours]
-            axes.plot(
-                times, gbps, color=colour(scheme), lw=2.6 if heavy else 1.4, label=LABELS.get(scheme, scheme)
-            )
+            axes.plot(times, gbps, color=colour(scheme), lw=2.6 if heavy else 1.4, label=label(scheme))
         axes.set_xlim(0, points[-1].seconds + points[0].seconds)
         axes.set_ylim(0)
         axes.set_xlabel("time [s]")

@@ -12,8 +12,10 @@ import numpy as np
 
 from commands.output import Compared, comparison, conclude, write_csv
 from commands.shared import Run, computed, in_turn, runner, seeds_option
+from hedera.schemes import SCHEMES as BY_NAME
+from hedera.schemes import label
 from paper.scale import schemes_option
-from paper.style import LABELS, PUBLISHED, PUBLISHED_SIMULATED, clean, heading, new_figure, saved
+from paper.style import PUBLISHED, PUBLISHED_SIMULATED, clean, heading, new_figure, saved
 from plots.style import INK, MUTED, colour, house_style
 from results.published import FIGURE_9, FIGURE_9_SIMULATED
 from simulator.config import Config
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 SCHEMES = ("ecmp", "spanning-tree", "hedera-gff", "hedera-sa", "nonblocking")
-_TESTBED_ALONE = ("spanning-tree", "ecmp-dst")
+_TESTBED_ALONE = [name for name, scheme in BY_NAME.items() if not scheme.simulated]
 _PUBLISHED = {"published_testbed_mbps": PUBLISHED, "published_simulator_mbps": PUBLISHED_SIMULATED}
 _PANELS = {
     'published "ECMP" against ours: 5-tuple hashing, and a spanning tree': ("ecmp", "spanning-tree"),
@@ -90,7 +92,7 @@ def draw(rows: Sequence[Bar], seeds: int, path: Path) -> Path:
     bars = {(row.matrix, row.scheme): row for row in rows}
     panels = {title: [s for s in schemes if s in wanted] for title, schemes in _PANELS.items()}
     known = [scheme for schemes in _PANELS.values() for scheme in schemes]
-    panels |= {LABELS.get(s, s): [s] for s in wanted if s not in known}
+    panels |= {label(s): [s] for s in wanted if s not in known}
     panels = {title: schemes for title, schemes in panels.items() if schemes}
     x = np.arange(len(names))
     with house_style():
@@ -125,7 +127,7 @@ def draw(rows: Sequence[Bar], seeds: int, path: Path) -> Path:
             Patch(color=shade, label=f"published, {field.split('_')[1]}")
             for field, shade in _PUBLISHED.items()
         ]
-        handles += [Patch(color=colour(s), label=f"simulated, {LABELS.get(s, s)}") for s in wanted]
+        handles += [Patch(color=colour(s), label=f"simulated, {label(s)}") for s in wanted]
         figure.legend(handles=handles, loc="outside upper right", ncols=3, fontsize=8.5)
         heading(figure, "Figure 9, simulated: 16 hosts, 1 Gb/s links\n")
         note = (

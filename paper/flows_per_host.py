@@ -17,10 +17,11 @@ import click
 from commands.output import conclude, write_csv
 from commands.parameters import field_options
 from commands.shared import Run, computed, in_turn, runner, seeds_option
+from hedera.schemes import CONTROL, label
 from hedera.schemes import scheme as scheme_of
 from paper.scale import engines_option, numbers, schemes_option
-from paper.style import ENGINE_LABELS, LABELS, clean, heading, new_figure, saved
-from plots.style import CONTROL, colour, house_style, scheme_order
+from paper.style import ENGINE_LABELS, clean, heading, new_figure, saved
+from plots.style import colour, house_style, scheme_order
 from simulator.config import Config
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def _panel(axes: Axes, rows: Sequence[Row]) -> None:
             axes.plot(
                 [row.flows_per_host for row in ours], [row.over_control for row in ours], color=colour(scheme),
                 ls="--" if other else "-", lw=0.9 if other else 1.5, marker="" if other else ".",
-                label=LABELS.get(scheme, scheme) + (f", large from {threshold:.0%}" if other else ""),
+                label=label(scheme) + (f", large from {threshold:.0%}" if other else ""),
             )  # fmt: skip
     clean(axes)
 

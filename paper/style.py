@@ -13,16 +13,6 @@ if TYPE_CHECKING:
 
 PUBLISHED = "#d4d4d4"
 PUBLISHED_SIMULATED = "#a8a8a8"
-LABELS = {
-    "ecmp": "ECMP (5-tuple hash)",
-    "ecmp-dst": "ECMP (hash of the destination)",
-    "random": "a random path per flow",
-    "spanning-tree": "spanning tree",
-    "hedera-gff": "Global First Fit",
-    "hedera-sa": "Simulated Annealing",
-    "hedera-clos": "edge colouring",
-    "nonblocking": "non-blocking",
-}
 ENGINE_LABELS = {"aimd": "AIMD (section 5.5)", "maxmin": "max-min fair rates"}
 
 

@@ -20,9 +20,10 @@ from typing import TypeVar
 
 import numpy as np
 
+from hedera.schemes import CONTROL
 from plots.report.trials import difference
 from plots.sample import Bar, Sample, Share, Value, said
-from plots.style import CONTROL, DASHES, INK, colour, house_style, save, scheme_order, short
+from plots.style import DASHES, INK, colour, house_style, save, scheme_order, short
 from plots.summary import pattern_order
 
 Thing = TypeVar("Thing")

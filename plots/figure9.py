@@ -15,8 +15,9 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hedera.schemes import CONTROL
 from plots.shares import Shares
-from plots.style import CONTROL, DASHES, INK, INVALID, MUTED, colour, house_style, label, save
+from plots.style import DASHES, INK, INVALID, MUTED, colour, house_style, label, save
 from plots.summary import Spread, summarise
 from results.record import Run
 

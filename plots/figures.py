@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from files.writer import write_whole
+from hedera.schemes import CONTROL
 from plots.load import Sweep, load_sweep
-from plots.style import CONTROL
 from plots.table import csv_text, markdown
 from results.record import Run
 

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plots.style import CONTROL, DASHES, INK, INVALID, MUTED, colour, house_style, label, save, scheme_order
+from hedera.schemes import CONTROL
+from plots.style import DASHES, INK, INVALID, MUTED, colour, house_style, label, save, scheme_order
 from results.record import Run
 
 if TYPE_CHECKING:

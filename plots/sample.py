@@ -14,8 +14,8 @@ from typing import TypeVar
 
 import msgspec
 
+from hedera.schemes import CONTROL
 from plots.load import Skipped, load_sweep
-from plots.style import CONTROL
 from plots.summary import summarise
 from plots.table import Line, read_csv
 from results.parts import Settings

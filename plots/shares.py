@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from plots.style import CONTROL, short
+from hedera.schemes import CONTROL
+from plots.style import short
 from plots.summary import Spread, Summary
 from results.published import CAPACITY_MBPS, FIGURE_9
 from results.wire import payload_share

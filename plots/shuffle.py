@@ -8,7 +8,8 @@ from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, NamedTuple
 
-from plots.style import CONTROL, INK, MUTED, colour, house_style, save, scheme_order
+from hedera.schemes import CONTROL
+from plots.style import INK, MUTED, colour, house_style, save, scheme_order
 from results.published import TABLE_2
 
 if TYPE_CHECKING:

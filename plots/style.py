@@ -1,7 +1,6 @@
 """One look for all figures: colours, labels and how a figure is saved.
 
-Colours are those of Okabe and Ito (2008), which people with any kind of colour blindness can tell apart; the
-control is grey, because it is the yardstick and not a contestant.
+Schemes have the colours that `hedera.schemes` gives them; the control is grey, because it is no contestant.
 """
 
 from __future__ import annotations
@@ -15,24 +14,13 @@ from typing import TYPE_CHECKING, Literal
 
 from files.rights import make_folder
 from files.writer import write_whole
+from hedera.schemes import SCHEMES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-CONTROL = "nonblocking"
-"""The scheme of the control runs, to which all others are compared."""
-
-COLOURS: dict[str, str] = {
-    CONTROL: "#8a8a8a",
-    "ecmp": "#e69f00",
-    "ecmp-dst": "#009e73",
-    "spanning-tree": "#d55e00",
-    "random": "#cc79a7",
-    "hedera-gff": "#56b4e9",
-    "hedera-sa": "#0072b2",
-    "hedera-clos": "#f0e442",
-}
+COLOURS = {scheme.name: scheme.colour for scheme in SCHEMES.values() if scheme.colour}
 """The colour of each scheme, in the order in which schemes are shown."""
 
 INVALID = "#b00020"

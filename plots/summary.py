@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plots.style import CONTROL, scheme_order, short
+from hedera.schemes import CONTROL
+from plots.style import scheme_order, short
 from results.published import FIGURE_9
 from results.record import Run
 

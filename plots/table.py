@@ -9,7 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from plots.style import CONTROL, short
+from hedera.schemes import CONTROL
+from plots.style import short
 from plots.summary import Bar, Summary, summarise
 from results.parts import Count, Name, Positive
 from results.record import Run, content

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 BELOW = {
     "files": "",
-    "results": "",
+    "results": "hedera",
     "workers": "",
     "commands": "hedera workers",
     "topos": "",

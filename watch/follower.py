@@ -11,13 +11,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from commands.output import duration
+from hedera.schemes import CONTROL
 from plots.load import Sweep, load_sweep
 from plots.report import bars, fabric
 from plots.report.machines import SLOWER, compare_machines
 from plots.report.page import templates
 from plots.report.svg import classes
 from plots.shares import Shares, published_share
-from plots.style import CONTROL, colour, scheme_order, short
+from plots.style import colour, scheme_order, short
 from plots.summary import summarise
 from results.live import Live, Now, read_live
 from results.record import Run, read

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from harness.run.events import parse_events
 from harness.run.spec import RunSpec
-from plots.style import CONTROL
+from hedera.schemes import CONTROL
 from results.live import Now
 from topos.fattree import FatTree
 from topos.nonblocking import NonBlocking

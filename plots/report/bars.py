@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
+from hedera.schemes import CONTROL
 from plots.report.compare import STATIC
 from plots.report.svg import Css, Scale, Tags, cross, line, percent, picture, tag, text, title
 from plots.shares import Shares
-from plots.style import CONTROL, label, short
+from plots.style import label, short
 from plots.summary import Spread
 
 # A panel of Figure 9: what stands side by side. "published ..." is the published bar of a scheme; the published

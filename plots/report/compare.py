@@ -13,15 +13,16 @@ from itertools import pairwise
 
 import numpy as np
 
+from hedera.schemes import CONTROL, best_first
 from plots.shares import our_share, published_share
-from plots.style import CONTROL, short
+from plots.style import short
 from plots.summary import Summary
 from results.published import COLUMNS
 from results.record import Run
 
-HEADLINE = ("hedera-sa", "hedera-gff", "ecmp", "ecmp-dst", "spanning-tree")
+HEADLINE = tuple(name for name in best_first() if name in COLUMNS and name != CONTROL)
 """The schemes with a published bar to be held against, the best first."""
-STATIC = ("spanning-tree", "ecmp", "ecmp-dst")
+STATIC = tuple(name for name in reversed(HEADLINE) if COLUMNS[name] == COLUMNS["ecmp"])
 """Those of our schemes that the published ECMP might be."""
 EXPECTED_ORDER = ("hedera-sa", "hedera-gff", "ecmp", "spanning-tree")
 """What the paper leads one to expect under patterns where every host sends to one and receives from one."""

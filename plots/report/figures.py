@@ -11,12 +11,13 @@ from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup
 
+from hedera.schemes import CONTROL
 from plots.report.compare import Match
 from plots.report.rounds import PARTS, Overhead
 from plots.report.svg import Css, Scale, Tags, cross, line, percent, picture, polyline, tag, text, title
 from plots.report.trials import Difference
 from plots.shares import our_share, published_share
-from plots.style import CONTROL, label, short
+from plots.style import label, short
 from plots.summary import Summary
 from results.record import Run
 

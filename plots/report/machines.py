@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plots.style import CONTROL
+from hedera.schemes import CONTROL
 from results.record import Run
 
 SLOWER = 0.02

@@ -14,6 +14,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from files.writer import write_whole
+from hedera.schemes import CONTROL
 from plots import completion
 from plots.load import Sweep, load_sweep
 from plots.report import bars, compare, environment, fabric, figures, trials
@@ -22,7 +23,7 @@ from plots.report.machines import SLOWER, compare_machines
 from plots.report.rounds import Overhead, overheads
 from plots.report.svg import Css, classes, percent
 from plots.shares import Shares, our_share, published_share
-from plots.style import CONTROL, colour, label, short
+from plots.style import colour, label, short
 from plots.summary import Summary, summarise
 from results.record import Run
 

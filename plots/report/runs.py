@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from hedera.schemes import CONTROL
 from plots.load import Sweep
 from plots.report import fabric
 from plots.report.machines import maker
-from plots.style import CONTROL, short
+from plots.style import short
 from results.parts import Flow, Round
 from results.record import Run
 from results.wire import payload_share

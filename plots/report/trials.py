@@ -26,14 +26,13 @@ from itertools import combinations
 
 import numpy as np
 
-from plots.style import CONTROL
+from hedera.schemes import best_first
 from plots.summary import pattern_order
 from results.record import Run
 
 LEVEL = 0.05
 FEWEST = 3
 """With two trials an interval has t = 12.7 and rests on normality alone: nothing is said."""
-BEST_FIRST = (CONTROL, "hedera-sa", "hedera-gff", "ecmp", "ecmp-dst", "random", "spanning-tree")
 
 SUPPORTED, ALONE, UNSUPPORTED, SILENT = "supported", "alone", "not supported", "nothing can be said"
 
@@ -77,7 +76,8 @@ class Comparison:
 def compare_all(runs: Sequence[Run]) -> tuple[Comparison, ...]:
     """Every pair of schemes that were run, the one expected to be better first."""
     present = {run.scheme for run in runs}
-    order = [s for s in BEST_FIRST if s in present] + sorted(present - set(BEST_FIRST))
+    ranked = best_first()
+    order = [s for s in ranked if s in present] + sorted(present - set(ranked))
     found = [compare(runs, first, second) for first, second in combinations(order, 2)]
     overall = holm([each.overall for each in found])
     return tuple(replace(each, overall=row) for each, row in zip(found, overall, strict=True))

@@ -10,19 +10,13 @@ import csv
 from collections.abc import Mapping
 from pathlib import Path
 
+from hedera.schemes import SCHEMES
+
 CAPACITY_MBPS = 16_000.0
 """What the testbed's 16 hosts with 1 Gb/s each could receive, Mb/s."""
 
-COLUMNS: Mapping[str, str] = {
-    "nonblocking": "Non-blocking",
-    "ecmp": "ECMP",
-    "ecmp-dst": "ECMP",
-    "spanning-tree": "ECMP",
-    "hedera-gff": "Global First Fit",
-    "hedera-sa": "Simulated Annealing",
-}
-"""The column of Figure 9 that each scheme is held against. All static schemes face the one that the paper calls
-ECMP: which of them it behaves like is a question that the figure answers."""
+COLUMNS = {scheme.name: scheme.column for scheme in SCHEMES.values() if scheme.column}
+"""The column of Figure 9 that each scheme is held against."""
 
 
 def _figure_9(name: str) -> dict[str, dict[str, float]]:

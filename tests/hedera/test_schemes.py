@@ -5,13 +5,13 @@ import sys
 
 import pytest
 
-from hedera.schemes import SCHEMES, scheme
+from hedera.schemes import SCHEMES, best_first, label, scheme
 from topos.fattree import FatTree
 
 
 def test_names_and_order() -> None:
     expected = (
-        "nonblocking ecmp ecmp-dst spanning-tree random hedera-gff hedera-sa hedera-flow-sa hedera-clos"
+        "nonblocking ecmp ecmp-dst spanning-tree random hedera-gff hedera-sa hedera-clos hedera-flow-sa"
     )
     assert " ".join(SCHEMES) == expected
     assert all(name == SCHEMES[name].name for name in SCHEMES)
@@ -42,3 +42,15 @@ def test_names_alone_cost_no_heavy_import() -> None:
     code = "import sys, hedera.schemes; print(sorted({'numba', 'numpy', 'scipy'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_scheme_says_how_it_is_shown_and_what_it_is_held_against() -> None:
+    assert best_first() == [
+        "nonblocking", "hedera-sa", "hedera-gff", "ecmp", "ecmp-dst", "random", "spanning-tree",
+    ]  # fmt: skip
+    assert label("hedera-gff") == "Global First Fit"
+    assert label("mine.py:Mine") == "mine.py:Mine"
+    assert [name for name, one in SCHEMES.items() if one.column and not one.simulated] == [
+        "ecmp-dst",
+        "spanning-tree",
+    ]

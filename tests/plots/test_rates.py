@@ -1,5 +1,6 @@
 import pytest
 
+from hedera.schemes import CONTROL
 from plots import rates, style
 from plots.load import load_sweep
 from tests.plots.pictures import spied
@@ -10,7 +11,7 @@ from tests.plots.sweeps import SCHEMES, broken, failed, run_document, store, wri
 def test_rates_sheets(tmp_path, monkeypatch, schemes):
     write_sweep(tmp_path, ["stride:4"], schemes)
     runs = load_sweep(tmp_path).runs
-    control = next((run for run in runs if run.scheme == style.CONTROL), None)
+    control = next((run for run in runs if run.scheme == CONTROL), None)
     figures = spied(monkeypatch, rates)
     rates.draw(runs, tmp_path / "rates.png", control)
     axes = figures[0].axes
@@ -21,7 +22,7 @@ def test_rates_sheets(tmp_path, monkeypatch, schemes):
     if len(schemes) == 7:
         moved = [line for line in axes[-1].lines if line.get_linewidth() == 1.5]
         assert [line.get_xdata()[0] for line in moved] == [2.0]
-        grey = [line for line in axes[0].lines if line.get_color() == style.colour(style.CONTROL)]
+        grey = [line for line in axes[0].lines if line.get_color() == style.colour(CONTROL)]
         assert list(grey[0].get_ydata()) == list(control.rates.total_mbps)
 
 
