@@ -1,14 +1,12 @@
-"""The process that runs somebody's code: ``python -m classroom.answering LIMITS``. It is believed in nothing.
+"""The process that runs somebody's code: ``python -m classroom.answering``. It is believed in nothing.
 
 It reads requests from its standard input and writes answers to what was its standard output; what the code
-prints goes to
-standard error instead. Its limits are set before the code is read. See `classroom.protocol`.
+prints goes to standard error instead. See `classroom.protocol`.
 """
 
 from __future__ import annotations
 
 import os
-import resource
 import sys
 import traceback
 import types
@@ -20,7 +18,6 @@ from numpy.typing import NDArray
 
 from classroom import protocol
 from classroom.protocol import Answer, Estimate, Load, Make, Place, Turn, pack, unpack
-from hedera.figure_7 import estimate_demands
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows
 from hedera.schemes import Options
@@ -155,7 +152,12 @@ class Host:
 
 
 def _demands(src: Any, dst: Any, num_hosts: int) -> NDArray[np.float64]:
-    """Figure 7, for control loops: what `hedera.demand.estimate_demands` gives, without compiled code."""
+    """Figure 7, for control loops: what `hedera.demand.estimate_demands` gives, without compiled code.
+
+    It is not there for those who are to write it themselves (`classroom.lent`).
+    """
+    from hedera.figure_7 import estimate_demands
+
     return np.array(estimate_demands(np.asarray(src).tolist(), np.asarray(dst).tolist(), num_hosts))
 
 
@@ -183,15 +185,6 @@ def _raised(error: BaseException) -> Answer:
     )
 
 
-def limit(given: dict[str, int]) -> None:
-    """Set limits by their names in `resource`, for this process and all that it starts; none can be raised again."""
-    for name, value in given.items():
-        number = getattr(resource, name)
-        _, hard = resource.getrlimit(number)
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(number, (value, value))
-
-
 def _exactly(stream: BinaryIO, count: int) -> bytes:
     data = stream.read(count)
     if len(data) != count:
@@ -201,7 +194,6 @@ def _exactly(stream: BinaryIO, count: int) -> bytes:
 
 def main() -> None:
     """Answer until nobody asks any more."""
-    limit({name: int(value) for name, _, value in (word.partition("=") for word in sys.argv[1:])})
     asked, told = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)

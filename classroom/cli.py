@@ -64,8 +64,13 @@ def check(name: str, milestone: str | None, seed: int, quick: bool, out: Path, a
     With --milestone: whether a step towards Hedera does what its section of the paper says.
     """
     from classroom.code import find_code
+    from classroom.histories import leave_nothing
+    from classroom.lent import imports, lent_modules
 
     code = find_code(name)
+    leave_nothing()
+    if missing := imports(code.source) - lent_modules():
+        click.echo(f"note: `hedera grade` does not have {', '.join(sorted(missing))}", err=True)
     if milestone:
         checks = _milestone_checks(code, milestone, seed)
         rows: list[dict[str, Any]] = []
@@ -96,7 +101,7 @@ def _milestone_checks(code: Code, milestone: str, seed: int) -> list[Check]:
 
 def _require_there(submission: Submission) -> None:
     """ValueError when the file does not have what was named. Whatever else is wrong with it the checks tell."""
-    from classroom.submission import Misbehaved
+    from classroom.process import Misbehaved
 
     try:
         submission.load()

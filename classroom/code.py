@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-import os
-import stat
 from dataclasses import dataclass
 from pathlib import Path
+
+from files.reader import Unreadable, read_bytes
 
 LARGEST_FILE = 256 << 10
 """Bytes of a file that is still taken for somebody's code."""
@@ -24,22 +24,11 @@ class Code:
 def read_code(path: Path, attribute: str) -> Code:
     """Somebody's file: a plain one of a sensible size. ValueError, one sentence, when it is none."""
     try:
-        with open(path, "rb", opener=_opened) as file:
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST_FILE:
-                raise ValueError(f"{path} is no file of at most {LARGEST_FILE >> 10} KiB")
-            data = file.read(LARGEST_FILE)
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
-    try:
-        return Code(path.name, data.decode(), attribute)
+        return Code(path.name, read_bytes(path, LARGEST_FILE).decode(), attribute)
     except UnicodeDecodeError:
         raise ValueError(f"{path} is no text in UTF-8") from None
-
-
-def _opened(path: str, flags: int) -> int:
-    """A pipe must not make us wait, and a link not lead elsewhere."""
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except Unreadable as error:
+        raise ValueError(f"{path} {error}") from None
 
 
 def find_code(name: str) -> Code:

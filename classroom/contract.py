@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classroom.histories import History, histories, smallest, walk
-from classroom.submission import Misbehaved, Placed, Submission
+from classroom.process import Misbehaved
+from classroom.submission import Placed, Submission
 from classroom.verdict import Check
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows
@@ -25,8 +26,11 @@ CONTRACT = "docs/own-scheduler.md"
 ANSWER = "answers with one core of the tree for each flow, as whole numbers"
 RAISES = "answers at all"
 INPUTS = "leaves its inputs as they are"
+MOVES = "moves flows off their hashed paths"
 FAILED = "puts no flow on a failed link where another path works"
 SAME = "gives the same answers for the same seed"
+FREE = (RAISES, ANSWER, INPUTS, FAILED, SAME)
+"""What a scheduler that leaves every flow on its hash keeps to, too."""
 TIMES = "answers within the scheduling period at k = 16 and 32"
 PERIOD_S = 5.0
 """The paper's scheduling period, section 5.4."""
@@ -84,6 +88,7 @@ class _Trial:
     """Histories tried on one submission, until it hangs or dies: that is told once, and not tried again."""
 
     submission: Submission
+    moved: bool = False
     gone: Misbehaved | None = None
     at: History | None = None
 
@@ -93,7 +98,9 @@ class _Trial:
             return None
 
         def place(flows: LargeFlows, links: LinkState) -> Ints:
-            return strict(flows, links, self.submission.place(flows, links))
+            core = strict(flows, links, self.submission.place(flows, links))
+            self.moved |= bool((core != flows.hashed).any())
+            return core
 
         try:
             self.submission.fresh(history.k)
@@ -134,6 +141,8 @@ def check_contract(
     if trial.gone is not None:
         found[RAISES] = Check(RAISES, CONTRACT, str(trial.gone), str(trial.at))
     checks = [found.get(which, Check(which, CONTRACT)) for which in (RAISES, ANSWER, INPUTS, FAILED)]
+    still = "" if trial.moved else "every flow stays where its hash put it: this is ECMP"
+    checks.append(Check(MOVES, CONTRACT, still, weakness=True))
     if trial.gone is None and found.get(RAISES) is None:
         checks.append(_determinism(submission, again, seed, examples // 4))
     return checks

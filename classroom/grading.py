@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ast
+import os
 import time
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean
@@ -13,22 +12,28 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from classroom import quality
+from classroom import contract, quality
 from classroom.code import Code, read_code
 from classroom.contract import ANSWER, INPUTS, RAISES, check_contract
-from classroom.milestones import check_milestone
-from classroom.sandbox import LENT, Start, closed, lent, unclosed
-from classroom.submission import Submission
+from classroom.lent import imports, lent_modules
+from classroom.milestones import check_milestone, demand
+from classroom.sandbox import Place, Start, Unfit, closed, unclosed
+from classroom.submission import Budget, Submission
 from classroom.template import MILESTONES
 from classroom.verdict import Check, share_passed
+from hedera.text import one_line
 from simulator.config import Config
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-SCHEDULER = ("scheduler.py", "Scheduler")
-"""The file, and the class in it, of a scheduler of the student's own."""
-FILES = {task.file for task in MILESTONES.values()} | {SCHEDULER[0]}
+PARTS = {task.file.removesuffix(".py"): (task.file, task.name, name) for name, task in MILESTONES.items()} | {
+    "contract": ("scheduler.py", "Scheduler", "")
+}
+"""What is handed in: the file, the name in it, and the milestone that it is; the last is a scheduler of one's own."""
+FREE = {"demand": (demand.NO_FLOWS,), "contract": contract.FREE}
+"""Checks that a template passes as it is, by part: they count beside others alone."""
+FILES = sorted(file for file, _, _ in PARTS.values())
 POINTS = {
     "demand": 20.0,
     "first_fit": 20.0,
@@ -52,9 +57,8 @@ class Grade:
     """One submission. Parts are fractions of their checks that passed, None for what was not handed in.
 
     ``quality``: between ECMP (0) and the yardstick (1), from ``percent_of_bound``, the mean over all patterns.
-    ``points``: of 100. ``uses``: which modules of the project it imports. ``remarks``: the first thing that is
-    wrong with
-    each part. ``seconds``: what it took.
+    ``points``: of 100. ``uses``: which modules of the project it asks for that it is not lent. ``remarks``: the first
+    thing that is wrong with each part. ``seconds``: what it took. Text is one line each, and fit for a terminal.
     """
 
     submission: str
@@ -77,12 +81,13 @@ class Class:
     make of them.
 
     ``budget_s``: the processor time for each file of a submission; it is waited for CLOCK times as long.
-    ``open_`` gives up closing them off.
+    ``place``: what closes them off; None gives that up. ``hidden``: what they shall not see of the machine.
     """
 
     seed: int
     budget_s: float
-    open_: bool = False
+    place: Place | None = None
+    hidden: tuple[Path, ...] = ()
     configs: tuple[Config, ...] = field(init=False)
     ecmp: float = field(init=False)
     yardstick: float = field(init=False)
@@ -93,6 +98,13 @@ class Class:
         for name, scheme in (("ecmp", "ecmp"), ("yardstick", YARDSTICK)):
             shares = [quality.simulated(config, scheme).share or 0.0 for config in found]
             object.__setattr__(self, name, mean(shares))
+
+    def start(self, loop: bool = False) -> Start:
+        """How code of this class is started; ``loop``: it is a control loop."""
+        cpu_s = max(1, round(self.budget_s))
+        if self.place is None:
+            return unclosed(cpu_s)
+        return closed(self.place, cpu_s, loop=loop, hidden=self.hidden)
 
 
 def drawn_patterns(k: int, seed: int) -> tuple[str, ...]:
@@ -109,60 +121,95 @@ def submissions(folders: Sequence[Path]) -> list[Path]:
     found = []
     for folder in folders:
         if not folder.is_dir():
-            raise ValueError(f"{folder} is no folder")
-        inside = sorted(
-            p for p in folder.iterdir() if p.is_dir() and not p.is_symlink() and p.name[0] not in "._"
-        )
-        if any((folder / file).exists() for file in FILES):
+            raise ValueError(f"{folder} is no folder with submissions (an archive has to be unpacked first)")
+        inside = [path for path in _entries(folder) if path.is_dir() and not path.is_symlink()]
+        if _holds_any(folder):
             found.append(folder)
-        elif any((path / file).exists() for path in inside for file in FILES):
+        elif any(_holds_any(path) for path in inside):
             found += inside
         else:
             raise ValueError(
-                f"{folder} holds no submission: it would have {', '.join(sorted(FILES))}, or some of these"
+                f"{folder} holds no submission: it would have {', '.join(FILES)}, or some of these"
             )
     return found
 
 
+def left_out(folders: Sequence[Path], found: Sequence[Path]) -> list[str]:
+    """What lies beside submissions and is not graded, such as archives and links."""
+    beside = [path for folder in folders if folder not in found for path in _entries(folder)]
+    return [path.name for path in beside if path not in found]
+
+
+def _entries(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.name[0] not in "._")
+
+
+def _holds_any(folder: Path) -> bool:
+    return any(os.path.lexists(folder / file) for file in FILES)
+
+
 def grade(folder: Path, course: Class) -> tuple[Grade, dict[str, list[Check]]]:
-    """One submission's grade, and its checks by part."""
+    """One submission's grade, and its checks by part.
+
+    Whatever it makes of its checks, its own grade alone suffers. Raises Unfit where the machine does not start it.
+    """
     clock = time.monotonic()
     checks: dict[str, list[Check]] = {}
+    uses: set[str] = set()
     share: float | None = None
-    imported: set[str] = set()
-    with nullcontext(Path()) if course.open_ else lent() as place:
-
-        def start() -> Start:
-            cpu_s = max(1, round(course.budget_s))
-            return unclosed(cpu_s) if course.open_ else closed(place, cpu_s)
-
-        for milestone, task in MILESTONES.items():
-            part = task.file.removesuffix(".py")
-            if (code := _handed_in(folder / task.file, task.name, part, checks)) is None:
-                continue
-            imported |= _uses(code)
-            with Submission(start(), code, CALL_S, CLOCK * course.budget_s) as submission:
-                checks[part] = check_milestone(milestone, submission, course.seed)
-        if (code := _handed_in(folder / SCHEDULER[0], SCHEDULER[1], "contract", checks)) is not None:
-            imported |= _uses(code)
-            with Submission(start(), code, CALL_S, CLOCK * course.budget_s) as submission:
-                contract = check_contract(submission, _again(start, code, course), course.seed, examples=40)
-                checks["contract"] = contract
-                if all(one.passed for one in contract if one.name in (RAISES, ANSWER, INPUTS)):
-                    checks["quality"], share = _quality(submission, course)
-    return _graded(folder.name, course, checks, share, imported, time.monotonic() - clock), checks
+    for part, (file, name, milestone) in PARTS.items():
+        if (code := _handed_in(folder / file, name, part, checks)) is None:
+            continue
+        uses |= imports(code.source) - lent_modules()
+        budget = Budget(CLOCK * course.budget_s)
+        try:
+            if milestone:
+                checks[part] = _milestone(milestone, code, budget, course)
+            else:
+                checks[part] = _contract(code, budget, course)
+                if all(one.passed for one in checks[part] if one.name in (RAISES, ANSWER, INPUTS)):
+                    checks["quality"], share = _quality(code, budget, course)
+        except Unfit:
+            raise
+        except Exception as error:  # noqa: BLE001, an answer that nobody thought of must not end a class's grading
+            words = f"what it answers ended the check: {type(error).__name__}: {error}"
+            checks[part] = [Check("its checks come to an end", "docs/assignment/instructor.md", words)]
+    return _graded(folder.name, course, checks, share, uses, time.monotonic() - clock), checks
 
 
-def _again(start: Callable[[], Start], code: Code, course: Class) -> Callable[[], Submission]:
-    return lambda: Submission(start(), code, CALL_S, CLOCK * course.budget_s)
+def _milestone(milestone: str, code: Code, budget: Budget, course: Class) -> list[Check]:
+    with Submission(course.start(milestone == "loop"), code, CALL_S, budget) as submission:
+        return check_milestone(milestone, submission, course.seed)
+
+
+def _contract(code: Code, budget: Budget, course: Class) -> list[Check]:
+    def another() -> Submission:
+        return Submission(course.start(), code, CALL_S, budget)
+
+    with another() as submission:
+        return check_contract(submission, another, course.seed, examples=40)
+
+
+def _quality(code: Code, budget: Budget, course: Class) -> tuple[list[Check], float | None]:
+    shares = []
+    with Submission(course.start(), code, CALL_S, budget) as submission:
+        for config in course.configs:
+            score = quality.submitted(config, submission)
+            if score.share is None:
+                case = f"k = {config.k}, {config.traffic}, seed {config.seed}"
+                return [Check("it schedules in the simulator", "section 5.5", score.words, case)], None
+            shares.append(score.share)
+    return [], mean(shares)
 
 
 def _handed_in(path: Path, name: str, part: str, checks: dict[str, list[Check]]) -> Code | None:
     """The code, or None where there is none; a file that cannot be taken is a failed check."""
     try:
         path.lstat()
-    except OSError:
+    except FileNotFoundError:
         return None
+    except OSError:
+        pass  # told as it is read
     try:
         return read_code(path, name)
     except ValueError as error:
@@ -171,44 +218,18 @@ def _handed_in(path: Path, name: str, part: str, checks: dict[str, list[Check]])
         return None
 
 
-def _uses(code: Code) -> set[str]:
-    """The project's modules that a file imports, but for those that the templates name."""
-    try:
-        tree = ast.parse(code.source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
-    found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found |= {name.name for name in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module)
-    return {name for name in found if name.split(".")[0] in LENT} - {"topos.links", "hedera.placement"}
-
-
-def _quality(submission: Submission, course: Class) -> tuple[list[Check], float | None]:
-    shares = []
-    for config in course.configs:
-        score = quality.submitted(config, submission)
-        if score.share is None:
-            case = f"k = {config.k}, {config.traffic}, seed {config.seed}"
-            return [Check("it schedules in the simulator", "section 5.5", score.words, case)], None
-        shares.append(score.share)
-    return [], mean(shares)
-
-
 def _graded(
     name: str,
     course: Class,
     checks: dict[str, list[Check]],
     share: float | None,
-    imported: set[str],
+    uses: set[str],
     seconds: float,
 ) -> Grade:
-    passed: dict[str, float | None] = {
-        part: share_passed(checks[part]) if part in checks else None for part in POINTS if part != "quality"
-    }
-    passed["quality"] = None
+    passed: dict[str, float | None] = dict.fromkeys(POINTS)
+    for part in PARTS:
+        if part in checks:
+            passed[part] = share_passed(checks[part], FREE.get(part, ()))
     if share is not None:
         gain = (share - course.ecmp) / max(course.yardstick - course.ecmp, 1e-9)
         passed["quality"] = min(1.0, max(0.0, gain))
@@ -217,14 +238,20 @@ def _graded(
         for part, found in checks.items()
     ]
     return Grade(
-        submission=name,
+        submission=_as_text(name),
         points=sum(POINTS[part] * (value or 0.0) for part, value in passed.items()),
         **passed,
         percent_of_bound=None if share is None else 100 * share,
         seconds=seconds,
-        uses=" ".join(sorted(imported)),
-        remarks="; ".join(words for words in first if words),
+        uses=one_line(" ".join(sorted(uses))),
+        remarks=one_line("; ".join(words for words in first if words), most=2000),
     )
+
+
+def _as_text(name: str) -> str:
+    """A folder's name as one line, and as no formula of the spreadsheet that grades.csv will be opened with."""
+    shown = one_line(name)
+    return f"'{shown}" if shown[:1] in ("=", "+", "-", "@") else shown
 
 
 def table(grades: Sequence[Grade]) -> Table:

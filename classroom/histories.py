@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 from hypothesis import HealthCheck, Phase, find, settings
 from hypothesis import strategies as st
+from hypothesis.configuration import set_hypothesis_home_dir
 from hypothesis.errors import NoSuchExample
 from numpy.typing import NDArray
 
@@ -102,6 +104,11 @@ def walk(
         seen.append((flows, links, core))
         on = dict(zip(flows.key.tolist(), np.asarray(core).tolist(), strict=True))
     return seen
+
+
+def leave_nothing() -> None:
+    """Keep hypothesis from making a folder where the user stands, and from reading one that others made there."""
+    set_hypothesis_home_dir(os.devnull)
 
 
 SHRINK_S = 15.0

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from random import Random
 
-from classroom.submission import Misbehaved, Submission
+from classroom.process import Misbehaved
+from classroom.submission import Submission
 from classroom.verdict import Check
 
 Look = Callable[[Submission, Random], tuple[str, str]]

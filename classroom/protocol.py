@@ -8,17 +8,19 @@ up to a size, before anything is believed.
 from __future__ import annotations
 
 import math
+import re
 from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-LARGEST = 64 << 20
-"""Bytes of a message that are still read."""
+LARGEST = 1 << 20
+"""Bytes of an answer that are still read: 30 times what there is to say about 8,192 flows, k = 32."""
 LENGTH = 4
 """Bytes that say how long the message after them is."""
-_SIMPLE = "biuf"  # kinds of numpy types that are nothing but numbers
+_DIMENSIONS = 8
+_SIMPLE = re.compile("[|<>=]?[biuf][1248]")  # numpy's names of types that are nothing but numbers
 
 
 class Array(msgspec.Struct, frozen=True):
@@ -36,13 +38,15 @@ def pack(values: NDArray[Any]) -> Array:
 
 def unpack(array: Array) -> NDArray[Any]:
     """The array that was sent; ValueError when it is none of plain numbers."""
+    if not _SIMPLE.fullmatch(array.dtype):
+        raise ValueError("an array of something else than plain numbers")
     try:
         dtype = np.dtype(array.dtype)
-    except (TypeError, ValueError, SyntaxError):
+    except TypeError:
         raise ValueError("an array of an unknown type") from None
-    if dtype.kind not in _SIMPLE or not 0 < dtype.itemsize <= 8:
-        raise ValueError("an array of something else than plain numbers")
-    if min(array.shape, default=1) < 0 or math.prod(array.shape) * dtype.itemsize != len(array.data):
+    if len(array.shape) > _DIMENSIONS or not all(0 <= length <= LARGEST for length in array.shape):
+        raise ValueError("an array of an impossible shape")
+    if math.prod(array.shape) * dtype.itemsize != len(array.data):
         raise ValueError("an array whose bytes are not those of its shape")
     copied: NDArray[Any] = np.frombuffer(array.data, dtype).reshape(array.shape).copy()
     return copied

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classroom.contract import Broken, valid
-from classroom.submission import Misbehaved, Submission
+from classroom.process import Misbehaved
+from classroom.submission import Submission
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows
 from hedera.schemes import Options, Scheme, scheme
@@ -27,6 +28,8 @@ BESIDE = ("ecmp", "hedera-gff", "hedera-sa", "hedera-clos", "nonblocking")
 """The schemes that are shown beside; the last is the control."""
 YOURS = "yours"
 CALL_S = 15.0
+DRAWS = 1
+"""The seed of a scheduler's own draws. That of the traffic is none of its business: it tells what is to come."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +57,9 @@ class Score:
 class Remote:
     """A placement that a submission's process answers for; raises Misbehaved and Broken."""
 
-    def __init__(self, submission: Submission, tree: FatTree, seed: int, options: Options) -> None:
+    def __init__(self, submission: Submission, tree: FatTree, options: Options) -> None:
         self._submission = submission
-        submission.fresh(tree.k, seed, options.iterations)
+        submission.fresh(tree.k, DRAWS, options.iterations)
 
     def place(self, flows: LargeFlows, links: LinkState) -> NDArray[np.int32]:
         """As `hedera.placement.Placement`."""
@@ -78,7 +81,7 @@ class Submitted(Config):
         return replace(
             ecmp,
             name=YOURS,
-            scheduler=lambda tree, _, options: Remote(submission, tree, self.seed, options),
+            scheduler=lambda tree, _, options: Remote(submission, tree, options),
             absolute=YOURS,
         )
 

@@ -1,30 +1,32 @@
 """How the process that runs somebody's code is started: with the user's own rights, or closed off for grading.
 
-Closed off means bubblewrap: a file system of its own that has the system's programs, Python and a copy of the
-packages
-that schedulers may import, read-only, and an empty /tmp; no network; processes that all end when the first one
-does. Root
-becomes nobody in it, without capabilities.
+Closed off means bubblewrap: a file system of its own that has the system's programs, Python and the modules that
+schedulers may import (`classroom.lent`), read-only, and an empty /tmp; no network; where root grades, a user that
+nobody else is, without capabilities; processes that all end when the first one does. What the kernel would do for
+it even so, `classroom.syscalls` refuses. Limits are set before any of it starts, from outside.
 """
 
 from __future__ import annotations
 
 import os
+import pwd
+import random
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from files.rights import NOBODY
+from classroom import syscalls
+from classroom.group import limited_group
+from classroom.lent import PACKAGES, ROOT, lend
+from files.rights import NOBODY, invoker
 from files.unprivileged import unprivileged
 
-ROOT = Path(__file__).resolve().parents[1]
-LENT = ("files", "topos", "traffic", "hedera", "classroom")
-"""Packages that are copied into a closed process."""
 _ANSWER = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
     "import runpy; runpy.run_module('classroom.answering', run_name='__main__', alter_sys=True)"
@@ -33,24 +35,51 @@ _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "NUMBA_NUM_T
 PROCESSES = 64
 """Processes and threads that somebody's code may have."""
 LIMITS = {
-    "RLIMIT_AS": 4 << 30,
-    "RLIMIT_FSIZE": 16 << 20,
-    "RLIMIT_NOFILE": 128,
-    "RLIMIT_CORE": 0,
+    "as": 4 << 30,
+    "fsize": 16 << 20,
+    "nofile": 128,
+    "memlock": 64 << 10,
+    "core": 0,
+    "rtprio": 0,
+    "msgqueue": 0,
 }
-"""Of a closed process, besides processor time and number of processes; bytes, files."""
-_TMP = 64 << 20
-"""Bytes that it may keep in /tmp."""
+"""Of each closed process, besides processor time and number of processes: bytes, files (`prlimit`'s names)."""
+TMP = 64 << 20
+"""Bytes that it may keep in /tmp; a quarter of that in /dev/shm."""
+MEMORY = 3 << 30
+"""Bytes for all processes of a submission together, and what lies in /tmp, where control groups can be had."""
+_UIDS = range(61184, 65520)
+"""Users that systemd keeps for services while these run: nobody's else."""
+_JOIN = (
+    'filter=$1; shift; while [ "$1" != -- ]; do echo $$ >"$1" || exit 1; shift; done; shift; '
+    'echo 1000 >/proc/self/oom_score_adj; exec 9<"$filter"; exec "$@"'
+)
+"""What is out of memory ends this, and not who grades."""
 
 
 @dataclass(frozen=True)
 class Start:
-    """How to start the answering process. ``unprotected``: what it could still do, in words, for who runs it."""
+    """How to start the answering process.
+
+    ``closed``: all that it starts is in a namespace, and ends with the first process in it. ``quiet``: what it prints
+    is not shown. ``unprotected``: what it could still do, in words, for who runs it.
+    """
 
     command: tuple[str, ...]
     environment: dict[str, str]
-    quiet: bool
+    quiet: bool = True
+    closed: bool = False
     unprotected: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Place:
+    """What closed processes are given: code to import, with more of it for control loops, the filter, the groups."""
+
+    code: Path
+    loops: Path
+    filter: Path
+    groups: tuple[Path, ...]
 
 
 class Unfit(RuntimeError):
@@ -73,67 +102,85 @@ def own(hash_seed: int = 0) -> Start:
 def unclosed(cpu_s: int) -> Start:
     """Others' code with limits, but nothing to hide files, network or other processes from it."""
     started = own()
-    who = "as nobody" if os.geteuid() == 0 else "as you"
+    uid = (invoker() or NOBODY).uid if os.geteuid() == 0 else os.getuid()
+    who = f"as user {uid}" if os.geteuid() == 0 else "as you"
     return Start(
-        (*started.command, *_limits(cpu_s)),
+        (*_limits(cpu_s, PROCESSES + _tasks_of(uid)), *started.command),
         started.environment,
-        quiet=True,
         unprotected=(
             f"submissions run {who}, and can read what that user can, other submissions included",
+            "they can import the project's own schedulers",
             "they have the network",
             "a process that leaves its session outlives them",
         ),
     )
 
 
-def closed(code: Path, cpu_s: int) -> Start:
-    """Others' code: see the module. ``code`` is a copy that `lent` made; ``cpu_s`` its processor time, seconds.
+@contextmanager
+def prepared() -> Iterator[Place]:
+    """What all closed processes of a grading need, on disk; gone afterwards. Raises Unfit."""
+    try:
+        refused = syscalls.program()
+    except ImportError:
+        raise Unfit(
+            "grading has the kernel refuse namespaces, mounts and keyrings to submissions, by Python's libseccomp, "
+            "which is not installed (apt-get install python3-seccomp)"
+        ) from None
+    with (
+        tempfile.TemporaryDirectory(prefix="hedera-grade-") as name,
+        limited_group(MEMORY, 2 * PROCESSES) as groups,
+    ):
+        place = Place(Path(name, "code"), Path(name, "loops"), Path(name, "filter"), groups)
+        lend(place.code)
+        lend(place.loops, loop=True)
+        place.filter.write_bytes(refused)
+        yield place
 
-    Raises Unfit, one sentence, where that cannot be had.
+
+def closed(place: Place, cpu_s: int, *, loop: bool = False, hidden: Sequence[Path] = ()) -> Start:
+    """Others' code: see the module. ``cpu_s``: its processor time, seconds. ``loop``: it is a control loop.
+
+    ``hidden``: folders that it shall not see should they lie where the system's programs are, such as below /usr.
+    Raises Unfit, one sentence, where there is no bubblewrap; `classroom.probe` says whether it works.
     """
     bwrap = shutil.which("bwrap")
     if bwrap is None:
         raise Unfit(
             "grading closes submissions off with bubblewrap, which is not installed (apt-get install bubblewrap)"
         )
-    root = os.geteuid() == 0
-    command = [bwrap, *_walls(bwrap), "--bind", str(code), "/code"]
+    command = ["sh", "-c", _JOIN, "sh", str(place.filter), *map(str, place.groups), "--"]
     drop: tuple[str, ...] = ()
-    if root:
-        command += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP"]
+    if os.geteuid() == 0:
+        uid = _free_uid()
+        command += _limits(cpu_s, PROCESSES)
+        rights = [word for name in ("SETUID", "SETGID", "SETPCAP") for word in ("--cap-add", f"CAP_{name}")]
         drop = (
-            "setpriv", f"--reuid={NOBODY.uid}", f"--regid={NOBODY.gid}", "--clear-groups", "--no-new-privs",
+            "setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--no-new-privs",
             "--inh-caps=-all", "--bounding-set=-all", "--",
         )  # fmt: skip
-    environment = {
-        "PATH": "/usr/bin:/bin",
-        "HOME": "/tmp",
-        "LANG": "C.UTF-8",
-        "PYTHONHASHSEED": "0",
-        **_ONE_THREAD,
-    }
-    for name, value in environment.items():
-        command += ["--setenv", name, value]
-    tried = subprocess.run([*command, "--", *drop, "true"], check=False, capture_output=True, text=True)
-    if tried.returncode:
-        said = (tried.stderr.strip().splitlines() or ["no word"])[-1]
-        help_ = "" if root else "; as root (sudo) it needs no user namespaces"
-        raise Unfit(f"this machine does not let bubblewrap close a process off ({said}){help_}")
+    else:
+        command += _limits(cpu_s, PROCESSES + _tasks_of(os.getuid()))
+        rights = []
+    command += [bwrap, "--seccomp", "9", *rights]
+    environment = {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"}
+    for word, value in {**environment, **_ONE_THREAD}.items():
+        command += ["--setenv", word, value]
+    command += _walls(bwrap, place.loops if loop else place.code, hidden)
     python = str(Path(sys.prefix).resolve() / "bin" / "python")
     return Start(
-        (*command, "--", *drop, python, "-s", "-c", _ANSWER, "/code", *_limits(cpu_s)),
+        (*command, "--", *drop, python, "-s", "-c", _ANSWER, "/code"),
         {"PATH": os.environ.get("PATH", "/usr/bin:/bin")},
-        quiet=True,
+        closed=True,
     )
 
 
-def _limits(cpu_s: int) -> list[str]:
-    found = {
-        **LIMITS,
-        "RLIMIT_CPU": cpu_s,
-        "RLIMIT_NPROC": PROCESSES + _tasks_of(NOBODY.uid if os.geteuid() == 0 else os.getuid()),
-    }
-    return [f"{name}={value}" for name, value in found.items()]
+def _limits(cpu_s: int, processes: int) -> list[str]:
+    """The command that sets limits, for itself and all that it becomes and starts; nobody but root can raise them."""
+    words = ["prlimit"]
+    for name, value in {**LIMITS, "cpu": cpu_s, "nproc": processes}.items():
+        _, hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))
+        words.append(f"--{name}={value if hard == resource.RLIM_INFINITY else min(value, hard)}")
+    return [*words, "--"]
 
 
 def _tasks_of(uid: int) -> int:
@@ -148,47 +195,55 @@ def _tasks_of(uid: int) -> int:
     return count
 
 
-def _walls(bwrap: str) -> list[str]:
-    """Everything that a closed process sees but its code."""
+def _free_uid() -> int:
+    """A user that there is not: its limits, its keys and what the kernel counts by user are shared with nobody."""
+    while True:
+        uid = random.SystemRandom().choice(_UIDS)
+        try:
+            pwd.getpwuid(uid)
+        except KeyError:
+            if not _tasks_of(uid):
+                return uid
+
+
+def _walls(bwrap: str, code: Path, hidden: Sequence[Path]) -> list[str]:
+    """Everything that a closed process sees, as bubblewrap's options.
+
+    A folder comes before what lies in it: an environment may be anywhere, below /tmp or in what is hidden.
+    """
     told = subprocess.run([bwrap, "--help"], capture_output=True, text=True, check=False).stdout
-    small = ["--size", str(_TMP)] if "--size" in told else []
-    walls = ["--die-with-parent", "--new-session", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts",
-             "--unshare-cgroup-try", "--clearenv", "--hostname", "grading", "--ro-bind", "/usr", "/usr"]  # fmt: skip
-    for name in ("bin", "sbin", "lib", "lib32", "lib64"):
-        path = Path("/", name)
-        if path.is_symlink():
-            walls += ["--symlink", os.readlink(path), str(path)]
-        elif path.is_dir():
-            walls += ["--ro-bind", str(path), str(path)]
-    walls += [
-        "--ro-bind-try",
-        "/etc/ld.so.cache",
-        "/etc/ld.so.cache",
-        "--ro-bind-try",
-        "/etc/alternatives",
-        "/etc/alternatives",
+    bounded = "--size" in told  # from 0.7 on; what has no bound cannot be written to at all
+
+    def empty(size: int) -> list[str]:
+        return ["--perms", "1777", *(["--size", str(size)] if bounded else []), "--tmpfs"]
+
+    def shown(path: Path) -> list[str]:
+        return ["--ro-bind-try", str(path)]
+
+    seen = {Path("/usr"): shown(Path("/usr"))}
+    for path in (Path("/", name) for name in ("bin", "sbin", "lib", "lib32", "lib64")):
+        seen[path] = ["--symlink", os.readlink(path)] if path.is_symlink() else shown(path)
+    seen[Path("/etc")] = folder = ["--perms", "0755", "--dir"]  # else it would be for root alone
+    for path in (Path("/etc/ld.so.cache"), Path("/etc/alternatives")):
+        seen[path] = shown(path)
+    prefixes = Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve()
+    clone = ROOT.name not in ("site-packages", "dist-packages")  # where others' modules lie beside ours
+    ours = [ROOT] if clone else [ROOT / package for package in PACKAGES if (ROOT / package).is_dir()]
+    masks = [
+        path
+        for path in (*ours, *(path.resolve() for path in hidden))
+        if any(path.is_relative_to(tree) for tree in (Path("/usr"), *prefixes))
     ]
-    for prefix in {Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve()}:
-        if not prefix.is_relative_to("/usr"):
-            for folder in reversed(prefix.parents[:-1]):  # else they would be for root alone
-                walls += ["--perms", "0755", "--dir", str(folder)]
-            walls += ["--ro-bind", str(prefix), str(prefix)]
-    walls += ["--proc", "/proc", "--dev", "/dev", *small, "--tmpfs", "/dev/shm"]
-    return [*walls, "--perms", "1777", *small, "--tmpfs", "/tmp", "--chdir", "/tmp"]
-
-
-@contextmanager
-def lent() -> Iterator[Path]:
-    """A copy of the packages in LENT, compiled code included, for one submission to use up; gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="hedera-grade-") as name:
-        place = Path(name)
-        for package in LENT:
-            shutil.copytree(
-                ROOT / package, place / package, ignore=shutil.ignore_patterns("milestones", "*.part")
-            )
-        if os.geteuid() == 0:
-            for folder, _, files in os.walk(place):
-                os.chown(folder, NOBODY.uid, NOBODY.gid)
-                for file in files:
-                    os.chown(os.path.join(folder, file), NOBODY.uid, NOBODY.gid)
-        yield place
+    seen |= {path: ["--size", "4096", "--tmpfs"] if bounded else ["--tmpfs"] for path in masks}
+    for prefix in prefixes:
+        if prefix != Path("/usr"):
+            seen = {path: folder for path in prefix.parents[:-1]} | seen | {prefix: shown(prefix)}
+    seen |= {Path("/tmp"): empty(TMP), Path("/dev/shm"): empty(TMP // 4), Path("/code"): shown(code)}
+    seen |= {Path("/proc"): ["--proc"], Path("/dev"): ["--dev"]}
+    walls = ["--die-with-parent", "--new-session", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts",
+             "--unshare-cgroup-try", "--clearenv", "--hostname", "grading"]  # fmt: skip
+    for path, how in sorted(seen.items()):
+        walls += [*how, str(path)]
+    for path in (Path("/"), Path("/dev"), *masks, *([] if bounded else [Path("/tmp"), Path("/dev/shm")])):
+        walls += ["--remount-ro", str(path)]
+    return [*walls, "--chdir", "/tmp"]

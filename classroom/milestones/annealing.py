@@ -125,10 +125,18 @@ def _mapping(submission: Submission, rng: Random) -> tuple[str, str]:
     first = _period(submission, _nothing())
     if wrong := _one_to_one(first.core_of):
         return f"{wrong} (in the first state)", ""
-    for _ in range(3):
-        if wrong := _one_to_one(_period(submission, _flows(rng)).core_of):
+    states = [_period(submission, _flows(rng)).core_of for _ in range(3)]
+    for core_of in states:
+        if wrong := _one_to_one(core_of):
             return f"{wrong} (after a search: does every move swap two cores of one pod?)", ""
-    return "", ""
+    return _searched(any((core_of != first.core_of).any() for core_of in states))
+
+
+def _searched(moved: bool) -> tuple[str, str]:
+    """Nothing wrong, unless no search ended elsewhere than it began: what never moves breaks no rule of moves."""
+    if moved:
+        return "", ""
+    return "no search ended in another state than it began with, although links carried too much", ""
 
 
 def _true_energy(submission: Submission, rng: Random) -> tuple[str, str]:
@@ -155,6 +163,7 @@ def _true_energy(submission: Submission, rng: Random) -> tuple[str, str]:
 
 
 def _not_worse(submission: Submission, rng: Random) -> tuple[str, str]:
+    moved = False
     for seed in range(TRIALS):
         submission.fresh(4, seed, SHORT)
         state = _period(submission, _flows(rng))
@@ -165,10 +174,12 @@ def _not_worse(submission: Submission, rng: Random) -> tuple[str, str]:
                 "best state seen, s_B, and not the last one",
                 f"seed {seed}, k = 4",
             )
-    return "", ""
+        moved |= state.energy < state.initial_energy - CLOSE
+    return _searched(moved)
 
 
 def _goes_on(submission: Submission, rng: Random) -> tuple[str, str]:
+    moved = False
     for seed in range(TRIALS):
         submission.fresh(4, seed, SHORT)
         flows = _flows(rng)
@@ -180,7 +191,8 @@ def _goes_on(submission: Submission, rng: Random) -> tuple[str, str]:
                 f"{again.initial_energy:.3f}: it begins with the best state of the last one",
                 f"seed {seed}, k = 4",
             )
-    return "", ""
+        moved |= before.energy < before.initial_energy - CLOSE
+    return _searched(moved)
 
 
 def _finds(submission: Submission, rng: Random) -> tuple[str, str]:

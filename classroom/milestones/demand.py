@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from classroom.histories import smallest
 from classroom.looks import Look
-from classroom.submission import Misbehaved, Submission
+from classroom.process import Misbehaved
+from classroom.submission import Submission
 from hedera.figure_7 import estimate_demands
 
 Pairs = list[tuple[int, int]]
@@ -22,6 +23,7 @@ Floats = NDArray[np.float64]
 FIGURE_4: Pairs = [(0, 1), (0, 2), (0, 3), (1, 0), (1, 0), (1, 2), (2, 0), (2, 3), (3, 1), (3, 1)]
 """The example of section 4.2: H0 sends a flow each to H1, H2 and H3, H1 two to H0 and one to H2, and so on."""
 CLOSE = 1e-6
+NO_FLOWS = "nothing to estimate"
 
 
 def _right(pairs: Pairs, num_hosts: int) -> Floats:
@@ -149,6 +151,8 @@ def _order(submission: Submission, rng: Random) -> tuple[str, str]:
     again, wrong = _answer(submission, [pairs[n] for n in turned], 8)
     if given is None or again is None:
         return wrong or "the answer is no array of numbers", f"flows {pairs}, 8 hosts"
+    if not given.any():
+        return "all demands are 0, in whatever order", f"flows {pairs}, 8 hosts"
     if np.allclose(given[turned], again, atol=CLOSE):
         return "", ""
     return (
@@ -165,7 +169,7 @@ def _many(submission: Submission, rng: Random) -> tuple[str, str]:
 
 LOOKS: list[tuple[str, str, Look]] = [
     ("the example of Figure 4", "section 4.2, Figure 4", _figure_4),
-    ("nothing to estimate", "section 4.2", _no_flows),
+    (NO_FLOWS, "section 4.2", _no_flows),
     ("random flows, as Figure 7 has it", "section 4.2, Figure 7", _random_flows),
     ("the order of the flows does not matter", "section 4.2", _order),
     ("600 flows among 128 hosts", "section 4.2, Figure 7", _many),

@@ -15,7 +15,8 @@ import numpy as np
 from classroom.contract import Broken, Ints, valid
 from classroom.histories import Flow, History, histories, smallest, walk
 from classroom.looks import Look
-from classroom.submission import Misbehaved, Submission
+from classroom.process import Misbehaved
+from classroom.submission import Submission
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows
 from topos.fattree import FatTree
@@ -154,7 +155,7 @@ LOOKS: list[tuple[str, str, Look]] = [
         "an assigned flow keeps its path",
         "section 4.3, Figure 5 lines 1 and 2",
         _scene(
-            History(4, (Flow(1, 5, 3, demand=1.0, gone=1), FITS), periods=2),
+            History(4, (Flow(1, 5, 3, demand=1.0, gone=1), Flow(0, 4, 1, demand=1.0)), periods=2),
             {1: 2},
             "Flow 1 was given its path while flow 0 held the first one. That flow is gone; the other stays.",
         ),
@@ -190,7 +191,7 @@ LOOKS: list[tuple[str, str, Look]] = [
                     Flow(2, 7, 0, demand=1.0),
                 ),
             ),
-            {2: 1, 3: 1},
+            {0: 0, 1: 2, 2: 1, 3: 1},
             "Flows 0 and 1 fill both uplinks of their edge switch; flow 2 finds no room there and goes "
             "as it is hashed. Flow 3, "
             "from another edge switch, must not suffer from that.",

@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classroom.looks import Look
-from classroom.submission import Submission
+from classroom.submission import Submission, Turned
 from hedera.figure_7 import estimate_demands
+from topos.fattree import FatTree
 
+TREE = FatTree(4)
 MBPS = 100.0
 """The rate of every link in these scenes."""
 PERIOD_S = 5.0
@@ -36,15 +38,6 @@ class Entry:
         self.duration_s += seconds
 
 
-@dataclass(frozen=True, eq=False)
-class Turned:
-    """What a period came to: changes by key; what the placement was given, demand by key; how often it was asked."""
-
-    changes: dict[int, int]
-    placed: dict[int, float]
-    asked: int
-
-
 @dataclass
 class Scene:
     """A loop at work on flows between hosts of different pods."""
@@ -53,7 +46,7 @@ class Scene:
     entries: dict[int, Entry] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.submission.fresh(4, loop_mbps=MBPS)
+        self.submission.fresh(TREE.k, loop_mbps=MBPS)
 
     def turn(self, cores: dict[int, int] | None = None) -> Turned:
         """One period, in which the placement wants these flows on these cores, and the others where they are."""
@@ -65,15 +58,12 @@ class Scene:
         told = self.submission.turn(columns, cores or {})
         if told.odd:
             raise Wrong(f"round answers with {told.odd}, not with a dictionary of cores by key")
-        arrays = told.arrays
-        changes = dict(zip(arrays["changed"].tolist(), arrays["to"].tolist(), strict=True))
-        placed = {}
-        if "placed" in arrays:
-            placed = dict(zip(arrays["placed"].tolist(), arrays["demand"].tolist(), strict=True))
-        for key, core in changes.items():
+        for key, core in told.changes.items():
+            if not 0 <= core < TREE.num_cores:
+                raise Wrong(f"round moves a flow to core {core}; there are 0 to {TREE.num_cores - 1}")
             if key in self.entries:
                 self.entries[key].core = core
-        return Turned(changes, placed, int(told.numbers.get("asked", 0)))
+        return told
 
 
 class Wrong(Exception):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from commands.shared import in_words, json_option, progress_bar
 from files.rights import make_folder
 from harness.cli.options import tell_user
 from harness.errors import UnfitMachine
+from hedera.text import one_line
 
 if TYPE_CHECKING:
     from classroom.grading import Grade
@@ -50,38 +52,46 @@ def grade(
     """Grade submissions: folders with demand.py, first_fit.py, annealing.py, loop.py and scheduler.py, or some of
     them; or one folder that holds such folders.
 
-    Each runs in a process of its own, as nobody where root grades, with nothing of the machine in reach but
-    Python, no
-    network, and limits on time, memory and files. What one does costs no other anything.
+    Each runs in a process of its own, as a user who is nobody else where root grades, with nothing of the machine in
+    reach but Python, no network, and limits on time, memory and files. What one does costs no other anything.
 
     Example: sudo hedera grade submissions/ --seed 20261121
     """
     from classroom import grading
-    from classroom.sandbox import Unfit, closed, lent, unclosed
+    from classroom.histories import leave_nothing
+    from classroom.probe import require_closed
+    from classroom.sandbox import Unfit, closed, prepared, unclosed
     from commands.output import wide_console, write_csv
 
     found = grading.submissions(folders)
-    try:
-        if unprotected:
-            for sentence in unclosed(1).unprotected:
-                tell_user(f"unprotected: {sentence}")
-        else:
-            with lent() as place:
-                closed(place, 1)
-    except Unfit as error:
-        raise UnfitMachine(f"{error}; or --unprotected, for submissions that you trust") from None
+    if others := grading.left_out(folders, found):
+        tell_user(f"not graded, for they are no folders: {one_line(', '.join(others))}")
     make_folder(out)
-    course = grading.Class(seed, seconds, unprotected)
+    leave_nothing()
     grades: list[Grade] = []
     details: list[dict[str, Any]] = []
-    with progress_bar("grading", len(found)) as done:
-        for folder in found:
-            one, checks = grading.grade(folder, course)
-            grades.append(one)
-            parts = {part: [asdict(c) | {"passed": c.passed} for c in each] for part, each in checks.items()}
-            details.append({**asdict(one), "checks": parts})
-            path = write_csv(out / "grades.csv", grades)  # after each, so that nothing is lost
-            done(len(grades))
+    with ExitStack() as stack:
+        try:
+            place = None if unprotected else stack.enter_context(prepared())
+            hidden = tuple({folder.parent for folder in found} | {out})
+            if place is not None:
+                require_closed(closed(place, 1, hidden=hidden))
+            else:
+                for sentence in unclosed(1).unprotected:
+                    tell_user(f"unprotected: {sentence}")
+            course = grading.Class(seed, seconds, place, hidden)
+            done = stack.enter_context(progress_bar("grading", len(found)))
+            for folder in found:
+                one, checks = grading.grade(folder, course)
+                grades.append(one)
+                parts = {
+                    part: [asdict(c) | {"passed": c.passed} for c in each] for part, each in checks.items()
+                }
+                details.append({**asdict(one), "checks": parts})
+                path = write_csv(out / "grades.csv", grades)  # after each, so that nothing is lost
+                done(len(grades))
+        except Unfit as error:
+            raise UnfitMachine(f"{error}; or --unprotected, for submissions that you trust") from None
     if as_json:
         click.echo(json.dumps({"seed": seed, "rows": details}, allow_nan=False))
     else:

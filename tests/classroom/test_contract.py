@@ -8,8 +8,9 @@ import pytest
 from classroom import contract, histories
 from classroom.code import Code, find_code
 from classroom.milestones import check_milestone
+from classroom.process import Misbehaved
 from classroom.sandbox import own
-from classroom.submission import Misbehaved, Submission
+from classroom.submission import Submission
 from classroom.verdict import Check
 
 ROOT = Path(__file__).parents[2]
@@ -78,12 +79,17 @@ def test_the_example_is_as_small_as_can_be(monkeypatch):
     assert one.example.startswith("k = 4, 1 period\n")
 
 
-@pytest.mark.parametrize(
-    "name", ["docs/examples/least_loaded.py:LeastLoaded", "tests/classroom/solutions/scheduler.py:Scheduler"]
-)
-def test_schedulers_that_keep_to_it(name, monkeypatch):
+def test_a_scheduler_that_keeps_to_it(monkeypatch):
     monkeypatch.chdir(ROOT)
-    assert [one for one in checked(find_code(name)).values() if not one.passed] == []
+    found = checked(find_code("docs/examples/least_loaded.py:LeastLoaded"))
+    assert [one for one in found.values() if not one.passed] == []
+
+
+def test_one_that_leaves_every_flow_on_its_hash_keeps_to_all_but_one():
+    found = checked(placing("return flows.hashed.copy()"))
+    assert [one.name for one in found.values() if not one.passed] == [contract.MOVES]
+    assert found[contract.MOVES].weakness
+    assert set(contract.FREE) == set(found) - {contract.MOVES}
 
 
 def test_one_that_hangs_is_told_once():

@@ -7,7 +7,7 @@ from classroom.looks import look_at
 from classroom.milestones import looks_of
 from classroom.sandbox import own
 from classroom.submission import Submission
-from classroom.template import MILESTONES
+from classroom.template import MILESTONES, write_template
 from tests.classroom.mistakes import MISTAKES, SOLUTIONS, seeded
 
 START = own()
@@ -27,6 +27,23 @@ def test_a_known_mistake_is_found(mistake):
     assert not one.passed
     assert mistake.words in one.words
     assert one.section
+
+
+def test_what_is_right_passes_everything_and_an_untouched_template_next_to_nothing(tmp_path):
+    """A check that a file passes by doing nothing is no check of what it does."""
+    found = {}
+    for milestone, task in MILESTONES.items():
+        write_template(tmp_path / task.file, milestone)
+        for source in ((SOLUTIONS / task.file).read_text(), (tmp_path / task.file).read_text()):
+            with Submission(START, Code(task.file, source, task.name), call_s=60) as submission:
+                checks = look_at(submission, 1, looks_of(milestone))
+            found.setdefault(milestone, []).append([one.name for one in checks if one.passed])
+    assert {which: right for which, (right, _) in found.items()} == {
+        which: [name for name, _, _ in looks_of(which)] for which in MILESTONES
+    }
+    assert {which: free for which, (_, free) in found.items()} == {
+        "demand": ["nothing to estimate"], "first-fit": [], "annealing": [], "loop": []
+    }  # fmt: skip
 
 
 def test_a_search_that_hardly_moves_is_found():
