@@ -1,5 +1,5 @@
 """The ground floor: files that other users may have had a hand in, and whose rights are used for them.
 
 `writer` writes whole files and folders, `reader` reads what others wrote, `rights` says who does so, `places` walks
-there. It imports nothing of ours.
+there; `private` keeps programs. It imports nothing of ours.
 """

@@ -1,25 +1,166 @@
 """How the project compiles its inner loops: Numba, without the interpreter lock, kept on disk between processes.
 
-Numba keeps compiled code in ``__pycache__`` beside the source, or in the user's cache directory when the
-source is read-only. Set ``NUMBA_CACHE_DIR`` when neither can be written; without any such place the code is
-compiled afresh in each process, which costs seconds once and changes nothing else.
+Machine code holds a copy of all that it calls, and of every constant. Numba's own cache looks at the file of the
+outermost function alone, so that a change elsewhere went unseen. Ours is by what the compiler reads: the code of the
+function and of all that it can call, as they are in this process, and every constant. Which file they came from,
+when, and what lies on the disk by now does not matter, nor do comments.
+
+The folder is ``NUMBA_CACHE_DIR``, else one in this user's cache (`files.private`).
 """
 
 from __future__ import annotations
 
+import dis
+import hashlib
+import os
+import pickle
+import platform
+import sys
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, TypeVar, cast
 
+import llvmlite
 import numba
+import numpy as np
+from numba.core import config
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
+from numba.core.dispatcher import Dispatcher
+from numba.core.serialize import dumps
+
+from files.private import NotPrivate, Store, private_folder
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+FILES = 500
+"""What is kept: a file per function and types of its arguments, some 80 for one state of the sources."""
 
 
 def compiled(function: Function) -> Function:
     """Decorator: compile ``function`` on its first call, or load what an earlier process compiled."""
     # By numpy's rules a division need not look whether it is by zero; no loop of ours divides by zero.
-    options = {"nogil": True, "error_model": "numpy"}
-    try:
-        return cast(Function, numba.njit(cache=True, **options)(function))
-    except RuntimeError:  # Numba found no directory it may write its cache to
-        return cast(Function, numba.njit(**options)(function))
+    made: Any = numba.njit(nogil=True, error_model="numpy")(function)
+    if _is_numba_s(made):  # else NUMBA_DISABLE_JIT is set
+        made._cache = Kept(made)
+    return cast(Function, made)
+
+
+class NotUnderstood(TypeError):
+    """A function depends on something that is not understood here, so that nobody could say when it changes."""
+
+
+class Kept(NullCache):  # type: ignore[misc]
+    """What a function of Numba's asks before it compiles, and tells afterwards; it compiles where nothing is kept."""
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+        self._digest: str | None = None
+
+    def digest(self) -> str:
+        """Of all that the compiler reads of this function, as it was when it was first asked. NotUnderstood."""
+        if self._digest is None:
+            try:
+                self._digest = hashlib.sha256(repr(_reading(self._function)).encode()).hexdigest()
+            except RecursionError:
+                raise NotUnderstood(f"{self._function} and another call each other") from None
+        return self._digest
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The machine code for these types of arguments; None when it has to be compiled."""
+        target_context.refresh()
+        try:
+            found = Store(code_folder(), FILES).read(self._name(sig, target_context))
+        except (NotPrivate, NotUnderstood) as error:
+            _say(f"compiling the inner loops, half a minute or less, and at every start: {error}")
+            return None
+        if found is not None:
+            with suppress(ImportError):  # of the module of a function that was made at run time
+                return CompileResult._rebuild(target_context, *pickle.loads(found))
+        _say("compiling the inner loops, once: half a minute or less")
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep machine code, where that can be; `load_overload` has said where it cannot."""
+        if not data.library.has_dynamic_globals and not data.lifted:
+            with suppress(NotPrivate, NotUnderstood, OSError):
+                Store(code_folder(), FILES).write(self._name(sig, data.target_context), dumps(data._reduce()))
+
+    def _name(self, sig: Any, target_context: Any) -> str:
+        machine = target_context.codegen().magic_tuple()
+        for_what = repr((*_VERSIONS, config.OPT, config.BOUNDSCHECK, machine, str(sig)))
+        python = self._function.py_func
+        name = f"{python.__module__}.{python.__qualname__}"[:100].replace("/", "_")
+        return f"{name}-{self.digest()[:32]}-{hashlib.sha256(for_what.encode()).hexdigest()[:32]}"
+
+
+def _is_numba_s(value: object) -> bool:
+    return isinstance(value, Dispatcher)
+
+
+def code_folder() -> Path:
+    """Where machine code is kept; NotPrivate where there is no such place."""
+    return private_folder("compiled", os.environ.get("NUMBA_CACHE_DIR"))
+
+
+_said = False
+
+
+def _say(sentence: str) -> None:
+    """Once per process."""
+    global _said
+    if not _said:
+        _said = True
+        print(sentence, file=sys.stderr, flush=True)
+
+
+_VERSIONS = (numba.__version__, llvmlite.__version__, np.__version__, sys.version, platform.machine())
+_OTHERS = {*sys.stdlib_module_names, "numpy", "numba"}
+"""Modules that change with the versions above alone."""
+
+
+def _reading(function: Any) -> object:
+    """What the compiler reads of a function of Numba's, in a form whose `repr` tells it from any other's."""
+    python = function.py_func
+    known = {name: value for name, value in python.__globals__.items() if value is not function}
+    return (
+        repr(function.targetoptions),
+        _code(python.__code__),
+        [_value(cell.cell_contents) for cell in python.__closure__ or ()],
+        _value(python.__defaults__),
+        _value(python.__kwdefaults__),
+        [(name, _value(known[name])) for name in sorted(_globals(python.__code__)) if name in known],
+    )
+
+
+def _code(code: CodeType) -> object:
+    return (
+        code.co_code, code.co_flags, code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount,
+        code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, getattr(code, "co_exceptiontable", b""),
+        [_code(c) if isinstance(c, CodeType) else _value(c) for c in code.co_consts],
+    )  # fmt: skip
+
+
+def _globals(code: CodeType) -> set[str]:
+    inside = [_globals(part) for part in code.co_consts if isinstance(part, CodeType)]
+    return {step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"}.union(*inside)
+
+
+def _value(value: Any) -> object:
+    """What a constant or global is. Raises NotUnderstood."""
+    if _is_numba_s(value):
+        return value._cache.digest() if isinstance(value._cache, Kept) else _reading(value)
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return value.dtype.str, value.shape, value.strides, hashlib.sha256(value.tobytes()).digest()
+    if isinstance(value, tuple):
+        return type(value).__qualname__, [_value(part) for part in value]
+    if isinstance(value, type) and hasattr(value, "_fields"):  # NamedTuple
+        return value.__qualname__, value._fields, _value(value.__new__.__defaults__)
+    if value is None or isinstance(value, (bool, int, float, complex, str, bytes, np.generic)):
+        return type(value).__name__, repr(value)
+    if isinstance(value, (type, ModuleType, BuiltinFunctionType, FunctionType)):
+        place = value.__name__ if isinstance(value, ModuleType) else value.__module__
+        if place.partition(".")[0] in _OTHERS:
+            return place, getattr(value, "__qualname__", "")
+    raise NotUnderstood(f"{value!r} in a compiled function is not understood")

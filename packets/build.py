@@ -5,13 +5,17 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import platform
 import re
 import shutil
-import stat
 import subprocess
 import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import IO
+
+from files.private import private_folder
 
 SOURCES = Path(__file__).parent / "engine"
 OLDEST = (3, 37)
@@ -22,6 +26,7 @@ CXX20_FROM = (3, 42)
 """ns-3's headers need C++20 from here on."""
 
 INSTALL = "run setup/install.sh --packets"
+LIBRARIES = Path("/usr/lib")
 _NS3_HEADER = Path("/usr/include/ns3/tcp-socket-base.h")
 
 
@@ -30,44 +35,92 @@ class NotInstalled(RuntimeError):
 
 
 def engine(target: str = "engine") -> Path:
-    """The compiled engine (or ``unit-tests``), compiled now if it is not yet.
+    """The compiled engine (or ``unit-tests``), compiled now if it is not yet. It stays while this process lives.
 
-    Raises NotInstalled with what to install; RuntimeError when it does not compile.
+    Raises NotInstalled with what to install; RuntimeError, one sentence, when it does not compile or cannot be kept.
     """
-    folder = _folder() / _stamp()
-    program = folder / target
-    if program.exists():
-        return program
-    _private(folder.parent)
-    folder.mkdir(mode=0o700, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # two processes may ask at once
+    stamp = _stamp()
+    kept = private_folder("packets")
+    program = kept / stamp / target
+    try:
+        _hold(kept / stamp)
         if not program.exists():
-            _compile(folder, target)
+            _remove_old(kept)
+            with (kept / stamp / "lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)  # two processes may ask at once
+                if not program.exists():
+                    _compile(kept / stamp, target)
+    except OSError as error:
+        raise RuntimeError(f"the packet engine cannot be compiled into {kept}: {error.strerror}") from None
     return program
+
+
+_held: dict[Path, IO[str]] = {}
+KEPT = 4
+"""Engines that are kept: of other sources, compilers or ns-3, those used last."""
+
+
+def _hold(folder: Path) -> None:
+    """Keep other processes from removing the folder, made if need be, as long as this one lives."""
+    while folder not in _held:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        with suppress(FileNotFoundError):  # it is being removed
+            used = (folder / "used").open("a")
+            fcntl.flock(used, fcntl.LOCK_SH)
+            if os.path.samestat(os.fstat(used.fileno()), (folder / "used").stat()):
+                os.utime(folder)
+                _held[folder] = used
+
+
+def _remove_old(kept: Path) -> None:
+    """All engines but the KEPT that were used last, and those that a process may still run."""
+    ours = sorted((p for p in kept.iterdir() if _OURS.fullmatch(p.name)), key=lambda p: p.stat().st_mtime)
+    for place in ours[:-KEPT]:
+        with suppress(OSError), (place / "used").open("a") as used:
+            fcntl.flock(used, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(place)
 
 
 def _compile(folder: Path, target: str) -> None:
     """Objects are kept, for the other program and for another try; a program appears when it is whole."""
     objects = folder / "objects"
     goal = "engine" if target == "engine" else "tests"
-    command = ["make", "--silent", "-C", str(SOURCES), f"-j{_jobs()}", f"OUT={objects}", f"STD={_standard()}"]
+    settings = [f"OUT={objects}", f"STD={_standard()}", "CXX=g++"]
     print(f"compiling the packet {target}, once: a minute or two", file=sys.stderr, flush=True)
-    done = subprocess.run([*command, goal], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["make", "--silent", "-C", str(SOURCES), f"-j{_jobs()}", *settings, goal],
+        env={name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
     if done.returncode != 0:
         log = folder / "compile.log"
         log.write_text(done.stdout + done.stderr, encoding="utf-8")
         raise RuntimeError(f"the packet engine does not compile with ns-3 {version()}; the log: {log}")
+    if _read_sources() != _sources():
+        shutil.rmtree(objects)
+        raise RuntimeError("the packet engine's sources changed since this process began: start it again")
     os.replace(objects / target, folder / target)
+
+
+def _read_sources() -> dict[str, bytes]:
+    parts = [path for path in SOURCES.rglob("*") if path.suffix in (".cc", ".h") or path.name == "Makefile"]
+    return {str(path.relative_to(SOURCES)): path.read_bytes() for path in sorted(parts)}
+
+
+@cache
+def _sources() -> dict[str, bytes]:
+    """By their names, as they were when this process first asked: a program and its fingerprint are of the same."""
+    return _read_sources()
 
 
 @cache
 def fingerprint() -> str:
     """What results depend on: the engine's sources, without comments and white space, and the version of ns-3."""
     digest = hashlib.sha256()
-    for source in sorted([*SOURCES.glob("*.cc"), *SOURCES.glob("*.h")]):
-        code = re.sub(r"/\*.*?\*/|//[^\n]*|\s+", "", source.read_text("utf-8"), flags=re.DOTALL)
-        digest.update(source.name.encode() + code.encode())
+    for name, source in _sources().items():
+        if "/" not in name and name != "Makefile":
+            code = re.sub(r"/\*.*?\*/|//[^\n]*|\s+", "", source.decode(), flags=re.DOTALL)
+            digest.update(name.encode() + code.encode())
     return f"{digest.hexdigest()[:16]}-ns-{version()}"
 
 
@@ -117,26 +170,22 @@ def _standard() -> str:
     return "c++20" if number >= CXX20_FROM else "c++17"
 
 
+@cache
 def _stamp() -> str:
+    """Of all that goes into a program: sources, compiler, ns-3's libraries as they are installed, tcmalloc."""
     ns3 = version()  # first: it says what is missing
     compiler = subprocess.run(["g++", "--version"], capture_output=True, text=True, check=True).stdout
-    digest = hashlib.sha256(compiler.encode())
-    for source in sorted([*SOURCES.rglob("*.cc"), *SOURCES.rglob("*.h"), SOURCES / "Makefile"]):
-        digest.update(source.name.encode() + source.read_bytes())
+    libraries = [
+        (str(path), path.stat().st_size, path.stat().st_mtime_ns)
+        for name in ("libns3*.so", "libtcmalloc_minimal.so")
+        for path in sorted([*LIBRARIES.glob(name), *LIBRARIES.glob(f"*/{name}")])
+    ]
+    sources = [(name, hashlib.sha256(content).hexdigest()) for name, content in _sources().items()]
+    digest = hashlib.sha256(repr((compiler, platform.machine(), libraries, sources)).encode())
     return f"{ns3}-{digest.hexdigest()[:16]}"
 
 
-def _folder() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "hedera" / "packets"
-
-
-def _private(folder: Path) -> None:
-    """Make the folder of programs; refuse one that somebody else could put a program into."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    about = folder.stat()
-    if about.st_uid != os.geteuid() or about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise RuntimeError(f"{folder} holds programs that are run, and others can write to it: remove it")
+_OURS = re.compile(r"\d\.\d+-[0-9a-f]{16}")
 
 
 def _jobs() -> int:
