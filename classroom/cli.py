@@ -65,11 +65,11 @@ def check(name: str, milestone: str | None, seed: int, quick: bool, out: Path, a
     """
     from classroom.code import find_code
     from classroom.histories import leave_nothing
-    from classroom.lent import imports, lent_modules
+    from classroom.lent import asked_for
 
     code = find_code(name)
     leave_nothing()
-    if missing := imports(code.source) - lent_modules():
+    if missing := asked_for(code.source):
         click.echo(f"note: `hedera grade` does not have {', '.join(sorted(missing))}", err=True)
     if milestone:
         checks = _milestone_checks(code, milestone, seed)

@@ -15,7 +15,7 @@ import numpy as np
 from classroom import contract, quality
 from classroom.code import Code, read_code
 from classroom.contract import ANSWER, INPUTS, RAISES, check_contract
-from classroom.lent import imports, lent_modules
+from classroom.lent import asked_for
 from classroom.milestones import check_milestone, demand
 from classroom.sandbox import Place, Start, Unfit, closed, unclosed
 from classroom.submission import Budget, Submission
@@ -160,7 +160,7 @@ def grade(folder: Path, course: Class) -> tuple[Grade, dict[str, list[Check]]]:
     for part, (file, name, milestone) in PARTS.items():
         if (code := _handed_in(folder / file, name, part, checks)) is None:
             continue
-        uses |= imports(code.source) - lent_modules()
+        uses |= asked_for(code.source)
         budget = Budget(CLOCK * course.budget_s)
         try:
             if milestone:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import compileall
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,8 @@ PACKAGES = (
     "plots", "results", "benchmarks", "classroom", "watch", "workers", "harness",
 )  # fmt: skip
 """All of the project's. Modules of others are there or not, as the machine has them."""
+_DOTTED = re.compile(rf"\b(?:{'|'.join(PACKAGES)})(?:\.\w{{1,60}}){{1,3}}\b", re.ASCII)
+_FROM = re.compile(rf"\bfrom\s+({'|'.join(PACKAGES)})\s+import\s+\(?([\w\s,]+)", re.ASCII)
 _ALWAYS = ("classroom.answering", "topos.links", "hedera.placement", "hedera.compiled")
 _TO_LOOPS = ("hedera.figure_7",)
 """A control loop is given an estimate of demands to call, which is what another milestone asks for."""
@@ -42,19 +45,15 @@ def lend(place: Path, loop: bool = False) -> None:
         path.chmod(0o755 if path.is_dir() else 0o644)  # whatever the umask says
 
 
-def imports(source: str) -> set[str]:
-    """Our modules that a file names in an import; none where it cannot be read as Python."""
-    try:
-        nodes = list(ast.walk(ast.parse(source)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
-    named = {name for node in nodes for module, names in _imports(node) for name in _meant(module, names)}
-    return {name for name in named if name.split(".")[0] in PACKAGES}
+def asked_for(source: str) -> set[str]:
+    """The modules of ours that are named anywhere in somebody's file, and are not lent.
 
-
-def _meant(module: str, names: list[str]) -> list[str]:
-    """Our packages hold nothing but modules, and these no other ones."""
-    return [f"{module}.{name}" for name in names] if names and module in PACKAGES else [module]
+    The text is searched and not parsed: what Python's parser makes of hostile nesting is not for us to find out.
+    """
+    named = set(_DOTTED.findall(source))
+    for package, names in _FROM.findall(source):
+        named |= {f"{package}.{name}" for name in re.findall(r"\b\w{1,60}\b", names)}
+    return {name for name in named - lent_modules() if _file(name).is_file()}
 
 
 def _needs(module: str) -> Iterator[str]:
@@ -62,17 +61,14 @@ def _needs(module: str) -> Iterator[str]:
     *above, _ = module.split(".")
     yield from (".".join(above[: n + 1]) for n in range(len(above)))
     for node in ast.parse(_file(module).read_text(encoding="utf-8")).body:
-        for other, names in _imports(node):
-            if other.split(".")[0] in PACKAGES:
-                yield from _meant(other, names)
-
-
-def _imports(node: ast.AST) -> Iterator[tuple[str, list[str]]]:
-    """The modules that a statement imports, and the names that it takes from them."""
-    if isinstance(node, ast.Import):
-        yield from ((name.name, []) for name in node.names)
-    elif isinstance(node, ast.ImportFrom) and node.module:
-        yield node.module, [name.name for name in node.names]
+        if isinstance(node, ast.Import):
+            names = [name.name for name in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            inside = [f"{node.module}.{name.name}" for name in node.names]
+            names = [name for name in inside if _file(name).exists()] or [node.module]
+        else:
+            continue
+        yield from (name for name in names if name.split(".")[0] in PACKAGES)
 
 
 def _file(module: str) -> Path:

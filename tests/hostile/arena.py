@@ -1,0 +1,207 @@
+"""A grader in a process of its own, as root or as an ordinary user, that attacks are tried on: it is asked in lines of
+JSON, and what it answers, or that it is gone, says how an attack went."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+USER = 21987
+"""The ordinary user, where root tries."""
+CLASS_UIDS = range(61184, 65520)
+SEED = 917263545
+CALL_S, PROCESSOR_S, CLOCK = 6.0, 4.0, 5.0
+"""Short, so that what hangs does so for seconds: for an answer; of processor time; times that on the clock."""
+SECRET = "canary-in-the-grader's-environment"
+
+
+class Arena:
+    """The grader's process; ``mode``: root or user."""
+
+    def __init__(self, mode: str, place: Path) -> None:
+        self.mode, self.place = mode, place
+        drop = ()
+        if mode == "user" and os.geteuid() == 0:
+            drop = ("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--")
+            os.chown(place, USER, USER)
+        self.process = subprocess.Popen(
+            [*drop, sys.executable, "-B", "-m", "tests.hostile.arena"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
+            env={"PATH": os.environ["PATH"], "HOME": str(place), "TMPDIR": str(place), "SECRET": SECRET,
+                 "PYTHONWARNINGS": "ignore", "NUMBA_CACHE_DIR": str(place / "numba")},
+        )  # fmt: skip
+        self.unfit = self._read()["unfit"]
+
+    def _read(self):
+        line = self.process.stdout.readline()
+        assert line, f"the grader is gone: {self.process.wait()}"
+        return json.loads(line)
+
+    def _asked(self, **request):
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        return self._read()
+
+    def ask(self, source, loop=False):
+        """What becomes of a file with ``estimate_demands``, or with ``Loop``, in it that is asked once: None where it
+        answers, or what is said of it. Nothing of it is left afterwards, anywhere."""
+        words = self._asked(op="ask", source=source, loop=loop)["words"]
+        self.assert_nothing_is_left()
+        return words
+
+    def attempt(self, tries, head="", loop=False):
+        """Assert that none of these statements, by what they would mean, goes through in a submission."""
+        source = f"{IN_A_SUBMISSION}\n{head}\nfor name, statement in {list(tries.items())!r}:\n    attempt(name, statement)\n"
+        words = self.ask(source, loop)
+        assert words is None, words
+
+    def grade(self, name="mallory", **files):
+        """The grade of a submission with these files (by part, sources), and its checks."""
+        folder = Path(tempfile.mkdtemp(dir=self.place)) / name
+        folder.mkdir()
+        for part, source in files.items():
+            (folder / f"{part}.py").write_text(source)
+        return self.grade_folder(folder)
+
+    def grade_folder(self, folder):
+        """The grade of what lies in a folder."""
+        for path in (folder, folder.parent):
+            path.chmod(0o755)
+        clock = time.monotonic()
+        answer = self._asked(op="grade", folder=str(folder))
+        self.took_s = time.monotonic() - clock
+        self.assert_nothing_is_left()
+        return answer["grade"], answer["checks"]
+
+    def assert_nothing_is_left(self):
+        """No process, file or control group of any submission."""
+        assert submissions_alive(self.process.pid) == []
+        kept = {path.name for path in self.place.glob("hedera-grade-*/*")}
+        assert kept <= {"code", "loops", "filter"}, kept
+
+    def end(self):
+        """End the grader, and see that it takes with it what it made."""
+        self.process.stdin.close()
+        try:
+            assert self.process.wait(30) == 0
+            assert list(self.place.glob("hedera-grade-*")) == []
+            assert list(Path("/sys/fs/cgroup").glob(f"**/hedera-grade-{self.process.pid}")) == []
+        finally:
+            self.process.stdout.close()
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.process.pid, signal.SIGKILL)
+
+
+def submissions_alive(grader):
+    """Processes that the grader has started, or that are of a user of submissions, seen from outside."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            pid, ppid = stat.parent.name, int(stat.read_text().rpartition(")")[2].split()[1])
+            words = (stat.parent / "cmdline").read_bytes()
+            if ppid == grader or f"/{grader}/".encode() in words:
+                found.append((pid, words))
+    return found
+
+
+IN_A_SUBMISSION = '''
+import ctypes, errno, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.restype = ctypes.c_long
+won = []
+
+def syscall(*words):
+    """A system call by its number; OSError when it is refused."""
+    result = libc.syscall(*(ctypes.c_long(w) if isinstance(w, int) else w for w in words))
+    if result == -1:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+
+def attempt(name, statement):
+    """Go through with it, or not; in a child, which it may kill."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            exec(statement, dict(globals()))
+            status = 77
+        except BaseException:
+            pass
+        finally:
+            os._exit(status)
+    if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 77:
+        won.append(name)
+
+def estimate_demands(src, dst, num_hosts):
+    if won:
+        raise RuntimeError("BROKE OUT: " + ", ".join(won))
+    return [1.0] * len(src)
+
+class Loop:
+    def __init__(self, *given):
+        estimate_demands([], [], 0)
+
+    def round(self, counters, links):
+        return {}
+'''
+
+
+def _serve() -> None:
+    """Answer the other side of `Arena`."""
+    from classroom import grading, histories, submission
+    from classroom.code import Code
+    from classroom.probe import require_closed
+    from classroom.process import Misbehaved
+    from classroom.sandbox import Unfit, closed, prepared
+    from classroom.submission import Submission
+
+    grading.CALL_S, grading.CLOCK, histories.SHRINK_S, submission.START_S = CALL_S, CLOCK, 2.0, 30.0
+    histories.leave_nothing()
+
+    def tell(**answer: object) -> None:
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+
+    with contextlib.ExitStack() as stack:
+        try:
+            place = stack.enter_context(prepared())
+            require_closed(closed(place, 1))
+        except Unfit as error:
+            tell(unfit=str(error))
+            return
+        course = None
+        tell(unfit=None)
+        for line in sys.stdin:
+            request = json.loads(line)
+            if request["op"] == "ask":
+                what = "Loop" if request["loop"] else "estimate_demands"
+                start = closed(place, round(PROCESSOR_S), loop=request["loop"])
+                words = None
+                with Submission(start, Code("theirs.py", request["source"], what), CALL_S) as asked:
+                    try:
+                        if request["loop"]:
+                            asked.fresh(loop_mbps=100.0)
+                        else:
+                            answer = asked.estimate([0, 1], [1, 0], 2)
+                            words = None if answer.core is not None else f"answered with {answer.odd}"
+                    except Misbehaved as error:
+                        words = str(error)
+                tell(words=words)
+            else:
+                course = course or grading.Class(SEED, PROCESSOR_S, place)
+                one, checks = grading.grade(Path(request["folder"]), course)
+                told = {part: [asdict(check) for check in each] for part, each in checks.items()}
+                tell(grade=asdict(one), checks=told)
+
+
+if __name__ == "__main__":
+    _serve()
