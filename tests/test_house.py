@@ -1,10 +1,11 @@
 """The house stands as it is described: imports point one way, without circles, and no module is too long to read."""
 
-import ast
 from pathlib import Path
 
 import networkx as nx
 import pytest
+
+from files.imports import imported
 
 ROOT = Path(__file__).parents[1]
 BELOW = {
@@ -36,17 +37,15 @@ MODULES = {
 }
 
 
-def imported(module):
+def needs(module):
     """The modules of ours that a module imports anywhere in it, be it inside a function or for types alone."""
-    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (name.name for name in node.names if name.name in MODULES)
-        elif isinstance(node, ast.ImportFrom) and node.module in MODULES:
-            inside = [f"{node.module}.{name.name}" for name in node.names]
-            yield from (name if name in MODULES else node.module for name in inside)
+    named = {name for name in imported(MODULES[module].read_bytes()) if name in MODULES}
+    return named - {
+        other.rpartition(".")[0] for other in named
+    }  # a package is there for what is taken from it
 
 
-GRAPH = nx.DiGraph((module, other) for module in MODULES for other in imported(module) if other != module)
+GRAPH = nx.DiGraph((module, other) for module in MODULES for other in needs(module) if other != module)
 
 
 def test_the_walk_sees_imports():

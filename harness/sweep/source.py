@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from files.imports import closure
 from harness.network.machine import git_revision
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("files", "topos", "traffic", "transfers", "hedera", "controllers", "harness")
-"""What takes part in a run."""
+RUN = "harness.sweep.experiment"
+"""The module that makes a run; what takes part in one is what it needs."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +38,15 @@ def first_source() -> Source:
 
 
 def fingerprint(root: Path) -> str:
-    """16 hexadecimal digits that change when any module or table of PACKAGES below ``root`` does."""
+    """16 hexadecimal digits that change when a module below ``root`` does that takes part in a run, or a table
+    that lies beside one."""
+    modules = set(closure([RUN], root).values())
+    tables = {table for folder in {path.parent for path in modules} for table in folder.glob("*.csv")}
     found = hashlib.sha256()
-    for package in PACKAGES:
-        for path in sorted(p for p in (root / package).rglob("*") if p.suffix in (".py", ".csv")):
-            content = path.read_bytes()
-            found.update(f"{path.relative_to(root)} {len(content)}\n".encode())
-            found.update(content)
+    for path in sorted(modules | tables):
+        content = path.read_bytes() if path.exists() else b""
+        found.update(f"{path.relative_to(root)} {len(content)}\n".encode())
+        found.update(content)
     return found.hexdigest()[:16]
 
 
