@@ -1,5 +1,7 @@
-"""A grader in a process of its own, as root or as an ordinary user, that attacks are tried on: it is asked in lines of
-JSON, and what it answers, or that it is gone, says how an attack went."""
+"""A grader in a process of its own, as root or as an ordinary user, that attacks are tried on.
+
+It is asked in lines of JSON; what it answers, or that it is gone, says how an attack went.
+"""
 
 from __future__ import annotations
 
@@ -60,8 +62,8 @@ class Arena:
 
     def attempt(self, tries, head="", loop=False):
         """Assert that none of these statements, by what they would mean, goes through in a submission."""
-        source = f"{IN_A_SUBMISSION}\n{head}\nfor name, statement in {list(tries.items())!r}:\n    attempt(name, statement)\n"
-        words = self.ask(source, loop)
+        loop_over = f"for name, statement in {list(tries.items())!r}:\n    attempt(name, statement)\n"
+        words = self.ask(f"{IN_A_SUBMISSION}\n{head}\n{loop_over}", loop)
         assert words is None, words
 
     def grade(self, name="mallory", **files):
@@ -127,19 +129,20 @@ def syscall(*words):
     return result
 
 def attempt(name, statement):
-    """Go through with it, or not; in a child, which it may kill."""
+    """Go through with it, or be refused, or killed; in a child. All else is a mistake of the attacker's."""
     child = os.fork()
     if child == 0:
-        status = 1
+        status = 78
         try:
             exec(statement, dict(globals()))
             status = 77
-        except BaseException:
-            pass
+        except OSError:
+            status = 0
         finally:
             os._exit(status)
-    if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 77:
-        won.append(name)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status > 0:
+        won.append(name if status == 77 else f"{name} (no attempt: it failed by itself)")
 
 def estimate_demands(src, dst, num_hosts):
     if won:
