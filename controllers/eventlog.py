@@ -3,7 +3,8 @@
 Every event has ``t`` (seconds since the epoch) and ``event``. Hosts, cores, rounds and keys are numbers; rates
 and demands are fractions of the NIC rate; times ending in ``_s`` are seconds.
 
-    start     scheme, platform, platform_version, k, seed, interval_s, bw_mbps, listen
+    start     scheme, platform, platform_version, k, seed, interval_s, bw_mbps, threshold, large_flows, new_flows,
+              iterations, listen
     alive     every second: processor_s, packet_ins, packet_outs, flow_mods, statistics_requests,
               statistics_bytes, all since the start
     switch    dpid, name, state: up or down

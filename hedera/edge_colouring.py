@@ -44,10 +44,10 @@ def colour_flows(
     room_down: Ints,
     colours: int,
 ) -> None:
-    """Give every flow of ``order`` a colour, in ``colour`` (flows,), which comes with those wished for or NO_COLOUR.
+    """Give every flow a colour, in ``colour`` (flows,), which comes with those wished for or NO_COLOUR.
 
-    ``sender`` and ``receiver`` int32 (flows,) are nodes, ``size`` int64 (flows,) is in the unit of the rooms.
-    ``order`` int (any,) has the flows' numbers by falling size. A flow keeps the colour it wishes for while there is
+    ``sender`` and ``receiver`` int32 (flows,) are nodes, ``size`` int64 (flows,) is in the unit of the rooms; flows
+    come by falling size. A flow keeps the colour it wishes for while there is
     room: first the ``wide`` largest, each more than half a link, get theirs or another, then the rest.
     ``room_up`` and ``room_down`` int64 (nodes * colours,) are what the links between node n and colour c, at
     n * colours + c, have left, far below 0 for a failed one. They are taken from, and end below 0 where flows do

@@ -33,7 +33,7 @@ class Shuffle(NamedTuple):
 class Row:
     """Means over some shuffles of a scheme, each also over the control's, as published, and the difference of these.
 
-    ``bisection_mbps`` is 10^6 bit/s of all hosts, ``goodput_mbytes_per_s`` 2^20 bytes/s of one, both payload over the
+    ``bisection_mbps`` is 10^6 bit/s of all hosts, ``goodput_mib_per_s`` 2^20 bytes/s of one, both payload over the
     mean host completion time, as in the paper. ``lowest_shuffle_s``, ``highest_shuffle_s``: over these shuffles.
     """
 
@@ -41,7 +41,7 @@ class Row:
     shuffle_s: float
     host_completion_s: float
     bisection_mbps: float
-    goodput_mbytes_per_s: float
+    goodput_mib_per_s: float
     shuffles: int
     lowest_shuffle_s: float
     highest_shuffle_s: float

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from files.rights import make_folder
 from files.writer import write_whole
 from hedera.schemes import SCHEMES
+from traffic import own_pattern
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +69,13 @@ def colour(scheme: str) -> str:
 def short(pattern: str) -> str:
     """A pattern for a table: ``published:`` is left out, and of a file all but its name."""
     parts = (part.removeprefix("published:") for part in pattern.split(" + "))
-    return " + ".join("file:" + p[5:].rpartition("/")[2] if p.startswith("file:") else p for p in parts)
+    return " + ".join(_without_folder(part) for part in parts)
+
+
+def _without_folder(part: str) -> str:
+    if part.startswith("file:"):
+        return "file:" + part[5:].rpartition("/")[2]
+    return part.rpartition("/")[2] if own_pattern.file_of(part.partition(" x")[0]) else part
 
 
 def label(pattern: str) -> str:

@@ -93,8 +93,12 @@ def read_listed(path: str | Path, network: Network) -> Listed:
     cannot be read or is no text, a header without the two columns, a host that the network does not have, a
     self-flow, a start or a size that is none, no flow at all.
     """
-    path = Path(path)
-    lines = list(_lines(path))
+    return listed_in(read_text(Path(path), MAX_BYTES), str(path), network)
+
+
+def listed_in(text: str, path: str, network: Network) -> Listed:
+    """The flows that a text has in one of the formats; ``path`` is what sentences call it. ValueError as above."""
+    lines = list(_lines(text))
     if not lines:
         raise ValueError(f"{path} holds no flow")
     number, first = lines[0]
@@ -114,15 +118,15 @@ def read_listed(path: str | Path, network: Network) -> Listed:
     )
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
+def _lines(text: str) -> Iterator[tuple[int, str]]:
     """The lines that say something, with their numbers from 1, without comments."""
-    for number, line in enumerate(io.StringIO(read_text(path, MAX_BYTES), newline=None), start=1):
+    for number, line in enumerate(io.StringIO(text, newline=None), start=1):
         content = re.sub(r"(^|\s)#.*", "", line).strip()
         if content:
             yield number, content
 
 
-def _from_csv(path: Path, lines: list[tuple[int, str]], network: Network) -> Iterator[_Row]:
+def _from_csv(path: str, lines: list[tuple[int, str]], network: Network) -> Iterator[_Row]:
     number, header = lines[0]
     columns = [name.strip() for name in _cells(path, number, header)]
     if not {"src_host", "dst_host"} <= set(columns):
@@ -139,7 +143,7 @@ def _from_csv(path: Path, lines: list[tuple[int, str]], network: Network) -> Ite
         yield _row(path, number, src, dst, *(_cell(cells, column) for column in timing))
 
 
-def _cells(path: Path, number: int, line: str) -> list[str]:
+def _cells(path: str, number: int, line: str) -> list[str]:
     try:
         return next(csv.reader([line], strict=True))
     except csv.Error as error:
@@ -150,7 +154,7 @@ def _cell(cells: list[str], column: int | None) -> str:
     return cells[column].strip() if column is not None and column < len(cells) else ""
 
 
-def _from_load_generator(path: Path, lines: list[tuple[int, str]], network: Network) -> Iterator[_Row]:
+def _from_load_generator(path: str, lines: list[tuple[int, str]], network: Network) -> Iterator[_Row]:
     hosts = network.host_by_ip
     for number, line in lines:
         cells = line.split()
@@ -167,7 +171,7 @@ def _from_load_generator(path: Path, lines: list[tuple[int, str]], network: Netw
         yield _row(path, number, src, dst, _cell(cells, _START), _cell(cells, _SIZE))
 
 
-def _host(path: Path, number: int, cell: str, network: Network) -> int:
+def _host(path: str, number: int, cell: str, network: Network) -> int:
     text = cell.strip()
     if not (text.isascii() and text.lstrip("-").isdigit()):
         raise ValueError(f"{path} line {number}: {short(text)} is not a host number")
@@ -178,7 +182,7 @@ def _host(path: Path, number: int, cell: str, network: Network) -> int:
     return int(text)
 
 
-def _row(path: Path, number: int, src: int, dst: int, start: str, size: str) -> _Row:
+def _row(path: str, number: int, src: int, dst: int, start: str, size: str) -> _Row:
     if src == dst:
         raise ValueError(f"{path} line {number}: the flow goes from host {src} to itself")
     start_s, size_bytes = (_number(text) for text in (start, size))

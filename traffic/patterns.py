@@ -99,8 +99,8 @@ def draw(
 
 
 def split_specs(text: str) -> list[str]:
-    """The specs of a comma-separated list; a comma before a digit stays, as in ``staggered:0.2,0.3``."""
-    return [spec.strip() for spec in re.split(r",(?!\s*[0-9.])", text) if spec.strip()]
+    """The specs of a comma-separated list; a comma before a number stays, as in ``staggered:0.2,.3``."""
+    return [spec.strip() for spec in re.split(r",(?!\s*\.?[0-9])", text) if spec.strip()]
 
 
 def _parse(spec: str) -> tuple[str, str]:

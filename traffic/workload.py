@@ -34,14 +34,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
 from topos.network import Network
 from topos.nonblocking import NonBlocking
-from traffic import patterns, poisson
-from traffic.flowfile import read_listed
+from traffic import own_pattern, patterns, poisson
+from traffic.flowfile import Listed, read_listed
 from traffic.flows import LASTING, NOBODY, NOTHING, WAITS, Flow, Flows, columns, joined
 from traffic.matrix import Matrix
 from traffic.poisson import Arrivals
@@ -51,6 +50,7 @@ SPELLINGS: dict[str, str] = {
     **patterns.SPELLINGS,
     poisson.SPELLING: "Poisson arrivals; SIZES: web-search, data-mining, exponential:BYTES, fixed:BYTES, a CSV file; "
     "followed by ' to PATTERN': to that pattern's receivers",
+    own_pattern.SPELLING: "a function of your own",
     "A + B": "several at once",
 }
 """How each workload is spelled, and what it means."""
@@ -148,7 +148,18 @@ def workload(
             arrivals.append(_arrivals(text, argument, network, seed, part, link_mbps, scale))
             continue
         if name == "file":
-            flows = _listed(text, argument, network, seconds, flows_per_host == 1 and keep == 1)
+            flows = _timed(text, read_listed(argument, network), seconds, flows_per_host == 1 and keep == 1)
+        elif own_pattern.file_of(text):
+            if flows_per_host != 1 or keep != 1:
+                raise ValueError(
+                    f"traffic {text!r}: it decides itself how many flows there are, so 1 flow per host and keep 1 "
+                    "are the only choice"
+                )
+            own = own_pattern.own_flows(text, network, seed)
+            flows = _timed(text, own, seconds, True)
+            if flows is None:
+                matrices.append(Matrix(own.src, own.dst, network.num_hosts, text))
+                continue
         elif name not in patterns.NAMES:
             raise ValueError(
                 f"there is no traffic pattern {text!r}; traffic is spelled {'  '.join(SPELLINGS)}"
@@ -183,9 +194,9 @@ def _arrivals(
     return Arrivals(network.num_hosts, matrix, asked.sizes, scale, flows_per_s, seed, part)
 
 
-def _listed(text: str, argument: str, network: Network, seconds: float, alone: bool) -> Flows | None:
-    """The flows of a file in the order of their starts; None where it names no start and no size."""
-    src, dst, start_s, size_bytes = read_listed(Path(argument), network)
+def _timed(text: str, found: Listed, seconds: float, alone: bool) -> Flows | None:
+    """Flows with times of their own in the order of their starts; None where there is no start and no size."""
+    src, dst, start_s, size_bytes = found
     if not start_s.any() and (size_bytes == LASTING).all():
         return None
     if not alone:

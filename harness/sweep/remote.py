@@ -33,6 +33,7 @@ from harness.sweep.source import source
 from harness.sweep.tail import Tail, begun
 from results.live import Now
 from results.record import SCHEMA
+from traffic import own_pattern
 
 TOPIC = "hedera-live"
 """Under which workers tell, every second, what they are at."""
@@ -84,6 +85,7 @@ def spec_of(asked: Mapping[str, Any]) -> RunSpec:
 def files_of(spec: RunSpec) -> dict[str, str]:
     """The files that a run reads beside the project's own, by name, each with a hash of its content."""
     named = re.findall(r"file:(.+?)(?= \+ |$)", spec.traffic) + re.findall(r"(.+\.py):\w+$", spec.scheme)
+    named += [str(own) for part in spec.traffic.split(" + ") if (own := own_pattern.file_of(part))]
     sizes = re.findall(r"poisson:([^,]+),", spec.traffic)
     named += [name for name in sizes if name.lower().endswith(".csv") or Path(name).exists()]
     found = {}

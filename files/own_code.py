@@ -1,0 +1,71 @@
+"""Python files of the user's own, run in a process without rights; what they print is no more than text.
+
+Root runs no line of them, and none that another user can have written.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from files.rights import invoker
+from files.unprivileged import unprivileged
+
+TOLD = 9
+"""The exit status with which such a process has said, in its last line, what is wrong."""
+MOST_MEMORY = 8 << 30
+"""Bytes of address space that it may have."""
+_ROOT = Path(__file__).resolve().parents[1]
+
+
+def trusted(what: str, path: Path) -> int:
+    """When the file was last written, ns. ValueError when it is not there, or, for root, when others can write it.
+
+    ``what`` the file is for begins the sentence.
+    """
+    try:
+        about = path.stat()
+    except OSError as error:
+        raise ValueError(f"{what}: {path} cannot be read: {error.strerror}") from None
+    if os.geteuid() == 0:
+        who = invoker()
+        if about.st_uid not in (0, who.uid if who else 0) or about.st_mode & stat.S_IWOTH:
+            raise ValueError(f"{what}: root does not run {path}, which other users can write")
+    return about.st_mtime_ns
+
+
+def told_by(
+    what: str, code: str, arguments: Sequence[str], read: Path, *, seconds: float, most_bytes: int
+) -> bytes:
+    """What a process that runs ``code`` prints; it finds our packages, and without root's rights no others' files.
+
+    ``read``: the user's file that it needs. ValueError, one sentence, when it fails, takes longer than ``seconds``
+    or prints more than ``most_bytes``.
+    """
+    without = unprivileged(user_s=[read])
+    program = f"import sys\nsys.path[:0] = {[str(_ROOT), *sys.path]!r}\n{code}"
+    limits = ("prlimit", f"--fsize={most_bytes}", f"--as={MOST_MEMORY}", "--core=0", "--")
+    command = [*without.prefix, *limits, sys.executable, "-I", "-B", "-c", program, *arguments]
+    with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as errors:
+        try:
+            done = subprocess.run(
+                command, env=without.environment, cwd="/", stdin=subprocess.DEVNULL, stdout=printed, stderr=errors,
+                timeout=seconds, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            raise ValueError(f"{what}: it takes more than {seconds:g} s") from None
+        if done.returncode == 0:
+            printed.seek(0)
+            return printed.read()
+        errors.seek(max(0, errors.seek(0, os.SEEK_END) - 10_000))
+        said = errors.read().decode(errors="replace").strip().splitlines()
+        full = printed.seek(0, os.SEEK_END) >= most_bytes
+    if full:
+        raise ValueError(f"{what}: it says more than {most_bytes / 1e6:.3g} MB")
+    words = said[-1][:300] if said else f"it ends the process (status {done.returncode})"
+    raise ValueError(words if done.returncode == TOLD else f"{what}: {words}")

@@ -1,0 +1,133 @@
+"""Patterns of the user's own: what they give, what is refused, and with which rights they run."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from topos.fattree import FatTree
+from traffic import own_pattern
+from traffic.patterns import split_specs
+from traffic.workload import workload
+
+ROOT = Path(__file__).parents[2]
+RING = ROOT / "docs/examples/ring.py"
+
+
+def written(folder, text):
+    path = folder / "mine.py"
+    path.write_text(text)
+    return path
+
+
+@pytest.fixture
+def place():
+    """A folder that the user without rights may look into."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def test_lasting_flows_are_a_matrix_and_the_seed_fixes_them():
+    first, again, other = (workload(f"{RING}:ring", FatTree(4), seed, seconds=5.0) for seed in (1, 1, 2))
+    assert sorted(first.matrix.src.tolist()) == sorted(first.matrix.dst.tolist()) == list(range(16))
+    assert (first.matrix.src == again.matrix.src).all()
+    assert (first.matrix.src != other.matrix.src).any()
+
+
+def test_flows_with_times_come_in_order_and_are_of_the_size_that_was_given():
+    work = workload(f"stride:4 + {RING}:mice", FatTree(4), 1, seconds=2.0)
+    sized = [flow for flow in work if flow.size_bytes is not None]
+    assert 50 < len(sized) <= 200
+    assert {flow.size_bytes for flow in sized} == {10_000}
+    assert sorted(flow.start_s for flow in sized) == [flow.start_s for flow in sized]
+    assert all(0 < flow.start_s < 2 for flow in sized)
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ("def f(tree, rng): return [(0, 0)]", "from host 0 to itself"),
+        ("def f(tree, rng): return [(0, 16)]", "there is no host '16'"),
+        ("def f(tree, rng): return [(-1, 1)]", "there is no host '-1'"),
+        ("def f(tree, rng): return [(0.5, 1)]", "which are no host numbers"),
+        ("def f(tree, rng): return [(0, 1, 2)]", r"flow 0 is no \(src, dst\)"),
+        ("def f(tree, rng): return []", "holds no flow"),
+        ("def f(tree, rng): return [(0, 1, -1, 5)]", "cannot start at '-1.0' seconds"),
+        ("def f(tree, rng): return [(0, 1, 0, -5)]", "not a flow's size"),
+        ("def f(tree): return [(0, 1)]", "TypeError: f.. takes 1 positional argument"),
+        ("def f(tree, rng): return None", "TypeError"),
+        ("def g(tree, rng): return [(0, 1)]", "there is no function f in"),
+        ("def f(tree, rng): 1 / 0", "ZeroDivisionError: division by zero"),
+        ("import sys; sys.exit(3)", "SystemExit: 3"),
+        ("import os; os._exit(3)", r"it ends the process \(status 3\)"),
+        ("def f(tree, rng):", "IndentationError"),
+    ],
+)
+def test_what_makes_no_sense_is_one_sentence(place, body, sentence):
+    path = written(place, body)
+    with pytest.raises(ValueError, match=sentence) as caught:
+        workload(f"{path}:f", FatTree(4), seconds=5.0)
+    assert "\n" not in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_a_file_that_is_not_there_and_numbers_of_flows_that_are_not_its_to_change(place):
+    with pytest.raises(ValueError, match="cannot be read: No such file"):
+        workload(f"{place}/nowhere.py:f", FatTree(4), seconds=5.0)
+    with pytest.raises(ValueError, match="decides itself how many"):
+        workload(f"{RING}:ring", FatTree(4), seconds=5.0, keep=0.5)
+
+
+def test_endless_rows_and_endless_time_have_an_end(place, monkeypatch):
+    path = written(
+        place,
+        "import itertools, time\n"
+        "f = lambda t, r: itertools.repeat((0, 1))\n"
+        "g = lambda t, r: time.sleep(99)\n",
+    )
+    monkeypatch.setattr(own_pattern, "MAX_BYTES", 10_000)
+    monkeypatch.setattr(own_pattern, "RUN_S", 5.0)
+    with pytest.raises(ValueError, match=r"says more than 0\.01 MB"):
+        workload(f"{path}:f", FatTree(4), seconds=5.0)
+    with pytest.raises(ValueError, match="takes more than 5 s"):
+        workload(f"{path}:g", FatTree(4), seconds=5.0)
+
+
+def test_it_is_asked_again_when_the_file_changes(place):
+    path = written(place, "def f(tree, rng): return [(0, 1)]")
+    assert workload(f"{path}:f", FatTree(4), seconds=5.0).matrix.dst.tolist() == [1]
+    path.write_text("def f(tree, rng): return [(0, 2)]")
+    os.utime(path, ns=(1, 1))
+    assert workload(f"{path}:f", FatTree(4), seconds=5.0).matrix.dst.tolist() == [2]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives root's rights up")
+def test_root_runs_no_line_of_it(place):
+    path = written(
+        place,
+        "import os\n"
+        "def f(tree, rng):\n"
+        "    capabilities = [l for l in open('/proc/self/status') if l.startswith('Cap')]\n"
+        "    raise ValueError(f'{os.getuid()} {set(l.split()[1] for l in capabilities)}')\n",
+    )
+    with pytest.raises(ValueError, match=r"65534 \{'0000000000000000'\}"):
+        workload(f"{path}:f", FatTree(4), seconds=5.0)
+    os.chown(path, 1234, 1234)
+    with pytest.raises(ValueError, match="root does not run"):
+        workload(f"{path}:f", FatTree(4), seconds=5.0)
+
+
+def test_a_list_of_patterns_may_hold_paths():
+    assert split_specs("staggered:0.2,.3,./mine.py:f,stride:4") == [
+        "staggered:0.2,.3",
+        "./mine.py:f",
+        "stride:4",
+    ]
+
+
+def test_the_page_shows_what_the_example_says():
+    page = (ROOT / "docs/own-traffic.md").read_text()
+    shown = page.split("```python\n")[1].split("```")[0]
+    assert shown in RING.read_text()
