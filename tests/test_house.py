@@ -21,12 +21,14 @@ BELOW = {
     "simulator": "topos traffic hedera commands",
     "packets": "topos traffic hedera plots results commands",
     "plots": "topos traffic hedera results commands",
+    "virtual": "",
     "watch": "topos traffic hedera plots results commands",
     "paper": "topos traffic hedera simulator plots results commands",
     "classroom": "topos traffic hedera simulator plots commands",
-    "harness": "topos traffic transfers hedera controllers packets plots results commands workers classroom watch",
+    "harness": "topos traffic transfers hedera controllers packets plots results commands workers classroom watch "
+    "virtual",
     "benchmarks": "topos traffic transfers hedera controllers simulator packets plots results commands workers paper "
-    "harness watch",
+    "harness watch virtual",
 }
 """What each package may import, besides itself and `files`, on which all stand."""
 MODULES = {

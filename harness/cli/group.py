@@ -23,6 +23,7 @@ _COMMANDS = {
     "flows-per-host": ("paper.flows_per_host", "command"),
     "grade": ("harness.cli.grade", "grade"),
     "hull": ("packets.cli", "hull"),
+    "kernel": ("harness.cli.kernel", "kernel"),
     "report": ("harness.cli.report", "report"),
     "run": ("harness.cli.run", "run"),
     "scheduler": ("classroom.cli", "scheduler"),

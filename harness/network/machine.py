@@ -15,6 +15,7 @@ from typing import Any
 
 from harness.errors import UnfitMachine
 from harness.network import congestion
+from harness.network.netlink import has_family
 from harness.network.placement import place
 from topos.network import Network
 
@@ -76,12 +77,11 @@ def at_least(found: str, needed: str) -> bool:
 
 
 def kernel_datapath() -> bool:
-    """Whether the Open vSwitch kernel module is there (loaded, or loadable)."""
-    if Path("/sys/module/openvswitch").exists():
-        return True
-    if shutil.which("modprobe") is None or os.geteuid() != 0:
+    """Whether this kernel has Open vSwitch's datapath, built in or as a module (which asking loads)."""
+    try:
+        return has_family("ovs_datapath")
+    except OSError:
         return False
-    return subprocess.run(["modprobe", "-q", "openvswitch"], capture_output=True, check=False).returncode == 0
 
 
 def choose_datapath(asked: str) -> str:

@@ -1,0 +1,13 @@
+import pytest
+
+from virtual import kernel
+from virtual.errors import Unavailable
+
+
+@pytest.fixture(scope="session")
+def linux():
+    """The kernel, which is compiled once per machine and user."""
+    try:
+        return kernel.kernel(print).linux
+    except Unavailable as reason:
+        pytest.skip(str(reason))

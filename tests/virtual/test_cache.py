@@ -1,0 +1,42 @@
+import pytest
+
+from virtual import cache
+from virtual.errors import Unavailable
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path
+
+
+def test_folders_are_made_for_us_alone(home):
+    made = cache.folder("kernels")
+    assert made == home / "hedera" / "virtual" / "kernels"
+    assert made.stat().st_mode & 0o777 == made.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_what_others_can_write_to_is_not_believed(home):
+    cache.folder("kernels").chmod(0o777)
+    with pytest.raises(Unavailable, match="others can write to it"):
+        cache.folder("kernels")
+
+
+def test_a_link_is_no_folder_of_ours(home, tmp_path):
+    cache.folder()
+    (home / "hedera/virtual/kernels").symlink_to(tmp_path)
+    with pytest.raises(Unavailable, match="kernels"):
+        cache.folder("kernels")
+
+
+def test_a_path_that_cannot_be_on_a_kernel_s_command_line(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "my files"))
+    with pytest.raises(Unavailable, match="set XDG_CACHE_HOME"):
+        cache.folder()
+
+
+def test_a_place_that_cannot_be_written(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(Unavailable, match="Not a directory"):
+        cache.folder()

@@ -1,0 +1,197 @@
+"""Guests, booted: what they see, what comes out of them, and that nothing of them is left."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from virtual import cache, kernel
+from virtual.errors import GuestFailed
+from virtual.guest import RESULTS, Guest
+from virtual.harvest import take
+
+pytestmark = pytest.mark.virtual
+FOREVER = "while :; do :; done"
+SMALL = {"memory_mib": 256, "real_s": 120.0}
+
+
+def of(job):
+    """The processes that have that folder's name on their command line."""
+    found = []
+    for pid in filter(str.isdecimal, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            if os.fsencode(job) in Path("/proc", pid, "cmdline").read_bytes():
+                found.append(int(pid))
+    return found
+
+
+def within(seconds, condition):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"not within {seconds} s"
+        time.sleep(0.05)
+
+
+def test_an_hour_is_over_at_once_and_the_command_s_status_comes_out(linux, tmp_path):
+    with Guest(linux, ["sh", "-c", "sleep 3600; pwd; id -u; exit 7"], folder=tmp_path, **SMALL) as guest:
+        ended = guest.wait()
+        job = guest.job
+    assert (ended.status, ended.stdout.split()) == (7, [str(tmp_path), "0"])
+    assert ended.time_travel
+    assert 3600 <= ended.simulated_s < 3610
+    assert ended.real_s < 60
+    assert not job.exists()
+
+
+def test_a_guest_that_sees_real_time_says_so(linux):
+    with Guest(linux, ["true"], parameters=(), **SMALL) as guest:
+        assert not guest.wait().time_travel
+
+
+def test_progress_is_seen_while_it_runs(linux):
+    command = "sleep 30; python3 -c 'import time; time.perf_counter()'; " * 5
+    seen = []
+    with Guest(linux, ["sh", "-c", command], **SMALL) as guest:
+        guest.wait(seen.append)
+    times = [progress.simulated_s for progress in seen]
+    assert times == sorted(times)
+    assert len(set(times)) > 2
+    assert times[-1] >= 150
+
+
+def test_the_host_s_files_are_seen_and_stay_as_they_are(linux, tmp_path):
+    file = tmp_path / "file"
+    file.write_text("host")
+    script = f"cat {file}; echo guest >{file} && cat {file}; rm -r {tmp_path}; test ! -e {file}"
+    with Guest(linux, ["sh", "-c", script], **SMALL) as guest:
+        ended = guest.wait()
+    assert (ended.status, ended.stdout) == (0, "hostguest\n")
+    assert file.read_text() == "host"
+
+
+def test_what_is_in_the_results_is_taken_and_nothing_odd(linux, tmp_path):
+    with Guest(linux, ["sh", "-c", f"echo 1 >{RESULTS}/a; mkdir {RESULTS}/b"], **SMALL) as guest:
+        guest.wait()
+        take(guest.results, tmp_path)
+    assert (tmp_path / "a").read_text() == "1\n"
+    with Guest(linux, ["ln", "-s", "/etc/passwd", f"{RESULTS}/c"], **SMALL) as guest:
+        guest.wait()
+        with pytest.raises(GuestFailed, match="'c'"):
+            take(guest.results, tmp_path)
+
+
+def test_a_layer_lies_over_the_host_s_files(linux, tmp_path):
+    program = cache.folder("layers") / f"test-{os.getpid()}" / "usr/local/bin/hedera-layer-test"
+    program.parent.mkdir(parents=True)
+    try:
+        program.write_text("#!/bin/sh\necho from the layer; test -e /usr/bin/env\n")
+        program.chmod(0o755)
+        with Guest(linux, ["hedera-layer-test"], layers=[program.parents[3]], **SMALL) as guest:
+            ended = guest.wait()
+    finally:
+        subprocess.run(["rm", "-r", str(program.parents[3])], check=True)
+    assert (ended.status, ended.stdout) == (0, "from the layer\n")
+
+
+def test_it_runs_on_one_processor_that_no_other_guest_has(linux):
+    with (
+        Guest(linux, ["sh", "-c", FOREVER], **SMALL) as one,
+        Guest(linux, ["sh", "-c", FOREVER], **SMALL) as two,
+    ):
+        within(30, lambda: (one.job / "out/facts").exists() and (two.job / "out/facts").exists())
+        sets = [os.sched_getaffinity(guest.pid) for guest in (one, two)]
+    assert [len(each) for each in sets] == [1, 1]
+    if len(os.sched_getaffinity(0)) > 1:
+        assert sets[0] != sets[1]
+
+
+def test_a_guest_that_hangs_is_ended(linux):
+    with Guest(linux, ["sh", "-c", f"sleep 5; {FOREVER}"], stalled_s=5, **SMALL) as guest:
+        with pytest.raises(GuestFailed, match=r"clock has stood at [4-6] s for 5 s"):
+            guest.wait()
+        job = guest.job
+    assert not of(job)
+
+
+def test_a_guest_that_is_never_done_is_ended(linux):
+    with (
+        Guest(linux, ["sleep", "infinity"], memory_mib=256, real_s=4) as guest,
+        pytest.raises(GuestFailed, match="not done within 4 s"),
+    ):
+        guest.wait()
+
+
+def test_a_guest_that_is_killed(linux):
+    with Guest(linux, ["sh", "-c", FOREVER], **SMALL) as guest:
+        within(30, lambda: (guest.job / "out/facts").exists())
+        processes = of(guest.job)
+        os.kill(guest.pid, signal.SIGKILL)
+        with pytest.raises(GuestFailed, match="ended without a result"):
+            guest.wait()
+    assert processes
+    within(5, lambda: not any(Path("/proc", str(pid), "exe").exists() for pid in processes))
+
+
+def test_a_command_that_wants_more_memory_than_there_is(linux):
+    with Guest(linux, [sys.executable, "-c", "bytearray(1 << 30)"], **SMALL) as guest:
+        assert guest.wait().status != 0
+
+
+PARENT = """
+import sys
+from pathlib import Path
+from virtual.guest import Guest
+with Guest(Path(sys.argv[1]), ["sh", "-c", {command!r}], memory_mib=256) as guest:
+    print(guest.job, guest.pid, flush=True)
+    guest.wait()
+"""
+
+
+def parent(linux, command, prefix=(), environment=None):
+    code = textwrap.dedent(PARENT.format(command=command))
+    return subprocess.Popen(
+        [*prefix, sys.executable, "-c", code, str(linux)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+        env=environment,
+    )
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_nothing_is_left_when_the_parent_dies(linux, how):
+    with parent(linux, FOREVER) as process:
+        job = Path(process.stdout.readline().split()[0])
+        within(30, lambda: (job / "out/facts").exists())
+        assert of(job)
+        process.send_signal(how)
+        process.communicate(timeout=20)
+    within(10, lambda: not of(job))
+    with Guest(linux, ["true"], **SMALL) as guest:
+        guest.wait()
+    assert not job.exists()
+
+
+def test_a_full_disk_is_told_and_not_a_result(linux, tmp_path):
+    mount = 'mount -t tmpfs -o size=4m,mode=700 small "$1" && shift && exec "$@"'
+    inside = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, "sh", str(tmp_path)]
+    if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this machine has no user namespaces for ordinary users, so no small disk without root")
+    command = f"head -c 8000000 /dev/zero >{RESULTS}/zeros; sleep 20; true"
+    with parent(linux, command, inside, os.environ | {"XDG_CACHE_HOME": str(tmp_path)}) as process:
+        _, said = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "GuestFailed: what the guest wrote did not fit on the disk" in said
+
+
+def test_the_test_of_a_kernel_passes_here_and_fails_what_does_not_travel(linux, tmp_path):
+    assert kernel.test(linux) in ("seccomp", "ptrace")
+    with pytest.raises(kernel.Unavailable, match="does not run on this machine"):
+        kernel.test(Path("/bin/true"))

@@ -1,0 +1,63 @@
+import os
+
+import pytest
+
+from virtual import harvest
+from virtual.errors import GuestFailed
+
+
+@pytest.fixture
+def left(tmp_path):
+    source, target = tmp_path / "left", tmp_path / "taken"
+    (source / "run").mkdir(parents=True)
+    target.mkdir()
+    (source / "run/run.json").write_text("{}")
+    return source, target
+
+
+def test_plain_files_are_taken(left):
+    source, target = left
+    assert harvest.take(source, target) == 1
+    assert (target / "run/run.json").read_text() == "{}"
+
+
+def test_links_pipes_and_second_names_are_not(left):
+    source, target = left
+    for make in (
+        lambda odd: odd.symlink_to("/etc/passwd"),
+        lambda odd: odd.symlink_to("/etc"),
+        os.mkfifo,
+        lambda odd: os.link(source / "run/run.json", odd),
+    ):
+        make(source / "odd")
+        with pytest.raises(GuestFailed, match="'odd', which is no plain file"):
+            harvest.take(source, target)
+        (source / "odd").unlink()
+
+
+def test_nothing_is_written_over(left):
+    source, target = left
+    (target / "run").mkdir()
+    (target / "run/run.json").write_text("mine")
+    with pytest.raises(FileExistsError):
+        harvest.take(source, target)
+    assert (target / "run/run.json").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"), [("MOST_FILES", "0 files"), ("MOST_BYTES", "0 MiB"), ("DEEPEST", "0 deep")]
+)
+def test_too_much_of_anything(left, monkeypatch, limit, said):
+    monkeypatch.setattr(harvest, limit, 0)
+    with pytest.raises(GuestFailed, match=said):
+        harvest.take(*left)
+
+
+def test_what_is_read_is_a_plain_file_of_some_size(tmp_path):
+    (tmp_path / "a").write_text("abc")
+    assert harvest.read_small(tmp_path / "a", 2) == "ab"
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("a")
+    for odd in ("pipe", "link", "none"):
+        with pytest.raises(OSError, match=odd):
+            harvest.read_small(tmp_path / odd)

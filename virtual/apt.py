@@ -1,0 +1,136 @@
+"""Packages of the distribution, fetched and unpacked by an ordinary user, with apt's signatures.
+
+apt-get writes the system only to install; to find, to check and to download it needs a folder of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from virtual import cache
+from virtual.errors import Unavailable
+
+FETCH_S = 900.0
+"""Most that one download takes: 160 MB at 1.5 Mb/s."""
+_SIGNED = ("-oAcquire::AllowInsecureRepositories=false", "-oAPT::Get::AllowUnauthenticated=false")
+_KEYRINGS = {
+    "debian": Path("/usr/share/keyrings/debian-archive-keyring.gpg"),
+    "ubuntu": Path("/usr/share/keyrings/ubuntu-archive-keyring.gpg"),
+}
+
+
+@dataclass(frozen=True)
+class Apt:
+    """apt with the machine's lists of packages, or (``options``) with lists of our own."""
+
+    options: tuple[str, ...] = ()
+
+    def search(self, names: str) -> list[str]:
+        """The packages whose names match a regular expression."""
+        told = self._run("apt-cache", "search", "--names-only", names)
+        return [line.split(" ", 1)[0] for line in told.splitlines()]
+
+    def download(self, packages: Sequence[str], folder: Path) -> list[Path]:
+        """The packages' files, in a folder that is empty before. Raises Unavailable with apt's word."""
+        self._run("apt-get", "-qq", "download", *packages, folder=folder)
+        return sorted(folder.glob("*.deb"))
+
+    def missing_with(self, packages: Sequence[str]) -> list[str]:
+        """The packages, without those that are installed, and with what they need: ``NAME=VERSION`` each."""
+        told = self._run("apt-get", "-s", "--no-install-recommends", "install", *packages)
+        found = re.findall(r"^Inst (\S+) (?:\[\S+\] )?\((\S+) ", told, re.MULTILINE)
+        return [f"{name}={version}" for name, version in found]
+
+    def _run(self, program: str, *arguments: str, folder: Path | None = None) -> str:
+        return _run([program, *_SIGNED, *self.options, *arguments], folder)
+
+
+def refreshed(suite: str = "") -> Apt:
+    """apt with fresh lists of our own: of the machine's sources, or of one suite of its distribution, such as sid."""
+    place = cache.folder("apt") / (suite or "machine")
+    for name in ("lists/partial", "archives/partial"):
+        (place / name).mkdir(parents=True, exist_ok=True)
+    options = [
+        f"-oDir::State::Lists={place}/lists",
+        f"-oDir::Cache={place}",
+        f"-oDir::Cache::Archives={place}/archives",
+        "-oAPT::Sandbox::User=root",  # else root's apt becomes a user that cannot write there
+        "-oAcquire::Languages=none",
+    ]
+    if suite:
+        sources = place / "suite.sources"
+        keyring = _keyring()
+        sources.write_text(
+            f"Types: deb\nURIs: {_mirror()}\nSuites: {suite}\nComponents: main\nSigned-By: {keyring}\n"
+        )
+        options += [f"-oDir::Etc::sourcelist={sources}", "-oDir::Etc::sourceparts=/dev/null"]
+    apt = Apt(tuple(options))
+    apt._run("apt-get", "-qq", "update")
+    return apt
+
+
+def available() -> None:
+    """Unavailable where there is no apt."""
+    for program in ("apt-get", "apt-cache", "dpkg-deb"):
+        if shutil.which(program) is None:
+            raise Unavailable(f"{program} is missing: packages come from Debian or Ubuntu")
+
+
+def unpack(package: Path, folder: Path) -> None:
+    """Unpack one package's file."""
+    _run(["dpkg-deb", "-x", str(package), str(folder)])
+
+
+def _keyring() -> Path:
+    keyring = _KEYRINGS.get(_distribution())
+    if keyring is None or not keyring.exists():
+        raise Unavailable(
+            "the keyring of this distribution's archive is not here, so nothing else is believed"
+        )
+    return keyring
+
+
+def _distribution() -> str:
+    try:
+        return platform.freedesktop_os_release().get("ID", "")
+    except OSError:
+        return ""
+
+
+def _mirror() -> str:
+    """Where this machine's apt gets its distribution's packages from."""
+    told = _run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(ORIGIN)", "Created-By: Packages"])
+    for line in told.splitlines():
+        address, _, origin = line.partition(" ")
+        if origin.strip().lower() == _distribution() and "security" not in address:
+            return address
+    return {"ubuntu": "http://archive.ubuntu.com/ubuntu"}.get(_distribution(), "http://deb.debian.org/debian")
+
+
+def _run(command: list[str], folder: Path | None = None) -> str:
+    try:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env=os.environ | {"LC_ALL": "C"},
+            capture_output=True,
+            text=True,
+            timeout=FETCH_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise Unavailable(f"{command[0]} took more than {FETCH_S:g} s") from None
+    except OSError as error:
+        raise Unavailable(f"{command[0]} does not run: {error.strerror}") from None
+    if done.returncode:
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        errors = [line for line in lines if line.startswith("E:")] or lines or ["no word"]
+        raise Unavailable(f"{command[0]} says {errors[0].removeprefix('E: ')}")
+    return done.stdout

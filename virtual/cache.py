@@ -1,0 +1,56 @@
+"""The folder that kernels and guests live in: per user, and believed only while nobody else can write to it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from virtual.errors import Unavailable
+
+_PLAIN = re.compile(r"[A-Za-z0-9/._+@~-]+")
+"""Of a path on a kernel's command line, and in the options of an overlay."""
+
+
+def folder(name: str = "") -> Path:
+    """``~/.cache/hedera/virtual/NAME``, made if need be.
+
+    Raises Unavailable when somebody else could write to it: what lies there is run.
+    """
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    whole = Path(os.path.abspath(base)) / "hedera" / "virtual"
+    if not _PLAIN.fullmatch(str(whole)):
+        raise Unavailable(
+            f"{str(whole)!r} cannot be put on a kernel's command line: "
+            "set XDG_CACHE_HOME to a path of plain letters and digits"
+        )
+    try:
+        whole.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _require_ours(whole)
+        wanted = whole / name
+        wanted.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise Unavailable(
+            f"{whole} cannot be made ({error.strerror}): set XDG_CACHE_HOME to a folder of yours"
+        ) from None
+    _require_ours(wanted)
+    return wanted
+
+
+def _require_ours(path: Path) -> None:
+    found = path.lstat()
+    ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+    if not ours or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise Unavailable(f"{path} holds programs that are run, and others can write to it: remove it")
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock of that name while the block runs, after whoever holds it now."""
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

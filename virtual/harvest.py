@@ -1,0 +1,74 @@
+"""What a guest wrote, taken as from a stranger: plain files of a sane number, size and depth, copied, never moved."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from virtual.errors import GuestFailed
+
+MOST_BYTES = 1 << 30
+MOST_FILES = 100_000
+DEEPEST = 8
+TEXT_BYTES = 64 << 20
+"""Most of what a command said that is kept."""
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+
+
+def read_small(path: Path, most: int = TEXT_BYTES) -> str:
+    """The beginning of a plain file. OSError when it is none."""
+    descriptor = os.open(path, _FILE)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(f"{path} is no plain file")
+        return file.read(most).decode(errors="replace")
+
+
+def take(source: Path, target: Path) -> int:
+    """Copy all that is below ``source`` into the folder ``target``; how many files.
+
+    Raises GuestFailed for links, odd files and too much of anything, OSError where it cannot be written; then some
+    may have been.
+    """
+    root = os.open(source, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        return _Taking().folder(root, target, 1)
+    finally:
+        os.close(root)
+
+
+class _Taking:
+    def __init__(self) -> None:
+        self._files = 0
+        self._bytes = 0
+
+    def folder(self, here: int, target: Path, depth: int) -> int:
+        if depth > DEEPEST:
+            raise GuestFailed(f"the guest left folders more than {DEEPEST} deep")
+        for name in sorted(os.listdir(here)):
+            found = os.stat(name, dir_fd=here, follow_symlinks=False)
+            if stat.S_ISDIR(found.st_mode):
+                below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=here)
+                try:
+                    (target / name).mkdir(exist_ok=True)
+                    self.folder(below, target / name, depth + 1)
+                finally:
+                    os.close(below)
+            elif stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
+                self._file(here, name, target / name)
+            else:
+                raise GuestFailed(f"the guest left {name[:80]!r}, which is no plain file")
+        return self._files
+
+    def _file(self, here: int, name: str, target: Path) -> None:
+        self._files += 1
+        if self._files > MOST_FILES:
+            raise GuestFailed(f"the guest left more than {MOST_FILES} files")
+        descriptor = os.open(name, _FILE, dir_fd=here)
+        with os.fdopen(descriptor, "rb") as file, target.open("xb") as copy:
+            while part := file.read(1 << 20):
+                self._bytes += len(part)
+                if self._bytes > MOST_BYTES:
+                    raise GuestFailed(f"the guest left more than {MOST_BYTES >> 20} MiB")
+                copy.write(part)

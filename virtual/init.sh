@@ -1,0 +1,62 @@
+# Process 1 of a guest: bash FILE JOB. JOB is a folder of the host's: `in` is read, `out` is written.
+# The guest's root is the host's, read-only, below an overlay whose writes stay in the guest's memory.
+job=$1
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export PATH
+die() { echo "guest: $*" >/dev/console; read -r -t 1 <> <(:); kill -KILL $$; exit 1; } # the kernel panics without process 1
+cd "$job/in" || die "no job"
+mapfile -d '' -t layers <layers
+mapfile -d '' -t environment <environment
+mapfile -d '' -t command <command
+folder=$(<folder)
+python=$(<python)
+
+mount -t tmpfs -o mode=755 tmpfs /tmp && cd /tmp && mkdir upper work root || die "no memory for an overlay"
+lower=/
+for layer in "${layers[@]}"; do # each as a file system of its own: an overlay refuses a folder below another of its folders
+    place=/tmp/layer${#lower}
+    mkdir "$place" && mount -t hostfs -o "$layer,ro" layer "$place" || die "no layer $layer"
+    lower=$place:$lower
+done
+mount -t overlay -o "lowerdir=$lower,upperdir=/tmp/upper,workdir=/tmp/work" root root || die "no overlay"
+cd root
+mount -t hostfs -o "$job/out" out ".$job/out" || die "no folder for results"
+mount -t proc proc proc && mount -t sysfs sys sys && mount -t tmpfs run run && mount -t devtmpfs dev dev || die "no /proc"
+mkdir -p dev/shm dev/pts
+mount -t tmpfs shm dev/shm
+mount -t devpts -o ptmxmode=666 pts dev/pts && ln -sf pts/ptmx dev/ptmx
+ln -sf /proc/self/fd dev/fd; ln -sf /proc/self/fd/0 dev/stdin; ln -sf /proc/self/fd/1 dev/stdout; ln -sf /proc/self/fd/2 dev/stderr
+mount -t cgroup2 cgroup sys/fs/cgroup
+mkdir run/lock
+pivot_root . tmp && cd / && umount -l /tmp || die "no new root"
+exec <dev/null >/dev/console 2>&1
+ip link set lo up
+echo guest >/proc/sys/kernel/hostname
+echo 100 >/proc/sys/vm/dirty_writeback_centisecs # so that what is written is seen outside after a second
+echo 100 >/proc/sys/vm/dirty_expire_centisecs
+cd "$job/out" || die "no folder for results"
+
+# Whether computing takes time here, as it does where the clock is the host's.
+before=${EPOCHREALTIME/./}
+for ((i = 0; i < 10000; i++)); do :; done
+after=${EPOCHREALTIME/./}
+printf '%s %s %s\n' "$((after - before))" "$(</sys/devices/system/clocksource/clocksource0/current_clocksource)" "$(</proc/sys/kernel/osrelease)" >facts
+
+exec 9<> <(:) # nothing is ever written to it: reading from it is a sleep that starts no program
+(
+    while read -r up _ </proc/uptime; do
+        printf '%s\n' "$up" >clock
+        read -r -t 1 -u 9
+    done
+) &
+(
+    cd "$folder" || exit 127
+    exec 9<&- env -i "${environment[@]}" "${command[@]}" >"$job/out/stdout" 2>"$job/out/stderr"
+) &
+wait $!
+status=$?
+read -r up _ </proc/uptime
+printf '%s\n' "$up" >clock
+# A status is a promise that all that was written is outside. (A file's last errors are lost when it is closed; this asks.)
+sync -f . && printf '%s\n' "$status" >status && sync -f . || : >full
+"$python" -ISc 'import ctypes; ctypes.CDLL(None).reboot(0x4321FEDC)' # RB_POWER_OFF: no program that every system has does that

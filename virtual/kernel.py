@@ -1,0 +1,266 @@
+"""The kernel for virtual time: compiled once from the distribution's source, tested, and kept per user.
+
+It is known by a hash of its source, our configuration, our changes and the compiler. `kernel()` is what others call;
+`build` is `hedera kernel build`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from functools import cache as once
+from pathlib import Path
+
+from files.writer import write_whole
+from virtual import cache, smoke, source
+from virtual.errors import GuestFailed, Unavailable
+from virtual.guest import RESULTS, Guest, require_programs
+from virtual.harvest import read_small
+from virtual.layer import layer, on_path
+from virtual.source import Say, Source
+
+CONFIG = Path(__file__).with_name("linux.config")
+CHANGES = (
+    # A guest that is killed must not leave its processes to run on, on the host and with the host's system calls.
+    (
+        "arch/um/os-Linux/skas/process.c",
+        r"\(void \*\) ?PTRACE_O_TRACESYSGOOD\)",
+        "(void *) (PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL))",
+    ),
+)
+"""What we change in the source: (file, expression, by what it is replaced)."""
+NEEDED = ("UML_TIME_TRAVEL_SUPPORT", "HOSTFS", "OVERLAY_FS", "OPENVSWITCH", "VETH", "NET_NS", "NET_SCH_TBF",
+          "NET_SCH_NETEM", "NET_SCH_FQ", "NET_SCH_RED", "TCP_CONG_DCTCP", "TCP_CONG_BBR")  # fmt: skip
+"""Without these a kernel is of no use; other lines of the configuration a version may not know."""
+OBJECTS = 680
+"""About as many files are compiled (7.2: 654), for the progress."""
+TOOLS = ("make", "flex", "bison", "bc")
+FRESH_S = 100.0
+"""Guest seconds that the test sleeps, which must pass at once."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel that passed its test. ``mode``: how it holds its processes, ``seccomp`` or (slower) ``ptrace``."""
+
+    linux: Path
+    release: str
+    mode: str
+    source: str
+    digest: str
+    compiler: str
+    build_s: float
+
+    @property
+    def slow(self) -> str | None:
+        """What to tell the user of a kernel that is not as fast as newer ones; None of one that is."""
+        if self.mode == "seccomp":
+            return None
+        return (
+            f"Linux {self.release} traces its processes, which takes two to three times as long as the seccomp mode "
+            "of Linux 6.16 and later: hedera kernel build --suite sid takes a newer source from Debian "
+            f"({source.NAMED} names one of yours)"
+        )
+
+
+def kernel(say: Say) -> Kernel:
+    """The kernel, built now if it is not yet. Unavailable with the reason where it cannot be."""
+    return built() or build(say)
+
+
+def built() -> Kernel | None:
+    """The kernel that was built last, if it is what would be built now as far as that depends on us."""
+    kernels = cache.folder("kernels")
+    try:
+        stored = json.loads((kernels / "current.json").read_text(encoding="utf-8"))
+        if stored.pop("asked") != _asked():
+            return None
+        found = Kernel(**{**stored, "linux": Path(stored["linux"])})
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+    return found if found.linux.exists() else None
+
+
+def build(say: Say, suite: str = "") -> Kernel:
+    """Compile and test a kernel: of the first source that gives one that works here."""
+    require_programs()
+    kernels = cache.folder("kernels")
+    reasons = []
+    with cache.locked(kernels / "lock"):
+        for candidate in source.candidates(suite, say):
+            try:
+                made = _build(candidate, kernels, say)
+            except Unavailable as reason:
+                say(f"{candidate.name}: {reason}")
+                reasons.append(f"{candidate.name}: {reason}")
+                continue
+            remember(made, kernels)
+            return made
+    raise Unavailable(f"no kernel for virtual time could be built ({'; '.join(reasons)})")
+
+
+def _build(candidate: Source, kernels: Path, say: Say) -> Kernel:
+    clock = time.monotonic()
+    compiler, environment = tools(say)
+    with tempfile.TemporaryDirectory(prefix="building.", dir=kernels) as name:
+        work = Path(name)
+        say(f"fetching and unpacking {candidate.name}")
+        tree, fingerprint = candidate.lay(work)
+        change(tree)
+        digest = _digest(fingerprint, compiler)
+        kept = kernels / digest
+        if not (kept / "linux").exists():
+            linux = _compile(tree, work / "build", environment, kernels / "build.log", say)
+            half = work / "half"
+            half.mkdir(mode=0o700)
+            shutil.copy2(linux, half / "linux")
+            shutil.rmtree(kept, ignore_errors=True)
+            half.rename(kept)
+        release = source.version(tree)
+    say(f"testing Linux {release}")
+    mode = test(kept / "linux")
+    return Kernel(
+        kept / "linux", release, mode, candidate.name, digest, compiler, round(time.monotonic() - clock, 1)
+    )
+
+
+def tools(say: Say) -> tuple[str, dict[str, str]]:
+    """The compiler's version, and an environment with what compiles a kernel.
+
+    Raises Unavailable with the packages when there is no compiler.
+    """
+    compiler = shutil.which("gcc")
+    if compiler is None or not Path("/usr/include/stdio.h").exists():
+        raise Unavailable("there is no C compiler: apt-get install gcc libc6-dev make flex bison bc")
+    version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
+    environment = kept | {
+        "LC_ALL": "C",
+        "KBUILD_BUILD_USER": "hedera",
+        "KBUILD_BUILD_HOST": "hedera",
+        "KBUILD_BUILD_TIMESTAMP": "Thu Jan 1 00:00:00 UTC 1970",
+    }
+    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+    if missing:
+        say(f"fetching {', '.join(missing)}")
+        if (root := layer(missing)) is not None:
+            environment = on_path(root, environment)
+    return version.splitlines()[0], environment
+
+
+def change(tree: Path) -> None:
+    """Make our changes in a source. Unavailable when it is not what they are for."""
+    for name, expression, other in CHANGES:
+        path = tree / name
+        after, count = re.subn(expression, other, path.read_text(encoding="utf-8"))
+        if not count:
+            raise Unavailable(f"its {name} is not what we know how to change")
+        path.write_text(after, encoding="utf-8")
+
+
+def _digest(fingerprint: str, compiler: str) -> str:
+    return hashlib.sha256(f"{fingerprint}\0{compiler}\0{ours()}".encode()).hexdigest()[:16]
+
+
+@once
+def ours() -> str:
+    """What we add to a source."""
+    return hashlib.sha256(CONFIG.read_bytes() + repr(CHANGES).encode()).hexdigest()
+
+
+def _asked() -> dict[str, str]:
+    return {"ours": ours(), "named": os.environ.get(source.NAMED, "")}
+
+
+def remember(made: Kernel, kernels: Path) -> None:
+    """Write down that this is the kernel from now on."""
+    stored = {**asdict(made), "linux": str(made.linux), "asked": _asked()}
+    write_whole(kernels / "current.json", json.dumps(stored, indent=1))
+
+
+def _compile(tree: Path, build: Path, environment: Mapping[str, str], log: Path, say: Say) -> Path:
+    build.mkdir()
+    make = ["make", "-C", str(tree), f"O={build}", "ARCH=um", f"KCONFIG_ALLCONFIG={CONFIG}"]
+    with log.open("w", encoding="utf-8", buffering=1) as told:
+        _make([*make, "-s", "allnoconfig"], environment, told.write, log)
+        settled = (build / ".config").read_text(encoding="utf-8")
+        if absent := [name for name in NEEDED if f"CONFIG_{name}=y\n" not in settled]:
+            raise Unavailable(f"this version of Linux does not have {', '.join(absent)}")
+        jobs = len(os.sched_getaffinity(0))
+        _make([*make, f"-j{jobs}", "linux"], environment, Counted(told.write, say), log)
+    return build / "linux"
+
+
+def _make(
+    command: list[str], environment: Mapping[str, str], hear: Callable[[str], object], log: Path
+) -> None:
+    with subprocess.Popen(
+        command, env=dict(environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, errors="replace",
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        try:
+            for line in process.stdout:
+                hear(line)
+        except BaseException:
+            process.terminate()
+            raise
+    if process.returncode:
+        found = re.search(r"\b(?:fatal )?error: .*", log.read_text(encoding="utf-8"))
+        raise Unavailable(f"it does not compile ({found[0] if found else 'make failed'}); the log: {log}")
+
+
+class Counted:
+    """Hears what make says, and tells now and then how far it is."""
+
+    def __init__(self, write: Callable[[str], object], say: Say) -> None:
+        self._write = write
+        self._say = say
+        self._count = 0
+        self._told = 0
+
+    def __call__(self, line: str) -> None:
+        """One line of make's."""
+        self._write(line)
+        self._count += bool(re.match(r"  (CC|AS|HOSTCC)\b", line))
+        percent = min(99, 100 * self._count // OBJECTS)
+        if percent >= self._told + 10:
+            self._told = percent - percent % 10
+            self._say(f"compiling, {self._told} %")
+
+
+def test(linux: Path) -> str:
+    """Boot it; see that its time travels, and that a limited link carries what it should. The mode of its processes.
+
+    Raises Unavailable with the reason when it does not.
+    """
+    script = f'sleep {FRESH_S:g} && exec "$@"'
+    program = [sys.executable, "-I", smoke.__file__, RESULTS, str(smoke.SECONDS)]
+    try:
+        with Guest(
+            linux, ["sh", "-c", script, "sh", *program], folder=Path("/"), real_s=120, memory_mib=512
+        ) as guest:
+            ended = guest.wait()
+            goodput = float(read_small(guest.results / "goodput", 100)) if not ended.status else 0.0
+    except (GuestFailed, OSError, ValueError) as reason:
+        raise Unavailable(f"it does not run on this machine: {reason}") from None
+    if ended.status:
+        last = (ended.stderr.strip().splitlines() or ["no word"])[-1]
+        raise Unavailable(f"its test failed: {last}")
+    if not ended.time_travel:
+        raise Unavailable("its time does not travel: computing takes time in it")
+    low, high = (share * smoke.LINK_MBPS for share in smoke.CARRIES)
+    if not low <= goodput <= high:
+        raise Unavailable(
+            f"its link of {smoke.LINK_MBPS:g} Mb/s carried {goodput:.2f}, not {low:g} to {high:g}"
+        )
+    return ended.mode

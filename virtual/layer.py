@@ -1,0 +1,105 @@
+"""Packages that this machine lacks, unpacked into a folder: laid over a guest's root, or on a compiler's PATH."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from virtual import apt, cache
+from virtual.errors import Unavailable
+
+_MERGED = ("bin", "sbin", "lib", "lib64")
+"""Folders of older packages that are links into /usr on a merged system (Debian's usrmerge)."""
+
+
+def layer(packages: Sequence[str]) -> Path | None:
+    """The packages and what they need beyond what is installed, unpacked, once; None when nothing is missing.
+
+    Raises Unavailable, with the command for an administrator, where apt cannot give them.
+    """
+    try:
+        apt.available()
+        return _layer(packages)
+    except Unavailable as reason:
+        raise Unavailable(
+            f"{' '.join(packages)} missing here, and not to be had without root ({reason}): "
+            f"apt-get install {' '.join(packages)}"
+        ) from None
+
+
+def _layer(packages: Sequence[str]) -> Path | None:
+    for source in (apt.Apt, apt.refreshed):
+        try:
+            lists = source()
+            wanted = lists.missing_with(packages)
+            if not wanted:
+                return None
+            return _unpacked(lists, wanted)
+        except Unavailable:
+            if source is apt.refreshed:
+                raise
+    raise AssertionError("the last source returns or raises")
+
+
+def _unpacked(lists: apt.Apt, wanted: Sequence[str]) -> Path:
+    name = hashlib.sha256(" ".join(sorted(wanted)).encode()).hexdigest()[:16]
+    layers = cache.folder("layers")
+    whole = layers / name
+    with cache.locked(layers / "lock"):
+        if not whole.exists():
+            half = Path(tempfile.mkdtemp(prefix="half.", dir=layers))
+            try:
+                fetched = half / "fetched"
+                root = half / "root"
+                fetched.mkdir()
+                root.mkdir()
+                for package in lists.download(wanted, fetched):
+                    apt.unpack(package, root)
+                merge(root, Path("/"))
+                _alternatives(root)
+                root.chmod(0o755)
+                root.rename(whole)
+            finally:
+                shutil.rmtree(half, ignore_errors=True)
+    return whole
+
+
+def merge(root: Path, system: Path) -> None:
+    """Move what an unpacked package has in /bin and alike to where the system's links of that name lead.
+
+    A folder of the upper layer would hide the link below it, and with it all of the system's programs.
+    """
+    for name in _MERGED:
+        own, link = root / name, system / name
+        if not own.is_dir() or own.is_symlink() or not link.is_symlink():
+            continue
+        target = root / os.path.relpath(link.resolve(), system.resolve())
+        shutil.copytree(own, target, symlinks=True, dirs_exist_ok=True)
+        shutil.rmtree(own)
+
+
+def _alternatives(root: Path) -> None:
+    """What a package's own script would have linked: Open vSwitch's switch is an alternative of that name."""
+    for program in root.glob("usr/lib/openvswitch-*/ovs-vswitchd"):
+        link = root / "usr/sbin/ovs-vswitchd"
+        link.parent.mkdir(exist_ok=True)
+        if not os.path.lexists(link):
+            link.symlink_to(os.path.relpath(program, link.parent))
+
+
+def on_path(root: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    """An environment in which a layer's programs are found where they are, without being laid over anything."""
+    libraries = {str(found.parent) for found in root.glob("usr/lib/**/*.so*")}
+    made = dict(environment)
+    made["PATH"] = f"{root}/usr/bin:{root}/usr/sbin:{environment.get('PATH', os.defpath)}"
+    if libraries:
+        made["LD_LIBRARY_PATH"] = ":".join(sorted(libraries))
+    if (m4 := root / "usr/bin/m4").exists():
+        made["M4"] = str(m4)
+    if (bison := root / "usr/share/bison").exists():
+        made["BISON_PKGDATADIR"] = str(bison)
+    return made

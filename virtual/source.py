@@ -1,0 +1,143 @@
+"""Where the kernel's source comes from: the distribution's own package, or what HEDERA_KERNEL_SOURCE names."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from virtual import apt
+from virtual.errors import Unavailable
+
+NAMED = "HEDERA_KERNEL_SOURCE"
+_PACKAGES = r"^linux(-hwe-[0-9.]+)?-source-[0-9.]+$"
+"""Debian's linux-source-6.12 and Ubuntu's linux-source-6.8.0, linux-hwe-6.14-source-6.14.0."""
+_LEAVE_OUT = (
+    *(f"*/drivers/{part}/*.[ch]" for part in ("gpu", "media", "net/ethernet", "net/wireless")),
+    "*/sound/*.[ch]",
+    "*/arch/[!ux]*/*.[chS]",
+    "*.dts",
+    "*.dtsi",
+)
+"""Two thirds of the source, of which User-Mode Linux reads no more than what says how it is configured."""
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A source to try. ``lay`` puts its tree into an empty folder, and returns the tree and a hash of the source."""
+
+    name: str
+    lay: Callable[[Path], tuple[Path, str]]
+
+
+def candidates(suite: str, say: Say) -> Iterator[Source]:
+    """The sources to try, the newest first; only the named one where one is named.
+
+    ``suite``: take packages from this suite of the distribution, whatever the machine's own sources offer.
+    Raises Unavailable when there is none.
+    """
+    if named := os.environ.get(NAMED):
+        path = Path(named).expanduser()
+        if not path.exists():
+            raise Unavailable(f"{NAMED} names {named}, which does not exist")
+        yield Source(named, lambda folder: _lay_named(path, folder))
+        return
+    apt.available()
+    lists = apt.Apt()
+    found = [] if suite else packages(lists)
+    if not found:
+        say(f"fetching the lists of packages{' of ' * bool(suite)}{suite}")
+        lists = apt.refreshed(suite)
+        found = packages(lists)
+    if not found:
+        raise Unavailable(
+            f"this machine's sources of packages have no linux-source package: set {NAMED} to a kernel's source"
+        )
+    for package in found:
+        yield Source(package, lambda folder, package=package: _lay_package(lists, package, folder))  # type: ignore[misc]
+
+
+def packages(lists: apt.Apt) -> list[str]:
+    """The packages with a kernel's source, the newest first."""
+    try:
+        return sorted(lists.search(_PACKAGES), key=_version, reverse=True)
+    except Unavailable:
+        return []
+
+
+def _version(package: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", package.rpartition("-")[2])]
+
+
+def _lay_package(lists: apt.Apt, package: str, folder: Path) -> tuple[Path, str]:
+    fetched = folder / "fetched"
+    fetched.mkdir()
+    try:
+        [file] = lists.download([package], fetched)
+    except Unavailable:
+        [file] = apt.refreshed().download([package], fetched)  # the machine's lists may be old
+    apt.unpack(file, folder / "package")
+    file.unlink()
+    found = sorted((folder / "package").glob("usr/src/**/linux-*source-*.tar.*"))
+    if not found:
+        raise Unavailable(f"{package} holds no source as an archive")
+    laid = _extract(found[0], folder)
+    shutil.rmtree(folder / "package")
+    return laid
+
+
+def _lay_named(path: Path, folder: Path) -> tuple[Path, str]:
+    if path.is_file():
+        return _extract(path, folder)
+    tree = folder / "tree"
+    shutil.copytree(path, tree, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+    _require_linux(tree, str(path))
+    return tree, fingerprint(tree)
+
+
+def _extract(archive: Path, folder: Path) -> tuple[Path, str]:
+    tree = folder / "tree"
+    tree.mkdir()
+    leave_out = [f"--exclude={pattern}" for pattern in _LEAVE_OUT]
+    done = subprocess.run(
+        ["tar", "-xf", str(archive), "-C", str(tree), "--strip-components=1", "--no-same-owner", *leave_out],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise Unavailable(
+            f"{archive.name} cannot be unpacked: {(done.stderr.strip().splitlines() or ['no word'])[-1]}"
+        )
+    _require_linux(tree, archive.name)
+    return tree, hashlib.sha256(archive.read_bytes()).hexdigest()
+
+
+def _require_linux(tree: Path, name: str) -> None:
+    if not (tree / "arch/um/Makefile").exists():
+        raise Unavailable(f"{name} is no source of Linux")
+
+
+def version(tree: Path) -> str:
+    """Which Linux a tree is, such as 6.12.117."""
+    head = (tree / "Makefile").read_text(encoding="utf-8")[:1000]
+    found = dict(re.findall(r"^(VERSION|PATCHLEVEL|SUBLEVEL) = (\d+)$", head, re.MULTILINE))
+    return ".".join(found.get(part, "0") for part in ("VERSION", "PATCHLEVEL", "SUBLEVEL"))
+
+
+def fingerprint(tree: Path) -> str:
+    """A hash of every file of a tree."""
+    digest = hashlib.sha256()
+    for folder, folders, files in os.walk(tree):
+        folders.sort()
+        for name in sorted(files):
+            path = Path(folder, name)
+            content = os.readlink(path).encode() if path.is_symlink() else path.read_bytes()
+            digest.update(f"{path.relative_to(tree)}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()
