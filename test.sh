@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash -p
 # The main job: ./test.sh TRIALS SECONDS [options] runs patterns x schemes x trials and draws Figure 9.
 # Sets itself up when something is missing. ./test.sh --help teaches.
 set -euo pipefail

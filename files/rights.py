@@ -92,28 +92,32 @@ def as_owner(place: Path) -> Iterator[User | None]:
     if os.geteuid() != 0:
         yield None
         return
-    who, (other, root_s_alone) = invoker(), whose(place)
-    become = who or other
-    if become is None:
-        yield None
-        return
-    there = _existing(place)
-    groups, gid, home = os.getgroups(), os.getegid(), os.environ.get("HOME")
-    heir = None
-    try:
-        _become(become)
-        if root_s_alone and not os.access(there, os.W_OK | os.X_OK, effective_ids=True):
-            _be_root(groups, gid, home)
-            heir = become
+    become, heir = _decide(place)
+    with _being(become):
         yield heir
-    finally:
-        _be_root(groups, gid, home)
 
 
 @contextmanager
 def as_invoker() -> Iterator[None]:
     """Be who called sudo, if somebody did, while the block reads what that user named."""
-    who = invoker()
+    with _being(invoker()):
+        yield
+
+
+def _decide(place: Path) -> tuple[User | None, User | None]:
+    """Whom root is to become for what it does at a place; or else, staying root, who is to own what it makes."""
+    other, root_s_alone = whose(place)
+    become = invoker() or other
+    if become is None or not root_s_alone:
+        return become, None
+    there = _existing(place)
+    with _being(become):
+        may_write = os.access(there, os.W_OK | os.X_OK, effective_ids=True)
+    return (become, None) if may_write else (None, become)
+
+
+@contextmanager
+def _being(who: User | None) -> Iterator[None]:
     if who is None:
         yield
         return
@@ -161,10 +165,10 @@ def make_folder(folder: Path) -> None:
 
 
 def leave_root_for_good(place: Path | None = None) -> None:
-    """Become the user behind sudo, or else whose ``place`` it is, until this process ends. Root's own: stay root."""
-    who = invoker()
-    if who is None and place is not None and os.geteuid() == 0:
-        who = whose(place).other
+    """Become, until this process ends, the user behind sudo; or whom `as_owner` would be at ``place``."""
+    if os.geteuid() != 0:
+        return
+    who = invoker() if place is None else _decide(place)[0]
     if who is not None:
         os.setgroups(who.groups)
         os.setresgid(who.gid, who.gid, who.gid)

@@ -62,7 +62,7 @@ def _vouch(name: str, path: Path | None, modified: int) -> None:
     try:
         done = subprocess.run(
             command, env=without.environment, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE, timeout=IMPORT_S, check=False,
+            stderr=subprocess.PIPE, timeout=IMPORT_S, check=False, start_new_session=True,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise ValueError(f"scheme {name!r}: importing it takes more than {IMPORT_S:g} s") from None

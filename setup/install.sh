@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash -p
 # Installs what is missing, and nothing else: Debian packages with apt; Python packages, pinned with their hashes in
 # requirements.lock, in an environment below .venvs that .venv points to. Quick when nothing is missing.
 # With --check, also what only the checks need; with --packets, what the packet simulator needs; with --cluster, what
@@ -8,7 +8,11 @@
 # Only apt runs as root. Everything below this folder is made by the folder's owner, so that nothing is left there
 # that its owner could not delete. An environment that something still runs from is never touched: a new one is
 # built beside it, .venv is turned to that, and the old one goes when a later call finds nobody in it.
+# -p: neither BASH_ENV nor functions of the environment are heard. Nor is anything else that a root shell may have kept
+# of a user's session: where temporary files go, and what is loaded into every program.
 set -euo pipefail
+unset TMPDIR LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT
+umask 022 # what is set up here is for all who may reach it
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 cd "$root"
 
@@ -24,13 +28,13 @@ check=${1:-} cluster=
 [ "$(id -u)" -eq 0 ] || fail "needs root to install packages and, later, to make network namespaces: use sudo"
 command -v apt-get >/dev/null || fail "needs apt-get (Debian 12, Ubuntu 22.04 or later)"
 
-# One set-up at a time. The lock lies where root alone writes; apt must not inherit it (9>&-), because packages start
-# daemons. pip may: what a killed set-up left running is still at work.
-exec 9>/run/hedera-setup.lock
-chmod 600 /run/hedera-setup.lock
+# One set-up at a time. The lock lies in a folder of root's, because whoever can open a lock can hold it; apt must not
+# inherit it (9>&-), because packages start daemons. pip may: what a killed set-up left running is still at work.
+mkdir -p -m 700 /run/hedera-setup
+exec 9>/run/hedera-setup/lock
 if ! flock --nonblock 9; then
     say "another set-up is under way on this machine; waiting for it"
-    flock 9
+    flock --wait 3600 9 || fail "it has not ended for an hour; fuser /run/hedera-setup/lock says which process it is" 1
 fi
 
 # --- Debian packages -------------------------------------------------------------------------------------
@@ -116,7 +120,7 @@ stamp=$(
     {
         echo "$root $(uname -m) ${packages[*]}"
         "$python" -V
-        cat setup/requirements{,-check,-cluster}.lock setup/as-root.pth pyproject.toml
+        cat setup/requirements{,-check,-cluster}.lock setup/as-root.pth setup/install.sh pyproject.toml
     } | sha256sum | cut -c 1-12
 )
 env=.venvs/$stamp
@@ -153,6 +157,10 @@ if [ ! -e "$env/installed" ] || ! as_owner "$env/bin/python" -I -c '' 2>/dev/nul
     as_owner "$python" -I -m venv "$root/$env"
     pip "${locked[@]}" --requirement setup/requirements.lock
     pip --no-build-isolation --editable .
+    # With -I the command takes no code from where its user stands, nor from PYTHONPATH, whose sitecustomize would run
+    # before our first line. (The second form is what pip writes where the path is long or has spaces.)
+    as_owner sed -i -e '1s/^#!\(.*\/python[0-9.]*\)$/#!\1 -I/' \
+        -e "2s/^'''exec' \(.*\) \"\$0\"/'''exec' \1 -I \"\$0\"/" "$env/bin/hedera"
     as_owner sed -i 's/^include-system-site-packages = false/include-system-site-packages = true/' "$env/pyvenv.cfg"
     as_owner cp setup/as-root.pth "$(echo "$env"/lib/python3*/site-packages)"
     as_owner touch "$env/installed"

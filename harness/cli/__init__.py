@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+from files.environment import believed
 from harness.network.deadline import hurry
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -35,23 +36,24 @@ def _interrupt(number: int, frame: object) -> None:
     raise KeyboardInterrupt
 
 
-def _take_no_modules_from_the_environment() -> None:
-    """As root, look for modules neither where PYTHONPATH says nor where the user stands; nor let children do so.
-
-    A root shell keeps what a user's session put there, which sudo would have cleared.
-    """
+def _believe_only_root_s_environment() -> None:
+    """As root, look for modules neither where PYTHONPATH says nor where the user stands, and begin again without what
+    else root does not believe. The command that setup/install.sh makes is isolated from the start."""
+    if os.geteuid() != 0:
+        return
     ours = str(Path(__file__).resolve().parents[2])
-    if os.geteuid() == 0 and not sys.flags.isolated:
-        named = os.environ.pop("PYTHONPATH", "").split(os.pathsep)
+    if not sys.flags.isolated:
+        named = os.environ.get("PYTHONPATH", "").split(os.pathsep)
         foreign = {"", *named, *map(os.path.abspath, named), os.getcwd()} - {ours}
         sys.path[:] = [path for path in sys.path if path not in foreign]
-        for name in ("PYTHONHOME", "PYTHONSTARTUP", "PYTHONUSERBASE"):
-            os.environ.pop(name, None)
+    kept = believed(os.environ)
+    if kept != dict(os.environ):
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], kept)
 
 
 def main() -> None:
     """Entry point of the `hedera` command. Exit status: 0 done, 1 invalid or failed, 2 wrong use, 3 unfit machine."""
-    _take_no_modules_from_the_environment()
+    _believe_only_root_s_environment()
     # A terminal that closes, or a polite kill, tears the network down as Ctrl-C does; under nohup, it may close.
     for each in _SIGNALS:
         if signal.getsignal(each) is not signal.SIG_IGN:

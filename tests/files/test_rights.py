@@ -2,11 +2,14 @@
 
 import json
 import os
+import subprocess
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
+from files import rights
 from files.rights import as_owner, invoker, leave_root_for_good, make_folder
 from files.writer import write_whole
 from harness.errors import UserMistake
@@ -22,12 +25,9 @@ def sudo(monkeypatch):
 
 
 @pytest.fixture
-def theirs(tmp_path, sudo):
+def theirs(reachable, sudo):
     """A folder of the user's, reachable by that user."""
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.stat().st_mode & 0o001 == 0:
-            folder.chmod(folder.stat().st_mode | 0o001)
-    folder = tmp_path / "home"
+    folder = reachable / "home"
     folder.mkdir()
     os.chown(folder, USER, USER)
     return folder
@@ -150,3 +150,61 @@ def test_without_sudo_nothing_changes(tmp_path, monkeypatch):
     leave_root_for_good()
     assert me() == before
     assert Path(tmp_path / "a" / "b").stat().st_uid == os.geteuid()
+
+
+@pytest.fixture
+def root_shell(monkeypatch):
+    monkeypatch.delenv("SUDO_UID", raising=False)
+
+
+@pytest.mark.root
+def test_in_a_root_shell_root_is_the_owner_of_what_is_not_root_s(reachable, root_shell):
+    """As far up as somebody else could put something in its place."""
+    theirs = reachable / "theirs"
+    (theirs / "root's").mkdir(parents=True)
+    os.chown(theirs, USER, USER)
+    before = me()
+    for place in (theirs, theirs / "new", theirs / "root's", theirs / "root's" / "new"):
+        with as_owner(place) as heir:
+            assert (os.geteuid(), os.getegid(), heir) == (USER, USER, None)
+            assert 0 not in os.getgroups()
+        assert me() == before
+    for place in (reachable, reachable / "new"):
+        with as_owner(place) as heir:
+            assert (me(), heir) == (before, None)
+    make_folder(theirs / "made" / "deep")
+    write_whole(theirs / "made" / "a", "x")
+    assert owners(theirs / "made") == {USER}
+    with pytest.raises(PermissionError):
+        write_whole(theirs / "root's" / "a", "x")
+
+
+@pytest.mark.root
+def test_another_user_s_group_is_no_group_of_ours(reachable, root_shell):
+    """Who gives a folder to a group of root's lends root no rights of it, and gets none."""
+    folder = reachable / "theirs"
+    folder.mkdir()
+    os.chown(folder, 54321, 0)
+    with as_owner(folder):
+        assert (os.geteuid(), os.getegid(), os.getgroups()) == (54321, 65534, [])
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("sudo_uid", [None, "54321"])
+def test_root_is_left_for_good(reachable, root_shell, sudo_uid):
+    folder = reachable / "theirs"
+    folder.mkdir()
+    os.chown(folder, 54321, 54321)
+    program = f"""
+import os, sys; sys.path.insert(0, {str(Path(rights.__file__).parents[1])!r})
+from pathlib import Path; from files.rights import leave_root_for_good
+leave_root_for_good(Path({str(folder)!r}))
+print(os.getresuid(), os.getresgid(), 0 in os.getgroups())
+try: os.seteuid(0)
+except PermissionError: print("for good")
+"""
+    sudo = {"SUDO_UID": sudo_uid, "SUDO_GID": "54321"} if sudo_uid else {}
+    command = [sys.executable, "-I", "-c", program]
+    said = subprocess.run(command, env=os.environ | sudo, capture_output=True, text=True, check=True).stdout
+    gid = 54321 if sudo_uid else 65534
+    assert said == f"{(54321,) * 3} {(gid,) * 3} False\nfor good\n"

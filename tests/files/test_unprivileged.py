@@ -35,14 +35,6 @@ def says(program, named=(), **settings):
     )  # fmt: skip
 
 
-@pytest.fixture
-def open_folder(tmp_path):
-    for path in (tmp_path, *tmp_path.parents):
-        if path.stat().st_mode & 0o001 == 0:
-            path.chmod(path.stat().st_mode | 0o001)
-    return tmp_path
-
-
 def test_without_root_there_is_nothing_to_give_up():
     if os.geteuid() != 0:
         assert unprivileged([]).user is None
@@ -58,9 +50,9 @@ def test_nothing_of_root_s_is_left(monkeypatch):
 
 
 @pytest.fixture
-def closed(open_folder):
+def closed(reachable):
     """A folder of root's that nobody else gets into, with code and a secret, whose own modes would let all read."""
-    folder = open_folder / "closed"
+    folder = reachable / "closed"
     folder.mkdir(mode=0o700)
     for name in ("code.py", "secret"):
         (folder / name).write_text("x = 1")
@@ -155,9 +147,9 @@ sys.stdin.read()
 
 
 @as_root
-def test_root_names_a_scheme_without_running_its_code(open_folder):
+def test_root_names_a_scheme_without_running_its_code(reachable):
     """Imported by nobody to see whether it can be had, and by root only where root itself schedules."""
-    file, ran = open_folder / "mine.py", open_folder / "ran"
+    file, ran = reachable / "mine.py", reachable / "ran"
     ran.mkdir()
     ran.chmod(0o777)
     file.write_text(
@@ -179,7 +171,7 @@ def test_root_names_a_scheme_without_running_its_code(open_folder):
     ],
 )
 @as_root
-def test_a_module_that_ends_the_process_is_one_sentence(open_folder, code, words):
-    (open_folder / "own.py").write_text(code)
+def test_a_module_that_ends_the_process_is_one_sentence(reachable, code, words):
+    (reachable / "own.py").write_text(code)
     with pytest.raises(ValueError, match=words):
-        scheme(f"{open_folder}/own.py:Mine")
+        scheme(f"{reachable}/own.py:Mine")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LOCK = Path("/run/hedera-setup.lock")
+LOCK = Path("/run/hedera-setup/lock")
 OWNER = 54321  # whom the machine does not know: everything is to work by number
 PATIENCE_S = 120
 
@@ -26,7 +26,7 @@ build-backend = "setuptools.build_meta"
 [project]
 name = "tiny"
 version = "0"
-scripts = { tiny = "hedera:main" }
+scripts = { hedera = "hedera:main" }
 
 [tool.setuptools]
 packages = ["hedera"]
@@ -149,7 +149,7 @@ def test_what_runs_keeps_its_environment_until_it_has_ended(clone):
     install(clone)
     before = environments(clone)
     with subprocess.Popen(
-        [clone / ".venv/bin/tiny"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [clone / ".venv/bin/hedera"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as running:
         prefix = running.stdout.readline().strip()
         touch_project(clone, "a change")
@@ -191,7 +191,7 @@ def test_one_that_was_killed_half_way_is_done_again(clone):
     assert (clone / ".venv").resolve() == old, "not turned to half an environment"
     assert "installing the Python packages" in install(clone)
     assert (clone / ".venv").resolve() != old
-    subprocess.run([clone / ".venv/bin/tiny"], stdin=subprocess.DEVNULL, check=True)
+    subprocess.run([clone / ".venv/bin/hedera"], stdin=subprocess.DEVNULL, check=True)
 
 
 @pytest.mark.root
@@ -212,3 +212,38 @@ def test_what_only_checks_need_comes_with_check(clone):
     assert not (clone / ".venv/installed-check").exists()
     assert "the checks need" in install(clone, "--check")
     assert install(clone, "--check") == ""
+
+
+@pytest.mark.root
+def test_the_command_hears_nothing_of_where_it_is_called(clone, tmp_path):
+    """PYTHONPATH's sitecustomize would run before the first line of ours; so would a module beside the user."""
+    install(clone)
+    taken = tmp_path / "taken"
+    for name in ("sitecustomize", "usercustomize", "hedera", "setuptools"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(taken)!r}, 'w')")
+    done = subprocess.run(
+        [clone / ".venv/bin/hedera"], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.startswith(str(clone))
+    assert not taken.exists()
+
+
+@pytest.mark.root
+def test_set_up_hears_nothing_of_the_environment(clone, tmp_path):
+    """What a root shell kept of a user's session: functions, what bash reads first, where temporary files go."""
+    taken = tmp_path / "taken"
+    (tmp_path / "env").write_text(f"touch {taken}")
+    settings = {"BASH_ENV": str(tmp_path / "env"), "BASH_FUNC_stat%%": f"() {{ touch {taken}; }}"}
+    environment = os.environ | settings | {"TMPDIR": str(tmp_path / "nowhere"), "PIP_NO_INDEX": "1"}
+    done = subprocess.run(
+        [clone / "setup/install.sh"], env=environment, cwd="/", capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not taken.exists()
+
+
+@pytest.mark.root
+def test_nobody_else_can_hold_its_lock(clone):
+    install(clone)
+    assert (LOCK.parent.stat().st_uid, LOCK.parent.stat().st_mode & 0o777) == (0, 0o700)
