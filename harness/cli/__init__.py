@@ -47,8 +47,8 @@ def _believe_only_root_s_environment() -> None:
         foreign = {"", *named, *map(os.path.abspath, named), os.getcwd()} - {ours}
         sys.path[:] = [path for path in sys.path if path not in foreign]
     kept = believed(os.environ)
-    if kept != dict(os.environ):
-        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], kept)
+    if kept != dict(os.environ) and "believed" not in sys._xoptions:  # once: no variable can set that
+        os.execve(sys.executable, [sys.executable, "-X", "believed", *sys.orig_argv[1:]], kept)
 
 
 def main() -> None:
