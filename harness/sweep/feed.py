@@ -8,11 +8,11 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 import msgspec
@@ -23,53 +23,61 @@ from harness.sweep.tail import Tail
 from results.live import LIVE, Live, write_live
 
 EVERY_S = 1.0
+ENDS_S = 5.0
+"""How long the process may take to end when the sweep does."""
+_MOST_BYTES = 1 << 16
 
 
 class Feed:
     """Takes what the sweep knows; the process adds what the tools of the run under way have written."""
 
-    def __init__(self, pipe: Connection) -> None:
-        self._pipe = pipe
+    def __init__(self, to: socket.socket) -> None:
+        self._to = to
 
     def __call__(self, live: Live) -> None:
-        """What is so from now on. Never stops a sweep: without the process, nothing is shown, and that is all."""
+        """What is so from now on. Never stops a sweep: without a process that listens, less is shown: that is all."""
         with contextlib.suppress(OSError):
-            self._pipe.send_bytes(msgspec.json.encode(live))
+            self._to.send(msgspec.json.encode(live))
 
 
 @contextmanager
 def feed(folder: Path) -> Iterator[Feed]:
     """A `Feed` for the runs that this process makes into ``folder``, which is there, while the block runs."""
-    ours, theirs = get_context("spawn").Pipe()
+    # A message arrives whole or not at all, so that one who does not read makes nobody wait.
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.setblocking(False)
     process = get_context("spawn").Process(
         target=_serve,
         args=(theirs, folder.resolve(), footprint.owner_name()),
         name="hedera-feed",
         daemon=True,
     )
-    process.start()
-    theirs.close()
-    try:
-        yield Feed(ours)
-    finally:
-        ours.close()
-        process.join(5)
-        if process.is_alive():
-            process.terminate()
+    with ours:
+        with theirs:
+            process.start()
+        try:
+            yield Feed(ours)
+        finally:
+            ours.close()
+            process.join(ENDS_S)
+            process.kill()
 
 
-def _serve(pipe: Connection, folder: Path, owner: str) -> None:
-    """In the process: until the sweep closes the pipe, or is no more."""
+def _serve(sweep: socket.socket, folder: Path, owner: str) -> None:
+    """In the process: until the sweep closes its end, or is no more."""
     for each in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(each, signal.SIG_IGN)  # the sweep hears of it, and closes the pipe
+        signal.signal(each, signal.SIG_IGN)  # the sweep hears of it, and closes its end
     os.nice(19)
     raw = footprint.HOME / owner / "raw"
     live: Live | None = None
     tail: Tail | None = None
-    try:
+    sweep.settimeout(EVERY_S)
+    with contextlib.suppress(OSError):
         while True:
-            if pipe.poll(EVERY_S):
-                told = msgspec.json.decode(pipe.recv_bytes(), type=Live)
+            with contextlib.suppress(TimeoutError):
+                if not (said := sweep.recv(_MOST_BYTES)):
+                    break
+                told = msgspec.json.decode(said, type=Live)
                 tail = _tail_of(live, told, tail, raw)
                 live = told
             if live is not None:
@@ -77,8 +85,6 @@ def _serve(pipe: Connection, folder: Path, owner: str) -> None:
                 live = msgspec.structs.replace(live, runs=runs, written=time.time())
                 with contextlib.suppress(OSError):
                     write_live(folder, live)
-    except (EOFError, OSError, KeyboardInterrupt):
-        pass
     with contextlib.suppress(OSError), as_owner(folder):
         (folder / LIVE).unlink()
 

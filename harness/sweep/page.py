@@ -7,8 +7,13 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Timer
 
 from files.unprivileged import tied
+from hedera.text import one_line
+
+BEGINS_S, ENDS_S = 30.0, 5.0
+"""How long the page may take to say where it is, and to end when it is told to."""
 
 
 @contextmanager
@@ -19,8 +24,23 @@ def served(folder: Path, say: Callable[[str], None]) -> Iterator[None]:
     quiet = subprocess.DEVNULL
     with subprocess.Popen(command, stdin=quiet, stdout=subprocess.PIPE, stderr=quiet, text=True) as process:
         assert process.stdout is not None
-        say(process.stdout.readline().strip() or "the page could not be served; the sweep goes on without it")
         try:
+            with _killed_after(BEGINS_S, process):
+                said = process.stdout.readline()
+            say(one_line(said) or "the page could not be served; the sweep goes on without it")
             yield
         finally:
             process.terminate()
+            with _killed_after(ENDS_S, process):
+                process.wait()
+
+
+@contextmanager
+def _killed_after(seconds: float, process: subprocess.Popen[str]) -> Iterator[None]:
+    """Wait for a process no longer than that."""
+    timer = Timer(seconds, process.kill)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

@@ -1,14 +1,11 @@
-"""What a run under way has written so far, and the process that tells it to whoever watches."""
+"""What a run under way has written so far."""
 
 import json
-import time
 
 import pytest
 
 from harness.run.spec import RunSpec
-from harness.sweep.feed import feed
 from harness.sweep.tail import Tail, begun
-from results.live import LIVE, Live, read_live
 from topos.fattree import FatTree
 from topos.nonblocking import NonBlocking
 
@@ -76,21 +73,3 @@ def test_the_control_is_one_switch(tmp_path):
     tail = Tail(tmp_path, now, BEGIN)
     (tmp_path / "bwm-ng-0.csv").write_text(lines(0, ports) + lines(1, ports))
     assert tail.onto(now).total_mbps == pytest.approx((128.0,))
-
-
-def test_the_feed_tells_what_runs_and_leaves_nothing(tmp_path):
-    def told(holds):
-        limit = time.monotonic() + 300
-        while not ((live := read_live(tmp_path)) and holds(live)):
-            assert time.monotonic() < limit, live
-            time.sleep(0.2)
-        return live
-
-    with feed(tmp_path) as tell:
-        live = Live(written=0.0, jobs=3, done=1, seconds_left=20.0, runs=(begun(SPEC, "building"),))
-        tell(live)
-        first = told(lambda live: True)
-        assert (first.runs[0].stage, first.done) == ("building", 1)
-        told(lambda live: live.written > first.written)
-    assert not (tmp_path / LIVE).exists()
-    tell(live)  # to nobody: a sweep goes on without it
