@@ -19,6 +19,8 @@ NOBODY_S_CACHE = Path("/var/cache/hedera/nobody")
 """Compiled code of what runs as nobody, who has no home; nobody else reads it."""
 OURS = ("files", "topos", "traffic", "hedera", "controllers", "classroom")
 """Our packages that such programs may need."""
+LOOKED_S = 20.0
+"""How long it may take to look whether a program finds what it reads."""
 _KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "HEDERA_RUN", "POX_DIR", "PYTHONDONTWRITEBYTECODE")
 """Of root's environment; the rest is none of such a program's business."""
 _ROOT = Path(__file__).resolve().parents[1]
@@ -77,7 +79,13 @@ def _drop(user: User) -> tuple[str, ...]:
 def _can_read(drop: Sequence[str], paths: Iterable[Path]) -> bool:
     test = 'for path; do test -r "$path" && { test ! -d "$path" || test -x "$path"; } || exit 1; done'
     command = [*drop, "sh", "-c", test, "sh", *map(str, paths)]
-    return subprocess.run(command, check=False, capture_output=True, cwd="/").returncode == 0
+    try:
+        done = subprocess.run(command, check=False, capture_output=True, cwd="/", timeout=LOOKED_S)
+    except subprocess.TimeoutExpired:
+        raise TimeoutError(
+            f"looking for {sys.prefix} and the code has no end: does that disk answer?"
+        ) from None
+    return done.returncode == 0
 
 
 def _make_cache() -> None:

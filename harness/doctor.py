@@ -17,6 +17,8 @@ from harness.sweep import calibration
 from packets import build as packet_engine
 from topos.fattree import FatTree
 
+SHAPED_S = 10.0
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -108,9 +110,13 @@ def _shaper_works() -> bool:
     )
     try:
         done = subprocess.run(
-            ["unshare", "--net", "sh", "-c", script], capture_output=True, text=True, timeout=10, check=False
+            ["unshare", "--net", "sh", "-c", script],
+            capture_output=True,
+            text=True,
+            timeout=SHAPED_S,
+            check=False,
         )
-    except OSError:
+    except (OSError, subprocess.TimeoutExpired):
         return False
     return done.returncode == 0 and any(q["kind"] == "tbf" for q in json.loads(done.stdout))
 

@@ -7,11 +7,11 @@ has to wait, so that packets leave some together, at the same rate. Linux has it
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from harness.network.modules import load
 from harness.network.settings import Setting
 
 HYSTERESIS = Setting(
@@ -34,6 +34,6 @@ def bunched(run_folder: Path, datapath: str) -> Iterator[bool]:
         yield False
         return
     if not HYSTERESIS.path.exists():
-        subprocess.run(["modprobe", "-q", "sch_htb"], capture_output=True, check=False)
+        load("sch_htb")
     with HYSTERESIS.changed_where_allowed("1", run_folder) as there:
         yield there

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from harness.errors import UnfitMachine
+from harness.network.modules import load
 from harness.network.settings import Setting
 
 _SYSCTL = Path("/proc/sys/net/ipv4")
@@ -35,7 +35,7 @@ def permitted(name: str, run_folder: Path) -> Iterator[None]:
     Raises UnfitMachine when the kernel does not have the algorithm.
     """
     if name not in available():
-        subprocess.run(["modprobe", "-q", f"tcp_{name}"], capture_output=True, check=False)
+        load(f"tcp_{name}")
     if name not in available():
         raise UnfitMachine(f"the kernel has no TCP {name}; it offers {', '.join(available())}")
     allowed = ALLOWED.read().split()

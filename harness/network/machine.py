@@ -45,6 +45,7 @@ TOOLS = (
     Tool("setpriv", ("setpriv", "--version"), "2.33", "util-linux"),
 )
 
+GIT_S = 20.0
 LIBRARIES = ("numpy", "numba", "matplotlib", "networkx", "click", "rich", "jinja2", "os-ken")
 
 
@@ -129,18 +130,20 @@ def require_tools() -> None:
 
 
 def git_revision() -> str:
-    """The commit this code is at, with ``+`` when the tree differs from it; ``unknown`` outside a checkout."""
+    """The commit this code is at, with ``+`` when the tree differs from it; ``unknown`` outside a checkout, and where
+    git is missing or takes longer than GIT_S."""
+    try:
+        head = _git("rev-parse", "--short=12", "HEAD")
+        return head + "+" * bool(_git("status", "--porcelain", "--untracked-files=no"))
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+
+
+def _git(*words: str) -> str:
     root = Path(__file__).resolve().parents[2]
     git = ["git", "--no-optional-locks", "-c", f"safe.directory={root}", "-C", str(root)]
-    head = subprocess.run(
-        [*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False
-    )
-    if head.returncode:
-        return "unknown"
-    changed = subprocess.run(
-        [*git, "status", "--porcelain", "--untracked-files=no"], capture_output=True, text=True, check=False
-    )
-    return head.stdout.strip() + ("+" if changed.stdout.strip() else "")
+    done = subprocess.run([*git, *words], capture_output=True, text=True, check=True, timeout=GIT_S)
+    return done.stdout.strip()
 
 
 @dataclass(frozen=True)

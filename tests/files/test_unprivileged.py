@@ -175,3 +175,9 @@ def test_a_module_that_ends_the_process_is_one_sentence(reachable, code, words):
     (reachable / "own.py").write_text(code)
     with pytest.raises(ValueError, match=words):
         scheme(f"{reachable}/own.py:Mine")
+
+
+def test_a_disk_that_does_not_answer_is_one_sentence(monkeypatch):
+    monkeypatch.setattr(module, "LOOKED_S", 0.2)
+    with pytest.raises(TimeoutError, match="has no end"):
+        module._can_read(("sh", "-c", "exec sleep 60"), [])

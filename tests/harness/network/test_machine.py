@@ -1,0 +1,67 @@
+"""What a machine is asked has an end: a tool that hangs is as one that is not there."""
+
+import os
+import time
+
+import pytest
+
+from harness import doctor
+from harness.network import machine, modules
+
+
+@pytest.fixture
+def tool(tmp_path, monkeypatch):
+    """Puts a program by a name before all others."""
+
+    def put(name, script):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+    return put
+
+
+@pytest.fixture
+def at_once():
+    before = time.monotonic()
+    yield
+    assert time.monotonic() - before < 10
+
+
+def test_a_module_is_loaded_or_is_not(tool):
+    tool("modprobe", '[ "$*" = "-q good" ]')
+    assert modules.load("good")
+    assert not modules.load("bad")
+
+
+@pytest.mark.filterwarnings("ignore:subprocess .* is still running")
+def test_a_module_that_hangs_is_left_to_the_kernel(tool, monkeypatch, at_once):
+    monkeypatch.setattr(modules, "LOADED_S", 0.2)
+    tool("modprobe", "exec sleep 60")
+    assert not modules.load("tcp_cubic")
+
+
+def test_without_tools_nothing_is_loaded_and_no_revision_known(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert not modules.load("tcp_cubic")
+    assert machine.git_revision() == "unknown"
+
+
+def test_a_git_that_hangs_knows_no_revision(tool, monkeypatch, at_once):
+    monkeypatch.setattr(machine, "GIT_S", 0.2)
+    tool("git", "exec sleep 60")
+    assert machine.git_revision() == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("status", "revision"), [("", "abc"), ("echo ' M file'", "abc+"), ("exit 128", "unknown")]
+)
+def test_a_revision_says_whether_the_tree_is_as_it_was(tool, status, revision):
+    tool("git", f'case "$*" in *rev-parse*) echo abc;; *) {status};; esac')
+    assert machine.git_revision() == revision
+
+
+def test_a_namespace_that_takes_for_ever_is_a_kernel_that_lacks_something(tool, monkeypatch, at_once):
+    monkeypatch.setattr(doctor, "SHAPED_S", 0.2)
+    tool("unshare", "exec sleep 60")
+    assert not doctor._shaper_works()
