@@ -17,10 +17,10 @@ from harness.network.cpulimit import HostGroups
 from harness.network.fabric import CONTROLLER_ADDRESS, Fabric, FabricOptions
 from harness.network.footprint import owner_name
 from harness.network.grace_periods import EXPEDITED
-from harness.network.machine import choose_datapath, instances_for
+from harness.network.machine import instances_for
 from harness.network.processes import Children
 from harness.run import tcp_counters
-from harness.run.controller import PORT, START_S, Controller, choose_platform
+from harness.run.controller import PORT, START_S, Controller
 from harness.run.disturbance import Disturber
 from harness.run.injection import Injector
 from harness.run.observation import Observation
@@ -50,9 +50,6 @@ class Emulation:
     def __init__(self, spec: RunSpec, raw: Path, sockets: Path, say: Say) -> None:
         self.spec = spec
         self.workload = spec.workload()
-        self.settled = spec.settled
-        self.datapath = choose_datapath(spec.datapath)
-        self.platform = choose_platform(spec.platform)
         self.seen = Observation()
         self.timing: dict[str, float] = {}
         self.environment: dict[str, Any] = {}
@@ -67,7 +64,7 @@ class Emulation:
             shaping.require_marking()
         share = 4 / self.spec.k**3
         with (
-            bunched(self._sockets, self.datapath) as self.seen.bunches,
+            bunched(self._sockets, self.spec.datapath) as self.seen.bunches,
             permitted(self.spec.congestion_control, self._sockets),
             HostGroups(owner_name(), share) as groups,
             ExitStack() as teardown,
@@ -88,10 +85,10 @@ class Emulation:
             teardown.enter_context(EXPEDITED.changed_where_allowed("1", self._sockets))
         self.timing["teardown_s"] = time.monotonic() - clock
         self.environment = {
-            "datapath": self.datapath,
+            "datapath": self.spec.datapath,
             "openvswitch_instances": fabric.options.instances,
             "limiter": fabric.options.shape.limiter,
-            "platform": self.platform,
+            "platform": self.spec.platform,
             "platform_version": controller.find("start")[0]["platform_version"],
             "host_cpu_limit": share if groups.applied else None,
             "host_cpu_limit_reason": groups.reason,
@@ -108,8 +105,8 @@ class Emulation:
         shape = shaping.Shape(spec.link_mbps, spec.queue, spec.mtu, spec.marks, self.seen.bunches)
         lasts = lasting(self.workload) is not None
         return FabricOptions(
-            self.datapath,
-            instances_for(self.datapath, topo),
+            self.spec.datapath,
+            instances_for(self.spec.datapath, topo),
             shape,
             spec.congestion_control,
             unsent_bytes(spec.link_mbps) if lasts else None,
@@ -123,16 +120,15 @@ class Emulation:
         options = {
             **flags_of(spec),
             "scheme": find_scheme(spec.scheme).absolute,  # the controller stands in another folder
-            **self.settled,
         }
         controller = Controller(
-            self.platform, CONTROLLER_ADDRESS, fabric.control.pid, options, self._raw, children
+            self.spec.platform, CONTROLLER_ADDRESS, fabric.control.pid, options, self._raw, children
         )
         fabric.build()
         started = controller.wait_for("start", START_S)
-        if (started["scheme"], started["platform"]) != (options["scheme"], self.platform):
+        if (started["scheme"], started["platform"]) != (options["scheme"], spec.platform):
             raise RunFailed(
-                f"asked for {spec.scheme} on {self.platform}, but {started['scheme']} on {started['platform']} runs"
+                f"asked for {spec.scheme} on {spec.platform}, but {started['scheme']} on {started['platform']} runs"
             )
         fabric.connect(PORT)
         self.timing["build_s"] = time.monotonic() - clock
@@ -185,7 +181,7 @@ class Emulation:
         self.seen.tcp.subtract(tcp_before)
         senders.hang_up()
         children.end(children.named("bwm-ng"))
-        if self.settled["new_flows"] == "switch":
+        if self.spec.new_flows == "switch":
             time.sleep(self.spec.interval_s + CENSUS_S)
         controller.read()
         fabric.verify()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -100,16 +100,15 @@ class RunSpec(Experiment):
         """Whether queues tell TCP of congestion: DCTCP without marks would be Reno."""
         return self.congestion_control == "dctcp"
 
-    @cached_property
-    def settled(self) -> dict[str, str]:
-        """What ``new_flows`` and ``large_flows`` come to, by these names, where they are ``auto``."""
-        by_nature = (
-            {"new_flows": "controller", "large_flows": "measured-or-estimated"}
-            if lasting(self.workload()) is not None
-            else {"new_flows": "switch", "large_flows": "measured"}
-        )
-        asked = {name: getattr(self, name) for name in by_nature}
-        return {name: by_nature[name] if value == "auto" else value for name, value in asked.items()}
+    def for_its_traffic(self) -> RunSpec:
+        """With what ``auto`` means for ``new_flows`` and ``large_flows`` under this traffic."""
+        lasts = lasting(self.workload()) is not None
+        new_flows, large_flows = self.new_flows, self.large_flows
+        if new_flows == "auto":
+            new_flows = "controller" if lasts else "switch"
+        if large_flows == "auto":
+            large_flows = "measured-or-estimated" if lasts else "measured"
+        return replace(self, new_flows=new_flows, large_flows=large_flows)
 
     def as_json(self) -> dict[str, Any]:
         """Plain data, for the result file. What few runs have is left out of those that do not have it."""

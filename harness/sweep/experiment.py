@@ -15,9 +15,9 @@ from harness.judge.result import describe
 from harness.network.deadline import deadline
 from harness.network.footprint import run_folder
 from harness.network.lock import sole_use
-from harness.network.machine import choose_datapath, machine, require_root, require_tools
-from harness.run.controller import choose_platform
+from harness.network.machine import machine, require_root, require_tools
 from harness.run.emulation import Emulation, Say
+from harness.run.resolution import resolve
 from harness.run.senders import linger_s
 from harness.run.spec import RunSpec
 from harness.sweep.source import described
@@ -50,10 +50,7 @@ def run_experiment(
     """
     require_root()
     require_tools()
-    # A mistake of the user comes to light before the machine is taken.
-    spec.workload()
-    choose_datapath(spec.datapath)
-    choose_platform(spec.platform)
+    spec = resolve(spec)  # a mistake of the user comes to light before the machine is taken
     with sole_use(f"{spec.scheme} on {spec.traffic}", say), run_folder() as own:
         raw = own / "raw"
         with new_run(folder, raw, written_bytes(spec)):
@@ -74,12 +71,7 @@ def run_experiment(
                 "started": started,
                 "capacity_mbps": spec.capacity_mbps,
                 "window_s": list(spec.window_s),
-                "spec": {
-                    **{name: value for name, value in spec.as_json().items() if name not in TOLD_ABOVE},
-                    "platform": emulation.platform,
-                    "datapath": emulation.datapath,
-                    **emulation.settled,
-                },
+                "spec": {name: value for name, value in spec.as_json().items() if name not in TOLD_ABOVE},
                 "matrix": _pairs(emulation),
                 **measured,
                 "timing": {name: round(value, 3) for name, value in timing.items()},
@@ -133,7 +125,7 @@ def _attempt(emulation: Emulation, raw: Path) -> dict[str, Any]:
         longest = longest_s(emulation.spec)
         with deadline(longest, f"the run did not end within {longest:.0f} s: something hangs"):
             emulation.carry_out()
-            return describe(emulation.spec, emulation.datapath, emulation.seen)
+            return describe(emulation.spec, emulation.spec.datapath, emulation.seen)
     except BaseException as last:  # noqa: BLE001, it is either raised again or told
         if (stop := stop_in(last)) is not None:
             raise stop from None

@@ -79,7 +79,7 @@ def unfit(told: Any, code: Source) -> str | None:
 
 def require_same(run: Run, spec: RunSpec, worker: str, code: Source) -> None:
     """WorkerFailed unless a result is of the run that was asked for, made by that worker, with our code."""
-    asked = asdict(spec) | spec.settled
+    asked = asdict(spec.for_its_traffic())
     settings = msgspec.structs.asdict(run.spec)
     found = {"scheme": run.scheme, "traffic": run.traffic, "trial": run.trial, "seed": run.seed, **settings}
     different = [name for name, value in asked.items() if name in found and found[name] != value]

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UserMistake
-from harness.network.machine import choose_datapath
-from harness.run.controller import choose_platform
 from harness.run.emulation import Say
+from harness.run.resolution import on_this_machine
 from harness.run.spec import RunSpec
 from harness.sweep.experiment import run_experiment
 from harness.sweep.source import ChangeWatch
@@ -117,7 +116,7 @@ def _folder_name(workload: Workload) -> str:
 def settle(base: RunSpec, folder: Path) -> RunSpec:
     """Fix what ``auto`` means on this machine, and refuse to mix unlike runs in one folder; see `keep_settings`."""
     require_writable(folder)
-    base = replace(base, platform=choose_platform(base.platform), datapath=choose_datapath(base.datapath))
+    base = on_this_machine(base)
     keep_settings(base, folder)
     return base
 

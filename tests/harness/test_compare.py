@@ -34,7 +34,9 @@ def sweep(folder, rate=0.8, trials=1, **settings):
         base, [Workload(p) for p in PATTERNS], ["nonblocking", "ecmp", "hedera-sa"], trials, folder
     ):
         spec = job.spec
-        stored = {k: v for k, v in (spec.as_json() | spec.settled).items() if k in Settings.__struct_fields__}
+        stored = {
+            k: v for k, v in spec.for_its_traffic().as_json().items() if k in Settings.__struct_fields__
+        }
         share = 1.0 if spec.scheme == "nonblocking" else rate - 0.05 * PATTERNS.index(spec.traffic)
         mbps = spec.capacity_mbps * share
         job.folder.mkdir(parents=True)

@@ -19,7 +19,7 @@ def test_transfers_take_as_long_as_the_papers():
     (job,) = jobs_of(BASE, ["ecmp"], 1, 0.1, Path("/nowhere"))
     assert job.spec.traffic == "shuffle:524288"
     assert job.spec.seconds == pytest.approx(4 * 15 * 0.524288 * 8 / 10, abs=1)
-    assert job.spec.settled["new_flows"] == "switch"
+    assert job.spec.for_its_traffic().new_flows == "switch"
 
 
 def test_a_scheme_without_a_valid_run_is_told(tmp_path):
@@ -43,4 +43,4 @@ def test_the_dynamic_suite_makes_sense_at_any_rate():
         for one in suite("dynamic", base):
             spec = RunSpec("ecmp", one.traffic, link_mbps=rate, seconds=20, scale_sizes=one.scale_sizes)
             assert spec.workload().expected_flows < 300 * 20
-            assert spec.settled["new_flows"] == "switch"
+            assert spec.for_its_traffic().new_flows == "switch"

@@ -94,8 +94,7 @@ class FakeClient:
 
 def result(spec, worker, verdict="ok", **more):
     told = ("scheme", "traffic", "trial", "seed")
-    settings = {name: value for name, value in spec.as_json().items() if name not in told}
-    settings |= spec.settled
+    settings = {n: value for n, value in spec.for_its_traffic().as_json().items() if n not in told}
     matrix = spec.workload().standing
     return run_json(verdict) | {
         **{name: getattr(spec, name) for name in told},
