@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,8 @@ from results.record import Run
 RESULT = "run.json"
 ROOM = 32 << 20
 """Bytes that have to be free where results go: many times what one run writes."""
+UNPUBLISHED = "hedera-unpublished-"
+"""How folders for temporary files begin that hold a finished run which could not be written where it should be."""
 LARGEST = 16 << 20
 """Bytes of a sweep's settings, or of a calibration, that are still read."""
 
@@ -51,31 +54,62 @@ def new_run(folder: Path, raw: Path, room: int = 0) -> Iterator[None]:
     killed run left is never read as one.
 
     Raises RunFailed when ``folder`` is already taken, and when a disk is full (at first: when less than ROOM and
-    ``room`` bytes are free): tools that could not write all they saw would make a result that looks like one.
+    ``room`` bytes are free): tools that could not write all they saw would make a result that looks like one. So it
+    does, too, when the whole run cannot be written to ``folder``; it is kept elsewhere then.
     """
     if os.path.lexists(folder):
         raise RunFailed(f"{folder} is already there, and results are never overwritten")
     try:
-        make_folder(folder.parent)
-        raw.mkdir(mode=0o700)
-        _require_room(ROOM + room, folder.parent, raw)
-        yield
-        _require_room(ROOM, folder.parent, raw)
+        try:
+            make_folder(folder.parent)
+            raw.mkdir(mode=0o700)
+            _require_room(ROOM + room, folder.parent, raw)
+            yield
+            _require_room(ROOM, raw)
+        except OSError as error:
+            if error.errno == errno.EDQUOT:
+                raise _full(folder.parent) from None
+            if error.errno == errno.ENOSPC:
+                raise _full(
+                    min(folder.parent, raw.parent, key=lambda disk: shutil.disk_usage(disk).free)
+                ) from None
+            raise
         _publish(raw, folder)
-    except OSError as error:
-        if error.errno == errno.EDQUOT:
-            raise _full(folder.parent) from None
-        if error.errno == errno.ENOSPC:
-            raise _full(
-                min(folder.parent, raw.parent, key=lambda disk: shutil.disk_usage(disk).free)
-            ) from None
-        raise
     finally:
         shutil.rmtree(raw, ignore_errors=True)
 
 
 def _publish(raw: Path, folder: Path) -> None:
-    """Copy a run's flat folder, read by root, as the invoker."""
+    """Copy a finished run's flat folder, read by root, as the invoker; elsewhere when it cannot be there."""
+    try:
+        _copy(raw, folder)
+    except OSError as error:
+        kept = folder if os.path.lexists(folder) else _keep(raw, folder.name)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise _full(folder.parent, kept=kept) from None
+        what = "is lost" if kept is None else f"is kept as {kept}"
+        raise RunFailed(
+            f"{folder} could not be written ({error.strerror}): this finished run {what}, others are where they were"
+        ) from None
+
+
+def _keep(raw: Path, name: str) -> Path | None:
+    """Put a finished run where there may be room for it; None where there is none either."""
+    place = Path(tempfile.gettempdir())
+    try:
+        with as_owner(place):
+            folder = Path(tempfile.mkdtemp(prefix=UNPUBLISHED))
+        try:
+            _copy(raw, folder / name)
+        except OSError:
+            folder.rmdir()
+            raise
+    except OSError:
+        return None
+    return folder / name
+
+
+def _copy(raw: Path, folder: Path) -> None:
     with contextlib.ExitStack() as opened:
         write_folder(folder, {path.name: opened.enter_context(path.open("rb")) for path in raw.iterdir()})
 
@@ -86,10 +120,14 @@ def _require_room(room: int, *folders: Path) -> None:
             raise _full(folder, room)
 
 
-def _full(folder: Path, room: int = ROOM) -> RunFailed:
+def _full(folder: Path, room: int = ROOM, kept: Path | None = None) -> RunFailed:
+    this = (
+        "this run is not kept, finished results are"
+        if kept is None
+        else f"this finished run is kept as {kept}"
+    )
     return RunFailed(
-        f"the disk of {folder} is full: this run is not kept, finished results are; "
-        f"with {room >> 20} MiB free the same command goes on"
+        f"the disk of {folder} is full: {this}; with {room >> 20} MiB free the same command goes on"
     )
 
 

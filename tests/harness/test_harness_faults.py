@@ -89,7 +89,8 @@ def small_disk(tmp_path):
     run(["umount", str(disk)])
 
 
-def test_a_disk_that_fills_up_during_a_run(small_disk, clean):
+def test_a_disk_that_fills_up_during_a_run(tmp_path, small_disk, clean, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     assert hedera_run(small_disk / "first", seconds=6).returncode == 0
     first = (small_disk / "first" / "run.json").read_bytes()
 
@@ -107,7 +108,9 @@ def test_a_disk_that_fills_up_during_a_run(small_disk, clean):
     done = hedera_run(small_disk / "second", seconds=4)
     filling.join()
     assert done.returncode == 1
-    assert "is full: this run is not kept, finished results are" in done.stderr
+    (kept,) = tmp_path.glob("hedera-unpublished-*/second")
+    assert f"is full: this finished run is kept as {kept}; with 32 MiB free" in done.stderr
+    assert (kept / "run.json").exists()
     assert "Traceback" not in done.stderr
     assert sorted(p.name for p in small_disk.iterdir()) == ["filler", "first"]
     assert (small_disk / "first" / "run.json").read_bytes() == first

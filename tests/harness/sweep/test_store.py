@@ -4,6 +4,7 @@ import math
 import os
 import re
 import shutil
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -166,6 +167,51 @@ def test_file_and_names_are_on_the_disk_before_a_run_counts(tmp_path, monkeypatc
     partial = done[1][1]
     assert re.fullmatch(r"\.trial-1\.[0-9a-f]{16}\.partial", partial)
     assert done == [("sync", RESULT), ("sync", partial), ("rename", partial), ("sync", tmp_path.name)]
+
+
+@pytest.fixture
+def broken(monkeypatch, tmp_path):
+    """Folders below these cannot be written to, as on a file server that is gone."""
+    places, real = [], store.write_folder
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+
+    def write_folder(folder, files):
+        if any(folder.is_relative_to(place) for place in places):
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+        real(folder, files)
+
+    monkeypatch.setattr(store, "write_folder", write_folder)
+    return places
+
+
+def publish(tmp_path):
+    with new_run(tmp_path / "results" / "trial-1", tmp_path / "raw"):
+        write_json(tmp_path / "raw" / RESULT, run_json())
+        (tmp_path / "raw" / "bwm-ng-0.csv").write_text("measured")
+
+
+def test_a_finished_run_that_cannot_be_published_is_kept_elsewhere(tmp_path, broken):
+    broken.append(tmp_path / "results")
+    with pytest.raises(
+        RunFailed, match=r"trial-1 could not be written \(Stale file handle\): .* is kept as "
+    ) as said:
+        publish(tmp_path)
+    (kept,) = (tmp_path / "tmp").glob("hedera-unpublished-*/trial-1")
+    assert str(kept) in str(said.value)
+    assert read_run(kept).valid
+    assert (kept / "bwm-ng-0.csv").read_text() == "measured"
+    assert kept.parent.stat().st_mode & 0o077 == 0
+    shutil.move(kept, tmp_path / "results" / "trial-1")
+    assert read_run(tmp_path / "results" / "trial-1").valid
+    assert not (tmp_path / "raw").exists()
+
+
+def test_where_there_is_no_place_for_it_at_all_that_is_said(tmp_path, broken):
+    broken += [tmp_path / "results", tmp_path / "tmp"]
+    with pytest.raises(RunFailed, match="this finished run is lost"):
+        publish(tmp_path)
+    assert list((tmp_path / "tmp").iterdir()) == []
 
 
 @pytest.mark.parametrize("kind", ["pipe", "endless", "folder", "large"])
