@@ -77,6 +77,20 @@ def test_energy_is_exact_wherever_the_search_ends(k: int) -> None:
             assert_one_to_one(tree, annealing.core_of)
 
 
+def test_the_search_goes_down_to_temperature_0_where_one_move_more_is_tried() -> None:
+    """Figure 6: T0 + 1 moves. With T0 = 0 that is one, which now and then finds a better state."""
+    tree = FatTree(4)
+    flows = random_flows(tree, 64, 1)
+    better = 0
+    for seed in range(20):
+        annealing = SimulatedAnnealing(tree, np.random.default_rng(seed), iterations=0)
+        before = annealing.core_of.copy()
+        annealing.place(flows, LinkState(tree))
+        better += annealing.energy < annealing.initial_energy
+        assert (annealing.core_of != before).sum() in (0, 2)
+    assert 0 < better < 20
+
+
 @pytest.mark.parametrize("k", [4, 8, 16])
 def test_never_returns_a_worse_state_than_it_was_given(k: int) -> None:
     tree = FatTree(k)

@@ -34,6 +34,12 @@ def test_what_does_not_end_has_no_end_and_what_lasts_neither():
     assert found.total_mbps == pytest.approx(10)
 
 
+def test_only_the_window_counts():
+    found = fluid(NonBlocking(16), [flow(0, 2, 0, 15)], (1, 3), 4, 10)
+    assert found.end.tolist() == pytest.approx([1.5])
+    assert found.total_mbps == pytest.approx(10 * 0.5 / 2)
+
+
 def test_paths_count_from_when_they_were_taken():
     """Cores 0 and 1 are above one aggregation switch, so both flows climb one link, until one is moved."""
     stays = flow(0, 4, 0, 10, (0, 0))
