@@ -13,8 +13,6 @@ import threading
 import time
 from pathlib import Path
 
-import pytest
-
 from controllers.find_pox import find_pox, pox_version, too_old
 
 HELLO, ERROR, ECHO_REQUEST, ECHO_REPLY, FEATURES_REQUEST, FEATURES_REPLY = 0, 1, 2, 3, 5, 6
@@ -23,7 +21,6 @@ STATS_REQUEST, STATS_REPLY, BARRIER_REQUEST, BARRIER_REPLY = 16, 17, 18, 19
 DESC, FLOW = 0, 1
 ADD, MODIFY_STRICT, DELETE = 0, 2, 3
 REPOSITORY = Path(__file__).parents[2]
-PLATFORMS = ["os-ken", "pox"]
 
 
 def message(kind, body=b"", xid=0):
@@ -182,13 +179,16 @@ def wait_for(condition, seconds=10.0):
     return result
 
 
-def pox_or_skip():
-    checkout = find_pox()
-    if checkout is None:
-        pytest.skip("no POX checkout: POX_DIR is not set, and neither ~/pox nor /opt/pox is there")
-    if too_old(checkout):
-        pytest.skip(f"POX {pox_version(checkout)} needs Python 2")
-    return checkout
+POX = find_pox()
+WITHOUT_POX = (
+    "no POX checkout, so nothing runs on it: POX_DIR is not set, and neither ~/pox nor /opt/pox is there"
+    if POX is None
+    else f"POX {pox_version(POX)} needs Python 2"
+    if too_old(POX)
+    else ""
+)
+PLATFORMS = ["os-ken"] if WITHOUT_POX else ["os-ken", "pox"]
+"""Those that there are."""
 
 
 def command(platform, listen, log, **settings):
@@ -198,7 +198,7 @@ def command(platform, listen, log, **settings):
     if platform == "os-ken":
         return [sys.executable, "-m", "controllers.os_ken_main", f"--listen={address}:{port}", *flags]
     listener = ["openflow.of_01", f"--address={address}", f"--port={port}"]
-    pox = [sys.executable, "-m", "controllers.pox_main", str(pox_or_skip())]
+    pox = [sys.executable, "-m", "controllers.pox_main", str(POX)]
     return [*pox, *listener, "controllers.pox_component", *flags]
 
 
@@ -247,7 +247,6 @@ class ControllerProcess:
         return self.errors.read()
 
     def stop(self, number=signal.SIGTERM):
-        """Exit status and seconds it took."""
-        start = time.monotonic()
+        """Exit status; TimeoutExpired when it does not end by itself."""
         self.process.send_signal(number)
-        return self.process.wait(10), time.monotonic() - start
+        return self.process.wait(30)

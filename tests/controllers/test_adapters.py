@@ -2,7 +2,6 @@
 
 import os
 import random
-import shutil
 import signal
 import struct
 import subprocess
@@ -17,7 +16,7 @@ from hedera.schemes import SCHEMES
 from tests.controllers import fake_switch as of
 from tests.controllers.fake_network import FakeNetwork
 from tests.controllers.fake_switch import PLATFORMS, ControllerProcess, FakeSwitches, wait_for
-from tests.controllers.frames import arp_request, between
+from tests.controllers.frames import between
 from topos.fattree import FatTree
 
 TREE = FatTree(4)
@@ -26,8 +25,6 @@ DETERMINISTIC = ["ecmp", "ecmp-dst", "spanning-tree", "hedera-gff", "hedera-sa"]
 
 @pytest.fixture(params=PLATFORMS)
 def platform(request):
-    if request.param == "pox":
-        of.pox_or_skip()
     return request.param
 
 
@@ -77,21 +74,18 @@ def test_a_controllers_life(platform, tmp_path):
 
             edge.flow_removed(flow["key"])
             assert controller.wait_event("expired")[0]["key"] == flow["key"]
-            status, seconds = controller.stop()
-        assert status == 0, controller.stderr()
-        assert seconds < 2
+            assert controller.stop() == 0, controller.stderr()
         assert not controller.events("error")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_signals_end_it_promptly(platform, number, tmp_path):
+def test_signals_end_it(platform, number, tmp_path):
     with ControllerProcess(platform, tmp_path, scheme="nonblocking", k=4) as controller:
-        status, seconds = controller.stop(number)
-    assert (status, seconds < 2) == (0, True), controller.stderr()
+        assert controller.stop(number) == 0, controller.stderr()
 
 
 def test_nothing_a_switch_says_stops_it(platform, tmp_path):
-    gar = platform == "pox" and pox_version(of.pox_or_skip()).startswith("0.7")
+    gar = platform == "pox" and pox_version(of.POX).startswith("0.7")
     with (
         ControllerProcess(platform, tmp_path, scheme="ecmp", k=4) as controller,
         FakeSwitches(TREE, controller.address) as switches,
@@ -121,7 +115,7 @@ def test_nothing_a_switch_says_stops_it(platform, tmp_path):
         controller.wait_event("flow")
         wait_for(edge.packet_outs)
         assert gar or any("error 3" in event["message"] for event in controller.events("error"))
-        assert controller.stop()[0] == 0
+        assert controller.stop() == 0
 
 
 def test_a_switch_may_be_back_before_it_was_missed(platform, tmp_path):
@@ -171,7 +165,7 @@ def test_hedera_polls_and_reroutes(platform, tmp_path):
             switches["1_0_1"].answer_stats = False
             rounds = len(controller.events("round"))
             controller.wait_event("round", count=rounds + 2)
-            assert controller.stop()[0] == 0
+            assert controller.stop() == 0
         assert not controller.events("error"), controller.stderr()
 
 
@@ -191,105 +185,23 @@ def test_an_exception_in_a_handler_is_logged_and_survived():
     assert "on_event: ZeroDivisionError" in adapter.core._log.of("error")[0]["message"]
 
 
-# --- the two platforms beside each other
-
-
-def dialogue(platform, folder):
-    """What each switch hears in a fixed conversation: rules, flows of every protocol, ARP, reconnect, reroute."""
+@pytest.mark.parametrize("scheme", DETERMINISTIC)
+def test_paths_are_those_of_the_scheme_s_routing(platform, scheme, tmp_path):
+    """Whatever the order in which flows come."""
+    rng = random.Random(7)
+    flows = [(*rng.sample(range(16), 2), rng.randrange(20000, 60000)) for _ in range(150)]
     with (
-        # so long a period that on a busy machine too the conversation is over before the round after the reroute
-        ControllerProcess(platform, folder, scheme="hedera-gff", k=4, interval=4) as controller,
+        ControllerProcess(platform, tmp_path, scheme=scheme, k=4, seed=42) as controller,
         FakeSwitches(TREE, controller.address) as switches,
     ):
         controller.wait_event("ready")
-        edge = switches["0_0_1"]
-        routing = SCHEMES["ecmp"].routing(TREE, 1)
-        port = next(p for p in range(20000, 30000) if routing.cores(0, 4, p, 5001)[0] == 3)
-        for number, fields in enumerate(
-            (
-                {"src_port": port},
-                {"protocol": 17, "src_port": 5, "dst_port": 53},
-                {"protocol": 1, "src_port": 8, "dst_port": 0},
-                {"protocol": 47},
-            ),
-            start=1,
-        ):
-            edge.packet_in(2, between(TREE, 0, 4, **fields).frame(b"payload"))
-            controller.wait_event("flow", count=number)
-        edge.packet_in(2, between(TREE, 0, 1).frame())
-        edge.packet_in(2, arp_request(TREE, 0, TREE.host_ip(9)).frame())
-        wait_for(lambda: len(edge.packet_outs()) == 6)
-        edge.counters = {1: (800, 800 * 1514, 1.0)}
-        controller.wait_event("reroute")
-        wait_for(lambda: edge.flow_mods()[-1][0] == of.MODIFY_STRICT)
-        controller.stop()
-        return {name: list(switch.heard) for name, switch in switches.by_name.items()}
-
-
-def decoded(heard, folder):
-    """What a switch heard after the platform's own handshake, as Open vSwitch reads it.
-
-    Polls are left out but for the first, because their number depends on time.
-    """
-    kinds = [kind for kind, _, _ in heard]
-    kept = [
-        m
-        for m in heard[kinds.index(of.FLOW_MOD) :]
-        if m[0] in (of.FLOW_MOD, of.PACKET_OUT, of.BARRIER_REQUEST)
-    ]
-    polls = [m for m in heard if m[0] == of.STATS_REQUEST and m[2].startswith(struct.pack("!H", of.FLOW))]
-    path = folder / "messages"
-    path.write_bytes(b"".join(of.message(kind, body) for kind, _, body in kept + polls[:1]))
-    return subprocess.run(
-        ["ovs-ofctl", "ofp-parse", str(path)], capture_output=True, text=True, check=True
-    ).stdout
-
-
-@pytest.mark.skipif(shutil.which("ovs-ofctl") is None, reason="ovs-ofctl is not installed")
-def test_both_platforms_send_the_same_messages(tmp_path):
-    of.pox_or_skip()
-    heard = {platform: dialogue(platform, tmp_path) for platform in PLATFORMS}
-    for name in TREE.switches:
-        texts = [decoded(heard[platform][name], tmp_path) for platform in PLATFORMS]
-        assert texts[0] == texts[1], name
-    edge = decoded(heard["os-ken"]["0_0_1"], tmp_path)
-    for expected in (
-        "DEL priority=0 actions=drop",
-        "ADD priority=200,ip,nw_dst=10.0.0.3 actions=output:4",
-        "ADD priority=300,ip,in_port=2,nw_dst=10.0.0.0/24 actions=CONTROLLER:65535",
-        "ADD priority=100,ip actions=CONTROLLER:65535",
-        "tcp,nw_src=10.0.0.2,nw_dst=10.1.0.2",
-        "icmp_type=8,icmp_code=0",
-        "nw_proto=47",
-        "MOD_STRICT",
-        "send_flow_rem",
-        "OFPST_FLOW request",
-    ):
-        assert expected in edge, f"{expected} is not in\n{edge}"
-
-
-@pytest.mark.parametrize("scheme", DETERMINISTIC)
-def test_both_platforms_choose_the_same_paths(scheme, tmp_path):
-    """As the scheme's routing has it, whatever the order in which flows come."""
-    of.pox_or_skip()
-    rng = random.Random(7)
-    flows = [(*rng.sample(range(16), 2), rng.randrange(20000, 60000)) for _ in range(150)]
-    chosen = {}
-    for platform in PLATFORMS:
-        rng.shuffle(flows)
-        with (
-            ControllerProcess(platform, tmp_path, scheme=scheme, k=4, seed=42) as controller,
-            FakeSwitches(TREE, controller.address) as switches,
-        ):
-            controller.wait_event("ready")
-            for src, dst, port in flows:
-                edge = switches[TREE.edge_of(src)]
-                edge.packet_in(2, between(TREE, src, dst, src_port=port).frame())
-            found = controller.wait_event("flow", count=len(set(flows)))
-            chosen[platform] = {(f["src"], f["dst"], f["src_port"]): f["core"] for f in found}
-    assert chosen["os-ken"] == chosen["pox"]
+        for src, dst, port in flows:
+            edge = switches[TREE.edge_of(src)]
+            edge.packet_in(2, between(TREE, src, dst, src_port=port).frame())
+        found = controller.wait_event("flow", count=len(set(flows)))
     routing = SCHEMES[scheme].routing(TREE, 42)
-    assert chosen["os-ken"] == {flow: routing.cores(*flow, 5001)[0] for flow in flows}
+    chosen = {(f["src"], f["dst"], f["src_port"]): f["core"] for f in found}
+    assert chosen == {flow: routing.cores(*flow, 5001)[0] for flow in flows}
 
 
 # --- wrong use
@@ -318,43 +230,6 @@ def test_wrong_use_gets_one_sentence_and_status_2(platform, flag, complaint, tmp
     (line,) = done.stderr.splitlines()
     assert complaint in line
     assert not (tmp_path / "log").exists(), "a controller that does not run leaves no log"
-
-
-def test_ripl_pox_command_line(tmp_path):
-    of.pox_or_skip()
-    with ControllerProcess("pox", tmp_path, topo="ft,4", routing="hashed", mode="reactive") as controller:
-        (start,) = controller.events("start")
-        assert (start["scheme"], start["k"]) == ("ecmp", 4)
-        assert "scheme ecmp" in controller.stderr()
-
-
-def test_pox_py_itself_from_0_8_on(tmp_path):
-    checkout = of.pox_or_skip()
-    if pox_version(checkout).startswith("0.7"):
-        pytest.skip("POX 0.7 loads no component whose name has a dot")
-    done = subprocess.run(
-        [
-            sys.executable,
-            checkout / "pox.py",
-            "openflow.of_01",
-            "controllers.pox_component",
-            "--scheme=hedra",
-        ],
-        env=dict(os.environ, PYTHONPATH=str(of.REPOSITORY)),
-        capture_output=True,
-        text=True,
-        timeout=20,
-    )
-    assert (done.returncode, "hedra" in done.stderr) == (2, True)
-
-
-def test_a_python_without_the_projects_packages_is_told_so(tmp_path):
-    python, *arguments = of.command("pox", ("127.0.0.1", 1), tmp_path / "log", scheme="ecmp")
-    env = dict(os.environ, PYTHONPATH=str(of.REPOSITORY))
-    done = subprocess.run([python, "-S", *arguments], env=env, capture_output=True, text=True, timeout=20)
-    assert done.returncode == 1
-    assert "numpy" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
 
 
 def test_an_address_in_use_is_reported(tmp_path):

@@ -1,5 +1,6 @@
 """What root does not run itself: what is left of its rights, and that it still dies with who started it."""
 
+import multiprocessing
 import os
 import shutil
 import subprocess
@@ -36,9 +37,17 @@ def says(program, named=(), **settings):
 
 
 def test_without_root_there_is_nothing_to_give_up():
-    if os.geteuid() != 0:
+    uid = os.getuid() or NOBODY.uid
+
+    def give_up():
+        os.setresuid(uid, uid, uid)
         assert unprivileged([]).user is None
-        assert says("import os; print(os.getuid())").stdout == f"{os.getuid()}\n"
+        assert says("import os; print(os.getuid())").stdout == f"{uid}\n"
+
+    child = multiprocessing.get_context("fork").Process(target=give_up)  # who can be root no more
+    child.start()
+    child.join(60)
+    assert child.exitcode == 0
 
 
 @as_root

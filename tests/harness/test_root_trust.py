@@ -70,7 +70,7 @@ def test_nor_after_a_sweep_that_was_cut_short(theirs, number):
     process = subprocess.Popen(
         [HEDERA, *map(str, SWEEP)], cwd=theirs, env=SUDO, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    assert wait_until(lambda: "sending" in seen(process), 60) or process.poll() is None
+    assert wait_until(lambda: "sending" in seen(process), 60), seen(process)
     time.sleep(1)
     process.send_signal(number)
     process.wait(30)

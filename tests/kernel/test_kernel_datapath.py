@@ -110,3 +110,17 @@ def test_a_machine_without_ipv6_is_no_obstacle(folder):
     assert run is not None, said
     assert run["reasons"] == []
     assert 0.6 < run["bisection_mbps"] / run["capacity_mbps"] < 1.01
+
+
+def test_first_tries_count(folder, results):
+    """What is tried once more must be rare, or the second try hides what is wrong."""
+    failed = {
+        f"{again.parent.name}/{again.name.removesuffix('-again')}": reasons(again.with_name(again.name[:-6]))
+        for again in folder.rglob("*-again")
+    }
+    assert len(failed) <= 1, failed
+
+
+def reasons(run):
+    path = run / "run.json"
+    return json.loads(path.read_text())["reasons"] if path.exists() else ["there is no run.json"]

@@ -1,0 +1,27 @@
+"""What holds for every test."""
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("patient", deadline=None)  # a busy machine must not fail a test
+settings.load_profile("patient")
+
+ENDED_BADLY: list[str] = []
+"""What was raised where nobody could catch it: in a thread, or as garbage was collected."""
+
+
+def pytest_warning_recorded(warning_message):
+    kind = (pytest.PytestUnraisableExceptionWarning, pytest.PytestUnhandledThreadExceptionWarning)
+    if issubclass(warning_message.category, kind):
+        ENDED_BADLY.append(str(warning_message.message))
+
+
+def pytest_sessionfinish(session):
+    """The test that ran as it was told need not be the one to blame, but the tests have not passed."""
+    if ENDED_BADLY and session.exitstatus == 0:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter):
+    for text in ENDED_BADLY:
+        terminalreporter.write_line(f"nobody could catch this, so the tests have failed: {text}", red=True)
