@@ -188,6 +188,30 @@ class Cpu(Record, frozen=True, kw_only=True):
         _same_length(self.t, self.idle_percent)
 
 
+class Rule(Record, frozen=True, kw_only=True):
+    """A rule of the verdict: whether the run ``kept`` it (None: it was not applied, and ``why_not``), what was
+    ``found``, and how much that has to be at ``least``, or may be at ``most``."""
+
+    rule: Name
+    kept: bool | None = None
+    found: float | None = None
+    least: float | None = None
+    most: float | None = None
+    why_not: Sentence | None = None
+
+
+class RoundTrips(Record, frozen=True, kw_only=True):
+    """At each ``t``, means over the flows: TCP's smoothed round-trip time, and what of it the queues of the links on
+    the paths of data and acknowledgements held."""
+
+    t: tuple[Seconds, ...] = ()
+    rtt_ms: tuple[Milliseconds, ...] = ()
+    queues_ms: tuple[Milliseconds, ...] = ()
+
+    def __post_init__(self) -> None:
+        _same_length(self.t, self.rtt_ms, self.queues_ms)
+
+
 class FullLinks(Record, frozen=True, kw_only=True):
     """What the links carried that max-min fairness says are full all through ``window_s``, on the wire."""
 

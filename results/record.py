@@ -34,6 +34,8 @@ from results.parts import (
     Record,
     Restart,
     Round,
+    RoundTrips,
+    Rule,
     Seconds,
     Sentence,
     Settings,
@@ -44,6 +46,8 @@ from results.wire import payload_share
 
 SCHEMA = 2
 """Version of run.json. `decode` reads all versions from 1 on."""
+NOT_JUDGED = "not judged"
+Verdict = Literal["ok", "invalid", "not judged"]
 MOST_BYTES = 256 << 20
 """A larger file is not read: 16,000 flows of ten minutes make some 150 MB."""
 
@@ -58,9 +62,12 @@ class Run(Record, frozen=True, kw_only=True):
     receivers' sockets were given in the same time (by iperf), which section 6.2 of the paper counts; it is held
     against ``payload_capacity_mbps``.
 
-    A run that broke off is invalid and has no bisection bandwidth. ``links``: by port, on the wire, mean over
-    the window. ``progress``: what time flows that take long should have taken, over what they took.
-    ``costs``: what controlling took (`harness.judge.costs`).
+    A run that broke off is invalid and has no bisection bandwidth. One that is ``not judged`` counts no more than an
+    invalid one: no rule of speed could say that the machine was fast enough. ``reasons`` say why a run does not
+    count, ``remarks`` what is to be said of one that may. Runs of before ``rules`` were told have none.
+
+    ``links``: by port, on the wire, mean over the window. ``progress``: what time flows that take long should have
+    taken, over what they took. ``costs``: what controlling took (`harness.judge.costs`).
     """
 
     schema: Literal[2]
@@ -76,11 +83,14 @@ class Run(Record, frozen=True, kw_only=True):
     bisection_mbps: Mbps | None
     payload_mbps: Mbps | None = None
     maxmin_mbps: Mbps | None = None
-    verdict: Literal["ok", "invalid"]
+    verdict: Verdict
     reasons: tuple[Sentence, ...]
+    remarks: tuple[Sentence, ...] = ()
+    rules: tuple[Rule, ...] = ()
     rates: Rates = Rates()
     links: Mapping[Port, Mbps | None] = {}
     full_links: FullLinks | None = None
+    round_trips: RoundTrips = RoundTrips()
     disagreements: Mapping[Port, Disagreement] = {}
     queue_drops: Mapping[Port, Count] = {}
     lost_packets: Mapping[Name, Count] = {}
@@ -108,6 +118,19 @@ class Run(Record, frozen=True, kw_only=True):
     def valid(self) -> bool:
         """Whether the run counts."""
         return self.verdict == "ok"
+
+    @property
+    def judged(self) -> bool:
+        """Whether a verdict was reached, good or bad."""
+        return self.verdict != NOT_JUDGED
+
+    @property
+    def may_be_tried_again(self) -> bool:
+        """Whether another try may tell more: not where the run counts, nor where no rule of speed found anything by
+        which it could be judged, for which the next one would be as short."""
+        return not self.valid and (
+            self.judged or any(rule.found is not None for rule in self.rules if rule.why_not)
+        )
 
     @property
     def pattern(self) -> str:

@@ -24,7 +24,7 @@ from harness.sweep.store import require_writable, slug
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the result (default: a new one).")
 @click.option("--json", "as_json", is_flag=True, help="The result as one JSON object on standard output.")
 def run(out: Path | None, as_json: bool, **options: Any) -> None:
-    """One run: one pattern, one scheme. Exit status 1 when it is invalid.
+    """One run: one pattern, one scheme. Exit status 1 when it is invalid, or not judged.
 
     Example: hedera run --scheme hedera-gff --traffic stride:4 --seconds 10
     """
@@ -59,7 +59,7 @@ def _tell(result: dict[str, Any], out: Path) -> None:
         click.echo(
             f"  shuffle {turns['shuffle_s']:.1f} s, hosts done after {turns['host_completion_s']:.1f} s on average"
         )
-    for reason in result["reasons"]:
+    for reason in (*result["reasons"], *result.get("remarks", ())):
         click.echo(f"  {reason}")
     click.echo(f"  {out}/run.json")
 

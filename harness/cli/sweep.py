@@ -60,7 +60,7 @@ def sweep(
     """Run patterns x schemes x TRIALS, SECONDS of traffic each; then print the table and draw the figures.
 
     Stop it at any time (Ctrl-C): the same command goes on where it stopped. Finished valid runs are
-    skipped, invalid ones are tried once more, then left and reported.
+    skipped, others are tried once more, then left and reported.
 
     \b
     ./test.sh 1 10                                   all of Figure 9, quickly (about 30 minutes)

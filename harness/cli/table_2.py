@@ -116,5 +116,5 @@ def _told(job: Job, result: dict[str, Any]) -> None:
     turns = result.get("turns") or {}
     took = turns.get("shuffle_s")
     words = "did not end" if took is None else f"took {took:.1f} s"
-    reasons = "" if result["verdict"] == "ok" else f"; invalid: {result['reasons'][0]}"
+    reasons = "" if result["verdict"] == "ok" else f"; {result['verdict']}: {result['reasons'][0]}"
     tell_user(f"{job.spec.scheme}, trial {job.spec.trial}: {words}{reasons}")

@@ -59,12 +59,17 @@ def capacities(topo: Network, bw: float, down: Iterable[int]) -> NDArray[np.floa
 class Prediction:
     """What max-min fairness gives a run.
 
-    ``total_mbps`` is the mean over the window of the sum of the flows' rates; ``full_links`` are the directed
-    links that are full from its beginning to its end.
+    ``flow_mbps`` are the flows' rates, means over the window, float64 (flows,), and ``total_mbps`` their sum;
+    ``full_links`` are the directed links that are full from its beginning to its end.
     """
 
-    total_mbps: float
+    flow_mbps: NDArray[np.float64]
     full_links: frozenset[int]
+
+    @property
+    def total_mbps(self) -> float:
+        """Of all flows."""
+        return float(np.sum(self.flow_mbps))
 
 
 def predict(
@@ -84,17 +89,17 @@ def predict(
     edges = [start, *sorted(t for t in changes if start < t < end), end]
     src = np.array([flow.src for flow in flows])
     dst = np.array([flow.dst for flow in flows])
-    total = 0.0
+    megabits = np.zeros(len(flows))
     full = np.ones(num_links(topo), dtype=bool)
     for a, b in itertools.pairwise(edges):
         cores = np.array([flow.core_at(a) for flow in flows])
         links = path_links(topo, src, dst, cores)
         capacity = capacities(topo, bw, links_down_at(outages, a))
         rates = max_min_rates(links, capacity)
-        total += float(np.sum(rates)) * (b - a)
+        megabits += rates * (b - a)
         on = links != NO_LINK
         loads = np.bincount(
             links[on], weights=np.broadcast_to(rates[:, None], links.shape)[on], minlength=len(full)
         )
         full &= (loads >= bw * (1 - 1e-9)) & (capacity > 0)
-    return Prediction(total / (end - start), frozenset(np.flatnonzero(full).tolist()))
+    return Prediction(megabits / (end - start), frozenset(np.flatnonzero(full).tolist()))

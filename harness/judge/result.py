@@ -9,12 +9,15 @@ from harness.errors import RunFailed
 from harness.judge.claims import claims
 from harness.judge.costs import costs
 from harness.judge.counters import Counters, sending_ports
-from harness.judge.dynamic import Dynamic
+from harness.judge.dynamic import SETTLED_S, Dynamic
+from harness.judge.evidence import Evidence, Second
 from harness.judge.flows import Window, measured_flows
+from harness.judge.links_alone import LinksAlone, links_alone, underway
 from harness.judge.prediction import predict
 from harness.judge.recovery import Recovery
 from harness.judge.saturation import FullLinks, full_links, through_queue_s
-from harness.judge.verdict import Evidence, Second, doubted_claims, reasons
+from harness.judge.soundness import doubted_claims
+from harness.judge.verdict import judge
 from harness.network.shaping import Shape
 from harness.run.events import Event
 from harness.run.observation import Observation
@@ -42,12 +45,19 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
     )
     window = spec.window_s if dynamic is None else dynamic.window
     ports = counters.means(window)
+    on_the_way = underway(topo, flows, seen.looks, seen.begin, spec.link_mbps)
+
+    def alone(window: Window) -> LinksAlone | None:
+        fair = predict(topo, routed, window, spec.link_mbps, seen.outages).flow_mbps
+        return links_alone(on_the_way, flows, fair, window, spec.mtu)
+
     if dynamic is None:
         total = predict(topo, routed, window, spec.link_mbps, seen.outages).total_mbps
         full = full_links(topo, spec, routed, [flow.start for flow in flows], seen.outages, counters.sent)
     else:
         total = dynamic.fluid.total_mbps
-        full = FullLinks(None, {})  # hardly a link is full from beginning to end
+        # Hardly a link is full from beginning to end.
+        full = FullLinks(window, {}, f"flows come and go, and none of them has to take {SETTLED_S:g} s")
     claimed = claims(
         topo,
         flows,
@@ -76,7 +86,7 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
         claims=claimed,
         # A flow that had no path cannot be blamed for what it did not send.
         unfinished_flows=[flow for flow in seen.unfinished if flow.split(" (")[0] not in recovery.cut_off],
-        lost_packets=seen.lost_packets,
+        lost_packets=None if spec.fail else seen.lost_packets,
         throttled_s=seen.throttled_s,
         window=window,
         seconds=_seconds_of(seen, mean_total),
@@ -84,25 +94,31 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
         dead_processes=seen.dead,
         handshakes_mbps=0.0 if dynamic is None else dynamic.handshakes_mbps(counters.span),
         progress=None if dynamic is None else dynamic.progress,
+        alone=alone(window) if seen.looks else None,
+        alone_settled=alone(full.window) if seen.looks else None,
+        clock_set_s=seen.clock_set_s,
     )
     errors = [event["message"] for event in seen.events if event["event"] == "error"]
-    found = [f"the controller reported an error: {message}" for message in errors[:3]] + reasons(evidence)
-    if dynamic is not None:
-        found += dynamic.reasons()
-        if too_short := dynamic.too_short:
-            found = [too_short]
+    doubts = [seen.lost] if seen.lost is not None else []
+    doubts += [f"the controller reported an error: {message}" for message in errors[:3]]
+    doubts += [] if dynamic is None else dynamic.reasons()
+    judgement = judge(evidence, doubts)
+    found = judgement.reasons
+    verdict = judgement.verdict
+    if dynamic is not None and seen.lost is None and (too_short := dynamic.too_short):
+        verdict, found = "invalid", (too_short,)
     doubted = {
         claim.port: {"flows_mbps": round(claim.delivered_mbps, 3), "counter_mbps": finite(claim.carried_mbps)}
         for claim in doubted_claims(evidence)
     }
-    if seen.lost is not None:
-        found.insert(0, seen.lost)
     return {
         "bisection_mbps": finite(measured),
         "maxmin_mbps": finite(total),
         "payload_mbps": finite(sum(flow.mean_mbps(window) for flow in flows)),
-        "verdict": "invalid" if found else "ok",
-        "reasons": found,
+        "verdict": verdict,
+        "reasons": list(found),
+        **({"remarks": list(judgement.remarks)} if judgement.remarks else {}),
+        "rules": [rule.as_json() for rule in judgement.rules],
         "rates": {
             "t": _rounded(counters.times),
             "total_mbps": _rounded(counters.total_mbps),
@@ -112,6 +128,7 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
         },
         "links": {name: finite(rate) for name, rate in sorted(ports.items())},
         **({"full_links": full.as_json()} if full.mbps else {}),
+        **({"round_trips": on_the_way.as_json()} if seen.looks else {}),
         **({"disagreements": doubted} if doubted else {}),
         "queue_drops": {name: drops for name, drops in sorted(seen.drops.items()) if drops},
         **({"flows": [flow.as_json(window) for flow in flows]} if dynamic is None else dynamic.as_json()),

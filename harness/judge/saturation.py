@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,16 +21,22 @@ SETTLE_S = 5.0
 SETTLE_ROUND_TRIPS = 25
 """After this long TCP fills the path it began on or was moved to; long queues on slow links take many round trips."""
 
+SHORTEST_S = 1.0
+"""Rates are read once a second."""
+
 
 @dataclass(frozen=True)
 class FullLinks:
     """What the links carried that max-min fairness says are full from the beginning to the end of ``window``.
 
-    ``mbps`` is by the name of the sending port; empty, and ``window`` None, when there was no time to tell.
+    ``mbps`` is by the name of the sending port. Without a second in which TCP had settled, ``window`` is the
+    measuring one, and ``why_not`` says so: links that are full all the same prove a machine fast enough, others
+    nothing.
     """
 
-    window: tuple[float, float] | None
+    window: tuple[float, float]
     mbps: Mapping[str, float]
+    why_not: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -50,29 +57,50 @@ def full_links(
     the traffic started. A port without samples counts as nan.
     """
     begun = [*starts, *(change.t for flow in flows for change in flow.paths[1:])]
-    window = settled_window(spec, begun, outages)
-    if window is None:
-        return FullLinks(None, {})
+    settled = settled_window(spec, begun, outages)
+    window = settled or spec.window_s
     full = predict(topo, flows, window, spec.link_mbps, outages).full_links
     silent: tuple[NDArray[np.float64], NDArray[np.float64]] = (np.array([]), np.array([]))
     ports = sending_ports(topo)
     names = sorted(ports[link] for link in full)
-    return FullLinks(window, {n: mean_over(*sent.get(n, silent), window=window) for n in names})
+    mbps = {n: mean_over(*sent.get(n, silent), window=window) for n in names}
+    return FullLinks(window, mbps, None if settled else _unsettled(spec, begun, outages))
 
 
 def settled_window(
     spec: RunSpec, begun: Sequence[float], outages: Sequence[Outage]
 ) -> tuple[float, float] | None:
-    """The part of the measuring window in which TCP has found its rates, if that is a second at least.
+    """The part of the measuring window in which TCP has found its rates, if that is a second at least; else what
+    comes then and later, up to the end of the traffic.
 
-    That is SETTLE_S, or SETTLE_ROUND_TRIPS through a full queue, after a flow last began, or was moved to another
-    path (``begun``), and after the last outage. Times in seconds since the traffic started.
+    That is `settle_s` after a flow last began, or was moved to another path (``begun``), and after the last outage.
+    Times in seconds since the traffic started.
     """
-    start, end = spec.window_s
-    last = max([t for t in (*begun, *(outage.t for outage in outages)) if t < end], default=None)
-    if last is not None:
-        start = max(start, last + max(SETTLE_S, SETTLE_ROUND_TRIPS * through_queue_s(spec)))
-    return (start, end) if end - start >= 1 else None
+    for end in (spec.window_s[1], spec.seconds):
+        last = _last_change(begun, outages, end)
+        start = spec.window_s[0] if last is None else max(spec.window_s[0], last + settle_s(spec))
+        if end - start >= SHORTEST_S:
+            return start, end
+    return None
+
+
+def settle_s(spec: RunSpec) -> float:
+    """How long TCP takes to fill a path, seconds."""
+    return max(SETTLE_S, SETTLE_ROUND_TRIPS * through_queue_s(spec))
+
+
+def _last_change(begun: Sequence[float], outages: Sequence[Outage], end: float) -> float | None:
+    return max([t for t in (*begun, *(outage.t for outage in outages)) if t < end], default=None)
+
+
+def _unsettled(spec: RunSpec, begun: Sequence[float], outages: Sequence[Outage]) -> str:
+    """Why there is no settled second, and which run would have one."""
+    last = _last_change(begun, outages, spec.seconds) or 0.0
+    enough = math.ceil(last + settle_s(spec) + SHORTEST_S)
+    return (
+        f"TCP had no second to settle in: it takes {settle_s(spec):.3g} s after a flow began, was moved or lost its "
+        f"path last, which was at {last:.1f} s of {spec.seconds:g} (at the same paths --seconds {enough} has one)"
+    )
 
 
 def through_queue_s(spec: RunSpec) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +24,11 @@ from harness.run.controller import PORT, START_S, Controller
 from harness.run.disturbance import Disturber
 from harness.run.injection import Injector
 from harness.run.observation import Observation
+from harness.run.round_trips import RoundTrips
 from harness.run.senders import Senders, unsent_bytes
 from harness.run.spec import RunSpec, lasting
 from harness.run.transfers import Transfers
-from harness.run.watch import ProcessorWatch
+from harness.run.watch import ClockWatch, ProcessorWatch, clock_offset
 from hedera.schemes import scheme as find_scheme
 from topos.network import Network
 from traffic.bwmng import parse_samples, sample_command
@@ -64,6 +65,7 @@ class Emulation:
             shaping.require_marking()
         share = 4 / self.spec.k**3
         with (
+            ClockWatch() as clock_watch,
             bunched(self._sockets, self.spec.datapath) as self.seen.bunches,
             permitted(self.spec.congestion_control, self._sockets),
             HostGroups(owner_name(), share) as groups,
@@ -83,6 +85,7 @@ class Emulation:
             self.seen.throttled_s = groups.throttled_s()
             clock = time.monotonic()
             teardown.enter_context(EXPEDITED.changed_where_allowed("1", self._sockets))
+        self.seen.clock_set_s = clock_watch.set_s
         self.timing["teardown_s"] = time.monotonic() - clock
         self.environment = {
             "datapath": self.spec.datapath,
@@ -96,7 +99,7 @@ class Emulation:
         self.seen.flows = senders.flows
         self.seen.unfinished = senders.collect() or self.seen.unfinished
         self.seen.troubles = senders.troubles
-        self.seen.clock_offset = time.time() - time.monotonic()
+        self.seen.clock_offset = clock_offset()
         self.seen.events = controller.events
         self.seen.restarts = controller.restarts
 
@@ -155,7 +158,8 @@ class Emulation:
             )
         forwarding = {f"ovs-vswitchd {i.number}": i.switchd.pid for i in fabric.instances}
         tcp_before = tcp_counters.of_hosts(fabric)
-        with ProcessorWatch(forwarding) as processors:
+        round_trips = RoundTrips(fabric) if isinstance(senders, Senders) else None
+        with ProcessorWatch(forwarding) as processors, round_trips or nullcontext():
             clock = time.monotonic()
             self._say("sending")
             self.seen.begin = senders.start()
@@ -174,6 +178,7 @@ class Emulation:
         self._say("finishing")
         self.seen.cpu_times, self.seen.cpu_idle = processors.times, processors.idle_percent
         self.seen.cpu_waiting = processors.waiting_percent
+        self.seen.looks = round_trips.looks if round_trips else []
         self.seen.lost = controller.lost
         said = ("client", "sender", *(("controller",) if controller.lost else ()))
         self.seen.dead = [name for name in children.dead() if not name.startswith(said)]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from harness.run.controller import Restart
 from harness.run.events import Event
+from harness.run.round_trips import Look
 from harness.run.senders import Flow
 from traffic.bwmng import Series
 
@@ -25,7 +26,8 @@ class Observation:
 
     ``bunches``: whether ports sent so (`harness.network.bunching`); ``tcp``: what hosts counted meanwhile
     (`harness.run.tcp_counters`); ``troubles``: what went wrong with senders, a sentence each; ``clock_offset``: the
-    epoch's clock minus the monotonic one.
+    epoch's clock minus the monotonic one; ``clock_set_s``: how far the former was set meanwhile, seconds; ``looks``:
+    at round trips, of flows that last.
     """
 
     begin: float = 0.0
@@ -47,3 +49,5 @@ class Observation:
     tcp: Counter[str] = field(default_factory=Counter)
     troubles: list[str] = field(default_factory=list)
     clock_offset: float = 0.0
+    clock_set_s: float = 0.0
+    looks: list[Look] = field(default_factory=list)

@@ -12,6 +12,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+READINGS = 5
+"""Of two clocks: one of so many is not interrupted."""
+
 _Watch = TypeVar("_Watch", bound="Sampler")
 
 
@@ -66,6 +69,42 @@ class ProcessorWatch(Sampler):
         self.idle_percent.append(idle_share(ticks_before, ticks) * 100)
         for name, so_far in waited.items():
             self.waiting_percent[name].append((so_far - waited_before[name]) / (now - last) * 100)
+
+
+class ClockWatch(Sampler):
+    """Whether the machine's clock is set, while the ``with`` block runs.
+
+    ``set_s`` is how far, in seconds, by the epoch's clock against the monotonic one: the farthest that it was from
+    where it began. Slewing (NTP, adjtime) moves both clocks alike and does not show; what shows is a step, whoever
+    made it, and the time for which the machine was suspended.
+    """
+
+    def __init__(self) -> None:
+        self._first = clock_offset()
+        self.set_s = 0.0
+
+    def sample(self) -> None:
+        """Look once."""
+        moved = clock_offset() - self._first
+        if abs(moved) > abs(self.set_s):
+            self.set_s = moved
+
+    def __exit__(self, *exception: object) -> None:
+        super().__exit__(*exception)
+        self.sample()
+
+
+def clock_offset() -> float:
+    """The epoch's clock minus the monotonic one, seconds: the best of some readings, as whoever reads two clocks may
+    have to wait for a processor in between."""
+    best, taken = math.inf, 0.0
+    for _ in range(READINGS):
+        before = time.monotonic()
+        epoch = time.time()
+        after = time.monotonic()
+        if after - before < best:
+            best, taken = after - before, epoch - (before + after) / 2
+    return taken
 
 
 def waited_s(pid: int) -> float:

@@ -40,6 +40,16 @@ class Outcome:
         """Whether it counts."""
         return self.run is not None and self.run.valid
 
+    @property
+    def verdict(self) -> str:
+        """In a word; what cannot be read is as good as invalid."""
+        return "invalid" if self.run is None else self.run.verdict
+
+    @property
+    def done(self) -> bool:
+        """Whether another try would tell no more."""
+        return self.run is not None and not self.run.may_be_tried_again
+
 
 @dataclass(frozen=True)
 class Job:
@@ -68,9 +78,9 @@ class Job:
         return None if best is None else Outcome(best, best.reasons)
 
     def next_folder(self) -> Path | None:
-        """Where the next try goes; None when the job is done: valid, or invalid twice."""
+        """Where the next try goes; None when the job is done: valid, nothing to be judged by, or tried twice."""
         outcome = self.outcome()
-        if outcome is not None and outcome.valid:
+        if outcome is not None and outcome.done:
             return None
         return next((folder for folder in self.attempts if not os.path.lexists(folder)), None)
 
@@ -161,7 +171,7 @@ def carry_out(
     say: Callable[[Job], Say],
     warn: Callable[[str], None],
 ) -> None:
-    """Run what is left of the jobs; an invalid run is tried once more, at once.
+    """Run what is left of the jobs; one that does not count is tried once more, at once.
 
     ``warn`` hears, once, when the code is changed under the sweep.
     """

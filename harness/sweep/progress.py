@@ -25,13 +25,13 @@ from harness.sweep.plan import Job, carry_out, seconds_left
 from harness.sweep.tail import begun
 from plots.style import short
 from results.live import LIVE, Live, Now, Worker, write_live
-from results.record import Run
+from results.record import NOT_JUDGED, Run
 
 
 def carry_out_with_progress(jobs: Sequence[Job], folder: Path, fleet: Fleet | None = None) -> None:
     """Run the jobs with a live line, on this machine or a fleet; then print the table and write the figures.
 
-    Raises RunFailed at the end when some runs are invalid, after everything else is done.
+    Raises RunFailed at the end when some runs do not count, after everything else is done.
     """
     console = Console(stderr=True)
     left = [job for job in jobs if job.next_folder() is not None]
@@ -95,7 +95,7 @@ class Shown:
         text += f"  on {escape(worker)}" if worker else ""
         if verdict != "ok":
             again = job.next_folder() is not None
-            text += f"  [red]invalid[/]{', trying once more' if again else ''}: {escape(reasons[0])}"
+            text += f"  [red]{verdict}[/]{', trying once more' if again else ''}: {escape(reasons[0])}"
         # In a log, where there is no live line, every line tells its time.
         clock = "" if self._console.is_terminal else time.strftime("%H:%M:%S ")
         self._console.print(clock + text, highlight=False, soft_wrap=True)
@@ -185,12 +185,15 @@ def _conclude(jobs: Sequence[Job], folder: Path) -> None:
     if pictures := write_all(folder):
         print(f"pictures and tables: {pictures[0].parent}/")
     print(f"the page: {write_report(folder)}")
-    bad = [(job, run) for job in jobs if (run := job.outcome()) is not None and not run.valid]
-    for job, run in bad:
-        print(f"invalid: {short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: {run.reasons[0]}",
-              file=sys.stderr)  # fmt: skip
+    bad = [(job, found) for job in jobs if (found := job.outcome()) is not None and not found.valid]
+    for job, found in bad:
+        which = f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}"
+        print(f"{found.verdict}: {which}: {found.reasons[0]}", file=sys.stderr)
     if bad:
-        raise RunFailed(
-            f"{len(bad)} of {len(jobs)} runs are invalid, and shown as such; "
-            "a lower --bw is what a slow machine needs"
-        )
+        unjudged = sum(found.verdict == NOT_JUDGED for _, found in bad)
+        counts = [(len(bad) - unjudged, "invalid"), (unjudged, NOT_JUDGED)]
+        said = " and ".join(f"{n} {'is' if n == 1 else 'are'} {verdict}" for n, verdict in counts if n)
+        advice = "a lower --bw is what a slow machine needs"
+        if unjudged:
+            advice = "longer runs can be judged" + (f"; {advice}" if unjudged < len(bad) else "")
+        raise RunFailed(f"of {len(jobs)} runs {said}, and shown as such; {advice}")

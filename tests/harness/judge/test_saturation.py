@@ -22,12 +22,49 @@ def test_links_that_have_to_be_full_are_judged_once_tcp_has_settled():
         pytest.approx(5.1),
         pytest.approx(50 / 6),
     )
-    assert settled_window(replace(long, seconds=7), [0.0], []) is None, "too short to tell"
+    assert settled_window(replace(long, seconds=7), [0.0], []) == (5, 7), "after the measuring window"
+    assert settled_window(replace(long, seconds=5.5), [0.0], []) is None, "too short to tell"
     assert settled_window(long, [12.0, 55.0], []) == (17, 50)
     assert settled_window(long, [12.0], [Outage(30, frozenset())]) == (35, 50)
-    assert settled_window(long, [44.5], []) is None
+    assert settled_window(long, [44.5], []) == (49.5, 60)
+    assert settled_window(long, [44.5, 52.0], []) == (57, 60)
+    assert settled_window(long, [44.5, 56.0], []) is None
     slow = RunSpec(scheme="ecmp", traffic="stride:4", seconds=60, link_mbps=1)
     assert settled_window(slow, [12.0], []) == (pytest.approx(12 + 25 * 0.6), 50)
+
+
+@pytest.mark.parametrize(
+    ("bw", "queue", "last", "window"),
+    [
+        (10, 50, 2.333, (7.333, 8.333)),  # a second of the measuring window is left
+        (10, 50, 2.334, (7.334, 10)),
+        (10, 50, 3.999, (8.999, 10)),
+        (10, 50, 4.001, None),
+        # 25 times through a full queue of 166 packets of 1500 bytes at 10 Mb/s are 4.98 s, of 167 are 5.01
+        (10, 166, 2.33, (7.33, 8.333)),
+        (10, 167, 2.33, (7.34, 10)),
+        # docs/conditions.md: 50 packets of 9000 bytes at 10 Mb/s are 9 s, 200 at 25 Mb/s are 14.4
+        (10, 300, 0.0, (9.0, 10)),
+        (10, 300, 0.01, None),
+        (25, 1200, 0.0, None),
+    ],
+)
+def test_the_limits_of_the_settled_window(bw, queue, last, window):
+    spec = RunSpec(scheme="ecmp", traffic="stride:4", seconds=10, link_mbps=bw, queue=queue)
+    assert settled_window(spec, [last], []) == (None if window is None else pytest.approx(window, abs=1e-3))
+
+
+def test_without_a_settled_second_the_measuring_window_is_all_there_is_and_it_says_what_would_do():
+    spec = RunSpec(scheme="ecmp", traffic="stride:4", seconds=8, link_mbps=10)
+    t = np.arange(1.0, 9.0)
+    found = full_links(TREE, spec, [RoutedFlow(0, 1)], [0.0, 3.25], [], {"0_0_2": (t, np.full(8, 9.9))})
+    assert found.window == spec.window_s
+    assert found.mbps["0_0_2"] == pytest.approx(9.9)
+    assert found.why_not is not None
+    assert "it takes 5 s after" in found.why_not
+    assert "which was at 3.2 s of 8 (at the same paths --seconds 10 has one)" in found.why_not
+    longer = replace(spec, seconds=10)
+    assert full_links(TREE, longer, [RoutedFlow(0, 1)], [0.0, 3.25], [], {}).why_not is None
 
 
 def test_only_links_that_are_full_all_the_time_have_to_be():

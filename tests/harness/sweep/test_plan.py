@@ -15,9 +15,9 @@ from tests.harness.sweep.run_files import run_json
 BASE = RunSpec(scheme="ecmp", traffic="stride:1", seconds=10, seed=7)
 
 
-def publish(folder, verdict, rate=1.0):
+def publish(folder, verdict, rate=1.0, **more):
     folder.mkdir(parents=True)
-    (folder / RESULT).write_text(json.dumps(run_json(verdict, rate)))
+    (folder / RESULT).write_text(json.dumps(run_json(verdict, rate, **more)))
 
 
 def test_all_schemes_in_the_order_of_the_figure():
@@ -109,6 +109,25 @@ def test_two_tries_that_cannot_be_read_are_told_and_not_taken_for_done(tmp_path)
     assert job.next_folder() is None
     shutil.rmtree(job.folder)
     assert job.next_folder() == job.folder
+
+
+def test_what_nothing_could_judge_is_not_tried_again_and_what_fell_short_is(tmp_path):
+    """Another try of a run that is too short for every rule is as short."""
+    short = {"rule": "full links", "why_not": "TCP had no second to settle in"}
+    fell_short = {
+        "rule": "links alone",
+        "kept": False,
+        "found": 0.8,
+        "least": 0.9,
+        "why_not": "the machine took more",
+    }
+    for name, rules, again in (("a", [short], False), ("b", [short, fell_short], True), ("c", [], False)):
+        job = Job(BASE, tmp_path / name)
+        publish(job.folder, "not judged", rules=rules)
+        assert not job.outcome().valid
+        assert job.next_folder() == (job.attempts[1] if again else None), name
+    publish(Job(BASE, tmp_path / "b").attempts[1], "ok", 2)
+    assert Job(BASE, tmp_path / "b").outcome().run.bisection_mbps == 2
 
 
 def test_only_what_is_left_is_run(tmp_path, monkeypatch):

@@ -23,12 +23,12 @@ def told(monkeypatch, tmp_path):
     folder = tmp_path / "sweep"
     folder.mkdir()
     keep_settings(base, folder)
-    verdicts = iter(["ok", "ok", "invalid", "invalid", "ok"])
+    verdicts = ["ok", "ok", "invalid", "invalid", "ok"]
 
     def fake_run(spec, folder, say):
         for stage in ("building", "sending", "finishing"):
             say(stage)
-        result = run_json(next(verdicts), rate=40.0) | {"scheme": spec.scheme, "traffic": spec.traffic}
+        result = run_json(verdicts.pop(0), rate=40.0) | {"scheme": spec.scheme, "traffic": spec.traffic}
         folder.mkdir(parents=True)
         (folder / RESULT).write_text(json.dumps(result))
         return result
@@ -36,9 +36,8 @@ def told(monkeypatch, tmp_path):
     monkeypatch.setattr("harness.sweep.plan.run_experiment", fake_run)
     monkeypatch.setattr(progress, "sole_use", lambda *_: Nothing())
     monkeypatch.setattr(progress, "feed", lambda folder: Nothing())
-    return plan(
-        base, [Workload("stride:1"), Workload(f"file:{file}")], ["nonblocking", "ecmp"], 1, folder
-    ), folder
+    workloads = [Workload("stride:1"), Workload(f"file:{file}")]
+    return plan(base, workloads, ["nonblocking", "ecmp"], 1, folder), folder, verdicts
 
 
 class Nothing:
@@ -50,8 +49,8 @@ class Nothing:
 
 
 def test_a_log_has_one_line_per_run_and_two_for_what_was_drawn(told, capsys):
-    jobs, folder = told
-    with pytest.raises(RunFailed, match="1 of 4 runs are invalid"):
+    jobs, folder, _ = told
+    with pytest.raises(RunFailed, match=r"^of 4 runs 1 is invalid, and shown as such; a lower --bw"):
         progress.carry_out_with_progress(jobs, folder)
     out, err = capsys.readouterr()
     lines = [line for line in err.splitlines() if "trial 1" in line and not line.startswith("invalid:")]
@@ -62,3 +61,21 @@ def test_a_log_has_one_line_per_run_and_two_for_what_was_drawn(told, capsys):
         f"pictures and tables: {folder}/figures/",
         f"the page: {folder}/report.html",
     ]
+
+
+def test_runs_that_are_not_judged_are_no_silent_success(told, capsys):
+    jobs, folder, verdicts = told
+    verdicts[:] = [
+        "not judged",
+        "ok",
+        "not judged",
+        "invalid",
+        "invalid",
+    ]  # only the invalid one is tried again
+    with pytest.raises(
+        RunFailed, match=r"^of 4 runs 1 is invalid and 2 are not judged, .*; longer runs can be judged; a"
+    ):
+        progress.carry_out_with_progress(jobs, folder)
+    err = capsys.readouterr().err
+    assert "not judged: stride:1 nonblocking trial 1: it was too slow" in err.splitlines()
+    assert " not judged: it was too slow" in err, "as the run ended"

@@ -1,0 +1,96 @@
+"""What was seen of a run, and a rule applied to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from harness.judge.claims import Claim
+from harness.judge.links_alone import LinksAlone
+from harness.judge.saturation import FullLinks
+
+
+@dataclass(frozen=True)
+class Second:
+    """One second of a run: idle processors, forwarding processes waiting for one (by name), Mb/s received."""
+
+    number: int
+    idle_percent: float
+    waiting_percent: Mapping[str, float]
+    total_mbps: float
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was seen of a run. Rates in Mb/s on the wire, over the measuring window.
+
+    ``counted_mbps`` arrived by the switches' counters, and ``payload_mbps`` at the receivers' sockets, over the whole
+    time that the counters were read; ``claims`` holds paths against counters, link by link; ``throttled_s`` is how
+    long the CPU limit held back each host that it did, in seconds.
+
+    ``mtu`` is that of every link, in bytes, ``bucket_mbit`` what a port may send beyond its rate after it was idle;
+    ``full`` are the ports that have to be full all the time, if the flows share as max-min fairness has it;
+    ``alone`` and ``alone_settled`` are what links alone would have brought, in the window and in that of ``full``
+    (None: not known); ``lost_packets`` were lost outside every queue, by place, None where nobody asked;
+    ``failures`` is whether links failed on purpose; ``clock_set_s`` how far the clock was set, seconds. Of traffic
+    that comes and goes, ``handshakes_mbps`` is what opening and closing connections adds to what was counted,
+    ``progress`` as in `harness.judge.dynamic`.
+    """
+
+    bw: float
+    mtu: int
+    bucket_mbit: float
+    port_mbps: Mapping[str, float]
+    measured_mbps: float
+    counted_mbps: float
+    payload_mbps: float
+    predicted_mbps: float
+    full: FullLinks
+    claims: Sequence[Claim]
+    lost_packets: Mapping[str, int] | None
+    throttled_s: Mapping[str, float]
+    unfinished_flows: Sequence[str]
+    window: tuple[float, float]
+    seconds: Sequence[Second]
+    failures: bool
+    dead_processes: Sequence[str]
+    handshakes_mbps: float = 0.0
+    progress: float | None = None
+    alone: LinksAlone | None = None
+    alone_settled: LinksAlone | None = None
+    clock_set_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule, and what came of it: whether the run ``kept`` it (None: it was not applied, and ``why_not``); what was
+    ``found``, and how much that has to be at ``least``, or may be at ``most``."""
+
+    rule: str
+    kept: bool | None
+    found: float | None = None
+    least: float | None = None
+    most: float | None = None
+    why_not: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data: what there is."""
+        numbers = {
+            name: round(value, 4)
+            for name in ("found", "least", "most")
+            if (value := getattr(self, name)) is not None and np.isfinite(value)
+        }
+        kept = {} if self.kept is None else {"kept": bool(self.kept)}
+        return {"rule": self.rule, **kept, **numbers, **({"why_not": self.why_not} if self.why_not else {})}
+
+
+@dataclass(frozen=True)
+class Check:
+    """A rule applied: a sentence in ``against`` for what condemns the run, ``remark`` for what does not."""
+
+    rule: Rule
+    against: tuple[str, ...] = ()
+    remark: str | None = None
