@@ -35,7 +35,7 @@ class Now(Record, frozen=True, kw_only=True):
     trial: Count
     worker: Sentence = ""
     stage: Sentence
-    k: Annotated[int, Meta(ge=2, le=254)]
+    k: Annotated[int, Meta(ge=4, le=254, multiple_of=2)]
     link_mbps: Positive
     capacity_mbps: Positive
     seconds: Positive

@@ -47,7 +47,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     Runs are drawn together only when they agree in these, so an option that is not listed here is refused.
     """
 
-    k: Annotated[int, Meta(ge=2, le=254, multiple_of=2)]
+    k: Annotated[int, Meta(ge=4, le=254, multiple_of=2)]
     link_mbps: Positive
     seconds: Positive
     interval_s: Positive

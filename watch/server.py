@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import secrets
+import socket
 import sys
 import threading
+import time
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from files.reader import Unreadable, read_bytes
+from hedera.text import one_line
 from watch.follower import Follower
 
 HOST = "127.0.0.1"
+ASK_S, TAKE_S = 5.0, 60.0
+"""How long a browser may take to ask, and to take the answer."""
+MOST_ASKING = 32
+"""Connections that have not asked yet; when more come, the oldest are closed."""
+MOST_BYTES = 256 << 20
+"""Of the report."""
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -20,19 +31,51 @@ POLICY = (
 
 
 class Server(ThreadingHTTPServer):
-    """Serves a `Follower`. ``port`` 0: any free one. OSError when the port is taken."""
+    """Serves a `Follower`. ``port`` 0: any free one. OSError when the port is taken.
+
+    All users of the machine can connect, and a connection costs a thread: so it has to ask soon, and for what only
+    those know who may.
+    """
 
     daemon_threads = True
+    request_queue_size = 128
 
     def __init__(self, follower: Follower, port: int = 0) -> None:
         super().__init__((HOST, port), _Handler)
         self.secret = secrets.token_urlsafe(16)
         self.follower = follower
         self.lock = threading.Lock()
+        self._asking: dict[Any, float] = {}  # connections, the oldest first, and until when they may take
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """A thread for whoever connects."""
+        self._asking[request] = time.monotonic() + ASK_S
+        self._send_away(len(self._asking) - MOST_ASKING)
+        super().process_request(request, client_address)
+
+    def service_actions(self) -> None:
+        """Twice a second."""
+        now = time.monotonic()
+        self._send_away(sum(limit < now for limit in list(self._asking.values())))
+
+    def _send_away(self, number: int) -> None:
+        for request in list(self._asking)[: max(number, 0)]:
+            self.has_asked(request)
+            with contextlib.suppress(OSError):
+                request.shutdown(socket.SHUT_RDWR)  # which ends its thread
+
+    def has_asked(self, request: Any) -> None:
+        """It is one of those who may, and has all the time that an answer takes; or it is gone."""
+        self._asking.pop(request, None)
+
+    def shutdown_request(self, request: Any) -> None:
+        """In its thread, when it has been answered."""
+        self.has_asked(request)
+        super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that goes away in the middle of an answer is nothing to tell."""
-        if not isinstance(sys.exc_info()[1], ConnectionError):
+        """A browser that goes away, or falls asleep, in the middle of an answer is nothing to tell."""
+        if not isinstance(sys.exc_info()[1], (ConnectionError, TimeoutError)):
             super().handle_error(request, client_address)
 
     @property
@@ -56,8 +99,14 @@ class _Handler(BaseHTTPRequestHandler):
         ):
             self.send_error(HTTPStatus.NOT_FOUND)
             return
-        with self.server.lock:
-            found = self._found(rest[0])
+        self.server.has_asked(self.connection)
+        self.connection.settimeout(TAKE_S)
+        try:
+            with self.server.lock:
+                found = self._found(rest[0])
+        except (OSError, ValueError) as error:  # the folder is gone
+            self.send_error(HTTPStatus.INTERNAL_SERVER_ERROR, explain=one_line(error))
+            return
         if found is None:
             self.send_error(HTTPStatus.NOT_FOUND)
             return
@@ -82,10 +131,8 @@ class _Handler(BaseHTTPRequestHandler):
         if name == "finished.html":
             return "text/html", follower.finished().encode()
         if name == "report.html":
-            try:
-                return "text/html", (follower.folder / name).read_bytes()
-            except OSError:
-                return None
+            with contextlib.suppress(Unreadable):
+                return "text/html", read_bytes(follower.folder / name, MOST_BYTES)
         return None
 
     def log_message(self, format: str, *args: Any) -> None:

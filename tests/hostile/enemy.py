@@ -1,0 +1,60 @@
+"""Another user of the machine, without a right of root's or of whom it attacks."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+UID = 65534
+needs_root = pytest.mark.skipif(
+    os.geteuid() != 0, reason="needs root: the enemy is another user than its victim"
+)
+# The code may lie where only root gets, so what an attack needs is imported first.
+_BECOME = f"""
+import ctypes, http.client, os, pickle, socket, ssl, stat, sys, time
+from pathlib import Path
+{{imports}}
+os.setgroups([])
+os.setresgid({UID}, {UID}, {UID})
+os.setresuid({UID}, {UID}, {UID})
+assert os.getresuid() == ({UID}, {UID}, {UID})
+"""
+
+
+def attack(program, *words, imports="", seconds=60.0):
+    """What a program says that runs as the enemy, with these words in sys.argv; it has to get through to its end."""
+    done = subprocess.run(
+        [sys.executable, "-c", _BECOME.format(imports=imports) + program, *map(str, words)],
+        capture_output=True, text=True, check=False, timeout=seconds, cwd="/",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def begin(program, *words, imports=""):
+    """The same, still at work: it has said one line, ``ready``. End it by `end`."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _BECOME.format(imports=imports) + program, *map(str, words)],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd="/",
+    )  # fmt: skip
+    said = process.stdout.readline().split()
+    assert said[:1] == ["ready"], said
+    return process, said[1:]
+
+
+def end(process):
+    """End what `begin` began."""
+    process.kill()
+    process.communicate()
+
+
+def theirs(place, mode=0o755):
+    """A new folder of the enemy's, at a place that it reaches."""
+    for folder in place.parents:
+        if folder.stat().st_mode & 0o001 == 0:
+            folder.chmod(folder.stat().st_mode | 0o001)
+    place.mkdir()
+    os.chown(place, UID, UID)
+    place.chmod(mode)
+    return place
