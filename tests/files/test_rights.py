@@ -12,7 +12,7 @@ import pytest
 from files import rights
 from files.rights import as_owner, invoker, leave_root_for_good, make_folder
 from files.writer import write_whole
-from harness.errors import UserMistake
+from harness.errors import RunFailed, UserMistake
 from harness.sweep.store import new_run, read_json, require_writable, write_json
 
 USER = 65534
@@ -122,7 +122,7 @@ def test_a_link_planted_while_a_run_goes_on_leads_nowhere(theirs, tmp_path, plan
     closed = tmp_path / "closed"
     (closed / "sub").mkdir(parents=True)
     closed.chmod(0o755)
-    refused = pytest.raises(OSError, match="Not a directory") if plant == "a" else nullcontext()
+    refused = pytest.raises(RunFailed, match="Not a directory") if plant == "a" else nullcontext()
     with refused, new_run(theirs / "a", tmp_path / "raw"):
         (tmp_path / "raw" / "run.json").write_text("{}")
         with as_owner(theirs):
