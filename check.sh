@@ -2,6 +2,7 @@
 # Every check there is: format, lint, types, unit and property tests, and real runs on Mininet and Open vSwitch.
 # Sets itself up when something is missing. Options go to pytest: ./check.sh -k fattree
 # ./check.sh --quick [PYTEST OPTIONS] leaves out what needs root; once set up, it does not need root itself.
+# Without options for pytest it ends after HEDERA_CHECK_S seconds; Ctrl-C ends all that it started.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$root"
@@ -30,17 +31,45 @@ fi
 if [ $# -gt 0 ]; then
     exec .venv/bin/pytest "${tests[@]}" "$@"
 fi
+
+limit=${HEDERA_CHECK_S:-5400} status=0 running=()
+start() { # pytest, in a process group of its own, to which timeout passes on what ends it
+    local left=$((limit - SECONDS))
+    timeout --signal INT --kill-after 60 $((left > 0 ? left : 1)) .venv/bin/pytest "$@" &
+    running+=($!)
+}
+finish() { # the one that was started last
+    local ended=0
+    wait "${running[-1]}" || ended=$?
+    unset 'running[-1]'
+    [ $ended -eq 0 ] || status=$ended
+    case $ended in
+        124 | 137) echo "check.sh: not done within $limit s, and ended (HEDERA_CHECK_S allows more)" >&2 ;;
+    esac
+}
+end() {
+    trap '' INT TERM
+    [ ${#running[@]} -eq 0 ] || kill -INT "${running[@]}" || true
+    wait
+    exit "$1"
+}
+trap 'end 130' INT
+trap 'end 143' TERM
+
 # What measures nothing runs side by side; what holds the machine has it for itself, but for the second kernel, which
 # has networks, a lock and one processor's time of its own.
 if [ ${#tests[@]} -gt 0 ]; then
-    exec .venv/bin/pytest -n auto "${tests[@]}"
+    start -n auto "${tests[@]}"
+    finish
+    exit "$status"
 fi
-status=0
-.venv/bin/pytest -n auto -m "not alone" || status=$?
+start -n auto -m "not alone"
+finish
 kernel=$(mktemp)
 trap 'rm -f "$kernel"' EXIT
-.venv/bin/pytest tests/kernel >"$kernel" 2>&1 &
-.venv/bin/pytest -m alone --ignore tests/kernel || status=$?
-wait $! || status=$?
+start tests/kernel >"$kernel" 2>&1
+start -m alone --ignore tests/kernel
+finish
+finish
 cat "$kernel"
 exit "$status"

@@ -1,0 +1,123 @@
+"""check.sh, with stand-ins for all that it calls: it ends, with everything that it started."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.network.processes import wait_until
+
+ROOT = Path(__file__).parents[2]
+PYTEST = f"""#!{sys.executable}
+import os, pathlib, subprocess, sys, time
+here, words = pathlib.Path({{here!r}}), " ".join(sys.argv[1:])
+child = subprocess.Popen(["sleep", "3600"])
+(here / f"{{{{os.getpid()}}}}.began").write_text(words)
+(here / f"{{{{child.pid}}}}.began").write_text("a child of it")
+print("output of", words, flush=True)
+try:
+    time.sleep(3600 if any(word in words for word in (here / "lasts").read_text().split(",") if word) else 0)
+    sys.exit(5 if words == (here / "fails").read_text() else 0)
+except KeyboardInterrupt:
+    (here / f"{{{{os.getpid()}}}}.ended").write_text(words)
+    sys.exit(2)
+finally:
+    child.kill()
+    child.wait()
+"""
+
+
+@pytest.fixture
+def place(tmp_path):
+    shutil.copy(ROOT / "check.sh", tmp_path)
+    for name in ("setup/install.sh", ".venv/bin/ruff", ".venv/bin/mypy", ".venv/bin/pytest"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(PYTEST.format(here=str(tmp_path)) if "pytest" in name else "#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / ".venv" / "installed-check").touch()
+    (tmp_path / "lasts").touch()
+    (tmp_path / "fails").touch()
+    yield tmp_path
+    for pid in alive(tmp_path):
+        os.kill(pid, signal.SIGKILL)
+
+
+def alive(place):
+    """What was started and has not ended, by its id."""
+    pids = [int(path.stem) for path in place.glob("*.began")]
+    stats = {pid: Path(f"/proc/{pid}/stat") for pid in pids}
+    return [pid for pid, stat in stats.items() if stat.exists() and ") Z " not in stat.read_text()]
+
+
+def began(place):
+    """What pytest was asked for."""
+    return sorted(text for path in place.glob("*.began") if (text := path.read_text()) != "a child of it")
+
+
+def check(place, *arguments, **settings):
+    return subprocess.Popen(
+        [place / "check.sh", *arguments], env={**os.environ, **settings}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+
+
+WHOLE = pytest.param((), marks=pytest.mark.root, id="whole")
+QUICK = pytest.param(("--quick",), id="quick")
+
+
+@pytest.mark.root
+def test_it_runs_all_of_them_and_shows_what_they_say(place):
+    process = check(place)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    asked = ["-m alone --ignore tests/kernel", "-n auto -m not alone", "tests/kernel"]
+    assert began(place) == asked
+    assert all(f"output of {words}\n" in said for words in asked)
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("part", ["-n auto -m not alone", "tests/kernel", "-m alone --ignore tests/kernel"])
+def test_one_part_that_fails_fails_all(place, part):
+    (place / "fails").write_text(part)
+    process = check(place)
+    process.communicate(timeout=60)
+    assert process.returncode == 5
+    assert len(began(place)) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lasts", "parts"),
+    [
+        pytest.param(("--quick",), "not root", 1, id="quick"),
+        pytest.param((), "not alone", 1, id="side by side", marks=pytest.mark.root),
+        pytest.param((), "alone --ignore,tests/kernel", 3, id="kernel and alone", marks=pytest.mark.root),
+    ],
+)
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_ends_all_of_it(place, arguments, lasts, parts, number, status):
+    """What a terminal sends goes to the group of the shell; a cancelled job is told by its shell alone."""
+    (place / "lasts").write_text(lasts)
+    process = check(place, *arguments)
+    assert wait_until(
+        lambda: len(began(place)) == parts and len(alive(place)) >= 2 * lasts.count(",") + 2, 20
+    )
+    os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
+    process.communicate(timeout=30)
+    assert process.returncode == status
+    assert alive(place) == []
+    assert len(list(place.glob("*.ended"))) == lasts.count(",") + 1, "each ends in order"
+    assert len(began(place)) == parts, "nothing is begun after it"
+
+
+@pytest.mark.parametrize("arguments", [WHOLE, QUICK])
+def test_it_has_an_end(place, arguments):
+    (place / "lasts").write_text("alone,root,kernel")
+    process = check(place, *arguments, HEDERA_CHECK_S="2")
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 124
+    assert "check.sh: not done within 2 s, and ended (HEDERA_CHECK_S allows more)\n" in said
+    assert alive(place) == []
