@@ -5,10 +5,16 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING
 
 import click
 
 from commands.shared import in_words
+from files.rights import leave_root_for_good
+
+if TYPE_CHECKING:
+    from watch.server import Server
 
 
 @click.command()
@@ -16,17 +22,28 @@ from commands.shared import in_words
 @click.option(
     "--port", default=0, type=click.IntRange(0, 65535), help="Where on 127.0.0.1 [default: any free port]."
 )
+@click.option("--beside", is_flag=True, hidden=True, help="End when standard input does.")
 @in_words
-def watch(folder: Path, port: int) -> None:
+def watch(folder: Path, port: int, beside: bool) -> None:
     """Serve a page on 127.0.0.1 that follows the sweep in FOLDER (results/runs/NAME), until Ctrl-C.
 
     It shows what is under way second by second and what has finished, and disturbs neither. From elsewhere: ssh -L
     PORT:127.0.0.1:PORT and the same address.
     """
+    leave_root_for_good(folder)
     from watch.follower import Follower
     from watch.server import Server
 
     os.nice(19)  # a run that is measured comes first
     with contextlib.suppress(KeyboardInterrupt), Server(Follower(folder), port) as server:
+        if beside:
+            Thread(target=_end_with_caller, args=[server], daemon=True).start()
         click.echo(f"watch it at {server.address}")
         server.serve_forever()
+
+
+def _end_with_caller(server: Server) -> None:
+    """However that ends. What `files.unprivileged.tied` does for others is lost to one who gives root up itself."""
+    while os.read(0, 1):
+        pass
+    server.shutdown()

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Timer
 
-from files.unprivileged import tied
 from hedera.text import one_line
 
 BEGINS_S, ENDS_S = 30.0, 5.0
@@ -20,9 +19,9 @@ BEGINS_S, ENDS_S = 30.0, 5.0
 def served(folder: Path, say: Callable[[str], None]) -> Iterator[None]:
     """Serve the page about ``folder`` while the block runs; ``say`` hears where."""
     hedera = Path(sys.executable).with_name("hedera")
-    command = [*tied("TERM"), sys.executable, "-I", str(hedera), "watch", str(folder)]
-    quiet = subprocess.DEVNULL
-    with subprocess.Popen(command, stdin=quiet, stdout=subprocess.PIPE, stderr=quiet, text=True) as process:
+    command = [sys.executable, "-I", str(hedera), "watch", "--beside", str(folder)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
         try:
             with _killed_after(BEGINS_S, process):
