@@ -41,8 +41,9 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     the traffic lasted, ``queue`` full-size packets per port, ``mtu`` bytes. ``threshold``, a share of the link rate,
     and the rule ``large_flows`` say which flows are large; ``iterations`` are those of annealing; ``keep`` is the
     share of the drawn flows that are kept; ``scale_sizes`` tells whether sizes of Poisson traffic went with the
-    links' rate; ``new_flows``, who gave a flow its first path, ``controller`` or ``switch``. ``platform`` and
-    ``datapath`` say what ``auto`` became; ``fail`` is in the words of `topos.faults`.
+    links' rate; ``new_flows``, who gave a flow its first path, ``controller`` or ``switch``. ``time`` is
+    ``real`` or ``virtual``; ``platform`` and ``datapath`` say what ``auto`` became; ``fail`` is in the words of
+    `topos.faults`.
 
     Runs are drawn together only when they agree in these, so an option that is not listed here is refused.
     """
@@ -63,6 +64,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     iterations: Count = 1000
     scale_sizes: bool = True
     new_flows: Name = "controller"
+    time: Name = "real"
     workload: Name | None = None
     fail: tuple[Name, ...] = ()
     disturb: tuple[Name, ...] = ()

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from commands.parameters import field_options
-from harness.errors import UnfitMachine
+from harness.errors import UnfitMachine, UserMistake
 from harness.network import machine
 from harness.network.lock import sole_use
 from harness.run.spec import RunSpec
@@ -60,6 +60,14 @@ def with_rate(spec: RunSpec, bw: float | str, mtu: int | None, rates_of: RatesOf
     rates = rates_of(spec, calibration.MTUS if mtu is None else (mtu,))
     fastest = max(rates, key=lambda size: rates[size])
     return replace(spec, link_mbps=rates[fastest], mtu=fastest)
+
+
+def require_number(bw: float | str) -> None:
+    """UserMistake for ``--bw auto`` in virtual time, where there is nothing to be measured."""
+    if bw == "auto":
+        raise UserMistake(
+            "--bw auto asks what this machine carries; in virtual time it carries any rate: give one"
+        )
 
 
 def machine_rates(spec: RunSpec, mtus: Sequence[int], *, again: bool) -> dict[int, float]:

@@ -10,11 +10,15 @@ from typing import Any
 import click
 
 from commands.parameters import field_options
-from harness.cli.options import experiment_options, spec_from, tell_user, with_rate
+from files.rights import leave_root_for_good
+from harness.cli.options import experiment_options, require_number, spec_from, tell_user, with_rate
 from harness.network import machine
+from harness.run.resolution import resolve, time_of
 from harness.run.spec import RunSpec
 from harness.sweep import experiment
 from harness.sweep.store import require_writable, slug
+from results.record import encode
+from virtual.guest import Progress
 
 
 @click.command()
@@ -33,17 +37,40 @@ def run(out: Path | None, as_json: bool, **options: Any) -> None:
     if out is None:
         stamp = time.strftime("%Y%m%d-%H%M%S")
         out = Path("results/runs/single") / f"{stamp}-{slug(spec.traffic)}-{spec.scheme}"
-    machine.require_root()
-    machine.require_tools()
-    require_writable(out.parent)
-    spec = with_rate(spec, options["link_mbps"], options["mtu"])
-    result = experiment.run_experiment(spec, out, lambda stage: tell_user(f"{stage} ..."))
+    if time_of(spec) == "virtual":
+        result = _in_guest(spec, out, options["link_mbps"])
+    else:
+        machine.require_root()
+        machine.require_tools()
+        require_writable(out.parent)
+        spec = with_rate(spec, options["link_mbps"], options["mtu"])
+        result = experiment.run_experiment(spec, out, lambda stage: tell_user(f"{stage} ..."))
     if as_json:
         click.echo(json.dumps(result))
     else:
         _tell(result, out)
     if result["verdict"] != "ok":
         raise SystemExit(1)
+
+
+def _in_guest(spec: RunSpec, out: Path, bw: float | str) -> dict[str, Any]:
+    """The same in virtual time."""
+    from harness.sweep import guests
+
+    leave_root_for_good()
+    require_number(bw)
+    require_writable(out.parent)
+    ground = guests.prepare(tell_user)
+    told = [""]
+
+    def hear(stage: str, progress: Progress) -> None:
+        if stage != told[0]:
+            told[0] = stage
+            tell_user(
+                f"{stage} ... ({progress.simulated_s:.0f} s of virtual time, {progress.real_s:.0f} s of ours)"
+            )
+
+    return json.loads(encode(guests.run_in_guest(resolve(spec), out, ground, hear)))  # type: ignore[no-any-return]
 
 
 def _tell(result: dict[str, Any], out: Path) -> None:

@@ -11,13 +11,15 @@ import click
 
 from commands.shared import cluster_options
 from files.rights import leave_root_for_good
-from harness.cli.options import experiment_options, spec_from, tell_user, with_rate
+from harness.cli.options import experiment_options, require_number, spec_from, tell_user, with_rate
 from harness.errors import UnfitMachine, UserMistake
 from harness.network import machine
+from harness.run.resolution import time_of
 from harness.run.spec import RunSpec
 from harness.sweep import progress
 from harness.sweep.fleet import Fleet
 from harness.sweep.plan import Job, keep_settings, plan, settle, split_schemes
+from harness.sweep.progress import InGuests
 from harness.sweep.store import require_writable, slug
 from harness.sweep.suites import Workload
 from harness.sweep.suites import suite as workloads_of
@@ -43,6 +45,9 @@ from workers.cluster import Scheduler, connected
 @experiment_options
 @cluster_options
 @click.option(
+    "--jobs", type=click.IntRange(1), help="Guests at once in virtual time (default: one per core)."
+)
+@click.option(
     "--watch", is_flag=True, help="Serve a page on 127.0.0.1 that follows the sweep (hedera watch)."
 )
 def sweep(
@@ -55,6 +60,7 @@ def sweep(
     results: Path,
     cluster: Scheduler | None,
     watch: bool,
+    jobs: int | None,
     **options: Any,
 ) -> None:
     """Run patterns x schemes x TRIALS, SECONDS of traffic each; then print the table and draw the figures.
@@ -68,13 +74,21 @@ def sweep(
     ./test.sh 1 10 --patterns stride:4,randbij       two patterns, all schemes
     ./test.sh 3 30 --schemes nonblocking,ecmp,hedera-gff --bw 5
     ./test.sh 5 60 --cluster tls://HOST:8786         on many machines (docs/cluster.md)
+    ./test.sh 1 10 --time virtual --bw 1000 --mtu 9000   at the paper's own rate (docs/virtual-time.md)
+
+    As an ordinary user it runs in virtual time.
     """
     if cluster is not None:
         leave_root_for_good()  # the workers make the networks
     base = spec_from(scheme="ecmp", traffic="stride:1", seconds=seconds, **options)
     scheme_names = split_schemes(schemes)
-    for job in plan(base, _workloads(base, suite, patterns), scheme_names, trials, results):
-        job.spec.workload()  # every mistake in a pattern comes to light before the first run
+    for each in plan(base, _workloads(base, suite, patterns), scheme_names, trials, results):
+        each.spec.workload()  # every mistake in a pattern comes to light before the first run
+    if cluster is None and time_of(base) == "virtual":
+        _in_guests(
+            base, options["link_mbps"], suite, patterns, scheme_names, trials, name, results, watch, jobs
+        )
+        return
     if cluster is None:
         machine.require_root()
         machine.require_tools()
@@ -94,6 +108,29 @@ def sweep(
         _carry_out(plan(base, workloads, scheme_names, trials, folder), folder, watch, fleet)
 
 
+def _in_guests(
+    base: RunSpec, bw: float | str, suite: str, patterns: str | None, schemes: Sequence[str], trials: int,
+    name: str | None, results: Path, watch: bool, at_once: int | None,
+) -> None:  # fmt: skip
+    """The same in virtual time, as an ordinary user."""
+    from harness.sweep import guests
+
+    leave_root_for_good()
+    require_number(bw)
+    if base.time == "auto":
+        tell_user("without root: virtual time, in a Linux that is a process (docs/virtual-time.md)")
+    ground = guests.prepare(tell_user)
+    workloads = _workloads(base, suite, patterns)
+    folder = _folder(base, name, results, "-virtual")
+    base = settle(base, folder)
+    _carry_out(
+        plan(base, workloads, schemes, trials, folder),
+        folder,
+        watch,
+        InGuests(ground, guests.guests_at_once(at_once)),
+    )
+
+
 def _workloads(base: RunSpec, suite: str, patterns: str | None) -> list[Workload]:
     """What is asked for; some suites scale with the link rate. UsageError for no pattern at all."""
     if patterns is None:
@@ -104,17 +141,19 @@ def _workloads(base: RunSpec, suite: str, patterns: str | None) -> list[Workload
     return workloads
 
 
-def _folder(base: RunSpec, name: str | None, results: Path) -> Path:
+def _folder(base: RunSpec, name: str | None, results: Path, time: str = "") -> Path:
     """Where the runs of such a sweep are kept."""
     packets = "" if base.mtu == DEFAULT_MTU else f"-mtu{base.mtu}"
-    return results / (slug(name) if name else f"k{base.k}-{base.link_mbps:g}mbps{packets}-{base.seconds:g}s")
+    return results / (
+        slug(name) if name else f"k{base.k}-{base.link_mbps:g}mbps{packets}-{base.seconds:g}s{time}"
+    )
 
 
-def _carry_out(jobs: Sequence[Job], folder: Path, watch: bool, fleet: Fleet | None) -> None:
+def _carry_out(jobs: Sequence[Job], folder: Path, watch: bool, where: Fleet | InGuests | None) -> None:
     from harness.sweep.page import served
 
     with served(folder, tell_user) if watch else nullcontext():
-        progress.carry_out_with_progress(jobs, folder, fleet)
+        progress.carry_out_with_progress(jobs, folder, where)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 from harness.network.machine import choose_datapath
@@ -18,5 +19,18 @@ def resolve(spec: RunSpec) -> RunSpec:
 
 
 def on_this_machine(spec: RunSpec) -> RunSpec:
-    """With what ``auto`` means for the platform and the datapath here; what depends on traffic is left."""
-    return replace(spec, platform=choose_platform(spec.platform), datapath=choose_datapath(spec.datapath))
+    """With what ``auto`` means for time, platform and datapath here; what depends on traffic is left.
+
+    In virtual time the guest's kernel forwards, whatever this machine's can do.
+    """
+    time = time_of(spec)
+    guest_s = "kernel" if spec.datapath == "auto" else spec.datapath
+    datapath = guest_s if time == "virtual" else choose_datapath(spec.datapath)
+    return replace(spec, time=time, platform=choose_platform(spec.platform), datapath=datapath)
+
+
+def time_of(spec: RunSpec) -> str:
+    """``real`` or ``virtual``."""
+    if spec.time == "auto":
+        return "real" if os.geteuid() == 0 else "virtual"
+    return spec.time

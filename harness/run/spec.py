@@ -50,6 +50,10 @@ class RunSpec(Experiment):
         "auto: as measured when flows come and go, else by estimate too.",
     )  # fmt: skip
     trial: int = 1
+    time: str = parameter(
+        "auto", "Real, or virtual: in a Linux that is a process (docs/virtual-time.md); auto: real for root alone.",
+        choices=("auto", "real", "virtual"),
+    )  # fmt: skip
     platform: str = parameter("auto", "The controller's platform.", choices=("auto", "os-ken", "pox"))
     datapath: str = parameter("auto", "Open vSwitch's datapath.", choices=("auto", "kernel", "user"))
     congestion_control: str = parameter("cubic", "TCP algorithm; with dctcp, queues mark from 20 packets on.")

@@ -23,7 +23,7 @@ from harness.run.spec import RunSpec
 from harness.sweep.source import described
 from harness.sweep.store import RESULT, new_run, write_json
 from hedera.text import one_line
-from results.record import SCHEMA, decode
+from results.record import SCHEMA, Run, decode
 
 WRITTEN_PER_PORT_AND_S = 250
 """Bytes; what was seen at k = 4."""
@@ -54,7 +54,7 @@ def run_experiment(
     with sole_use(f"{spec.scheme} on {spec.traffic}", say), run_folder() as own:
         raw = own / "raw"
         with new_run(folder, raw, written_bytes(spec)):
-            started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            started = _now()
             clock = time.monotonic()
             code = described()
             emulation = Emulation(spec, raw, own, say)
@@ -62,17 +62,8 @@ def run_experiment(
             timing = emulation.timing
             timing["total_s"] = time.monotonic() - clock
             timing["overhead_s"] = timing["total_s"] - min(spec.seconds, timing.get("traffic_s", 0.0))
-            result: dict[str, Any] = {
-                "schema": SCHEMA,
-                "scheme": spec.scheme,
-                "traffic": spec.traffic,
-                "trial": spec.trial,
-                "seed": spec.seed,
-                "started": started,
-                "capacity_mbps": spec.capacity_mbps,
-                "window_s": list(spec.window_s),
-                "spec": {name: value for name, value in spec.as_json().items() if name not in TOLD_ABOVE},
-                "matrix": _pairs(emulation),
+            result = {
+                **_head(spec, started),
                 **measured,
                 "timing": {name: round(value, 3) for name, value in timing.items()},
                 "environment": {
@@ -87,10 +78,27 @@ def run_experiment(
     return result
 
 
-def _pairs(emulation: Emulation) -> list[list[int]]:
-    """Who sends to whom, of flows that are there from the start."""
-    standing = emulation.workload.standing
-    return [[int(src), int(dst)] for src, dst in zip(standing.src, standing.dst, strict=True)]
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def _head(spec: RunSpec, started: str) -> dict[str, Any]:
+    """What is known of a run before anything is measured."""
+    standing = spec.workload().standing
+    return {
+        "schema": SCHEMA,
+        **{name: getattr(spec, name) for name in TOLD_ABOVE},
+        "started": started,
+        "capacity_mbps": spec.capacity_mbps,
+        "window_s": list(spec.window_s),
+        "spec": {name: value for name, value in spec.as_json().items() if name not in TOLD_ABOVE},
+        "matrix": [[int(src), int(dst)] for src, dst in zip(standing.src, standing.dst, strict=True)],
+    }
+
+
+def failed_run(spec: RunSpec, reason: str) -> Run:
+    """The run that is kept of one that nothing else is left of."""
+    return decode(json.dumps(_head(spec, _now()) | failed(reason)).encode())
 
 
 def _readable(result: dict[str, Any]) -> dict[str, Any]:

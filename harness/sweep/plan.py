@@ -24,6 +24,11 @@ from results.wire import DEFAULT_MTU
 SETTINGS = "sweep.json"
 OVERHEAD_S = 3.0
 """Seconds a run takes beyond its traffic, for the forecast; measured in docs/performance.md."""
+GUEST_S = 15.0
+"""Real seconds that a guest of 16 hosts takes beside the traffic, on a processor of its own."""
+GUEST_SECOND_S = 0.4
+GUEST_PACKET_S = 5e-6
+"""What a simulated second takes, and each packet at each link of its path: docs/virtual-time.md."""
 VARYING = frozenset({"scheme", "traffic", "flows_per_host", "keep", "seed", "trial", "scale_sizes"})
 """What differs between the runs of one sweep; all else must be the same for them to be compared."""
 
@@ -59,8 +64,10 @@ class Job:
     folder: Path
 
     @property
-    def attempts(self) -> tuple[Path, Path]:
-        """The folders of the first and the second try."""
+    def attempts(self) -> tuple[Path, ...]:
+        """The folders of the first and the second try. In virtual time nothing would be different the second time."""
+        if self.spec.time == "virtual":
+            return (self.folder,)
         return self.folder, self.folder.with_name(self.folder.name + "-again")
 
     def outcome(self) -> Outcome | None:
@@ -142,7 +149,7 @@ def keep_settings(base: RunSpec, folder: Path) -> None:
     if path.exists():
         try:
             # A sweep of before had no choice.
-            before = {"mtu": DEFAULT_MTU, "new_flows": "auto"}
+            before = {"mtu": DEFAULT_MTU, "new_flows": "auto", "time": "real"}
             stored = {**before, **read_json(path)}
         except (ValueError, TypeError):
             raise UserMistake(f"{path} cannot be read; use another --name") from None
@@ -185,5 +192,16 @@ def carry_out(
 
 
 def seconds_left(jobs: Sequence[Job]) -> float:
-    """A forecast for the jobs that are not done yet."""
-    return sum(job.spec.seconds + OVERHEAD_S for job in jobs if job.next_folder() is not None)
+    """A forecast for the jobs that are not done yet, one after the other."""
+    return sum(_forecast_s(job.spec) for job in jobs if job.next_folder() is not None)
+
+
+def _forecast_s(spec: RunSpec) -> float:
+    """Real seconds of a run. In a guest what takes time is each packet at each switch, and building the network."""
+    if spec.time != "virtual":
+        return spec.seconds + OVERHEAD_S
+    hops = spec.tree.tiers
+    packets_per_s = spec.capacity_mbps * 1e6 / 8 / spec.mtu * hops
+    return GUEST_S * spec.tree.num_hosts / 16 + spec.seconds * (
+        GUEST_SECOND_S + GUEST_PACKET_S * packets_per_s
+    )

@@ -6,36 +6,49 @@ import contextlib
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
 
 from commands.output import duration
 from files.rights import as_owner
 from harness.errors import RunFailed
 from harness.network.lock import sole_use, tell
 from harness.run.emulation import Say
+from harness.sweep import guests
 from harness.sweep.feed import feed
 from harness.sweep.fleet import Fleet
+from harness.sweep.guests import Ground
 from harness.sweep.member import Member, Watcher
 from harness.sweep.plan import Job, carry_out, seconds_left
 from harness.sweep.tail import begun
 from plots.style import short
 from results.live import LIVE, Live, Now, Worker, write_live
 from results.record import NOT_JUDGED, Run
+from virtual.guest import Progress
 
 
-def carry_out_with_progress(jobs: Sequence[Job], folder: Path, fleet: Fleet | None = None) -> None:
-    """Run the jobs with a live line, on this machine or a fleet; then print the table and write the figures.
+@dataclass(frozen=True)
+class InGuests:
+    """Where a sweep in virtual time runs: what its guests stand on, and how many there are at once."""
+
+    ground: Ground
+    at_once: int
+
+
+def carry_out_with_progress(jobs: Sequence[Job], folder: Path, where: Fleet | InGuests | None = None) -> None:
+    """Run the jobs with a live line, here, on a fleet or in guests; then print the table and write the figures.
 
     Raises RunFailed at the end when some runs do not count, after everything else is done.
     """
     console = Console(stderr=True)
     left = [job for job in jobs if job.next_folder() is not None]
-    at_once = len(fleet.fit) if fleet else 1
+    at_once = len(where.fit) if isinstance(where, Fleet) else where.at_once if where else 1
     console.print(
         f"{len(jobs)} runs, {len(jobs) - len(left)} already done; "
         f"about {duration(seconds_left(jobs) / max(at_once, 1))} to go. Results: {folder}",
@@ -45,7 +58,12 @@ def carry_out_with_progress(jobs: Sequence[Job], folder: Path, fleet: Fleet | No
     if left:
         shown = Shown(console, jobs, left)
         with shown:
-            _on_fleet(shown, folder, fleet) if fleet else _here(shown, folder)
+            if isinstance(where, Fleet):
+                _on_fleet(shown, folder, where)
+            elif where:
+                _in_guests(shown, folder, where)
+            else:
+                _here(shown, folder)
     with as_owner(folder):
         _conclude(jobs, folder)
 
@@ -56,7 +74,7 @@ class Shown:
     def __init__(self, console: Console, jobs: Sequence[Job], left: Sequence[Job]) -> None:
         columns = [BarColumn(24), MofNCompleteColumn(), TextColumn("{task.fields[remaining]} left"),
                    TimeElapsedColumn(), TextColumn("{task.description}")]  # fmt: skip
-        self._bar = Progress(*columns, console=console, transient=True)
+        self._bar = Bar(*columns, console=console, transient=True)
         self._console = console
         self.jobs = list(jobs)
         self.left = list(left)
@@ -170,6 +188,36 @@ def _on_fleet(shown: Shown, folder: Path, fleet: Fleet) -> None:
     fleet.watcher = _FleetShown(shown, folder)
     try:
         fleet.carry_out(shown.left)
+    finally:
+        (folder / LIVE).unlink(missing_ok=True)
+
+
+class _GuestsShown(guests.Watcher):
+    """What guests do, for the terminal and for whoever watches."""
+
+    def __init__(self, shown: Shown, folder: Path, at_once: int) -> None:
+        self._shown = shown
+        self._folder = folder
+        self._at_once = at_once
+
+    def done(self, job: Job, run: Run) -> None:
+        self._shown.done(job, run.bisection_mbps, run.verdict, run.reasons)
+
+    def look(self, doing: Sequence[tuple[Job, str, Progress]]) -> None:
+        words = [
+            f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: {stage}, "
+            f"{progress.simulated_s:.0f} s in {progress.real_s:.0f} s"
+            for job, stage, progress in doing
+        ]
+        self._shown.doing("; ".join(words), self._at_once)
+        runs = [begun(job.spec, stage) for job, stage, _ in doing]
+        with contextlib.suppress(OSError):  # whoever watches sees nothing, and the sweep goes on
+            write_live(self._folder, self._shown.as_live(runs))
+
+
+def _in_guests(shown: Shown, folder: Path, where: InGuests) -> None:
+    try:
+        guests.carry_out(shown.left, where.ground, where.at_once, _GuestsShown(shown, folder, where.at_once))
     finally:
         (folder / LIVE).unlink(missing_ok=True)
 

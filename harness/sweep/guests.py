@@ -1,0 +1,228 @@
+"""Runs in virtual time: each in a guest of its own (`virtual.guest`), as many at once as there are processors.
+
+An ordinary user's rights are enough: in the guest the run is root's, and the guest is a process of that user. What
+comes out of it is not believed before it was looked at, as with a cluster's worker.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from files.rights import invoker, user
+from harness.errors import UnfitMachine, WorkerFailed
+from harness.network import machine
+from harness.run.spec import RunSpec
+from harness.sweep import remote
+from harness.sweep.experiment import failed_run, longest_s
+from harness.sweep.member import require_same
+from harness.sweep.plan import Job
+from harness.sweep.source import Source, first_source
+from harness.sweep.store import RESULT, new_run
+from results import record
+from results.record import Run
+from virtual import kernel as kernels
+from virtual.errors import GuestFailed, Unavailable
+from virtual.guest import RESULTS, Ended, Guest, Progress
+from virtual.harvest import read_small, take
+from virtual.layer import layer
+
+NAME = "guest"
+"""What a run made in one says of its worker, so that it is told from runs of this machine."""
+SLOWEST = 400.0
+"""Real seconds per simulated second after which a guest is taken to hang; 31 were measured at 1 Gb/s, k = 4."""
+
+Hear = Callable[[str, Progress], None]
+"""Hears the stage a run is at, and how far its guest is, some ten times a second."""
+
+
+class Stopped(Exception):
+    """Nobody waits for this run any more."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What every guest stands on: the kernel, what is laid over this machine's files, and our code."""
+
+    kernel: kernels.Kernel
+    layers: tuple[Path, ...]
+    code: Source
+
+
+def prepare(say: Callable[[str], None]) -> Ground:
+    """What guests need, made now where it is not there yet. UnfitMachine, with what to install, where that fails."""
+    try:
+        kernel = kernels.kernel(lambda sentence: say(f"{sentence} ..."))
+        missing = [tool.package for tool in machine.TOOLS if machine.version_of(tool) is None]
+        over = layer(list(dict.fromkeys(missing))) if missing else None
+    except Unavailable as reason:
+        raise UnfitMachine(f"virtual time: {reason}") from None
+    if kernel.slow is not None:
+        say(kernel.slow)
+    return Ground(kernel, (over,) if over else (), first_source())
+
+
+def run_in_guest(spec: RunSpec, folder: Path, ground: Ground, hear: Hear) -> Run:
+    """Carry out one resolved run in a guest, and publish it in ``folder``.
+
+    A guest that fails is published as an invalid run, with the reason. Raises RunFailed when ``folder`` is taken or
+    the disk full, and what ``hear`` raises.
+    """
+    with tempfile.TemporaryDirectory(prefix="hedera-guest-") as name:
+        raw = Path(name) / "run"
+        with new_run(folder, raw):
+            try:
+                run = _from_guest(spec, raw, ground, hear)
+            except (GuestFailed, WorkerFailed) as reason:
+                for path in raw.iterdir():
+                    path.unlink()
+                run = failed_run(spec, f"the guest's run is lost: {reason}")
+            (raw / RESULT).write_bytes(record.encode(run))
+    return run
+
+
+def _from_guest(spec: RunSpec, raw: Path, ground: Ground, hear: Hear) -> Run:
+    with Guest(
+        ground.kernel.linux,
+        _command(spec),
+        environment=_environment(),
+        layers=ground.layers,
+        real_s=SLOWEST * longest_s(spec),
+    ) as guest:
+        said = guest.results.parent / "stdout"
+        ended = guest.wait(lambda progress: hear(_stage(said), progress))
+        if ended.status:
+            words = (ended.stderr.strip().splitlines() or [f"it ended with status {ended.status}"])[-1]
+            raise GuestFailed(words.removeprefix("hedera: "))
+        take(guest.results / "run", raw)
+    try:
+        run = record.read(raw / RESULT)
+    except ValueError as error:
+        raise GuestFailed(f"its run.json {error}") from None
+    require_same(run, spec, NAME, ground.code)
+    return _with_facts(run, ended, ground)
+
+
+def _command(spec: RunSpec) -> list[str]:
+    asked = json.dumps(remote.request("run", spec, NAME))
+    hedera = Path(sys.executable).with_name("hedera")
+    script = 'printf %s "$1" | "$2" -I "$3" cluster job "$4"'
+    return ["sh", "-c", script, "sh", asked, sys.executable, str(hedera), f"{RESULTS}/run"]
+
+
+def _environment() -> dict[str, str]:
+    """In there root is who we are, and whom root hands files and programs to is us as well."""
+    who = invoker() or user(os.geteuid())
+    kept = {name: os.environ[name] for name in ("POX_DIR", "PYTHONDONTWRITEBYTECODE") if name in os.environ}
+    return {**kept, "HOME": who.home} | ({"SUDO_UID": str(who.uid)} if who.uid else {})
+
+
+def _stage(said: Path) -> str:
+    """The last stage that the run has told."""
+    try:
+        lines = read_small(said, 1 << 16).splitlines()
+        return str(json.loads(lines[-1])["stage"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return "starting"
+
+
+def _with_facts(run: Run, ended: Ended, ground: Ground) -> Run:
+    """With what only we know: which kernel it was, and whether its time was virtual at all."""
+    facts = {
+        "time": "virtual",
+        "guest_kernel": ended.kernel,
+        "guest_mode": ended.mode,
+        "guest_real_s": round(ended.real_s, 1),
+        "guest_simulated_s": round(ended.simulated_s, 1),
+    }
+    environment = {name: value for name, value in run.environment.items() if name != "worker"} | facts
+    if ended.time_travel:
+        return msgspec.structs.replace(run, environment=environment)
+    reason = "its time was not virtual: the guest's clock ran with this machine's"
+    return msgspec.structs.replace(
+        run, environment=environment, verdict="invalid", reasons=(reason, *run.reasons)
+    )
+
+
+class Watcher:
+    """Who hears of runs in guests. Called in the thread that carries them out."""
+
+    def done(self, job: Job, run: Run) -> None:
+        """A run has been published."""
+
+    def look(self, doing: Sequence[tuple[Job, str, Progress]]) -> None:
+        """Some times a second: what each guest is at."""
+
+
+def carry_out(jobs: Sequence[Job], ground: Ground, at_once: int, watcher: Watcher) -> None:
+    """Make what is left of the jobs, each in a guest, ``at_once`` at a time. Ctrl-C ends all guests.
+
+    Raises RunFailed when a run cannot be kept.
+    """
+    waiting: queue.SimpleQueue[Job] = queue.SimpleQueue()
+    for job in jobs:
+        waiting.put(job)
+    done: queue.SimpleQueue[tuple[Job, Run] | BaseException | None] = queue.SimpleQueue()
+    doing: dict[int, tuple[Job, str, Progress]] = {}
+    stop = threading.Event()
+
+    def work(number: int) -> None:
+        try:
+            while not stop.is_set():
+                try:
+                    job = waiting.get_nowait()
+                except queue.Empty:
+                    break
+                if (folder := job.next_folder()) is None:
+                    continue
+
+                def hear(stage: str, progress: Progress, job: Job = job) -> None:
+                    if stop.is_set():
+                        raise Stopped
+                    doing[number] = (job, stage, progress)
+
+                run = run_in_guest(job.spec, folder, ground, hear)
+                doing.pop(number, None)
+                done.put((job, run))
+            done.put(None)
+        except Stopped:
+            done.put(None)
+        except BaseException as error:  # noqa: BLE001, it is raised where Ctrl-C is
+            done.put(error)
+
+    # A guest dies with the thread that started it, and each thread has one at a time.
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(at_once)]
+    for thread in threads:
+        thread.start()
+    try:
+        left = len(threads)
+        while left:
+            try:
+                ended = done.get(timeout=0.5)
+            except queue.Empty:
+                watcher.look(list(doing.values()))
+                continue
+            if ended is None:
+                left -= 1
+            elif isinstance(ended, BaseException):
+                raise ended
+            else:
+                watcher.done(*ended)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+
+def guests_at_once(asked: int | None) -> int:
+    """How many guests run side by side: each is one processor's."""
+    return asked or machine.processors()
