@@ -35,9 +35,9 @@ class Evidence:
     ``full`` are the ports that have to be full all the time, if the flows share as max-min fairness has it;
     ``alone`` and ``alone_settled`` are what links alone would have brought, in the window and in that of ``full``
     (None: not known); ``lost_packets`` were lost outside every queue, by place, None where nobody asked;
-    ``failures`` is whether links failed on purpose; ``clock_set_s`` how far the clock was set, seconds. Of traffic
-    that comes and goes, ``handshakes_mbps`` is what opening and closing connections adds to what was counted,
-    ``progress`` as in `harness.judge.dynamic`.
+    ``failures`` is whether links failed on purpose; ``virtual`` whether time was, in which no machine is slow;
+    ``clock_set_s`` how far the clock was set, seconds. Of traffic that comes and goes, ``handshakes_mbps`` is what
+    opening and closing connections adds to what was counted, ``progress`` as in `harness.judge.dynamic`.
     """
 
     bw: float
@@ -62,6 +62,7 @@ class Evidence:
     alone: LinksAlone | None = None
     alone_settled: LinksAlone | None = None
     clock_set_s: float = 0.0
+    virtual: bool = False
 
 
 @dataclass(frozen=True)

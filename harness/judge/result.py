@@ -97,6 +97,7 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
         alone=alone(window) if seen.looks else None,
         alone_settled=alone(full.window) if seen.looks else None,
         clock_set_s=seen.clock_set_s,
+        virtual=spec.time == "virtual",
     )
     errors = [event["message"] for event in seen.events if event["event"] == "error"]
     doubts = [seen.lost] if seen.lost is not None else []

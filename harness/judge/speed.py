@@ -90,6 +90,8 @@ def _slow(
         f"; it is {alone.share:.0%} of the {alone.allowed_mbps:.1f} Mb/s that TCP's windows would have brought over "
         f"the links alone (from {LEAST_ON_LINKS:.0%} on it is TCP)"
     )  # fmt: skip
+    if seen.virtual:
+        return Check(rule, remark=f"TCP was slow: {said}")
     if alone is not None and alone.share >= LEAST_ON_LINKS:
         return Check(rule, remark=f"TCP, not the machine, was slow: {said}{known}")
     # After a failure TCP takes seconds to find its rate again, which a short run cannot make up for.

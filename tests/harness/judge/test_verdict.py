@@ -72,3 +72,13 @@ def test_a_rule_is_plain_data():
     assert by_name["full links"] == {"rule": "full links", "kept": True, "found": 0.998, "least": 0.97}
     assert by_name["total"] == {"rule": "total", "kept": False, "least": 0.85}
     assert by_name["links alone"] == {"rule": "links alone", "why_not": "round trips are not known"}
+
+
+def test_in_virtual_time_no_machine_is_slow_and_what_tcp_did_is_told():
+    slow = replace(FINE, measured_mbps=135.0, full=FullLinks((3.0, 5.0), {"a": 9.0}), virtual=True)
+    found = judge(slow)
+    assert (found.verdict, found.reasons) == ("ok", ())
+    assert [remark.partition(":")[0] for remark in found.remarks] == ["TCP was slow", "TCP was slow"]
+    assert judge(replace(slow, virtual=False)).verdict == "invalid"
+    assert judge(replace(FINE, full=FullLinks((1, 5), {}, UNSETTLED), virtual=True)).verdict == "ok"
+    assert judge(replace(slow, lost_packets={"port a": 1})).verdict == "invalid"
