@@ -22,8 +22,8 @@ MOST_BYTES = 16 << 20
 
 
 class Now(Record, frozen=True, kw_only=True):
-    """A run under way. ``stage``: building, sending, finishing, or what it waits for. ``worker``: who makes it, on a
-    cluster.
+    """A run under way. ``stage``: building, sending, finishing, judging, publishing, or what it waits for.
+    ``worker``: who makes it, on a cluster.
 
     ``t``, ``total_mbps``: seconds since the traffic started, and what all hosts received in each, on the wire.
     ``hosts``: Mb/s received in the last second. ``links``: by sending port, Mb/s in the last second. ``rounds``:

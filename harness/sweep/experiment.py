@@ -58,7 +58,7 @@ def run_experiment(
             clock = time.monotonic()
             code = described()
             emulation = Emulation(spec, raw, own, say)
-            measured = _attempt(emulation, raw)
+            measured = _attempt(emulation, raw, say)
             timing = emulation.timing
             timing["total_s"] = time.monotonic() - clock
             timing["overhead_s"] = timing["total_s"] - min(spec.seconds, timing.get("traffic_s", 0.0))
@@ -75,6 +75,7 @@ def run_experiment(
             }
             result = _readable(result)
             write_json(raw / RESULT, result)
+            say("publishing")
     return result
 
 
@@ -124,7 +125,7 @@ def longest_s(spec: RunSpec) -> float:
     return spec.seconds + linger_s(spec.link_mbps) + OVERHEAD_S + OVERHEAD_PER_NODE_S * nodes
 
 
-def _attempt(emulation: Emulation, raw: Path) -> dict[str, Any]:
+def _attempt(emulation: Emulation, raw: Path, say: Say) -> dict[str, Any]:
     """What was measured, or the first thing that failed, whatever it was, as the reason why nothing was.
 
     What stops the sweep as well is raised: Ctrl-C, a full disk, and what would stop the next run just so.
@@ -133,6 +134,7 @@ def _attempt(emulation: Emulation, raw: Path) -> dict[str, Any]:
         longest = longest_s(emulation.spec)
         with deadline(longest, f"the run did not end within {longest:.0f} s: something hangs"):
             emulation.carry_out()
+            say("judging")
             return describe(emulation.spec, emulation.spec.datapath, emulation.seen)
     except BaseException as last:  # noqa: BLE001, it is either raised again or told
         if (stop := stop_in(last)) is not None:

@@ -96,7 +96,7 @@ def _tail_of(before: Live | None, now: Live, tail: Tail | None, raw: Path) -> Ta
     if now.runs[0].stage == "sending":
         return Tail(raw, now.runs[0], time.time())
     same = before is not None and before.runs and _name(before) == _name(now)
-    return tail if same and now.runs[0].stage == "finishing" else None
+    return tail if same and now.runs[0].stage != "building" else None
 
 
 def _name(live: Live) -> tuple[str, str, int]:

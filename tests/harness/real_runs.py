@@ -2,14 +2,16 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from harness.network.footprint import HOME, MARK, SETTINGS, is_alive
-from harness.network.processes import run
+from harness.network.processes import run, wait_until
 
 LONG = pytest.mark.skipif(
     "HEDERA_LONG" not in os.environ, reason="HEDERA_LONG=1 runs what a quarter of an hour has no room for"
@@ -69,3 +71,23 @@ def result_of(out, *options, **settings):
     done = hedera_run(out, *options, **settings)
     assert done.stdout, done.stderr
     return json.loads(done.stdout)
+
+
+def stage_of(process):
+    """What a sweep says that it is at, to all who wait for the machine."""
+    lock = HOME / "lock"
+    text = lock.read_text() if lock.exists() else ""
+    return text.removeprefix(f"{process.pid} ").split(";")[0] if text.startswith(f"{process.pid} ") else ""
+
+
+def stop_at(process, stage):
+    """Stop a sweep in the middle of a stage; False when it has ended without being met there."""
+    while process.poll() is None:
+        if stage_of(process).endswith(stage):
+            process.send_signal(signal.SIGSTOP)
+            wait_until(lambda: Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2][1] == "T", 5)
+            if stage_of(process).endswith(stage):
+                return True
+            process.send_signal(signal.SIGCONT)  # it was quicker
+        time.sleep(0.002)
+    return False

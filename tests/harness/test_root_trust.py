@@ -3,12 +3,11 @@
 import os
 import signal
 import subprocess
-import time
 
 import pytest
 
 from harness.network.processes import wait_until
-from tests.harness.real_runs import HEDERA, LONG, footprint
+from tests.harness.real_runs import HEDERA, LONG, footprint, stage_of
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
 
@@ -70,21 +69,12 @@ def test_nor_after_a_sweep_that_was_cut_short(theirs, number):
     process = subprocess.Popen(
         [HEDERA, *map(str, SWEEP)], cwd=theirs, env=SUDO, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    assert wait_until(lambda: "sending" in seen(process), 60), seen(process)
-    time.sleep(1)
+    assert wait_until(lambda: stage_of(process).endswith("sending"), 60), stage_of(process)
     process.send_signal(number)
     process.wait(30)
     assert of_root(theirs) == ""
     subprocess.run([HEDERA, "clean"], check=True, capture_output=True)
     assert wait_until(lambda: footprint() == before, 5)
-
-
-def seen(process):
-    """What a sweep says that it is at."""
-    from harness.network.footprint import HOME
-
-    text = (HOME / "lock").read_text() if (HOME / "lock").exists() else ""
-    return text if text.startswith(f"{process.pid} ") else ""
 
 
 def test_no_module_is_taken_from_where_the_user_stands(tmp_path, clean):

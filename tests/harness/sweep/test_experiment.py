@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -199,23 +198,30 @@ def test_foreign_bridges_namespaces_and_processes_are_left_alone(tmp_path, forei
         foreign.wait()
 
 
-@pytest.mark.parametrize("moment", [pytest.param(0.6, marks=LONG), 1.1, pytest.param(2.0, marks=LONG), 4.0])
-def test_ctrl_c_leaves_nothing_and_publishes_nothing(tmp_path, clean, moment):
-    out = tmp_path / "run"
-    command = [
-        HEDERA,
-        "run",
-        "--scheme",
-        "hedera-gff",
-        "--traffic",
-        "stride:4",
-        "--bw",
-        "2",
-        "--seconds",
-        "30",
-    ]
-    process = subprocess.Popen([*map(str, command), "--out", str(out)], stderr=subprocess.PIPE, text=True)
-    time.sleep(moment)
+@pytest.fixture
+def run_at(tmp_path):
+    """A run of a stage's own length, that has come to the stage."""
+    started = []
+
+    def start(stage, scheme):
+        command = [HEDERA, "run", "--scheme", scheme, "--traffic", "stride:4", "--bw", "2"]
+        command += ["--seconds", "3" if stage == "judging" else "30", "--out", tmp_path / "run"]
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        started.append(process)
+        for line in process.stderr:
+            if line == f"{stage} ...\n":
+                return process
+        pytest.fail(f"it did not come to {stage}")
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("stage", ["building", "sending", pytest.param("judging", marks=LONG)])
+def test_ctrl_c_leaves_nothing_and_publishes_nothing(tmp_path, clean, run_at, stage):
+    process = run_at(stage, "hedera-gff")
     process.send_signal(signal.SIGINT)
     said = process.communicate(timeout=20)[1]
     assert process.returncode == 130
@@ -224,12 +230,10 @@ def test_ctrl_c_leaves_nothing_and_publishes_nothing(tmp_path, clean, moment):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_kill_9_leaves_what_the_next_start_removes(tmp_path):
+def test_kill_9_leaves_what_the_next_start_removes(tmp_path, run_at):
     before = footprint()
-    command = [HEDERA, "run", "--scheme", "ecmp", "--traffic", "stride:4", "--bw", "2", "--seconds", "30"]
-    process = subprocess.Popen([*map(str, command), "--out", str(tmp_path / "run")], stderr=subprocess.PIPE)
-    time.sleep(3)
-    os.kill(process.pid, signal.SIGKILL)
+    process = run_at("sending", "ecmp")
+    process.kill()
     process.communicate()
     # no process, interface or namespace outlives the harness; a folder and cgroups wait for the next start
     assert wait_until(lambda: footprint()["processes"] == before["processes"], 5)

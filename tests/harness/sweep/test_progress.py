@@ -26,7 +26,7 @@ def told(monkeypatch, tmp_path):
     verdicts = ["ok", "ok", "invalid", "invalid", "ok"]
 
     def fake_run(spec, folder, say):
-        for stage in ("building", "sending", "finishing"):
+        for stage in ("building", "sending", "finishing", "judging", "publishing"):
             say(stage)
         result = run_json(verdicts.pop(0), rate=40.0) | {"scheme": spec.scheme, "traffic": spec.traffic}
         folder.mkdir(parents=True)
