@@ -16,13 +16,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from hedera.schemes import CONTROL
 from plots.report.trials import difference
-from plots.sample import Bar, Sample, Share, Value, said
+from plots.sample import Bar, Every, Sample, Share, Value, said
 from plots.style import DASHES, INK, colour, house_style, save, scheme_order, short
 from plots.summary import pattern_order
 
@@ -37,7 +37,9 @@ class Row:
     folder, in points, the mean, its interval (None: below three patterns) and the largest.
 
     ``conditions``: what differs between the folders, by the command line's options. ``runs`` count; ``invalid`` ones,
-    under any pattern that all folders have, do not.
+    or such as were not judged, under any pattern that all folders have, do not. ``left_out``, ``all_patterns``,
+    ``all_share`` and ``all_difference_points`` are of all tries, whatever their verdict, of which ``left_out`` do not
+    count (None: an older summary does not say).
     """
 
     scheme: str
@@ -52,6 +54,10 @@ class Row:
     high_points: float | None = None
     largest_points: float | None = None
     largest_pattern: str | None = None
+    left_out: int | None = None
+    all_patterns: int = 0
+    all_share: float | None = None
+    all_difference_points: float | None = None
 
     @property
     def half_interval(self) -> float:
@@ -73,16 +79,20 @@ class PatternRow:
     invalid: int
     share: float
     difference_points: float | None
+    left_out: int | None = None
+    all_share: float | None = None
 
 
 @dataclass(frozen=True)
 class Side:
-    """A folder of a comparison: what differs of it, its shares of what all have, its invalid runs of that."""
+    """A folder of a comparison: what differs of it, its shares of what all have, its runs of that which do not count,
+    and all tries."""
 
     name: str
     conditions: Mapping[str, Value]
     shares: Mapping[Bar, Share]
     invalid: Mapping[Bar, int]
+    every: Mapping[Bar, Every]
 
     @property
     def label(self) -> str:
@@ -118,7 +128,7 @@ class Comparison:
             PatternRow(
                 *(scheme, bar[0], side.name, side.conditions),
                 *(side.shares[bar].trials, side.invalid.get(bar, 0), side.shares[bar].median),
-                self._points(side, bar),
+                *(self._points(side, bar), side.every[bar].left_out, side.every[bar].median),
             )
             for scheme in self.schemes
             for bar in self.bars(scheme)
@@ -132,6 +142,7 @@ class Comparison:
             runs=sum(side.shares[bar].trials for bar in bars),
             invalid=sum(number for (_, own), number in side.invalid.items() if own == scheme),
             share=float(np.mean([side.shares[bar].median for bar in bars])),
+            **self._of_all_tries(scheme, side),
         )
         points = {bar[0]: value for bar in bars if (value := self._points(side, bar)) is not None}
         if not points:
@@ -140,6 +151,25 @@ class Comparison:
         largest = max(points, key=lambda pattern: abs(points[pattern]))
         return replace(row, difference_points=mean.mean, low_points=mean.low, high_points=mean.high,
                        largest_points=points[largest], largest_pattern=largest)  # fmt: skip
+
+    def _of_all_tries(self, scheme: str, side: Side) -> dict[str, Any]:
+        """Over the patterns under which every folder has a try that came to a number, for `Row`."""
+        medians = [
+            {
+                bar: one.median
+                for bar, one in each.every.items()
+                if bar[1] == scheme and one.median is not None
+            }
+            for each in self.sides
+        ]
+        left_out = [one.left_out for bar, one in side.every.items() if bar[1] == scheme]
+        found: dict[str, Any] = {"left_out": None if None in left_out else sum(filter(None, left_out))}
+        if bars := sorted(_all_have(medians)):
+            means = [float(np.mean([own[bar] for bar in bars])) for own in medians]
+            share = means[self.sides.index(side)]
+            points = None if side is self.sides[0] else 100 * (share - means[0])
+            found |= {"all_patterns": len(bars), "all_share": share, "all_difference_points": points}
+        return found
 
     def _points(self, side: Side, bar: Bar) -> float | None:
         """A folder's share minus the first one's; None for the first."""
@@ -157,6 +187,7 @@ def compare(folders: Sequence[Path]) -> Comparison:
     bars = {(pattern, scheme) for pattern in patterns for scheme in schemes}
     trials = _all_have(one.trials for one in samples) if all(one.runs for one in samples) else None
     shares = [one.shares(trials) for one in samples]
+    tried = None if trials is None else _all_have(one.tried for one in samples)
     common = _all_have(bars & set(own) for own in shares)
     if not common:
         seed = "" if trials is None else " of the same seed"
@@ -172,7 +203,8 @@ def compare(folders: Sequence[Path]) -> Comparison:
                 one.name,
                 {_option(name): found[name] for name in differ if name in found},
                 {bar: own[bar] for bar in common},
-                one.invalid(bars),
+                one.uncounted(bars),
+                {bar: found for bar, found in one.every(tried).items() if bar in bars},
             )
             for one, found, own in zip(samples, settings, shares, strict=True)
         ),

@@ -3,8 +3,8 @@ them.
 
 A bar is the median of the valid trials, its whisker the 5th to 95th percentile; in Mb/s it is payload at the
 receivers' sockets, as in the paper (section 6.2). What could not be measured is never drawn as if it had been: in its
-place is a hatched, crossed outline that reaches up to the dashed line and stands for no number, or a cross alone
-where nothing was run.
+place is a hatched, crossed outline that reaches up to the dashed line and stands for no number, with a question mark
+where runs were not judged, or a cross alone where nothing was run.
 """
 
 from __future__ import annotations
@@ -114,30 +114,43 @@ def _group(ax: Axes, group: int, pattern: str, chart: Shares) -> None:
         if bar is None:
             _cross(ax, x, 0.05, MUTED)
         elif spread is None:
-            _void(ax, x, width, scheme, chart.whole)
+            _void(ax, x, width, scheme, chart.whole, _mark_of(bar.void))
         else:
-            _valid_bar(ax, x, width, scheme, spread, some_invalid=bar.invalid > 0)
+            _valid_bar(ax, x, width, scheme, spread, some_left_out=bar.valid < bar.trials)
         if (y := _mark(chart, pattern, scheme)) is not None:
             ends = (x - width / 2, x + width / 2)
             ax.hlines(y, *ends, color="white", linewidth=3.2, zorder=5)
             ax.hlines(y, *ends, color="black", linewidth=1.7, zorder=6)
 
 
-def _valid_bar(ax: Axes, x: float, width: float, scheme: str, spread: Spread, *, some_invalid: bool) -> None:
+def _valid_bar(ax: Axes, x: float, width: float, scheme: str, spread: Spread, *, some_left_out: bool) -> None:
     ax.bar(x, spread.median, width * 0.9, color=colour(scheme), linewidth=0, zorder=2)
     if spread.high > spread.low:
         ends = [[spread.median - spread.low], [spread.high - spread.median]]
         ax.errorbar(x, spread.median, yerr=ends, fmt="none", ecolor=INK, elinewidth=0.9, capsize=2, zorder=4)
-    if some_invalid:
+    if some_left_out:
         top = ax.get_ylim()[1]
         ax.plot(x, min(spread.high + 0.045 * top, 0.97 * top), **_SMALL_CROSS, zorder=7)
 
 
-def _void(ax: Axes, x: float, width: float, scheme: str, level: float) -> None:
+def _void(ax: Axes, x: float, width: float, scheme: str, level: float, mark: dict[str, Any]) -> None:
     """What stands for a bar without a valid trial (or, as a share, without a valid control)."""
     style: dict[str, Any] = {"facecolor": "white", "edgecolor": colour(scheme), "hatch": _HATCH, "alpha": 0.7}
     ax.bar(x, level, width * 0.86, linewidth=0.9, linestyle=(0, (2, 1.5)), zorder=2, **style)
-    _cross(ax, x, 0.46, INVALID)
+    ax.plot(x, 0.46 * ax.get_ylim()[1], zorder=7, **mark)
+
+
+def _mark_of(void: str) -> dict[str, Any]:
+    """A cross, or a question mark where runs were not judged: as a path, since mathematical text is not parsed."""
+    from matplotlib.textpath import TextPath
+    from matplotlib.transforms import Affine2D
+
+    if void != "NOT JUDGED":
+        return _RED_CROSS
+    path = TextPath((0, 0), "?", size=1)
+    box = path.get_extents()
+    middle = Affine2D().translate(-(box.x0 + box.x1) / 2, -(box.y0 + box.y1) / 2)
+    return {**_RED_CROSS, "marker": middle.transform_path(path), "markersize": 9, "markeredgewidth": 0.4}
 
 
 def _cross(ax: Axes, x: float, height: float, color: str) -> None:
@@ -159,16 +172,19 @@ def _legend(figure: Figure, chart: Shares) -> None:
         name = "published (NSDI '10)" if chart.of_control else "published, scaled (NSDI '10)"
         handles.append(Line2D([], [], color="black", linewidth=1.8, label=name))
     bars = {pair: (bar, chart.ours(*pair)) for pair, bar in chart.summary.bars.items()}
-    if any(spread is None for _, spread in bars.values()):
-        handles.append(
-            (Patch(facecolor="white", edgecolor=MUTED, hatch=_HATCH), Line2D([], [], **_RED_CROSS))
-        )
-    if any(spread and bar.invalid for bar, spread in bars.values()):
-        handles.append(Line2D([], [], **_SMALL_CROSS, label="some trials invalid, left out"))
+    control = ", or none of the control" if chart.of_control else ""
+    named = {"INVALID": f"invalid: no valid trial{control}", "NOT JUDGED": "not judged"}
+    voids: dict[int, str] = {}
+    for void, name in named.items():
+        if any(spread is None and bar.void == void for bar, spread in bars.values()):
+            voids[len(handles)] = name
+            box = Patch(facecolor="white", edgecolor=MUTED, hatch=_HATCH)
+            handles.append((box, Line2D([], [], **_mark_of(void))))
+    if any(spread and bar.valid < bar.trials for bar, spread in bars.values()):
+        handles.append(Line2D([], [], **_SMALL_CROSS, label="some trials do not count, left out"))
     if any(pair not in bars for pair in _pairs(chart)):
         handles.append(Line2D([], [], color=MUTED, **_CROSS, label="not run"))
-    invalid = "invalid: no valid trial" + (", or none of the control" if chart.of_control else "")
-    labels = [invalid if isinstance(handle, tuple) else handle.get_label() for handle in handles]
+    labels = [voids[i] if i in voids else handle.get_label() for i, handle in enumerate(handles)]
     for rows in range(1, len(handles) + 1):  # as few as the figure's width allows, filled evenly
         legend = figure.legend(
             handles, labels, loc="outside lower center", ncols=-(-len(handles) // rows), fontsize=8.5,

@@ -33,7 +33,10 @@ def write_all(folder: str | Path) -> list[Path]:
         *figure9.draw(sweep.runs, out / "figure9"),
         *figure9.draw(sweep.runs, out / "figure9-normalised", normalised=True),
     ]
-    for name, text in (("summary.csv", csv_text(sweep.runs)), ("summary.md", markdown(sweep.runs))):
+    for name, text in (
+        ("summary.csv", csv_text(sweep.runs, sweep.tries)),
+        ("summary.md", markdown(sweep.runs, sweep.tries)),
+    ):
         write_whole(out / name, text)
         files.append(out / name)
     if any(run.valid and run.completion for run in sweep.runs):

@@ -29,18 +29,21 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Sweep:
-    """The runs of a folder, one per pattern, scheme and trial, the file of each, and what was left out."""
+    """The runs of a folder, one per pattern, scheme and trial, the file of each, and what was left out. ``tries``:
+    all of them, those as well of which another try of the same trial counts."""
 
     folder: Path
     runs: tuple[Run, ...]
     files: tuple[Path, ...]
     skipped: tuple[Skipped, ...]
+    tries: tuple[Run, ...] = ()
 
 
 def load_sweep(folder: str | Path, read_one: Callable[[Path], Run] = read) -> Sweep:
     """All runs below ``folder``, ordered by path; ``read_one`` reads a file, or remembers it.
 
-    Of several tries of one trial the last valid one counts, else the last. Runs whose link rate, length or
+    Of several tries of one trial the last valid one counts, else the last, in the order of their paths: times can be
+    set, and copied. Runs whose link rate, length or
     other settings differ from those of the majority are left out. Raises ValueError when there is no such
     folder.
     """
@@ -49,20 +52,22 @@ def load_sweep(folder: str | Path, read_one: Callable[[Path], Run] = read) -> Sw
         raise ValueError(f"there is no results folder {folder}")
     found: dict[Path, Run] = {}
     skipped = []
-    for path in sorted(folder.rglob("run.json"), key=lambda p: (p.lstat().st_mtime_ns, p)):
+    for path in sorted(folder.rglob("run.json")):
         if any(part.startswith(".") for part in path.relative_to(folder).parts):
             continue  # a run that is being written
         try:
             found[path] = read_one(path)
         except ValueError as error:
             skipped.append(Skipped(path, str(error)))
-    for left_out in (_unlike(found), _older(found)):
-        skipped += left_out
-        for one in left_out:
-            del found[one.path]
-    files = sorted(found)
-    skipped.sort(key=lambda one: one.path)
-    return Sweep(folder, tuple(found[path] for path in files), tuple(files), tuple(skipped))
+    unlike = _unlike(found)
+    for one in unlike:
+        del found[one.path]
+    tries = tuple(found.values())
+    older = _older(found)
+    for one in older:
+        del found[one.path]
+    skipped = sorted([*skipped, *unlike, *older], key=lambda one: one.path)
+    return Sweep(folder, tuple(found.values()), tuple(found), tuple(skipped), tries)
 
 
 def _unlike(found: Mapping[Path, Run]) -> list[Skipped]:
@@ -89,7 +94,7 @@ def _settings(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def _older(found: Mapping[Path, Run]) -> list[Skipped]:
-    """All tries of a trial but the one that counts; ``found`` has the oldest first."""
+    """All tries of a trial but the one that counts; ``found`` has the first try first."""
     chosen: dict[tuple[str, str, int], Path] = {}
     older = []
     for path, run in found.items():

@@ -132,7 +132,7 @@ def _heading(run: Run, control: Run | None) -> str:
 
 def _say_why(ax: Axes, run: Run) -> None:
     """The verdict and its first reason, where the line is not."""
-    ax.set_title("INVALID", loc="right", color=INVALID, fontweight="bold")
+    ax.set_title(run.verdict.upper(), loc="right", color=INVALID, fontweight="bold")
     reason = run.reasons[0] if run.reasons else "no reason was stored"
     text = "\n".join(textwrap.wrap(reason, 46, max_lines=4, placeholder=" ..."))
     low = (run.bisection_mbps or 0) < 0.45 * run.capacity_mbps
@@ -152,7 +152,7 @@ def _legend(figure: Figure, runs: Sequence[Run], control: Run | None) -> None:
     handles: list[Any] = []
     if control is not None:
         rate = f" {control.bisection_mbps:.1f} Mb/s" if control.valid and control.bisection_mbps else ""
-        name = f"control{rate}" if control.valid else "control (INVALID)"
+        name = f"control{rate}" if control.valid else f"control ({control.verdict.upper()})"
         handles.append(Line2D([], [], color=colour(CONTROL), linewidth=1.6, label=name))
     broken = any(run.failures for run in runs)
     capacity = "most possible" if broken else f"capacity {runs[0].capacity_mbps:g} Mb/s"

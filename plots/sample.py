@@ -19,7 +19,7 @@ from plots.load import Skipped, load_sweep
 from plots.summary import summarise
 from plots.table import Line, read_csv
 from results.parts import Settings
-from results.record import Run, read_settings
+from results.record import NOT_JUDGED, Run, read_settings
 
 Read = TypeVar("Read")
 Bar = tuple[str, str]
@@ -41,12 +41,23 @@ class Share:
 
 
 @dataclass(frozen=True)
+class Every:
+    """All tries of a bar, whatever their verdict: their median share of the control (None: no try came to a number),
+    and how many of them do not count. Both None: an older summary, which does not say."""
+
+    median: float | None
+    left_out: int | None
+
+
+@dataclass(frozen=True)
 class Sample:
-    """Runs, or the lines of a summary and what its sweep had in common. ``name``: as it is called in tables."""
+    """Runs, or the lines of a summary and what its sweep had in common. ``name``: as it is called in tables;
+    ``tries``: those as well of which another try counts."""
 
     folder: Path
     name: str
     runs: tuple[Run, ...]
+    tries: tuple[Run, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     lines: tuple[Line, ...] = ()
     common: Settings | None = None
@@ -56,14 +67,14 @@ class Sample:
         """What is in a folder: the runs if there are any. Raises ValueError, one sentence, when nothing is, or no
         control."""
         sweep = load_sweep(folder)
-        sample = cls(folder, name, sweep.runs, sweep.skipped)
+        sample = cls(folder, name, sweep.runs, sweep.tries, sweep.skipped)
         if not sweep.runs:
             for path, reason in ((one.path, one.reason) for one in sweep.skipped):
                 raise ValueError(f"{folder} has no run that can be read: {path} {reason}")
             if not (folder / "summary.csv").exists():
                 raise ValueError(f"{folder} has neither runs (run.json) nor a summary.csv")
             lines = _named(read_csv, folder / "summary.csv")
-            sample = cls(folder, name, (), (), lines, _named(read_settings, folder / "sweep.json"))
+            sample = cls(folder, name, (), (), (), lines, _named(read_settings, folder / "sweep.json"))
         if not any(scheme == CONTROL for _, scheme in sample.shares()):
             raise ValueError(
                 f"{folder} has no valid run of the control ({CONTROL}), of which all else is a share"
@@ -95,11 +106,33 @@ class Sample:
         bars = summarise(runs).bars if runs else {}
         return {key: Share(bar.ratio.median, bar.valid) for key, bar in bars.items() if bar.ratio}
 
-    def invalid(self, bars: Collection[Bar]) -> Counter[Bar]:
-        """How many runs of each of these bars are invalid."""
-        found = Counter((run.pattern, run.scheme) for run in self.runs if not run.valid)
-        found.update({(line.pattern, line.scheme): line.invalid_trials for line in self.lines})
-        return Counter({bar: number for bar, number in found.items() if bar in bars})
+    @property
+    def tried(self) -> set[Trial]:
+        """All there was a try of."""
+        return {_trial(run) for run in self.tries}
+
+    def every(self, trials: Collection[Trial] | None = None) -> dict[Bar, Every]:
+        """Of each bar, all tries; of runs, those of ``trials`` alone."""
+        if not self.runs:
+            return {
+                (line.pattern, line.scheme): Every(line.all_median_ratio, line.left_out_tries)
+                for line in self.lines
+            }
+        tries = [run for run in self.tries if trials is None or _trial(run) in trials]
+        bars = summarise(tries).bars if tries else {}
+        every = {key: bar.every for key, bar in bars.items()}
+        return {
+            key: Every(one.ratio.median if one.ratio else None, one.left_out) for key, one in every.items()
+        }
+
+    def uncounted(self, bars: Collection[Bar], *verdicts: str) -> Counter[Bar]:
+        """How many trials of each of these bars have one of these verdicts; any but ``ok`` where none is named."""
+        asked = verdicts or ("invalid", NOT_JUDGED)
+        found = Counter((run.pattern, run.scheme) for run in self.runs if run.verdict in asked)
+        for line in self.lines:
+            counts = {"invalid": line.invalid_trials, NOT_JUDGED: line.not_judged_trials}
+            found[line.pattern, line.scheme] += sum(counts.get(verdict, 0) for verdict in asked)
+        return Counter({bar: number for bar, number in found.items() if number and bar in bars})
 
     def settings(self, bars: Collection[Bar]) -> dict[str, Value]:
         """The settings of the runs of these bars, by their names in run.json, but for what makes the pattern.
@@ -127,8 +160,9 @@ class Sample:
         sentences = []
         if not self.runs:
             sentences.append(f"{self.name}: a summary without runs, so trials are not matched by their seeds")
-        if invalid := self.invalid(bars).total():
-            sentences.append(f"{self.name}: {_runs(invalid)} invalid, and never counted")
+        for verdict in ("invalid", NOT_JUDGED):
+            if number := self.uncounted(bars, verdict).total():
+                sentences.append(f"{self.name}: {_runs(number)} {verdict}, and never counted")
         inside = {_trial(run) for run in self.runs if run.valid and (run.pattern, run.scheme) in bars}
         if alone := len(inside - self.trials):
             sentences.append(

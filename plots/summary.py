@@ -1,6 +1,7 @@
 """From runs to bars: median and 5th and 95th percentile over trials, in Mb/s and as a share of the control.
 
-A bar of the paper's Figure 9 is one of these. Only valid runs count; how many were not is kept beside.
+A bar of the paper's Figure 9 is one of these. Only valid runs count. Beside each stands what all tries say, whatever
+their verdict, and how many were left out: what is left out need not be like what counts.
 """
 
 from __future__ import annotations
@@ -39,24 +40,47 @@ class Spread:
 
 
 @dataclass(frozen=True)
+class AllTries:
+    """The first and the repeated tries of all trials: how many there were, how many of them do not count, and the
+    spread of those that came to a number, in Mb/s on the wire and over the control's of the same trial."""
+
+    tries: int
+    left_out: int
+    mbps: Spread | None
+    ratio: Spread | None
+
+
+@dataclass(frozen=True)
 class Bar:
     """One scheme under one pattern.
 
     ``mbps`` sums up the valid trials, on the wire, ``payload`` what of it reached sockets. ``ratio`` sums up the
     quotients of ``mbps`` by the valid control run of the same trial, which had the same flows: drawn patterns differ
-    from trial to trial. Each is None when there is no such trial. ``invalid_mbps`` is the median of the invalid
-    trials that came to a number.
+    from trial to trial. Each is None when there is no such trial. ``invalid_mbps`` is the median of the trials that
+    do not count, invalid or ``unjudged``, and came to a number; ``reasons`` are theirs.
     """
 
     pattern: str
     scheme: str
     valid: int
     invalid: int
+    unjudged: int
     mbps: Spread | None
     payload: Spread | None
     ratio: Spread | None
     invalid_mbps: float | None
+    every: AllTries
     reasons: tuple[str, ...]
+
+    @property
+    def trials(self) -> int:
+        """Whatever their verdict."""
+        return self.valid + self.invalid + self.unjudged
+
+    @property
+    def void(self) -> str:
+        """What a bar without a valid trial is called."""
+        return "NOT JUDGED" if self.unjudged and not self.invalid else "INVALID"
 
 
 @dataclass(frozen=True)
@@ -71,24 +95,64 @@ class Summary:
     bars: Mapping[tuple[str, str], Bar]
 
 
-def summarise(runs: Sequence[Run]) -> Summary:
-    """The bars of these runs. Raises ValueError when there is no run."""
+@dataclass(frozen=True)
+class Tally:
+    """A scheme over all its patterns: trials that count and all of them, all tries and how many were left out; the
+    mean over patterns of its median share of the control, by what counts and by all tries, and over how many."""
+
+    scheme: str
+    valid: int
+    trials: int
+    tries: int
+    left_out: int
+    share: float | None
+    patterns: int
+    all_share: float | None
+    all_patterns: int
+
+
+def summarise(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> Summary:
+    """The bars of these runs, one of each trial; ``tries`` are all there were, if there were more. Raises ValueError
+    when there is no run."""
     if not runs:
         raise ValueError("there is no run to summarise")
-    trials: dict[tuple[str, str], list[Run]] = {}
-    for run in runs:
-        trials.setdefault((run.pattern, run.scheme), []).append(run)
+    trials, all_tries = _by_bar(runs), _by_bar(runs if tries is None else tries)
     patterns = pattern_order(run.pattern for run in runs)
     schemes = scheme_order(run.scheme for run in runs)
     bars = {}
     for pattern in patterns:
         control = {run.trial: run.bisection_mbps for run in trials.get((pattern, CONTROL), []) if run.valid}
+        every_control = all_tries.get((pattern, CONTROL), [])
         for scheme in schemes:
             if (pattern, scheme) in trials:
-                bars[pattern, scheme] = _bar(pattern, scheme, trials[pattern, scheme], control)
+                every = _every(all_tries[pattern, scheme], every_control)
+                bars[pattern, scheme] = _bar(pattern, scheme, trials[pattern, scheme], control, every)
     capacity = max(run.capacity_mbps for run in runs)
     payload_capacity = max(run.payload_capacity_mbps for run in runs)
     return Summary(tuple(patterns), tuple(schemes), capacity, payload_capacity, bars)
+
+
+def tallies(summary: Summary) -> tuple[Tally, ...]:
+    """One for each scheme."""
+    found = []
+    for scheme in summary.schemes:
+        bars = [bar for bar in summary.bars.values() if bar.scheme == scheme]
+        ours = [bar.ratio.median for bar in bars if bar.ratio]
+        every = [bar.every.ratio.median for bar in bars if bar.every.ratio]
+        found.append(
+            Tally(
+                scheme,
+                sum(bar.valid for bar in bars),
+                sum(bar.trials for bar in bars),
+                sum(bar.every.tries for bar in bars),
+                sum(bar.every.left_out for bar in bars),
+                float(np.mean(ours)) if ours else None,
+                len(ours),
+                float(np.mean(every)) if every else None,
+                len(every),
+            )
+        )
+    return tuple(found)
 
 
 def pattern_order(patterns: Iterable[str]) -> list[str]:
@@ -105,7 +169,30 @@ def pattern_order(patterns: Iterable[str]) -> list[str]:
     return sorted(set(patterns), key=key)
 
 
-def _bar(pattern: str, scheme: str, runs: Sequence[Run], control: Mapping[int, float | None]) -> Bar:
+def _by_bar(runs: Iterable[Run]) -> dict[tuple[str, str], list[Run]]:
+    found: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        found.setdefault((run.pattern, run.scheme), []).append(run)
+    return found
+
+
+def _every(tries: Sequence[Run], control: Sequence[Run]) -> AllTries:
+    bases: dict[int, list[float]] = {}
+    for run in control:
+        if run.bisection_mbps:
+            bases.setdefault(run.trial, []).append(run.bisection_mbps)
+    rates = [(run.trial, run.bisection_mbps) for run in tries if run.bisection_mbps is not None]
+    return AllTries(
+        len(tries),
+        sum(not run.valid for run in tries),
+        Spread.of([rate for _, rate in rates]),
+        Spread.of([rate / float(np.median(bases[trial])) for trial, rate in rates if trial in bases]),
+    )
+
+
+def _bar(
+    pattern: str, scheme: str, runs: Sequence[Run], control: Mapping[int, float | None], every: AllTries
+) -> Bar:
     good = {run.trial: run.bisection_mbps for run in runs if run.valid and run.bisection_mbps is not None}
     bad = [run for run in runs if not run.valid]
     bad_rates = [run.bisection_mbps for run in bad if run.bisection_mbps is not None]
@@ -114,10 +201,12 @@ def _bar(pattern: str, scheme: str, runs: Sequence[Run], control: Mapping[int, f
         pattern,
         scheme,
         valid=len(runs) - len(bad),
-        invalid=len(bad),
+        invalid=sum(run.judged for run in bad),
+        unjudged=sum(not run.judged for run in bad),
         mbps=Spread.of(list(good.values())),
         payload=Spread.of([run.payload_mbps for run in runs if run.valid and run.payload_mbps is not None]),
         ratio=Spread.of(ratios),
         invalid_mbps=float(np.median(bad_rates)) if bad_rates else None,
+        every=every,
         reasons=tuple(dict.fromkeys(reason for run in bad for reason in run.reasons)),
     )

@@ -11,32 +11,43 @@ import msgspec
 
 from hedera.schemes import CONTROL
 from plots.style import short
-from plots.summary import Bar, Summary, summarise
-from results.parts import Count, Name, Positive
+from plots.summary import Bar, Summary, summarise, tallies
+from results.parts import Count, Mbps, Name, Positive
 from results.record import Run, content
 
 CSV_COLUMNS = (
     "pattern", "scheme", "valid_trials", "invalid_trials",
     "median_mbps", "p5_mbps", "p95_mbps", "median_ratio", "p5_ratio", "p95_ratio",
     "median_payload_mbps", "p5_payload_mbps", "p95_payload_mbps",
-    "invalid_median_mbps", "capacity_mbps", "payload_capacity_mbps", "reasons",
+    "invalid_median_mbps", "not_judged_trials", "tries", "left_out_tries", "all_median_mbps", "all_median_ratio",
+    "capacity_mbps", "payload_capacity_mbps", "reasons",
 )  # fmt: skip
 
+_HEADS = ("scheme", "valid trials", "share of the control", "tries", "left out", "share over all tries")
+_OF_ALL = (
+    "Means over patterns (how many) of median shares of the control: by valid trials, and by all tries, valid or "
+    "not, first ones and repeated"
+)
 _MEANING = "Mb/s on the wire received by all hosts: median of the valid trials, and its share of the control"
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
-    """A bar in a summary.csv: valid and invalid trials, and the median share of the control (None: there is none)."""
+    """A bar in a summary.csv: trials by verdict, and the median share of the control (None: there is none); the same
+    over all tries, and how many of these were left out (None: an older file, which does not say)."""
 
     pattern: Name
     scheme: Name
     valid_trials: Count
     invalid_trials: Count
+    not_judged_trials: Count = 0
     median_ratio: Positive | None = None
+    left_out_tries: Count | None = None
+    all_median_ratio: Mbps | None = None
 
 
-def show(runs: Sequence[Run]) -> str:
-    """The table for a terminal, as wide as it needs."""
+def show(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
+    """The tables for a terminal, as wide as they need: every bar, and each scheme over all tries as well (``tries``,
+    if there were more than ``runs``)."""
     if not runs:
         return "no runs"
     from rich.box import SIMPLE_HEAD
@@ -44,45 +55,46 @@ def show(runs: Sequence[Run]) -> str:
     from rich.markup import escape
     from rich.table import Table
 
-    summary = summarise(runs)
-    table = Table(box=SIMPLE_HEAD)
-    table.add_column("pattern")
-    for scheme in summary.schemes:
-        table.add_column(scheme, justify="right")
-    for row in _rows(summary, percentiles=False):
-        table.add_row(*map(escape, row))  # a file name in brackets is no markup
+    summary = summarise(runs, tries)
     text = io.StringIO()
     console = Console(file=text, width=400, color_system=None)
-    console.print(f"{_MEANING}. Capacity {summary.capacity_mbps:g} Mb/s.")
-    console.print(table)
+    bars = ("pattern", *summary.schemes), _rows(summary, percentiles=False)
+    meanings = (f"{_MEANING}. Capacity {summary.capacity_mbps:g} Mb/s.", f"{_OF_ALL}.")
+    for meaning, (heads, rows) in zip(meanings, (bars, (_HEADS, _tally_rows(summary))), strict=True):
+        table = Table(box=SIMPLE_HEAD)
+        for i, head in enumerate(heads):
+            table.add_column(head, justify="right" if i else "left")
+        for row in rows:
+            table.add_row(*map(escape, row))  # a file name in brackets is no markup
+        console.print(meaning)
+        console.print(table)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 
-def markdown(runs: Sequence[Run]) -> str:
-    """The same table in Markdown."""
+def markdown(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
+    """The same tables in Markdown."""
     if not runs:
         return "no runs\n"
-    summary = summarise(runs)
-    lines = [
-        "| " + " | ".join(("pattern", *summary.schemes)) + " |",
-        "|---" + "|--:" * len(summary.schemes) + "|",
-        *(
-            "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
-            for row in _rows(summary, percentiles=True)
-        ),
-    ]
+    summary = summarise(runs, tries)
     meaning = f"{_MEANING}; in brackets the 5th to 95th percentile. Capacity {summary.capacity_mbps:g} Mb/s."
-    return "\n".join(lines) + f"\n\n{meaning}\n"
+    bars = _markdown_table(("pattern", *summary.schemes), _rows(summary, percentiles=True))
+    return f"{bars}\n{meaning}\n\n{_markdown_table(_HEADS, _tally_rows(summary))}\n{_OF_ALL}.\n"
 
 
-def csv_text(runs: Sequence[Run]) -> str:
-    """One line per bar: the numbers that the figures show, on the wire unless a column is named payload. Empty cells
-    where there is no valid trial."""
+def _markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    escaped = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in (heads, *rows)]
+    lines = [f"| {row} |\n" for row in escaped]
+    return "".join([lines[0], "|---" + "|--:" * (len(heads) - 1) + "|\n", *lines[1:]])
+
+
+def csv_text(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
+    """One line per bar: the numbers that the figures show, on the wire unless a column is named payload; those named
+    all_ are over all tries, valid or not. Empty cells where there is no valid trial."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
     if runs:
-        summary = summarise(runs)
+        summary = summarise(runs, tries)
         for bar in summary.bars.values():
             spreads = [
                 f"{value:.4f}" if spread else ""
@@ -91,8 +103,10 @@ def csv_text(runs: Sequence[Run]) -> str:
             ]
             head = (bar.pattern, bar.scheme, bar.valid, bar.invalid)
             invalid = "" if bar.invalid_mbps is None else f"{bar.invalid_mbps:.4f}"
+            every = [f"{one.median:.4f}" if one else "" for one in (bar.every.mbps, bar.every.ratio)]
+            counts = (bar.unjudged, bar.every.tries, bar.every.left_out)
             capacities = (f"{summary.capacity_mbps:g}", f"{summary.payload_capacity_mbps:.4f}")
-            writer.writerow((*head, *spreads, invalid, *capacities, "; ".join(bar.reasons)))
+            writer.writerow((*head, *spreads, invalid, *counts, *every, *capacities, "; ".join(bar.reasons)))
     return text.getvalue()
 
 
@@ -126,12 +140,30 @@ def _cell(bar: Bar | None, scheme: str, *, percentiles: bool) -> str:
     if bar is None:
         return "-"
     if bar.mbps is None:
-        return "INVALID"
+        return bar.void
     text = f"{bar.mbps.median:.1f}"
     if percentiles and bar.valid > 1:
         text += f" ({bar.mbps.low:.1f}-{bar.mbps.high:.1f})"
     if bar.ratio is not None and scheme != CONTROL:
         text += f" {bar.ratio.median:.0%}"
-    if bar.invalid:
-        text += f" ({bar.valid} of {bar.valid + bar.invalid})"
+    if bar.valid < bar.trials:
+        text += f" ({bar.valid} of {bar.trials})"
     return text
+
+
+def _tally_rows(summary: Summary) -> list[list[str]]:
+    return [
+        [
+            one.scheme,
+            f"{one.valid} of {one.trials}",
+            _of_patterns(one.share, one.patterns),
+            str(one.tries),
+            str(one.left_out),
+            _of_patterns(one.all_share, one.all_patterns),
+        ]
+        for one in tallies(summary)
+    ]
+
+
+def _of_patterns(share: float | None, patterns: int) -> str:
+    return "-" if share is None else f"{share:.1%} ({patterns})"

@@ -46,8 +46,8 @@ def compare(folders: tuple[Path, ...], by_pattern: bool, picture: Path | None, a
         for sentence in comparison.notes:
             click.echo(sentence, err=True)
     rows = comparison.pattern_rows() if by_pattern else comparison.rows()
-    table = _by_pattern(comparison) if by_pattern else _means(comparison)
-    conclude(rows, [table, *map(escape, _sentences(comparison))], files, as_json)
+    tables = [_by_pattern(comparison)] if by_pattern else [_means(comparison), _all_tries(comparison)]
+    conclude(rows, [*tables, *map(escape, _sentences(comparison))], files, as_json)
 
 
 def _means(comparison: Comparison) -> Table:
@@ -75,6 +75,28 @@ def _means(comparison: Comparison) -> Table:
                 f"{row.largest_points:+.1f} {label(row.largest_pattern or '')}",
             ]
         table.add_row(*map(escape, (name, row.folder, *conditions, *numbers)))
+    return table
+
+
+def _all_tries(comparison: Comparison) -> Table:
+    """The same over all tries, valid or not, and how many were left out above."""
+    table = Table(
+        title="Over all tries, whatever their verdict, first ones and repeated", title_justify="left", box=None,
+        pad_edge=False, header_style="bold",
+    )  # fmt: skip
+    for heading in ("scheme", "folder"):
+        table.add_column(heading, overflow="fold")
+    for heading in ("left out", "patterns", "share", "difference"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in comparison.rows():
+        numbers = (
+            "?" if row.left_out is None else str(row.left_out),
+            str(row.all_patterns),
+            "?" if row.all_share is None else f"{100 * row.all_share:.1f}",
+            "" if row.all_difference_points is None else f"{row.all_difference_points:+.1f}",
+        )
+        name = row.scheme if row.folder == comparison.sides[0].name else ""
+        table.add_row(*map(escape, (name, row.folder, *numbers)))
     return table
 
 

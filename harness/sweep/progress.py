@@ -229,7 +229,8 @@ def _conclude(jobs: Sequence[Job], folder: Path) -> None:
     from plots.report import write_report
     from plots.table import show
 
-    print(show(load_sweep(folder).runs), flush=True)
+    sweep = load_sweep(folder)
+    print(show(sweep.runs, sweep.tries), flush=True)
     if pictures := write_all(folder):
         print(f"pictures and tables: {pictures[0].parent}/")
     print(f"the page: {write_report(folder)}")

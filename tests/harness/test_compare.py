@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import click
 import msgspec
@@ -80,6 +81,16 @@ def test_the_table(folders):
     ] in lines
     assert "They differ in --bw, --mtu." in done.stdout
     assert "-k 4 --seconds 10" in done.stdout
+
+
+def test_a_second_table_is_over_all_tries(folders):
+    lines = [line.split() for line in invoked(*folders).stdout.splitlines()]
+    assert ["ecmp", "k4-25mbps", "0", "3", "75.0"] in lines
+    assert ["k4-100mbps", "0", "3", "73.0", "-2.0"] in lines
+    results = Path(__file__).parents[2] / "results"
+    published = results / "sample", results / "sample-100mbps"
+    lines = [line.split() for line in invoked(*published).stdout.splitlines()]
+    assert ["ecmp", "sample", "?", "0", "?"] in lines, "older summaries do not say"
 
 
 def test_by_pattern(folders):

@@ -93,6 +93,28 @@ def test_invalid_runs_never_count(tmp_path):
     assert "b: 3 runs are invalid, and never counted" in found.notes
 
 
+def test_all_tries_stand_beside_what_counts(tmp_path):
+    """In b half of what was tried under the second pattern was left out, and all under the third."""
+    a = sweep(tmp_path / "a", ecmp(90, 70, 60))
+    b = sweep(tmp_path / "b", ecmp(90, 70, 60), link_mbps=200.0)
+    for pattern, share, attempt in ((FOUR[1], 30, ""), (FOUR[1], 70, "-again"), (FOUR[2], 40, "")):
+        bad = {} if attempt else {"verdict": "invalid", "reasons": ["slow"]}
+        document = run_document(pattern, "ecmp", 1, bisection_mbps=1.5 * share, **bad)
+        document["spec"] |= {"link_mbps": 200.0}
+        store(b, document, attempt)
+    first, second = compare([a, b]).rows()
+    assert (second.patterns, second.share, second.difference_points) == (
+        2,
+        pytest.approx(0.8),
+        pytest.approx(0),
+    )
+    assert (first.left_out, first.all_patterns, first.all_share) == (0, 3, pytest.approx(2.2 / 3))
+    assert (second.left_out, second.all_patterns, second.all_share) == (2, 3, pytest.approx(1.8 / 3))
+    assert second.all_difference_points == pytest.approx(-40 / 3)
+    by_pattern = {row.pattern: row for row in compare([a, b]).pattern_rows() if row.folder == "b"}
+    assert (by_pattern[FOUR[1]].left_out, by_pattern[FOUR[1]].all_share) == (1, pytest.approx(0.5))
+
+
 def test_trials_are_matched_by_their_seeds(tmp_path):
     a = sweep(tmp_path / "a", ecmp([50, 60, 70]), trials=3, first_seed=1)
     b = sweep(tmp_path / "b", ecmp([70, 80, 90]), trials=3, first_seed=3)

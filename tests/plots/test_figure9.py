@@ -1,6 +1,7 @@
 import itertools
 
 import pytest
+from matplotlib.path import Path
 
 from plots import figure9, style
 from plots.load import load_sweep
@@ -43,6 +44,25 @@ def test_an_invalid_bar_looks_invalid(tmp_path, monkeypatch):
     assert "invalid: no valid trial" in texts(files[1])
 
 
+def test_a_bar_that_was_not_judged_looks_like_that_and_not_like_an_invalid_one(tmp_path, monkeypatch):
+    store(tmp_path, run_document("stride:4", "nonblocking", bisection_mbps=150.0))
+    unjudged = {"verdict": "not judged", "reasons": ["too short"]}
+    store(tmp_path, run_document("stride:4", "ecmp", bisection_mbps=60.0, **unjudged))
+    figures = spied(monkeypatch, figure9)
+    runs = load_sweep(tmp_path).runs
+    files = figure9.draw(runs, tmp_path / "chart")
+    _, bar = bars_of(figures[0])
+    assert bar.get_hatch()
+    (mark,) = [line for line in figures[0].axes[0].lines if line.get_color() == style.INVALID]
+    assert isinstance(mark.get_marker(), Path), "a question mark's outline"
+    shown = texts(files[1])
+    assert "not judged" in shown
+    assert "invalid: no valid trial" not in shown
+    store(tmp_path, run_document("stride:4", "ecmp", 2, verdict="invalid", reasons=["slow"]))
+    shown = texts(figure9.draw(load_sweep(tmp_path).runs, tmp_path / "chart")[1])
+    assert "invalid: no valid trial" in shown
+
+
 def test_without_a_valid_control_no_share_is_drawn(tmp_path, monkeypatch):
     store(tmp_path, run_document("stride:4", "nonblocking", verdict="invalid", reasons=["slow"]))
     store(tmp_path, run_document("stride:4", "ecmp"))
@@ -56,7 +76,7 @@ def test_missing_and_partly_invalid_bars_are_told_apart(tmp_path):
     store(tmp_path, run_document("stride:4", "ecmp", 1, verdict="invalid", reasons=["slow"]))
     store(tmp_path, run_document("stride:4", "random", 1))
     shown = texts(figure9.draw(load_sweep(tmp_path).runs, tmp_path / "chart")[1])
-    assert {"not run", "some trials invalid, left out"} <= shown
+    assert {"not run", "some trials do not count, left out"} <= shown
     assert "invalid: no valid trial" not in shown
 
 

@@ -42,6 +42,16 @@ def test_of_two_tries_the_valid_one_counts(tmp_path, first_valid):
     assert [one.path for one in sweep.skipped] == [again if first_valid else first]
 
 
+def test_times_of_files_decide_nothing(tmp_path):
+    """They are copied, and a clock can be set: of two tries that do not count the second one is shown."""
+    store(tmp_path, run_document(bisection_mbps=1.0, verdict="invalid", reasons=["slow"]))
+    again = store(tmp_path, run_document(bisection_mbps=2.0, verdict="invalid", reasons=["slow"]), "-again")
+    os.utime(again, (1, 1))
+    sweep = load_sweep(tmp_path)
+    assert sweep.files == (again,)
+    assert [run.bisection_mbps for run in sweep.tries] == [1.0, 2.0]
+
+
 def test_no_folder(tmp_path):
     with pytest.raises(ValueError, match="there is no results folder"):
         load_sweep(tmp_path / "missing")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from plots.load import load_sweep
-from plots.sample import Sample, Share, said
+from plots.sample import Every, Sample, Share, said
 from plots.table import csv_text
 from tests.plots.sweeps import failed, run_document, store
 
@@ -51,13 +51,42 @@ def test_invalid_runs_and_those_without_a_control_do_not_count_and_are_said(fold
     (folder / "broken" / "run.json").write_text("{")
     sample = Sample.read(folder, "mine")
     assert sample.shares()[BAR] == Share(0.6, 1)
-    assert sample.invalid({BAR}) == {BAR: 1}
+    assert sample.uncounted({BAR}) == {BAR: 1}
     assert sample.says(sample.bars, sample.trials - {(*BAR, 2)}) == [
         "mine: 2 runs are invalid, and never counted",
         "mine: 1 run is valid, but without a valid control of the same trial",
         "mine: 1 run is valid, but not of that seed in every folder",
         "mine: 1 run.json left out: is not JSON, or was cut off",
     ]
+
+
+def test_all_tries_are_known_whatever_their_verdict(folder, tmp_path_factory):
+    """Trial 2 was invalid at 20 % before it was valid; trial 4 was not judged, twice, at 10 and 30 %."""
+    bad = {"verdict": "invalid", "reasons": ["too slow"]}
+    none = {"verdict": "not judged", "reasons": ["too short"]}
+    store(folder, run_document("stride:4", "ecmp", 2, bisection_mbps=20.0, **bad))
+    store(folder, run_document("stride:4", "ecmp", 2, bisection_mbps=60.0), attempt="-again")
+    write(folder, "nonblocking", 4, 100.0)
+    write(folder, "ecmp", 4, 10.0, **none)
+    store(folder, run_document("stride:4", "ecmp", 4, bisection_mbps=30.0, **none), attempt="-again")
+    runs = Sample.read(folder, "runs")
+    assert runs.shares()[BAR] == Share(0.6, 3)
+    assert runs.every()[BAR] == Every(pytest.approx(0.4), 3)  # of 10, 20, 30, 50, 60, 80
+    assert runs.every({(*BAR, 4), ("stride:4", "nonblocking", 4)})[BAR] == Every(pytest.approx(0.2), 2)
+    assert (*BAR, 4) in runs.tried
+    assert runs.uncounted({BAR}, "not judged") == {BAR: 1}
+    assert "runs: 1 run is not judged, and never counted" in runs.says({BAR}, None)
+    sweep, other = load_sweep(folder), tmp_path_factory.mktemp("published")
+    (other / "summary.csv").write_text(csv_text(sweep.runs, sweep.tries))
+    shutil.copy(PUBLISHED / "sweep.json", other)
+    summary = Sample.read(other, "summary")
+    assert summary.every()[BAR] == runs.every()[BAR]
+    assert summary.uncounted({BAR}) == {BAR: 1}
+
+
+def test_what_was_published_before_does_not_say():
+    every = Sample.read(PUBLISHED, "sample").every()
+    assert set(every.values()) == {Every(None, None)}
 
 
 def test_settings_are_those_of_the_runs_of_the_bars(folder):
@@ -77,7 +106,7 @@ def test_what_was_published_of_a_sweep_will_do(folder, tmp_path_factory):
     shutil.copy(PUBLISHED / "sweep.json", other)
     runs, summary = Sample.read(folder, "runs"), Sample.read(other, "summary")
     assert (summary.shares(), summary.bars) == (runs.shares(), runs.bars)
-    assert summary.invalid({BAR}) == runs.invalid({BAR}) == {BAR: 1}
+    assert summary.uncounted({BAR}) == runs.uncounted({BAR}) == {BAR: 1}
     assert summary.says({BAR}, None) == [
         "summary: a summary without runs, so trials are not matched by their seeds",
         "summary: 1 run is invalid, and never counted",

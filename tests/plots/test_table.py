@@ -26,6 +26,41 @@ def test_show(tmp_path):
     assert show([]) == "no runs"
 
 
+def test_every_scheme_has_a_second_column_over_all_tries(tmp_path):
+    """Of Hedera's two trials one was left out at first, and counts at the second try, the other is not judged."""
+    slow = {"verdict": "invalid", "reasons": ["slow"]}
+    for trial in (1, 2):
+        store(tmp_path, run_document("stride:4", "nonblocking", trial, bisection_mbps=100.0))
+    store(tmp_path, run_document("stride:4", "hedera-gff", 1, bisection_mbps=80.0, **slow))
+    store(tmp_path, run_document("stride:4", "hedera-gff", 1, bisection_mbps=96.0), attempt="-again")
+    short = {"verdict": "not judged", "reasons": ["too short"]}
+    store(tmp_path, run_document("stride:4", "hedera-gff", 2, bisection_mbps=88.0, **short))
+    sweep = load_sweep(tmp_path)
+    line = ["hedera-gff", "1 of 2", "96.0% (1)", "3", "2", "88.0% (1)"]
+    assert line == [
+        cell.strip() for cell in markdown(sweep.runs, sweep.tries).splitlines()[-3].split("|")[1:-1]
+    ]
+    assert " ".join(line).split() in [row.split() for row in show(sweep.runs, sweep.tries).splitlines()]
+    bar = list(csv.DictReader(io.StringIO(csv_text(sweep.runs, sweep.tries))))[1]
+    assert (bar["tries"], bar["left_out_tries"], bar["not_judged_trials"], bar["invalid_trials"]) == (
+        "3", "2", "1", "0",
+    )  # fmt: skip
+    assert (bar["median_ratio"], bar["all_median_ratio"], bar["all_median_mbps"]) == (
+        "0.9600",
+        "0.8800",
+        "88.0000",
+    )
+
+
+def test_a_bar_that_was_not_judged_is_not_called_invalid(tmp_path):
+    store(tmp_path, run_document("stride:4", "ecmp", verdict="not judged", reasons=["too short"]))
+    assert ["stride:4", "NOT", "JUDGED"] in [
+        row.split() for row in show(load_sweep(tmp_path).runs).splitlines()
+    ]
+    store(tmp_path, run_document("stride:4", "ecmp", 2, verdict="invalid", reasons=["too slow"]))
+    assert ["stride:4", "INVALID"] in [row.split() for row in show(load_sweep(tmp_path).runs).splitlines()]
+
+
 def test_markdown(tmp_path):
     lines = markdown(small_sweep(tmp_path)).splitlines()
     assert lines[0] == "| pattern | nonblocking | ecmp |"
@@ -57,9 +92,28 @@ def test_what_is_written_is_read_back(tmp_path):
     path.write_text(csv_text(runs))
     lines = read_csv(path)
     assert lines[1] == Line(
-        pattern="published:stride4", scheme="ecmp", valid_trials=2, invalid_trials=1, median_ratio=0.5
+        pattern="published:stride4", scheme="ecmp", valid_trials=2, invalid_trials=1, median_ratio=0.5,
+        left_out_tries=1, all_median_ratio=0.5,
+    )  # fmt: skip
+    assert lines[2] == Line(
+        pattern="file:/tmp/[a]|b.csv", scheme="ecmp", valid_trials=0, invalid_trials=1, left_out_tries=1
     )
-    assert lines[2] == Line(pattern="file:/tmp/[a]|b.csv", scheme="ecmp", valid_trials=0, invalid_trials=1)
+
+
+def test_a_summary_of_before_is_read_as_ever(tmp_path):
+    path = tmp_path / "summary.csv"
+    path.write_text("pattern,scheme,valid_trials,invalid_trials,median_ratio\nstride:4,ecmp,3,0,0.5\n")
+    (line,) = read_csv(path)
+    assert (line.median_ratio, line.not_judged_trials) == (0.5, 0)
+    assert (line.left_out_tries, line.all_median_ratio) == (None, None)
+
+
+def test_a_try_without_any_traffic_is_read_back(tmp_path):
+    store(tmp_path, run_document("stride:4", "nonblocking", bisection_mbps=100.0))
+    store(tmp_path, run_document("stride:4", "ecmp", bisection_mbps=0.0, verdict="invalid", reasons=["slow"]))
+    path = tmp_path / "summary.csv"
+    path.write_text(csv_text(load_sweep(tmp_path).runs))
+    assert [line.all_median_ratio for line in read_csv(path)] == [1.0, 0.0]
 
 
 BAR = "stride:4,ecmp,3,0,"
