@@ -22,7 +22,6 @@ from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, TypeVar, cast
 
-import llvmlite
 import numba
 import numpy as np
 from numba.core import config
@@ -115,7 +114,7 @@ def _say(sentence: str) -> None:
         print(sentence, file=sys.stderr, flush=True)
 
 
-_VERSIONS = (numba.__version__, llvmlite.__version__, np.__version__, sys.version, platform.machine())
+_VERSIONS = (numba.__version__, np.__version__, sys.version, platform.machine())
 _OTHERS = {*sys.stdlib_module_names, "numpy", "numba"}
 """Modules that change with the versions above alone."""
 

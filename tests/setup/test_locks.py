@@ -63,6 +63,14 @@ def test_what_a_cluster_needs_is_a_part_of_what_the_checks_do_in_the_same_versio
     assert {name: check[name] for name in cluster} == cluster
 
 
+def test_what_measuring_needs_comes_to_what_the_checks_do_in_the_same_versions():
+    check, measure = pins("requirements-check.lock"), pins("requirements-measure.lock")
+    assert set(check) < set(measure)
+    assert {name: measure[name] for name in check} == check
+    assert declared("measure") <= set(measure)
+    assert not declared("measure") & set(check)
+
+
 def test_everything_declared_is_locked_and_what_only_checks_need_is_not_installed_for_runs():
     run, cluster, check = (set(pins(f"requirements{which}.lock")) for which in ("", "-cluster", "-check"))
     assert declared() <= run
@@ -75,10 +83,12 @@ def test_everything_declared_is_locked_and_what_only_checks_need_is_not_installe
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_everything_imported_is_declared(package):
-    extras = declared("cluster") | (declared("test") if package == "benchmarks" else set())
+    extras = declared("cluster")
+    if package == "benchmarks":
+        extras |= declared("test") | declared("measure")
     of = packages_distributions()
     for module in imported(package) - FOUND_AT_RUN_TIME:
-        names = {name.lower() for name in of.get(module, [module])}
+        names = {name.lower().replace("_", "-") for name in of.get(module, [module])}
         assert names & (declared() | extras), f"{package} imports {module}"
 
 
