@@ -5,6 +5,7 @@
 # sweeps and simulations on many machines need.
 # Debian 12 or Ubuntu 22.04 and later.
 #
+# Without root it installs no Debian packages: `hedera` finds what virtual time needs of them (docs/virtual-time.md).
 # Only apt runs as root. Everything below this folder is made by the folder's owner, so that nothing is left there
 # that its owner could not delete. An environment that something still runs from is never touched: a new one is
 # built beside it, .venv is turned to that, and the old one goes when a later call finds nobody in it.
@@ -25,16 +26,23 @@ case "${1:-}" in
 esac
 check=${1:-} cluster=
 [ "$check" != --cluster ] || check='' cluster=yes
-[ "$(id -u)" -eq 0 ] || fail "needs root to install packages and, later, to make network namespaces: use sudo"
-command -v apt-get >/dev/null || fail "needs apt-get (Debian 12, Ubuntu 22.04 or later)"
+user=
+[ "$(id -u)" -eq 0 ] || user=yes # who may install no packages, and runs in virtual time
+[ -n "$user" ] || command -v apt-get >/dev/null || fail "needs apt-get (Debian 12, Ubuntu 22.04 or later)"
 
 # One set-up at a time. The lock lies in a folder of root's, because whoever can open a lock can hold it; apt must not
 # inherit it (9>&-), because packages start daemons. pip may: what a killed set-up left running is still at work.
-mkdir -p -m 700 /run/hedera-setup
-exec 9>/run/hedera-setup/lock
+locks=/run/hedera-setup
+if [ -n "$user" ]; then
+    locks=$root/.venvs
+    mkdir -p "$locks" 2>/dev/null && test -w "$locks" || fail "$root is not yours to write to: clone it where you can" 2
+else
+    mkdir -p -m 700 "$locks"
+fi
+exec 9>"$locks/lock"
 if ! flock --nonblock 9; then
     say "another set-up is under way on this machine; waiting for it"
-    flock --wait 3600 9 || fail "it has not ended for an hour; fuser /run/hedera-setup/lock says which process it is" 1
+    flock --wait 3600 9 || fail "it has not ended for an hour; fuser $locks/lock says which process it is" 1
 fi
 
 # --- Debian packages -------------------------------------------------------------------------------------
@@ -61,9 +69,9 @@ offered() { [[ $(LC_ALL=C apt-cache policy "$1" 2>/dev/null) == *"Candidate: "[^
 needed=() useful=()
 while read -r package; do
     installed "$package" || needed+=("$package")
-done < <(cat setup/apt-packages.txt; [ "$check" != --packets ] || cat setup/apt-packages-packets.txt)
+done < <([ -n "$user" ] || cat setup/apt-packages.txt; [ -n "$user" ] || [ "$check" != --packets ] || cat setup/apt-packages-packets.txt)
 [ "$check" != --packets ] || check=
-if [ -n "$check" ]; then
+if [ -n "$check" ] && [ -z "$user" ]; then
     while read -r package; do
         installed "$package" || useful+=("$package")
     done < <(cat setup/apt-packages-check.txt setup/apt-packages-packets.txt)
@@ -104,7 +112,7 @@ python=/usr/bin/python3
 
 owner=$(stat -c %u .)
 as_owner() {
-    if [ "$owner" = 0 ]; then
+    if [ "$owner" = 0 ] || [ -n "$user" ]; then
         "$@"
     elif entry=$(getent passwd "$owner"); then
         HOME=$(cut -d: -f6 <<<"$entry") \
@@ -113,6 +121,7 @@ as_owner() {
         HOME=/nonexistent setpriv --reuid "$owner" --regid "$(stat -c %g .)" --clear-groups -- "$@"
     fi
 }
+[ -z "$user" ] || "$python" -I -c 'import ensurepip' 2>/dev/null || fail "python3-venv is missing: sudo apt-get install python3-venv"
 as_owner test -w . || fail "the owner of $root cannot write there: clone it where they can, or give it to another"
 
 packages=(*/__init__.py)
@@ -145,7 +154,8 @@ if [ -d .venv ] && [ ! -L .venv ]; then # as earlier versions made it
     ! in_use .venv || fail "something is running from $root/.venv; try again when it has ended" 1
     as_owner mv .venv ".venvs/before-$stamp"
 fi
-for old in .venvs/*; do
+for old in .venvs/*/; do
+    old=${old%/}
     if [ "$old" != "$env" ] && [ "$old" != "$(readlink .venv)" ] && [ -e "$old" ] && ! in_use "$old"; then
         as_owner rm -rf "$old" || say "could not remove $old, which is no longer needed"
     fi
@@ -179,6 +189,6 @@ if [ "$(readlink .venv)" != "$env" ]; then
     as_owner ln -sfn "$env" .venvs/next
     as_owner mv -T .venvs/next .venv
 fi
-if [ "$owner" != 0 ]; then # so that root, who must not, need not (as-root.pth)
+if [ "$owner" != 0 ] && [ -z "$user" ]; then # so that root, who must not, need not (as-root.pth)
     as_owner "$env/bin/python" -I -m compileall -q "${packages[@]%/__init__.py}" || true
 fi

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from harness.run import tcp_counters
 from harness.run.controller import PORT, START_S, Controller
 from harness.run.disturbance import Disturber
 from harness.run.injection import Injector
-from harness.run.observation import Observation
+from harness.run.observation import Observation, Say
 from harness.run.round_trips import RoundTrips
 from harness.run.senders import Senders, unsent_bytes
 from harness.run.spec import RunSpec, lasting
@@ -38,8 +37,6 @@ READY_DEADLINE = 15.0
 
 CENSUS_S = 0.5
 """After the end of the traffic the controller reads once more where the last flows went: that takes it so long."""
-
-Say = Callable[[str], None]
 
 
 class Emulation:

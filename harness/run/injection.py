@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from harness.network.fabric import Fabric
 from harness.run.observation import Outage
 from topos.fattree import FatTree
 from topos.faults import Fault, cables, links_down, moments
+
+if TYPE_CHECKING:
+    from harness.network.fabric import Fabric
 
 
 class Injector:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from harness.run.controller import Restart
@@ -10,6 +11,9 @@ from harness.run.events import Event
 from harness.run.round_trips import Look
 from harness.run.senders import Flow
 from traffic.bwmng import Series
+
+Say = Callable[[str], None]
+"""Hears which stage a run is at."""
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,14 @@ import contextlib
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from harness.network.fabric import Fabric
 from harness.network.queries import Queries
 from harness.run.watch import Sampler
 from traffic.ports import SERVER_PORT
+
+if TYPE_CHECKING:
+    from harness.network.fabric import Fabric
 
 Connection = tuple[int, int, int]
 """Its two hosts and the client's port."""

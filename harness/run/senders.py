@@ -9,16 +9,19 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.errors import RunFailed
 from harness.network.cpulimit import HostGroups
-from harness.network.fabric import Fabric
 from harness.network.processes import Children, wait_until
 from harness.run.spec import RunSpec
 from traffic.iperf import FlowReport, client_command, parse_report, server_command
 from traffic.matrix import Matrix
 from traffic.ports import SERVER_PORT, source_ports
 from transfers.records import Arrived, Sent
+
+if TYPE_CHECKING:
+    from harness.network.fabric import Fabric
 
 LINGER_S = 5.0
 LINGERING_BYTES = 1 << 20

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from harness.network.fabric import Fabric
+if TYPE_CHECKING:
+    from harness.network.fabric import Fabric
+
 
 COUNTERS = {
     "RetransSegs": "retransmitted_segments",

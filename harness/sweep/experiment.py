@@ -8,7 +8,7 @@ import re
 import time
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.errors import HarnessError, UnfitMachine, UserMistake
 from harness.judge.result import describe
@@ -16,7 +16,7 @@ from harness.network.deadline import deadline
 from harness.network.footprint import run_folder
 from harness.network.lock import sole_use
 from harness.network.machine import machine, require_root, require_tools
-from harness.run.emulation import Emulation, Say
+from harness.run.observation import Say
 from harness.run.resolution import resolve
 from harness.run.senders import linger_s
 from harness.run.spec import RunSpec
@@ -24,6 +24,9 @@ from harness.sweep.source import described
 from harness.sweep.store import RESULT, new_run, write_json
 from hedera.text import one_line
 from results.record import SCHEMA, Run, decode
+
+if TYPE_CHECKING:
+    from harness.run.emulation import Emulation
 
 WRITTEN_PER_PORT_AND_S = 250
 """Bytes; what was seen at k = 4."""
@@ -48,6 +51,10 @@ def run_experiment(
     until no other run uses the machine. Raises UserMistake or UnfitMachine before anything is built,
     RunFailed when ``folder`` is taken or the disk full.
     """
+    from harness.run.emulation import (
+        Emulation,  # Mininet, which sweeps in virtual time need in the guest alone
+    )
+
     require_root()
     require_tools()
     spec = resolve(spec)  # a mistake of the user comes to light before the machine is taken

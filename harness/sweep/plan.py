@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UserMistake
-from harness.run.emulation import Say
+from harness.run.observation import Say
 from harness.run.resolution import on_this_machine
 from harness.run.spec import RunSpec
 from harness.sweep.experiment import run_experiment

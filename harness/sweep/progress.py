@@ -19,7 +19,7 @@ from commands.output import duration
 from files.rights import as_owner
 from harness.errors import RunFailed
 from harness.network.lock import sole_use, tell
-from harness.run.emulation import Say
+from harness.run.observation import Say
 from harness.sweep import guests
 from harness.sweep.feed import feed
 from harness.sweep.fleet import Fleet
