@@ -40,9 +40,7 @@ def a_run(spec):
     """What a guest would leave: a run that broke off, which is all that needs no network."""
     run = guests.failed_run(spec, "nothing was measured")
     environment = {"worker": guests.NAME, "source": GROUND.code.fingerprint}
-    return record.encode(
-        record.Run(**{**{f: getattr(run, f) for f in run.__struct_fields__}, "environment": environment})
-    )
+    return record.encode(msgspec.structs.replace(run, environment=environment))
 
 
 @pytest.fixture
