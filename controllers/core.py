@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from controllers.costs import Costs, CountingDriver
 from controllers.driver import DELETED, LAST_PORT, Driver, FlowStat
-from controllers.entries import Recall
+from controllers.entries import RECALL_S, Recall
 from controllers.eventlog import EventLog
 from controllers.failures import Failures
 from controllers.flows import Flow, Flows
@@ -52,7 +52,10 @@ class Controller:
         self._switches = Switches(self._topo, self._driver, rules)
         if self._spreading is not None:
             self._learned = LearnedFlows(
-                self._tree, self._flows, self._ends, self._driver, log, added=self._detour
+                *(self._tree, self._flows, self._ends, self._driver, log),
+                route=self._route,
+                switches=self._switches,
+                added=self._detour,
             )
             self._census = Census(self._switches, self._flows, self._learned, expire=self._expire)
         if self._routing is not None:
@@ -121,7 +124,16 @@ class Controller:
             xid = self._switches.next_xid()
             self._recalls[dpid, xid] = (name, [])
             self._driver.request_flow_stats(dpid, xid)
+            self._driver.call_later(RECALL_S, lambda: self._recalled(dpid, xid))
         else:
+            self._greet(name)
+
+    def _recalled(self, dpid: int, xid: int) -> None:
+        """A switch has told what is in its table, or has had time enough to."""
+        if (dpid, xid) in self._recalls:
+            name, found = self._recalls.pop((dpid, xid))
+            for stat in found:
+                self._recall.know(name, stat)
             self._greet(name)
 
     def _greet(self, name: str) -> None:
@@ -131,6 +143,7 @@ class Controller:
             if name in self._switches.entries(flow):
                 self._switches.install_at(name, flow)
         if self._failures is not None:
+            self._failures.under_control(name)
             self._links_changed()  # also the flows that could not be told while the switch was away
         self._switches.confirm([name], lambda: self._confirm(name))
 
@@ -239,12 +252,11 @@ class Controller:
                 flow.installed_at = now
                 self._switches.install(flow, modify=True)
             return flow
-        ends = self._ends(switch, packet)
-        if ends is None:
+        if (ends := self._ends(switch, packet)) is None:
             return None
         src, dst = ends
-        edge = self._tree.edge_of(src)
-        flow = self._flows.add(packet, src, dst, edge, self._route(packet, src, dst), now)
+        core = self._route(packet, src, dst)
+        flow = self._flows.add(packet, src, dst, self._tree.edge_of(src), core, now)
         self._switches.install(flow)
         self._log("flow", **flow.as_event(), reason="hashed")
         return flow
@@ -276,13 +288,9 @@ class Controller:
         """One part of a flow-statistics reply, of ``size`` bytes; ``more`` says that another part follows."""
         self._costs.statistics_bytes += size
         if (dpid, xid) in self._recalls:
-            name, found = self._recalls[dpid, xid]
-            found.extend(stats)
+            self._recalls[dpid, xid][1].extend(stats)
             if not more:
-                del self._recalls[dpid, xid]
-                for stat in found:
-                    self._recall.know(name, stat)
-                self._greet(name)
+                self._recalled(dpid, xid)
             return
         stats = list(stats)
         if self._census is not None:

@@ -13,6 +13,9 @@ from controllers.spreading import LEARNED_COOKIE
 from controllers.switches import Switches
 from topos.fattree import FatTree
 
+RECALL_S = 5.0
+"""For so long a switch that connects may keep to itself what is in its table; then it has the flows known anyway."""
+
 
 class FoundEntries:
     """The entries of aggregation switches that have been found, and what they make of those of edge switches."""
@@ -81,14 +84,15 @@ class Recall:
         self._found.clear()
 
     def adopt(self, switch: str, stat: FlowStat) -> None:
-        """Know a flow again from its entry at the edge switch of its source, and make its path what is assumed."""
-        if self._flows.find(stat.flow) is None and (flow := self.know(switch, stat)) is not None:
-            self._switches.install(flow, modify=True)
+        """Know a flow again that was forgotten, from its entry at the edge switch of its source."""
+        if self._flows.find(stat.flow) is None:
+            self.know(switch, stat)
 
     def know(self, switch: str, stat: FlowStat) -> Flow | None:
         """The flow of an entry on its way up from its source, known again; None when it is not a host's of ours.
 
-        The edge switch's entry tells the aggregation switch, that one's the core.
+        The edge switch's entry tells the aggregation switch, that one's the core. A core that nothing tells is
+        assumed, and the path made so.
         """
         t = stat.flow
         ends = self._ends(switch, t)
@@ -114,8 +118,12 @@ class Recall:
             self._log("flow", **flow.as_event(), reason="adopted")
         elif core != flow.core and not self._finished:
             flow.core = core
-            for name in self._switches.entries(flow):
-                if name in self._switches.connected:
-                    self._switches.install_at(name, flow, modify=True)
             self._log("reroute", key=flow.key, core=core, round=None)
+        else:
+            return flow
+        for name in self._switches.entries(flow):
+            if (
+                name in self._switches.connected
+            ):  # it has told what it holds, which may be another path, or none
+                self._switches.install_at(name, flow, modify=True)
         return flow

@@ -24,9 +24,13 @@ class Failures:
         self._failed: set[int] = set()
 
     def switch_up(self, name: str) -> bool:
-        """A switch is under control, and its ports are up unless it says otherwise."""
-        self._lost.discard(name)
+        """A switch has connected, and its ports are up unless it says otherwise."""
         self._down_ports = {(switch, port) for switch, port in self._down_ports if switch != name}
+        return self._apply()
+
+    def under_control(self, name: str) -> bool:
+        """A switch can be told about flows: it has said which it knows."""
+        self._lost.discard(name)
         return self._apply()
 
     def switch_down(self, name: str) -> bool:

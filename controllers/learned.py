@@ -30,8 +30,8 @@ class _Seen:
 class LearnedFlows:
     """Takes the replies of edge and aggregation switches, in any order, and adds new flows to ``flows``.
 
-    ``ends(switch, packet)`` says which hosts a packet on its way up is between, or None; ``added()`` is called when
-    there are new ones.
+    ``ends(switch, packet)`` says which hosts a packet on its way up is between, or None; ``route(packet, src, dst)``
+    is the core of a flow's static path; ``added()`` is called when there are new ones.
     """
 
     def __init__(
@@ -41,9 +41,13 @@ class LearnedFlows:
         ends: Callable[[str, FiveTuple], tuple[int, int] | None],
         driver: Driver,
         log: EventLog,
+        route: Callable[[FiveTuple, int, int], int],
+        switches: Switches,
         added: Callable[[], None],
     ) -> None:
         self._added = added
+        self._route = route
+        self._switches = switches
         self._tree = tree
         self._flows = flows
         self._ends = ends
@@ -81,6 +85,8 @@ class LearnedFlows:
                 continue
             for five_tuple, one in list(seen.items()):
                 core = self._core(switch, one)
+                if nowhere := core is None and self._is_dropped(switch, one):
+                    core = self._route(five_tuple, one.src, one.dst)
                 if core is None:
                     continue
                 del seen[five_tuple]
@@ -90,8 +96,21 @@ class LearnedFlows:
                     )
                     age = one.stat.duration_s + flow.installed_at - one.seen_at
                     self._log("flow", **flow.as_event(), reason="learned", age_s=round(age, 4))
+                    if nowhere:
+                        self._switches.install(flow, modify=True)
         if len(self._flows) > before:
             self._added()
+
+    def _is_dropped(self, edge: str, seen: _Seen) -> bool:
+        """Whether a switch on its way up had no port that was up when the flow came. What it learned then drops the
+        flow, and lives for as long as packets come."""
+        if not seen.stat.out_port:
+            return True
+        place = self._tree.place(seen.src)
+        above = (self._tree.aggregation_name(place.pod, core // self._tree.half)
+                 for core in self._tree.path_cores(seen.src, seen.dst)
+                 if out_port(self._tree, edge, seen.dst, core) == seen.stat.out_port)  # fmt: skip
+        return any(self._above.get(name, {}).get(seen.stat.flow) == 0 for name in above)
 
     def _core(self, edge: str, seen: _Seen) -> int | None:
         """The core of the path that two switches' entries make; None while one of them has not been seen."""

@@ -11,6 +11,7 @@ import heapq
 import itertools
 import socket
 from collections import Counter, deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from controllers.core import Controller
@@ -109,8 +110,23 @@ class ListLog(list):
         return [e for e in self if e["event"] == event]
 
 
+@dataclass
+class Reply:
+    """What a switch has sent to its controller, and is on its way."""
+
+    dpid: int
+    deliver: Callable[[], None]
+
+    def __call__(self):
+        self.deliver()
+
+
 class FakeNetwork:
-    """All switches of ``settings``' network and one controller, connected unless ``connect`` is False."""
+    """All switches of ``settings``' network and one controller, connected unless ``connect`` is False.
+
+    Cables break and are mended (`set_cable`), switches lose their controller and find it again (`disconnect`,
+    `connect`), and the controller is replaced (`restart`); what is on its way to or from it then is lost.
+    """
 
     MAX_HOPS = 12
 
@@ -129,10 +145,13 @@ class FakeNetwork:
         self.outputs = []
         self.log = ListLog()
         self.packet_ins = Counter()
+        self.away = set()  # switches that have no controller
+        self.broken = set()  # both ends of each cable that is: (node, port)
         self.cables = {}
         for low, low_port, high, high_port in self.topo.links():
             self.cables[low, low_port], self.cables[high, high_port] = (high, high_port), (low, low_port)
         self.controller = Controller(self.settings, self, self.log)
+        self.ends = {(a, b): port for (a, port), (b, _) in self.cables.items()}
         if connect:
             for dpid in self.tables:
                 self.controller.switch_up(dpid)
@@ -141,13 +160,17 @@ class FakeNetwork:
     # --- driver
 
     def clear(self, dpid):
+        if dpid in self.away:
+            return
         self.sent.append((dpid, "clear", None))
         removed = [entry.rule for entry in self.tables[dpid] if entry.rule.notify]
         self.tables[dpid].clear()
         for rule in removed:
-            self.replies.append(lambda r=rule: self.controller.flow_removed(dpid, r.cookie, DELETE))
+            self._reply(dpid, lambda r=rule: self.controller.flow_removed(dpid, r.cookie, DELETE))
 
     def install(self, dpid, rule, modify=False):
+        if dpid in self.away:
+            return
         self.sent.append((dpid, "modify" if modify else "add", rule))
         table = self.tables[dpid]
         (table.modify_strict if modify else table.add)(rule, self.time)
@@ -158,13 +181,17 @@ class FakeNetwork:
 
     def request_flow_stats(self, dpid, xid):
         stats = [self._stat(entry) for entry in self.tables[dpid] if entry.rule.cookie]
-        if dpid in self.muted:
+        if dpid in self.muted or dpid in self.away:
             return
-        queue = self.held if dpid in self.late else self.replies
         parts = [stats[i : i + 2] for i in range(0, len(stats), 2)] or [[]]
         for number, part in enumerate(parts):
             more = number < len(parts) - 1
-            queue.append(lambda p=part, m=more: self.controller.flow_stats(dpid, xid, p, m))
+            self._reply(
+                dpid, lambda p=part, m=more: self.controller.flow_stats(dpid, xid, p, m), dpid in self.late
+            )
+
+    def _reply(self, dpid, deliver, late=False):
+        (self.held if late else self.replies).append(Reply(dpid, deliver))
 
     def _stat(self, entry):
         m = entry.rule.match
@@ -172,11 +199,12 @@ class FakeNetwork:
             m.protocol, m.src.split("/")[0], m.dst.split("/")[0], m.src_port or 0, m.dst_port or 0
         )
         age = self.time - entry.created
-        return FlowStat(entry.rule.cookie, flow, entry.rule.out_port, entry.packets, entry.bytes, age)
+        return FlowStat(entry.rule.cookie, flow, entry.rule.out_port or 0, entry.packets, entry.bytes, age)
 
     def barrier(self, dpid, xid):
-        self.sent.append((dpid, "barrier", None))
-        self.replies.append(lambda: self.controller.barrier_reply(dpid, xid))
+        if dpid not in self.away:
+            self.sent.append((dpid, "barrier", None))
+            self._reply(dpid, lambda: self.controller.barrier_reply(dpid, xid))
 
     def call_later(self, delay_s, function):
         heapq.heappush(self.timers, (self.time + delay_s, next(self.order), function))
@@ -191,18 +219,19 @@ class FakeNetwork:
         while self.replies:
             self.replies.popleft()()
 
-    def advance(self, seconds, expire=True):
+    def advance(self, seconds, settle=True):
+        """Let time pass; replies come at once, or with ``settle`` False not at all."""
         end = self.time + seconds
         while self.timers and self.timers[0][0] <= end:
             self.time, _, function = heapq.heappop(self.timers)
-            if expire:
-                self.expire()
-            function()
-            self.settle()
-        self.time = end
-        if expire:
             self.expire()
-        self.settle()
+            function()
+            if settle:
+                self.settle()
+        self.time = end
+        self.expire()
+        if settle:
+            self.settle()
 
     def expire(self):
         for dpid, table in self.tables.items():
@@ -210,8 +239,50 @@ class FakeNetwork:
                 rule = entry.rule
                 if rule.idle_timeout and self.time - entry.used >= rule.idle_timeout:
                     table.remove(entry)
-                    if rule.notify:
-                        self.controller.flow_removed(dpid, rule.cookie, IDLE_TIMEOUT)
+                    if rule.notify and dpid not in self.away:
+                        self._reply(
+                            dpid,
+                            lambda d=dpid, r=rule: self.controller.flow_removed(d, r.cookie, IDLE_TIMEOUT),
+                        )
+
+    # --- what breaks
+
+    def set_cable(self, a, b, up):
+        """Break or mend the cable between two nodes; both ends report it."""
+        ends = [(a, self.ends[a, b]), (b, self.ends[b, a])]
+        (self.broken.difference_update if up else self.broken.update)(ends)
+        for name, port in ends:
+            dpid = self.topo.dpid(name)
+            if dpid not in self.away:
+                self.controller.port_status(dpid, port, up)
+
+    def disconnect(self, name):
+        """A switch loses its controller, and goes on with what it has."""
+        dpid = self.topo.dpid(name)
+        self._lose(dpid)
+        self.controller.switch_down(dpid)
+
+    def _lose(self, dpid):
+        self.away.add(dpid)
+        for queue in (self.replies, self.held):
+            kept = [reply for reply in queue if reply.dpid != dpid]
+            queue.clear()
+            queue.extend(kept)
+
+    def connect(self, name):
+        """A switch finds its controller again."""
+        dpid = self.topo.dpid(name)
+        self.away.discard(dpid)
+        self.controller.switch_up(dpid, [port for node, port in self.broken if node == name])
+
+    def restart(self):
+        """Another controller in the place of the one that is gone; no switch has found it yet."""
+        for dpid in self.tables:
+            self._lose(dpid)
+        self.timers.clear()
+        for seen in (self.log, self.sent, self.packet_ins):
+            seen.clear()
+        self.controller = Controller(self.settings, self, self.log)
 
     # --- traffic
 
@@ -222,7 +293,7 @@ class FakeNetwork:
         """
         node, port = self.topo.host_name(src), 0
         path = [node]
-        while (node, port) in self.cables:
+        while (node, port) in self.cables and (node, port) not in self.broken:
             node, port = self.cables[node, port]
             path.append(node)
             assert len(path) <= self.MAX_HOPS, f"loop: {path}"
@@ -237,25 +308,29 @@ class FakeNetwork:
         if entry is None:
             return None
         if entry.rule.spread is not None:
-            entry = self._learn(dpid, entry.rule.spread, packet)
+            entry = self._learn(switch, entry.rule.spread, packet)
         entry.packets, entry.bytes, entry.used = entry.packets + count, entry.bytes + count * size, self.time
         if entry.rule.out_port != CONTROLLER_PORT:
             return entry.rule.out_port
         return self.packet_in(switch, in_port, packet)
 
-    def _learn(self, dpid, spread, packet):
-        """What Open vSwitch does with a new flow; its hash is another, but as good."""
+    def _learn(self, switch, spread, packet):
+        """What Open vSwitch does with a new flow; its hash is another, but as good. Without a port that is up the
+        entry that it makes drops."""
         t = FiveTuple(packet.protocol, packet.src_ip, packet.dst_ip, packet.src_port, packet.dst_port)
         fields = t.dst_ip if spread.by_destination else t
         digest = hashlib.blake2b(repr((spread.basis, fields)).encode()).digest()
-        port = spread.ports[int.from_bytes(digest[:4], "big") % len(spread.ports)]
-        table = self.tables[dpid]
+        up = [p for p in spread.ports if (switch, p) not in self.broken or len(spread.ports) == 1]
+        port = up[int.from_bytes(digest[:4], "big") % len(up)] if up else None
+        table = self.tables[self.topo.dpid(switch)]
         table.add(Rule(flow_match(t), spread.priority, port, spread.cookie, spread.idle_timeout), self.time)
         return table.lookup(None, packet)
 
     def packet_in(self, switch, in_port, packet):
         """Give a packet to the controller; the port by which that sends it on from the same switch."""
         dpid = self.topo.dpid(switch)
+        if dpid in self.away:
+            return None
         self.packet_ins[switch] += 1
         self.outputs.clear()
         self.controller.packet_in(dpid, in_port, packet.frame())

@@ -17,13 +17,8 @@ def packets(net):
 
 
 def cut(net, a, b, up=False):
-    """Both ends of a cable report."""
-    for (node, port), (peer, peer_port) in net.cables.items():
-        if (node, peer) == (a, b):
-            net.controller.port_status(net.topo.dpid(a), port, up)
-            net.controller.port_status(net.topo.dpid(b), peer_port, up)
-            return
-    raise KeyError((a, b))
+    """A cable breaks, or is mended."""
+    net.set_cable(a, b, up)
 
 
 @pytest.mark.parametrize("scheme", ["ecmp", "spanning-tree", "random", "hedera-gff"])
@@ -114,4 +109,19 @@ def test_both_reasons_must_go():
     cut(net, "0_0_1", "0_2_1", up=True)
     assert not links.intact
     net.controller.switch_up(net.topo.dpid("0_2_1"))
+    assert not links.intact, "it has yet to tell which flows it knows"
+    net.settle()
     assert links.intact
+
+
+def test_no_flow_is_moved_to_a_switch_that_has_yet_to_say_what_it_holds():
+    """It could not be told: the flow would wait for it, although another path works."""
+    net = FakeNetwork(scheme="ecmp", k=4)
+    net.disconnect("1_3_1")
+    sent = {port: between(net.topo, 6, 0, src_port=port) for port in range(20000, 20032)}
+    for packet in sent.values():
+        net.send(6, packet)
+    net.connect("1_3_1")  # and its answer is on its way
+    cut(net, "1_2_1", "4_1_1")
+    for packet in sent.values():
+        assert net.send(6, packet)[-1] == net.topo.host_name(0)

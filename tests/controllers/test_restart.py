@@ -8,6 +8,7 @@ import random
 import pytest
 
 from controllers.core import Controller
+from controllers.entries import RECALL_S
 from tests.controllers.fake_network import FakeNetwork
 from tests.controllers.frames import between
 from tests.controllers.test_failures import cut, packets
@@ -15,15 +16,11 @@ from tests.controllers.test_failures import cut, packets
 
 def restart(net, order=None):
     """Another controller in the place of the one that is gone; switches find it in any order."""
-    net.log.clear()
-    net.sent.clear()
-    net.packet_ins.clear()
-    net.timers.clear()
-    net.controller = Controller(net.settings, net, net.log)
-    dpids = list(net.tables)
-    (order or random.Random(1)).shuffle(dpids)
-    for dpid in dpids:
-        net.controller.switch_up(dpid)
+    net.restart()
+    names = list(net.topo.switches)
+    (order or random.Random(1)).shuffle(names)
+    for name in names:
+        net.connect(name)
         if order is not None and order.random() < 0.5:
             net.settle()
     net.settle()
@@ -132,3 +129,16 @@ def test_it_says_every_second_that_it_is_alive():
     net.controller.started("fake", "0", "nowhere")
     net.advance(5.5)
     assert len(net.log.of("alive")) == 6
+
+
+def test_a_switch_that_never_says_what_it_holds_gets_its_rules_all_the_same():
+    net = FakeNetwork(scheme="ecmp", k=4, connect=False)
+    silent = net.topo.dpid("0_2_1")
+    net.muted.add(silent)
+    for dpid in net.tables:
+        net.controller.switch_up(dpid)
+    net.settle()
+    assert not net.log.of("ready")
+    net.advance(RECALL_S)
+    assert len(net.log.of("ready")) == 1
+    assert list(net.tables[silent])
