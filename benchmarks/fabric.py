@@ -7,13 +7,13 @@ own included.
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 import click
 from rich.console import Console
 from rich.table import Table
 
+from files.temporary import temporary_folder
 from harness.run.spec import RunSpec
 from harness.run.watch import Sampler
 from harness.sweep.experiment import run_experiment
@@ -55,10 +55,8 @@ def main(sizes: tuple[int, ...], bw: float | None, mtu: int, seconds: float) -> 
         tree = FatTree(k)
         rate = bw or BW.get(k, 1.0)
         spec = RunSpec("hedera-sa", f"stride:{k * k // 4}", seconds=seconds, link_mbps=rate, k=k, mtu=mtu)
-        with tempfile.TemporaryDirectory(prefix="hedera-fabric-") as name, MemoryWatch() as memory:
-            result = run_experiment(
-                spec, Path(name) / "run", lambda stage: click.echo(f"{stage} ...", err=True)
-            )
+        with temporary_folder("fabric") as folder, MemoryWatch() as memory:
+            result = run_experiment(spec, folder / "run", lambda stage: click.echo(f"{stage} ...", err=True))
         times = [
             f"{result['timing'].get(part, float('nan')):.2f}" for part in ("build_s", "ready_s", "teardown_s")
         ]

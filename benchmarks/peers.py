@@ -11,15 +11,14 @@ import json
 import statistics
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 
+from files.temporary import temporary_folder
 from harness.network.lock import sole_use
 from harness.network.machine import choose_datapath, require_root, require_tools
 from harness.run.spec import RunSpec
@@ -36,8 +35,8 @@ def say(sentence: str) -> None:
 
 def ours(spec: RunSpec) -> dict[str, Any]:
     """A run as `hedera run` makes it."""
-    with tempfile.TemporaryDirectory(prefix="hedera-peers-") as name:
-        return run_experiment(spec, Path(name) / "run")
+    with temporary_folder("peers") as folder:
+        return run_experiment(spec, folder / "run")
 
 
 def stock(spec: RunSpec, *, offloads: bool) -> dict[str, Any]:
@@ -45,10 +44,10 @@ def stock(spec: RunSpec, *, offloads: bool) -> dict[str, Any]:
     words = json.dumps(spec.as_json())
     with (
         sole_use("stock Mininet, to compare", say),
-        tempfile.TemporaryDirectory(prefix="hedera-peers-") as name,
+        temporary_folder("peers") as folder,
     ):
         command = ["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc", sys.executable, "-m",
-                   "benchmarks.stock_mininet", words, spec.datapath, "on" if offloads else "off", name]  # fmt: skip
+                   "benchmarks.stock_mininet", words, spec.datapath, "on" if offloads else "off", folder]  # fmt: skip
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_S, check=False)
         except subprocess.TimeoutExpired:

@@ -15,7 +15,6 @@ import resource
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from classroom import syscalls
 from classroom.group import limited_group
 from classroom.lent import PACKAGES, ROOT, lend
 from files.rights import NOBODY, invoker
+from files.temporary import temporary_folder
 from files.unprivileged import unprivileged
 
 _ANSWER = (
@@ -127,10 +127,10 @@ def prepared() -> Iterator[Place]:
             "which is not installed (apt-get install python3-seccomp)"
         ) from None
     with (
-        tempfile.TemporaryDirectory(prefix="hedera-grade-") as name,
+        temporary_folder("grade") as folder,
         limited_group(MEMORY, 2 * PROCESSES) as groups,
     ):
-        place = Place(Path(name, "code"), Path(name, "loops"), Path(name, "filter"), groups)
+        place = Place(folder / "code", folder / "loops", folder / "filter", groups)
         lend(place.code)
         lend(place.loops, loop=True)
         place.filter.write_bytes(refused)

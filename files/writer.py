@@ -109,15 +109,31 @@ def _new_file(name: str, here: int, heir: User | None, lasting: bool) -> Iterato
             os.fsync(out.fileno())
 
 
+def remove_abandoned(folder: Path, seconds: float) -> list[Path]:
+    """What writers left in a folder who were killed as they wrote there, by the names of now and before; those that
+    are gone. ``seconds``: since the last change. OSError when the folder cannot be looked at."""
+    with as_owner(folder), opened(folder) as here:
+        found = [name for name in os.listdir(here) if _HALF.fullmatch(name)]
+        for name in found:
+            _remove_old(name, here, seconds)
+        return [folder / name for name in sorted(set(found) - set(os.listdir(here)))]
+
+
+_HALF = re.compile(r"\.(.+\.[0-9a-f]{16}\.partial|trial-[0-9]+(-again)?\.partial|probe-[0-9]+)")
+
+
 def _remove_abandoned(name: str, here: int, seconds: float) -> None:
     """What writers left who were killed while they wrote ``name``."""
     half = re.compile(rf"\.{re.escape(name[:200])}\.([0-9a-f]{{16}}\.)?partial")
     for found in os.listdir(here):
         if half.fullmatch(found):
-            with contextlib.suppress(OSError):
-                about = os.stat(found, dir_fd=here, follow_symlinks=False)
-                if time.time() - about.st_mtime >= seconds:
-                    _remove(found, here)
+            _remove_old(found, here, seconds)
+
+
+def _remove_old(name: str, here: int, seconds: float) -> None:
+    with contextlib.suppress(OSError):
+        if time.time() - os.stat(name, dir_fd=here, follow_symlinks=False).st_mtime >= seconds:
+            _remove(name, here)
 
 
 def _remove(name: str, here: int) -> None:

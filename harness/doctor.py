@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from controllers.find_pox import find_pox, pox_version, too_old
+from files.temporary import owner_name, temporary_folder
 from harness.network import congestion, machine
 from harness.network.cpulimit import HostGroups
-from harness.network.footprint import leftovers, owner_name
+from harness.network.footprint import leftovers
 from harness.run.spec import RunSpec
 from harness.sweep import calibration
 from packets import build as packet_engine
@@ -87,7 +88,7 @@ def _kernel_features() -> list[Finding]:
     shaper = _shaper_works()
     cubic = "cubic" in congestion.available()
     kernel = machine.kernel_datapath()
-    with HostGroups(owner_name(), 1.0) as groups:
+    with temporary_folder("doctor") as notes, HostGroups(owner_name(), 1.0, notes) as groups:
         pass
     return [
         Finding("network namespaces and tbf, bfifo", "yes" if shaper else "no", "yes", shaper,

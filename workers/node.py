@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import tempfile
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from files.temporary import temporary_folder
 from workers.cluster import QUIET, Scheduler, is_loopback, require_dask, security
 
 LOST_AFTER_S = 120.0
@@ -91,5 +91,5 @@ def serve_worker(
                 "machine is told apart by --name"
             ) from None
 
-    with tempfile.TemporaryDirectory(prefix="hedera-worker-") as folder:
-        asyncio.run(serve(folder))
+    with temporary_folder("worker") as folder:
+        asyncio.run(serve(str(folder)))

@@ -6,8 +6,29 @@ import contextlib
 from pathlib import Path
 
 from harness.network.machine import processors
+from harness.network.settings import Setting
 
 PERIOD_US = 100_000
+LEGACY, UNIFIED = Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup")
+"""Where the version 1 CPU controller and the unified hierarchy are mounted."""
+
+
+def _controllers() -> set[str]:
+    return set((UNIFIED / "cgroup.controllers").read_text().split())
+
+
+def _as_changes(before: str, after: str) -> str:
+    """How a control group is told which controllers those in it shall have."""
+    old, new = set(before.split()), set(after.split())
+    return " ".join([*(f"+{name}" for name in new - old), *(f"-{name}" for name in old - new)])
+
+
+SUBTREE = Setting(
+    UNIFIED / "cgroup.subtree_control",
+    "the cpu controller for all control groups",
+    lambda text: set(text.split()) <= _controllers(),
+    _as_changes,
+)
 
 
 class HostGroups:
@@ -16,25 +37,30 @@ class HostGroups:
     ``applied`` says whether the machine allowed it, ``reason`` why not. ``share`` is of the processors we may use.
     """
 
-    def __init__(self, owner: str, share: float) -> None:
+    def __init__(self, owner: str, share: float, run_folder: Path) -> None:
         self._quota_us = max(1000, round(share * PERIOD_US * processors()))
         self._group: Path | None = None
+        self._changed = contextlib.ExitStack()
         self.reason = ""
-        legacy, unified = Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup")
         try:
-            if legacy.is_dir():
-                self._group = legacy / f"hedera-{owner}"
-                self._group.mkdir()
-            elif (unified / "cgroup.controllers").exists():
-                self._group = unified / f"hedera-{owner}"
-                self._group.mkdir()
-                (unified / "cgroup.subtree_control").write_text("+cpu")
-                (self._group / "cgroup.subtree_control").write_text("+cpu")
+            if LEGACY.is_dir():
+                self._make(LEGACY / f"hedera-{owner}")
+            elif SUBTREE.path.exists():
+                group = self._make(UNIFIED / f"hedera-{owner}")
+                handed = " ".join(dict.fromkeys([*SUBTREE.read().split(), "cpu"]))
+                self._changed.enter_context(SUBTREE.changed_to(handed, run_folder))
+                (group / SUBTREE.path.name).write_text("+cpu")
             else:
                 self.reason = "no CPU cgroup controller is mounted"
         except OSError as error:
+            self._remove()
             self._group = None
             self.reason = f"the CPU cgroup controller refuses: {error.strerror}"
+
+    def _make(self, group: Path) -> Path:
+        group.mkdir()
+        self._group = group
+        return group
 
     @property
     def applied(self) -> bool:
@@ -85,8 +111,13 @@ class HostGroups:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        self._remove()
+
+    def _remove(self) -> None:
         if self._group is not None:
             for group in [*self._group.iterdir(), self._group]:
                 if group.is_dir():
                     with contextlib.suppress(OSError):
                         group.rmdir()
+        with contextlib.suppress(OSError):  # others use it by now; the note stays, as what is left of the run
+            self._changed.close()

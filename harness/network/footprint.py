@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import signal
 import stat
 from collections.abc import Iterator
@@ -18,20 +17,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from files.rights import invoker
+from files.temporary import is_alive, is_owner, left_by, owner_name, remove_tree
+from files.unprivileged import NOBODY_S_CACHE
 from harness.errors import UnfitMachine
 from harness.network.bunching import HYSTERESIS
 from harness.network.congestion import ALLOWED
+from harness.network.cpulimit import LEGACY, SUBTREE, UNIFIED
 from harness.network.grace_periods import EXPEDITED
 from harness.network.processes import wait_until
 
 HOME = Path("/run/hedera")
 MARK = "HEDERA_RUN"
 """Environment variable that every process of a run carries; its value is the run's owner."""
-CGROUPS = (Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup"))
-"""Where the version 1 CPU controller and the unified hierarchy are mounted."""
-SETTINGS = (ALLOWED, HYSTERESIS, EXPEDITED)
+CGROUPS = (LEGACY, UNIFIED)
+SETTINGS = (ALLOWED, HYSTERESIS, EXPEDITED, SUBTREE)
 """Settings of the machine that a run changes while it lives."""
-_OWNER = re.compile(r"[1-9][0-9]{0,9}-[0-9]{1,20}")
 
 
 def home() -> Path:
@@ -54,32 +55,6 @@ def _is_our_folder(path: Path) -> bool:
     return stat.S_ISDIR(found.st_mode) and found.st_uid in (0, os.geteuid()) and not found.st_mode & 0o022
 
 
-def _start_time(pid: int) -> str | None:
-    """Clock ticks since boot at which a process started; None when it has ended (a zombie has)."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return None
-    return None if fields[0] in "ZX" else fields[19]
-
-
-def owner_name(pid: int | None = None) -> str:
-    """The name a process (this one unless told) owns things by: ``pid-starttime``."""
-    pid = os.getpid() if pid is None else pid
-    return f"{pid}-{_start_time(pid)}"
-
-
-def is_owner(name: str) -> bool:
-    """Whether a name is one that `owner_name` could have given; nothing by any other name is ours."""
-    return _OWNER.fullmatch(name) is not None
-
-
-def is_alive(owner: str) -> bool:
-    """Whether the process an owner name stands for still runs."""
-    pid, _, started = owner.partition("-")
-    return is_owner(owner) and _start_time(int(pid)) == started
-
-
 @contextmanager
 def run_folder() -> Iterator[Path]:
     """A folder for what this run needs while it lives, gone when the block ends; children are marked as ours."""
@@ -100,7 +75,7 @@ def leftovers() -> list[str]:
     names = {path.name for path in HOME.glob("*-*")} if _is_our_folder(HOME) else set()
     for root in CGROUPS:
         names |= {path.name.removeprefix("hedera-") for path in root.glob("hedera-*")}
-    names |= set(_marked())
+    names |= set(_marked()) | set(left_by(_our_uids()))
     return sorted(name for name in names if is_owner(name) and not is_alive(name))
 
 
@@ -111,38 +86,67 @@ class Cleaned:
     removed: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
 
+    def note(self, what: object, why_not: str | None) -> None:
+        """That something is gone, or why it is not."""
+        if why_not is None:
+            self.removed.append(str(what))
+        else:
+            self.left.append(f"{what} ({why_not})")
+
 
 def remove_leftovers() -> Cleaned:
     """End and remove what dead runs left behind."""
     cleaned = Cleaned()
     for owner in leftovers():
         _remove(owner, cleaned)
+        for folder in left_by(_our_uids()).get(owner, []):
+            cleaned.note(folder, remove_tree(folder))
     return cleaned
 
 
+def remove_cache(cleaned: Cleaned) -> None:
+    """Remove the compiled code of what runs as nobody: it is compiled again when it is needed."""
+    folder = NOBODY_S_CACHE.parent
+    if _is_our_folder(folder):
+        cleaned.note(folder, remove_tree(folder))
+
+
 def _remove(owner: str, cleaned: Cleaned) -> None:
-    pids = _marked().get(owner, [])
+    """Processes first, which hold the rest; groups before the setting that they needed."""
+    pids = set(_marked().get(owner, [])) - {os.getpid()}
     for pid in pids:
-        if pid != os.getpid():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-            cleaned.removed.append(f"process {pid} of run {owner}")
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     if pids:
-        wait_until(lambda: not _marked().get(owner), 2)
-    folder = HOME / owner
-    if _is_our_folder(HOME) and _is_our_folder(folder) and _restore(folder, cleaned):
-        shutil.rmtree(folder, ignore_errors=True)
-        cleaned.removed.append(str(folder))
+        wait_until(lambda: pids.isdisjoint(_marked().get(owner, [])), 2)
+        living = pids.intersection(_marked().get(owner, []))
+        for pid in sorted(pids):
+            cleaned.note(f"process {pid} of run {owner}", "it does not end" if pid in living else None)
     for root in CGROUPS:
         group = root / f"hedera-{owner}"
         if group.exists():
-            for part in sorted(group.rglob("*"), reverse=True):
-                if part.is_dir():
-                    with contextlib.suppress(OSError):
-                        part.rmdir()
-            with contextlib.suppress(OSError):
-                group.rmdir()
-            cleaned.removed.append(str(group))
+            cleaned.note(group, _remove_group(group))
+    folder = HOME / owner
+    if _is_our_folder(HOME) and _is_our_folder(folder) and _restore(folder, cleaned):
+        cleaned.note(folder, remove_tree(folder))
+
+
+def _remove_group(group: Path) -> str | None:
+    """Remove a control group with those in it; None when it is gone, else why it is not."""
+    try:
+        for part in sorted(group.rglob("*"), reverse=True):
+            if part.is_dir():
+                part.rmdir()
+        group.rmdir()
+    except OSError as error:
+        return error.strerror
+    return None
+
+
+def _our_uids() -> set[int]:
+    """Whose temporary folders are ours to remove: root's, or the user's that we are, and that of who called sudo."""
+    who = invoker()
+    return {os.geteuid()} | (set() if who is None else {who.uid})
 
 
 def _restore(folder: Path, cleaned: Cleaned) -> bool:
@@ -151,9 +155,9 @@ def _restore(folder: Path, cleaned: Cleaned) -> bool:
     for setting in SETTINGS:
         try:
             if setting.restore(folder):
-                cleaned.removed.append(setting.name)
+                cleaned.note(setting.name, None)
         except OSError as error:
-            cleaned.left.append(f"{setting.name} ({error.strerror})")
+            cleaned.note(setting.name, error.strerror)
     return len(cleaned.left) == before
 
 
@@ -171,9 +175,10 @@ def _marked() -> dict[str, list[int]]:
         if not entry.name.isdigit():
             continue
         try:
-            environment = (entry / "environ").read_bytes()
-            if prefix not in environment or not _is_ours(entry) or os.readlink(entry / "ns/pid") != here:
+            # Whose it is comes first: another user's environment may be memory that never answers.
+            if not _is_ours(entry) or os.readlink(entry / "ns/pid") != here:
                 continue
+            environment = (entry / "environ").read_bytes()
         except OSError:  # it has ended, or is not ours to look at
             continue
         for variable in environment.split(b"\0"):

@@ -11,11 +11,15 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Setting:
-    """A file of the kernel's, what it is called in a sentence, and which texts the kernel would take back."""
+    """A file of the kernel's, what it is called in a sentence, and which texts the kernel would take back.
+
+    ``told``: what has to be written for it to become the second text, from the first.
+    """
 
     path: Path
     name: str
     sane: Callable[[str], bool]
+    told: Callable[[str, str], str] = lambda before, after: after
 
     def read(self) -> str:
         """What it is set to. OSError where the kernel has no such setting."""
@@ -31,7 +35,7 @@ class Setting:
             return
         (run_folder / self.path.name).write_text(f"{before}\n{value}\n")
         try:
-            self.path.write_text(value)
+            self.path.write_text(self.told(before, value))
             yield
         finally:
             self.restore(run_folder)
@@ -62,10 +66,10 @@ class Setting:
             return False
         now = self.read()
         value = _without(now, before, ours or now)
-        if not self.sane(value):
+        if not (before + ours).strip() or not self.sane(value):
             return False
         if value != now:
-            self.path.write_text(value)
+            self.path.write_text(self.told(now, value))
         note.unlink()
         return True
 

@@ -94,6 +94,11 @@ def _rights(platform: str, scheme: str) -> Unprivileged:
     return unprivileged(machine_s, [] if own is None else [own])
 
 
+def _own_processes() -> list[str]:
+    """Processes of its own: what a user's scheduler has started ends with it, whatever session that has gone to."""
+    return ["unshare", "--pid", "--fork", "--kill-child=KILL", "--"] if os.geteuid() == 0 else []
+
+
 def _most_written(folder: Path) -> list[str]:
     """A scheduler that prints without end fills a quarter of the disk at most, and with its log half, not /run."""
     return ["prlimit", f"--fsize={max(shutil.disk_usage(folder).free // 4, 1 << 20)}", "--"]
@@ -143,6 +148,7 @@ class Controller:
                 "controller",
                 [
                     *_most_written(self._directory),
+                    *_own_processes(),
                     *self._rights.prefix,
                     *command(platform, address, {**options, "log": f"/proc/self/fd/{log}"}),
                 ],

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from controllers.settings import flags_of
+from files.temporary import owner_name
 from harness.errors import RunFailed
 from harness.network import shaping
 from harness.network.bunching import bunched
 from harness.network.congestion import permitted
 from harness.network.cpulimit import HostGroups
 from harness.network.fabric import CONTROLLER_ADDRESS, Fabric, FabricOptions
-from harness.network.footprint import owner_name
 from harness.network.grace_periods import EXPEDITED
 from harness.network.machine import instances_for
 from harness.network.processes import Children
@@ -65,7 +65,7 @@ class Emulation:
             ClockWatch() as clock_watch,
             bunched(self._sockets, self.spec.datapath) as self.seen.bunches,
             permitted(self.spec.congestion_control, self._sockets),
-            HostGroups(owner_name(), share) as groups,
+            HostGroups(owner_name(), share, self._sockets) as groups,
             ExitStack() as teardown,
             Children() as children,
             Fabric(topo, self._options(topo), self._sockets, children) as fabric,

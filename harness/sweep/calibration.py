@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from files.rights import make_folder
+from files.temporary import temporary_folder
 from harness.errors import UnfitMachine
 from harness.network.machine import instances_for, machine
 from harness.run.spec import MOST_MBPS, RunSpec
@@ -60,8 +60,8 @@ def probe(base: RunSpec, bw: float) -> Probe:
     spec = replace(
         base, scheme="hedera-sa", traffic=f"stride:{base.k**2 // 4}", link_mbps=bw, seconds=SECONDS
     )
-    with tempfile.TemporaryDirectory(prefix="hedera-calibrate-") as name:
-        result = run_experiment(spec, Path(name) / "run")
+    with temporary_folder("calibrate") as folder:
+        result = run_experiment(spec, folder / "run")
     if result["bisection_mbps"] is None:
         raise UnfitMachine(f"the machine could not be calibrated: {result['reasons'][0]}")
     t, total = np.array(result["rates"]["t"]), np.array(result["rates"]["total_mbps"])

@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from files.rights import as_owner
+from files.temporary import owner_name
 from harness.network import footprint
 from harness.sweep.tail import Tail
 from results.live import LIVE, Live, write_live
@@ -48,7 +49,7 @@ def feed(folder: Path) -> Iterator[Feed]:
     ours.setblocking(False)
     process = get_context("spawn").Process(
         target=_serve,
-        args=(theirs, folder.resolve(), footprint.owner_name()),
+        args=(theirs, folder.resolve(), owner_name()),
         name="hedera-feed",
         daemon=True,
     )

@@ -7,7 +7,6 @@ kept. A worker that fails at anything a run does not is used no more.
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from files.temporary import temporary_folder
 from harness.errors import HarnessError, RunFailed, UnfitMachine, WorkerFailed
 from harness.run.spec import RunSpec
 from harness.sweep import remote
@@ -239,8 +239,8 @@ class Fleet:
             self.watcher.done(job, run, member.name)
 
     def _publish(self, parcel: object, job: Job, folder: Path, worker: str) -> Run:
-        with tempfile.TemporaryDirectory(prefix="hedera-parcel-") as name:
-            raw = Path(name) / "run"
+        with temporary_folder("parcel") as place:
+            raw = place / "run"
             with new_run(folder, raw):
                 unpack(parcel, raw)
                 try:

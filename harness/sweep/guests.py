@@ -10,7 +10,6 @@ import json
 import os
 import queue
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from files.rights import invoker, user
+from files.temporary import temporary_folder
 from harness.errors import UnfitMachine, WorkerFailed
 from harness.network import machine
 from harness.run.spec import RunSpec
@@ -77,8 +77,8 @@ def run_in_guest(spec: RunSpec, folder: Path, ground: Ground, hear: Hear) -> Run
     A guest that fails is published as an invalid run, with the reason. Raises RunFailed when ``folder`` is taken or
     the disk full, and what ``hear`` raises.
     """
-    with tempfile.TemporaryDirectory(prefix="hedera-guest-") as name:
-        raw = Path(name) / "run"
+    with temporary_folder("guest") as place:
+        raw = place / "run"
         with new_run(folder, raw):
             try:
                 run = _from_guest(spec, raw, ground, hear)

@@ -23,6 +23,7 @@ from typing import Any
 
 import msgspec
 
+from files.temporary import owner_name, temporary_folder
 from files.unprivileged import tied
 from harness.errors import RunFailed, UserMistake
 from harness.network import footprint, machine
@@ -101,8 +102,8 @@ def carry_out(asked: dict[str, Any]) -> bytes:
     """Make the run that is asked for, and send its folder. RunFailed with the reason when there is no such folder."""
     spec = msgspec.convert(asked["spec"], RunSpec)
     now = begun(spec, "starting", asked["worker"])
-    with tempfile.TemporaryDirectory(prefix="hedera-run-") as name:
-        folder = Path(name) / "run"
+    with temporary_folder("run") as place:
+        folder = place / "run"
         _job(asked, folder, _Telling(now))
         if not (folder / "run.json").exists():
             raise RunFailed("the run left no result")
@@ -111,8 +112,8 @@ def carry_out(asked: dict[str, Any]) -> bytes:
 
 def carried_rates(asked: dict[str, Any]) -> dict[str, float]:
     """The highest link rate that this machine carries for such runs, Mb/s, by packet size."""
-    with tempfile.TemporaryDirectory(prefix="hedera-rates-") as name:
-        said = _job(asked, Path(name) / "none", lambda stage, pid: None)
+    with temporary_folder("rates") as place:
+        said = _job(asked, place / "none", lambda stage, pid: None)
     return {str(mtu): float(rate) for mtu, rate in said["rates"].items()}
 
 
@@ -127,7 +128,7 @@ class _Telling:
         if stage is not None:
             self._now = msgspec.structs.replace(self._now, stage=stage)
             if stage == "sending":
-                raw = footprint.HOME / footprint.owner_name(pid) / "raw"
+                raw = footprint.HOME / owner_name(pid) / "raw"
                 self._tail = Tail(raw, self._now, time.time())
         if self._tail is not None:
             self._now = self._tail.onto(self._now)

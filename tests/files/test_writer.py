@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from files.writer import whole, write_folder, write_whole
+from files.writer import remove_abandoned, whole, write_folder, write_whole
 
 
 def names(folder):
@@ -120,3 +120,31 @@ def test_what_a_killed_writer_left_goes_with_the_next_one_s_work(tmp_path):
 def test_long_names(tmp_path):
     write_whole(tmp_path / ("n" * 250), b"x")
     assert names(tmp_path) == ["n" * 250]
+
+
+def test_what_a_killed_writer_left_is_found_by_any_of_its_names(tmp_path):
+    halves = [".run.json.0123456789abcdef.partial", ".trial-1.partial", ".trial-2-again.partial", ".probe-17"]
+    others = [
+        ".partial",
+        "run.json.0123456789abcdef.partial",
+        ".mine.partial",
+        ".trial-1",
+        ".probe-x",
+        "trial-1",
+    ]
+    for name in [*halves, *others]:
+        (tmp_path / name).mkdir() if "trial" in name else (tmp_path / name).touch()
+    (tmp_path / ".trial-1.partial" / "half").touch()
+    assert remove_abandoned(tmp_path, 60.0) == []
+    for name in [*halves, *others]:
+        os.utime(tmp_path / name, (0, 0))
+    assert remove_abandoned(tmp_path, 60.0) == sorted(tmp_path / name for name in halves)
+    assert names(tmp_path) == sorted(others)
+
+
+def test_only_what_is_gone_is_said_to_be(tmp_path):
+    half = tmp_path / ".trial-1.partial"
+    (half / "not" / "flat").mkdir(parents=True)
+    os.utime(half, (0, 0))
+    assert remove_abandoned(tmp_path, 60.0) == []
+    assert half.exists()

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.network.footprint import HOME, MARK, SETTINGS, is_alive
+from files.temporary import is_alive
+from harness.network.footprint import HOME, MARK, SETTINGS
 from harness.network.processes import run, wait_until
 
 LONG = pytest.mark.skipif(

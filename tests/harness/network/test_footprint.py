@@ -1,17 +1,17 @@
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
 
+from files.temporary import is_alive, owner_name, temporary_folder
 from harness.errors import UnfitMachine
 from harness.network import footprint
 from harness.network.footprint import (
     MARK,
     Cleaned,
-    is_alive,
     leftovers,
-    owner_name,
     remove_leftovers,
     run_folder,
 )
@@ -24,7 +24,9 @@ def own_home(tmp_path, monkeypatch):
     """A /run/hedera and a cgroup root of the test's own."""
     monkeypatch.setattr(footprint, "HOME", tmp_path / "run")
     monkeypatch.setattr(footprint, "CGROUPS", (tmp_path / "cgroup",))
-    (tmp_path / "cgroup").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    for name in ("cgroup", "tmp"):
+        (tmp_path / name).mkdir()
     return tmp_path
 
 
@@ -73,6 +75,54 @@ def test_leftovers_of_the_dead_are_removed_and_nothing_else(own_home):
         for child in (ours, foreign):
             child.kill()
             child.wait()
+
+
+def test_temporary_folders_of_the_dead_go_and_those_of_the_living_stay(own_home):
+    dead = own_home / "tmp" / f"hedera-grade-{dead_owner()}-x1"
+    (dead / "code").mkdir(parents=True)
+    with temporary_folder("worker") as living:
+        assert remove_leftovers() == Cleaned([str(dead)])
+        assert list((own_home / "tmp").iterdir()) == [living]
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("behind_sudo", [True, False])
+def test_those_of_another_user_go_only_if_that_is_who_called_sudo(own_home, monkeypatch, behind_sudo):
+    dead = own_home / "tmp" / f"hedera-parcel-{dead_owner()}-x1"
+    dead.mkdir()
+    os.chown(dead, 65534, 65534)
+    monkeypatch.setenv("SUDO_UID", "65534" if behind_sudo else "65533")
+    monkeypatch.setenv("SUDO_GID", "65534")
+    assert remove_leftovers() == Cleaned([str(dead)] if behind_sudo else [])
+    assert dead.exists() != behind_sudo
+
+
+def test_only_what_is_gone_is_said_to_be_removed(own_home, monkeypatch):
+    dead = dead_owner()
+    group = own_home / "cgroup" / f"hedera-{dead}"
+    group.mkdir()
+    (group / "busy").touch()  # as a group that still has processes
+    (own_home / "run" / dead).mkdir(parents=True)
+    monkeypatch.setattr(footprint, "remove_tree", lambda folder: "Device or resource busy")
+    folder = own_home / "run" / dead
+    assert remove_leftovers() == Cleaned(
+        [], [f"{group} (Directory not empty)", f"{folder} (Device or resource busy)"]
+    )
+
+
+@pytest.mark.root
+def test_the_environment_of_another_user_s_process_is_not_even_looked_at(monkeypatch):
+    foreign = subprocess.Popen(["setpriv", "--reuid=65534", "--clear-groups", "sleep", "60"])
+    looked, read = [], Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda path: (looked.append(path), read(path))[1])
+    try:
+        assert wait_until(lambda: "sleep" in Path(f"/proc/{foreign.pid}/comm").read_text(), 5)
+        leftovers()
+        assert Path("/proc/self/environ").resolve() in looked
+        assert Path(f"/proc/{foreign.pid}/environ") not in looked
+    finally:
+        foreign.kill()
+        foreign.wait()
 
 
 def test_a_setting_that_cannot_be_put_back_keeps_nothing_else_from_being_removed(own_home, monkeypatch):

@@ -41,6 +41,16 @@ for descriptor in (1, int(sys.argv[1].rpartition("/")[2])):
 time.sleep(60)
 """
 
+LEAVING = """
+import json, os, subprocess, sys, time
+away = subprocess.Popen(["sh", "-c", "exec env -i sleep 600"], start_new_session=True)
+log = open(sys.argv[1], "a", buffering=1)
+start = {"event": "start", "scheme": "ecmp", "platform": "os-ken", "platform_version": "4", "away": away.pid}
+log.write(json.dumps({"t": time.time(), **start}) + "\\n")
+log.write(json.dumps({"t": time.time(), "event": "alive"}) + "\\n")
+time.sleep(600)
+"""
+
 
 @pytest.fixture
 def controller(tmp_path, monkeypatch):
@@ -233,3 +243,25 @@ def test_what_it_writes_has_an_end(tmp_path, monkeypatch):
         wait_until(lambda files=files: min(file.stat().st_size for file in files) >= 2 << 20, 15)
         time.sleep(0.3)
         assert [file.stat().st_size for file in files] == [2 << 20, 2 << 20]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="who is not root cannot keep processes together")
+def test_what_its_scheduler_started_ends_with_it(tmp_path, monkeypatch):
+    """A child that has left the session, and its environment, could be found by nothing."""
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    monkeypatch.setitem(globals(), "PROGRAM", LEAVING)
+    for controller in started(tmp_path, monkeypatch):
+        wait(controller, 1)
+        (sleeper,) = [path.name for path in Path("/proc").glob("[0-9]*") if ran(path, "sleep", 65534)]
+        controller.process.kill()
+        controller.process.wait()
+        assert wait_until(lambda sleeper=sleeper: not Path("/proc", sleeper).exists(), 5)
+
+
+def ran(process, name, uid):
+    """Whether a process is a user's and called so, and does not outlive the test by being somebody else's."""
+    try:
+        words = (process / "cmdline").read_bytes().split(b"\0")
+        return process.stat().st_uid == uid and words[:2] == [name.encode(), b"600"]
+    except OSError:
+        return False

@@ -1,0 +1,76 @@
+"""Folders for a while, named after the process that made them: by that what a killed one has left is known."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_OWNER = re.compile(r"[1-9][0-9]{0,9}-[0-9]{1,20}")
+_NAME = re.compile(rf"hedera-[a-z]+-({_OWNER.pattern})-[a-z0-9_]+")
+
+
+def _start_time(pid: int) -> str | None:
+    """Clock ticks since boot at which a process started; None when it has ended (a zombie has)."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in "ZX" else fields[19]
+
+
+def owner_name(pid: int | None = None) -> str:
+    """The name a process (this one unless told) owns things by: ``pid-starttime``; a reused pid is no mistake."""
+    pid = os.getpid() if pid is None else pid
+    return f"{pid}-{_start_time(pid)}"
+
+
+def is_owner(name: str) -> bool:
+    """Whether a name is one that `owner_name` could have given; nothing by any other name is ours."""
+    return _OWNER.fullmatch(name) is not None
+
+
+def is_alive(owner: str) -> bool:
+    """Whether the process an owner name stands for still runs."""
+    pid, _, started = owner.partition("-")
+    return is_owner(owner) and _start_time(int(pid)) == started
+
+
+@contextmanager
+def temporary_folder(kind: str) -> Iterator[Path]:
+    """A folder that nobody else can look into, gone when the block ends. ``kind``: what for, a word."""
+    with tempfile.TemporaryDirectory(prefix=f"hedera-{kind}-{owner_name()}-") as name:
+        yield Path(name)
+
+
+def left_by(uids: Iterable[int]) -> dict[str, list[Path]]:
+    """The temporary folders of these users' processes, alive or not, by owner."""
+    found: dict[str, list[Path]] = {}
+    with suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
+        for entry in sorted(entries, key=lambda one: one.name):
+            named = _NAME.fullmatch(entry.name)
+            with suppress(OSError):
+                if (
+                    named
+                    and entry.is_dir(follow_symlinks=False)
+                    and entry.stat(follow_symlinks=False).st_uid in uids
+                ):
+                    found.setdefault(named[1], []).append(Path(entry.path))
+    return found
+
+
+def remove_tree(folder: Path) -> str | None:
+    """Remove a folder with all that is in it, however deep, following no link and into no mounted disk.
+
+    None when it is gone; else why it is not.
+    """
+    done = subprocess.run(
+        ["rm", "-rf", "--one-file-system", "--", folder], check=False, capture_output=True, text=True
+    )
+    if not os.path.lexists(folder):
+        return None
+    return (done.stderr.strip().splitlines() or ["it is there again"])[-1].rpartition(": ")[2]

@@ -1,0 +1,66 @@
+"""`hedera clean`: what it says it has done; what it finds is in tests/harness/network/test_footprint.py."""
+
+import os
+
+import pytest
+from click.testing import CliRunner
+
+from harness.cli import clean as module
+from harness.errors import RunFailed
+from harness.network.footprint import Cleaned
+
+
+@pytest.fixture
+def clean(monkeypatch, tmp_path):
+    """The command on a machine where nothing of ours runs or lies, unless the test says so."""
+    left = Cleaned()
+    monkeypatch.setattr(module, "require_root", lambda: None)
+    monkeypatch.setattr(module, "remove_leftovers", lambda: left)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        return CliRunner().invoke(module.clean, [*map(str, arguments)])
+
+    run.left = left
+    return run
+
+
+def half(folder):
+    folder.mkdir(parents=True)
+    path = folder / ".trial-1.0123456789abcdef.partial"
+    path.mkdir()
+    (path / "run.json").touch()
+    os.utime(path, (0, 0))
+    return path
+
+
+def test_where_there_is_nothing_it_says_so(clean):
+    assert clean().output == "nothing of ours is left on this machine\n"
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_half_written_runs_are_found_where_results_are(clean, tmp_path, named):
+    place = tmp_path / "elsewhere" if named else tmp_path / "results" / "runs"
+    path = half(place / "s" / "stride_4" / "ecmp")
+    done = clean(*([place] if named else []))
+    assert done.output == f"removed {path if named else path.relative_to(tmp_path)}\n"
+    assert not path.exists()
+
+
+def test_what_could_not_be_removed_is_the_failure(clean):
+    clean.left.removed.append("process 17 of run 1-2")
+    clean.left.left.append("/run/hedera/1-2 (Device or resource busy)")
+    done = clean()
+    assert done.output == "removed process 17 of run 1-2\n"
+    assert isinstance(done.exception, RunFailed)
+    assert "/run/hedera/1-2 (Device or resource busy)" in str(done.exception)
+
+
+@pytest.mark.parametrize("everything", [True, False])
+def test_compiled_code_goes_when_all_is_asked_for(clean, tmp_path, monkeypatch, everything):
+    cache = tmp_path / "cache" / "nobody"
+    cache.mkdir(parents=True)
+    monkeypatch.setattr("harness.network.footprint.NOBODY_S_CACHE", cache)
+    done = clean(*(["--all"] if everything else []))
+    assert (f"removed {cache.parent}" in done.output) == everything
+    assert cache.exists() != everything
