@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING
@@ -88,16 +89,21 @@ class Class:
     budget_s: float
     place: Place | None = None
     hidden: tuple[Path, ...] = ()
-    configs: tuple[Config, ...] = field(init=False)
-    ecmp: float = field(init=False)
-    yardstick: float = field(init=False)
 
-    def __post_init__(self) -> None:
-        found = tuple(quality.configs(SIZES, self.seed, lambda k: drawn_patterns(k, self.seed)))
-        object.__setattr__(self, "configs", found)
-        for name, scheme in (("ecmp", "ecmp"), ("yardstick", YARDSTICK)):
-            shares = [quality.simulated(config, scheme).share or 0.0 for config in found]
-            object.__setattr__(self, name, mean(shares))
+    @cached_property
+    def configs(self) -> tuple[Config, ...]:
+        """The simulations that a scheduler's quality is measured by."""
+        return tuple(quality.configs(SIZES, self.seed, lambda k: drawn_patterns(k, self.seed)))
+
+    @cached_property
+    def ecmp(self) -> float:
+        """The mean share of the bound that ECMP reaches in them."""
+        return mean(quality.simulated(config, "ecmp").share or 0.0 for config in self.configs)
+
+    @cached_property
+    def yardstick(self) -> float:
+        """The same of YARDSTICK."""
+        return mean(quality.simulated(config, YARDSTICK).share or 0.0 for config in self.configs)
 
     def start(self, loop: bool = False) -> Start:
         """How code of this class is started; ``loop``: it is a control loop."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,11 +25,10 @@ def limited_group(memory_bytes: int, processes: int) -> Iterator[tuple[Path, ...
     made: list[Path] = []
     try:
         for parent, limits in _parents(memory_bytes, processes).items():
-            for old in parent.glob(f"{_NAME}*"):
-                if not Path("/proc", old.name.removeprefix(_NAME)).exists():
-                    old.rmdir()  # of one that was killed
-            group = parent / f"{_NAME}{os.getpid()}"
-            group.mkdir()
+            for old in parent.glob(f"{_NAME}*"):  # of graders that were killed
+                if not Path("/proc", old.name.removeprefix(_NAME).partition("-")[0]).exists():
+                    _remove([old])
+            group = Path(tempfile.mkdtemp(prefix=f"{_NAME}{os.getpid()}-", dir=parent))
             made.append(group)
             for name, value in limits.items():
                 if (group / name).exists() or "sw" not in name:  # not every kernel counts what is swapped out

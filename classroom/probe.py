@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from tempfile import TemporaryFile
 
 from classroom.code import Code
@@ -12,7 +13,7 @@ from hedera.text import one_line
 
 _ATTEMPTS = {
     "has root's rights": "os.getuid() == 0 or os.access('/etc/shadow', os.F_OK)",
-    "has capabilities": "any(int(status[name], 16) for name in ('CapInh', 'CapPrm', 'CapEff', 'CapAmb'))",
+    "has capabilities": "any(int(status[name], 16) for name in ('CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'))",
     "can be given rights by a program": "int(status['NoNewPrivs']) != 1",
     "is under no filter of system calls": "int(status['Seccomp']) != 2",
     "sees a network": "len(open('/proc/net/dev').readlines()) != 3",
@@ -45,7 +46,8 @@ def require_closed(start: Start) -> None:
             said.seek(0)
             lines = said.read(4096).decode(errors="replace").strip().splitlines()
             why = one_line(lines[-1] if lines else error)
-            raise Unfit(f"this machine does not let bubblewrap close a process off ({why})") from None
+            help_ = "" if os.geteuid() == 0 else "; as root (sudo) it needs no user namespaces"
+            raise Unfit(f"this machine does not let bubblewrap close a process off ({why}){help_}") from None
     if found is None or found.shape != (len(_ATTEMPTS),):
         raise Unfit("a process that is closed off does not answer here as it should")
     if could := [words for words, yes in zip(_ATTEMPTS, found, strict=True) if yes]:

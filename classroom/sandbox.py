@@ -42,6 +42,7 @@ LIMITS = {
     "core": 0,
     "rtprio": 0,
     "msgqueue": 0,
+    "sigpending": 1024,
 }
 """Of each closed process, besides processor time and number of processes: bytes, files (`prlimit`'s names)."""
 TMP = 64 << 20
@@ -160,7 +161,8 @@ def closed(place: Place, cpu_s: int, *, loop: bool = False, hidden: Sequence[Pat
         )  # fmt: skip
     else:
         command += _limits(cpu_s, PROCESSES + _tasks_of(os.getuid()))
-        rights = []
+        # Bubblewrap's own first process would be the same user's as what it runs, which could make it do anything.
+        rights = ["--as-pid-1"]
     command += [bwrap, "--seccomp", "9", *rights]
     environment = {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"}
     for word, value in {**environment, **_ONE_THREAD}.items():
@@ -239,11 +241,13 @@ def _walls(bwrap: str, code: Path, hidden: Sequence[Path]) -> list[str]:
         if prefix != Path("/usr"):
             seen = {path: folder for path in prefix.parents[:-1]} | seen | {prefix: shown(prefix)}
     seen |= {Path("/tmp"): empty(TMP), Path("/dev/shm"): empty(TMP // 4), Path("/code"): shown(code)}
-    seen |= {Path("/proc"): ["--proc"], Path("/dev"): ["--dev"]}
+    # Terminals are counted for the whole machine.
+    seen |= {Path("/proc"): ["--proc"], Path("/dev"): ["--dev"], Path("/dev/pts"): empty(4096)}
     walls = ["--die-with-parent", "--new-session", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts",
              "--unshare-cgroup-try", "--clearenv", "--hostname", "grading"]  # fmt: skip
     for path, how in sorted(seen.items()):
         walls += [*how, str(path)]
-    for path in (Path("/"), Path("/dev"), *masks, *([] if bounded else [Path("/tmp"), Path("/dev/shm")])):
+    shut = [Path("/"), Path("/dev"), Path("/dev/pts"), *masks]
+    for path in shut if bounded else [*shut, Path("/tmp"), Path("/dev/shm")]:
         walls += ["--remount-ro", str(path)]
     return [*walls, "--chdir", "/tmp"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import IO, Any
@@ -29,10 +30,19 @@ _MOST_ASKED = 1e6
 
 
 class Budget:
-    """Seconds on the clock that somebody's code is waited for, its start-up and all its processes together."""
+    """Seconds on the clock that somebody's code is waited for: from start-up to end, all its processes together."""
 
     def __init__(self, seconds: float = float("inf")) -> None:
         self.seconds = self.left_s = seconds
+
+    @contextmanager
+    def spent(self) -> Iterator[None]:
+        """What the block takes goes off it."""
+        clock = time.monotonic()
+        try:
+            yield
+        finally:
+            self.left_s -= time.monotonic() - clock
 
 
 class Submission:
@@ -72,7 +82,8 @@ class Submission:
         """Kill its process, if there is one, and what that has started."""
         if (process := self._process) is not None:
             self._process = None
-            process.end()
+            with self._budget.spent():  # the kernel takes its time with a million files
+                process.end()
 
     # --- what it can be asked ---------------------------------------------------------------------------
 
@@ -137,9 +148,12 @@ class Submission:
         answer = self._ask(Turn({name: pack(column) for name, column in columns.items()}, cores))
         if answer.odd:
             return Turned({}, {}, 0, answer.odd)
-        arrays = {name: np.zeros(0, dtype) for name, dtype in _OF_A_TURN.items()} | self._arrays(answer)
+        arrays, asked = self._arrays(answer), answer.numbers.get("asked", -1.0)
+        if asked == 0:
+            arrays = {"placed": np.zeros(0, np.int64), "demand": np.zeros(0)} | arrays
+        if arrays.keys() != _OF_A_TURN.keys():
+            raise self._rubbish("something that is no answer")
         changed, to, placed, demand = (arrays[name] for name in _OF_A_TURN)
-        asked = answer.numbers.get("asked", -1.0)
         if not (
             all(arrays[name].ndim == 1 and arrays[name].dtype == dtype for name, dtype in _OF_A_TURN.items())
             and len(changed) == len(to)
@@ -185,9 +199,10 @@ class Submission:
     def _within(self, seconds: float, request: protocol.Request | None) -> Answer:
         """The next answer, waited for that long, or until the budget is used up: TimeoutError, or Misbehaved."""
         assert self._process is not None
-        clock, left = time.monotonic(), self._budget.left_s
+        left = self._budget.left_s
         try:
-            return self._process.answer(request, clock + min(seconds, left))
+            with self._budget.spent():
+                return self._process.answer(request, time.monotonic() + min(seconds, left))
         except TimeoutError:
             self.end()
             if left < seconds:
@@ -196,8 +211,6 @@ class Submission:
         except Misbehaved:
             self.end()
             raise
-        finally:
-            self._budget.left_s -= time.monotonic() - clock
 
     def _rubbish(self, what: str) -> Misbehaved:
         self.end()

@@ -16,6 +16,7 @@ import tempfile
 _NAMESPACES = 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000, 0x00020000
 """CLONE_NEW*: cgroup, uts, ipc, user, pid, net, mount. (That of time is clone3's and unshare's alone.)"""
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C  # typing into a terminal as if one were its user
+_PR_SET_PDEATHSIG = 1
 _REFUSED = (
     # namespaces and mounts
     "unshare", "setns", "mount", "umount", "umount2", "pivot_root", "chroot", "open_tree", "move_mount", "fsopen",
@@ -65,6 +66,8 @@ def program() -> bytes:
         rules.add_rule(refuse, "clone", seccomp.Arg(0, seccomp.MASKED_EQ, flag, flag))
     for typing in (_TIOCSTI, _TIOCLINUX):
         rules.add_rule(refuse, "ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, typing))
+    # What is started dies with who started it, and may not change its mind.
+    rules.add_rule(refuse, "prctl", seccomp.Arg(0, seccomp.MASKED_EQ, 0xFFFFFFFF, _PR_SET_PDEATHSIG))
     # Some kinds of socket know no network namespace: those between a virtual machine and its host.
     rules.add_rule(seccomp.ERRNO(errno.EAFNOSUPPORT), "socket", seccomp.Arg(0, seccomp.NE, socket.AF_UNIX))
     with tempfile.TemporaryFile() as file:

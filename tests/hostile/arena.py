@@ -21,8 +21,8 @@ USER = 21987
 """The ordinary user, where root tries."""
 CLASS_UIDS = range(61184, 65520)
 SEED = 917263545
-CALL_S, PROCESSOR_S, CLOCK = 6.0, 4.0, 5.0
-"""Short, so that what hangs does so for seconds: for an answer; of processor time; times that on the clock."""
+CALL_S, PROCESSOR_S = 10.0, 4.0
+"""For an answer, on the clock, and of processor time: short, so that what hangs does so for seconds."""
 SECRET = "canary-in-the-grader's-environment"
 
 
@@ -35,6 +35,7 @@ class Arena:
         if mode == "user" and os.geteuid() == 0:
             drop = ("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--")
             os.chown(place, USER, USER)
+        place.chmod(0o755)
         self.process = subprocess.Popen(
             [*drop, sys.executable, "-B", "-m", "tests.hostile.arena"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
@@ -48,15 +49,19 @@ class Arena:
         assert line, f"the grader is gone: {self.process.wait()}"
         return json.loads(line)
 
-    def _asked(self, **request):
+    def begin(self, **request):
+        """Ask, and do not wait for the answer."""
         self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
+
+    def _asked(self, **request):
+        self.begin(**request)
         return self._read()
 
-    def ask(self, source, loop=False):
+    def ask(self, source, loop=False, call_s=CALL_S):
         """What becomes of a file with ``estimate_demands``, or with ``Loop``, in it that is asked once: None where it
         answers, or what is said of it. Nothing of it is left afterwards, anywhere."""
-        words = self._asked(op="ask", source=source, loop=loop)["words"]
+        words = self._asked(op="ask", source=source, loop=loop, call_s=call_s)["words"]
         self.assert_nothing_is_left()
         return words
 
@@ -66,20 +71,20 @@ class Arena:
         words = self.ask(f"{IN_A_SUBMISSION}\n{head}\n{loop_over}", loop)
         assert words is None, words
 
-    def grade(self, name="mallory", **files):
+    def grade(self, name="mallory", budget_s=60.0, **files):
         """The grade of a submission with these files (by part, sources), and its checks."""
         folder = Path(tempfile.mkdtemp(dir=self.place)) / name
         folder.mkdir()
         for part, source in files.items():
             (folder / f"{part}.py").write_text(source)
-        return self.grade_folder(folder)
+        return self.grade_folder(folder, budget_s)
 
-    def grade_folder(self, folder):
+    def grade_folder(self, folder, budget_s=60.0):
         """The grade of what lies in a folder."""
         for path in (folder, folder.parent):
             path.chmod(0o755)
         clock = time.monotonic()
-        answer = self._asked(op="grade", folder=str(folder))
+        answer = self._asked(op="grade", folder=str(folder), budget_s=budget_s)
         self.took_s = time.monotonic() - clock
         self.assert_nothing_is_left()
         return answer["grade"], answer["checks"]
@@ -96,7 +101,7 @@ class Arena:
         try:
             assert self.process.wait(30) == 0
             assert list(self.place.glob("hedera-grade-*")) == []
-            assert list(Path("/sys/fs/cgroup").glob(f"**/hedera-grade-{self.process.pid}")) == []
+            assert list(Path("/sys/fs/cgroup").glob(f"**/hedera-grade-{self.process.pid}-*")) == []
         finally:
             self.process.stdout.close()
             with contextlib.suppress(ProcessLookupError):
@@ -167,7 +172,7 @@ def _serve() -> None:
     from classroom.sandbox import Unfit, closed, prepared
     from classroom.submission import Submission
 
-    grading.CALL_S, grading.CLOCK, histories.SHRINK_S, submission.START_S = CALL_S, CLOCK, 2.0, 30.0
+    grading.CALL_S, histories.SHRINK_S, submission.START_S = CALL_S, 2.0, 30.0
     histories.leave_nothing()
 
     def tell(**answer: object) -> None:
@@ -189,7 +194,9 @@ def _serve() -> None:
                 what = "Loop" if request["loop"] else "estimate_demands"
                 start = closed(place, round(PROCESSOR_S), loop=request["loop"])
                 words = None
-                with Submission(start, Code("theirs.py", request["source"], what), CALL_S) as asked:
+                with Submission(
+                    start, Code("theirs.py", request["source"], what), request["call_s"]
+                ) as asked:
                     try:
                         if request["loop"]:
                             asked.fresh(loop_mbps=100.0)
@@ -201,6 +208,7 @@ def _serve() -> None:
                 tell(words=words)
             else:
                 course = course or grading.Class(SEED, PROCESSOR_S, place)
+                grading.CLOCK = request["budget_s"] / PROCESSOR_S
                 one, checks = grading.grade(Path(request["folder"]), course)
                 told = {part: [asdict(check) for check in each] for part, each in checks.items()}
                 tell(grade=asdict(one), checks=told)

