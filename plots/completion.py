@@ -32,15 +32,19 @@ COSTS = {
     "segments_out_of_order": "segments out of order",
     "retransmitted_segments": "segments sent again",
 }
+VALID, ALL_TRIES = "valid runs", "all tries"
 
 
 @dataclass(frozen=True)
 class Row:
-    """A size class under a scheme: medians over the valid runs; ``flows`` and ``cut_off`` of all of them together."""
+    """A size class under a scheme: medians over the valid runs, or ``over`` all tries, whatever their verdict, of
+    which ``left_out`` do not count; ``flows`` and ``cut_off`` of all of them together."""
 
     pattern: str
     scheme: str
     size_class: str
+    over: str
+    left_out: int
     runs: int
     flows: int
     cut_off: int
@@ -54,29 +58,44 @@ class Row:
     p99_slowdown: float
 
 
-def rows(runs: Sequence[Run]) -> list[Row]:
-    """By pattern, class and scheme, in the order in which tables show them; none without such traffic."""
+def rows(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> list[Row]:
+    """By pattern, class and scheme, in the order in which tables show them, over valid runs and over all ``tries``
+    (if there were more than ``runs``); none without such traffic."""
+    every = runs if tries is None else tries
+    by_bar: dict[tuple[str, str], list[Run]] = {}
+    for run in every:
+        by_bar.setdefault((run.pattern, run.scheme), []).append(run)
     order = scheme_order(run.scheme for run in runs)
     found = []
     for pattern in dict.fromkeys(run.pattern for run in runs):
         for name in CLASSES:
             for scheme in order:
-                ours = [
-                    one
-                    for run in runs
-                    if run.valid and (run.pattern, run.scheme) == (pattern, scheme)
-                    for one in run.completion
-                    if one.size_class == name and one.mean_s is not None
-                ]
-                if ours:
-                    found.append(
-                        Row(
-                            *(pattern, scheme, name, len(ours), sum(one.flows for one in ours)),
-                            sum(one.cut_off for one in ours),
-                            *(median(getattr(one, statistic) for one in ours) for statistic in STATISTICS),
-                        )
-                    )
+                ours = by_bar.get((pattern, scheme), [])
+                counted = [run for run in ours if run.valid]
+                for over, members in ((VALID, counted), (ALL_TRIES, ours)):
+                    row = _row(members, over, (pattern, scheme, name))
+                    found += [row] if row else []
     return found
+
+
+def _row(runs: Sequence[Run], over: str, key: tuple[str, str, str]) -> Row | None:
+    """None where no run has flows of the class."""
+    with_class = [
+        (run, one)
+        for run in runs
+        for one in run.completion
+        if one.size_class == key[2] and one.mean_s is not None
+    ]
+    if not with_class:
+        return None
+    ours = [one for _, one in with_class]
+    return Row(
+        *key,
+        over,
+        sum(not run.valid for run, _ in with_class),
+        *(len(ours), sum(one.flows for one in ours), sum(one.cut_off for one in ours)),
+        *(median(getattr(one, statistic) for one in ours) for statistic in STATISTICS),
+    )
 
 
 def costs(runs: Sequence[Run]) -> dict[str, dict[str, float]]:
@@ -90,14 +109,14 @@ def costs(runs: Sequence[Run]) -> dict[str, dict[str, float]]:
     return found
 
 
-def csv_text(runs: Sequence[Run]) -> str:
+def csv_text(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
     """`rows` as CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(field.name for field in fields(Row))
     writer.writerows(
         [f"{value:.6g}" if isinstance(value, float) else value for value in astuple(row)]
-        for row in rows(runs)
+        for row in rows(runs, tries)
     )
     return text.getvalue()
 

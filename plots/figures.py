@@ -40,7 +40,7 @@ def write_all(folder: str | Path) -> list[Path]:
         write_whole(out / name, text)
         files.append(out / name)
     if any(run.valid and run.completion for run in sweep.runs):
-        write_whole(out / "completion.csv", completion.csv_text(sweep.runs))
+        write_whole(out / "completion.csv", completion.csv_text(sweep.runs, sweep.tries))
         files += [out / "completion.csv", *completion.draw(sweep.runs, out / "completion.png")]
     return files + _rate_sheets(sweep, out / "rates")
 

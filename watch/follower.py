@@ -142,8 +142,9 @@ class Follower:
 
     def _render(self) -> str:
         runs = self._sweep.runs
-        shared = {"runs": runs, "valid": sum(run.valid for run in runs), "CONTROL": CONTROL, "slower": SLOWER,
-                  "invalid": [run for run in runs if not run.valid], "machines": compare_machines(runs)}  # fmt: skip
+        bad = [run for run in runs if not run.valid]
+        shared = {"runs": runs, "valid": len(runs) - len(bad), "CONTROL": CONTROL, "slower": SLOWER,
+                  "uncounted": bad, "machines": compare_machines(runs)}  # fmt: skip
         if not runs:
             return templates(TEMPLATES).get_template("finished.html").render(shared, summary=None)
         summary = summarise(runs)

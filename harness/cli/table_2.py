@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +17,10 @@ from harness.network import machine
 from harness.network.lock import sole_use
 from harness.run.spec import RunSpec
 from harness.sweep.plan import Job, carry_out, plan, settle, split_schemes
-from harness.sweep.store import slug
+from harness.sweep.store import read_run, slug
 from harness.sweep.suites import Workload
 from plots.shuffle import SCHEMES, TRANSFER_BYTES, Shuffle, draw, rows_of, told
+from results.record import Run
 from traffic.poisson import REFERENCE_MBPS
 
 PATIENCE = 4
@@ -46,14 +48,35 @@ def shuffles(jobs: Sequence[Job]) -> tuple[dict[str, list[Shuffle]], list[str]]:
     for job in jobs:
         outcome = job.outcome()
         run = None if outcome is None else outcome.run
-        if run is None or not run.valid or run.turns is None or run.turns.shuffle_s is None:
+        done = None if run is None or not run.valid else _shuffle(run)
+        if done is None:
             reasons = outcome.reasons if outcome is not None and outcome.reasons else ("it did not run",)
             bad.append(f"{job.spec.scheme}, trial {job.spec.trial}: {reasons[0]}")
-            continue
-        assert run.turns.host_completion_s is not None
-        done = Shuffle(run.turns.shuffle_s, run.turns.host_completion_s)
-        found.setdefault(job.spec.scheme, []).append(done)
+        else:
+            found.setdefault(job.spec.scheme, []).append(done)
     return found, bad
+
+
+def every_shuffle(jobs: Sequence[Job]) -> tuple[dict[str, list[Shuffle]], Counter[str]]:
+    """What came of all tries that ended, valid or not, and how many of each scheme do not count."""
+    found: dict[str, list[Shuffle]] = {}
+    left_out: Counter[str] = Counter()
+    for job in jobs:
+        for folder in job.attempts:
+            run = read_run(folder)
+            if run is not None and not run.valid:
+                left_out[job.spec.scheme] += 1
+            if run is not None and (done := _shuffle(run)) is not None:
+                found.setdefault(job.spec.scheme, []).append(done)
+    return found, left_out
+
+
+def _shuffle(run: Run) -> Shuffle | None:
+    """None of one that did not end."""
+    turns = run.turns
+    if turns is None or turns.shuffle_s is None or turns.host_completion_s is None:
+        return None
+    return Shuffle(turns.shuffle_s, turns.host_completion_s)
 
 
 @click.command()
@@ -103,11 +126,19 @@ def table_2(
     if not found:
         raise RunFailed(f"no shuffle was valid: {bad[0]}")
     hosts = base.tree.num_hosts
-    rows = rows_of(found, hosts, (hosts - 1) * transfer_bytes(base.link_mbps, scale))
+    sent = (hosts - 1) * transfer_bytes(base.link_mbps, scale)
+    rows = rows_of(found, hosts, sent)
     share = "the paper's" if scale == 1 else f"{scale:g} of the paper's"
     note = f"Emulated, {hosts} hosts, links of {base.link_mbps:g} Mb/s, {share} transfers"
     files = [write_csv(folder / "table2.csv", rows), draw(rows, note, folder / "table2.png")]
-    conclude(rows, [told(rows, f"Table 2, the shuffle. {note}"), *bad], files, as_json)
+    tables = [told(rows, f"Table 2, the shuffle. {note}")]
+    every, left_out = every_shuffle(jobs)
+    if left_out:
+        all_rows = rows_of(every, hosts, sent)
+        files.append(write_csv(folder / "table2-all-tries.csv", all_rows))
+        which = ", ".join(f"{number} of {scheme}" for scheme, number in sorted(left_out.items()))
+        tables.append(told(all_rows, f"The same over all tries, valid or not; left out above: {which}"))
+    conclude(rows, [*tables, *bad], files, as_json)
     if bad:
         raise RunFailed(f"{len(bad)} of {len(jobs)} shuffles are not valid: {bad[0]}")
 

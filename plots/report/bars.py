@@ -1,7 +1,8 @@
 """Figure 9 as the page shows it: a panel per pattern, our bars beside the published ones, all of equal rank.
 
 A bar is the median of the valid trials, its whisker the 5th to 95th percentile. A bar without a valid trial, or, as a
-share, without a valid control, is a crossed outline that stands for no number.
+share, without a valid control, is an outline that stands for no number, crossed, or with a question mark where no run
+was judged.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from markupsafe import Markup
 
 from hedera.schemes import CONTROL
 from plots.report.compare import STATIC
-from plots.report.svg import Css, Scale, Tags, cross, line, percent, picture, tag, text, title
+from plots.report.svg import Css, Scale, Tags, cross, line, percent, picture, question, tag, text, title
 from plots.shares import Shares
 from plots.style import label, short
 from plots.summary import Spread
@@ -60,9 +61,7 @@ def _panel(shares: Shares, pattern: str, css: Css, ceiling: float) -> Markup:
     for group in groups:
         for name in group:
             said.append(_said(shares, pattern, name))
-            marks.append(
-                tag("g", title(said[-1]), *_bar(_spread(shares, pattern, name), name, css, x, step - 1.6, y))
-            )
+            marks.append(tag("g", title(said[-1]), *_bar(shares, pattern, name, css, x, step - 1.6, y)))
             x += step
         x += gap
     marks.append(text(left, 13, label(pattern), "name"))
@@ -102,19 +101,22 @@ def _said(shares: Shares, pattern: str, name: str) -> str:
         shown = "published ECMP" if name == "published ecmp" else name
         return f"{shown} {percent(spread.median)}"
     bar = shares.summary.bars[pattern, name]
-    trials = f"{bar.valid} of {bar.valid + bar.invalid} trials valid"
+    trials = f"{bar.valid} of {bar.trials} trials valid"
     if spread is None:
-        return f"{name} has no number, {trials}"
+        unjudged = ", not judged" if bar.unjudged and not bar.invalid else ""
+        return f"{name} has no number, {trials}{unjudged}"
     ends = f" ({percent(spread.low)} to {percent(spread.high)})" if bar.valid > 1 else ""
-    return f"{name} {percent(spread.median)}{ends}" + (f", {trials}" if bar.invalid else "")
+    return f"{name} {percent(spread.median)}{ends}" + (f", {trials}" if bar.valid < bar.trials else "")
 
 
-def _bar(spread: Spread | None, name: str, css: Css, x: float, wide: float, y: Scale) -> Tags:
+def _bar(shares: Shares, pattern: str, name: str, css: Css, x: float, wide: float, y: Scale) -> Tags:
+    spread = _spread(shares, pattern, name)
     base, middle, scheme = y(0), x + wide / 2, name.removeprefix(_PUBLISHED)
     if spread is None:
         top = y(1)
         void = tag("rect", x=x, y=top, width=wide, height=base - top, class_=f"void {css(name)}")
-        return [void, cross(middle, (top + base) / 2)]
+        mark = question if shares.summary.bars[pattern, name].void == "NOT JUDGED" else cross
+        return [void, mark(middle, (top + base) / 2)]
     kind = f"bar {css(name)}" if name == scheme else f"pub {css(scheme) if scheme != 'ecmp' else 'ink'}"
     top = y(spread.median)
     marks = [tag("rect", x=x, y=top, width=wide, height=max(base - top, 0.5), class_=kind)]

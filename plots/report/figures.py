@@ -14,12 +14,25 @@ from markupsafe import Markup
 from hedera.schemes import CONTROL
 from plots.report.compare import Match
 from plots.report.rounds import PARTS, Overhead
-from plots.report.svg import Css, Scale, Tags, cross, line, percent, picture, polyline, tag, text, title
+from plots.report.svg import (
+    Css,
+    Scale,
+    Tags,
+    cross,
+    line,
+    percent,
+    picture,
+    polyline,
+    question,
+    tag,
+    text,
+    title,
+)
 from plots.report.trials import Difference
 from plots.shares import our_share, published_share
 from plots.style import label, short
 from plots.summary import Summary
-from results.record import Run
+from results.record import NOT_JUDGED, Run, Verdict
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom."""
@@ -117,8 +130,9 @@ def interval_strip(difference: Difference, reach: float) -> Markup:
     return picture(width, 20, f"drawn from {-reach:.3g} to {reach:.3g} Mb/s", *marks)
 
 
-def dots_strip(values: Sequence[tuple[float, bool]], most: float, css: str, said: str) -> Markup:
-    """One dot per run on an axis from 0 to ``most``; a run that is not valid is a cross."""
+def dots_strip(values: Sequence[tuple[float, Verdict]], most: float, css: str, said: str) -> Markup:
+    """One dot per run on an axis from 0 to ``most``; an invalid run is a cross, one that was not judged a question
+    mark."""
     width, middle = 220.0, 11.0
     x = Scale((0, most), (7, width - 7))
     marks = [
@@ -126,11 +140,12 @@ def dots_strip(values: Sequence[tuple[float, bool]], most: float, css: str, said
         line(x(0), 4, x(0), 18, "grid"),
         line(x(most), 4, x(most), 18, "grid"),
     ]
-    for value, valid in sorted(values, reverse=True, key=lambda pair: pair[1]):
+    for value, verdict in sorted(values, key=lambda pair: pair[1] != "ok"):
         at = x(min(value, most))
-        marks.append(
-            tag("circle", cx=at, cy=middle, r=3.5, class_=f"dot faint {css}") if valid else cross(at, middle)
-        )
+        if verdict == "ok":
+            marks.append(tag("circle", cx=at, cy=middle, r=3.5, class_=f"dot faint {css}"))
+        else:
+            marks.append((question if verdict == NOT_JUDGED else cross)(at, middle))
     return picture(width, 22, said, *marks)
 
 
@@ -256,7 +271,7 @@ def rate_in_words(run: Run) -> str:
         return "no rates were stored."
     low, high = min(run.rates.total_mbps), max(run.rates.total_mbps)
     mean = "" if run.bisection_mbps is None else f", {run.bisection_mbps:.1f} in the window"
-    return f"from {low:.1f} to {high:.1f} Mb/s{mean}" + ("." if run.valid else "; INVALID.")
+    return f"from {low:.1f} to {high:.1f} Mb/s{mean}" + ("." if run.valid else f"; {run.verdict.upper()}.")
 
 
 def _points(run: Run, x: Scale, y: Scale) -> list[tuple[float, float]]:

@@ -17,14 +17,14 @@ from files.writer import write_whole
 from hedera.schemes import CONTROL
 from plots import completion
 from plots.load import Sweep, load_sweep
-from plots.report import bars, compare, environment, fabric, figures, trials
+from plots.report import bars, compare, environment, fabric, figures, rules, trials
 from plots.report import runs as runs_data
 from plots.report.machines import SLOWER, compare_machines
 from plots.report.rounds import Overhead, overheads
 from plots.report.svg import Css, classes, percent
 from plots.shares import Shares, our_share, published_share
 from plots.style import colour, label, short
-from plots.summary import Summary, summarise
+from plots.summary import Summary, summarise, tallies
 from results.record import Run
 
 FILE = "report.html"
@@ -94,7 +94,7 @@ def _context(sweep: Sweep) -> dict[str, Any]:
     }
     if not runs:
         return shared | {"summary": None, "palette": [], "completion": []}
-    summary = summarise(runs)
+    summary = summarise(runs, sweep.tries)
     css = classes(summary.schemes)
     return {
         **shared,
@@ -106,15 +106,16 @@ def _context(sweep: Sweep) -> dict[str, Any]:
         **_published(summary, runs, css),
         **_trials(runs),
         **_rounds(runs, css),
-        **_completion(runs),
+        **_completion(runs, sweep.tries),
         **_judgement(summary, runs, css),
         **_explorer(sweep),
         "patterns": _patterns(summary, runs, css),
     }
 
 
-def _completion(runs: Sequence[Run]) -> dict[str, Any]:
-    rows = completion.rows(runs)
+def _completion(runs: Sequence[Run], tries: Sequence[Run]) -> dict[str, Any]:
+    every = completion.rows(runs, tries)
+    rows = [row for row in every if row.over == completion.VALID or row.left_out]
     patterns = dict.fromkeys(row.pattern for row in rows)
     return {
         "completion": [(p, [row for row in rows if row.pattern == p]) for p in patterns],
@@ -204,7 +205,11 @@ def _judgement(summary: Summary, runs: Sequence[Run], css: Css) -> dict[str, Any
         "most_of_maxmin": most,
         "machines": compare_machines(runs),
         "slower": SLOWER,
-        "invalid": [run for run in runs if not run.valid],
+        "uncounted": [run for run in runs if not run.valid],
+        "remarkable": [run for run in runs if run.remarks],
+        "rules": rules.applied(runs),
+        "without_rules": sum(not run.rules for run in runs),
+        "tallies": tallies(summary),
         "dropping": sum(bool(run.queue_drops) for run in runs),
     }
 

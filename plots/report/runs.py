@@ -13,9 +13,10 @@ from hedera.schemes import CONTROL
 from plots.load import Sweep
 from plots.report import fabric
 from plots.report.machines import maker
+from plots.report.rules import told
 from plots.style import short
 from results.parts import Flow, Round
-from results.record import Run
+from results.record import Run, Verdict
 from results.wire import payload_share
 from topos.fattree import FatTree
 from topos.links import NO_LINK, path_links
@@ -124,7 +125,10 @@ def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]
         "trial": run.trial,
         "worker": maker(run),
         "valid": run.valid,
+        "verdict": run.verdict,
         "reasons": list(run.reasons),
+        "remarks": list(run.remarks),
+        "rules": told(run),
         "mbps": _round(run.bisection_mbps),
         "payload": _round(run.payload_mbps),
         "maxmin": _round(run.maxmin_mbps),
@@ -178,14 +182,14 @@ def _round(value: float | None) -> float | None:
 
 @dataclass(frozen=True)
 class Validity:
-    """How the runs of one scheme were judged. ``of_maxmin``: (measured over max-min fair total, valid) of each
-    run that has both; ``least_idle``: (idle percent in the worst second, valid) of each run that has it."""
+    """How the runs of one scheme were judged. ``of_maxmin``: (measured over max-min fair total, verdict) of each
+    run that has both; ``least_idle``: (idle percent in the worst second, verdict) of each run that has it."""
 
     scheme: str
     valid: int
     runs: int
-    of_maxmin: tuple[tuple[float, bool], ...]
-    least_idle: tuple[tuple[float, bool], ...]
+    of_maxmin: tuple[tuple[float, Verdict], ...]
+    least_idle: tuple[tuple[float, Verdict], ...]
 
     @property
     def median_of_maxmin(self) -> float | None:
@@ -209,11 +213,11 @@ def validity(runs: Sequence[Run], schemes: Sequence[str]) -> tuple[Validity, ...
                 sum(run.valid for run in own),
                 len(own),
                 tuple(
-                    (run.bisection_mbps / run.maxmin_mbps, run.valid)
+                    (run.bisection_mbps / run.maxmin_mbps, run.verdict)
                     for run in own
                     if run.bisection_mbps is not None and run.maxmin_mbps
                 ),
-                tuple((min(run.cpu.idle_percent), run.valid) for run in own if run.cpu.idle_percent),
+                tuple((min(run.cpu.idle_percent), run.verdict) for run in own if run.cpu.idle_percent),
             )
         )
     return tuple(rows)

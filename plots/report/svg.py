@@ -80,6 +80,11 @@ def classes(schemes: Sequence[str]) -> Css:
     return lambda scheme: f"s{schemes.index(scheme)}" if scheme in schemes else "ink"
 
 
+def question(x: float, y: float) -> Markup:
+    """What marks a thing as not judged."""
+    return text(x, y + 4, "?", "question", "middle")
+
+
 def cross(x: float, y: float, size: float = 3.2) -> Markup:
     """What marks a thing as invalid."""
     side = 2 * size

@@ -1,14 +1,17 @@
 """`hedera table 2` in emulation: what it asks for, and what it makes of runs."""
 
+import json
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from harness.cli.group import cli
-from harness.cli.table_2 import jobs_of, shuffles, transfer_bytes
+from harness.cli.table_2 import every_shuffle, jobs_of, shuffles, transfer_bytes
 from harness.run.spec import RunSpec
+from harness.sweep.store import RESULT
 from harness.sweep.suites import suite
+from tests.harness.sweep.run_files import run_json
 
 BASE = RunSpec("ecmp", "stride:1", link_mbps=10.0, seconds=20)
 
@@ -25,6 +28,27 @@ def test_transfers_take_as_long_as_the_papers():
 def test_a_scheme_without_a_valid_run_is_told(tmp_path):
     found, bad = shuffles(jobs_of(BASE, ["ecmp"], 1, 0.1, tmp_path))
     assert (found, bad) == ({}, ["ecmp, trial 1: it did not run"])
+
+
+def test_all_tries_are_known_beside_those_that_count(tmp_path):
+    job, other = jobs_of(BASE, ["ecmp", "hedera-sa"], 1, 0.1, tmp_path)
+    tries = (
+        (job.attempts[0], "invalid", 30.0),
+        (job.attempts[1], "ok", 20.0),
+        (other.folder, "invalid", None),
+    )
+    for folder, verdict, took in tries:
+        turns = {"shuffle_s": took, "host_completion_s": took, "goodput_mbytes_per_s": took and 1.0}
+        folder.mkdir(parents=True)
+        (folder / RESULT).write_text(json.dumps(run_json(verdict, turns=turns)))
+    found, bad = shuffles([job, other])
+    assert {scheme: [one.shuffle_s for one in done] for scheme, done in found.items()} == {"ecmp": [20.0]}
+    assert bad == ["hedera-sa, trial 1: it was too slow"]
+    every, left_out = every_shuffle([job, other])
+    assert {scheme: [one.shuffle_s for one in done] for scheme, done in every.items()} == {
+        "ecmp": [30.0, 20.0]
+    }
+    assert left_out == {"ecmp": 1, "hedera-sa": 1}
 
 
 @pytest.mark.parametrize(("arguments", "words"), [

@@ -44,11 +44,29 @@ def folder(tmp_path):
 
 
 def test_a_row_is_the_median_of_trials_and_counts_all_their_flows(folder):
-    found = {(row.scheme, row.size_class): row for row in rows(load_sweep(folder).runs)}
+    found = {
+        (row.scheme, row.size_class): row for row in rows(load_sweep(folder).runs) if row.over == "valid runs"
+    }
     assert set(found) == {(s, c) for s in ("ecmp", "hedera-sa") for c in ("all", "small")}
     row = found["ecmp", "all"]
     assert (row.runs, row.flows, row.cut_off, row.median_s, row.p99_s) == (3, 9, 3, 4.0, 16.0)
-    assert csv_text(load_sweep(folder).runs).count("\n") == 5
+    assert csv_text(load_sweep(folder).runs).count("\n") == 9
+
+
+def test_all_tries_are_a_second_row(folder):
+    """The second trial of ecmp was invalid at 20 s before it was valid at 4; the fourth was not judged."""
+    for name, trial, median_s, verdict in (("first", 2, 20.0, "invalid"), ("fourth", 4, 10.0, "not judged")):
+        (folder / "ecmp" / name).mkdir()
+        bad = {"verdict": verdict, "reasons": ["slow"]}
+        (folder / "ecmp" / name / "run.json").write_text(json.dumps(document("ecmp", trial, median_s) | bad))
+    sweep = load_sweep(folder)
+    found = {(row.scheme, row.over): row for row in rows(sweep.runs, sweep.tries) if row.size_class == "all"}
+    valid, every = found["ecmp", "valid runs"], found["ecmp", "all tries"]
+    assert (valid.runs, valid.left_out, valid.median_s) == (3, 0, 4.0)  # of 2, 4, 6
+    assert (every.runs, every.left_out, every.median_s) == (5, 2, 6.0)  # of 2, 4, 6, 10, 20
+    assert found["hedera-sa", "all tries"].left_out == 0
+    page = write_report(folder).read_text()
+    assert page.count("all 5 tries, 2 left out") == 2, "of each class"
 
 
 def test_flows_that_were_cut_off_never_complete():

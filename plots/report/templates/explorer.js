@@ -30,12 +30,17 @@ function showRun() {
   if (run.mbps !== null) words.push(`${fixed(run.mbps)} of ${data.capacity} Mb/s on the wire${run.payload === null ? "" : `, ${fixed(run.payload)} of payload`}`);
   if (run.valid && control && control.valid && control !== run && run.mbps !== null) words.push(`${percent(run.mbps / control.mbps)} of the control`);
   if (run.maxmin) words.push(`${percent(run.mbps / run.maxmin)} of what max-min fair sharing gives on its paths`);
-  const verdict = html("span", { class: `verdict ${run.valid ? "yes" : "no"}` }, run.valid ? "valid" : "INVALID");
+  const verdict = html("span", { class: `verdict ${run.valid ? "yes" : "no"}` }, run.valid ? "valid" : run.verdict.toUpperCase());
   $("run-head").replaceChildren(
     html("p", {}, verdict, ` ${words.join("; ")}`),
     ...run.reasons.map((reason) => html("p", { class: "small no" }, reason)),
+    ...run.remarks.map((remark) => html("p", { class: "small" }, remark)),
     html("p", { class: "small muted" }, `Stored in ${run.file}${run.worker ? `, made by ${run.worker}` : ""}`));
   drawTracks();
+  $("rules-box").hidden = !run.rules.length;
+  $("rules").replaceChildren(table(
+    ["rule", "kept", "found", "limit", "why not applied"],
+    run.rules.map(([rule, kept, found, limit, why]) => [rule, kept === null ? "not applied" : kept ? "yes" : "NO", found === null ? "" : fixed(found, 3), limit, why])));
   $("rounds-box").hidden = !run.rounds.length;
   $("rounds").replaceChildren(table(
     ["round", "at, s", "large flows", "moved", "polling, ms", "computing, ms", "installing, ms"],

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from harness.judge.costs import costs
+from harness.judge.dynamic import Dynamic
 from harness.judge.flows import measured_flows
 from harness.judge.result import describe
 from harness.run.observation import Observation
@@ -175,3 +176,43 @@ def test_a_move_is_timed_from_the_flows_start_and_its_rate_seen_to_come_back():
 def test_kernels_that_lack_a_counter_are_read_all_the_same():
     text = "Ip: A B\nIp: 1 2\nTcp: RetransSegs X\nTcp: 7 1\nTcpExt: TCPOFOQueue\nTcpExt: 4\n"
     assert parse(text) == {"retransmitted_segments": 7, "segments_out_of_order": 4}
+
+
+@pytest.mark.parametrize(("late", "doubts"), [(0.099, 0), (0.101, 1)])
+def test_half_of_the_flows_may_begin_a_tenth_of_a_second_late(late, doubts):
+    size = round(4 * PAYLOAD)
+    flows = [flow(n, 2 * n, 2 * n + 1, 3, 4, size, late=late if n else 0.0) for n in range(3)]
+    found = [one for one in judged(flows, mbps=12 / 6 / 16 * 10)["doubts"] if "late" in one]
+    assert len(found) == doubts
+
+
+@pytest.mark.parametrize(("lasts", "judges"), [(0.505, True), (0.495, False)])
+def test_flows_that_have_to_take_half_a_second_judge_and_shorter_ones_do_not(lasts, judges):
+    found = judged([flow(n, 2 * n, 2 * n + 1, 3, lasts, round(lasts * PAYLOAD)) for n in range(3)], mbps=0.1)
+    assert ("progress" in found) is judges
+    if not judges:
+        (rule,) = [one for one in found["rules"] if one["rule"] == "full links"]
+        assert rule["why_not"] == "flows come and go, and none of them has to take 0.5 s"
+
+
+@pytest.mark.parametrize(("unknown", "doubts"), [(1, 0), (2, 1)])
+def test_of_one_flow_in_a_hundred_the_path_may_be_unknown(unknown, doubts):
+    spec = replace(POISSON, scheme="ecmp")
+    flows = [flow(n, n % 15, n % 15 + 1, 3, 1, 100_000) for n in range(100)]
+    events = [
+        {"t": BEGIN + 3, "event": "flow", "key": n, "src": one.src, "dst": one.dst, "src_port": one.src_port,
+         "dst_port": 5001, "core": 0}
+        for n, one in enumerate(flows[unknown:])
+    ]  # fmt: skip
+    seen = observation(flows, events=events)
+    dynamic = Dynamic(spec.network(), spec, spec.workload(), seen, measured_flows(seen))
+    assert len([one for one in dynamic.reasons() if "does not know the paths" in one]) == doubts
+
+
+@pytest.mark.parametrize(("lasted", "too_short"), [(2.99, True), (3.01, False)])
+def test_what_is_over_in_three_seconds_cannot_be_measured(lasted, too_short):
+    spec = replace(POISSON, traffic="shuffle:1000", scale_sizes=True)
+    flows = [flow(src, src, (src + 1) % 16, 0, lasted, round(lasted * PAYLOAD)) for src in range(16)]
+    seen = observation(flows, mbps=10.0)
+    dynamic = Dynamic(spec.network(), spec, spec.workload(), seen, measured_flows(seen))
+    assert (dynamic.too_short is not None) is too_short

@@ -10,6 +10,7 @@ from harness.judge.flows import paths_by_flow
 from harness.judge.result import describe
 from harness.run.controller import Restart
 from harness.run.observation import Observation, Outage
+from harness.run.round_trips import Look
 from harness.run.senders import Flow, listens_on
 from harness.run.spec import RunSpec
 from results.wire import acknowledgements_per_payload, wire_per_payload
@@ -74,6 +75,64 @@ def test_a_slow_machine_is_told_by_its_number():
     result = describe(SPEC, "user", observation(rate=7.0))
     assert result["verdict"] == "invalid"
     assert "too slow" in result["reasons"][0]
+
+
+def test_every_port_at_86_percent_is_not_passed():
+    """So short a run has no second in which TCP had settled, and 85 % are enough for the total."""
+    short = describe(replace(SPEC, seconds=5), "user", observation(rate=8.6, seconds=5))
+    assert (short["verdict"], short["full_links"]["mbps"]["0_0_2"]) == ("not judged", 8.6)
+    (reason,) = short["reasons"]
+    assert reason.startswith("no rule of speed could be applied: TCP had no second to settle in")
+    assert reason.endswith("; round trips are not known")
+    rules = {rule["rule"]: rule for rule in short["rules"]}
+    assert (rules["total"]["kept"], rules["total"]["found"]) == (True, 0.86)
+    assert "kept" not in rules["full links"]
+    long = describe(replace(SPEC, seconds=12), "user", observation(rate=8.6, seconds=12))
+    assert long["verdict"] == "invalid"
+    assert "carried less than 86.0% of their rate" in long["reasons"][0]
+
+
+def looks(seen, queues_s):
+    """Round trips of 0.2 s; data wait in their host's queue for half of ``queues_s``, acknowledgements as well."""
+    rtt_s = {(flow.src, flow.dst, flow.src_port): 0.2 for flow in seen.flows}
+    queued = dict.fromkeys(NonBlocking(16).hosts, round(queues_s / 2 * 10 * 125_000))
+    return [Look(BEGIN + t, rtt_s, queued) for t in (1.5, 2, 2.5, 3)]
+
+
+@pytest.mark.parametrize(
+    ("waits", "verdict"),
+    [
+        (0.96, "ok"),  # of a round trip packets spend 96 % in the links' queues: what is missing is TCP's
+        (0.86, "not judged"),  # ports that send at 86 % of their rate what waits in their queues
+        (0.10, "not judged"),
+    ],
+)
+def test_round_trips_judge_where_links_cannot(waits, verdict):
+    seen = observation(rate=8.6, seconds=5)
+    seen.looks = looks(seen, 0.2 * waits)
+    result = describe(replace(SPEC, seconds=5), "user", seen)
+    assert result["verdict"] == verdict
+    assert result["round_trips"]["rtt_ms"] == [200] * 4
+    assert result["round_trips"]["queues_ms"] == pytest.approx([200 * waits] * 4)
+
+
+def test_slow_recovery_is_told_from_a_slow_machine_and_counts():
+    """7 of 10 Mb/s, on windows that bring no more over the links alone, and on ones that would bring it all."""
+    for queues_s, verdict in ((0.196, "ok"), (0.05, "invalid")):
+        seen = observation(rate=7.0, seconds=5)
+        seen.looks = looks(seen, queues_s)
+        result = describe(replace(SPEC, seconds=5), "user", seen)
+        assert result["verdict"] == verdict
+        said = result["remarks"] if verdict == "ok" else result["reasons"]
+        who = "TCP, not the machine, was slow" if verdict == "ok" else "the machine was too slow"
+        assert said[0].startswith(f"{who}: 112.0 Mb/s is 70% of the 160.0 Mb/s")
+
+
+def test_a_clock_that_is_set_makes_a_run_invalid():
+    seen = observation()
+    seen.clock_set_s = -20.0
+    (reason,) = describe(SPEC, "user", seen)["reasons"]
+    assert "clock was set by -20 s" in reason
 
 
 def test_links_that_are_not_full_are_named_and_half_of_them_are_too_many():

@@ -1,8 +1,12 @@
 """What the clients of lasting flows may hold back, and how long they may take to be done with it."""
 
+from types import SimpleNamespace
+
 import pytest
 
-from harness.run.senders import BLOCK_BYTES, LINGERING_BYTES, linger_s, unsent_bytes
+from harness.run.senders import BLOCK_BYTES, LINGERING_BYTES, Senders, linger_s, unsent_bytes
+from harness.run.spec import RunSpec
+from traffic.matrix import Matrix
 
 
 @pytest.mark.parametrize("bw", [0.5, 10, 50, 100, 1000, 40_000])
@@ -17,3 +21,17 @@ def test_a_client_on_slow_links_may_linger_until_all_that_it_has_written_is_thro
         written = BLOCK_BYTES + unsent_bytes(bw)
         assert written <= LINGERING_BYTES
         assert linger_s(bw) > written * 8e-6 / bw
+
+
+@pytest.mark.parametrize(("lasted", "incomplete"), [(5.01, []), (4.99, ["0 to 4 (4.99 s)"])])
+def test_a_flow_may_be_a_second_short_of_what_was_asked(tmp_path, lasted, incomplete):
+    spec = RunSpec("ecmp", "stride:4", seconds=6, link_mbps=10)
+    matrix = Matrix([0], [4], 16, "one flow")
+    fabric = SimpleNamespace(topo=spec.network())
+    senders = Senders(fabric, matrix, spec, tmp_path, children=None, groups=None)
+    port = senders.flows[0].src_port
+    address, other = (spec.network().host_ip(host) for host in (0, 4))
+    spans = [*(f"{second}.0-{second + 1}.0" for second in range(4)), f"0.0-{lasted}"]
+    lines = [f"20260101000000.5,{other},5001,{address},{port},4,{span},1250000,10000000\n" for span in spans]
+    (tmp_path / "server-4.csv").write_text("".join(lines))
+    assert senders.collect() == incomplete

@@ -336,12 +336,19 @@ def test_accessibility(page, theme, rules):
     }, "the rules were tried on something"
 
 
-@pytest.mark.parametrize("kind", ["empty", "no control", "invalid", "broken off", "six pods", "ten pods"])
+@pytest.mark.parametrize(
+    "kind", ["empty", "no control", "invalid", "not judged", "broken off", "six pods", "ten pods"]
+)
 def test_what_is_missing_breaks_nothing(browser, tmp_path, kind):
     if kind == "no control":
         computed.write_sweep(tmp_path, ["published:stride4"], ["ecmp", "hedera-gff"], seconds=6)
     elif kind == "invalid":
         store(tmp_path, run_document(verdict="invalid", reasons=["<b>slow</b>"]))
+    elif kind == "not judged":
+        rules = [{"rule": "full links", "found": 0.9, "least": 0.97, "why_not": "a long reason " * 20}]
+        store(
+            tmp_path, run_document(verdict="not judged", reasons=["too short"], rules=rules, remarks=["TCP"])
+        )
     elif kind == "broken off":
         store(tmp_path, failed(scheme="hedera-sa"))
     elif kind == "six pods":

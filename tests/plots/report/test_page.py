@@ -134,7 +134,47 @@ def test_invalid_runs_look_invalid_and_their_numbers_count_for_nothing(tmp_path)
     assert "6 of 7 runs are valid" in page.text
     assert "hedera-sa / control" not in page.text
     assert page.text.count("the machine was too slow") == 2, "in the table of verdicts and at the run"
-    assert page.text.count("123.4") == 1, "in the table of verdicts alone"
+    assert page.text.count("123.4") == 2, "in the table of verdicts, and as all tries beside an empty bar"
+    assert "INVALID (0 of 1) (all tries: 123.4" in " ".join(page.text.split())
+
+
+RULES = [
+    {"rule": "losses", "kept": True, "found": 0.0, "most": 0.0},
+    {"rule": "total", "kept": True, "found": 0.91, "least": 0.85},
+    {"rule": "full links", "least": 0.97, "found": 0.94, "why_not": "TCP had no second to settle in"},
+    {"rule": "links alone", "kept": False, "found": 0.9, "least": 0.93, "why_not": "the machine left 90%"},
+]
+
+
+def test_the_page_says_which_rules_were_applied_and_what_was_not_judged(tmp_path):
+    write_sweep(tmp_path, ["published:stride4"])
+    reasons = {"verdict": "not judged", "reasons": ["no rule of speed could be applied: it was short"]}
+    store(
+        tmp_path, run_document("published:stride4", "hedera-sa", bisection_mbps=123.4, rules=RULES, **reasons)
+    )
+    kept = [{**rule, "kept": True, "found": 0.98} for rule in RULES]
+    tcp = "TCP, not the machine, was slow: it had moved"
+    store(tmp_path, run_document("published:stride4", "hedera-gff", rules=kept, remarks=[tcp]))
+    page = page_of(tmp_path)
+    text = " ".join(page.text.split())
+    assert "6 of 7 runs are valid; the other 1 is shown as what it is, invalid or not judged" in text
+    assert "NOT JUDGED (0 of 1)" in text
+    assert "stride4, hedera-sa, trial 1not judged123.4 no rule of speed could be applied" in text
+    assert f"stride4, hedera-gff, trial 1 (ok): {tcp}" in text
+    asked = "what half of the links that have to be full carried at least"
+    assert f"full links{asked}101 97 %94.0 %" in text
+    assert "5 of 7 runs were made before runs said which rules were applied" in text
+    assert "invalid" not in text.split("What was left out")[1].split("Which rules were applied")[0]
+
+
+def test_by_scheme_all_tries_stand_beside_what_counts(tmp_path):
+    store(tmp_path, run_document("stride:4", "nonblocking", bisection_mbps=100.0))
+    slow = {"verdict": "invalid", "reasons": ["slow"]}
+    store(tmp_path, run_document("stride:4", "hedera-sa", bisection_mbps=70.0, **slow))
+    store(tmp_path, run_document("stride:4", "hedera-sa", bisection_mbps=90.0), attempt="-again")
+    text = " ".join(page_of(tmp_path).text.split())
+    assert "hedera-sa1 of 1 90.0 % (1) 21 80.0 % (1)" in text
+    assert "nonblocking1 of 1 100.0 % (1) 10 100.0 % (1)" in text
 
 
 def test_all_runs_invalid(tmp_path):

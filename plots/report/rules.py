@@ -1,0 +1,72 @@
+"""Which rules of the verdict were applied to the runs of a page, and what they found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from results.parts import Rule
+from results.record import Run
+
+MEANINGS = {
+    "processes": "nothing ended that should not have",
+    "clock": "the machine’s clock was not set",
+    "limits": "no port was above its rate",
+    "flows": "every flow ran from start to end",
+    "counters": "bwm-ng and iperf agree",
+    "paths": "flows took the paths that the controller claims",
+    "losses": "no packet was lost outside the queues",
+    "total": "the total, over the max-min fair total of the paths",
+    "progress": "of traffic that comes and goes: the time that flows’ paths allow, over what they took",
+    "full links": "what half of the links that have to be full carried at least",
+    "links alone": "the total, over what TCP’s windows would have brought over the links alone",
+}
+OF_SPEED = ("total", "progress", "full links", "links alone")
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A rule, by how many runs it was kept and broken, and to how many it was not applied; of the rules of speed,
+    its limit and the least that was found."""
+
+    rule: str
+    meaning: str
+    kept: int
+    broken: int
+    not_applied: int
+    limit: float | None
+    least_found: float | None
+
+
+def applied(runs: Sequence[Run]) -> tuple[Applied, ...]:
+    """One for each rule that any of the runs names, in the order of their verdicts."""
+    by_name: dict[str, list[Rule]] = {}
+    for run in runs:
+        for rule in run.rules:
+            by_name.setdefault(rule.rule, []).append(rule)
+    return tuple(
+        Applied(
+            name,
+            MEANINGS.get(name, ""),
+            sum(rule.kept is True for rule in rules),
+            sum(rule.kept is False for rule in rules),
+            sum(rule.kept is None for rule in rules),
+            next((rule.least for rule in rules if rule.least is not None), None),
+            min((rule.found for rule in rules if rule.found is not None), default=None)
+            if name in OF_SPEED
+            else None,
+        )
+        for name, rules in by_name.items()
+    )
+
+
+def told(run: Run) -> list[list[Any]]:
+    """The rules of a run as the page's script shows them: name, kept, found, what it is held to, why not."""
+    return [[rule.rule, rule.kept, rule.found, _held_to(rule), rule.why_not or ""] for rule in run.rules]
+
+
+def _held_to(rule: Rule) -> str:
+    if rule.least is not None:
+        return f"at least {rule.least:g}"
+    return "" if rule.most is None else f"at most {rule.most:g}"
