@@ -11,7 +11,7 @@ import pytest
 
 from classroom import grading
 from classroom.code import Code
-from classroom.lent import asked_for, lent_modules
+from classroom.lent import PACKAGES, asked_for, lent_modules
 from classroom.probe import require_closed
 from classroom.process import Misbehaved
 from classroom.sandbox import Unfit, closed, prepared
@@ -195,6 +195,8 @@ importlib.import_module("hedera.tabu_search")
         "maxmin",
     }
     assert not {f"hedera.{name}" for name in answers} & lent_modules()
+    root = Path(__file__).parents[2]
+    assert set(PACKAGES) == {path.parent.name for path in root.glob("*/__init__.py")} - {"tests"}
     assert lent_modules(loop=True) - lent_modules() == {"hedera.figure_7"}
 
 
