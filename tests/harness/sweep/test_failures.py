@@ -9,6 +9,7 @@ import pytest
 
 from harness.errors import RunFailed, UnfitMachine
 from harness.network import footprint
+from harness.run.emulation import Emulation
 from harness.run.spec import RunSpec
 from harness.sweep import experiment
 from harness.sweep.experiment import in_words, longest_s, run_experiment, stop_in
@@ -25,7 +26,7 @@ def failing(tmp_path, monkeypatch):
         monkeypatch.setattr(experiment, name, lambda: None)
 
     def run(carry_out):
-        monkeypatch.setattr(experiment.Emulation, "carry_out", lambda self: carry_out())
+        monkeypatch.setattr(Emulation, "carry_out", lambda self: carry_out())
         return run_experiment(SPEC, tmp_path / "run")
 
     return run
