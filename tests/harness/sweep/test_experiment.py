@@ -216,7 +216,8 @@ def run_at(tmp_path):
     yield start
     for process in started:
         process.kill()
-        process.communicate()
+        process.wait()
+        process.stderr.close()
 
 
 @pytest.mark.parametrize("stage", ["building", "sending", pytest.param("judging", marks=LONG)])
