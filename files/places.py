@@ -40,7 +40,7 @@ def steps(path: Path, *, make: bool = False) -> Iterator[Step]:
 
     Whoever stops taking steps at a link has not followed it.
     """
-    ahead = deque((Path.cwd() / path).parts[1:])
+    ahead = deque((path if path.is_absolute() else Path.cwd() / path).parts[1:])
     links = 0
     here = _root()
     try:

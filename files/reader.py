@@ -6,6 +6,7 @@ stack.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import stat
@@ -54,6 +55,26 @@ def read_json(path: Path, most_bytes: int) -> Any:
         return json.loads(read_bytes(path, most_bytes))
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
         raise Unreadable("is not JSON, or was cut off") from None
+
+
+def find_files(folder: Path, name: str, deepest: int = 8) -> list[Path]:
+    """Files of a name in a folder and those below it, by their paths; over no link, in no hidden folder.
+
+    What cannot be looked into is left out, and does not keep the rest from being found. No trees without an end:
+    not below ``deepest`` folders.
+    """
+    found = []
+    ahead = [(str(folder), 0)]
+    while ahead:
+        place, depth = ahead.pop()
+        with contextlib.suppress(OSError), os.scandir(place) as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):
+                    if entry.name == name:
+                        found.append(Path(entry.path))
+                    elif depth < deepest and entry.name[0] != "." and entry.is_dir(follow_symlinks=False):
+                        ahead.append((entry.path, depth + 1))
+    return sorted(found)
 
 
 def _content(descriptor: int, most_bytes: int) -> bytes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
 import stat
 import sys
 from collections.abc import Iterator
@@ -44,14 +45,21 @@ def user(uid: int) -> User:
 
 def invoker() -> User | None:
     """Who called sudo; None when nobody did, or when this process is not root (now)."""
-    uid, gid = os.environ.get("SUDO_UID", ""), os.environ.get("SUDO_GID", "")
-    if os.geteuid() != 0 or not (uid.isdecimal() and gid.isdecimal()) or int(uid) == 0:
+    uid, gid = _number("SUDO_UID"), _number("SUDO_GID")
+    if os.geteuid() != 0 or not uid or gid is None:
         return None
     try:
-        known = pwd.getpwuid(int(uid))
+        known = pwd.getpwuid(uid)
     except KeyError:
-        return User(int(uid), int(gid), (int(gid),), "/")
-    return User(int(uid), int(gid), tuple(os.getgrouplist(known.pw_name, int(gid))), known.pw_dir)
+        return User(uid, gid, (gid,), "/")
+    return User(uid, gid, tuple(os.getgrouplist(known.pw_name, gid)), known.pw_dir)
+
+
+def _number(variable: str) -> int | None:
+    """The number of a user or group in a variable. The kernel's last one means "unchanged": nobody has it."""
+    value = os.environ.get(variable, "")
+    found = int(value) if re.fullmatch("[0-9]{1,10}", value) else None
+    return None if found is None or found >= 2**32 - 1 else found
 
 
 class Whose(NamedTuple):

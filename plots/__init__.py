@@ -1,5 +1,9 @@
 """Figures and tables from stored results. Reads results files only."""
 
+import logging
+
 from plots.figures import write_all
+
+logging.getLogger("matplotlib").setLevel(logging.ERROR)  # that a font cache cannot be kept is no news
 
 __all__ = ["write_all"]

@@ -159,6 +159,7 @@ def draw(runs: Sequence[Run], path: Path) -> list[Path]:
             axes.set_title(label(pattern))
             axes.set_ylabel("flows complete")
             axes.grid(True)
-            axes.legend(loc="lower right")
+            if axes.lines:
+                axes.legend(loc="lower right")
         axes.set_xlabel("seconds since the flow began")
         return save(figure, path)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import stat
 from pathlib import Path
 
 from files.writer import write_whole
@@ -55,11 +57,19 @@ def _rate_sheets(sweep: Sweep, out: Path) -> list[Path]:
     for (pattern, trial), members in sorted(sheets.items()):
         file = out / f"{_file_name(pattern)}-trial-{trial}.png"
         newest = max(path.stat().st_mtime_ns for path in members)
-        if not file.exists() or file.stat().st_mtime_ns < newest:
+        if _drawn_ns(file) < newest:
             runs = list(members.values())
             rates.draw(runs, file, next((run for run in runs if run.scheme == CONTROL), None))
         files.append(file)
     return files
+
+
+def _drawn_ns(file: Path) -> int:
+    """When a picture was drawn; 0 for one that is none of ours, or not there."""
+    with contextlib.suppress(OSError):
+        about = file.lstat()
+        return about.st_mtime_ns if stat.S_ISREG(about.st_mode) else 0
+    return 0
 
 
 def _file_name(pattern: str) -> str:

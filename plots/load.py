@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from files.reader import find_files
 from results.record import Run, read
 
 _VARYING = ("flows_per_host", "keep", "scale_sizes", "new_flows", "large_flows")
@@ -52,12 +53,10 @@ def load_sweep(folder: str | Path, read_one: Callable[[Path], Run] = read) -> Sw
         raise ValueError(f"there is no results folder {folder}")
     found: dict[Path, Run] = {}
     skipped = []
-    for path in sorted(folder.rglob("run.json")):
-        if any(part.startswith(".") for part in path.relative_to(folder).parts):
-            continue  # a run that is being written
+    for path in find_files(folder, "run.json"):  # not hidden ones, which are being written
         try:
             found[path] = read_one(path)
-        except ValueError as error:
+        except (OSError, ValueError) as error:  # it may be gone by now
             skipped.append(Skipped(path, str(error)))
     unlike = _unlike(found)
     for one in unlike:

@@ -11,6 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from commands.output import duration
+from files.reader import find_files
 from hedera.schemes import CONTROL
 from plots.load import Sweep, load_sweep
 from plots.report import bars, fabric
@@ -27,8 +28,6 @@ from topos.fattree import FatTree
 TEMPLATES = Path(__file__).with_name("templates")
 STALE_S = 15.0
 """A live file that has not been written for so long was left by a sweep that is no more."""
-_RUNS = "*/*/*/run.json"
-"""Where a sweep keeps them: pattern, scheme, trial."""
 
 
 class Follower:
@@ -121,7 +120,7 @@ class Follower:
 
     def _look(self) -> bool:
         """Take in what has been finished since; whether there was anything, or nothing is rendered yet."""
-        seen = frozenset(_stamped(self.folder.glob(_RUNS)))
+        seen = frozenset(_stamped(find_files(self.folder, "run.json")))
         if seen == self._seen and self._finished:
             return False
         self._sweep = load_sweep(self.folder, self._once)

@@ -1,0 +1,180 @@
+"""Three users of one machine: root, alice, and an enemy of both with folders of his own. Each acts by own number."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.harness.sweep.run_files import run_json
+
+ENEMY, ALICE = 54321, 54322
+VICTIMS = ("root shell", "sudo", "user")
+"""Who is led astray: root in a root shell, root behind whom alice called sudo, alice herself."""
+ROOT = Path(__file__).parents[2]
+HEDERA = Path(sys.executable).with_name("hedera")
+SECRET = "S3CRET-of-one-who-may-not-be-read"
+AS_ROOT = [
+    pytest.mark.root,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be users with other numbers"),
+]
+
+
+class Neighbourhood:
+    """Folders below ``place``: ``theirs``, the enemy's; ``roots`` and ``alices``, which nobody else gets into; each
+    of these two with a file ``precious`` that holds SECRET."""
+
+    def __init__(self, place: Path) -> None:
+        for folder in (place, *place.parents):
+            if folder.stat().st_mode & 0o001 == 0:
+                folder.chmod(folder.stat().st_mode | 0o001)
+        self.place = place
+        self.theirs, self.roots, self.alices = (place / name for name in ("theirs", "roots", "alices"))
+        for folder, uid in ((self.theirs, ENEMY), (self.roots, 0), (self.alices, ALICE)):
+            folder.mkdir()
+            os.chown(folder, uid, uid)
+            folder.chmod(0o755 if uid == ENEMY else 0o700)
+            if uid != ENEMY:
+                (folder / "precious").write_text(SECRET)
+                (folder / "precious").chmod(0o600)
+                os.chown(folder / "precious", uid, uid)
+        self.before = self.treasures()
+
+    def treasures(self):
+        """All that the enemy is after: by name, what it is and holds."""
+        found = {}
+        for folder in (self.roots, self.alices):
+            for path in (folder, *sorted(folder.rglob("*"))):
+                about = path.lstat()
+                content = path.read_bytes() if path.is_file() else b""
+                found[str(path)] = (
+                    about.st_uid,
+                    about.st_mode,
+                    about.st_nlink if path.is_file() else 0,
+                    content,
+                )
+        return found
+
+    def assert_unharmed(self):
+        """Nothing of root's or alice's was changed, added or given away; nothing of root's lies with the enemy."""
+        assert self.treasures() == self.before
+        left = [path for path in self.theirs.rglob("*") if path.lstat().st_uid == 0]
+        assert left == [], "what root leaves in another's folder"
+
+    def victim_s(self, victim):
+        """The folder of treasures that a victim could be led to."""
+        return self.roots if victim == "root shell" else self.alices
+
+    def open_to(self, victim):
+        """The enemy lets alice write to his folders, as in a folder of a group."""
+        if victim != "root shell":
+            for path in (self.theirs, *self.theirs.rglob("*")):
+                if path.is_dir() and not path.is_symlink():
+                    path.chmod(0o777)
+
+    def owned(self, links=True):
+        """All in the enemy's folder is the enemy's own; files with a second name elsewhere only if ``links``."""
+        for path in self.theirs.rglob("*"):
+            if links or path.is_dir() or path.stat().st_nlink == 1:
+                os.chown(path, ENEMY, ENEMY, follow_symlinks=False)
+
+    def call(self, victim, *arguments, cwd="/", seconds=60, **variables):
+        """A command of a victim's: how it ended and what it said, which is never a traceback, nor SECRET."""
+        done = subprocess.run(
+            list(map(str, arguments)), cwd=cwd, env=environment(victim, self) | variables, capture_output=True,
+            timeout=seconds, check=False, **identity(victim),
+        )  # fmt: skip
+        done.stdout, done.stderr = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+        said = done.stdout + done.stderr
+        assert "Traceback" not in said, said
+        assert SECRET not in said, said
+        assert not [c for c in said if not c.isprintable() and c != "\n"], "control characters"
+        return done
+
+    def hedera(self, victim, *arguments, **more):
+        """`hedera` called by a victim."""
+        return self.call(victim, HEDERA, *arguments, **more)
+
+    def python(self, victim, program, **more):
+        """A program with our packages, by a victim."""
+        found = f"import sys; sys.path.insert(0, {str(ROOT)!r})\nfrom pathlib import Path\n"
+        return self.call(victim, sys.executable, "-I", "-B", "-c", found + program, **more)
+
+
+def identity(victim):
+    """As whom a victim's processes start."""
+    return {"user": ALICE, "group": ALICE, "extra_groups": []} if victim == "user" else {}
+
+
+def environment(victim, place):
+    """The variables of a victim's session."""
+    found = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "HOME": "/root"}
+    if victim == "sudo":
+        found |= {
+            "SUDO_UID": str(ALICE),
+            "SUDO_GID": str(ALICE),
+            "SUDO_USER": "alice",
+            "NUMBA_DISABLE_JIT": "1",
+        }
+    if victim == "user":
+        found |= {
+            "HOME": str(place.alices),
+            "MPLCONFIGDIR": str(place.place / "mpl"),
+            "NUMBA_DISABLE_JIT": "1",
+        }
+        (place.place / "mpl").mkdir(exist_ok=True)
+        os.chown(place.place / "mpl", ALICE, ALICE)
+    return found
+
+
+def enemy(program, *arguments, **more):
+    """A process of the enemy's, that runs."""
+    return subprocess.Popen(
+        ["/usr/bin/python3", "-I", "-c", program, *map(str, arguments)],
+        user=ENEMY, group=ENEMY, extra_groups=[], cwd="/", **more,
+    )  # fmt: skip
+
+
+def does(program, *arguments):
+    """What a program of the enemy's prints, when it has ended."""
+    with enemy(program, *arguments, stdout=subprocess.PIPE, text=True) as process:
+        return process.communicate(timeout=60)[0]
+
+
+def good_run(folder, scheme="ecmp", trial=1, **more):
+    """A run as we write them, in a sweep's folder."""
+    place = folder / "stride_4" / scheme / f"trial-{trial}"
+    place.mkdir(parents=True)
+    document = run_json(
+        scheme=scheme, trial=trial, matrix=[[0, 4]], rates={"t": [1.0, 2.0], "total_mbps": [1.0, 1.0]},
+        completion=[{"size_class": "small", "flows": 4, "cut_off": 0, "known_share": 1.0, "mean_s": 1.0,
+                     "median_s": 1.0, "p95_s": 1.0, "p99_s": 1.0, "mean_slowdown": 1.0, "median_slowdown": 1.0,
+                     "p95_slowdown": 1.0, "p99_slowdown": 1.0}],
+        **more,
+    )  # fmt: skip
+    (place / "run.json").write_text(json.dumps(document))
+    return place
+
+
+def sweep_of(folder):
+    """A small sweep in a folder: two schemes, one trial."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for scheme in ("nonblocking", "ecmp"):
+        good_run(folder, scheme)
+    return folder
+
+
+def reachable_by_alice():
+    """Whether an ordinary user can run what is in this checkout."""
+    test = subprocess.run([HEDERA, "--help"], capture_output=True, check=False, cwd="/", **identity("user"))
+    return test.returncode == 0
+
+
+def clear(folder):
+    """Remove what tests that follow should not see."""
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,544 @@
+"""Another user of the same machine: what he leaves in a root shell's environment, in shared folders, in /proc.
+
+What the enemy wants: a line of his that root carries out, a process of root's to end or look into, a lock that he
+keeps, a name of ours that he has first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.hostile.neighbourhood import (
+    ALICE,
+    AS_ROOT,
+    ENEMY,
+    HEDERA,
+    ROOT,
+    SECRET,
+    Neighbourhood,
+    does,
+    enemy,
+    environment,
+    sweep_of,
+)
+
+pytestmark = AS_ROOT
+SHELLS = ("root shell", "sudo")
+SIMULATE = ("simulate", "--scheme", "hedera-gff", "--traffic", "stride:1", "--seconds", 3)
+
+
+@pytest.fixture
+def place(tmp_path):
+    made = Neighbourhood(tmp_path)
+    made.taken = tmp_path / "taken"
+    made.taken.touch()
+    made.taken.chmod(0o666)
+    yield made
+    assert made.taken.read_text() == "", "the enemy's code ran"
+    made.assert_unharmed()
+
+
+def payload(place):
+    """What the enemy would have root run."""
+    return f"import os\nopen({str(place.taken)!r}, 'a').write(f'{{__name__}} as {{os.geteuid()}}; ')\n"
+
+
+MODULES = ("sitecustomize", "usercustomize", "numpy", "click", "harness", "files", "json", "argparse", "matplotlib",
+           "mininet", "encodings", "runpy")  # fmt: skip
+
+
+@pytest.mark.parametrize("variable", ["PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONSTARTUP", "none"])
+@pytest.mark.parametrize("shell", SHELLS)
+def test_modules_of_the_enemy_s(place, shell, variable):
+    """Modules by names that Python, or we, import, where root stands, or where a variable of the session says."""
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    for folder in (
+        place.theirs,
+        place.theirs / "lib" / version,
+        place.theirs / "lib" / version / "site-packages",
+    ):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in MODULES:
+            (folder / f"{name}.py").write_text(payload(place))
+    place.owned()
+    setting = place.theirs / "sitecustomize.py" if variable == "PYTHONSTARTUP" else place.theirs
+    more = {} if variable == "none" else {variable: str(setting)}
+    done = place.hedera(shell, *SIMULATE, cwd=place.theirs, **more)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", ["LD_PRELOAD", "LD_AUDIT"])
+def test_a_library_that_is_loaded_before_all_others(place, name):
+    """A session's LD_PRELOAD: the loader brings it into the first process, which is beyond us; no child has it."""
+    (place.theirs / "evil.so").write_text("no library")
+    place.owned()
+    done = place.hedera("root shell", "doctor", **{name: str(place.theirs / "evil.so")})
+    assert done.stderr.count("evil.so") <= 1, done.stderr
+
+
+PLACES = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "MPLCONFIGDIR", "NUMBA_CACHE_DIR", "TMPDIR",
+          "DASK_CONFIG", "MATPLOTLIBRC", "JUPYTER_CONFIG_DIR", "PIP_CONFIG_FILE", "GIT_CONFIG_GLOBAL")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def cached(tmp_path_factory):
+    """The names of all that our commands keep in folders of caches and settings: made by running them."""
+    home = Neighbourhood(tmp_path_factory.mktemp("cached"))
+    for words in (SIMULATE, ("report", sweep_of(home.roots / "r"))):
+        assert home.hedera("root shell", *words, seconds=240).returncode == 0
+    own = Path(pwd.getpwuid(0).pw_dir)
+    kept = [path for name in (".cache/hedera", ".cache/matplotlib") for path in (own / name).rglob("*")]
+    found = [path.relative_to(own / ".cache") for path in kept if path.is_file()]
+    assert any("matplotlib" in path.parts for path in found)
+    assert any("hedera" in path.parts for path in found)
+    return found
+
+
+@pytest.mark.parametrize("variable", PLACES)
+def test_caches_and_settings_of_the_enemy_s(place, cached, variable):
+    """A variable names the enemy's folder, in which every cache that we keep is a pickle that runs his code, and
+    settings name his module."""
+    pickled = f"cbuiltins\nexec\n(V{payload(place)!r}\ntR.".replace("\\n", "\\u000a").encode()
+    for prefix in (
+        "",
+        ".cache",
+        ".cache/hedera",
+        ".config/matplotlib",
+        "matplotlib",
+        "hedera",
+        ".cache/hedera/numba",
+    ):
+        for name in (*cached, "matplotlibrc", "fontlist.json", "config.py"):
+            path = place.theirs / prefix / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            settings = b"backend: module://evil\n" if path.name == "matplotlibrc" else pickled
+            path.write_bytes(settings)
+    (place.theirs / "evil.py").write_text(payload(place))
+    place.owned()
+    was = {path: path.stat().st_mtime_ns for path in place.theirs.rglob("*")}
+    folder = sweep_of(place.roots / "r")
+    for words in (SIMULATE, ("report", folder)):
+        done = place.hedera(
+            "root shell", *words, cwd=place.theirs, seconds=120, **{variable: str(place.theirs)}
+        )
+        assert done.returncode == 0, done.stderr
+    assert {path: path.stat().st_mtime_ns for path in place.theirs.rglob("*")} == was, (
+        "nothing of root's goes there"
+    )
+    subprocess.run(["rm", "-r", folder], check=True)
+
+
+@pytest.mark.parametrize("variable", PLACES[:7])
+def test_caches_that_are_links_to_root_s(place, variable):
+    """A variable names a link of the enemy's that leads to a folder of root's."""
+    (place.theirs / "link").symlink_to(place.roots)
+    place.owned()
+    done = place.hedera("root shell", *SIMULATE, seconds=120, **{variable: str(place.theirs / "link")})
+    assert done.returncode == 0, done.stderr
+
+
+def test_programs_by_the_names_of_ours(place):
+    """PATH of a user's session: ip, tc, git, ovs-vsctl and others of the enemy's come first in it."""
+    for name in (
+        "ip",
+        "tc",
+        "git",
+        "ovs-vsctl",
+        "ovs-vswitchd",
+        "iperf",
+        "bwm-ng",
+        "mnexec",
+        "modprobe",
+        "uname",
+        "sh",
+    ):
+        (place.theirs / name).write_text(f"#!/bin/sh\necho {name} >>{place.taken}\n")
+        (place.theirs / name).chmod(0o755)
+    place.owned()
+    done = place.hedera("root shell", "doctor", PATH=f"{place.theirs}:/usr/sbin:/usr/bin:/sbin:/bin")
+    assert "ovs-vswitchd" in done.stdout
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_root_stands_in_the_enemy_s_clone(place, shell):
+    """Root calls its own `hedera` in a clone of the enemy's: with a git that runs a program, settings for every tool,
+    and a results folder that is a link to root's."""
+    clone = place.theirs / "clone"
+    (clone / ".git").mkdir(parents=True)
+    (clone / ".git" / "config").write_text(f"[core]\n\tfsmonitor = touch {place.taken}.git; false\n")
+    (clone / "matplotlibrc").write_text("backend: module://evil\n")
+    (clone / "evil.py").write_text(payload(place))
+    (clone / "results").symlink_to(place.roots if shell == "root shell" else place.alices)
+    place.owned()
+    for words in (("figure", 3), ("doctor",)):
+        done = place.hedera(shell, *words, cwd=clone)
+        assert done.returncode == (1 if words[0] == "figure" else done.returncode)
+    assert not Path(f"{place.taken}.git").exists()
+
+
+def test_where_root_stands_is_gone(place):
+    """The enemy removes the folder that root stands in."""
+    here = place.theirs / "here"
+    here.mkdir()
+    place.owned()
+    words = ["hedera", "report", str(place.roots)]
+    program = f"import os; os.rmdir({str(here)!r}); os.execv({str(HEDERA)!r}, {words!r})"
+    done = place.call("root shell", sys.executable, "-I", "-c", program, cwd=here)
+    assert done.returncode == 2
+    assert "no run" in done.stderr
+
+
+DEAD = "4194300-1"
+
+
+def test_a_process_that_says_it_is_a_run_of_root_s(place):
+    """A neighbour's process has HEDERA_RUN in its environment, with the name of a run that is dead: `hedera clean`
+    neither ends it nor believes it."""
+    sleeping = enemy(
+        "import time; print('here', flush=True); time.sleep(60)",
+        env={"HEDERA_RUN": DEAD},
+        stdout=subprocess.PIPE,
+    )
+    try:
+        sleeping.stdout.readline()
+        done = place.hedera("root shell", "clean")
+        assert DEAD not in done.stdout
+        assert sleeping.poll() is None
+    finally:
+        sleeping.kill()
+        sleeping.communicate()
+
+
+def test_a_variable_that_makes_root_s_own_command_a_leftover(place):
+    """HEDERA_RUN of a dead run was in the environment that root's command was started in: another one of root's must
+    not end it."""
+    folder = sweep_of(place.roots / "r")
+    variables = environment("root shell", place) | {"HEDERA_RUN": DEAD}
+    watching = subprocess.Popen(
+        [HEDERA, "watch", folder], env=variables, stdout=subprocess.PIPE, text=True, cwd="/"
+    )
+    try:
+        assert "watch it at" in watching.stdout.readline()
+        assert DEAD not in place.hedera("root shell", "clean").stdout
+        assert watching.poll() is None
+    finally:
+        watching.kill()
+        watching.communicate()
+    subprocess.run(["rm", "-r", folder], check=True)
+
+
+@pytest.mark.parametrize("kind", ["his folder", "his link", "a folder for all", "a file", "a pipe"])
+def test_the_folder_of_runs_is_taken_before_the_first_run(place, kind):
+    """/run/hedera is the enemy's before root first needs it (where /run is not root's alone): root does not believe
+    it, in one sentence, and writes nothing there."""
+    where = place.theirs / "hedera"
+    if kind == "his folder":
+        where.mkdir()
+    elif kind == "his link":
+        where.symlink_to(place.roots)
+    elif kind == "a folder for all":
+        where = place.place / "hedera"
+        where.mkdir()
+        where.chmod(0o1777)
+    elif kind == "a file":
+        where.touch()
+    else:
+        os.mkfifo(where)
+    place.owned()
+    done = place.python(
+        "root shell",
+        f"""
+from harness.errors import UnfitMachine
+from harness.network import footprint
+from harness.network.lock import sole_use
+footprint.HOME = Path({str(where)!r})
+for use in (footprint.run_folder, sole_use):
+    try:
+        with use():
+            print("used")
+    except UnfitMachine as error:
+        print(error)
+""",
+    )
+    assert (
+        done.stdout
+        == f"{where} is not a folder that only root can write to, so it is not believed: remove it\n" * 2
+    )
+    assert not where.is_dir() or where.is_symlink() or list(where.iterdir()) == []
+
+
+def test_a_neighbour_holds_our_locks(place):
+    """The enemy tries to open and to take every lock of ours, and takes the folder they lie in, while root waits for
+    none of it."""
+    home = place.place / "run"
+    home.mkdir(mode=0o755)
+    before = f"""
+from harness.network import footprint
+from harness.network.lock import sole_use
+footprint.HOME = Path({str(home)!r})
+"""
+    place.python("root shell", f"{before}\nwith sole_use(): pass")
+    grabbing = enemy(
+        """
+import fcntl, os, sys
+for name in sys.argv[1:]:
+    for flags in (os.O_RDONLY, os.O_WRONLY, os.O_RDWR, os.O_PATH):
+        try:
+            fcntl.flock(os.open(name, flags), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            print(name)
+        except OSError:
+            pass
+print("done", flush=True)
+import time; time.sleep(60)
+""",
+        home, home / "lock", "/run/hedera-setup", "/run/hedera-setup/lock", "/run/hedera/lock",
+        stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        got = []
+        while (line := grabbing.stdout.readline().strip()) != "done":
+            got.append(line)
+        assert got == [str(home)], "a folder can be locked by all who may read it, and no lock of ours is one"
+        done = place.python("root shell", f"{before}\nwith sole_use(patience_s=5): print('mine')")
+        assert done.stdout == "mine\n", done.stderr
+    finally:
+        grabbing.kill()
+        grabbing.communicate()
+
+
+def test_names_of_ours_in_tmp(place):
+    """In /tmp, folders by names as ours have, with links to root's files in them: `hedera clean` takes neither them
+    nor what they lead to."""
+    planted = [
+        Path("/tmp") / f"hedera-{kind}-enemy{os.getpid()}"
+        for kind in ("grade", "worker", "run", "rates", "calibrate", "parcel")
+    ]
+    try:
+        for path in planted:
+            does(
+                f"import os; os.mkdir({str(path)!r}); os.symlink({str(place.roots)!r}, {str(path / 'inside')!r})"
+            )
+            os.utime(path, (0, 0))
+        assert place.hedera("root shell", "clean").returncode == 0
+        assert all((path / "inside").is_symlink() for path in planted)
+    finally:
+        for path in planted:
+            does(f"import os; os.unlink({str(path / 'inside')!r}); os.rmdir({str(path)!r})")
+
+
+LOOKS = """
+import ctypes, os, resource, signal, sys
+libc, pid = ctypes.CDLL(None, use_errno=True), int(sys.argv[1])
+def ptrace():
+    if libc.ptrace(16, pid, 0, 0):
+        raise OSError(ctypes.get_errno(), "")
+for name, attempt in {
+    "its memory": lambda: open(f"/proc/{pid}/mem", "rb"),
+    "its environment": lambda: open(f"/proc/{pid}/environ", "rb").read(),
+    "its files": lambda: os.listdir(f"/proc/{pid}/fd"),
+    "its place": lambda: os.readlink(f"/proc/{pid}/cwd"),
+    "its root": lambda: os.listdir(f"/proc/{pid}/root"),
+    "its limits": lambda: resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, 0)),
+    "traced": ptrace,
+    "ended": lambda: os.kill(pid, signal.SIGKILL),
+}.items():
+    if name != "ended" or sys.argv[2] == "for a while":  # his own process he may end
+        try:
+            attempt()
+            print(name)
+        except OSError:
+            pass
+"""
+
+
+@pytest.mark.parametrize("how", ["for a while", "for good"])
+def test_looking_into_root_while_it_is_the_enemy(place, how):
+    """While root writes to the enemy's folder as the enemy, or has become him for good, its process has his number:
+    he reads its memory, environment and open files, or traces it, to get what it still has of root's."""
+    become = (
+        "with as_owner(Path(sys.argv[1])):"
+        if how == "for a while"
+        else "leave_root_for_good(Path(sys.argv[1]))\nif 1:"
+    )
+    program = f"""
+import os, sys, time; sys.path.insert(0, {str(ROOT)!r})
+from pathlib import Path
+from files.rights import as_owner, leave_root_for_good
+{become}
+    print(os.geteuid(), flush=True)
+    time.sleep(60)
+"""
+    victim = subprocess.Popen(
+        [sys.executable, "-I", "-c", program, place.theirs], env=environment("root shell", place),
+        stdout=subprocess.PIPE, text=True, cwd="/",
+    )  # fmt: skip
+    try:
+        assert victim.stdout.readline() == f"{ENEMY}\n"
+        assert does(LOOKS, victim.pid, how) == ""
+        assert victim.poll() is None
+    finally:
+        victim.kill()
+        victim.communicate()
+
+
+@pytest.mark.parametrize(
+    "uid", ["4294967295", "-1", "99999999999999999999", "\u0661\u0660\u0660\u0660", "0x3e8", "1000\n"]
+)
+def test_a_number_that_is_no_user_s(place, uid):
+    """SUDO_UID of a session that is no number of a user's: 4294967295 means «unchanged» to the kernel, so that root
+    would stay root where it thinks that it is not."""
+    done = place.python(
+        "root shell",
+        f"""
+import os
+from files.rights import as_owner, invoker
+print(invoker())
+with as_owner(Path({str(place.theirs)!r})):
+    print(os.geteuid())
+""",
+        SUDO_UID=uid, SUDO_GID="1000",
+    )  # fmt: skip
+    assert done.stdout == f"None\n{ENEMY}\n", done.stderr
+
+
+TRIES = {
+    "a file of root's": "open({precious!r})",
+    "what lies beside its code": "open({beside!r})",
+    "its code": "open({code!r}, 'a')",
+    "a file in root's folder": "open({precious!r} + '2', 'w')",
+    "root's number": "os.setuid(0)",
+    "another's number": "os.setuid(1000)",
+    "another's group": "os.setgroups([0])",
+    "root's processes": "os.kill(1, 0)",
+    "who started it": "os.kill(os.getppid(), 0)",
+    "the memory of who started it": "open(f'/proc/{{os.getppid()}}/mem', 'rb')",
+    "the environment of who started it": "open(f'/proc/{{os.getppid()}}/environ').read(1)",
+    "tracing who started it": "call('ptrace', 16, os.getppid(), 0, 0)",
+    "a file by its handle": "call('open_by_handle_at', -100, ctypes.create_string_buffer(128), 0)",
+    "another root": "os.chroot('/tmp')",
+    "a mount": "call('mount', b'none', b'/tmp', b'tmpfs', 0, None)",
+    "its mounts undone": "call('umount2', {hidden!r}.encode(), 2)",
+    "a device": "os.mknod('/tmp/dev-' + str(os.getpid()), 0o20600, os.makedev(1, 1))",
+    "a raw socket": "socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)",
+    "the clock": "time.clock_settime(time.CLOCK_REALTIME, time.time())",
+    "a program that has root's number": "su()",
+    "a capability": "call('prctl', 47, 2, 2, 0, 0)",
+    "the folder of runs": "open('/run/hedera/' + str(os.getpid()), 'w')",
+    "the lock of runs": "open('/run/hedera/lock')",
+    "what is kept of compiled code": "open('/root/.cache/' + str(os.getpid()), 'w')",
+}
+
+
+@pytest.mark.parametrize("attempt", TRIES)
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_scheduler_that_wants_root_s_rights(place, shell, attempt):
+    """A student's scheduler, as the controller runs it, in a folder that root alone gets into."""
+    code, precious, beside = (str(place.roots / name) for name in ("code.py", "precious", "beside"))
+    statement = TRIES[attempt].format(precious=precious, beside=beside, code=code, hidden=str(place.roots))
+    program = f"""
+import ctypes, os, socket, subprocess, sys, time
+libc = ctypes.CDLL(None, use_errno=True)
+def su():
+    if subprocess.run(["su", "-c", "true"], stdin=subprocess.DEVNULL, capture_output=True).returncode:
+        raise OSError
+def call(name, *words):
+    if getattr(libc, name)(*words) == -1:
+        raise OSError(ctypes.get_errno(), "")
+try:
+    {statement}
+    print("got it")
+except OSError as error:
+    print("refused")
+"""
+    Path(code).write_text(program)
+    Path(beside).write_text(SECRET)
+    place.before = place.treasures()
+    done = place.python(
+        shell,
+        f"""
+import subprocess
+from files.unprivileged import unprivileged
+start = unprivileged(user_s=[Path({code!r})])
+command = [*start.prefix, sys.executable, "-I", "-c", {program!r}]
+done = subprocess.run(command, env=start.environment, cwd="/", capture_output=True, text=True)
+print(done.returncode, done.stdout, done.stderr)
+""",
+    )
+    assert done.stdout.split() in (["0", "refused"], ["0"]), done.stdout
+
+
+def test_what_a_scheduler_hears_of_root_s_session(place):
+    """Its environment holds nothing of root's but what programs need to start."""
+    done = place.python(
+        "root shell",
+        """
+import subprocess
+from files.unprivileged import unprivileged
+start = unprivileged()
+done = subprocess.run([*start.prefix, "env"], env=start.environment, cwd="/", capture_output=True, text=True)
+print(done.stdout)
+""",
+        AWS_SECRET_ACCESS_KEY=SECRET, SSH_AUTH_SOCK="/root/agent", LD_LIBRARY_PATH="/x", PYTHONPATH="/x",
+    )  # fmt: skip
+    names = {line.partition("=")[0] for line in done.stdout.split()}
+    assert names <= {
+        "PATH",
+        "LANG",
+        "LC_ALL",
+        "TZ",
+        "HOME",
+        "NUMBA_CACHE_DIR",
+        "POX_DIR",
+        "PYTHONDONTWRITEBYTECODE",
+    }
+
+
+def test_a_scheduler_that_stays_when_the_run_is_over(place):
+    """It ignores every polite signal, and goes on when who started it is killed."""
+    program = (
+        "import signal, time\nfor n in (1, 2, 15): signal.signal(n, signal.SIG_IGN)\n"
+        "print('here', flush=True)\ntime.sleep(60)"
+    )
+    starter = f"""
+import subprocess, sys, time; sys.path.insert(0, {str(ROOT)!r})
+from files.unprivileged import unprivileged
+start = unprivileged()
+command = [*start.prefix, sys.executable, "-I", "-c", {program!r}]
+child = subprocess.Popen(command, env=start.environment, cwd="/", stdout=subprocess.PIPE, text=True)
+child.stdout.readline()
+print(child.pid, flush=True)
+time.sleep(60)
+"""
+    parent = subprocess.Popen(
+        [sys.executable, "-I", "-c", starter],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment("root shell", place),
+    )
+    child = Path("/proc") / parent.stdout.readline().strip()
+    parent.kill()
+    parent.communicate()
+    end = time.monotonic() + 10
+    while child.exists() and time.monotonic() < end:
+        time.sleep(0.02)
+    gone = not child.exists()
+    if not gone:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(child.name), signal.SIGKILL)
+    assert gone
+
+
+def test_alice_and_nobody_are_others(place):
+    """No attack: the users that the attacks are made by are no user of this machine, and not each other."""
+    assert len({ENEMY, ALICE, 0, 65534}) == 4
+    said = does("import os; print(os.getresuid(), os.getresgid(), os.getgroups())")
+    assert said == f"{(ENEMY,) * 3} {(ENEMY,) * 3} []\n"
