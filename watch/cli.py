@@ -5,16 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
-from threading import Thread
-from typing import TYPE_CHECKING
 
 import click
 
+from commands.beside import end_with_caller
 from commands.shared import in_words
 from files.rights import leave_root_for_good
-
-if TYPE_CHECKING:
-    from watch.server import Server
 
 
 @click.command()
@@ -37,13 +33,6 @@ def watch(folder: Path, port: int, beside: bool) -> None:
     os.nice(19)  # a run that is measured comes first
     with contextlib.suppress(KeyboardInterrupt), Server(Follower(folder), port) as server:
         if beside:
-            Thread(target=_end_with_caller, args=[server], daemon=True).start()
+            end_with_caller(server.shutdown)
         click.echo(f"watch it at {server.address}")
         server.serve_forever()
-
-
-def _end_with_caller(server: Server) -> None:
-    """However that ends. What `files.unprivileged.tied` does for others is lost to one who gives root up itself."""
-    while os.read(0, 1):
-        pass
-    server.shutdown()

@@ -6,6 +6,7 @@ loses nothing: what it was at is run again, here by a new pool, on a cluster by 
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from collections.abc import Callable, Generator, Sequence
@@ -23,6 +24,8 @@ Answer = TypeVar("Answer")
 
 ATTEMPTS = 4
 """How often a local pool is replaced, or a task of a cluster repeated, before giving up on workers."""
+NO_WORKER_S = 15.0
+"""How long a cluster's first worker may take to join."""
 
 
 def run_all(
@@ -40,8 +43,8 @@ def run_all(
     count. ``progress`` is called with the number of tasks done. ``function`` must be
     importable (pickled by name).
 
-    Raises what a task raises; RuntimeError when workers keep dying, or without Dask installed; OSError when
-    the cluster does not answer, ValueError when its address or keys make no sense.
+    Raises what a task raises; RuntimeError when workers keep dying, when there are none, or without Dask installed;
+    OSError when the cluster does not answer, ValueError when its address or keys make no sense.
     """
     jobs = jobs or os.cpu_count() or 1
     if cluster:
@@ -103,6 +106,10 @@ def _on_cluster(
     with connected(address) as client:
         from distributed import as_completed as completed
 
+        try:
+            client.wait_for_workers(1, timeout=NO_WORKER_S)
+        except (TimeoutError, asyncio.TimeoutError):  # two classes until Python 3.11
+            raise RuntimeError("this cluster has no workers: start some with hedera cluster worker") from None
         # pure=False: two sweeps may hold equal tasks, and each is to run its own.
         futures = client.map(function, tasks, pure=False, retries=ATTEMPTS)
         number = {future.key: n for n, future in enumerate(futures)}

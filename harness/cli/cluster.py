@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import signal
 import socket
 import sys
 from datetime import datetime, timezone
@@ -11,6 +13,7 @@ from pathlib import Path
 
 import click
 
+from commands.beside import end_with_caller
 from commands.shared import in_words, keys_of, keys_option
 from files.rights import leave_root_for_good
 from harness.errors import UserMistake
@@ -105,12 +108,13 @@ def worker(context: click.Context, address: str, name: str, host: str | None) ->
 @cluster.command(hidden=True)
 @click.argument("folder", type=click.Path(path_type=Path))
 def job(folder: Path) -> None:
-    """What a worker has a process of its own do: a request on standard input, a line for each step."""
+    """What a worker has a process of its own do: a request, one line of standard input; a line out for each step."""
     from harness.cli.options import rates_here
     from harness.sweep.experiment import run_experiment
     from harness.sweep.remote import spec_of
 
-    asked = json.load(sys.stdin)
+    asked = json.loads(sys.stdin.readline())
+    end_with_caller(lambda: os.kill(os.getpid(), signal.SIGTERM))
     spec = spec_of(asked)
 
     def say(stage: str) -> None:

@@ -8,7 +8,7 @@ kept. A worker that fails at anything a run does not is used no more.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,16 +16,22 @@ from typing import Any
 import msgspec
 
 from files.temporary import temporary_folder
-from harness.errors import HarnessError, RunFailed, UnfitMachine, WorkerFailed
+from harness.errors import RunFailed, UnfitMachine, WorkerFailed
+from harness.network.deadline import deadline
 from harness.run.spec import RunSpec
 from harness.sweep import remote
-from harness.sweep.member import Member, Watcher, require_same, unfit
+from harness.sweep.asked import Asked, Lost
+from harness.sweep.groups import groups, left, maker_of
+from harness.sweep.member import Member, Watcher, introduced, require_same
 from harness.sweep.parcel import unpack
 from harness.sweep.plan import Job
 from harness.sweep.source import ChangeWatch, Source, first_source
 from harness.sweep.store import RESULT, new_run
+from harness.sweep.tail import begun
+from hedera.text import one_line
 from results import record
 from results.live import Now
+from results.parts import Positive
 from results.record import Run
 
 LOOK_EVERY_S = 0.5
@@ -33,6 +39,10 @@ INTRODUCTION_S = 60.0
 """How long a worker may take to say what it is."""
 NO_WORKER_S = 15.0
 """How long the first worker may take to join."""
+SCHEDULER_S = 60.0
+"""How long the scheduler may take to say who is there."""
+LATE_S = 300.0
+"""How long after the process that makes a run has to be done its worker may take to send it."""
 
 
 class Fleet:
@@ -59,12 +69,9 @@ class Fleet:
         while not self._members and time.monotonic() < limit:
             time.sleep(LOOK_EVERY_S)
             self._roll_call()
-        limit = time.monotonic() + INTRODUCTION_S
-        while any(not one.told and one.unfit is None for one in self._members.values()):
+        while any(one.told is None and one.unfit is None for one in self._members.values()):
             time.sleep(LOOK_EVERY_S)
             self._roll_call()
-            if time.monotonic() > limit and self.fit:
-                break
         if not self.fit:
             raise UnfitMachine(
                 "no worker of this cluster can make runs"
@@ -74,18 +81,21 @@ class Fleet:
 
     def resolve(self, base: RunSpec) -> RunSpec:
         """The spec with what ``auto`` means on all workers. UnfitMachine when one cannot do what is asked."""
-        kernel = all(one.told["kernel_datapath"] for one in self.fit)
-        pox = all(one.told["pox"] for one in self.fit)
-        if (base.datapath == "kernel" and not kernel) or (base.platform == "pox" and not pox):
-            what = "Open vSwitch's kernel module" if base.datapath == "kernel" and not kernel else "POX"
-            names = ", ".join(
-                one.name for one in self.fit if not one.told["pox" if what == "POX" else "kernel_datapath"]
-            )
-            raise UnfitMachine(f"{what} is missing on {names}: install it there, or leave the choice to auto")
+        here = {one.name: one.told for one in self.fit if one.told is not None}
+        no_kernel = [name for name, told in here.items() if not told.kernel_datapath]
+        no_pox = [name for name, told in here.items() if not told.pox]
+        for asked, what, lacking in (
+            (base.datapath == "kernel", "Open vSwitch's kernel module", no_kernel),
+            (base.platform == "pox", "POX", no_pox),
+        ):
+            if asked and lacking:
+                raise UnfitMachine(
+                    f"{what} is missing on {', '.join(lacking)}: install it there, or leave the choice to auto"
+                )
         return replace(
             base,
-            datapath=("kernel" if kernel else "user") if base.datapath == "auto" else base.datapath,
-            platform=("pox" if pox else "os-ken") if base.platform == "auto" else base.platform,
+            datapath=("user" if no_kernel else "kernel") if base.datapath == "auto" else base.datapath,
+            platform=("os-ken" if no_pox else "pox") if base.platform == "auto" else base.platform,
         )
 
     def least_rates(self, base: RunSpec, mtus: Sequence[int]) -> dict[int, float]:
@@ -98,20 +108,23 @@ class Fleet:
         )
         for one in self.fit:
             asked = remote.request("rates", base, one.name) | {"mtus": list(mtus)}
-            one.asked = self._submit(remote.carried_rates, one, asked)
+            what, seconds = "said which link rate it carries", remote.RATES_S + LATE_S
+            one.asked = self._ask(remote.carried_rates, one, asked, what=what, seconds=seconds)
         while any(one.asked is not None and not one.asked.done() for one in self.fit):
             time.sleep(LOOK_EVERY_S)
             self._roll_call()
         found = []
         for one in self.fit:
-            future, one.asked = one.asked, None
-            if future is None:
+            question, one.asked = one.asked, None
+            if question is None:
                 continue  # it has joined since, and is believed to be like the others
-            if future.status != "finished":
-                one.unfit = str(future.exception())
-                self.watcher.warn(f"worker {one.name} is not used: {one.unfit}")
+            try:
+                rates = msgspec.convert(question.answer(), dict[int, Positive], strict=False)
+            except Lost:
                 continue
-            rates = {int(mtu): float(rate) for mtu, rate in future.result().items()}
+            except (WorkerFailed, msgspec.ValidationError) as error:
+                self._dismiss(one, str(error))
+                continue
             found.append(rates)
             words = ", ".join(f"{rate:g} Mb/s with packets of {mtu} bytes" for mtu, rate in rates.items())
             self.watcher.warn(f"worker {one.name} carries links of {words}")
@@ -126,7 +139,7 @@ class Fleet:
         Raises UnfitMachine when every worker has been found unfit, RunFailed when a run cannot be kept here, or the
         scheduler is gone. Waits while there is no worker.
         """
-        waiting = [group for group in groups(jobs) if _left(group)]
+        waiting = [group for group in groups(jobs) if left(group)]
         alone = False
         while waiting or any(one.group for one in self._members.values()):
             waiting = self._roll_call() + waiting
@@ -153,18 +166,13 @@ class Fleet:
 
     def _roll_call(self) -> list[list[Job]]:
         """Let new workers introduce themselves, and drop lost ones; returns what these had not finished."""
+        kept = "finished results are kept, and the same command goes on"
         try:
-            found = self._client.scheduler_info()["workers"]
-        except (
-            OSError,
-            TimeoutError,
-            RuntimeError,
-            LookupError,
-        ):  # a closed client has no workers to tell of
-            raise RunFailed(
-                "the cluster's scheduler is gone; finished results are kept, and the same command goes on"
-            ) from None
-        present = {address: str(worker["name"]) for address, worker in found.items()}
+            with deadline(SCHEDULER_S, f"the cluster's scheduler does not answer; {kept}"):
+                found = self._client.scheduler_info()["workers"]
+        except (OSError, RuntimeError, LookupError):  # a closed client has no workers to tell of
+            raise RunFailed(f"the cluster's scheduler is gone; {kept}") from None
+        present = {address: one_line(worker["name"], 100) for address, worker in found.items()}
         back = []
         for address in [address for address in self._members if address not in present]:
             member = self._members.pop(address)
@@ -177,25 +185,27 @@ class Fleet:
         for address, name in present.items():
             if address not in self._members:
                 member = self._members[address] = Member(address, name)
-                member.asked = self._submit(remote.introduce, member, resources=None)
+                member.asked = self._ask(
+                    remote.introduce, member, what="said what it is", seconds=INTRODUCTION_S, resources=None
+                )
         for member in self._members.values():
-            if not member.told and member.unfit is None and member.asked.done():
+            if member.told is None and member.asked is not None and member.asked.done():
                 self._meet(member)
         return back
 
     def _meet(self, member: Member) -> None:
         """What a worker said of itself."""
-        future, member.asked = member.asked, None
-        if future.status != "finished":
-            member.unfit = (
-                "it has no code of this project that could be asked: install the same revision there"
-            )
-        else:
-            told = future.result()
-            member.told = told if isinstance(told, dict) else {}
-            member.unfit = unfit(told, self._code)
-        if member.unfit is not None:
-            self.watcher.warn(f"worker {member.name} is not used: {member.unfit}")
+        question, member.asked = member.asked, None
+        assert question is not None, "every worker is asked when it joins"
+        try:
+            member.told = introduced(question.answer(), self._code)
+        except (Lost, WorkerFailed) as error:
+            self._dismiss(member, str(error))
+
+    def _dismiss(self, member: Member, reason: str, more: str = "") -> None:
+        """It gets no runs from here on. What it, or Dask, says of why goes to the user's terminal."""
+        member.unfit = one_line(reason)
+        self.watcher.warn(f"worker {member.name} is not used{more}: {member.unfit}")
 
     def _choose(self, waiting: Sequence[list[Job]], member: Member) -> list[Job] | None:
         """The group that a worker takes next: the first one begun by itself, or by nobody who is here."""
@@ -213,28 +223,29 @@ class Fleet:
         if member.group:
             if (change := self._change.sentence()) is not None:
                 self.watcher.warn(change)
-            member.folder = folder
-            asked = remote.request("run", member.group[0].spec, member.name)
-            member.asked = self._submit(remote.carry_out, member, asked)
+            member.folder, spec = folder, member.group[0].spec
+            self._live[member.name] = begun(spec, "asked for", member.name)
+            asked = remote.request("run", spec, member.name)
+            seconds = remote.run_s(spec) + LATE_S
+            member.asked = self._ask(remote.carry_out, member, asked, what="made its run", seconds=seconds)
 
     def _receive(self, member: Member) -> None:
         """Publish what a worker sent; what is wrong with it, or went wrong there, makes it unfit.
 
         RunFailed for what goes wrong here: no worker is to blame for a full disk of the client.
         """
-        future, member.asked = member.asked, None
+        question, member.asked = member.asked, None
         job, folder = member.group[0], member.folder
-        assert folder is not None, "it was sent with the run"
+        assert question is not None, "it was sent a run"
+        assert folder is not None
         self._live.pop(member.name, None)
         try:
-            if future.status != "finished":
-                if (error := future.exception()) is None or "KilledWorker" in type(error).__name__:
-                    return  # lost, as the next roll call will find
-                raise WorkerFailed(str(error) if isinstance(error, HarnessError) else f"it failed ({error})")
-            run = self._publish(future.result(), job, folder, member.name)
+            run = self._publish(question.answer(), job, folder, member.name)
+        except Lost:  # as the next roll call will find
+            return
         except WorkerFailed as error:
-            member.unfit = str(error)
-            self.watcher.warn(f"worker {member.name} is not used any more: {error}")
+            at = f" (it was {member.now.stage})" if member.now else ""
+            self._dismiss(member, f"{error}{at}", " any more")
         else:
             self.watcher.done(job, run, member.name)
 
@@ -250,17 +261,15 @@ class Fleet:
                 require_same(run, job.spec, worker, self._code)
         return run
 
-    def _submit(
-        self,
-        function: Callable[..., Any],
-        member: Member,
-        *arguments: Any,
-        resources: Mapping[str, float] | None = remote.RESOURCE,
-    ) -> Any:
-        return self._client.submit(
+    def _ask(
+        self, function: Callable[..., Any], member: Member, *arguments: Any, what: str, seconds: float,
+        resources: dict[str, float] | None = remote.RESOURCE,
+    ) -> Asked:  # fmt: skip
+        future = self._client.submit(
             function, *arguments, workers=[member.address], allow_other_workers=False, resources=resources,
             pure=False, retries=0,
         )  # fmt: skip
+        return Asked(future, what, seconds)
 
     def _hear(self, event: tuple[float, Any]) -> None:
         """What a worker tells of the run it is at; called in the client's own thread."""
@@ -268,25 +277,5 @@ class Fleet:
             now = msgspec.convert(event[1]["run"], Now)
         except (msgspec.ValidationError, LookupError, TypeError):
             return
-        self._live[now.worker] = now
-
-
-def groups(jobs: Sequence[Job]) -> list[list[Job]]:
-    """The jobs by pattern and trial, in the order of their first ones."""
-    found: dict[tuple[str, int], list[Job]] = {}
-    for job in jobs:
-        found.setdefault((str(job.folder.parent.parent), job.spec.trial), []).append(job)
-    return list(found.values())
-
-
-def maker_of(group: Sequence[Job]) -> str | None:
-    """The worker that made the latest of a group's runs; None when there is none, or none says so."""
-    for job in reversed(group):
-        outcome = job.outcome()
-        if outcome is not None and outcome.run is not None and "worker" in outcome.run.environment:
-            return str(outcome.run.environment["worker"])
-    return None
-
-
-def _left(group: Sequence[Job]) -> list[Job]:
-    return [job for job in group if job.next_folder() is not None]
+        if now.worker in self._live:  # it was asked for a run
+            self._live[now.worker] = now

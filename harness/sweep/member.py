@@ -5,27 +5,43 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from harness.errors import WorkerFailed
 from harness.run.spec import RunSpec
+from harness.sweep.asked import Asked
 from harness.sweep.plan import Job
 from harness.sweep.source import Source
 from results.live import Now, Worker
+from results.parts import Sentence
 from results.record import SCHEMA, Run
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What a worker says of itself (`harness.sweep.remote.introduce`)."""
+
+    schema: int
+    host: Sentence
+    revision: Sentence
+    fingerprint: str
+    root: bool
+    missing: tuple[Sentence, ...]
+    kernel_datapath: bool
+    pox: bool
+    machine: Sentence
 
 
 @dataclass
 class Member:
-    """A worker, and what it is at. ``told``: what it said of itself; ``unfit``: why it gets no runs."""
+    """A worker, and what it is at. ``told``: what it said of itself, when it can make runs; ``unfit``: why it gets
+    none (any more)."""
 
     address: str
     name: str
-    told: dict[str, Any] = field(default_factory=dict)
+    told: Told | None = None
     unfit: str | None = None
-    asked: Any = None
+    asked: Asked | None = None
     group: list[Job] = field(default_factory=list)
     folder: Path | None = None
     now: Now | None = None
@@ -33,18 +49,14 @@ class Member:
     @property
     def fit(self) -> bool:
         """Whether it has introduced itself, and gets runs."""
-        return bool(self.told) and self.unfit is None
+        return self.told is not None and self.unfit is None
 
     def as_live(self) -> Worker:
         """For whoever watches."""
         doing = self.unfit or (
             f"{self.now.pattern} {self.now.scheme}: {self.now.stage}" if self.now else "idle"
         )
-        where = (
-            f"{self.told.get('host', '')}: {self.told.get('machine', '')}"
-            if self.told
-            else "not introduced yet"
-        )
+        where = f"{self.told.host}: {self.told.machine}" if self.told else "not introduced"
         return Worker(name=self.name, machine=where, doing=doing, used=self.unfit is None)
 
 
@@ -61,20 +73,24 @@ class Watcher:
         """Twice a second: all workers, lost ones left out."""
 
 
-def unfit(told: Any, code: Source) -> str | None:
-    """Why a worker that said this of itself gets no runs, and what to do; None when it is fit."""
-    if not isinstance(told, dict) or told.get("schema") != SCHEMA:
-        return "it has another revision of this project: install the same one"
-    if told.get("fingerprint") != code.fingerprint:
-        return (
-            f"its code is of revision {str(told.get('revision'))[:40]}, here is {code.revision}: "
+def introduced(said: object, code: Source) -> Told:
+    """What a worker said of itself, if it can make runs. WorkerFailed with why it gets none, and what to do."""
+    try:
+        told = msgspec.convert(said, Told)
+    except msgspec.ValidationError:
+        told = None
+    if told is None or told.schema != SCHEMA:
+        raise WorkerFailed("it has another revision of this project: install the same one")
+    if told.fingerprint != code.fingerprint:
+        raise WorkerFailed(
+            f"its code is of revision {told.revision[:40]}, here is {code.revision}: "
             "check the same one out there, without changes, and start the worker again"
         )
-    if not told.get("root"):
-        return "it does not run as root, which network namespaces need: start it with sudo"
-    if missing := told.get("missing"):
-        return f"{', '.join(map(str, missing))} missing there: run setup/install.sh --cluster on it"
-    return None
+    if not told.root:
+        raise WorkerFailed("it does not run as root, which network namespaces need: start it with sudo")
+    if told.missing:
+        raise WorkerFailed(f"{', '.join(told.missing)} missing there: run setup/install.sh --cluster on it")
+    return told
 
 
 def require_same(run: Run, spec: RunSpec, worker: str, code: Source) -> None:

@@ -6,6 +6,7 @@ that acts on it (`hedera cluster job`): a run as `hedera run` makes it, or the r
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -23,15 +24,17 @@ from typing import Any
 
 import msgspec
 
+from files.reader import Unreadable, read_named
 from files.temporary import owner_name, temporary_folder
-from files.unprivileged import tied
 from harness.errors import RunFailed, UserMistake
 from harness.network import footprint, machine
 from harness.run.controller import choose_platform
 from harness.run.spec import RunSpec
+from harness.sweep.experiment import longest_s
 from harness.sweep.parcel import pack
 from harness.sweep.source import source
 from harness.sweep.tail import Tail, begun
+from hedera.text import one_line
 from results.live import Now
 from results.record import SCHEMA
 from traffic import own_pattern
@@ -41,6 +44,11 @@ TOPIC = "hedera-live"
 RESOURCE = {"machine": 1.0}
 """What every task of a sweep takes, and every worker has once: its machine."""
 LOOK_EVERY_S = 1.0
+RATES_S = 3600.0
+"""How long measuring link rates may take: two packet sizes, some twenty probes of half a minute for each."""
+MOST_BYTES = 256 << 20
+"""Of a file that a run reads."""
+_LAST_BYTES = 1 << 16
 _ENDING_S = 30.0
 
 
@@ -92,10 +100,15 @@ def files_of(spec: RunSpec) -> dict[str, str]:
     found = {}
     for name in named:
         try:
-            found[name] = hashlib.sha256(Path(name).read_bytes()).hexdigest()
-        except OSError as error:
-            found[name] = f"cannot be read ({error.strerror})"
+            found[name] = hashlib.sha256(read_named(Path(name), MOST_BYTES)).hexdigest()
+        except Unreadable as error:
+            found[name] = str(error)
     return found
+
+
+def run_s(spec: RunSpec) -> float:
+    """How long the process of a run may take: for its own run, after one that another client left to be finished."""
+    return 2 * longest_s(spec)
 
 
 def carry_out(asked: dict[str, Any]) -> bytes:
@@ -104,7 +117,7 @@ def carry_out(asked: dict[str, Any]) -> bytes:
     now = begun(spec, "starting", asked["worker"])
     with temporary_folder("run") as place:
         folder = place / "run"
-        _job(asked, folder, _Telling(now))
+        _job(asked, folder, _Telling(now), run_s(spec))
         if not (folder / "run.json").exists():
             raise RunFailed("the run left no result")
         return pack(folder)
@@ -113,7 +126,7 @@ def carry_out(asked: dict[str, Any]) -> bytes:
 def carried_rates(asked: dict[str, Any]) -> dict[str, float]:
     """The highest link rate that this machine carries for such runs, Mb/s, by packet size."""
     with temporary_folder("rates") as place:
-        said = _job(asked, place / "none", lambda stage, pid: None)
+        said = _job(asked, place / "none", lambda stage, pid: None, RATES_S)
     return {str(mtu): float(rate) for mtu, rate in said["rates"].items()}
 
 
@@ -140,40 +153,42 @@ class _Telling:
         get_worker().log_event(TOPIC, {"run": msgspec.to_builtins(self._now)})
 
 
-def _job(asked: dict[str, Any], folder: Path, told: Callable[[str | None, int], None]) -> dict[str, Any]:
-    """Have a process do it, tied to this one; returns its last word. RunFailed with its own sentence otherwise."""
+def _job(
+    asked: dict[str, Any], folder: Path, told: Callable[[str | None, int], None], seconds: float
+) -> dict[str, Any]:
+    """Have a process do it, that ends with this one and after ``seconds``; returns its last word. RunFailed with its
+    own sentence otherwise."""
     hedera = Path(sys.executable).with_name("hedera")
-    command = [*tied("TERM"), sys.executable, "-I", str(hedera), "cluster", "job", str(folder)]
-    last: dict[str, Any] = {}
+    command = [sys.executable, "-I", str(hedera), "cluster", "job", str(folder)]
+    pipe, last = subprocess.PIPE, dict[str, Any]()
     with (
-        tempfile.TemporaryFile() as asking,
         tempfile.TemporaryFile() as errors,
+        subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=errors, start_new_session=True) as process,
     ):
-        asking.write(json.dumps(asked).encode())
-        asking.seek(0)
-        with subprocess.Popen(
-            command, stdin=asking, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
-        ) as process:
-            try:
-                for line in _lines(process):
-                    if line:
-                        last = json.loads(line)
-                    told(last.get("stage") if line else None, process.pid)
-            finally:
-                _end(process)
+        try:
+            assert process.stdin is not None
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.write(json.dumps(asked).encode() + b"\n")
+                process.stdin.flush()
+            for line in _lines(process, time.monotonic() + seconds):
+                if line:
+                    last = json.loads(line)
+                told(last.get("stage") if line else None, process.pid)
+        finally:
+            _end(process)
         if process.returncode:
-            errors.seek(0)
-            said = errors.read(1 << 16).decode(errors="replace").strip().splitlines()
+            errors.seek(max(0, errors.seek(0, os.SEEK_END) - _LAST_BYTES))
+            said = errors.read().decode(errors="replace").strip().splitlines()
             reason = said[-1] if said else f"the run ended with status {process.returncode}"
-            raise RunFailed(reason.removeprefix("hedera: "))
+            raise RunFailed(one_line(reason.removeprefix("hedera: ")))
     return last
 
 
-def _lines(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
-    """Each line that a process writes, when it comes, and nothing once a second meanwhile."""
+def _lines(process: subprocess.Popen[bytes], limit: float) -> Iterator[bytes]:
+    """Each line that a process writes, when it comes, and nothing once a second meanwhile. RunFailed at the limit."""
     assert process.stdout is not None
     half = b""
-    while True:
+    while time.monotonic() < limit:
         if not select.select([process.stdout], [], [], LOOK_EVERY_S)[0]:
             yield b""
             continue
@@ -182,6 +197,7 @@ def _lines(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
             return
         *lines, half = (half + part).split(b"\n")
         yield from filter(None, lines)
+    raise RunFailed("the process that should make the run does not end")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +15,6 @@ needs_root = pytest.mark.skipif(
 _BECOME = f"""
 import ctypes, http.client, os, pickle, socket, ssl, stat, sys, time
 from pathlib import Path
-{{imports}}
 os.setgroups([])
 os.setresgid({UID}, {UID}, {UID})
 os.setresuid({UID}, {UID}, {UID})
@@ -22,20 +22,20 @@ assert os.getresuid() == ({UID}, {UID}, {UID})
 """
 
 
-def attack(program, *words, imports="", seconds=60.0):
+def attack(program, *words, seconds=60.0):
     """What a program says that runs as the enemy, with these words in sys.argv; it has to get through to its end."""
     done = subprocess.run(
-        [sys.executable, "-c", _BECOME.format(imports=imports) + program, *map(str, words)],
+        [sys.executable, "-c", _BECOME + program, *map(str, words)],
         capture_output=True, text=True, check=False, timeout=seconds, cwd="/",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def begin(program, *words, imports=""):
+def begin(program, *words):
     """The same, still at work: it has said one line, ``ready``. End it by `end`."""
     process = subprocess.Popen(
-        [sys.executable, "-c", _BECOME.format(imports=imports) + program, *map(str, words)],
+        [sys.executable, "-c", _BECOME + program, *map(str, words)],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd="/",
     )  # fmt: skip
     said = process.stdout.readline().split()
@@ -58,3 +58,27 @@ def theirs(place, mode=0o755):
     os.chown(place, UID, UID)
     place.chmod(mode)
     return place
+
+
+ROOT = Path(__file__).parents[2]
+DASK = f"""
+import asyncio, datetime, logging
+sys.path.insert(0, {str(ROOT)!r})
+import distributed, distributed.comm.tcp, distributed.protocol.pickle
+import cryptography.hazmat.primitives.asymmetric.ec
+from workers.cluster import Scheduler, security
+from workers.keys import make_keys
+logging.disable()
+
+def whoami(*_):
+    return os.geteuid()
+
+def try_all(address, guard):
+    "Everything by which a Dask client has others run its functions."
+    try:
+        with distributed.Client(address, timeout=4, security=guard, set_as_default=False) as client:
+            print("uid", client.run_on_scheduler(whoami), client.run(whoami))
+            print("uid", client.submit(whoami).result(timeout=10))
+    except (OSError, TimeoutError, RuntimeError) as error:
+        print("refused", type(error).__name__)
+"""

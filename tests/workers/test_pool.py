@@ -135,6 +135,20 @@ def test_a_cluster_that_does_not_answer_is_an_error(monkeypatch, tmp_path):
         run_all(slow_square, [1], cluster=Scheduler("tls://127.0.0.1:9", tmp_path / "keys"))
 
 
+@pytest.mark.timeout(60)
+def test_a_cluster_without_workers_says_so(monkeypatch, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(pool, "NO_WORKER_S", 0.5, raising=False)
+    make_keys(tmp_path / "keys", datetime.now(timezone.utc))
+    guard = security(Scheduler("tls://127.0.0.1:0", tmp_path / "keys"))
+    with (
+        distributed.LocalCluster(n_workers=0, host="127.0.0.1", protocol="tls://", security=guard,
+                                 dashboard_address="127.0.0.1:0") as empty,
+        pytest.raises(RuntimeError, match="this cluster has no workers"),
+    ):  # fmt: skip
+        run_all(slow_square, [1], cluster=Scheduler(empty.scheduler_address, tmp_path / "keys"))
+
+
 def test_a_result_crosses_processes_whole():
     from simulator.driver import simulate
 

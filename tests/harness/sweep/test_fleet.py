@@ -1,10 +1,14 @@
 """Who makes which run, and what is believed of it; the cluster is a fake one."""
 
+import asyncio
 import errno
 import json
 import os
+import re
+import time
 from dataclasses import replace
 
+import msgspec
 import pytest
 from msgspec import to_builtins
 
@@ -12,14 +16,16 @@ from harness.errors import RunFailed, UnfitMachine
 from harness.run.spec import RunSpec
 from harness.sweep import fleet as fleet_module
 from harness.sweep import remote
-from harness.sweep.fleet import Fleet, groups, maker_of
-from harness.sweep.member import Watcher, require_same, unfit
+from harness.sweep.fleet import Fleet
+from harness.sweep.groups import groups, maker_of
+from harness.sweep.member import Watcher, introduced, require_same
 from harness.sweep.parcel import pack
 from harness.sweep.plan import keep_settings, plan
 from harness.sweep.source import Source
 from harness.sweep.store import read_run
 from harness.sweep.suites import Workload
 from harness.sweep.tail import begun
+from results.live import Worker
 from results.record import SCHEMA
 from tests.harness.sweep.run_files import run_json
 
@@ -41,10 +47,10 @@ class FakeFuture:
     def status(self):
         return "error" if isinstance(self._answer, Exception) else "finished"
 
-    def exception(self):
+    def exception(self, timeout):
         return self._answer if isinstance(self._answer, Exception) else None
 
-    def result(self):
+    def result(self, timeout):
         return self._answer
 
     def cancel(self):
@@ -74,14 +80,21 @@ class FakeClient:
         name = self._names[address]
         if function is remote.introduce:
             assert resources is None, "a worker at a run can still say what it is"
-            return FakeFuture(self.told[name])
+            return self.told[name] if isinstance(self.told[name], FakeFuture) else FakeFuture(self.told[name])
         assert resources == remote.RESOURCE
         (asked,) = arguments
         if function is remote.carried_rates:
-            return FakeFuture({str(mtu): self.told[name]["rates"][mtu] for mtu in asked["mtus"]})
+            rates = self.told[name]["rates"]
+            return (
+                rates
+                if isinstance(rates, FakeFuture)
+                else FakeFuture({str(mtu): rates[mtu] for mtu in asked["mtus"]})
+            )
         assert function is remote.carry_out
         self.made.append((name, asked["spec"]["traffic"], asked["spec"]["trial"], asked["spec"]["scheme"]))
         answer = self._script(self, name, asked) if self._script else None
+        if isinstance(answer, FakeFuture):
+            return answer
         return FakeFuture(self.run(name, asked) if answer is None else answer)
 
     def run(self, name, asked, **more):
@@ -117,6 +130,28 @@ class Heard(Watcher):
 
     def look(self, members):
         self.lives.append([member.as_live() for member in members])
+
+
+def never():
+    """A worker that stays connected and says nothing."""
+    return FakeFuture(None, looks=10**9)
+
+
+class NotHandedOver(FakeFuture):
+    """It has an answer, but does not send it."""
+
+    def result(self, timeout):
+        assert timeout > 0
+        raise asyncio.TimeoutError
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """What has no end is found to have none within a moment."""
+    monkeypatch.setattr(fleet_module, "INTRODUCTION_S", 0.2)
+    monkeypatch.setattr(fleet_module, "LATE_S", 0.1)
+    monkeypatch.setattr(remote, "RATES_S", 0.1)
+    monkeypatch.setattr(remote, "run_s", lambda spec: 0.1)
 
 
 @pytest.fixture(autouse=True)
@@ -157,7 +192,7 @@ def test_a_lost_worker_s_run_is_made_elsewhere_and_its_finished_ones_count(tmp_p
     def lose_b(client, name, asked):
         if name == "b" and asked["spec"]["scheme"] == "ecmp":
             client.lose("b")
-            return FakeFuture("never read", looks=10**9)
+            return never()
         return None
 
     client, heard, jobs = sweep(tmp_path, {"a": FIT, "b": FIT}, lose_b)
@@ -204,7 +239,8 @@ def test_an_invalid_run_is_tried_once_more_by_the_same_worker(tmp_path):
     ],
 )
 def test_a_worker_that_cannot_make_runs_is_refused_in_one_sentence(tmp_path, said, sentence):
-    assert sentence in unfit(FIT | said, CODE)
+    with pytest.raises(RunFailed, match=re.escape(sentence)):
+        introduced(FIT | said, CODE)
     client, heard, _ = sweep(tmp_path, {"a": FIT, "bad": FIT | said})
     assert {made[0] for made in client.made} == {"a"}
     assert len(heard.sentences) == 1
@@ -303,3 +339,94 @@ def test_a_run_s_settings_have_to_be_those_asked_for():
     require_same(run, spec, "a", CODE)
     with pytest.raises(RunFailed, match="link_mbps"):
         require_same(run, BASE, "a", CODE)
+
+
+@pytest.mark.timeout(30)
+def test_a_worker_that_does_not_say_what_it_is_is_not_waited_for(tmp_path, impatient):
+    client, heard, jobs = sweep(tmp_path, {"a": FIT, "silent": never()})
+    assert heard.sentences == ["worker silent is not used: it has not said what it is within 0 s"]
+    assert client.told["silent"].cancelled
+    assert all(job.outcome().valid for job in jobs)
+    with pytest.raises(UnfitMachine, match="no worker of this cluster can make runs"):
+        Fleet(FakeClient({"silent": never()}, tmp_path), Heard(), CODE).gather()
+
+
+@pytest.mark.timeout(30)
+def test_a_worker_that_measures_for_ever_is_left_out(tmp_path, impatient):
+    heard = Heard()
+    told = {"a": FIT | {"rates": {1500: 20.0}}, "b": FIT | {"rates": never()}}
+    told |= {"c": FIT | {"rates": NotHandedOver({})}, "d": FIT | {"rates": FakeFuture({"1500": "nan"})}}
+    fleet = Fleet(FakeClient(told, tmp_path), heard, CODE)
+    fleet.gather()
+    assert fleet.least_rates(BASE, [1500]) == {1500: 20.0}
+    assert [member.name for member in fleet.fit] == ["a"]
+    assert "worker b is not used: it has not said which link rate it carries within 0 s" in heard.sentences
+    assert (
+        "worker c is not used: it has said which link rate it carries, and does not hand it over"
+        in heard.sentences
+    )
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize(
+    ("stuck", "sentence"),
+    [
+        (never, "worker b is not used any more: it has not made its run within 0 s (it was asked for)"),
+        (
+            lambda: NotHandedOver(b"a run"),
+            "worker b is not used any more: it has made its run, and does not hand it over (it was asked for)",
+        ),
+    ],
+)
+def test_a_run_of_a_worker_that_hangs_is_made_elsewhere(tmp_path, impatient, stuck, sentence):
+    futures = []
+
+    def hang(client, name, asked):
+        if name == "b":
+            futures.append(stuck())
+            return futures[-1]
+        return None
+
+    _, heard, jobs = sweep(tmp_path, {"a": FIT, "b": FIT}, hang)
+    assert heard.sentences == [sentence]
+    assert {job.outcome().run.environment["worker"] for job in jobs} == {"a"}
+    assert len(futures) == 1, "it is asked for no more"
+
+
+@pytest.mark.timeout(30)
+def test_a_scheduler_that_does_not_answer_ends_the_sweep(tmp_path, monkeypatch):
+    monkeypatch.setattr(fleet_module, "SCHEDULER_S", 0.3)
+    client = FakeClient({"a": FIT}, tmp_path)
+    monkeypatch.setattr(client, "scheduler_info", lambda: time.sleep(60))
+    with pytest.raises(
+        RunFailed, match=r"does not answer; finished results are kept, and the same command goes on"
+    ):
+        Fleet(client, Heard(), CODE).gather()
+
+
+def test_what_a_worker_says_is_one_clean_line_for_the_terminal(tmp_path):
+    client, heard = FakeClient({}, tmp_path), Heard()
+    odd = "b\x1b[2J\n"
+    client.told = {
+        "a": FIT,
+        odd: FIT | {"machine": "\x1b]0;mine\x07"},
+        "c": FakeFuture(ValueError("\x1b[31m" * 10**6)),
+    }
+    client._names = {f"tls://{number}:1": name for number, name in enumerate(client.told)}
+    fleet = Fleet(client, heard, CODE)
+    fleet.gather()
+    for member in fleet._members.values():
+        assert msgspec.json.decode(msgspec.json.encode(member.as_live()), type=Worker)
+    assert all(sentence.isprintable() and len(sentence) < 500 for sentence in heard.sentences)
+    assert sorted(sentence[:20] for sentence in heard.sentences) == [
+        r"worker b\x1b[2J is n",
+        "worker c is not used",
+    ]
+
+
+def test_a_worker_speaks_of_no_run_but_those_that_were_asked_for(tmp_path):
+    client = FakeClient({"a": FIT}, tmp_path)
+    fleet = Fleet(client, Heard(), CODE)
+    for number in range(100):
+        client.hear((1.0, {"run": to_builtins(begun(BASE, "sending", f"nobody {number}"))}))
+    assert fleet._live == {}

@@ -34,7 +34,7 @@ sys.path.insert(0, {str(ROOT)!r})
 from harness.sweep.remote import spec_of
 from harness.sweep.source import source
 from tests.harness.sweep.test_fleet import result
-asked, folder = json.load(sys.stdin), Path(sys.argv[3])
+asked, folder = json.loads(sys.stdin.readline()), Path(sys.argv[3])
 assert sys.argv[1:3] == ["cluster", "job"]
 print(json.dumps({{"stage": "building"}}), flush=True)
 print(json.dumps({{"stage": "sending"}}), flush=True)

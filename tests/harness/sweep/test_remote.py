@@ -1,6 +1,7 @@
 """What a worker is asked for, and what the process that does it believes of that."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -79,12 +80,12 @@ def fake_hedera(tmp_path, monkeypatch, program):
 def test_a_job_s_steps_are_told_and_its_last_word_is_the_answer(tmp_path, monkeypatch):
     fake_hedera(tmp_path, monkeypatch, (
         "import json, sys\n"
-        "asked = json.load(sys.stdin)\n"
+        "asked = json.loads(sys.stdin.readline())\n"
         "print(json.dumps({'stage': 'building'}), flush=True)\n"
         "print(json.dumps({'rates': {'1500': asked['worker']}}), end='\\n')\n"
     ))  # fmt: skip
     heard = []
-    last = remote._job({"worker": 5}, tmp_path / "run", lambda stage, pid: heard.append(stage))
+    last = remote._job({"worker": 5}, tmp_path / "run", lambda stage, pid: heard.append(stage), 60)
     assert last == {"rates": {"1500": 5}}
     assert [each for each in heard if each] == ["building"]
 
@@ -93,13 +94,18 @@ def test_a_job_that_fails_is_told_in_its_own_words(tmp_path, monkeypatch):
     program = "import sys; print('noise', file=sys.stderr); sys.exit('hedera: the disk is full')"
     fake_hedera(tmp_path, monkeypatch, program)
     with pytest.raises(RunFailed, match=r"^the disk is full$"):
-        remote._job({}, tmp_path / "run", lambda stage, pid: None)
+        remote._job({}, tmp_path / "run", lambda stage, pid: None, 60)
 
 
 def test_a_job_ends_with_the_worker_that_asked_for_it(tmp_path):
     """Killed with -9, so that nothing of the worker's own can see to it."""
     (tmp_path / "hedera").write_text(
         "import os, signal, sys, time\n"
+        f"sys.path.insert(0, {str(Path(__file__).parents[3])!r})\n"
+        "from commands.beside import end_with_caller\n"
+        "if os.geteuid() == 0: os.seteuid(1), os.seteuid(0)  # as for what belongs to the user behind sudo\n"
+        "sys.stdin.readline()\n"
+        "end_with_caller(lambda: os.kill(os.getpid(), signal.SIGTERM))\n"
         f"def end(*_): open({str(tmp_path / 'ended')!r}, 'w').close(); sys.exit()\n"
         "signal.signal(signal.SIGTERM, end)\n"
         "print('{}', flush=True)\n"
@@ -111,7 +117,7 @@ def test_a_job_ends_with_the_worker_that_asked_for_it(tmp_path):
         "from pathlib import Path\n"
         "from harness.sweep import remote\n"
         f"sys.executable = {str(tmp_path / 'python')!r}\n"
-        "remote._job({}, Path('x'), lambda stage, pid: os.kill(os.getpid(), signal.SIGKILL))\n"
+        "remote._job({}, Path('x'), lambda stage, pid: os.kill(os.getpid(), signal.SIGKILL), 60)\n"
     )
     subprocess.run([sys.executable, "-c", worker], check=False, timeout=60)
     for _ in range(300):
@@ -119,3 +125,21 @@ def test_a_job_ends_with_the_worker_that_asked_for_it(tmp_path):
             return
         time.sleep(0.1)
     pytest.fail("the run goes on without its worker")
+
+
+@pytest.mark.timeout(60)
+def test_a_job_that_hangs_is_ended(tmp_path, monkeypatch):
+    fake_hedera(tmp_path, monkeypatch, (
+        "import signal, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "while True: print('{\"stage\": \"sending\"}', flush=True); time.sleep(0.1)\n"
+    ))  # fmt: skip
+    monkeypatch.setattr(remote, "_ENDING_S", 0.5)
+    with pytest.raises(RunFailed, match=r"^the process that should make the run does not end$"):
+        remote._job({}, tmp_path / "run", lambda stage, pid: None, 1.0)
+
+
+def test_a_pipe_is_no_file_of_a_run(tmp_path):
+    os.mkfifo(tmp_path / "m.csv")
+    spec = RunSpec("ecmp", f"file:{tmp_path / 'm.csv'}")
+    assert files_of(spec) == {str(tmp_path / "m.csv"): "is not a regular file"}
