@@ -225,16 +225,27 @@ def score(package: str, count: int, seed: int, jobs: int) -> Score:
 
 
 def coverage() -> dict[str, tuple[float, float]]:
-    """The share of lines and of branches that a package's own tests reach, by package."""
+    """The share of lines and of branches that a package's own tests reach, by package.
+
+    RuntimeError where a run of tests did not come to its end: it has counted nothing.
+    """
     found = {}
-    with TemporaryDirectory() as folder:
-        environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "COVERAGE_FILE": f"{folder}/data"}
-        for package in PACKAGES:
+    for package in PACKAGES:
+        with (
+            TemporaryDirectory() as folder
+        ):  # one each, or a run that ends early would tell the last one's numbers
+            environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "COVERAGE_FILE": f"{folder}/data"}
             run = [sys.executable, "-m", "coverage", "run", "--branch", f"--source={ROOT / package}"]
             # A loop that is not compiled may take an hour at k = 48, and numbers wrap around with a warning.
             patience = ["--timeout=60", "-W", "ignore::RuntimeWarning"]
             tests = [*PYTEST, *patience, f"tests/{package}"]
-            subprocess.run([*run, *tests], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, check=False)
+            done = subprocess.run(
+                [*run, *tests], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, check=False
+            )
+            if done.returncode not in (0, 1):  # 1: some failed, of those that want a compiler among others
+                raise RuntimeError(
+                    f"the tests of {package} ended with status {done.returncode} under coverage"
+                )
             told = [sys.executable, "-m", "coverage", "json", "-q", "-o", f"{folder}/json"]
             subprocess.run(told, cwd=ROOT, env=environment, check=True)
             totals = json.loads(Path(folder, "json").read_text())["totals"]
