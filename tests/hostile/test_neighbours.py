@@ -96,7 +96,9 @@ def cached(tmp_path_factory):
     for words in (SIMULATE, ("report", sweep_of(home.roots / "r"))):
         assert home.hedera("root shell", *words, seconds=240).returncode == 0
     own = Path(pwd.getpwuid(0).pw_dir)
-    kept = [path for name in (".cache/hedera/compiled", ".cache/matplotlib") for path in (own / name).rglob("*")]
+    kept = [
+        path for name in (".cache/hedera/compiled", ".cache/matplotlib") for path in (own / name).rglob("*")
+    ]
     found = [path.relative_to(own / ".cache") for path in kept if path.is_file()]
     assert any("matplotlib" in path.parts for path in found)
     assert any("hedera" in path.parts for path in found)
