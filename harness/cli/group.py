@@ -10,6 +10,7 @@ import click
 
 from files.rights import leave_root_for_good
 from harness.errors import HarnessError, UnfitMachine
+from harness.network.machine import NO_MININET
 from hedera.text import printable
 
 _COMMANDS = {
@@ -47,10 +48,7 @@ def _without_mininet(name: str) -> click.Command:
     """What stands for a command that makes networks, so that the others work from a wheel alone."""
 
     def refuse(arguments: tuple[str, ...]) -> None:
-        raise UnfitMachine(
-            "Mininet was not found. It is a system package (apt-get install mininet), seen by environments made with "
-            "python3 -m venv --system-site-packages; setup/install.sh does both"
-        )
+        raise UnfitMachine(NO_MININET)
 
     rest = click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED)
     anything = {"ignore_unknown_options": True}

@@ -45,6 +45,10 @@ TOOLS = (
     Tool("setpriv", ("setpriv", "--version"), "2.33", "util-linux"),
 )
 
+NO_MININET = (
+    "Mininet was not found. It is a system package (apt-get install mininet), seen by environments made with "
+    "python3 -m venv --system-site-packages; setup/install.sh does both"
+)
 GIT_S = 20.0
 LIBRARIES = ("numpy", "numba", "matplotlib", "networkx", "click", "rich", "jinja2", "os-ken")
 

@@ -115,7 +115,11 @@ def _from_guest(spec: RunSpec, raw: Path, ground: Ground, hear: Hear) -> Run:
 def _command(spec: RunSpec) -> list[str]:
     asked = json.dumps(remote.request("run", spec, NAME))
     hedera = Path(sys.executable).with_name("hedera")
-    script = 'printf %s "$1" | "$2" -I "$3" cluster job "$4"'
+    # A pipe that has both ends in the job itself: its standard input does not end, as it does when a caller is gone.
+    script = (
+        "mkfifo /run/asked && exec 3<>/run/asked && "
+        'printf "%s\\n" "$1" >&3 && exec "$2" -I "$3" cluster job "$4" <&3'
+    )
     return ["sh", "-c", script, "sh", asked, sys.executable, str(hedera), f"{RESULTS}/run"]
 
 

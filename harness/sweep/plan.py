@@ -146,7 +146,7 @@ def keep_settings(base: RunSpec, folder: Path) -> None:
     settings = {name: value for name, value in base.as_json().items() if name not in VARYING}
     settings = json.loads(json.dumps(settings | {"first_seed": base.seed}))  # as they will be read
     path = folder / SETTINGS
-    if path.exists():
+    if os.path.lexists(path):
         try:
             # A sweep of before had no choice.
             before = {"mtu": DEFAULT_MTU, "new_flows": "auto", "time": "real"}

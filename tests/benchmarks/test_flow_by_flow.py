@@ -106,7 +106,7 @@ def test_a_port_used_twice_cannot_be_told_apart(tmp_path):
         (("--traffic", "poisson:fixed:10,0.5"), "100,000 is the limit"),
         (("--scheme", "foo"), "no scheme 'foo'"),
         (("-k", 3), "k"),
-        (("--seconds", 0), "the length of the run"),
+        (("--seconds", 0), "--seconds must be above 0 s"),
     ],
 )
 def test_mistakes_are_told_in_a_sentence(arguments, words, tmp_path):

@@ -175,12 +175,10 @@ def test_a_pox_for_python_2_is_said_if_asked_for(tmp_path, with_carp):
 @pytest.mark.parametrize(
     "command",
     [
-        [HEDERA, "run", "--scheme", "ecmp", "--traffic", "stride:4"],
-        [HEDERA, "sweep", "1", "5"],
+        [HEDERA, "run", "--scheme", "ecmp", "--traffic", "stride:4", "--time", "real"],
+        [HEDERA, "sweep", "1", "5", "--time", "real"],
         [HEDERA, "clean"],
-        [ROOT / "test.sh", "1", "5"],
         [ROOT / "check.sh"],
-        [ROOT / "setup" / "install.sh"],
     ],
     ids=lambda command: " ".join([command[0].name, *command[1:2]]),
 )
@@ -192,6 +190,16 @@ def test_without_root_it_says_so_and_does_nothing(tmp_path, command):
     )  # fmt: skip
     assert_one_sentence(done, 3, "root")
     assert list(here.iterdir()) == []
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("command", [[ROOT / "test.sh", "1", "5"], [ROOT / "setup" / "install.sh"]])
+def test_another_user_s_clone_is_not_set_up(tmp_path, command):
+    done = subprocess.run(
+        ["setpriv", "--reuid=65534", "--clear-groups", *command],
+        cwd=theirs(tmp_path), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert_one_sentence(done, 2, "is not yours to write to")
 
 
 def theirs(tmp_path):

@@ -83,7 +83,7 @@ class Neighbourhood:
             if links or path.is_dir() or path.stat().st_nlink == 1:
                 os.chown(path, ENEMY, ENEMY, follow_symlinks=False)
 
-    def call(self, victim, *arguments, cwd="/", seconds=60, **variables):
+    def call(self, victim, *arguments, cwd="/", seconds=240, **variables):
         """A command of a victim's: how it ended and what it said, which is never a traceback, nor SECRET."""
         done = subprocess.run(
             list(map(str, arguments)), cwd=cwd, env=environment(victim, self) | variables, capture_output=True,

@@ -99,7 +99,8 @@ def test_a_layer_lies_over_the_host_s_files(linux, tmp_path):
     assert (ended.status, ended.stdout) == (0, "from the layer\n")
 
 
-def test_it_runs_on_one_processor_that_no_other_guest_has(linux):
+def test_it_runs_on_one_processor_that_no_other_guest_has(linux, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # guests of tests that run beside are others'
     with (
         Guest(linux, ["sh", "-c", FOREVER], **SMALL) as one,
         Guest(linux, ["sh", "-c", FOREVER], **SMALL) as two,
