@@ -181,7 +181,7 @@ def test_root_stands_in_the_enemy_s_clone(place, shell):
     (clone / "evil.py").write_text(payload(place))
     (clone / "results").symlink_to(place.roots if shell == "root shell" else place.alices)
     place.owned()
-    for words in (("figure", 3), ("doctor",)):
+    for words in (("figure", 3, "-k", 4, "--max-flows", 2, "--seeds", 1, "--jobs", 1), ("doctor",)):
         done = place.hedera(shell, *words, cwd=clone)
         assert done.returncode == (1 if words[0] == "figure" else done.returncode)
     assert not Path(f"{place.taken}.git").exists()
