@@ -6,7 +6,7 @@ from virtual.errors import Unavailable
 
 @pytest.fixture(scope="session")
 def linux():
-    """The kernel, where there is one: it takes minutes to compile, and which source does is not for a test to find."""
+    """The kernel, where there is one: it takes minutes to compile, and a test is no place to find a source."""
     try:
         found = kernel.built()
     except Unavailable as reason:
