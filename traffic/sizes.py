@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import csv
 import math
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -61,7 +62,8 @@ def size_law(spelling: str) -> SizeLaw:
         return _fixed(spelling, argument) if kind == "fixed" else _exponential(spelling, argument)
     if spelling in _empirical():
         return _empirical()[spelling]
-    if not spelling or (not spelling.lower().endswith(".csv") and not Path(spelling).exists()):
+    named = "/" in spelling or spelling.lower().endswith(".csv") or os.path.exists(spelling)
+    if not spelling or not named:
         raise ValueError(f"there is no law of flow sizes {spelling!r}; it is one of {', '.join(SPELLINGS)}")
     return _from_file(Path(spelling))
 
