@@ -28,10 +28,7 @@ def in_words(function: Command) -> Command:
             return function(*args, **kwargs)
         except ValueError as error:
             raise click.UsageError(str(error)) from error
-        except OSError as error:
-            what = f"{error.filename} cannot be read: {error.strerror}" if error.filename else str(error)
-            raise click.ClickException(what) from error
-        except RuntimeError as error:
+        except (OSError, RuntimeError) as error:
             raise click.ClickException(str(error)) from error
 
     return guarded

@@ -5,6 +5,7 @@ Root runs no line of them, and none that another user can have written.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import stat
 import subprocess
@@ -12,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 
 from files.rights import invoker
 from files.unprivileged import unprivileged
@@ -39,13 +41,31 @@ def trusted(what: str, path: Path) -> int:
     return about.st_mtime_ns
 
 
+def loaded(name: str, path: Path) -> ModuleType:
+    """The module in a file, run now. Raises whatever it raises."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
 def told_by(
-    what: str, code: str, arguments: Sequence[str], read: Path, *, seconds: float, most_bytes: int
+    what: str,
+    code: str,
+    arguments: Sequence[str],
+    read: Path,
+    *,
+    seconds: float,
+    most_bytes: int,
+    doing: str = "it",
 ) -> bytes:
     """What a process that runs ``code`` prints; it finds our packages, and without root's rights no others' files.
 
-    ``read``: the user's file that it needs. ValueError, one sentence, when it fails, takes longer than ``seconds``
-    or prints more than ``most_bytes``.
+    ``read``: the user's file that it needs. ``doing``: what it does, in sentences. ValueError, one sentence, when it
+    fails, takes longer than ``seconds`` or prints more than ``most_bytes``.
     """
     without = unprivileged(user_s=[read])
     program = f"import sys\nsys.path[:0] = {[str(_ROOT), *sys.path]!r}\n{code}"
@@ -55,10 +75,10 @@ def told_by(
         try:
             done = subprocess.run(
                 command, env=without.environment, cwd="/", stdin=subprocess.DEVNULL, stdout=printed, stderr=errors,
-                timeout=seconds, check=False,
+                timeout=seconds, check=False, start_new_session=True,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
-            raise ValueError(f"{what}: it takes more than {seconds:g} s") from None
+            raise ValueError(f"{what}: {doing} takes more than {seconds:g} s") from None
         if done.returncode == 0:
             printed.seek(0)
             return printed.read()
@@ -67,5 +87,5 @@ def told_by(
         full = printed.seek(0, os.SEEK_END) >= most_bytes
     if full:
         raise ValueError(f"{what}: it says more than {most_bytes / 1e6:.3g} MB")
-    words = said[-1][:300] if said else f"it ends the process (status {done.returncode})"
+    words = said[-1][:300] if said else f"{doing} ends the process (status {done.returncode})"
     raise ValueError(words if done.returncode == TOLD else f"{what}: {words}")

@@ -12,17 +12,13 @@ import importlib
 import importlib.util
 import inspect
 import os
-import stat
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from files.rights import invoker
-from files.unprivileged import unprivileged
+from files.own_code import TOLD, loaded, told_by, trusted
 
 SPELLING = "FILE.py:CLASS or MODULE:CLASS"
 
@@ -30,16 +26,16 @@ SPELLING = "FILE.py:CLASS or MODULE:CLASS"
 IMPORT_S = 60.0
 """Seconds that importing it may take."""
 _HERE = Path(__file__).resolve().parents[1]
-_VOUCH = """
-import sys
-sys.path[:0] = sys.argv[2:]
+_VOUCH = f"""
 from hedera.own_scheme import own_class
 try:
     own_class(sys.argv[1])
 except ValueError as error:
     print(error, file=sys.stderr)
-    sys.exit(9)
+    sys.exit({TOLD})
 """
+MOST_SAID = 1_000_000
+"""Bytes that it may print meanwhile."""
 
 
 def own_scheduler(name: str) -> Callable[..., Any]:
@@ -56,20 +52,10 @@ def own_scheduler(name: str) -> Callable[..., Any]:
 
 @cache
 def _vouch(name: str, path: Path | None, modified: int) -> None:
-    without = unprivileged(user_s=[path or _place_of(name)])
-    ours = [str(_HERE), *sys.path]
-    command = [*without.prefix, sys.executable, "-I", "-B", "-c", _VOUCH, from_anywhere(name), *ours]
-    try:
-        done = subprocess.run(
-            command, env=without.environment, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE, timeout=IMPORT_S, check=False, start_new_session=True,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        raise ValueError(f"scheme {name!r}: importing it takes more than {IMPORT_S:g} s") from None
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        words = said[-1] if said else f"importing it ends the process (status {done.returncode})"
-        raise ValueError(words if done.returncode == 9 else f"scheme {name!r}: {words}")
+    told_by(
+        f"scheme {name!r}", _VOUCH, [from_anywhere(name)], path or _place_of(name), seconds=IMPORT_S,
+        most_bytes=MOST_SAID, doing="importing it",
+    )  # fmt: skip
 
 
 def _place_of(name: str) -> Path:
@@ -131,32 +117,17 @@ def _from_file(name: str, path: Path) -> ModuleType:
 
 
 def _trusted(name: str, path: Path) -> int:
-    """When the file was last written. ValueError when it is not there, or, for root, when others can write it."""
-    try:
-        about = path.stat()
-    except OSError as error:
-        raise ValueError(f"scheme {name!r}: {path} cannot be read: {error.strerror}") from None
-    if os.geteuid() == 0:
-        who = invoker()
-        if about.st_uid not in (0, who.uid if who else 0) or about.st_mode & stat.S_IWOTH:
-            raise ValueError(f"scheme {name!r}: root does not run {path}, which other users can write")
-    return about.st_mtime_ns
+    return trusted(f"scheme {name!r}", path)
 
 
 @cache
 def _loaded(name: str, path: Path, modified: int) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"own_scheme_{path.stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
     try:
-        spec.loader.exec_module(module)
+        return loaded(f"own_scheme_{path.stem}", path)
     except (Exception, SystemExit) as error:
         raise ValueError(
             f"scheme {name!r}: importing {path} fails: {type(error).__name__}: {error}"
         ) from error
-    return module
 
 
 def _installed(name: str, module: str) -> ModuleType:

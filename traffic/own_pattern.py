@@ -7,7 +7,6 @@ process of its own, without rights; its rows are read as those of a file (`traff
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import sys
@@ -18,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from files.own_code import TOLD, told_by, trusted
+from files.own_code import TOLD, loaded, told_by, trusted
 from topos.fattree import FatTree
 from topos.network import Network
 from traffic.flowfile import MAX_BYTES, Listed, listed_in
@@ -57,7 +56,7 @@ def _rows(what: str, path: Path, modified: int, function: str, k: int, seed: int
 def tell(what: str, path: str, function: str, k: str, seed: str) -> None:
     """In the process without rights: print the function's rows as CSV, or exit with `TOLD` and a sentence."""
     try:
-        found = getattr(_loaded(Path(path)), function, None)
+        found = getattr(loaded(f"own_pattern_{Path(path).stem}", Path(path)), function, None)
         if not callable(found):
             raise ValueError(f"there is no function {function} in {path}")
         print("src_host,dst_host,start_s,size_bytes")
@@ -69,16 +68,6 @@ def tell(what: str, path: str, function: str, k: str, seed: str) -> None:
         print(f"{what}: {kind}{' '.join(str(error).split())}", file=sys.stderr)
         sys.stderr.flush()
         os._exit(TOLD)  # what is still to be printed may not fit any more
-
-
-def _loaded(path: Path) -> Any:
-    spec = importlib.util.spec_from_file_location(f"own_pattern_{path.stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
 
 
 def _lines(function: Callable[..., Iterable[Any]], k: int, seed: int) -> Iterable[str]:

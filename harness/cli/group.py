@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from files.rights import leave_root_for_good
-from harness.errors import HarnessError, UnfitMachine
-from harness.network.machine import NO_MININET
+from harness.errors import HarnessError
 from hedera.text import printable
 
 _COMMANDS = {
@@ -44,17 +43,6 @@ def _emulated(args: list[str]) -> bool:
     return args[:2] == ["table", "2"] and "--simulated" not in args
 
 
-def _without_mininet(name: str) -> click.Command:
-    """What stands for a command that makes networks, so that the others work from a wheel alone."""
-
-    def refuse(arguments: tuple[str, ...]) -> None:
-        raise UnfitMachine(NO_MININET)
-
-    rest = click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED)
-    anything = {"ignore_unknown_options": True}
-    return click.Command(name, anything, refuse, [rest], short_help="(needs Mininet)", add_help_option=False)
-
-
 class _Commands(click.Group):
     """A group whose commands are in modules of their own."""
 
@@ -64,12 +52,7 @@ class _Commands(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name in _COMMANDS:
             module, attribute = _COMMANDS[name]
-            try:
-                return getattr(import_module(module), attribute)  # type: ignore[no-any-return]
-            except ModuleNotFoundError as missing:
-                if missing.name != "mininet":
-                    raise
-                return _without_mininet(name)
+            return getattr(import_module(module), attribute)  # type: ignore[no-any-return]
         return super().get_command(context, name)
 
     def resolve_command(
@@ -99,12 +82,7 @@ class _Numbered(click.Group):
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if _emulated(["table", *args]):
-            try:
-                return "2", import_module("harness.cli.table_2").table_2, args[1:]
-            except ModuleNotFoundError as missing:
-                if missing.name != "mininet":
-                    raise
-                return "2", _without_mininet("2"), args[1:]
+            return "2", import_module("harness.cli.table_2").table_2, args[1:]
         return super().resolve_command(context, args)
 
 

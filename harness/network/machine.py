@@ -10,6 +10,7 @@ import subprocess
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,7 @@ NO_MININET = (
     "Mininet was not found. It is a system package (apt-get install mininet), seen by environments made with "
     "python3 -m venv --system-site-packages; setup/install.sh does both"
 )
+CLOCK = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 GIT_S = 20.0
 LIBRARIES = ("numpy", "numba", "matplotlib", "networkx", "click", "rich", "jinja2", "os-ken")
 
@@ -116,6 +118,14 @@ def instances_for(datapath: str, topo: Network) -> int:
     return 1 if datapath == "kernel" else 1 + max(place(topo, processors()).values())
 
 
+def time_travels() -> bool:
+    """Whether this is a kernel whose clock waits for whoever computes: a guest of ours (docs/virtual-time.md)."""
+    try:
+        return CLOCK.read_text().strip() == "time-travel-clock"
+    except OSError:
+        return False
+
+
 def require_root() -> None:
     """UnfitMachine when not root."""
     if os.geteuid() != 0:
@@ -123,7 +133,9 @@ def require_root() -> None:
 
 
 def require_tools() -> None:
-    """UnfitMachine names the missing programs and the command that installs them."""
+    """UnfitMachine names what is missing, programs or Mininet, and the command that installs it."""
+    if find_spec("mininet") is None:
+        raise UnfitMachine(NO_MININET)
     missing = [tool for tool in TOOLS if version_of(tool) is None]
     if missing:
         names = ", ".join(tool.name for tool in missing)

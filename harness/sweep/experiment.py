@@ -15,7 +15,7 @@ from harness.judge.result import describe
 from harness.network.deadline import deadline
 from harness.network.footprint import run_folder
 from harness.network.lock import sole_use
-from harness.network.machine import machine, require_root, require_tools
+from harness.network.machine import machine, require_root, require_tools, time_travels
 from harness.run.observation import Say
 from harness.run.resolution import resolve
 from harness.run.senders import linger_s
@@ -58,6 +58,10 @@ def run_experiment(
     require_root()
     require_tools()
     spec = resolve(spec)  # a mistake of the user comes to light before the machine is taken
+    if spec.time == "virtual" and not time_travels():
+        raise UnfitMachine(
+            "time is real here: virtual time is for hedera run and hedera sweep, without --cluster"
+        )
     with sole_use(f"{spec.scheme} on {spec.traffic}", say), run_folder() as own:
         raw = own / "raw"
         with new_run(folder, raw, written_bytes(spec)):

@@ -81,6 +81,10 @@ class Fleet:
 
     def resolve(self, base: RunSpec) -> RunSpec:
         """The spec with what ``auto`` means on all workers. UnfitMachine when one cannot do what is asked."""
+        if base.time == "virtual":
+            raise UnfitMachine(
+                "the workers of a cluster run in real time: leave --time virtual out, or --cluster"
+            )
         here = {one.name: one.told for one in self.fit if one.told is not None}
         no_kernel = [name for name, told in here.items() if not told.kernel_datapath]
         no_pox = [name for name, told in here.items() if not told.pox]
@@ -94,6 +98,7 @@ class Fleet:
                 )
         return replace(
             base,
+            time="real",
             datapath=("user" if no_kernel else "kernel") if base.datapath == "auto" else base.datapath,
             platform=("os-ken" if no_pox else "pox") if base.platform == "auto" else base.platform,
         )

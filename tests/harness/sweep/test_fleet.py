@@ -265,6 +265,9 @@ def test_auto_is_what_all_workers_can(tmp_path):
     assert (fleet.resolve(auto).datapath, fleet.resolve(auto).platform) == ("user", "os-ken")
     with pytest.raises(UnfitMachine, match="kernel module is missing on b:"):
         fleet.resolve(replace(auto, datapath="kernel"))
+    assert fleet.resolve(auto).time == "real"
+    with pytest.raises(UnfitMachine, match="workers of a cluster run in real time"):
+        fleet.resolve(replace(auto, time="virtual"))
     assert fleet.least_rates(BASE, (1500, 9000)) == {1500: 20.0, 9000: 40.0}
 
 

@@ -11,10 +11,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from harness.errors import UserMistake, WorkerFailed
+from harness.errors import UnfitMachine, UserMistake, WorkerFailed
 from harness.run.resolution import on_this_machine, resolve, time_of
 from harness.run.spec import RunSpec
 from harness.sweep import guests
+from harness.sweep.experiment import run_experiment
 from harness.sweep.plan import Job, keep_settings, plan, seconds_left
 from harness.sweep.suites import Workload
 from results import record
@@ -196,6 +197,13 @@ def test_a_failure_of_ours_ends_the_sweep_and_every_guest(fake, tmp_path):
 def test_a_worker_s_word_is_not_believed():
     with pytest.raises(WorkerFailed):
         guests.require_same(record.decode(a_run(SPEC)), replace(SPEC, k=6), guests.NAME, GROUND.code)
+
+
+@pytest.mark.root
+def test_no_run_is_called_virtual_where_time_is_real(tmp_path):
+    with pytest.raises(UnfitMachine, match="time is real here"):
+        run_experiment(SPEC, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.virtual
