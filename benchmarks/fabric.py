@@ -18,6 +18,7 @@ from harness.run.spec import RunSpec
 from harness.run.watch import Sampler
 from harness.sweep.experiment import run_experiment
 from topos.fattree import FatTree
+from topos.wire import DEFAULT_MTU
 
 BW = {4: 10.0, 6: 1.0, 8: 0.5}
 """Link rates that two cores carry, Mb/s."""
@@ -45,7 +46,7 @@ class MemoryWatch(Sampler):
 @click.command()
 @click.argument("sizes", nargs=-1, type=int, metavar="[K ...]")
 @click.option("--bw", type=float, help="Link rate, Mb/s (default: 10, 1 and 0.5 for k = 4, 6 and 8).")
-@click.option("--mtu", default=1500, help="Largest packet, bytes.", show_default=True)
+@click.option("--mtu", default=DEFAULT_MTU, help="Largest packet, bytes.", show_default=True)
 @click.option("--seconds", default=30.0, help="How long the traffic lasts.", show_default=True)
 def main(sizes: tuple[int, ...], bw: float | None, mtu: int, seconds: float) -> None:
     """Print a table: one real run per K (default: 4 6 8)."""

@@ -32,6 +32,7 @@ from harness.run.senders import Flow, label, linger_s
 from harness.run.spec import RunSpec
 from topos.fattree import mininet_topo
 from topos.network import Network
+from topos.wire import DEFAULT_MTU
 from traffic.bwmng import parse_samples, sample_command
 from traffic.iperf import FlowReport, client_command, parse_report, server_command
 from traffic.ports import source_ports
@@ -85,7 +86,7 @@ def measure(spec: RunSpec, datapath: str, offloads: bool, folder: Path) -> dict[
             autoStaticArp=True,
         )
         net.start()
-        for node in [*net.hosts, *net.switches] if spec.mtu != 1500 else ():
+        for node in [*net.hosts, *net.switches] if spec.mtu != DEFAULT_MTU else ():
             for interface in node.intfList():
                 if interface.name != "lo":
                     interface.cmd(f"ip link set {interface.name} mtu {spec.mtu}")

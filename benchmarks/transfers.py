@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.children import processor_s
 from commands.output import wide_console
-from results.wire import payload_share
+from topos.wire import payload_share
 from transfers import records
 
 PROGRAMS = Path(records.__file__).parent

@@ -6,10 +6,11 @@ import socket
 import struct
 from typing import NamedTuple
 
+from topos.wire import ETHERNET_HEADER, IP_HEADER
+
 IPV4, ARP = 0x0800, 0x0806
 ICMP, TCP, UDP = 1, 6, 17
 
-_ETHERNET_LENGTH = 14
 _ARP_FIXED = struct.pack("!HHBB", 1, IPV4, 6, 4)  # Ethernet and IPv4, with their address lengths
 _ARP_REQUEST, _ARP_REPLY = 1, 2
 
@@ -41,7 +42,7 @@ def parse(frame: bytes) -> FiveTuple | ArpRequest | None:
 
     A frame cut short by the switch is None as well: sending it on would deliver a broken packet.
     """
-    if len(frame) < _ETHERNET_LENGTH + 20:
+    if len(frame) < ETHERNET_HEADER + IP_HEADER:
         return None
     ethertype = frame[12] << 8 | frame[13]
     if ethertype == IPV4:
@@ -52,12 +53,17 @@ def parse(frame: bytes) -> FiveTuple | ArpRequest | None:
 
 
 def _parse_ipv4(frame: bytes) -> FiveTuple | None:
-    version_ihl, _, length, _, fragment, _, protocol = struct.unpack_from("!BBHHHBB", frame, _ETHERNET_LENGTH)
+    version_ihl, _, length, _, fragment, _, protocol = struct.unpack_from("!BBHHHBB", frame, ETHERNET_HEADER)
     header = (version_ihl & 0xF) * 4
-    if version_ihl >> 4 != 4 or header < 20 or length < header or len(frame) < _ETHERNET_LENGTH + length:
+    if (
+        version_ihl >> 4 != 4
+        or header < IP_HEADER
+        or length < header
+        or len(frame) < ETHERNET_HEADER + length
+    ):
         return None
     src, dst = socket.inet_ntoa(frame[26:30]), socket.inet_ntoa(frame[30:34])
-    transport = _ETHERNET_LENGTH + header
+    transport = ETHERNET_HEADER + header
     is_fragment = fragment & 0x3FFF  # more-fragments flag or an offset; the don't-fragment flag aside
     ports = (0, 0)
     if not is_fragment and length >= header + 4:
@@ -69,7 +75,7 @@ def _parse_ipv4(frame: bytes) -> FiveTuple | None:
 
 
 def _parse_arp(frame: bytes) -> ArpRequest | None:
-    arp = frame[_ETHERNET_LENGTH:]
+    arp = frame[ETHERNET_HEADER:]
     if len(arp) < 28 or arp[:6] != _ARP_FIXED or arp[6:8] != struct.pack("!H", _ARP_REQUEST):
         return None
     return ArpRequest(arp[8:14], socket.inet_ntoa(arp[14:18]), socket.inet_ntoa(arp[24:28]))

@@ -6,9 +6,6 @@ from dataclasses import dataclass
 
 from hedera.parameter import check, parameter
 
-HEADER_BYTES = 40
-"""IP and TCP headers without options."""
-
 
 @dataclass(frozen=True)
 class Parameters:

@@ -15,7 +15,7 @@ from hedera.schemes import CONTROL
 from plots.style import short
 from plots.summary import Spread, Summary
 from results.published import CAPACITY_MBPS, FIGURE_9
-from results.wire import payload_share
+from topos.wire import payload_share
 
 PUBLISHED_PAYLOAD_CAPACITY_MBPS = CAPACITY_MBPS * payload_share(cable=True)
 

@@ -12,6 +12,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from topos.wire import DEFAULT_MTU
+
 Name = Annotated[str, Meta(min_length=1, max_length=1000, pattern=r"^[^\x00-\x1f\x7f-\x9f]+\Z")]
 """One line. Whoever makes a path or markup of it has to quote it all the same."""
 Sentence = Annotated[str, Meta(max_length=10_000, pattern=r"^[^\x00-\x1f\x7f-\x9f]*\Z")]
@@ -58,7 +60,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     congestion_control: Name
     flows_per_host: Count
     keep: Annotated[float, Meta(ge=0, le=1)]
-    mtu: Annotated[int, Meta(ge=68, le=65535)] = 1500
+    mtu: Annotated[int, Meta(ge=68, le=65535)] = DEFAULT_MTU
     threshold: Annotated[float, Meta(ge=0, lt=1)] = 0.1
     large_flows: Name = "measured-or-estimated"
     iterations: Count = 1000

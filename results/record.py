@@ -42,7 +42,7 @@ from results.parts import (
     Timing,
     Turns,
 )
-from results.wire import payload_share
+from topos.wire import payload_share
 
 SCHEMA = 2
 """Version of run.json. `decode` reads all versions from 1 on."""

@@ -10,7 +10,7 @@ from files.imports import imported
 ROOT = Path(__file__).parents[1]
 BELOW = {
     "files": "",
-    "results": "hedera",
+    "results": "topos hedera",
     "workers": "",
     "commands": "hedera workers",
     "topos": "",

@@ -14,7 +14,7 @@ from harness.network import machine
 from harness.network.lock import sole_use
 from harness.run.spec import RunSpec
 from harness.sweep import calibration
-from results.wire import DEFAULT_MTU
+from topos.wire import DEFAULT_MTU
 
 RatesOf = Callable[[RunSpec, Sequence[int]], dict[int, float]]
 """The highest link rate, Mb/s, for each of these packet sizes."""

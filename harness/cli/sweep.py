@@ -23,7 +23,7 @@ from harness.sweep.progress import InGuests
 from harness.sweep.store import require_writable, slug
 from harness.sweep.suites import Workload
 from harness.sweep.suites import suite as workloads_of
-from results.wire import DEFAULT_MTU
+from topos.wire import DEFAULT_MTU
 from traffic.patterns import split_specs
 from workers.cluster import Scheduler, connected
 

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from harness.judge.flows import MeasuredFlow, Window
 from harness.judge.prediction import RoutedFlow
-from results.wire import acknowledgements_per_payload, wire_per_payload
 from topos.links import num_links, path_links
 from topos.network import Network
+from topos.wire import acknowledgements_per_payload, wire_per_payload
 
 MOVED_S = 0.25
 """How far the log's time of a move and that of the first packet on the new path may be apart, beside the queue."""

@@ -15,16 +15,14 @@ from harness.judge.fluid import Fluid, FluidFlow, fluid
 from harness.run.observation import Observation
 from harness.run.senders import Flow
 from harness.run.spec import SHORTEST_S, RunSpec
-from results.wire import TCP_IP_HEADERS, payload_share
 from topos.network import Network
+from topos.wire import BARE_FRAME, SYN_FRAME, TCP_IP_HEADERS, payload_share
 from traffic.completion import by_class
 from traffic.workload import Workload
 
 SETTLED_S = 0.5
 """Flows that would take this long at least show whether the machine kept up; shorter ones show how TCP starts."""
-FRAME_BYTES, SYN_BYTES = 66, 74
-"""On the wire, a segment without data (14 + 20 + 32), and one with the options of a SYN."""
-CONNECTION_BYTES = 2 * SYN_BYTES + 5 * FRAME_BYTES
+CONNECTION_BYTES = 2 * SYN_FRAME + 5 * BARE_FRAME
 """What a connection brings to both its hosts besides data and acknowledgements: SYN, SYN-ACK, ACK; the sink's FIN,
 its ACK, the sender's FIN, its ACK."""
 LATE_S = 0.1
@@ -104,7 +102,7 @@ class Dynamic:
         for one, flow in zip(self.flows, self.seen.flows, strict=True):
             if window[0] <= one.start < window[1]:
                 short = -(flow.size_bytes or 0) / segment % 1
-                total += CONNECTION_BYTES + short * FRAME_BYTES
+                total += CONNECTION_BYTES + short * BARE_FRAME
         return total * 8e-6 / (window[1] - window[0])
 
     @property

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from harness.judge.counters import sending_ports
 from harness.judge.flows import MeasuredFlow, Window
 from harness.run.round_trips import Look
-from results.wire import acknowledgements_per_payload, wire_per_payload
 from topos.links import NO_LINK, path_links
 from topos.network import Network
+from topos.wire import acknowledgements_per_payload, wire_per_payload
 
 FEWEST_LOOKS = 3
 """Within a window, for a mean to say something."""

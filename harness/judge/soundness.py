@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.judge.claims import Claim
 from harness.judge.evidence import Check, Evidence, Rule
-from results.wire import acknowledgements_per_payload, wire_per_payload
+from topos.wire import acknowledgements_per_payload, wire_per_payload
 
 LIMIT_EXCESS = 0.01
 """A shaped port may carry this much more than its rate before its limit is in doubt (sampling jitter)."""

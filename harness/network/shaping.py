@@ -16,7 +16,7 @@ from typing import Any
 
 from harness.errors import RunFailed, UnfitMachine
 from harness.network.processes import run
-from results.wire import DEFAULT_MTU, ETHERNET_HEADER
+from topos.wire import DEFAULT_MTU, ETHERNET_HEADER
 
 BUCKET_S = 0.015
 """What a port may send at once after it was idle, as time at its rate: what a forwarding process makes its ports

@@ -14,7 +14,7 @@ from harness.run.disturbance import Disturbance
 from hedera.experiment import Experiment
 from hedera.large_flows import RULES
 from hedera.parameter import narrowed, parameter
-from results.wire import DEFAULT_MTU
+from topos.wire import DEFAULT_MTU
 from traffic.matrix import Matrix
 from traffic.workload import Workload
 

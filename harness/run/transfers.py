@@ -18,7 +18,7 @@ from harness.network.fabric import Fabric
 from harness.network.processes import Children, wait_until
 from harness.run.senders import LINGER_S, Flow, label, listens_on
 from harness.run.spec import RunSpec
-from results.wire import ETHERNET_HEADER
+from topos.wire import ETHERNET_HEADER
 from traffic import flows as drawn
 from traffic.iperf import FlowReport, Interval
 from traffic.ports import SERVER_PORT

@@ -18,8 +18,8 @@ from harness.run.spec import MOST_MBPS, RunSpec
 from harness.run.watch import mean_over
 from harness.sweep.experiment import run_experiment
 from harness.sweep.store import read_json, write_json
-from results.wire import DEFAULT_MTU
 from topos.fattree import FatTree
+from topos.wire import DEFAULT_MTU
 
 DECADE = (1.0, 1.5, 2.0, 2.5, 3.5, 5.0, 7.5)
 """Link rates tried, Mb/s: these times every power of ten."""

@@ -19,7 +19,7 @@ from harness.sweep.store import RESULT, read_json, read_run, require_writable, s
 from harness.sweep.suites import Workload
 from hedera.schemes import SCHEMES
 from results.record import Run
-from results.wire import DEFAULT_MTU
+from topos.wire import DEFAULT_MTU
 
 SETTINGS = "sweep.json"
 OVERHEAD_S = 3.0

@@ -17,9 +17,9 @@ from plots.report.rules import told
 from plots.style import short
 from results.parts import Flow, Round
 from results.record import Run, Verdict
-from results.wire import payload_share
 from topos.fattree import FatTree
 from topos.links import NO_LINK, path_links
+from topos.wire import payload_share
 
 MOST_FLOWS = 600
 """The flows of a run with more are counted, not listed: all-to-all on 128 hosts would make a page of 100 MB."""

@@ -3,7 +3,7 @@
 from harness.judge.claims import Claim
 from harness.judge.evidence import Evidence
 from harness.judge.saturation import FullLinks
-from results.wire import acknowledgements_per_payload, wire_per_payload
+from topos.wire import acknowledgements_per_payload, wire_per_payload
 
 ON_THE_WIRE = wire_per_payload() + acknowledgements_per_payload()
 FINE = Evidence(

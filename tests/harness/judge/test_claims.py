@@ -6,8 +6,8 @@ from harness.judge.claims import claims
 from harness.judge.counters import sending_ports
 from harness.judge.flows import MeasuredFlow
 from harness.run.senders import Flow
-from results.wire import acknowledgements_per_payload, wire_per_payload
 from topos.fattree import FatTree
+from topos.wire import acknowledgements_per_payload, wire_per_payload
 from traffic.iperf import FlowReport, Interval
 
 TREE = FatTree(4)

@@ -17,8 +17,8 @@ from harness.run.spec import RunSpec
 from harness.run.tcp_counters import parse
 from harness.run.transfers import _report
 from results.record import decode, encode
-from results.wire import payload_share
 from topos.nonblocking import NonBlocking
+from topos.wire import payload_share
 from traffic.bwmng import Series
 from transfers.records import Arrived, Sent
 from transfers.sink import BIN_S

@@ -13,8 +13,8 @@ from harness.run.observation import Observation, Outage
 from harness.run.round_trips import Look
 from harness.run.senders import Flow, listens_on
 from harness.run.spec import RunSpec
-from results.wire import acknowledgements_per_payload, wire_per_payload
 from topos.nonblocking import NonBlocking
+from topos.wire import acknowledgements_per_payload, wire_per_payload
 from traffic.bwmng import Series
 from traffic.iperf import FlowReport, Interval
 

@@ -1,6 +1,6 @@
 import pytest
 
-from results.wire import payload_share
+from topos.wire import payload_share
 
 
 def test_full_segments_at_the_usual_mtu():

@@ -1,4 +1,4 @@
-"""How much of what a link carries can reach a socket.
+"""Bytes on the wire, and how many of them can reach a socket.
 
 A full segment has 52 bytes of IP and TCP header (RFC 7323's timestamps among them) within the MTU, and 14 bytes of
 Ethernet header around it: 1448 of 1514 bytes are payload (at an MTU of 1500). Every second segment is answered by
@@ -10,8 +10,15 @@ from __future__ import annotations
 
 DEFAULT_MTU = 1500
 """Bytes of a full packet, IP header included, where nothing else is said (RFC 894)."""
-TCP_IP_HEADERS = 20 + 20 + 12
 ETHERNET_HEADER = 14
+IP_HEADER = 20
+TCP_HEADER = 20
+TCP_IP_HEADERS = IP_HEADER + TCP_HEADER + 12
+"""With the timestamps, which Linux sends with every segment."""
+BARE_FRAME = ETHERNET_HEADER + TCP_IP_HEADERS
+"""A segment without data."""
+SYN_FRAME = BARE_FRAME + 8
+"""A SYN offers the segment size, selective acknowledgements and the window's scale as well."""
 CABLE_OVERHEAD = 8 + 4 + 12
 
 
@@ -28,4 +35,4 @@ def wire_per_payload(mtu: int = DEFAULT_MTU) -> float:
 
 def acknowledgements_per_payload(mtu: int = DEFAULT_MTU) -> float:
     """Bytes that go back on the wire for each of payload (RFC 5681: an acknowledgement for two full segments)."""
-    return (ETHERNET_HEADER + TCP_IP_HEADERS) / 2 / (mtu - TCP_IP_HEADERS)
+    return BARE_FRAME / 2 / (mtu - TCP_IP_HEADERS)
