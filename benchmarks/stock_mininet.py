@@ -30,7 +30,7 @@ from harness.run.events import parse_events
 from harness.run.observation import Observation
 from harness.run.senders import Flow, label, linger_s
 from harness.run.spec import RunSpec
-from topos.fattree import mininet_topo
+from topos.fattree import mininet_topo, port_name
 from topos.network import Network
 from topos.wire import DEFAULT_MTU
 from traffic.bwmng import parse_samples, sample_command
@@ -113,7 +113,7 @@ def traffic(
     children: Children,
 ) -> Observation:
     """iperf on every host, bwm-ng beside it, and what was seen; flows not yet with their paths."""
-    ports = [f"{name}-eth{port}" for name in network.switches for port in net[name].ports.values() if port]
+    ports = [port_name(name, port) for name in network.switches for port in net[name].ports.values() if port]
     matrix, seen = spec.matrix(), Observation()
     pid_of = {host: net[name].pid for host, name in enumerate(network.hosts)}
     servers = {dst: folder / f"server-{dst}.csv" for dst in sorted(set(matrix.dst.tolist()))}

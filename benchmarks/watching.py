@@ -18,6 +18,7 @@ from harness.run.spec import RunSpec
 from harness.sweep.tail import Tail, begun
 from results.live import Live, write_live
 from topos.fattree import FatTree
+from topos.links import sending_ports
 from watch.follower import Follower
 
 SECONDS = 60
@@ -34,10 +35,8 @@ def cpu_ms(work: Callable[[], object], times: int = 1) -> float:
 def telling(k: int, folder: Path) -> float:
     """Milliseconds of processor for each second of a run, k ports per switch: reading what is new, writing it."""
     spec = RunSpec("ecmp", "stride:4", k=k, seconds=SECONDS, link_mbps=1.0)
-    ends = [(link.upper, link.upper_port, link.lower, link.lower_port) for link in FatTree(k).links()]
     hosts = set(FatTree(k).hosts)
-    ports = [f"{up}-eth{port}" for up, port, _, _ in ends]
-    ports += [f"{low}-eth{port}" for _, _, low, port in ends if low not in hosts]
+    ports = [port for port in sending_ports(FatTree(k)) if port not in hosts]
     now = begun(spec, "sending")
     tail = Tail(folder, now, 1000.0)
     spent = 0.0

@@ -16,6 +16,11 @@ from typing import Any, NamedTuple
 _NAME = re.compile(r"(0|[1-9][0-9]{0,2})(_(0|[1-9][0-9]{0,2})){2}")
 
 
+def port_name(node: str, port: int) -> str:
+    """What Mininet calls a port's interface."""
+    return f"{node}-eth{port}"
+
+
 class Link(NamedTuple):
     """One cable: the lower node and its port, the upper node and its port."""
 
@@ -23,6 +28,16 @@ class Link(NamedTuple):
     lower_port: int
     upper: str
     upper_port: int
+
+    @property
+    def lower_end(self) -> str:
+        """The name of the lower port, which stands for what it sends: ``SWITCH-ethN``, or just a host's own."""
+        return port_name(self.lower, self.lower_port) if self.lower_port else self.lower
+
+    @property
+    def upper_end(self) -> str:
+        """The name of the upper port: ``SWITCH-ethN``."""
+        return port_name(self.upper, self.upper_port)
 
 
 class Place(NamedTuple):

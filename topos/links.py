@@ -105,6 +105,15 @@ def links_between(network: Network, a: str, b: str) -> tuple[int, int]:
     raise KeyError((a, b))
 
 
+def sending_ports(network: Network) -> list[str]:
+    """The port that each directed link leaves, in the order of their numbers, by the name it has in results."""
+    links = range(num_links(network))
+    up, down = links[: len(links) // 2], links[len(links) // 2 :]
+    return [network.cable(link).lower_end for link in up] + [
+        network.cable(_opposite(network, link)).upper_end for link in down
+    ]
+
+
 def links_of_switch(network: Network, name: str) -> list[int]:
     """Every directed link that enters or leaves a switch, in order; KeyError when there is no such switch."""
     if network.layer(name) == "host":

@@ -24,6 +24,7 @@ from plots.summary import summarise
 from results.live import Live, Now, read_live
 from results.record import Run, read
 from topos.fattree import FatTree
+from topos.links import sending_ports
 
 TEMPLATES = Path(__file__).with_name("templates")
 STALE_S = 15.0
@@ -114,7 +115,7 @@ class Follower:
             "t": run.t,
             "total": run.total_mbps,
             "hosts": [run.hosts.get(host) for host in tree.hosts] if run.k <= fabric.LARGEST_K else [],
-            "links": [run.links.get(port) for port in fabric.port_names(tree)] if drawn else [],
+            "links": [run.links.get(port) for port in sending_ports(tree)] if drawn else [],
             "rounds": run.rounds,
         }
 

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from harness.errors import RunFailed
 from harness.run.watch import mean_over
-from topos.links import link_ends, num_links
 from topos.network import Network
 from traffic.bwmng import Series
 
@@ -25,7 +24,7 @@ class Counters:
     """
 
     def __init__(self, topo: Network, series: Mapping[str, Series], begin: float) -> None:
-        ports = {link.lower: f"{link.upper}-eth{link.upper_port}" for link in topo.links()}
+        ports = {link.lower: link.upper_end for link in topo.links()}
         missing = [host for host in topo.hosts if ports[host] not in series or not len(series[ports[host]].t)]
         if missing:
             raise RunFailed(f"bwm-ng has no samples for {len(missing)} hosts: {', '.join(missing[:4])}")
@@ -54,14 +53,3 @@ class Counters:
         """The time that the samples of every host cover."""
         series = self.received.values()
         return max(one.t[0] for one in series) - self._begin, min(one.t[-1] for one in series) - self._begin
-
-
-def sending_ports(topo: Network) -> list[str]:
-    """The sending port of each directed link, in the order of their numbers: a switch port, or a host."""
-    hosts = set(topo.hosts)
-    names = {}
-    for cable in topo.links():
-        names[cable.upper, cable.lower] = f"{cable.upper}-eth{cable.upper_port}"
-        host = cable.lower in hosts
-        names[cable.lower, cable.upper] = cable.lower if host else f"{cable.lower}-eth{cable.lower_port}"
-    return [names[link_ends(topo, link)] for link in range(num_links(topo))]

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.judge.counters import sending_ports
 from harness.judge.flows import MeasuredFlow, Window
 from harness.run.round_trips import Look
-from topos.links import NO_LINK, path_links
+from topos.links import NO_LINK, path_links, sending_ports
 from topos.network import Network
 from topos.wire import acknowledgements_per_payload, wire_per_payload
 

@@ -8,7 +8,7 @@ from typing import Any
 from harness.errors import RunFailed
 from harness.judge.claims import claims
 from harness.judge.costs import costs
-from harness.judge.counters import Counters, sending_ports
+from harness.judge.counters import Counters
 from harness.judge.dynamic import SETTLED_S, Dynamic
 from harness.judge.evidence import Evidence, Second
 from harness.judge.flows import Window, measured_flows
@@ -23,6 +23,7 @@ from harness.run.events import Event
 from harness.run.observation import Observation
 from harness.run.spec import RunSpec, lasting
 from harness.run.watch import finite, mean_over
+from topos.links import sending_ports
 from topos.network import Network
 
 

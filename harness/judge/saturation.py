@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.judge.counters import sending_ports
 from harness.judge.prediction import RoutedFlow, predict
 from harness.run.observation import Outage
 from harness.run.spec import RunSpec
 from harness.run.watch import finite, mean_over
+from topos.links import sending_ports
 from topos.network import Network
 
 SETTLE_S = 5.0

@@ -26,6 +26,7 @@ from harness.network.openvswitch import Bridge, Instance
 from harness.network.placement import place
 from harness.network.processes import Children, run
 from harness.network.sockets import lost_packets, widen_packet_sockets
+from topos.fattree import port_name
 from topos.network import Network
 
 S = TypeVar("S")
@@ -132,8 +133,7 @@ class Fabric:
         for link in self.topo.links():
             ends = []
             for name, port in ((link.lower, link.lower_port), (link.upper, link.upper_port)):
-                interface = f"{name}-eth{port}"
-                self.ports[name][port] = interface
+                self.ports[name][port] = interface = port_name(name, port)
                 ends.append(f"{interface} mtu {self.options.shape.mtu} netns {self.net[name].pid}")
             lines.append(f"link add name {ends[0]} type veth peer name {ends[1]}\n")
         run(["ip", "-batch", "-"], given="".join(lines))

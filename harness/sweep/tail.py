@@ -59,7 +59,7 @@ class Tail:
         topo = FatTree(now.k) if now.scheme != CONTROL else NonBlocking(FatTree(now.k).num_hosts)
         hosts = set(topo.hosts)
         cables = [link for link in topo.links() if link.lower in hosts]
-        self._facing = {f"{cable.upper}-eth{cable.upper_port}": cable.lower for cable in cables}
+        self._facing = {cable.upper_end: cable.lower for cable in cables}
         self._files: dict[Path, _Lines] = {}
         self._log = _Lines(raw / "controller.jsonl")
         self._hosts: dict[str, float] = {}

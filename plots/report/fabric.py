@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from plots.report.svg import picture as svg
 from plots.report.svg import tag
 from topos.fattree import FatTree
-from topos.links import link_ends, num_links
+from topos.links import link_ends, sending_ports
 
 WIDTH, HEIGHT = 1000.0, 430.0
 LARGEST_K = 8
@@ -58,16 +58,6 @@ class Drawing:
     lines: tuple[Line, ...]
 
 
-def port_names(tree: FatTree) -> tuple[str, ...]:
-    """For each directed link the name under which a run stores its rate."""
-    senders: dict[tuple[str, str], str] = {}
-    for link in tree.links():
-        is_host = tree.layer(link.lower) == "host"
-        senders[link.lower, link.upper] = link.lower if is_host else f"{link.lower}-eth{link.lower_port}"
-        senders[link.upper, link.lower] = f"{link.upper}-eth{link.upper_port}"
-    return tuple(senders[link_ends(tree, link)] for link in range(num_links(tree)))
-
-
 def draw(tree: FatTree) -> Drawing:
     """The drawing of a fat-tree. Raises ValueError when k is above LARGEST_K."""
     if tree.k > LARGEST_K:
@@ -75,7 +65,7 @@ def draw(tree: FatTree) -> Drawing:
     nodes = {node.name: node for node in _nodes(tree)}
     apart = min(_APART, 0.16 * WIDTH / tree.num_hosts)
     lines = []
-    for link, port in enumerate(port_names(tree)):
+    for link, port in enumerate(sending_ports(tree)):
         source, target = link_ends(tree, link)
         lines.append(_line(nodes, source, target, port, apart))
     return Drawing(tuple(nodes.values()), tuple(lines))

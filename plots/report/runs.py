@@ -18,7 +18,7 @@ from plots.style import short
 from results.parts import Flow, Round
 from results.record import Run, Verdict
 from topos.fattree import FatTree
-from topos.links import NO_LINK, path_links
+from topos.links import NO_LINK, path_links, sending_ports
 from topos.wire import payload_share
 
 MOST_FLOWS = 600
@@ -97,7 +97,7 @@ def explorer(sweep: Sweep) -> dict[str, Any]:
     ends; a run's ``links`` its measured rates in that order (null: not stored)."""
     runs = sweep.runs
     tree = tree_of(runs)
-    ports = fabric.port_names(tree) if tree else ()
+    ports = sending_ports(tree) if tree else ()
     drawing = fabric.draw(tree) if tree else None
     controls = {(run.pattern, run.trial): i for i, run in enumerate(runs) if run.scheme == CONTROL}
     return {

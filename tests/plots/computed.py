@@ -9,10 +9,9 @@ import numpy as np
 from hedera.maxmin import max_min_rates
 from hedera.scheduler import FlowTable, Scheduler
 from hedera.schemes import SCHEMES, scheme
-from plots.report.fabric import port_names
 from tests.plots.sweeps import store
 from topos.fattree import FatTree
-from topos.links import num_links, path_links
+from topos.links import num_links, path_links, sending_ports
 from topos.nonblocking import NonBlocking
 from traffic.patterns import draw
 from traffic.ports import SERVER_PORT, source_ports
@@ -134,7 +133,7 @@ def _links(tree, src, dst, stages, delivered, inside):
     for s in inside:
         for row, rate in zip(path_links(tree, src, dst, _at(stages, s + 0.5)), delivered[s], strict=True):
             load[row[row >= 0]] += rate / len(inside)
-    return {port: round(float(rate), 3) for port, rate in zip(port_names(tree), load, strict=True)}
+    return {port: round(float(rate), 3) for port, rate in zip(sending_ports(tree), load, strict=True)}
 
 
 def _history(flow, stages):

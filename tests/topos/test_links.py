@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topos.fattree import FatTree
-from topos.links import NO_LINK, link_ends, links_between, links_of_switch, num_links, path_links
+from topos.links import (
+    NO_LINK,
+    link_ends,
+    links_between,
+    links_of_switch,
+    num_links,
+    path_links,
+    sending_ports,
+)
 from topos.nonblocking import NonBlocking
 
 
@@ -54,6 +62,23 @@ def test_lookup_by_name():
         links_of_switch(tree, "9_9_9")
     with pytest.raises(IndexError):
         link_ends(tree, 96)
+
+
+@pytest.mark.parametrize("topo", [FatTree(4), FatTree(6), NonBlocking(16)])
+def test_the_sending_port_of_each_link_is_on_the_node_that_it_leaves(topo):
+    names = sending_ports(topo)
+    assert len(set(names)) == len(names) == num_links(topo)
+    assert [name.partition("-")[0] for name in names] == [
+        link_ends(topo, link)[0] for link in range(num_links(topo))
+    ]
+
+
+def test_sending_ports_as_runs_name_them():
+    names = sending_ports(FatTree(4))
+    up, down = links_between(FatTree(4), "0_0_2", "0_0_1")
+    assert (names[up], names[down]) == ("0_0_2", "0_0_1-eth2")
+    up, down = links_between(FatTree(4), "1_2_1", "4_1_1")
+    assert (names[up], names[down]) == ("1_2_1-eth1", "4_1_1-eth2")
 
 
 def test_many_flows_at_once_have_the_right_type_and_shape():

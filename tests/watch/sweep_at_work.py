@@ -2,11 +2,11 @@
 
 import time
 
-from plots.report.fabric import port_names
 from results.live import Live, Now, Worker, write_live
 from tests.plots import computed
 from tests.plots.sweeps import store
 from topos.fattree import FatTree
+from topos.links import sending_ports
 
 TREE = FatTree(4)
 
@@ -20,7 +20,7 @@ def under_way(scheme="ecmp", second=5, worker="", stage="sending", **more):
         pattern="stride:4", scheme=scheme, trial=1, worker=worker, stage=stage, k=4, link_mbps=10.0,
         capacity_mbps=160.0, seconds=12.0, t=tuple(map(float, range(1, second + 1))),
         total_mbps=tuple(20.0 * each for each in range(1, second + 1)),
-        hosts=dict.fromkeys(TREE.hosts, 6.25), links=dict.fromkeys(port_names(TREE), 9.5),
+        hosts=dict.fromkeys(TREE.hosts, 6.25), links=dict.fromkeys(sending_ports(TREE), 9.5),
         rounds=((2.1, 16, 7), (4.1, 16, 0)), **more,
     )  # fmt: skip
 

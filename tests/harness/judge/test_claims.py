@@ -3,10 +3,10 @@
 import pytest
 
 from harness.judge.claims import claims
-from harness.judge.counters import sending_ports
 from harness.judge.flows import MeasuredFlow
 from harness.run.senders import Flow
 from topos.fattree import FatTree
+from topos.links import sending_ports
 from topos.wire import acknowledgements_per_payload, wire_per_payload
 from traffic.iperf import FlowReport, Interval
 

@@ -37,16 +37,6 @@ def test_of_a_cable_the_right_line_leads_up():
         assert up.x2 > down.x1
 
 
-def test_the_sender_of_each_link_as_runs_name_it():
-    tree = FatTree(4)
-    names = fabric.port_names(tree)
-    assert len(set(names)) == num_links(tree)
-    up, down = links_between(tree, "0_0_2", "0_0_1")
-    assert (names[up], names[down]) == ("0_0_2", "0_0_1-eth2")
-    up, down = links_between(tree, "1_2_1", "4_1_1")
-    assert (names[up], names[down]) == ("1_2_1-eth1", "4_1_1-eth2")
-
-
 def test_a_fat_tree_that_is_too_large_is_not_drawn():
     with pytest.raises(ValueError, match="up to k = 8, not 10"):
         fabric.draw(FatTree(10))
