@@ -22,6 +22,7 @@ from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows
 from hedera.schemes import Options
 from topos.fattree import FatTree
+from traffic.streams import Stream, generator
 
 MODULE = "submission"
 _TOLD = ("core_of", "energy", "initial_energy")
@@ -101,7 +102,7 @@ class Host:
             self.made = self._what(self._tree, self._script, _demands, request.loop_mbps)
         else:
             # As `hedera.schemes.Scheme.placement` makes it.
-            rng = np.random.default_rng((request.seed, 4))
+            rng = generator(request.seed, Stream.PLACEMENT)
             self.made = self._what(self._tree, rng, Options(request.iterations))
         return Answer()
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from hedera.routing import Routing
     from topos.fattree import FatTree
 
-_PLACEMENT = 4  # keeps these draws apart from those of traffic.patterns, traffic.ports and the simulator
-
 
 @dataclass(frozen=True)
 class Options:
@@ -119,11 +117,11 @@ class Scheme:
 
     def placement(self, tree: FatTree, seed: int, options: Options | None = None) -> Placement | None:
         """The algorithm that re-places large flows, its draws fixed by ``seed`` alone; None for a static scheme."""
-        import numpy as np
+        from traffic.streams import Stream, generator
 
         if self.scheduler is None:
             return None
-        return self.scheduler(tree, np.random.default_rng((seed, _PLACEMENT)), options or Options())
+        return self.scheduler(tree, generator(seed, Stream.PLACEMENT), options or Options())
 
 
 _ALL = (

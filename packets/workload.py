@@ -19,6 +19,7 @@ SMALL_PER_LARGE = 5
 """Requests for small files per request for a large one (authors' experiments; the report's text has 4)."""
 
 ENDLESS_BYTES = 10**12
+_STARTS, _QUERIES, _BACKGROUND = 1, 2, 3  # streams of random numbers of one seed
 LARGE, SMALL, QUERY = 0, 1, 2
 """Kinds of an exchange."""
 
@@ -108,7 +109,7 @@ class _Part:
 
 def static(flows: int, seed: int) -> Traffic:
     """Section III.A: ``flows`` servers send for ever, each started within a millisecond of the others."""
-    rng = np.random.default_rng([seed, 1])
+    rng = np.random.default_rng([seed, _STARTS])
     start = np.sort(rng.integers(0, 1_000_000, flows)).astype(np.int64)
     part = _Part(
         np.arange(flows, dtype=np.int64),
@@ -139,7 +140,7 @@ def fan_out(
     queue overflows, and in runs much shorter than the authors' that would be what a 99th percentile shows.
     """
     kind = FAN_OUTS[name]
-    rng = np.random.default_rng([seed, 2])
+    rng = np.random.default_rng([seed, _QUERIES])
     starts = _poisson(rng, kind.queries_per_s, seconds)
     count = starts.size * servers
     part = _Part(
@@ -184,7 +185,7 @@ def _background(
 ) -> tuple[tuple[Connection, ...], list[_Part]]:
     if not 0 < load < 1:
         raise ValueError(f"the load is a share of the link, above 0 and below 1, not {load:g}")
-    rng = np.random.default_rng([seed, 3])
+    rng = np.random.default_rng([seed, _BACKGROUND])
     large_per_s = load * link_mbps * 1e6 / (8 * LARGE_BYTES)
     kinds = [(LARGE, LARGE_BYTES, large_per_s)]
     if small:

@@ -15,17 +15,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from files.own_code import TOLD, loaded, told_by, trusted
 from topos.fattree import FatTree
 from topos.network import Network
 from traffic.flowfile import MAX_BYTES, Listed, listed_in
+from traffic.streams import Stream, generator
 
 SPELLING = "FILE.py:FUNCTION"
 RUN_S = 60.0
 """Seconds that it may take."""
-_STREAM = 7  # keeps these draws apart from those of traffic.patterns, traffic.ports and the rest
 _SPELLED = re.compile(r"(?P<file>.+\.py):(?P<function>[^\W\d]\w*)")
 
 
@@ -71,7 +69,7 @@ def tell(what: str, path: str, function: str, k: str, seed: str) -> None:
 
 
 def _lines(function: Callable[..., Iterable[Any]], k: int, seed: int) -> Iterable[str]:
-    for number, row in enumerate(function(FatTree(k), np.random.default_rng((seed, _STREAM)))):
+    for number, row in enumerate(function(FatTree(k), generator(seed, Stream.OWN_PATTERN))):
         cells = tuple(row)
         if len(cells) not in (2, 4):
             raise ValueError(

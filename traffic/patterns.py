@@ -29,11 +29,11 @@ from topos.network import Network
 from topos.nonblocking import NonBlocking
 from traffic.matrix import Int32, Matrix
 from traffic.published import NUM_HOSTS, published
+from traffic.streams import Stream, generator
 
 MAX_FLOWS = 2_000_000
 """More flows than this are refused: all-to-all among 27,648 hosts would be 764 million."""
 
-_STREAM = 1  # keeps these draws apart from those of traffic.ports for the same seed
 _SENDERS_PER_HOT_HOST = 3
 _HOSTS_PER_HOT_HOST = 8
 
@@ -73,7 +73,7 @@ def draw(
     if not 0 < keep <= 1:
         raise ValueError(f"the fraction of flows to keep must be above 0 and at most 1, not {keep}")
     name, argument = _parse(spec)
-    rng = np.random.default_rng((seed, _STREAM))
+    rng = generator(seed, Stream.PATTERN)
     try:
         first = _PATTERNS[name].flows(argument, network, rng)
         if isinstance(first, Matrix) and first.sequential:
@@ -93,7 +93,7 @@ def draw(
         by_sender = np.argsort(src, kind="stable")
         src, dst = src[by_sender], dst[by_sender]
     if keep < 1:
-        kept = _kept(src.size, keep, np.random.default_rng((seed, _STREAM, 1)))
+        kept = _kept(src.size, keep, generator(seed, Stream.PATTERN, 1))
         src, dst = src[kept], dst[kept]
     return Matrix(src, dst, network.num_hosts, spec)
 

@@ -11,12 +11,12 @@ import numpy as np
 from traffic.flows import Flows, columns
 from traffic.matrix import Matrix
 from traffic.sizes import SizeLaw, size_law
+from traffic.streams import Stream, generator
 
 SPELLING = "poisson:SIZES,LOAD"
 REFERENCE_MBPS = 1000.0
 """The link rate that sizes are meant for. On links of 1/100 of it flows have 1/100 of the bytes, and last as long."""
 
-_STREAM = 5  # keeps these draws apart from those of the other streams for the same seed
 _BLOCK = 4096  # arrivals drawn at a time. Part of what a seed means: another number gives other flows.
 
 
@@ -72,7 +72,7 @@ class Arrivals:
 
     def blocks(self, seconds: float) -> Iterator[Flows]:
         """The flows that start before ``seconds``, in the order of their starts, some thousand at a time."""
-        rng = np.random.default_rng((self.seed, _STREAM, self.part))
+        rng = generator(self.seed, Stream.POISSON, self.part)
         if self.matrix is not None:
             by_sender = np.argsort(self.matrix.src, kind="stable")
             receivers = self.matrix.dst[by_sender]

@@ -10,17 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from traffic.matrix import Matrix
+from traffic.streams import Stream, generator
 
 FIRST_PORT = 20_000
 LAST_PORT = 59_999
 SERVER_PORT = 5001
 """Where iperf servers listen."""
 
-_STREAM = 2  # keeps these draws apart from those of traffic.patterns for the same seed
-_CYCLE_STREAM = 6
-_MIDDLE = (
-    FIRST_PORT + LAST_PORT + 1
-) // 2  # where flows that last are joined by others, these have the ports from here
+# Where flows that last are joined by others, these have the ports from here.
+_MIDDLE = (FIRST_PORT + LAST_PORT + 1) // 2
 
 
 def source_ports(matrix: Matrix, seed: int, *, beside_others: bool = False) -> NDArray[np.int32]:
@@ -34,7 +32,7 @@ def source_ports(matrix: Matrix, seed: int, *, beside_others: bool = False) -> N
     busiest = int(np.bincount(matrix.src).max())
     if busiest > most:
         raise ValueError(f"a host sends {busiest} flows, but has source ports for {most} only")
-    rng = np.random.default_rng((seed, _STREAM))
+    rng = generator(seed, Stream.SOURCE_PORTS)
     ports = rng.integers(FIRST_PORT, end, len(matrix), dtype=np.int64)
     src = matrix.src.astype(np.int64)
     while True:
@@ -55,7 +53,7 @@ class PortCycle:
     """
 
     def __init__(self, num_hosts: int, seed: int, *, beside_others: bool = False) -> None:
-        rng = np.random.default_rng((seed, _CYCLE_STREAM))
+        rng = generator(seed, Stream.PORT_CYCLE)
         first = _MIDDLE if beside_others else FIRST_PORT
         self._ports: NDArray[np.int32] = rng.permutation(np.arange(first, LAST_PORT + 1, dtype=np.int32))
         self._next = rng.integers(0, self._ports.size, num_hosts)
