@@ -126,12 +126,18 @@ class Experiment:
     @property
     def window_s(self) -> tuple[float, float]:
         """The measured part: the middle two thirds, seconds."""
-        return self.seconds / 6, self.seconds * 5 / 6
+        return middle(self.seconds)
 
     @property
     def faults(self) -> tuple[Fault, ...]:
         """What fails in the fat-tree; the control has none of its links, and is spared."""
         return parse_all(self.fail, self.tree, self.seconds)
+
+
+def middle(length: float) -> tuple[float, float]:
+    """The middle two thirds of a run of this length, which are measured (sections 5.5, 6.2): begin and end, in its
+    unit."""
+    return length / 6, length * 5 / 6
 
 
 def phases(times: Sequence[float], window: tuple[float, float], seconds: float) -> list[tuple[float, float]]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hedera.experiment import middle
 from hedera.maxmin import max_min_rates
 from hedera.routing import Ecmp, EcmpDestination, EdgePairHash, Routing, SpanningTree
 from simulator.aimd import AimdEngine
@@ -73,7 +74,8 @@ def _bisection_mbps(name: str, task: Task) -> float:
     if task.engine == "maxmin":
         return float(max_min_rates(links, np.full(num_links(TREE), LINK_MBPS)).sum())
     engine = AimdEngine(static(matrix), links, num_links(TREE), tick_s=0.001, seed=task.seed)
-    return float(engine.advance(AIMD_TICKS)[AIMD_TICKS // 6 : AIMD_TICKS * 5 // 6].mean())
+    begin, end = middle(AIMD_TICKS)
+    return float(engine.advance(AIMD_TICKS)[round(begin) : round(end)].mean())
 
 
 def fit(predicted: NDArray[np.float64], measured: Sequence[float] | NDArray[np.float64]) -> Fit:

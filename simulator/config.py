@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hedera.experiment import Experiment
+from hedera.experiment import Experiment, middle
 from hedera.parameter import parameter
 from hedera.schemes import Options
 
@@ -85,4 +85,5 @@ class Config(Experiment):
     @property
     def window_ticks(self) -> tuple[int, int]:
         """The ticks over which the result is averaged: `window_s` as a half-open range of them."""
-        return round(self.ticks / 6), round(self.ticks * 5 / 6)
+        begin, end = middle(self.ticks)
+        return round(begin), round(end)

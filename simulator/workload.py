@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from simulator.config import Config
 from traffic.flows import NOBODY, NOTHING, joined
 from traffic.matrix import Matrix
+from traffic.streams import Stream, generator
 from traffic.workload import Workload as Traffic
 
 NEVER = np.inf
@@ -47,8 +48,6 @@ FLOW_BYTES = 800
 """What a simulation keeps of a flow, at its end (docs/workloads.md)."""
 _FREE = Path("/proc/meminfo")
 
-_ARRIVALS = 3  # keeps these draws apart from those of traffic.patterns and traffic.ports for the same seed
-
 
 def workload(config: Config) -> Workload:
     """The flows of a simulation. ValueError, one sentence, when they make no sense, or are far too many."""
@@ -65,7 +64,7 @@ def workload(config: Config) -> Workload:
             f"{config.arrivals_per_s:g} arrivals per second and host would be {expected:.3g} flows in "
             f"{config.seconds:g} s; {MOST_FLOWS:,} is the limit"
         )
-    rng = np.random.default_rng((config.seed, _ARRIVALS))
+    rng = generator(config.seed, Stream.SIMULATED_ARRIVALS)
     return poisson(matrix, config.arrivals_per_s, config.mean_mbytes * 1e6, config.seconds, rng)
 
 

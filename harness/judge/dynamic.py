@@ -15,6 +15,7 @@ from harness.judge.fluid import Fluid, FluidFlow, fluid
 from harness.run.observation import Observation
 from harness.run.senders import Flow
 from harness.run.spec import SHORTEST_S, RunSpec
+from hedera.experiment import middle
 from topos.network import Network
 from topos.wire import BARE_FRAME, SYN_FRAME, TCP_IP_HEADERS, payload_share
 from traffic.completion import by_class
@@ -50,7 +51,7 @@ class Dynamic:
     @cached_property
     def window(self) -> Window:
         """The middle two thirds of the run."""
-        return self.ended / 6, self.ended * 5 / 6
+        return middle(self.ended)
 
     @cached_property
     def fluid(self) -> Fluid:
