@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 from hedera.schemes import label
 from paper.style import clean, heading, new_figure, saved
 from plots.style import MUTED, colour, house_style, logarithmic
-from traffic.completion import Completion
+from traffic.completion import CLASSES, Completion
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_CLASSES = {"small": "up to 100 kB", "medium": "100 kB to 10 MB", "large": "from 10 MB"}
 HIDDEN = 0.001
 """From this share of flows on that were cut off, what is drawn is marked as a lower bound."""
 _LINES = ("-", "--", ":", "-.")
@@ -85,7 +84,7 @@ def draw(cells: Sequence[Cell], subtitle: str, path: Path) -> Path:
     with house_style():
         figure = new_figure(10.4, 9.0)
         grid = figure.subplots(3, 3, sharex=True)
-        for column, (name, meaning) in enumerate(_CLASSES.items()):
+        for column, (name, meaning) in enumerate(list(CLASSES.items())[1:]):
             members = [cell for cell in cells if cell.size_class == name and cell.flows]
             baseline = {cell.load: _mean(cell) for cell in members if _is_baseline(cell)}
             for curve in curves:

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from plots.style import colour, house_style, label, logarithmic, save, scheme_order
 from results.parts import Flow
 from results.record import Run
+from traffic.completion import CLASSES
 
-CLASSES = {"all": "all flows", "small": "up to 100 kB", "medium": "up to 10 MB", "large": "from 10 MB"}
-"""As on links of 1 Gb/s; on others they scale with the sizes."""
 STATISTICS = ("mean_s", "median_s", "p95_s", "p99_s", "mean_slowdown", "median_slowdown", "p95_slowdown",
               "p99_slowdown")  # fmt: skip
 COSTS = {

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 SMALL_BYTES, LARGE_BYTES = 100_000, 10_000_000
-CLASSES = ("all", "small", "medium", "large")
-"""All flows; up to 100 kB; above, and below 10 MB; from 10 MB on."""
+CLASSES = {"all": "all flows", "small": "up to 100 kB", "medium": "100 kB to 10 MB", "large": "from 10 MB"}
+"""What each is, at 1 Gb/s; on links of other rates they scale with the sizes."""
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from plots.shares import Shares, our_share, published_share
 from plots.style import colour, label, short
 from plots.summary import Summary, summarise, tallies
 from results.record import Run
+from traffic.completion import CLASSES
 
 FILE = "report.html"
 
@@ -119,7 +120,7 @@ def _completion(runs: Sequence[Run], tries: Sequence[Run]) -> dict[str, Any]:
     patterns = dict.fromkeys(row.pattern for row in rows)
     return {
         "completion": [(p, [row for row in rows if row.pattern == p]) for p in patterns],
-        "size_classes": completion.CLASSES,
+        "size_classes": CLASSES,
         "scheduling_costs": completion.costs(runs),
         "cost_names": completion.COSTS,
     }

@@ -8,7 +8,7 @@ def test_classes_and_statistics():
     size = np.array([1.0, 100_000, 100_001, 9_999_999, 10_000_000, 3e7])
     seconds = np.array([1.0, 3, 2, 4, 10, 20])
     found = by_class(size, seconds, np.full(6, 2.0), np.ones(6, dtype=bool))
-    assert tuple(one.size_class for one in found) == CLASSES
+    assert tuple(one.size_class for one in found) == tuple(CLASSES)
     assert [one.flows for one in found] == [6, 2, 2, 2]
     every, small, medium, large = found
     assert (small.mean_s, small.median_s) == (2.0, 2.0)
