@@ -29,10 +29,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from simulator.aimd import AimdEngine
 from simulator.fair import MaxMinEngine
-from simulator.workload import Workload, static
 from topos.fattree import FatTree
 from topos.links import num_links, path_links
+from traffic.flows import Flows, columns
 from traffic.patterns import draw
+from traffic.workload import standing_flows
 
 REPEATS = 5
 HERE = Path(__file__).parent
@@ -70,23 +71,24 @@ def updates_per_s(k: int) -> float:
     matrix = draw(f"stride:{tree.num_hosts // 2}", tree)
     cores = np.random.default_rng(1).integers(0, tree.num_cores, len(matrix))
     engine = AimdEngine(
-        static(matrix), path_links(tree, matrix.src, matrix.dst, cores), num_links(tree), tick_s=0.001, seed=1
+        standing_flows(matrix),
+        path_links(tree, matrix.src, matrix.dst, cores),
+        num_links(tree),
+        tick_s=0.001,
+        seed=1,
     )
     engine.advance(10)
     return 1000 * len(matrix) / median_s(lambda: engine.advance(1000))
 
 
-def transfers(k: int, flows_per_host: int) -> tuple[FatTree, Workload, np.ndarray, np.ndarray]:
+def transfers(k: int, flows_per_host: int) -> tuple[FatTree, Flows, np.ndarray, np.ndarray]:
     """Random transfers of random sizes on the paths that SimGrid's fat-tree gives them (by receiver, d mod k)."""
     tree = FatTree(k)
     rng = np.random.default_rng(1)
     matrix = draw("random", tree, 1, flows_per_host)
     size = rng.integers(1_000_000, 20_000_000, len(matrix))
     core = matrix.dst % tree.half * tree.half + matrix.dst // tree.half % tree.half
-    flows = len(matrix)
-    work = Workload(
-        matrix.src, matrix.dst, np.zeros(flows), size.astype(np.float64), np.full(flows, -1, dtype=np.int32)
-    )
+    work = columns(matrix.src, matrix.dst, np.zeros(len(matrix)), size.astype(np.float64))
     return tree, work, size, path_links(tree, matrix.src, matrix.dst, core)
 
 

@@ -18,11 +18,11 @@ from hedera.experiment import middle
 from hedera.maxmin import max_min_rates
 from hedera.routing import Ecmp, EcmpDestination, EdgePairHash, Routing, SpanningTree
 from simulator.aimd import AimdEngine
-from simulator.workload import static
 from topos.fattree import FatTree
 from topos.links import num_links, path_links
 from traffic.ports import SERVER_PORT, source_ports
 from traffic.published import published
+from traffic.workload import standing_flows
 
 TREE = FatTree(4)
 LINK_MBPS = 1000.0
@@ -73,7 +73,7 @@ def _bisection_mbps(name: str, task: Task) -> float:
     links = path_links(TREE, matrix.src, matrix.dst, cores)
     if task.engine == "maxmin":
         return float(max_min_rates(links, np.full(num_links(TREE), LINK_MBPS)).sum())
-    engine = AimdEngine(static(matrix), links, num_links(TREE), tick_s=0.001, seed=task.seed)
+    engine = AimdEngine(standing_flows(matrix), links, num_links(TREE), tick_s=0.001, seed=task.seed)
     begin, end = middle(AIMD_TICKS)
     return float(engine.advance(AIMD_TICKS)[round(begin) : round(end)].mean())
 

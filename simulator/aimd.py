@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from hedera.compiled import compiled
 from hedera.draws import below, bits
 from simulator.engine import TickEngine
-from simulator.workload import Workload, start_queue
+from simulator.workload import start_queue, successors
+from traffic.flows import Flows
 
 LINK = 1_000_000_000
 """The rate of every link, in the unit of this module."""
@@ -44,7 +45,7 @@ class AimdEngine(TickEngine):
 
     def __init__(
         self,
-        work: Workload,
+        work: Flows,
         links: NDArray[np.int32],
         num_links: int,
         *,
@@ -77,7 +78,7 @@ class AimdEngine(TickEngine):
         size = np.minimum(np.ceil(work.size_bytes / self._bytes), float(_ENDLESS))
         self._size = size.astype(np.int64)
         self._left = self._size.copy()
-        self._successor = work.successor
+        self._successor = successors(work)
         self._queue, self._due, queued = start_queue(work, tick_s)
         self._count = np.array([0, 0, queued], dtype=np.int64)
         self._started = np.full(flows, -1, dtype=np.int64)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from simulator.aimd import AimdEngine
 from simulator.config import Config
-from simulator.workload import NEVER, Workload
+from traffic.flows import LASTING, columns
 
 _SLACK = 1000  # ticks of congestion avoidance beyond the longest flow, whose mean says how it would go on
 _MOST_TICKS = 1_000_000
@@ -23,7 +23,7 @@ def alone_s(config: Config, size_bytes: NDArray[np.float64]) -> NDArray[np.float
     longest = float(size_bytes.max(initial=0.0)) * 8e-6 / (config.link_mbps / 2) / config.tick_s
     ticks = int(min(longest, _MOST_TICKS)) + _SLACK
     nobody = np.zeros(1, dtype=np.int32)
-    endless = Workload(nobody, nobody + 1, np.zeros(1), np.full(1, NEVER), nobody - 1)
+    endless = columns(nobody, nobody + 1, np.zeros(1), np.full(1, LASTING))
     engine = AimdEngine(
         endless,
         np.zeros((1, 1), dtype=np.int32),

@@ -19,8 +19,9 @@ from simulator.engine import Engine
 from simulator.failures import Breakage, Phase, phases_of
 from simulator.fair import MaxMinEngine
 from simulator.result import Result, RoundLog
-from simulator.workload import Workload, workload
+from simulator.workload import flows_of
 from topos.links import num_links, path_links
+from traffic.flows import Flows
 from traffic.matrix import Matrix
 from traffic.ports import SERVER_PORT, source_ports
 
@@ -52,7 +53,7 @@ class Simulation:
     def __init__(self, config: Config) -> None:
         chosen, tree = config.chosen, config.tree
         self.config = config
-        self.work = workload(config)
+        self.work = flows_of(config)
         self.network = config.network()
         self.routing = chosen.routing(tree, config.seed)
         self.breakage = Breakage(config.faults, self.routing.links) if config.fail and self.routing else None
@@ -236,9 +237,7 @@ class Simulation:
         self.rounds.append(RoundLog(now, len(decided.large), moved.size, spent))
 
 
-def _ports(work: Workload, num_hosts: int, seed: int) -> NDArray[np.int32]:
-    if work.src_port is not None:
+def _ports(work: Flows, num_hosts: int, seed: int) -> NDArray[np.int32]:
+    if work.src_port.all():  # traffic has given them already
         return work.src_port
-    if not len(work):
-        return np.zeros(0, dtype=np.int32)
     return source_ports(Matrix(work.src, work.dst, num_hosts), seed)

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Flows = NDArray[np.int32]
+Numbers = NDArray[np.int32]
+"""Of flows, hosts or cores."""
 
 
 class Engine(Protocol):
@@ -19,12 +20,12 @@ class Engine(Protocol):
         """Run until ``t`` seconds after the start; returns the sum of all rates in each tick since, Mb/s (ticks,)."""
         ...
 
-    def reroute(self, flows: Flows, links: NDArray[np.int32]) -> None:
+    def reroute(self, flows: Numbers, links: NDArray[np.int32]) -> None:
         """Move ``flows`` (moved,), under way or still to start, to new ``links`` (moved, tiers)."""
         ...
 
     @property
-    def active(self) -> Flows:
+    def active(self) -> Numbers:
         """The flows that have started and not finished, in ascending order: int32 (active,)."""
         ...
 

@@ -22,7 +22,8 @@ from topos.faults import Fault, cables, links_down, moments
 from topos.links import NO_LINK, num_links, path_links
 from topos.network import Network
 
-Flows = NDArray[np.int32]
+Numbers = NDArray[np.int32]
+"""Of flows, hosts or cores."""
 
 
 @dataclass(frozen=True)
@@ -64,20 +65,20 @@ class Breakage:
         self.nowhere = num_links(links.tree)
         self.moments = moments(faults)
         self.failures: list[Failure] = []
-        self._waiting: Flows = np.empty(0, dtype=np.int32)
+        self._waiting: Numbers = np.empty(0, dtype=np.int32)
 
     @property
     def waiting(self) -> bool:
         """Whether some flow has not moved again since the last failure."""
         return bool(self._waiting.size)
 
-    def paths(self, src: Flows, dst: Flows, core: Flows) -> NDArray[np.int32]:
+    def paths(self, src: Numbers, dst: Numbers, core: Numbers) -> NDArray[np.int32]:
         """The links of each flow's path as in `topos.links.path_links`, or ``nowhere`` alone: int32 (flows, 6)."""
         rows = path_links(self.links.tree, src, dst, core)
         rows[~self.links.carries(src, dst, core)] = [self.nowhere, *[NO_LINK] * 5]
         return rows
 
-    def strike(self, t: float, flows: Flows, src: Flows, dst: Flows, core: Flows) -> None:
+    def strike(self, t: float, flows: Numbers, src: Numbers, dst: Numbers, core: Numbers) -> None:
         """Break and mend what is due at ``t``. ``flows`` are those under way; all have shape (flows,)."""
         tree = self.links.tree
         before = frozenset(np.flatnonzero(~self.links.up).tolist())
@@ -98,7 +99,7 @@ class Breakage:
             )
         )
 
-    def look(self, now: float, rates: NDArray[np.float64], active: Flows) -> None:
+    def look(self, now: float, rates: NDArray[np.float64], active: Numbers) -> None:
         """Note which flows move again, by all flows' ``rates`` in the tick that ends ``now``; those that have
         ended in it are no longer ``active``, and waited for no more."""
         self._waiting = self._waiting[(rates[self._waiting] <= 0) & np.isin(self._waiting, active)]
@@ -110,7 +111,7 @@ class Breakage:
 def phases_of(
     config: Config,
     network: Network,
-    flows: tuple[Flows, Flows] | None,
+    flows: tuple[Numbers, Numbers] | None,
     total_mbps: NDArray[np.float64],
 ) -> tuple[Phase, ...]:
     """What arrived before, during and after each failure, and the most that could have.

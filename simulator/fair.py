@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from hedera.maxmin import max_min_rates
 from simulator.engine import TickEngine
-from simulator.workload import Workload, start_queue
+from simulator.workload import start_queue, successors
+from traffic.flows import Flows
 
 
 class MaxMinEngine(TickEngine):
@@ -24,7 +25,7 @@ class MaxMinEngine(TickEngine):
 
     def __init__(
         self,
-        work: Workload,
+        work: Flows,
         links: NDArray[np.int32],
         num_links: int,
         *,
@@ -42,7 +43,7 @@ class MaxMinEngine(TickEngine):
         self._size = work.size_bytes
         self._sent = np.zeros(flows)
         self._rate = np.zeros(flows)
-        self._successor = work.successor
+        self._successor = successors(work)
         self._queue, self._due, self._queued = start_queue(work, tick_s)
         self._arrived = 0
         self._active = np.empty(0, dtype=np.int32)

@@ -38,7 +38,7 @@ _SENDERS_PER_HOT_HOST = 3
 _HOSTS_PER_HOT_HOST = 8
 
 
-class _Flows(NamedTuple):
+class _Pairs(NamedTuple):
     src: Int32
     dst: Int32
 
@@ -46,7 +46,7 @@ class _Flows(NamedTuple):
 class _Pattern(NamedTuple):
     spelling: str
     meaning: str
-    flows: Callable[[str, Network, np.random.Generator], _Flows | Matrix]
+    flows: Callable[[str, Network, np.random.Generator], _Pairs | Matrix]
 
 
 def draw(
@@ -153,13 +153,13 @@ def _bounded(flows: int, network: Network) -> None:
 # --- the patterns -------------------------------------------------------------------------------------------
 
 
-def _stride(argument: str, network: Network, _: np.random.Generator) -> _Flows:
+def _stride(argument: str, network: Network, _: np.random.Generator) -> _Pairs:
     step = _whole(argument, "a stride", 1, network.num_hosts - 1)
     src = _hosts(network)
-    return _Flows(src, (src + step) % np.int32(network.num_hosts))
+    return _Pairs(src, (src + step) % np.int32(network.num_hosts))
 
 
-def _staggered(argument: str, network: Network, rng: np.random.Generator) -> _Flows:
+def _staggered(argument: str, network: Network, rng: np.random.Generator) -> _Pairs:
     edge, pod = _probabilities(argument)
     tree = _fat_tree(network)
     half, pod_size, total = tree.half, tree.num_cores, tree.num_hosts
@@ -175,7 +175,7 @@ def _staggered(argument: str, network: Network, rng: np.random.Generator) -> _Fl
     start = src // span * span
     dst = start + rng.integers(0, span - hole)
     dst += np.where(dst >= src // hole * hole, hole, 0)
-    return _Flows(src.astype(np.int32), dst.astype(np.int32))
+    return _Pairs(src.astype(np.int32), dst.astype(np.int32))
 
 
 def _fat_tree(network: Network) -> FatTree:
@@ -187,21 +187,21 @@ def _fat_tree(network: Network) -> FatTree:
     return network.tree
 
 
-def _random(_: str, network: Network, rng: np.random.Generator) -> _Flows:
+def _random(_: str, network: Network, rng: np.random.Generator) -> _Pairs:
     src = _hosts(network)
     dst = rng.integers(0, network.num_hosts - 1, network.num_hosts, dtype=np.int32)
-    return _Flows(src, dst + (dst >= src))
+    return _Pairs(src, dst + (dst >= src))
 
 
-def _randbij(_: str, network: Network, rng: np.random.Generator) -> _Flows:
+def _randbij(_: str, network: Network, rng: np.random.Generator) -> _Pairs:
     src = _hosts(network)
     while True:  # about e = 2.7 rounds; each permutation without a fixed point is equally likely
         dst = rng.permutation(src)
         if not (dst == src).any():
-            return _Flows(src, dst)
+            return _Pairs(src, dst)
 
 
-def _randx(argument: str, network: Network, rng: np.random.Generator) -> _Flows:
+def _randx(argument: str, network: Network, rng: np.random.Generator) -> _Pairs:
     others = network.num_hosts - 1
     count = _whole(argument, "a number of flows per host", 1, others)
     _bounded(network.num_hosts * count, network)
@@ -213,10 +213,10 @@ def _randx(argument: str, network: Network, rng: np.random.Generator) -> _Flows:
         chosen[:, column] = np.where(taken, top, pick)
     src = np.repeat(_hosts(network), count)
     dst = np.sort(chosen, axis=1).ravel()
-    return _Flows(src, dst + (dst >= src))
+    return _Pairs(src, dst + (dst >= src))
 
 
-def _hotspot(_: str, network: Network, rng: np.random.Generator) -> _Flows:
+def _hotspot(_: str, network: Network, rng: np.random.Generator) -> _Pairs:
     src = _hosts(network)
     hot_hosts = max(1, src.size // _HOSTS_PER_HOT_HOST)
     if src.size <= _SENDERS_PER_HOT_HOST:
@@ -226,15 +226,15 @@ def _hotspot(_: str, network: Network, rng: np.random.Generator) -> _Flows:
         receivers = np.concatenate([np.repeat(hot, _SENDERS_PER_HOT_HOST), other])[: src.size]
         dst = rng.permutation(receivers)
         if not (dst == src).any():
-            return _Flows(src, dst)
+            return _Pairs(src, dst)
 
 
-def _all_to_all(_: str, network: Network, __: np.random.Generator) -> _Flows:
+def _all_to_all(_: str, network: Network, __: np.random.Generator) -> _Pairs:
     others = network.num_hosts - 1
     _bounded(network.num_hosts * others, network)
     src = np.repeat(_hosts(network), others)
     dst = np.tile(np.arange(others, dtype=np.int32), network.num_hosts)
-    return _Flows(src, dst + (dst >= src))
+    return _Pairs(src, dst + (dst >= src))
 
 
 def _shuffle(argument: str, network: Network, rng: np.random.Generator) -> Matrix:

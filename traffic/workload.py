@@ -209,7 +209,7 @@ def _timed(text: str, found: Listed, seconds: float, alone: bool) -> Flows | Non
 
 def _with_ports(matrices: list[Matrix], listed: list[Flows], seed: int, alone: bool) -> tuple[Flows, Flows]:
     """The standing flows and the listed ones; those that last, or take turns, have got their source ports."""
-    standing = joined([_standing(matrix) for matrix in matrices] or [NOTHING])
+    standing = joined([standing_flows(matrix) for matrix in matrices] or [NOTHING])
     offset = 0
     for matrix in matrices:
         waiting = standing.after[offset : offset + len(matrix)]
@@ -226,7 +226,7 @@ def _with_ports(matrices: list[Matrix], listed: list[Flows], seed: int, alone: b
     return standing, timed
 
 
-def _standing(matrix: Matrix) -> Flows:
+def standing_flows(matrix: Matrix) -> Flows:
     """A matrix as flows: all start at time 0, but those of a later turn, which wait for the one before."""
     size = (
         np.full(len(matrix), LASTING) if matrix.size_bytes is None else matrix.size_bytes.astype(np.float64)

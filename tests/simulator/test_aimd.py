@@ -4,22 +4,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.aimd import AimdEngine
-from simulator.workload import NEVER, Workload, static
 from topos.links import num_links, path_links
 from topos.nonblocking import NonBlocking
+from traffic.flows import LASTING, NOBODY, WAITS, Flows
 from traffic.published import PUBLISHED, published
+from traffic.workload import standing_flows
 
 CYCLE = [500.0, 620.0, 740.0, 860.0, 980.0, 1000.0]
 
 
-def workload(flows, *, start=0.0, size=NEVER, successor=-1):
+def workload(flows, *, start=0.0, size=LASTING, after=NOBODY):
     """Flows between hosts that do not matter, as the engine sees links only."""
-    return Workload(
-        np.zeros(flows, dtype=np.int32),
-        np.ones(flows, dtype=np.int32),
+    return Flows(
+        *np.array([[0], [1], [0]], dtype=np.int32).repeat(flows, axis=1),
         np.broadcast_to(np.asarray(start, dtype=float), (flows,)).copy(),
         np.broadcast_to(np.asarray(size, dtype=float), (flows,)).copy(),
-        np.broadcast_to(np.asarray(successor, dtype=np.int32), (flows,)).copy(),
+        np.broadcast_to(np.asarray(after), (flows,)).copy(),
     )
 
 
@@ -31,7 +31,7 @@ def engine(links, num, *, seed=1, tick_s=0.001, **work):
 def on_nonblocking(matrix, seed=1):
     topo = NonBlocking(matrix.num_hosts)
     links = path_links(topo, matrix.src, matrix.dst, 0)
-    return AimdEngine(static(matrix), links, num_links(topo), tick_s=0.001, seed=seed)
+    return AimdEngine(standing_flows(matrix), links, num_links(topo), tick_s=0.001, seed=seed)
 
 
 def test_a_lone_flow_doubles_from_120_and_then_cycles():
@@ -172,7 +172,7 @@ def test_a_flow_is_purged_when_it_has_sent_its_bytes():
 
 
 def test_a_successor_starts_in_the_tick_after_the_purge():
-    chain = engine([[0], [0]], 1, start=[0.0, NEVER], size=[75_000.0, NEVER], successor=[1, -1])
+    chain = engine([[0], [0]], 1, start=[0.0, WAITS], size=[75_000.0, LASTING], after=[NOBODY, 0])
     assert chain.advance(5).tolist() == [120.0, 240.0, 480.0, 120.0, 240.0]
     np.testing.assert_array_equal(chain.started_s, [0.0, 0.003])
     assert not chain.idle

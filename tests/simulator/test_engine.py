@@ -5,13 +5,12 @@ import pytest
 
 from simulator.aimd import AimdEngine
 from simulator.fair import MaxMinEngine
-from simulator.workload import Workload
+from traffic.flows import columns
 
 
 def one_flow(kind):
     """100,000 bytes, 800,000 bits, over one link of 1 Gb/s."""
-    nobody = np.array([-1], dtype=np.int32)
-    work = Workload(nobody + 1, nobody + 2, np.zeros(1), np.array([100_000.0]), nobody)
+    work = columns(np.int32([0]), np.int32([1]), np.zeros(1), np.array([100_000.0]))
     seed = {"seed": 1} if kind is AimdEngine else {}
     return kind(work, np.array([[0]], dtype=np.int32), 1, tick_s=0.001, **seed)
 

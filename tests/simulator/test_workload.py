@@ -3,16 +3,18 @@ import pytest
 
 from simulator import workload
 from simulator.config import Config
-from simulator.workload import NEVER, poisson, start_queue, static
+from simulator.workload import poisson, start_queue, successors
+from traffic.flows import LASTING, WAITS
 from traffic.matrix import Matrix
 from traffic.patterns import draw
+from traffic.workload import standing_flows
 
 
 def test_static_flows_start_at_once_and_never_end():
-    work = static(draw("stride:3", 16))
+    work = standing_flows(draw("stride:3", 16))
     assert (work.start_s == 0).all()
-    assert (work.size_bytes == NEVER).all()
-    assert (work.successor == -1).all()
+    assert (work.size_bytes == LASTING).all()
+    assert (successors(work) == -1).all()
 
 
 def test_turns_become_successors():
@@ -23,9 +25,9 @@ def test_turns_become_successors():
         size_bytes=np.array([10, 20, 30, 40]),
         turn=np.array([2, 0, 1, 0]),
     )
-    work = static(matrix)
-    assert work.successor.tolist() == [-1, 2, 0, -1]
-    assert work.start_s.tolist() == [NEVER, 0.0, NEVER, 0.0]
+    work = standing_flows(matrix)
+    assert successors(work).tolist() == [-1, 2, 0, -1]
+    assert work.start_s.tolist() == [WAITS, 0.0, WAITS, 0.0]
     assert work.size_bytes.tolist() == [10.0, 20.0, 30.0, 40.0]
 
 
@@ -55,8 +57,8 @@ def test_hosts_that_do_not_send_start_nothing():
 
 
 def test_the_start_queue_rounds_up_to_ticks_and_leaves_room_for_those_that_wait():
-    work = static(draw("shuffle:100", 4))
-    work.start_s[:] = NEVER
+    work = standing_flows(draw("shuffle:100", 4))
+    work.start_s[:] = WAITS
     work.start_s[[5, 1]] = [0.0101, 0.02]
     queue, due, known = start_queue(work, 0.01)
     assert known == 2
@@ -67,12 +69,12 @@ def test_the_start_queue_rounds_up_to_ticks_and_leaves_room_for_those_that_wait(
 
 def test_more_flows_than_memory_are_refused_before_any_is_drawn(tmp_path, monkeypatch):
     config = Config("ecmp", "poisson:web-search,0.5", seconds=10.0)
-    assert 5_000 < len(workload.workload(config)) < 7_000
+    assert 5_000 < len(workload.flows_of(config)) < 7_000
     free = tmp_path / "meminfo"
     monkeypatch.setattr(workload, "_FREE", free)
     free.write_text("MemTotal:       16000 kB\nMemAvailable:    2000 kB\n")
     told = r"would be 5\.8\d+e\+03 flows in 10 s, which take some 0\.0 GB of memory; 0\.0 GB are free"
     with pytest.raises(ValueError, match=told):
-        workload.workload(config)
+        workload.flows_of(config)
     free.unlink()
-    assert len(workload.workload(config)) > 5_000, "a system that does not tell"
+    assert len(workload.flows_of(config)) > 5_000, "a system that does not tell"

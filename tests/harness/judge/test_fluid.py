@@ -5,10 +5,10 @@ from harness.judge.fluid import FluidFlow, fluid
 from harness.judge.prediction import PathChange, RoutedFlow
 from harness.run.observation import Outage
 from simulator.fair import MaxMinEngine
-from simulator.workload import Workload
 from topos.fattree import FatTree
 from topos.links import num_links, path_links
 from topos.nonblocking import NonBlocking
+from traffic.flows import columns
 
 TREE = FatTree(4)
 
@@ -75,7 +75,7 @@ def test_the_simulator_s_engine_finds_the_same(seed):
     flows = [flow(*each, *change) for *each, change in zip(src, dst, start, mbit, changes, strict=True)]
     found = fluid(TREE, flows, (1, 3), 60, bw)
 
-    work = Workload(src, dst, start, mbit * 1e6 / 8, np.full(14, -1, dtype=np.int32))
+    work = columns(src, dst, start, mbit * 1e6 / 8)
     engine = MaxMinEngine(
         work, path_links(TREE, src, dst, before), num_links(TREE), tick_s=tick, link_mbps=bw
     )
