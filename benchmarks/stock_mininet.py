@@ -28,7 +28,7 @@ from harness.network.sockets import lost_packets
 from harness.run.controller import PORT, command
 from harness.run.events import parse_events
 from harness.run.observation import Observation
-from harness.run.senders import Flow, label, linger_s
+from harness.run.senders import EmulatedFlow, label, linger_s
 from harness.run.spec import RunSpec
 from topos.fattree import mininet_topo, port_name
 from topos.network import Network
@@ -129,7 +129,7 @@ def traffic(
     for src, dst, port in zip(
         matrix.src.tolist(), matrix.dst.tolist(), source_ports(matrix, spec.seed), strict=True
     ):
-        flow = Flow(src, dst, int(port), started=time.time())
+        flow = EmulatedFlow(src, dst, int(port), started=time.time())
         source = (network.host_ip(src), int(port))
         words = client_command(network.host_ip(dst), source, seconds=spec.seconds)
         flow.client = children.spawn(f"client {src}", words, namespace=pid_of[src])

@@ -27,7 +27,7 @@ Ints = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
-class Flow:
+class HistoryFlow:
     """A flow, there from period ``born`` to before period ``gone``."""
 
     src: int
@@ -45,7 +45,7 @@ class History:
     on."""
 
     k: int
-    flows: tuple[Flow, ...]
+    flows: tuple[HistoryFlow, ...]
     periods: int = 1
     cables: tuple[tuple[str, str], ...] = ()
 
@@ -124,14 +124,14 @@ def histories(
     k = draw(st.sampled_from([4, 4, 4, 6]))
     tree = FatTree(k)
     periods = draw(st.integers(1, 3))
-    flows: list[Flow] = []
+    flows: list[HistoryFlow] = []
     for _ in range(draw(st.integers(0, most))):
         src = draw(st.integers(0, tree.num_hosts - 1))
         dst = (src + draw(st.integers(1, tree.num_hosts - 1))) % tree.num_hosts
         born = draw(st.integers(0, periods - 1))
         gone = born + draw(st.integers(1, 3))
         size = draw(st.sampled_from(sizes)) if sizes else None
-        flow = Flow(src, dst, draw(st.integers(0, tree.num_cores - 1)), born, gone, size)
+        flow = HistoryFlow(src, dst, draw(st.integers(0, tree.num_cores - 1)), born, gone, size)
         busy = [[f.demand or 0.0 for f in (*flows, flow) if end(f) == end(flow)] for end in (_SRC, _DST)]
         if max(map(sum, busy)) <= 1:  # as demands are: what hosts' links allow
             flows.append(flow)

@@ -14,7 +14,7 @@ from controllers.driver import DELETED, LAST_PORT, Driver, FlowStat
 from controllers.entries import RECALL_S, Recall
 from controllers.eventlog import EventLog
 from controllers.failures import Failures
-from controllers.flows import Flow, Flows
+from controllers.flows import KnownFlow, KnownFlows
 from controllers.learned import Census, LearnedFlows
 from controllers.packet import ArpRequest, FiveTuple, arp_reply, parse
 from controllers.rules import out_port
@@ -39,7 +39,7 @@ class Controller:
         self._costs = Costs()
         self._driver: Driver = CountingDriver(driver, self._costs)
         self._log = log
-        self._flows = Flows()
+        self._flows = KnownFlows()
         self._confirmed: set[str] = set()
         self._ready = False
         self._recalls: dict[tuple[int, int], tuple[str, list[FlowStat]]] = {}
@@ -241,7 +241,7 @@ class Controller:
         if host is not None:
             self._driver.packet_out(dpid, in_port, arp_reply(request, self._topo.host_mac(host)))
 
-    def _flow_of(self, switch: str, packet: FiveTuple) -> Flow | None:
+    def _flow_of(self, switch: str, packet: FiveTuple) -> KnownFlow | None:
         """The flow of a packet, with its entries sent if they have to be; None if it is not a host's of ours.
 
         Idempotent: a known flow keeps its path, and as long as its entries are fresh nothing is sent.
@@ -298,6 +298,6 @@ class Controller:
         if self._hedera is not None:
             self._hedera.flow_stats(dpid, xid, stats, more)
 
-    def _expire(self, flow: Flow) -> None:
+    def _expire(self, flow: KnownFlow) -> None:
         self._flows.remove(flow)
         self._log("expired", key=flow.key)

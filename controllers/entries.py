@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from controllers.driver import FlowStat
 from controllers.eventlog import EventLog
-from controllers.flows import Flow, Flows
+from controllers.flows import KnownFlow, KnownFlows
 from controllers.packet import FiveTuple
 from controllers.rules import out_port
 from controllers.spreading import LEARNED_COOKIE
@@ -64,7 +64,7 @@ class Recall:
     def __init__(
         self,
         switches: Switches,
-        flows: Flows,
+        flows: KnownFlows,
         ends: Callable[[str, FiveTuple], tuple[int, int] | None],
         route: Callable[[FiveTuple, int, int], int],
         log: EventLog,
@@ -88,7 +88,7 @@ class Recall:
         if self._flows.find(stat.flow) is None:
             self.know(switch, stat)
 
-    def know(self, switch: str, stat: FlowStat) -> Flow | None:
+    def know(self, switch: str, stat: FlowStat) -> KnownFlow | None:
         """The flow of an entry on its way up from its source, known again; None when it is not a host's of ours.
 
         The edge switch's entry tells the aggregation switch, that one's the core. A core that nothing tells is

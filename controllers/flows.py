@@ -9,7 +9,7 @@ from controllers.packet import FiveTuple
 
 
 @dataclass(slots=True)
-class Flow:
+class KnownFlow:
     """One flow between two hosts. ``key`` is unique among all flows ever seen, and the cookie of its entries.
 
     ``source`` is the edge switch of its sender. ``hashed`` is the core of its static path, ``core`` that of its
@@ -41,25 +41,25 @@ class Flow:
         }
 
 
-class Flows:
+class KnownFlows:
     """All flows that have not expired."""
 
     def __init__(self) -> None:
-        self._by_tuple: dict[FiveTuple, Flow] = {}
-        self._by_key: dict[int, Flow] = {}
+        self._by_tuple: dict[FiveTuple, KnownFlow] = {}
+        self._by_key: dict[int, KnownFlow] = {}
         self._last_key = 0
 
     def __len__(self) -> int:
         return len(self._by_key)
 
-    def __iter__(self) -> Iterator[Flow]:
+    def __iter__(self) -> Iterator[KnownFlow]:
         return iter(self._by_key.values())
 
-    def find(self, five_tuple: FiveTuple) -> Flow | None:
+    def find(self, five_tuple: FiveTuple) -> KnownFlow | None:
         """The flow with a 5-tuple, if it is known."""
         return self._by_tuple.get(five_tuple)
 
-    def get(self, key: int) -> Flow | None:
+    def get(self, key: int) -> KnownFlow | None:
         """The flow with a key, if it is known."""
         return self._by_key.get(key)
 
@@ -78,14 +78,14 @@ class Flows:
         now: float,
         *,
         key: int | None = None,
-    ) -> Flow:
+    ) -> KnownFlow:
         """Start to know a flow on its first path; ``key`` is given when it already has one."""
         key = self.new_key() if key is None else key
         self._last_key = max(self._last_key, key)
-        flow = Flow(key, five_tuple, src, dst, source, hashed=core, core=core, installed_at=now)
+        flow = KnownFlow(key, five_tuple, src, dst, source, hashed=core, core=core, installed_at=now)
         self._by_tuple[five_tuple] = self._by_key[key] = flow
         return flow
 
-    def remove(self, flow: Flow) -> None:
+    def remove(self, flow: KnownFlow) -> None:
         """Forget a flow that has expired."""
         del self._by_key[flow.key], self._by_tuple[flow.five_tuple]

@@ -10,7 +10,7 @@ import numpy as np
 
 from controllers.driver import FlowStat
 from controllers.eventlog import EventLog
-from controllers.flows import Flow, Flows
+from controllers.flows import KnownFlow, KnownFlows
 from controllers.learned import LearnedFlows
 from controllers.measurements import Measurements
 from controllers.polls import Polls
@@ -48,12 +48,12 @@ class HederaLoop:
         settings: Settings,
         placement: Placement,
         switches: Switches,
-        flows: Flows,
+        flows: KnownFlows,
         links: LinkState,
         log: EventLog,
         *,
         adopt: Callable[[str, FlowStat], None],
-        expire: Callable[[Flow], None],
+        expire: Callable[[KnownFlow], None],
         learned: LearnedFlows | None = None,
     ):
         tree = links.tree
@@ -159,10 +159,10 @@ class HederaLoop:
         }
         self._install(report, moved)
 
-    def _rate(self, flow: Flow) -> float:
+    def _rate(self, flow: KnownFlow) -> float:
         return self._measurements.rate(flow.source, flow.key)
 
-    def _move(self, changes: Iterable[RouteChange]) -> list[tuple[Flow, tuple[str, ...]]]:
+    def _move(self, changes: Iterable[RouteChange]) -> list[tuple[KnownFlow, tuple[str, ...]]]:
         """Put flows on their new cores, and say which switches have to change for each: downstream first.
 
         A flow stays where it is while a switch of its new path cannot be told.
@@ -180,14 +180,14 @@ class HederaLoop:
                 moved.append((flow, tuple(name for name in after if before.get(name) != after[name])))
         return moved
 
-    def _install(self, report: _Report, moved: list[tuple[Flow, tuple[str, ...]]]) -> None:
+    def _install(self, report: _Report, moved: list[tuple[KnownFlow, tuple[str, ...]]]) -> None:
         """First the aggregation switches, and the edge switches once those have confirmed: no packet meets a
         switch that does not know it. The old aggregation switch's entry is left to its idle timeout; until then
         it still leads to the destination."""
         above = [(name, flow) for flow, names in moved for name in names if name != flow.source]
         below = [(name, flow) for flow, names in moved for name in names if name == flow.source]
 
-        def send(entries: list[tuple[str, Flow]], then: Callable[[], None]) -> None:
+        def send(entries: list[tuple[str, KnownFlow]], then: Callable[[], None]) -> None:
             current = [(name, flow) for name, flow in entries if self._flows.get(flow.key) is flow]
             for name, flow in current:
                 self._switches.install_at(name, flow, modify=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from controllers.driver import Driver, FlowStat
 from controllers.eventlog import EventLog
-from controllers.flows import Flow, Flows
+from controllers.flows import KnownFlow, KnownFlows
 from controllers.packet import FiveTuple
 from controllers.polls import Polls
 from controllers.rules import out_port
@@ -37,7 +37,7 @@ class LearnedFlows:
     def __init__(
         self,
         tree: FatTree,
-        flows: Flows,
+        flows: KnownFlows,
         ends: Callable[[str, FiveTuple], tuple[int, int] | None],
         driver: Driver,
         log: EventLog,
@@ -135,10 +135,10 @@ class Census:
     def __init__(
         self,
         switches: Switches,
-        flows: Flows,
+        flows: KnownFlows,
         learned: LearnedFlows,
         *,
-        expire: Callable[[Flow], None],
+        expire: Callable[[KnownFlow], None],
     ) -> None:
         self._switches = switches
         self._driver = switches.driver

@@ -8,7 +8,7 @@ from functools import partial
 
 from controllers.barriers import Barriers
 from controllers.driver import Driver, Rule
-from controllers.flows import Flow
+from controllers.flows import KnownFlow
 from controllers.rules import flow_rule, flow_switches, initial_rules, out_port
 from topos.network import Network
 
@@ -56,7 +56,7 @@ class Switches:
         """A barrier reply has come."""
         self._barriers.reply(dpid, xid)
 
-    def entries(self, flow: Flow, core: int | None = None) -> dict[str, int]:
+    def entries(self, flow: KnownFlow, core: int | None = None) -> dict[str, int]:
         """The out port of a flow's entry at each switch that holds one, the downstream switch first.
 
         ``core`` asks for the entries of another path.
@@ -66,12 +66,12 @@ class Switches:
         names = flow_switches(tree, flow.src, flow.dst, core)
         return {name: out_port(tree, name, flow.dst, core) for name in names}
 
-    def install(self, flow: Flow, *, modify: bool = False) -> None:
+    def install(self, flow: KnownFlow, *, modify: bool = False) -> None:
         """Send all entries of a flow, the downstream one first; `install_at` says what ``modify`` is."""
         for name in self.entries(flow):
             self.install_at(name, flow, modify=modify)
 
-    def install_at(self, name: str, flow: Flow, *, modify: bool = False) -> None:
+    def install_at(self, name: str, flow: KnownFlow, *, modify: bool = False) -> None:
         """Send a flow's entry at one switch: as ADD, or with ``modify`` as MODIFY_STRICT.
 
         MODIFY_STRICT changes the output of an entry and keeps its counters, and adds an entry that is

@@ -95,7 +95,7 @@ class PathChange(Record, frozen=True, kw_only=True):
     core: Count
 
 
-class Flow(Record, frozen=True, kw_only=True):
+class FlowRecord(Record, frozen=True, kw_only=True):
     """One flow between two hosts (numbers), by the receiver's iperf: rates are payload.
 
     ``mbps`` is the mean over its life of ``seconds`` from ``start`` (None: it did not end), ``window_mbps`` over

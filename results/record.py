@@ -23,7 +23,7 @@ from results.parts import (
     Disagreement,
     Fact,
     Failure,
-    Flow,
+    FlowRecord,
     FullLinks,
     Mbps,
     Name,
@@ -95,7 +95,7 @@ class Run(Record, frozen=True, kw_only=True):
     queue_drops: Mapping[Port, Count] = {}
     lost_packets: Mapping[Name, Count] = {}
     throttled_s: Mapping[Name, Seconds] = {}
-    flows: tuple[Flow, ...]
+    flows: tuple[FlowRecord, ...]
     completion: tuple[Completion, ...] = ()
     progress: float | None = None
     turns: Turns | None = None

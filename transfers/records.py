@@ -46,7 +46,7 @@ class Arrived(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Flow:
+class Connection:
     """One flow of a workload: its number, the addresses of its hosts, its source port."""
 
     number: int
@@ -66,7 +66,7 @@ def arrived_at(output: Path) -> list[Arrived]:
 
 
 def paired(
-    flows: Iterable[Flow], sent: Mapping[int, Sent], arrived: Mapping[str, Sequence[Arrived]]
+    flows: Iterable[Connection], sent: Mapping[int, Sent], arrived: Mapping[str, Sequence[Arrived]]
 ) -> dict[int, Arrived]:
     """Each flow's record at its sink, by number; ``arrived`` is by the sink's address.
 

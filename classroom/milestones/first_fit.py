@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from classroom.contract import Broken, Ints, valid
-from classroom.histories import Flow, History, histories, smallest, walk
+from classroom.histories import History, HistoryFlow, histories, smallest, walk
 from classroom.looks import Look
 from classroom.process import Misbehaved
 from classroom.submission import Submission
@@ -22,7 +22,7 @@ from hedera.placement import LargeFlows
 from topos.fattree import FatTree
 
 # At k = 4, hosts 0 and 1 share an edge switch, 0 to 3 a pod, and each pod is reached by way of four cores.
-FITS = Flow(0, 4, hashed=2, demand=1.0)
+FITS = HistoryFlow(0, 4, hashed=2, demand=1.0)
 
 
 def _walked(submission: Submission, history: History) -> list[tuple[LargeFlows, LinkState, Ints]]:
@@ -135,7 +135,7 @@ LOOKS: list[tuple[str, str, Look]] = [
         "reserved capacity is not given away twice",
         "section 4.3, Figure 5 lines 4 and 5",
         _scene(
-            History(4, (FITS, Flow(1, 5, hashed=0, demand=1.0))),
+            History(4, (FITS, HistoryFlow(1, 5, hashed=0, demand=1.0))),
             {0: 0, 1: 2},
             "Both flows want a whole link, from one edge switch and to one; the first holds core 0 and "
             "with it the links to "
@@ -146,7 +146,7 @@ LOOKS: list[tuple[str, str, Look]] = [
         "two flows of half a link share one",
         "section 4.3, Figure 5 line 4",
         _together(
-            History(4, (Flow(0, 4, 3, demand=0.5), Flow(1, 5, 1, demand=0.5))),
+            History(4, (HistoryFlow(0, 4, 3, demand=0.5), HistoryFlow(1, 5, 1, demand=0.5))),
             (0, 1),
             "A link has room for two demands of a half, so both flows fit the first path.",
         ),
@@ -155,7 +155,9 @@ LOOKS: list[tuple[str, str, Look]] = [
         "an assigned flow keeps its path",
         "section 4.3, Figure 5 lines 1 and 2",
         _scene(
-            History(4, (Flow(1, 5, 3, demand=1.0, gone=1), Flow(0, 4, 1, demand=1.0)), periods=2),
+            History(
+                4, (HistoryFlow(1, 5, 3, demand=1.0, gone=1), HistoryFlow(0, 4, 1, demand=1.0)), periods=2
+            ),
             {1: 2},
             "Flow 1 was given its path while flow 0 held the first one. That flow is gone; the other stays.",
         ),
@@ -164,7 +166,11 @@ LOOKS: list[tuple[str, str, Look]] = [
         "reservations are cleared when flows expire",
         "section 4.3",
         _scene(
-            History(4, (Flow(0, 4, 1, demand=1.0, gone=1), Flow(1, 5, 3, born=1, demand=1.0)), periods=2),
+            History(
+                4,
+                (HistoryFlow(0, 4, 1, demand=1.0, gone=1), HistoryFlow(1, 5, 3, born=1, demand=1.0)),
+                periods=2,
+            ),
             {1: 0},
             "Flow 0 is gone, and with it must be what it reserved: a full-rate flow fits its path again.",
         ),
@@ -173,7 +179,9 @@ LOOKS: list[tuple[str, str, Look]] = [
         "what a flow holds does not grow from period to period",
         "section 4.3, Figure 5",
         _together(
-            History(4, (Flow(0, 4, 1, demand=0.5), Flow(1, 5, 3, born=4, demand=0.5)), periods=5),
+            History(
+                4, (HistoryFlow(0, 4, 1, demand=0.5), HistoryFlow(1, 5, 3, born=4, demand=0.5)), periods=5
+            ),
             (0, 1),
             "Flow 0 has been there for five periods and still wants half a link; flow 1 wants the other half.",
         ),
@@ -185,10 +193,10 @@ LOOKS: list[tuple[str, str, Look]] = [
             History(
                 4,
                 (
-                    Flow(0, 4, 0, demand=1.0),
-                    Flow(1, 5, 0, demand=1.0),
-                    Flow(0, 6, 1, demand=0.5),
-                    Flow(2, 7, 0, demand=1.0),
+                    HistoryFlow(0, 4, 0, demand=1.0),
+                    HistoryFlow(1, 5, 0, demand=1.0),
+                    HistoryFlow(0, 6, 1, demand=0.5),
+                    HistoryFlow(2, 7, 0, demand=1.0),
                 ),
             ),
             {0: 0, 1: 2, 2: 1, 3: 1},

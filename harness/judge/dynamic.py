@@ -13,7 +13,7 @@ import numpy as np
 from harness.judge.flows import MeasuredFlow, Window
 from harness.judge.fluid import Fluid, FluidFlow, fluid
 from harness.run.observation import Observation
-from harness.run.senders import Flow
+from harness.run.senders import EmulatedFlow
 from harness.run.spec import SHORTEST_S, RunSpec
 from hedera.experiment import middle
 from topos.network import Network
@@ -152,7 +152,7 @@ class Dynamic:
     # --- one flow ---------------------------------------------------------------------------------------
 
     @property
-    def _sent(self) -> list[Flow]:
+    def _sent(self) -> list[EmulatedFlow]:
         return [flow for flow in self.seen.flows if flow.sent is not None]
 
     @property
@@ -169,14 +169,14 @@ class Dynamic:
         ]
         return min(shakes, default=0.0)
 
-    def _took(self, flow: Flow) -> float | None:
+    def _took(self, flow: EmulatedFlow) -> float | None:
         """Seconds from asking for a connection to the last byte's arrival; None when it did not complete."""
         sent, arrived = flow.sent, flow.arrived
         if sent is None or arrived is None or sent.start is None or arrived.last is None:
             return None
         return arrived.last - sent.start if sent.how == arrived.how == "done" else None
 
-    def _sized(self, flow: Flow) -> tuple[float, float, bool] | None:
+    def _sized(self, flow: EmulatedFlow) -> tuple[float, float, bool] | None:
         """Bytes, seconds, and whether it ended: of a flow that has a size and was due in the window (of turns: any),
         so that schemes are compared on the same flows. One that was cut off counts with the least that it would have
         taken, at the full rate of its link. One that failed is none: the verdict names it."""
@@ -198,7 +198,7 @@ class Dynamic:
         """Payload that a link carries."""
         return self.spec.link_mbps * 1e6 / 8 * payload_share(self.spec.mtu)
 
-    def _flow(self, flow: Flow, fluid_end: float) -> dict[str, Any]:
+    def _flow(self, flow: EmulatedFlow, fluid_end: float) -> dict[str, Any]:
         """What run.json has of a flow besides what it has of every one."""
         sent, took = flow.sent, self._took(flow)
         start = flow.started - self.seen.begin

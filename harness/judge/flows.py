@@ -8,7 +8,7 @@ from typing import Any
 from harness.judge.prediction import PathChange, RoutedFlow
 from harness.run.events import Event
 from harness.run.observation import Observation
-from harness.run.senders import Flow
+from harness.run.senders import EmulatedFlow
 from traffic.iperf import FlowReport
 from traffic.ports import SERVER_PORT
 
@@ -47,7 +47,7 @@ class MeasuredFlow:
 
     def __init__(
         self,
-        flow: Flow,
+        flow: EmulatedFlow,
         begin: float,
         path: Sequence[tuple[float, int]],
         acknowledged_by: Sequence[tuple[float, int]],

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from harness.run.controller import Restart
 from harness.run.events import Event
 from harness.run.round_trips import Look
-from harness.run.senders import Flow
+from harness.run.senders import EmulatedFlow
 from traffic.bwmng import Series
 
 Say = Callable[[str], None]
@@ -43,7 +43,7 @@ class Observation:
     cpu_waiting: dict[str, list[float]] = field(default_factory=dict)
     lost_packets: dict[str, int] = field(default_factory=dict)
     throttled_s: dict[str, float] = field(default_factory=dict)
-    flows: list[Flow] = field(default_factory=list)
+    flows: list[EmulatedFlow] = field(default_factory=list)
     unfinished: list[str] = field(default_factory=list)
     dead: list[str] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)

@@ -49,7 +49,7 @@ def linger_s(bw: float) -> float:
 
 
 @dataclass
-class Flow:
+class EmulatedFlow:
     """One flow: its hosts, its source port, when its client was started (seconds since the epoch).
 
     ``size_bytes``: None when it lasts. ``sent`` and ``arrived``: of flows that come and go, what both ends say.
@@ -86,7 +86,7 @@ class Senders:
         self._groups = groups
         self.troubles: list[str] = []
         self.flows = [
-            Flow(int(src), int(dst), int(port))
+            EmulatedFlow(int(src), int(dst), int(port))
             for src, dst, port in zip(matrix.src, matrix.dst, source_ports(matrix, spec.seed), strict=True)
         ]
 
@@ -135,7 +135,7 @@ class Senders:
             self._start_client(flow)
         return begin
 
-    def _start_client(self, flow: Flow) -> None:
+    def _start_client(self, flow: EmulatedFlow) -> None:
         topo = self._fabric.topo
         source = (topo.host_ip(flow.src), flow.src_port)
         command = client_command(topo.host_ip(flow.dst), source, seconds=self._seconds)
@@ -188,7 +188,7 @@ class Senders:
         return self._directory / f"server-{host}.csv"
 
 
-def label(flow: Flow) -> str:
+def label(flow: EmulatedFlow) -> str:
     """A flow by its hosts, as sentences name it."""
     return f"{flow.src} to {flow.dst}"
 

@@ -16,10 +16,10 @@ from harness.errors import RunFailed
 from harness.network.cpulimit import HostGroups
 from harness.network.fabric import Fabric
 from harness.network.processes import Children, wait_until
-from harness.run.senders import LINGER_S, Flow, label, listens_on
+from harness.run.senders import LINGER_S, EmulatedFlow, label, listens_on
 from harness.run.spec import RunSpec
 from topos.wire import ETHERNET_HEADER
-from traffic import flows as drawn
+from traffic.flows import Flow
 from traffic.iperf import FlowReport, Interval
 from traffic.ports import SERVER_PORT
 from traffic.workload import Workload
@@ -65,13 +65,13 @@ class Transfers:
         self._directory = directory
         self._children = children
         self._groups = groups
-        self._source: Iterator[drawn.Flow] = iter(workload)
+        self._source: Iterator[Flow] = iter(workload)
         self._next = next(self._source, None)
         waiting = (UNSENT_BYTES + spec.queue * (spec.mtu + ETHERNET_HEADER)) * 8e-6 / spec.link_mbps
         self._linger_s = LINGER_S + SHARERS * waiting
         self._senders: dict[int, _Sender] = {}
         self._begin = 0.0
-        self.flows: list[Flow] = []
+        self.flows: list[EmulatedFlow] = []
         self.troubles: list[str] = []
         """What went wrong, one sentence each, for the verdict."""
 
@@ -161,7 +161,7 @@ class Transfers:
             )
             line = " ".join("-" if word is None else str(word) for word in words)
             self._senders[flow.src].unread += f"{line}\n".encode()
-            self.flows.append(Flow(flow.src, flow.dst, flow.src_port, flow.size_bytes))
+            self.flows.append(EmulatedFlow(flow.src, flow.dst, flow.src_port, flow.size_bytes))
             self._next = next(self._source, None)
         for host, sender in self._senders.items():
             self._tell(host, sender)
@@ -220,7 +220,7 @@ class Transfers:
         receivers = sorted({flow.dst for flow in self.flows})
         arrived = {topo.host_ip(host): records.arrived_at(self._file("sink", host)) for host in receivers}
         keys = [
-            records.Flow(number, topo.host_ip(flow.src), topo.host_ip(flow.dst), flow.src_port)
+            records.Connection(number, topo.host_ip(flow.src), topo.host_ip(flow.dst), flow.src_port)
             for number, flow in enumerate(self.flows)
         ]
         there = records.paired(keys, sent, arrived)
@@ -239,7 +239,7 @@ class Transfers:
         return failed
 
 
-def _report(source: str, destination: str, flow: Flow) -> FlowReport | None:
+def _report(source: str, destination: str, flow: EmulatedFlow) -> FlowReport | None:
     """What a sink saw of a flow, in the words that the judge knows: seconds count from the sender's start.
 
     None when nothing arrived.

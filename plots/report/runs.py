@@ -15,7 +15,7 @@ from plots.report import fabric
 from plots.report.machines import maker
 from plots.report.rules import told
 from plots.style import short
-from results.parts import Flow, Round
+from results.parts import FlowRecord, Round
 from results.record import Run, Verdict
 from topos.fattree import FatTree
 from topos.links import NO_LINK, path_links, sending_ports
@@ -69,7 +69,7 @@ def rounds_shown(run: Run) -> tuple[Round, ...]:
     return tuple(each for each in run.rounds if 0 < each.t < run.spec.seconds)
 
 
-def mean_mbps(flow: Flow, begin: float, end: float) -> float:
+def mean_mbps(flow: FlowRecord, begin: float, end: float) -> float:
     """The mean rate of a flow between two moments, from its rates per second.
 
     A second that a round cuts in two is left out where whole ones are left: half of it went another way. The flow
@@ -87,7 +87,7 @@ def mean_mbps(flow: Flow, begin: float, end: float) -> float:
     return megabits / (end - begin)
 
 
-def _core(flow: Flow, moment: float) -> int | None:
+def _core(flow: FlowRecord, moment: float) -> int | None:
     """The core of the last path before a moment."""
     return next((path.core for path in reversed(flow.paths) if path.t < moment), None)
 
@@ -165,7 +165,7 @@ def _paths(run: Run, cut: Sequence[Stage], tree: FatTree | None) -> list[list[An
     return found
 
 
-def _links(tree: FatTree | None, flow: Flow, core: int) -> list[int]:
+def _links(tree: FatTree | None, flow: FlowRecord, core: int) -> list[int]:
     if tree is None or not (0 <= core < tree.num_cores and _on(tree, flow.src) and _on(tree, flow.dst)):
         return []
     row = path_links(tree, [flow.src], [flow.dst], [core])[0]

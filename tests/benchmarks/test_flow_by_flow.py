@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.flow_by_flow import compare, emulated, main
-from results.parts import Flow
+from results.parts import FlowRecord
 from results.record import read
 from tests.paper.commands import rows
 from tests.paper.test_emulated import RUN, SETTINGS, write_run
@@ -65,7 +65,7 @@ def test_an_emulated_run_of_that_file(tmp_path):
     spec = msgspec.structs.replace(SETTINGS, seconds=6)
     engines = rows(tmp_path / "flows_compared.csv")
     flows = tuple(
-        Flow(src=int(one["src"]), dst=0, src_port=int(one["src_port"]), start=0.0, mbps=1.0,
+        FlowRecord(src=int(one["src"]), dst=0, src_port=int(one["src_port"]), start=0.0, mbps=1.0,
              completion_s=1.5 * float(one["maxmin_s"]))
         for one in engines
         if one["maxmin_s"]
@@ -89,7 +89,7 @@ def test_an_emulated_run_of_that_file(tmp_path):
 
 
 def test_a_port_used_twice_cannot_be_told_apart(tmp_path):
-    twice = (Flow(src=0, dst=1, src_port=7, completion_s=1.0, start=0.0, mbps=1.0),) * 2
+    twice = (FlowRecord(src=0, dst=1, src_port=7, completion_s=1.0, start=0.0, mbps=1.0),) * 2
     with pytest.raises(ValueError, match="used a source port twice"):
         emulated(read(write_run(tmp_path / "run.json", flows=twice)))
 

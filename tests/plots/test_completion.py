@@ -9,7 +9,7 @@ from plots.completion import completed, costs, csv_text, rows
 from plots.figures import write_all
 from plots.load import load_sweep
 from plots.report import write_report
-from results.parts import Flow
+from results.parts import FlowRecord
 from tests.plots.pictures import spied
 from tests.plots.sweeps import run_document
 
@@ -71,7 +71,7 @@ def test_all_tries_are_a_second_row(folder):
 
 def test_flows_that_were_cut_off_never_complete():
     took = (3.0, None, 1.0, None)
-    flows = [Flow(src=0, dst=1, mbps=1.0, size_bytes=1000, completion_s=each) for each in took]
+    flows = [FlowRecord(src=0, dst=1, mbps=1.0, size_bytes=1000, completion_s=each) for each in took]
     times, shares = completed(flows)
     assert times.tolist() == [1.0, 3.0]
     assert shares.tolist() == [0.25, 0.5]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from results.parts import Flow, Settings
+from results.parts import FlowRecord, Settings
 from results.record import MOST_BYTES, SCHEMA, Run, decode, encode, read, read_settings
 from tests.plots.sweeps import broken, failed, first_version, run_document
 
@@ -21,7 +21,7 @@ def run(**changes):
     fields = {
         "schema": SCHEMA, "scheme": "ecmp", "traffic": "stride:4", "trial": 1, "seed": 1, "capacity_mbps": 160.0,
         "window_s": (5.0, 25.0), "spec": SETTINGS, "bisection_mbps": 100.0, "payload_mbps": 93.6, "verdict": "ok",
-        "reasons": (), "flows": (Flow(src=0, dst=4, mbps=9.0),),
+        "reasons": (), "flows": (FlowRecord(src=0, dst=4, mbps=9.0),),
     }  # fmt: skip
     return Run(**fields | changes)
 

@@ -98,7 +98,7 @@ def test_turns_follow_each_other_and_a_port_can_be_used_again_at_once(bench):
     assert {one.how for one in sent.values()} == {"done"}
     assert sent[1].start >= sent[0].end
     assert sent[2].start >= sent[1].end
-    flows = [records.Flow(n, SENDER, SINK, 30001 if n == 3 else 30000) for n in range(4)]
+    flows = [records.Connection(n, SENDER, SINK, 30001 if n == 3 else 30000) for n in range(4)]
     paired = records.paired(flows, sent, {SINK: arrived})
     assert [paired[n].bytes for n in range(4)] == [200_000, 200_000, 100, 100]
     assert paired[1].accepted > paired[0].last

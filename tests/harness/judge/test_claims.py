@@ -4,7 +4,7 @@ import pytest
 
 from harness.judge.claims import claims
 from harness.judge.flows import MeasuredFlow
-from harness.run.senders import Flow
+from harness.run.senders import EmulatedFlow
 from topos.fattree import FatTree
 from topos.links import sending_ports
 from topos.wire import acknowledgements_per_payload, wire_per_payload
@@ -19,7 +19,7 @@ def flow(src, dst, *cores, back=0, mbps=4.0):
     """A flow of 6 s at a steady rate; ``cores``: (time, core) or one core."""
     report = FlowReport("", 1, "", tuple(Interval(s, s + 1, 0, mbps * 1e6) for s in range(6)), None)
     path = [(0.0, cores[0])] if isinstance(cores[0], int) else list(cores)
-    return MeasuredFlow(Flow(src, dst, 1, report=report), 0.0, path, [(0.0, back)])
+    return MeasuredFlow(EmulatedFlow(src, dst, 1, report=report), 0.0, path, [(0.0, back)])
 
 
 def excesses(flows, carried):

@@ -12,7 +12,7 @@ from harness.judge.dynamic import Dynamic
 from harness.judge.flows import measured_flows
 from harness.judge.result import describe
 from harness.run.observation import Observation
-from harness.run.senders import Flow
+from harness.run.senders import EmulatedFlow
 from harness.run.spec import RunSpec
 from harness.run.tcp_counters import parse
 from harness.run.transfers import _report
@@ -37,7 +37,7 @@ def flow(number, src, dst, start, took, size, how="done", late=0.0):
     end = BEGIN - OFFSET + SECONDS if took is None else begun + took
     got = size if took is not None else size // 2
     bins = np.diff(np.linspace(0, got, int(np.ceil((end - begun) / BIN_S)) + 1).astype(int)).tolist()
-    made = Flow(src, dst, 20_000 + number, size, started=BEGIN + start)
+    made = EmulatedFlow(src, dst, 20_000 + number, size, started=BEGIN + start)
     made.sent = Sent(number, begun - late, begun, begun + 0.001, end + 0.001, how, 0, 5000)
     made.arrived = Arrived("", made.src_port, begun, how, begun, end, got, tuple(bins))
     made.report = _report("", "", made)

@@ -3,12 +3,12 @@
 import pytest
 
 from harness.judge.flows import MeasuredFlow
-from harness.run.senders import Flow
+from harness.run.senders import EmulatedFlow
 from traffic.iperf import FlowReport, Interval
 
 
 def measured(report, started=100.5):
-    return MeasuredFlow(Flow(0, 4, 1, started=started, report=report), 100.0, [], [])
+    return MeasuredFlow(EmulatedFlow(0, 4, 1, started=started, report=report), 100.0, [], [])
 
 
 def test_a_flow_begins_when_its_receiver_heard_of_it_not_when_its_client_was_started():

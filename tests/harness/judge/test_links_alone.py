@@ -9,7 +9,7 @@ import pytest
 from harness.judge.flows import MeasuredFlow
 from harness.judge.links_alone import links_alone, underway
 from harness.run.round_trips import Look
-from harness.run.senders import Flow
+from harness.run.senders import EmulatedFlow
 from tests.harness.judge.fine import ON_THE_WIRE
 from topos.fattree import FatTree
 from topos.nonblocking import NonBlocking
@@ -24,7 +24,7 @@ TENTH_OF_A_SECOND = 125_000
 def flow(src=0, dst=4, *, there=((0.0, 0),), back=((0.0, 3),), mbps=4.0, port=20_000):
     report = FlowReport("", port, "", tuple(Interval(s, s + 1, 0, mbps * 1e6) for s in range(6)), None)
     paths = [[(BEGIN + t, core) for t, core in path] for path in (there, back)]
-    return MeasuredFlow(Flow(src, dst, port, started=BEGIN, report=report), BEGIN, *paths)
+    return MeasuredFlow(EmulatedFlow(src, dst, port, started=BEGIN, report=report), BEGIN, *paths)
 
 
 def looks(rtt_s, queued, times=(1.5, 2.5, 3.5), key=(0, 4, 20_000)):

@@ -11,7 +11,7 @@ from harness.judge.result import describe
 from harness.run.controller import Restart
 from harness.run.observation import Observation, Outage
 from harness.run.round_trips import Look
-from harness.run.senders import Flow, listens_on
+from harness.run.senders import EmulatedFlow, listens_on
 from harness.run.spec import RunSpec
 from topos.nonblocking import NonBlocking
 from topos.wire import acknowledgements_per_payload, wire_per_payload
@@ -38,7 +38,7 @@ def observation(rate=10.0, seconds=6, mtu=1500):
     for src in range(16):
         intervals = tuple(Interval(s, s + 1, int(payload * 125_000), payload * 1e6) for s in range(seconds))
         report = FlowReport("", 20_000 + src, "", intervals, Interval(0, seconds, 0, payload * 1e6))
-        flows.append(Flow(src, (src + 1) % 16, 20_000 + src, started=BEGIN, report=report))
+        flows.append(EmulatedFlow(src, (src + 1) % 16, 20_000 + src, started=BEGIN, report=report))
     ports = {f"{NonBlocking.SWITCH}-eth{host + 1}": series(rate, rate, seconds) for host in range(16)}
     return Observation(begin=BEGIN, series=ports, flows=flows, cpu_times=[BEGIN + 1], cpu_idle=[50.0])
 

@@ -3,7 +3,7 @@ import pytest
 
 from plots.load import load_sweep
 from plots.report.runs import MOST_FLOWS, explorer, mean_mbps, stages, tree_of, validity
-from results.parts import Flow
+from results.parts import FlowRecord
 from results.record import read
 from tests.plots import computed
 from tests.plots.sweeps import failed, rounds, run_document, store
@@ -42,7 +42,7 @@ def test_a_static_run_is_one_stage(tmp_path):
 
 
 def test_a_second_that_a_round_cuts_is_left_out_where_there_are_whole_ones():
-    flow = Flow(src=0, dst=4, mbps=5.0, per_second_mbps=(1.0, 1.0, 9.0, 9.0))
+    flow = FlowRecord(src=0, dst=4, mbps=5.0, per_second_mbps=(1.0, 1.0, 9.0, 9.0))
     assert mean_mbps(flow, 0.0, 2.7) == 1.0
     assert mean_mbps(flow, 1.5, 2.2) == pytest.approx((0.5 * 1 + 0.2 * 9) / 0.7), "no whole second"
     assert mean_mbps(flow, 2.0, 6.0) == 4.5, "it sent nothing in the last two"
