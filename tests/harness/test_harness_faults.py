@@ -19,7 +19,7 @@ SCHEMES = "nonblocking,ecmp"
 
 
 def sweep(results):
-    command = [HEDERA, "sweep", 1, 3, "--patterns", "stride:4", "--schemes", SCHEMES, "--bw", 2]
+    command = [HEDERA, "sweep", 1, 6, "--patterns", "stride:4", "--schemes", SCHEMES, "--bw", 2]
     return list(map(str, [*command, "--results", results, "--name", "s"]))
 
 

@@ -61,7 +61,7 @@ def test_more_processors_than_pods(tmp_path, clean, monkeypatch):
     """As on a machine of 64: eight instances, which two cores here share."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(64)))
     result = run_experiment(
-        RunSpec("ecmp", "stride:4", seconds=4, link_mbps=2, datapath="user"), tmp_path / "run"
+        RunSpec("ecmp", "stride:4", seconds=8, link_mbps=2, datapath="user"), tmp_path / "run"
     )
     assert result["environment"]["openvswitch_instances"] == 8
     assert (result["verdict"], result["reasons"]) == ("ok", [])
