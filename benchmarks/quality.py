@@ -25,7 +25,7 @@ from hedera.global_first_fit import GlobalFirstFit
 from hedera.maxmin import max_min_rates
 from hedera.placement import Placement
 from hedera.routing import Ecmp
-from hedera.scheduler import FlowTable, Scheduler
+from hedera.scheduler import ActiveFlows, Scheduler
 from hedera.simulated_annealing import SimulatedAnnealing
 from topos.fattree import FatTree
 from topos.links import num_links, path_links
@@ -101,7 +101,7 @@ def totals(matrix: Matrix, demand: NDArray[np.float64], seed: int) -> dict[str, 
         core = hashed
         key = np.random.default_rng(seed).permutation(matrix.src.size)  # first fit goes by the table's order
         for period in range(periods):
-            table = FlowTable(key, matrix.src[key], matrix.dst[key], demand[key], core[key], hashed[key])
+            table = ActiveFlows(key, matrix.src[key], matrix.dst[key], demand[key], core[key], hashed[key])
             core = core.copy()
             for changed, to in scheduler.round(period, table).changes:
                 core[changed] = to

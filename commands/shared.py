@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 import click
 
-from workers.cluster import KEYS, Scheduler
+from workers.cluster import KEYS, ClusterAddress
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -45,10 +45,12 @@ def options(*options: Command) -> Command:
     return decorate
 
 
-def _scheduler(context: click.Context, parameter: click.Parameter, address: str | None) -> Scheduler | None:
+def _scheduler(
+    context: click.Context, parameter: click.Parameter, address: str | None
+) -> ClusterAddress | None:
     """``--cluster`` with the folder of ``--keys``, which click has read before it."""
     try:
-        return None if address is None else Scheduler(address, keys_of(context))
+        return None if address is None else ClusterAddress(address, keys_of(context))
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
 
@@ -128,14 +130,14 @@ def progress_bar(label: str, total: float) -> Iterator[Callable[[float], None]]:
         yield lambda done: bar.update(task, completed=done)
 
 
-class Run(Protocol):
+class Runner(Protocol):
     """Something that calls a function with every task, and gives the answers in the order of the tasks."""
 
     def __call__(self, function: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]: ...  # noqa: D102
 
 
 def in_turn(function: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
-    """The plainest `Run`: one after the other, in this process."""
+    """The plainest `Runner`: one after the other, in this process."""
     return [function(task) for task in tasks]
 
 
@@ -153,8 +155,8 @@ def run_tasks(
         return run_all(function, tasks, jobs=jobs, cluster=cluster, progress=done)
 
 
-def runner(label: str, jobs: int | None = None, cluster: str | None = None) -> Run:
-    """`run_tasks` as a `Run`."""
+def runner(label: str, jobs: int | None = None, cluster: str | None = None) -> Runner:
+    """`run_tasks` as a `Runner`."""
 
     def run(function: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
         return run_tasks(label, function, tasks, jobs, cluster)

@@ -19,7 +19,7 @@ from controllers.switches import Switches
 from hedera.large_flows import RULES
 from hedera.linkstate import LinkState
 from hedera.placement import Placement
-from hedera.scheduler import FlowTable, RouteChange, Scheduler
+from hedera.scheduler import ActiveFlows, RouteChange, Scheduler
 from topos.fattree import FatTree
 
 
@@ -125,7 +125,7 @@ class HederaLoop:
         # Sorted by 5-tuple, not by who was heard first: Global First Fit serves flows in this order, and runs
         # of one seed are to place them alike.
         flows = sorted((f for f in self._flows if self._rate(f) > 0), key=lambda flow: flow.five_tuple)
-        table = FlowTable(
+        table = ActiveFlows(
             key=np.array([flow.key for flow in flows]),
             src=np.array([flow.src for flow in flows]),
             dst=np.array([flow.dst for flow in flows]),
@@ -214,5 +214,5 @@ def _warm_up(settings: Settings, tree: FatTree) -> None:
     assert placement is not None
     hosts = np.arange(tree.num_hosts)
     src, core = hosts.astype(np.int32), np.zeros(hosts.size, dtype=np.int32)
-    flows = FlowTable(hosts, src, np.roll(src, tree.num_cores), np.ones(hosts.size), core, core)
+    flows = ActiveFlows(hosts, src, np.roll(src, tree.num_cores), np.ones(hosts.size), core, core)
     Scheduler(tree, placement).round(0.0, flows)

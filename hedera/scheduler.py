@@ -29,7 +29,7 @@ class RouteChange(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class FlowTable:
+class ActiveFlows:
     """All active flows of one period: arrays of one shape (flows,).
 
     ``key`` int64, unique, names a flow across periods; ``src`` and ``dst`` int32 are host numbers; ``rate``
@@ -52,7 +52,9 @@ class FlowTable:
         for name in self.__dataclass_fields__:
             column = np.ascontiguousarray(getattr(self, name), dtype=types.get(name, np.int32))
             if column.shape != (np.size(self.key),):
-                raise ValueError(f"column {name} of a flow table has shape {column.shape}, not one per key")
+                raise ValueError(
+                    f"column {name} of the active flows has shape {column.shape}, not one per key"
+                )
             object.__setattr__(self, name, column)
 
 
@@ -60,7 +62,7 @@ class FlowTable:
 class Round:
     """What one scheduling period found and decided.
 
-    ``index`` (positions in the flow table), ``large`` (keys), ``demand`` and ``core`` have one entry per large
+    ``index`` (positions among the active flows), ``large`` (keys), ``demand`` and ``core`` have one entry per large
     flow; ``changes`` lists the flows, large or not, whose path is to differ from the one in the table.
     """
 
@@ -101,10 +103,10 @@ class Scheduler:
         self.by_rate = by_rate
         self.links = LinkState(tree) if links is None else links
         nothing: list[int] = []
-        self._flows = FlowTable(*(np.array(nothing) for _ in range(6)))
+        self._flows = ActiveFlows(*(np.array(nothing) for _ in range(6)))
         self._now = 0.0
 
-    def round(self, now: float, flows: FlowTable) -> Round:
+    def round(self, now: float, flows: ActiveFlows) -> Round:
         """One scheduling period at time ``now`` (seconds, any origin) over the flows active in it."""
         index, demand = self._large_flows(flows)
         large = LargeFlows(
@@ -136,7 +138,7 @@ class Scheduler:
         """Directed links work again. Paths through them are offered from the next period on."""
         self.links.restore(links)
 
-    def _large_flows(self, flows: FlowTable) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    def _large_flows(self, flows: ActiveFlows) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         hosts = self.tree.num_hosts
         demand = estimate_demands(flows.src, flows.dst, hosts)
         index = np.flatnonzero(self.rule(flows.rate, demand, self.threshold))
@@ -161,7 +163,7 @@ class Scheduler:
             )
         return canonical_cores(self.tree, large.src, large.dst, answer)
 
-    def _avoid_failures(self, flows: FlowTable, core: Cores) -> Cores:
+    def _avoid_failures(self, flows: ActiveFlows, core: Cores) -> Cores:
         """Flows whose path is broken go by their hashed path, or by the next one that works."""
         if self.links.intact:
             return core

@@ -17,7 +17,7 @@ import numpy as np
 
 from commands.output import conclude, write_csv
 from commands.parameters import field_options
-from commands.shared import Run, computed, in_turn, runner
+from commands.shared import Runner, computed, in_turn, runner
 from hedera.schemes import scheme as scheme_of
 from paper.completion_figure import Cell, curve_of, draw, overloaded, when
 from paper.emulated import beside
@@ -102,7 +102,7 @@ def _not_simulated(simulation: Simulation) -> list[Completion]:
     return [Completion(one.size_class, one.flows, one.flows, 0.0) for one in known]
 
 
-def compute(tasks: Sequence[Config], run: Run = in_turn) -> list[Cell]:
+def compute(tasks: Sequence[Config], run: Runner = in_turn) -> list[Cell]:
     """Carry out a `plan`; rows by load, scheme and period."""
     cells = [cell for cells in run(measure, tasks) for cell in cells]
     return sorted(cells, key=lambda cell: cell.load)

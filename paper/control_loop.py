@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 
-from hedera.scheduler import FlowTable, Scheduler
+from hedera.scheduler import ActiveFlows, Scheduler
 from hedera.simulated_annealing import SimulatedAnnealing
 from topos.fattree import FatTree
 from topos.links import canonical_cores
@@ -60,7 +60,7 @@ def measure(case: tuple[FatTree, int, int]) -> list[float]:
     scheduler = Scheduler(tree, SimulatedAnnealing(tree, rng))
     spent = []
     for number in range(MEASURED_ROUNDS + 1):
-        table = FlowTable(
+        table = ActiveFlows(
             key=np.arange(flows, dtype=np.int64),
             src=matrix.src,
             dst=matrix.dst,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commands.output import Compared, comparison, conclude, write_csv
-from commands.shared import Run, computed, in_turn, runner
+from commands.shared import Runner, computed, in_turn, runner
 from paper.style import clean, heading, new_figure, saved
 from plots.style import MUTED, house_style
 from results.published import FIGURE_9
@@ -46,7 +46,7 @@ class Prediction:
     scaled_mbps: float
 
 
-def compute(seeds: int, aimd_seeds: int, run: Run = in_turn) -> tuple[list[RoutingFit], list[Prediction]]:
+def compute(seeds: int, aimd_seeds: int, run: Runner = in_turn) -> tuple[list[RoutingFit], list[Prediction]]:
     """Predict every matrix with every routing, engine and seed, and fit a scale to each routing and engine."""
     from paper import explain
 

@@ -18,7 +18,7 @@ import click
 import numpy as np
 
 from commands.output import Compared, comparison, conclude, write_csv
-from commands.shared import Run, computed, in_turn, runner, seeds_option
+from commands.shared import Runner, computed, in_turn, runner, seeds_option
 from paper.style import clean, heading, new_figure, saved
 from plots.style import INVALID, MUTED, colour, house_style
 from results.published import FIGURE_9_SIMULATED
@@ -69,7 +69,7 @@ class Reading:
     worst_matrix: str
 
 
-def compute(seeds: int, tick_s: float = 0.001, run: Run = in_turn) -> list[Prediction]:
+def compute(seeds: int, tick_s: float = 0.001, run: Runner = in_turn) -> list[Prediction]:
     """Simulate every matrix with every reading and seed."""
     from simulator.driver import bisection_mbps
 

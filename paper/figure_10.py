@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from commands.output import Compared, comparison, conclude, write_csv
-from commands.shared import Run, computed, in_turn, runner
+from commands.shared import Runner, computed, in_turn, runner
 from hedera.schemes import label
 from paper.scale import at_scale, engines_option
 from paper.style import ENGINE_LABELS, clean, heading, new_figure, saved
@@ -37,7 +37,7 @@ class Share:
 
 
 def compute(
-    base: Config, run: Run = in_turn, schemes: Sequence[str] = SCHEMES, engines: Sequence[str] = ENGINES
+    base: Config, run: Runner = in_turn, schemes: Sequence[str] = SCHEMES, engines: Sequence[str] = ENGINES
 ) -> list[Share]:
     """Simulate ``base`` with every pattern of the suite under every scheme and engine."""
     from simulator.driver import bisection_mbps

@@ -12,7 +12,7 @@ import numpy as np
 
 from commands.output import Compared, comparison, conclude, write_csv
 from commands.parameters import field_options
-from commands.shared import Run, computed, in_turn, runner
+from commands.shared import Runner, computed, in_turn, runner
 from hedera.schemes import label
 from paper.scale import at_scale
 from paper.style import clean, heading, new_figure, saved
@@ -35,7 +35,7 @@ class Point:
     gbps: float
 
 
-def compute(base: Config, run: Run = in_turn, schemes: Sequence[str] = SCHEMES) -> list[Result]:
+def compute(base: Config, run: Runner = in_turn, schemes: Sequence[str] = SCHEMES) -> list[Result]:
     """Simulate ``base`` under every scheme."""
     from simulator.driver import simulate
 

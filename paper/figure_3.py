@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from commands.output import Compared, comparison, conclude, write_csv
-from commands.shared import Run, computed, in_turn, runner, seeds_option
+from commands.shared import Runner, computed, in_turn, runner, seeds_option
 from paper.style import clean, heading, new_figure, saved
 from plots.style import INK, house_style
 from results.published import FIGURE_3
@@ -36,7 +36,7 @@ class Loss:
     published_percent: float | None
 
 
-def compute(tree: FatTree, max_flows: int, seeds: int, run: Run = in_turn) -> list[Loss]:
+def compute(tree: FatTree, max_flows: int, seeds: int, run: Runner = in_turn) -> list[Loss]:
     """Draw the flows of every point ``seeds`` times."""
     from paper import collisions
 

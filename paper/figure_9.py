@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from commands.output import Compared, comparison, conclude, write_csv
-from commands.shared import Run, computed, in_turn, runner, seeds_option
+from commands.shared import Runner, computed, in_turn, runner, seeds_option
 from hedera.schemes import SCHEMES as BY_NAME
 from hedera.schemes import label
 from paper.scale import schemes_option
@@ -56,7 +56,7 @@ def compute(
     seeds: int,
     engine: str = "aimd",
     tick_s: float = 0.001,
-    run: Run = in_turn,
+    run: Runner = in_turn,
     schemes: Sequence[str] = SCHEMES,
 ) -> list[Bar]:
     """Simulate every matrix under every scheme, with seeds 1, 2 and so on."""

@@ -16,7 +16,7 @@ import click
 
 from commands.output import conclude, write_csv
 from commands.parameters import field_options
-from commands.shared import Run, computed, in_turn, runner, seeds_option
+from commands.shared import Runner, computed, in_turn, runner, seeds_option
 from hedera.schemes import CONTROL, label
 from hedera.schemes import scheme as scheme_of
 from paper.scale import engines_option, numbers, schemes_option
@@ -91,7 +91,7 @@ def measure(config: Config) -> tuple[float, float]:
     return carried, mean(one.large for one in rounds) / len(simulation.work) if rounds else 0.0
 
 
-def compute(tasks: Sequence[Config], run: Run = in_turn) -> list[Row]:
+def compute(tasks: Sequence[Config], run: Runner = in_turn) -> list[Row]:
     """Carry out a `plan`."""
     found = dict(zip(tasks, run(measure, tasks), strict=True))
     static = max(task.threshold for task in tasks)  # schemes to which it is nothing were run with this one

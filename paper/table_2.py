@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from commands.output import conclude, write_csv
-from commands.shared import Run, computed, in_turn, runner, seeds_option
+from commands.shared import Runner, computed, in_turn, runner, seeds_option
 from paper.scale import schemes_option
 from plots.shuffle import SCHEMES, TRANSFER_BYTES, Row, Shuffle, draw, rows_of, told
 from simulator.config import Config
@@ -39,7 +39,7 @@ def measure(base: Config) -> Shuffle:
 
 def compute(
     seeds: int,
-    run: Run = in_turn,
+    run: Runner = in_turn,
     schemes: Sequence[str] = SCHEMES,
     transfer_bytes: int = TRANSFER_BYTES,
     **fields: float,

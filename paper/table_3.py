@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from commands.output import Compared, comparison, conclude, write_csv
 from commands.parameters import field_options
-from commands.shared import Run, computed, in_turn, runner, seeds_option
+from commands.shared import Runner, computed, in_turn, runner, seeds_option
 from paper.scale import engines_option, numbers
 from paper.style import ENGINE_LABELS, clean, heading, new_figure, saved
 from paper.suite import ports_for
@@ -79,7 +79,7 @@ def compute(
     seconds: float = 60.0,
     seeds: int = 1,
     tick_s: float = 0.01,
-    run: Run = in_turn,
+    run: Runner = in_turn,
 ) -> list[Cell]:
     """Simulate random receivers on networks of ``sizes`` hosts. ValueError when no fat-tree has as many."""
     cases = []

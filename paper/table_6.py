@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from commands.output import Compared, comparison, conclude, write_csv
-from commands.shared import Run, in_turn, in_words, json_option, output, runner, seeds_option
+from commands.shared import Runner, in_turn, in_words, json_option, output, runner, seeds_option
 from paper.style import PUBLISHED, clean, heading, new_figure, saved
 from paper.suite import ports_for
 from plots.style import INK, house_style
@@ -32,7 +32,9 @@ class Loop:
     loop_ms: float
 
 
-def compute(seeds: int, run: Run = in_turn, cases: Mapping[tuple[int, int], float] = TABLE_6) -> list[Loop]:
+def compute(
+    seeds: int, run: Runner = in_turn, cases: Mapping[tuple[int, int], float] = TABLE_6
+) -> list[Loop]:
     """Measure every case; ``run`` must not run two at once, as they would measure each other."""
     from paper import control_loop
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hedera.global_first_fit import GlobalFirstFit
 from hedera.large_flows import RULES
-from hedera.scheduler import FlowTable, Scheduler
+from hedera.scheduler import ActiveFlows, Scheduler
 from simulator.aimd import AimdEngine
 from simulator.config import Config
 from simulator.engine import Engine
@@ -220,7 +220,7 @@ class Simulation:
         age = np.maximum(age, config.tick_s)
         rate = 8 * (sent[active] - self.polled_bytes[active]) / age / (config.link_mbps * 1e6)
         self.polled_bytes = sent
-        table = FlowTable(
+        table = ActiveFlows(
             key=active.astype(np.int64),
             src=self.work.src[active],
             dst=self.work.dst[active],

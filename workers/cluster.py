@@ -40,7 +40,7 @@ QUIET = {
 """Dask's settings of our schedulers and workers: runs are not disturbed, nothing is shown by HTTP."""
 
 
-class Scheduler(str):
+class ClusterAddress(str):
     """The address of a Dask scheduler, ``tls://HOST:PORT`` or ``tcp://HOST:PORT``, and the folder of keys for TLS.
 
     Raises ValueError for anything else.
@@ -48,7 +48,7 @@ class Scheduler(str):
 
     keys: Path
 
-    def __new__(cls, address: str, keys: Path = KEYS) -> Scheduler:  # noqa: D102
+    def __new__(cls, address: str, keys: Path = KEYS) -> ClusterAddress:  # noqa: D102
         if not re.fullmatch(r"(tls|tcp)://([\w.-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}", address):
             raise ValueError(f"a cluster is tls://HOST:PORT (or tcp://HOST:PORT), not {address!r}")
         made = super().__new__(cls, address)
@@ -82,7 +82,7 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def security(address: Scheduler) -> Any:
+def security(address: ClusterAddress) -> Any:
     """Dask's ``Security`` for an address; None for plain TCP. ValueError when its keys cannot be used."""
     if not address.encrypted:
         return None
@@ -117,7 +117,7 @@ def connected(address: str) -> Iterator[Any]:
     Raises ValueError for an address or keys that make no sense, and for a plain address where we are root;
     RuntimeError without Dask, OSError when nobody who holds the same keys answers within CONNECT_S.
     """
-    scheduler = address if isinstance(address, Scheduler) else Scheduler(address)
+    scheduler = address if isinstance(address, ClusterAddress) else ClusterAddress(address)
     if 0 in os.getresuid():  # what comes back is a program as well
         scheduler.require_encrypted()
     require_dask()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from files.temporary import temporary_folder
-from workers.cluster import QUIET, Scheduler, is_loopback, require_dask, security
+from workers.cluster import QUIET, ClusterAddress, is_loopback, require_dask, security
 
 LOST_AFTER_S = 120.0
 """How long a worker tries to reach its scheduler before it ends with an error; whoever started it may do so again."""
@@ -16,7 +16,7 @@ THREADS = 2
 """Of a worker: one for what takes long, and one to answer meanwhile."""
 
 
-def serve_scheduler(address: Scheduler, told: Callable[[str], None]) -> None:
+def serve_scheduler(address: ClusterAddress, told: Callable[[str], None]) -> None:
     """Be the scheduler that listens at ``address`` until interrupted; ``told`` hears when it does.
 
     Raises ValueError for a plain address, or unusable keys; OSError when the address is taken.
@@ -25,13 +25,13 @@ def serve_scheduler(address: Scheduler, told: Callable[[str], None]) -> None:
     guard = security(address)
     require_dask()
     import dask
-    from distributed import Scheduler as DaskScheduler
+    from distributed import Scheduler
 
     dask.config.set(QUIET)
     logging.getLogger("distributed").setLevel(logging.WARNING)
 
     async def serve() -> None:
-        async with DaskScheduler(
+        async with Scheduler(
             host=str(address), security=guard, dashboard=False, dashboard_address="127.0.0.1:0"
         ) as scheduler:
             told(scheduler.address)
@@ -41,7 +41,7 @@ def serve_scheduler(address: Scheduler, told: Callable[[str], None]) -> None:
 
 
 def serve_worker(
-    address: Scheduler,
+    address: ClusterAddress,
     name: str,
     resources: Mapping[str, float],
     told: Callable[[str], None],

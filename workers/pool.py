@@ -39,8 +39,8 @@ def run_all(
     """``function`` of every task, in the order of the tasks.
 
     ``jobs``: local processes (default: one per core; 1 runs everything in this process). ``cluster``: a
-    `workers.cluster.Scheduler`, or its address, whose workers have this project installed; then ``jobs`` does not
-    count. ``progress`` is called with the number of tasks done. ``function`` must be
+    `workers.cluster.ClusterAddress`, or the words for it, whose workers have this project installed; then ``jobs``
+    does not count. ``progress`` is called with the number of tasks done. ``function`` must be
     importable (pickled by name).
 
     Raises what a task raises; RuntimeError when workers keep dying, when there are none, or without Dask installed;

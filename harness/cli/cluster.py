@@ -17,7 +17,7 @@ from commands.beside import end_with_caller
 from commands.shared import in_words, keys_of, keys_option
 from files.rights import leave_root_for_good
 from harness.errors import UserMistake
-from workers.cluster import PORT, Scheduler
+from workers.cluster import PORT, ClusterAddress
 from workers.keys import DAYS, make_keys
 
 
@@ -71,7 +71,7 @@ def scheduler(context: click.Context, listen: str) -> None:
 
     leave_root_for_good()
     with contextlib.suppress(KeyboardInterrupt):
-        serve_scheduler(Scheduler(listen, keys_of(context)), lambda at: click.echo(f"scheduler at {at}"))
+        serve_scheduler(ClusterAddress(listen, keys_of(context)), lambda at: click.echo(f"scheduler at {at}"))
 
 
 @cluster.command()
@@ -98,7 +98,7 @@ def worker(context: click.Context, address: str, name: str, host: str | None) ->
     machine.require_tools()
     if not name.isprintable() or not 0 < len(name) <= 100:
         raise UserMistake("--name is a word of up to 100 characters")
-    where = Scheduler(address, keys_of(context))
+    where = ClusterAddress(address, keys_of(context))
     with contextlib.suppress(KeyboardInterrupt):
         serve_worker(
             where, name, RESOURCE, lambda at: click.echo(f"worker {name} of {address} at {at}"), host

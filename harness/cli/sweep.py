@@ -21,11 +21,11 @@ from harness.sweep.fleet import Fleet
 from harness.sweep.plan import Job, keep_settings, plan, settle, split_schemes
 from harness.sweep.progress import InGuests
 from harness.sweep.store import require_writable, slug
-from harness.sweep.suites import Workload
+from harness.sweep.suites import TrafficSpec
 from harness.sweep.suites import suite as workloads_of
 from topos.wire import DEFAULT_MTU
 from traffic.patterns import split_specs
-from workers.cluster import Scheduler, connected
+from workers.cluster import ClusterAddress, connected
 
 
 @click.command()
@@ -58,7 +58,7 @@ def sweep(
     schemes: str,
     name: str | None,
     results: Path,
-    cluster: Scheduler | None,
+    cluster: ClusterAddress | None,
     watch: bool,
     jobs: int | None,
     **options: Any,
@@ -131,11 +131,11 @@ def _in_guests(
     )
 
 
-def _workloads(base: RunSpec, suite: str, patterns: str | None) -> list[Workload]:
+def _workloads(base: RunSpec, suite: str, patterns: str | None) -> list[TrafficSpec]:
     """What is asked for; some suites scale with the link rate. UsageError for no pattern at all."""
     if patterns is None:
         return workloads_of(suite, base)
-    workloads = [Workload(spec, base.flows_per_host, base.keep) for spec in split_specs(patterns)]
+    workloads = [TrafficSpec(spec, base.flows_per_host, base.keep) for spec in split_specs(patterns)]
     if not workloads:
         raise click.UsageError("--patterns is empty")
     return workloads
@@ -157,7 +157,7 @@ def _carry_out(jobs: Sequence[Job], folder: Path, watch: bool, where: Fleet | In
 
 
 @contextmanager
-def _fleet(address: Scheduler) -> Iterator[Fleet]:
+def _fleet(address: ClusterAddress) -> Iterator[Fleet]:
     """The workers of a cluster, spoken to while the block runs."""
     with ExitStack() as opened:
         try:

@@ -18,7 +18,7 @@ from harness.network.lock import sole_use
 from harness.run.spec import RunSpec
 from harness.sweep.plan import Job, carry_out, plan, settle, split_schemes
 from harness.sweep.store import read_run, slug
-from harness.sweep.suites import Workload
+from harness.sweep.suites import TrafficSpec
 from plots.shuffle import SCHEMES, TRANSFER_BYTES, Shuffle, draw, rows_of, told
 from results.record import Run
 from traffic.poisson import REFERENCE_MBPS
@@ -38,7 +38,7 @@ def jobs_of(base: RunSpec, schemes: Sequence[str], trials: int, scale: float, fo
     size = transfer_bytes(base.link_mbps, scale)
     at_full_rate = (base.tree.num_hosts - 1) * size * 8e-6 / base.link_mbps
     base = replace(base, seconds=max(20.0, round(PATIENCE * at_full_rate)))
-    return plan(base, [Workload(f"shuffle:{size}")], schemes, trials, folder)
+    return plan(base, [TrafficSpec(f"shuffle:{size}")], schemes, trials, folder)
 
 
 def shuffles(jobs: Sequence[Job]) -> tuple[dict[str, list[Shuffle]], list[str]]:

@@ -16,7 +16,7 @@ from harness.run.spec import RunSpec
 from harness.sweep.experiment import run_experiment
 from harness.sweep.source import ChangeWatch
 from harness.sweep.store import RESULT, read_json, read_run, require_writable, slug, write_json
-from harness.sweep.suites import Workload
+from harness.sweep.suites import TrafficSpec
 from hedera.schemes import SCHEMES
 from results.record import Run
 from topos.wire import DEFAULT_MTU
@@ -99,7 +99,7 @@ def split_schemes(text: str) -> list[str]:
 
 
 def plan(
-    base: RunSpec, workloads: Sequence[Workload], schemes: Sequence[str], trials: int, folder: Path
+    base: RunSpec, workloads: Sequence[TrafficSpec], schemes: Sequence[str], trials: int, folder: Path
 ) -> list[Job]:
     """Every run of a sweep, trial by trial, so that a sweep cut short still has whole trials.
 
@@ -123,7 +123,7 @@ def plan(
     return jobs
 
 
-def _folder_name(workload: Workload) -> str:
+def _folder_name(workload: TrafficSpec) -> str:
     name = slug(workload.traffic)
     if workload.flows_per_host != 1 or workload.keep != 1:
         name += f"-{workload.flows_per_host}flows-{workload.keep:g}kept"

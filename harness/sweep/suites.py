@@ -11,7 +11,7 @@ from traffic.published import PUBLISHED
 
 
 @dataclass(frozen=True)
-class Workload:
+class TrafficSpec:
     """A traffic pattern, how often each host sends it, and the fraction of flows kept.
 
     ``scale_sizes``: False where sizes are as spelled at any rate (`traffic.workload`).
@@ -23,12 +23,12 @@ class Workload:
     scale_sizes: bool = True
 
 
-def figure9() -> list[Workload]:
+def figure9() -> list[TrafficSpec]:
     """The 20 published matrices, in Figure 9's order."""
-    return [Workload(f"published:{name}") for name in PUBLISHED]
+    return [TrafficSpec(f"published:{name}") for name in PUBLISHED]
 
 
-def replication() -> list[Workload]:
+def replication() -> list[TrafficSpec]:
     """The multi-flow workloads of the replication report: 2 flows per host, and 6 with half of them dropped."""
     patterns = (
         *(f"stride:{i}" for i in (1, 2, 4, 8)),
@@ -37,10 +37,10 @@ def replication() -> list[Workload]:
         "random",
         "randbij",
     )
-    return [Workload(traffic, flows, keep) for flows, keep in ((2, 1.0), (6, 0.5)) for traffic in patterns]
+    return [TrafficSpec(traffic, flows, keep) for flows, keep in ((2, 1.0), (6, 0.5)) for traffic in patterns]
 
 
-def dynamic(base: RunSpec) -> list[Workload]:
+def dynamic(base: RunSpec) -> list[TrafficSpec]:
     """Traffic that comes and goes: mice beside elephants, web search at three loads, the shuffle.
 
     Sizes are as spelled: scaled to links of 10 Mb/s, web search would be 600 new flows a second, which no machine of
@@ -53,10 +53,10 @@ def dynamic(base: RunSpec) -> list[Workload]:
         *(f"poisson:web-search,{load:g}" for load in (0.3, 0.5, 0.7)),
         f"shuffle:{max(1, round(at_full_rate / (base.tree.num_hosts - 1)))}",
     )
-    return [Workload(spec, scale_sizes=False) for spec in traffic]
+    return [TrafficSpec(spec, scale_sizes=False) for spec in traffic]
 
 
-SUITES: dict[str, Callable[[RunSpec], list[Workload]]] = {
+SUITES: dict[str, Callable[[RunSpec], list[TrafficSpec]]] = {
     "figure9": lambda base: figure9(),
     "replication": lambda base: replication(),
     "dynamic": dynamic,
@@ -64,7 +64,7 @@ SUITES: dict[str, Callable[[RunSpec], list[Workload]]] = {
 }
 
 
-def suite(name: str, base: RunSpec) -> list[Workload]:
+def suite(name: str, base: RunSpec) -> list[TrafficSpec]:
     """The workloads of a suite, for runs like ``base``; UserMistake when there is no such suite."""
     if name not in SUITES:
         raise UserMistake(f"there is no suite {name!r}; the suites are {', '.join(SUITES)}")

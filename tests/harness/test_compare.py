@@ -14,7 +14,7 @@ from harness.cli.group import cli
 from harness.cli.run import run as run_command
 from harness.run.spec import RunSpec
 from harness.sweep.plan import keep_settings, plan
-from harness.sweep.suites import Workload
+from harness.sweep.suites import TrafficSpec
 from plots.conditions import _option
 from plots.load import load_sweep
 from plots.sample import OF_THE_PATTERN
@@ -32,7 +32,7 @@ def sweep(folder, rate=0.8, trials=1, **settings):
     folder.mkdir()
     keep_settings(base, folder)
     for job in plan(
-        base, [Workload(p) for p in PATTERNS], ["nonblocking", "ecmp", "hedera-sa"], trials, folder
+        base, [TrafficSpec(p) for p in PATTERNS], ["nonblocking", "ecmp", "hedera-sa"], trials, folder
     ):
         spec = job.spec
         stored = {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hedera.large_flows import RULES
-from hedera.scheduler import FlowTable, Scheduler
+from hedera.scheduler import ActiveFlows, Scheduler
 from topos.fattree import FatTree
 
 
@@ -25,6 +25,6 @@ def test_a_flow_held_down_by_others_is_large_by_its_demand_alone(rule, expected)
 )
 def test_demands_are_estimated_among_the_flows_that_are_large(rule, demands):
     src, dst = np.array([0, 0]), np.array([4, 8])
-    table = FlowTable(np.arange(2), src, dst, np.array([0.9, 0.01]), np.zeros(2), np.zeros(2))
+    table = ActiveFlows(np.arange(2), src, dst, np.array([0.9, 0.01]), np.zeros(2), np.zeros(2))
     found = Scheduler(FatTree(4), Still(), rule=RULES[rule]).round(0.0, table)
     assert dict(zip(found.large.tolist(), found.demand.tolist(), strict=True)) == demands

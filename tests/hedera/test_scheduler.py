@@ -6,7 +6,7 @@ import pytest
 from hedera.global_first_fit import GlobalFirstFit
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows, Placement
-from hedera.scheduler import FlowTable, RouteChange, Scheduler
+from hedera.scheduler import ActiveFlows, RouteChange, Scheduler
 from hedera.simulated_annealing import SimulatedAnnealing
 from tests.hedera.test_demand import FIGURE_4, FIGURE_4_DEMANDS
 from topos.fattree import FatTree
@@ -25,11 +25,11 @@ class Recorder:
 
 def table(
     pairs: list[tuple[int, int]], rate: object = 0.0, core: object = 0, hashed: object = 0, first_key: int = 0
-) -> FlowTable:
+) -> ActiveFlows:
     n = len(pairs)
     src, dst = zip(*pairs, strict=True) if pairs else ((), ())
     wide = (np.broadcast_to(np.asarray(x), n) for x in (rate, core, hashed))
-    return FlowTable(np.arange(first_key, first_key + n), np.array(src), np.array(dst), *wide)
+    return ActiveFlows(np.arange(first_key, first_key + n), np.array(src), np.array(dst), *wide)
 
 
 def stride(step: int = 4) -> list[tuple[int, int]]:
@@ -178,16 +178,16 @@ def test_empty_table(number: int) -> None:
 def test_keys_need_not_be_small_nor_sorted() -> None:
     keys = np.array([2**62, 5, 2**40])
     scheduler = Scheduler(TREE, GlobalFirstFit(TREE))
-    flows = FlowTable(keys, [0, 1, 2], [4, 5, 6], [0.0] * 3, [0] * 3, [0] * 3)
+    flows = ActiveFlows(keys, [0, 1, 2], [4, 5, 6], [0.0] * 3, [0] * 3, [0] * 3)
     round_ = scheduler.round(0, flows)
     assert dict(round_.changes) == {5: 2, 2**40: 1}
     order = [2, 0, 1]
-    later = FlowTable(keys[order], [2, 0, 1], [6, 4, 5], [0.0] * 3, round_.core[order], [0] * 3)
+    later = ActiveFlows(keys[order], [2, 0, 1], [6, 4, 5], [0.0] * 3, round_.core[order], [0] * 3)
     assert scheduler.round(1, later).changes == ()
 
 
 def test_bad_input() -> None:
     with pytest.raises(ValueError, match="column dst"):
-        FlowTable([1, 2], [0, 1], [4], [0.0] * 2, [0] * 2, [0] * 2)
+        ActiveFlows([1, 2], [0, 1], [4], [0.0] * 2, [0] * 2, [0] * 2)
     with pytest.raises(ValueError, match="threshold"):
         Scheduler(TREE, GlobalFirstFit(TREE), threshold=1.0)

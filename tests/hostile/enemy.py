@@ -66,7 +66,7 @@ import asyncio, datetime, logging
 sys.path.insert(0, {str(ROOT)!r})
 import distributed, distributed.comm.tcp, distributed.protocol.pickle
 import cryptography.hazmat.primitives.asymmetric.ec
-from workers.cluster import Scheduler, security
+from workers.cluster import ClusterAddress, security
 from workers.keys import make_keys
 logging.disable()
 

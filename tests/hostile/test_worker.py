@@ -19,7 +19,7 @@ from tests.harness.sweep.test_fleet import CODE, Heard
 from tests.hostile.enemy import DASK, ROOT, attack, begin, end, needs_root, theirs
 from tests.workers.test_keys import SCHEDULER, WORKER
 from workers import cluster
-from workers.cluster import Scheduler, connected
+from workers.cluster import ClusterAddress, connected
 from workers.keys import make_keys
 from workers.pool import run_all
 
@@ -42,7 +42,7 @@ def place(tmp_path_factory):
     scheduler = subprocess.Popen(
         [sys.executable, "-c", SCHEDULER, "tls://127.0.0.1:0", folder / "keys"], **ask
     )
-    address = Scheduler(scheduler.stdout.readline().strip(), folder / "keys")
+    address = ClusterAddress(scheduler.stdout.readline().strip(), folder / "keys")
     worker = subprocess.Popen([sys.executable, "-c", WORKER, address, folder / "keys", "one"], **ask)
     yield address, worker.stdout.readline().strip(), (scheduler, worker)
     for process in (worker, scheduler):
@@ -71,7 +71,7 @@ def test_functions_for_a_worker_of_root_s_with_other_keys(place, tmp_path):
     program = DASK + (
         "folder = Path(sys.argv[2])\n"
         "make_keys(folder / 'keys', datetime.datetime.now(datetime.timezone.utc))\n"
-        "try_all(sys.argv[1], security(Scheduler(sys.argv[1], folder / 'keys')))\n"
+        "try_all(sys.argv[1], security(ClusterAddress(sys.argv[1], folder / 'keys')))\n"
     )
     for number, address in enumerate(place[:2]):
         said = attack(program, address, theirs(tmp_path / str(number)))
@@ -116,7 +116,7 @@ def test_a_worker_of_the_enemy_s_among_ours(place, tmp_path):
         "    folder = Path(sys.argv[2])\n"
         "    make_keys(folder / 'keys', datetime.datetime.now(datetime.timezone.utc))\n"
         "    for address, guard in ((f'tcp{sys.argv[1][3:]}', None), (sys.argv[1],\n"
-        "                            security(Scheduler(sys.argv[1], folder / 'keys')))):\n"
+        "                            security(ClusterAddress(sys.argv[1], folder / 'keys')))):\n"
         "        try:\n"
         "            async with distributed.Worker(address, security=guard, local_directory=folder,\n"
         "                                          death_timeout=4, dashboard_address='127.0.0.1:0'):\n"
@@ -190,9 +190,9 @@ def test_a_scheduler_of_the_enemy_s_on_loopback(tmp_path, who):
     mine = theirs(tmp_path / "mine")
     process, (address,) = begin(program, mine)
     call = {
-        "worker": "serve_worker(Scheduler(sys.argv[1]), 'w', {}, print)",
+        "worker": "serve_worker(ClusterAddress(sys.argv[1]), 'w', {}, print)",
         "client": "connected(sys.argv[1]).__enter__()",
-        "scheduler": "serve_scheduler(Scheduler('tcp://127.0.0.1:0'), print)",
+        "scheduler": "serve_scheduler(ClusterAddress('tcp://127.0.0.1:0'), print)",
     }[who]
     code = f"import sys\nfrom workers.cluster import *\nfrom workers.node import *\n{call}"
     try:
@@ -212,7 +212,7 @@ def test_a_scheduler_that_accepts_and_says_nothing(tmp_path, monkeypatch):
     make_keys(tmp_path / "keys", NOW)
     monkeypatch.setattr(cluster, "CONNECT_S", 2.0)
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        where = Scheduler(f"tls://127.0.0.1:{silent.getsockname()[1]}", tmp_path / "keys")
+        where = ClusterAddress(f"tls://127.0.0.1:{silent.getsockname()[1]}", tmp_path / "keys")
         with pytest.raises(OSError, match="no Dask scheduler answers"), connected(where):
             pytest.fail("connected")
         code = f"import sys, workers.node\nworkers.node.LOST_AFTER_S = 2.0\n{WORKER}"
@@ -234,7 +234,7 @@ def test_a_scheduler_that_falls_silent(tmp_path, monkeypatch):
     try:
         with (
             pytest.raises(RunFailed, match="the cluster's scheduler does not answer"),
-            connected(Scheduler(scheduler.stdout.readline().strip(), tmp_path / "keys")) as client,
+            connected(ClusterAddress(scheduler.stdout.readline().strip(), tmp_path / "keys")) as client,
         ):
             fleet = Fleet(client, Heard(), CODE)
             scheduler.send_signal(signal.SIGSTOP)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from hedera.maxmin import max_min_rates
-from hedera.scheduler import FlowTable, Scheduler
+from hedera.scheduler import ActiveFlows, Scheduler
 from hedera.schemes import SCHEMES, scheme
 from tests.plots.sweeps import store
 from topos.fattree import FatTree
@@ -108,7 +108,7 @@ def _schedule(tree, name, trial, flows, seconds, interval, restless, rng):
         before = stages[-1][1]
         keys = np.arange(len(src), dtype=np.int64)
         answer = scheduler.round(
-            now, FlowTable(keys, src, dst, _fair(tree, src, dst, before), before, hashed)
+            now, ActiveFlows(keys, src, dst, _fair(tree, src, dst, before), before, hashed)
         )
         core = before.copy()
         for change in answer.changes:

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from workers import cluster
-from workers.cluster import Scheduler, connected, is_loopback
+from workers.cluster import ClusterAddress, connected, is_loopback
 from workers.keys import AUTHORITY, CERTIFICATE, KEY, make_keys, read_keys
 from workers.node import serve_scheduler, serve_worker
 
@@ -21,17 +21,17 @@ NOW = datetime.now(timezone.utc)
 SCHEDULER = """
 import sys
 from pathlib import Path
-from workers.cluster import Scheduler
+from workers.cluster import ClusterAddress
 from workers.node import serve_scheduler
-serve_scheduler(Scheduler(sys.argv[1], Path(sys.argv[2])), lambda at: print(at, flush=True))
+serve_scheduler(ClusterAddress(sys.argv[1], Path(sys.argv[2])), lambda at: print(at, flush=True))
 """
 WORKER = """
 import sys
 from pathlib import Path
-from workers.cluster import Scheduler
+from workers.cluster import ClusterAddress
 from workers.node import serve_worker
 if __name__ == "__main__":
-    where = Scheduler(sys.argv[1], Path(sys.argv[2]))
+    where = ClusterAddress(sys.argv[1], Path(sys.argv[2]))
     serve_worker(where, sys.argv[3], {"machine": 1}, lambda at: print(at, flush=True))
 """
 
@@ -135,15 +135,15 @@ def test_keys_are_plain_files_of_one_cluster(keys, tmp_path, name):
 @pytest.mark.parametrize("address", ["10.0.0.1:8786", "http://a:1", "tls://a", "tls://a:b", "tls://:1", ""])
 def test_what_is_no_address_is_said_to_be_none(address):
     with pytest.raises(ValueError, match="tls://HOST:PORT"):
-        Scheduler(address)
+        ClusterAddress(address)
 
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "10.0.0.1", "0.0.0.0"])
 def test_what_may_be_root_speaks_to_nobody_without_encryption(host):
     """Loopback is no exception: every user of the machine reaches it."""
-    Scheduler(f"tls://{host}:1").require_encrypted()
-    plain = Scheduler(f"tcp://{host}:1")
+    ClusterAddress(f"tls://{host}:1").require_encrypted()
+    plain = ClusterAddress(f"tcp://{host}:1")
     for refuse in (
         plain.require_encrypted,
         lambda: serve_scheduler(plain, print),
@@ -180,7 +180,7 @@ def place(tmp_path_factory):
     make_keys(keys, NOW)
     ask = {"stdout": subprocess.PIPE, "text": True, "cwd": folder, "env": leaving_its_files_in(folder)}
     scheduler = subprocess.Popen([sys.executable, "-c", SCHEDULER, "tls://127.0.0.1:0", keys], **ask)
-    address = Scheduler(scheduler.stdout.readline().strip(), keys)
+    address = ClusterAddress(scheduler.stdout.readline().strip(), keys)
     worker = subprocess.Popen([sys.executable, "-c", WORKER, address, keys, "one"], **ask)
     assert worker.stdout.readline().startswith("tls://127.0.0.1:")
     yield address
@@ -199,7 +199,7 @@ def test_who_holds_other_keys_or_none_is_turned_away(place, tmp_path, monkeypatc
     make_keys(tmp_path / "other", NOW)
     with (
         pytest.raises(OSError, match="its keys are not those of"),
-        connected(Scheduler(place, tmp_path / "other")),
+        connected(ClusterAddress(place, tmp_path / "other")),
     ):
         pytest.fail("let in with the keys of another cluster")
     stranger = ssl.create_default_context()

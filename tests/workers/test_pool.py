@@ -16,7 +16,7 @@ from simulator.config import Config
 from simulator.driver import bisection_mbps
 from workers import cluster as cluster_module
 from workers import pool
-from workers.cluster import Scheduler, security
+from workers.cluster import ClusterAddress, security
 from workers.keys import make_keys
 from workers.pool import run_all
 
@@ -73,12 +73,12 @@ def cluster(tmp_path_factory):
             processes=True,
             host="127.0.0.1",
             protocol="tls://",
-            security=security(Scheduler("tls://127.0.0.1:0", keys)),
+            security=security(ClusterAddress("tls://127.0.0.1:0", keys)),
             dashboard_address="127.0.0.1:0",  # with None it would still take port 8787
             worker_dashboard_address=None,
         ) as made,
     ):
-        made.address = Scheduler(made.scheduler_address, keys)
+        made.address = ClusterAddress(made.scheduler_address, keys)
         yield made
 
 
@@ -132,7 +132,7 @@ def test_a_cluster_that_does_not_answer_is_an_error(monkeypatch, tmp_path):
     make_keys(tmp_path / "keys", datetime.now(timezone.utc))
     monkeypatch.setattr(cluster_module, "CONNECT_S", 1.0)
     with pytest.raises(OSError, match=r"127\.0\.0\.1:9"):
-        run_all(slow_square, [1], cluster=Scheduler("tls://127.0.0.1:9", tmp_path / "keys"))
+        run_all(slow_square, [1], cluster=ClusterAddress("tls://127.0.0.1:9", tmp_path / "keys"))
 
 
 @pytest.mark.timeout(60)
@@ -140,13 +140,13 @@ def test_a_cluster_without_workers_says_so(monkeypatch, tmp_path):
     distributed = pytest.importorskip("distributed")
     monkeypatch.setattr(pool, "NO_WORKER_S", 0.5, raising=False)
     make_keys(tmp_path / "keys", datetime.now(timezone.utc))
-    guard = security(Scheduler("tls://127.0.0.1:0", tmp_path / "keys"))
+    guard = security(ClusterAddress("tls://127.0.0.1:0", tmp_path / "keys"))
     with (
         distributed.LocalCluster(n_workers=0, host="127.0.0.1", protocol="tls://", security=guard,
                                  dashboard_address="127.0.0.1:0") as empty,
         pytest.raises(RuntimeError, match="this cluster has no workers"),
     ):  # fmt: skip
-        run_all(slow_square, [1], cluster=Scheduler(empty.scheduler_address, tmp_path / "keys"))
+        run_all(slow_square, [1], cluster=ClusterAddress(empty.scheduler_address, tmp_path / "keys"))
 
 
 def test_a_result_crosses_processes_whole():

@@ -19,7 +19,7 @@ from harness.errors import HarnessError
 from harness.run.spec import RunSpec
 from harness.sweep.plan import keep_settings, plan
 from harness.sweep.store import RESULT, new_run, read_run, require_writable, write_json
-from harness.sweep.suites import Workload
+from harness.sweep.suites import TrafficSpec
 from results.live import Live, read_live, write_live
 from tests.harness.sweep.run_files import run_json
 
@@ -81,7 +81,7 @@ def files_of(n):
 
 
 def job_of(place):
-    (job,) = plan(SPEC, [Workload("stride:4", 1, 1.0)], ["ecmp"], 1, place / "results" / "s")
+    (job,) = plan(SPEC, [TrafficSpec("stride:4", 1, 1.0)], ["ecmp"], 1, place / "results" / "s")
     return job
 
 

@@ -23,7 +23,7 @@ from harness.sweep.parcel import pack
 from harness.sweep.plan import keep_settings, plan
 from harness.sweep.source import Source
 from harness.sweep.store import read_run
-from harness.sweep.suites import Workload
+from harness.sweep.suites import TrafficSpec
 from harness.sweep.tail import begun
 from results.live import Worker
 from results.record import SCHEMA
@@ -163,7 +163,7 @@ def hurried(monkeypatch):
 def jobs_of(folder, patterns=("stride:1", "randbij"), schemes=("nonblocking", "ecmp"), trials=2):
     folder.mkdir(exist_ok=True)
     keep_settings(BASE, folder)
-    return plan(BASE, [Workload(pattern) for pattern in patterns], schemes, trials, folder)
+    return plan(BASE, [TrafficSpec(pattern) for pattern in patterns], schemes, trials, folder)
 
 
 def sweep(tmp_path, told, script=None, **options):

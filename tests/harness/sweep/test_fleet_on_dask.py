@@ -14,7 +14,7 @@ from harness.network.machine import TOOLS, version_of
 from harness.sweep.fleet import Fleet
 from tests.harness.real_runs import LONG
 from tests.harness.sweep.test_fleet import Heard, jobs_of
-from workers.cluster import Scheduler, connected
+from workers.cluster import ClusterAddress, connected
 from workers.keys import make_keys
 
 pytest.importorskip("distributed")
@@ -49,9 +49,9 @@ import sys
 sys.path.insert(0, {str(ROOT)!r})
 from pathlib import Path
 from harness.sweep.remote import RESOURCE
-from workers.cluster import Scheduler
+from workers.cluster import ClusterAddress
 from workers.node import serve_scheduler, serve_worker
-where, told = Scheduler(sys.argv[1], Path(sys.argv[2])), lambda at: print(at, flush=True)
+where, told = ClusterAddress(sys.argv[1], Path(sys.argv[2])), lambda at: print(at, flush=True)
 serve_worker(where, sys.argv[3], RESOURCE, told) if len(sys.argv) > 3 else serve_scheduler(where, told)
 """
 
@@ -92,7 +92,7 @@ def test_a_sweep_outlives_a_worker_that_is_killed(tmp_path, python):
 
     try:
         heard = Killing()
-        with connected(Scheduler(at, tmp_path / "keys")) as client:
+        with connected(ClusterAddress(at, tmp_path / "keys")) as client:
             fleet = Fleet(client, heard)
             fleet.gather()
             jobs = jobs_of(tmp_path / "sweep", trials=1)

@@ -17,7 +17,7 @@ from harness.run.spec import RunSpec
 from harness.sweep import guests
 from harness.sweep.experiment import run_experiment
 from harness.sweep.plan import Job, keep_settings, plan, seconds_left
-from harness.sweep.suites import Workload
+from harness.sweep.suites import TrafficSpec
 from results import record
 from virtual import kernel
 from virtual.errors import GuestFailed
@@ -152,7 +152,7 @@ def test_there_is_no_second_try_and_kinds_of_time_are_not_mixed(tmp_path):
 
 def test_a_forecast_grows_with_packets_and_hosts(tmp_path):
     def forecast(**changes):
-        return seconds_left(plan(replace(SPEC, **changes), [Workload("stride:4")], ["ecmp"], 1, tmp_path))
+        return seconds_left(plan(replace(SPEC, **changes), [TrafficSpec("stride:4")], ["ecmp"], 1, tmp_path))
 
     assert forecast() < forecast(link_mbps=1000.0, mtu=9000) < forecast(link_mbps=1000.0)
     assert forecast() < forecast(k=8)
@@ -167,7 +167,7 @@ class Heard(guests.Watcher):
 
 
 def test_all_jobs_are_done_as_many_at_once_as_asked(fake, tmp_path):
-    jobs = plan(SPEC, [Workload("stride:4")], ["ecmp"], 5, tmp_path)
+    jobs = plan(SPEC, [TrafficSpec("stride:4")], ["ecmp"], 5, tmp_path)
     most, now, lock = [0], [0], threading.Lock()
 
     def do(folder):
@@ -187,7 +187,7 @@ def test_all_jobs_are_done_as_many_at_once_as_asked(fake, tmp_path):
 
 
 def test_a_failure_of_ours_ends_the_sweep_and_every_guest(fake, tmp_path):
-    jobs = plan(SPEC, [Workload("stride:4")], ["ecmp"], 4, tmp_path)
+    jobs = plan(SPEC, [TrafficSpec("stride:4")], ["ecmp"], 4, tmp_path)
     fake["do"] = fails(KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
         guests.carry_out(jobs, GROUND, 2, Heard())

@@ -9,7 +9,7 @@ from harness.errors import UserMistake
 from harness.run.spec import RunSpec
 from harness.sweep.plan import Job, carry_out, plan, seconds_left, settle, split_schemes
 from harness.sweep.store import RESULT
-from harness.sweep.suites import Workload, suite
+from harness.sweep.suites import TrafficSpec, suite
 from tests.harness.sweep.run_files import run_json
 
 BASE = RunSpec(scheme="ecmp", traffic="stride:1", seconds=10, seed=7)
@@ -33,14 +33,14 @@ def test_all_schemes_in_the_order_of_the_figure():
 
 
 def test_schemes_of_a_trial_face_the_same_seed_and_trials_different_ones(tmp_path):
-    jobs = plan(BASE, [Workload("stride:1"), Workload("randbij")], ["ecmp", "nonblocking"], 2, tmp_path)
+    jobs = plan(BASE, [TrafficSpec("stride:1"), TrafficSpec("randbij")], ["ecmp", "nonblocking"], 2, tmp_path)
     assert len({job.folder for job in jobs}) == len(jobs) == 8
     assert [job.spec.seed for job in jobs] == [7] * 4 + [8] * 4
     assert [job.spec.trial for job in jobs] == [1] * 4 + [2] * 4
 
 
 def test_workloads_of_one_pattern_have_folders_of_their_own(tmp_path):
-    workloads = [Workload("stride:1"), Workload("stride:1", 2), Workload("stride:1", 6, 0.5)]
+    workloads = [TrafficSpec("stride:1"), TrafficSpec("stride:1", 2), TrafficSpec("stride:1", 6, 0.5)]
     jobs = plan(BASE, workloads, ["ecmp"], 1, tmp_path)
     assert len({job.folder for job in jobs}) == 3
     assert [(job.spec.flows_per_host, job.spec.keep) for job in jobs] == [(1, 1), (2, 1), (6, 0.5)]
@@ -131,7 +131,7 @@ def test_what_nothing_could_judge_is_not_tried_again_and_what_fell_short_is(tmp_
 
 
 def test_only_what_is_left_is_run(tmp_path, monkeypatch):
-    jobs = plan(BASE, [Workload("stride:1")], ["nonblocking", "ecmp", "hedera-sa"], 1, tmp_path)
+    jobs = plan(BASE, [TrafficSpec("stride:1")], ["nonblocking", "ecmp", "hedera-sa"], 1, tmp_path)
     publish(jobs[0].folder, "ok")
     verdicts = iter(["invalid", "invalid", "ok"])
     ran, warned = [], []

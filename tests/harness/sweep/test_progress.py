@@ -9,7 +9,7 @@ from harness.run.spec import RunSpec
 from harness.sweep import progress
 from harness.sweep.plan import keep_settings, plan
 from harness.sweep.store import RESULT
-from harness.sweep.suites import Workload
+from harness.sweep.suites import TrafficSpec
 from tests.harness.sweep.run_files import run_json
 
 
@@ -36,7 +36,7 @@ def told(monkeypatch, tmp_path):
     monkeypatch.setattr("harness.sweep.plan.run_experiment", fake_run)
     monkeypatch.setattr(progress, "sole_use", lambda *_: Nothing())
     monkeypatch.setattr(progress, "feed", lambda folder: Nothing())
-    workloads = [Workload("stride:1"), Workload(f"file:{file}")]
+    workloads = [TrafficSpec("stride:1"), TrafficSpec(f"file:{file}")]
     return plan(base, workloads, ["nonblocking", "ecmp"], 1, folder), folder, verdicts
 
 
