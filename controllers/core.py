@@ -15,11 +15,11 @@ from controllers.entries import RECALL_S, Recall
 from controllers.eventlog import EventLog
 from controllers.failures import Failures
 from controllers.flows import KnownFlow, KnownFlows
-from controllers.learned import Census, LearnedFlows
+from controllers.learn_rules import LearnRules
+from controllers.learned import EntryReader, LearnedFlows
 from controllers.packet import ArpRequest, FiveTuple, arp_reply, parse
 from controllers.rules import out_port
 from controllers.settings import Settings
-from controllers.spreading import Spreading
 from controllers.switches import Switches
 
 SETTLE_S = 1.0
@@ -45,19 +45,23 @@ class Controller:
         self._recalls: dict[tuple[int, int], tuple[str, list[FlowStat]]] = {}
         self._tree = self._topo.tree
         self._routing = settings.chosen.routing(self._tree, settings.seed)
-        self._failures = self._hedera = self._spreading = self._learned = self._census = None
+        self._failures = self._hedera = self._learn_rules = self._learned = self._reader = None
         if self._routing is not None and settings.new_flows == "switch":
-            self._spreading = Spreading(self._tree, self._routing, settings.seed, settings.interval_s)
-        rules = None if self._spreading is None else self._spreading.rules
+            self._learn_rules = LearnRules(self._tree, self._routing, settings.seed, settings.interval_s)
+        rules = None if self._learn_rules is None else self._learn_rules.rules
         self._switches = Switches(self._topo, self._driver, rules)
-        if self._spreading is not None:
+        if self._learn_rules is not None:
             self._learned = LearnedFlows(
-                *(self._tree, self._flows, self._ends, self._driver, log),
+                self._tree,
+                self._flows,
+                self._ends,
+                self._driver,
+                log,
                 route=self._route,
                 switches=self._switches,
                 added=self._detour,
             )
-            self._census = Census(self._switches, self._flows, self._learned, expire=self._expire)
+            self._reader = EntryReader(self._switches, self._flows, self._learned, expire=self._expire)
         if self._routing is not None:
             self._failures = Failures(self._tree, self._routing.links)
             self._recall = Recall(self._switches, self._flows, self._ends, self._route, log)
@@ -158,8 +162,8 @@ class Controller:
             self._log("ready", switches=len(self._confirmed))
             if self._hedera is not None:
                 self._hedera.start()
-            elif self._census is not None:
-                self._census.start(self._settings.interval_s)
+            elif self._reader is not None:
+                self._reader.start(self._settings.interval_s)
 
     def switch_down(self, dpid: int) -> None:
         """The control connection to a switch is lost. The switch goes on forwarding (secure mode)."""
@@ -174,8 +178,8 @@ class Controller:
         self._switches.down(name)
         if self._hedera is not None:
             self._hedera.switch_down(name)
-        if self._census is not None:
-            self._census.switch_down(name)
+        if self._reader is not None:
+            self._reader.switch_down(name)
         if self._failures is not None and self._failures.switch_down(name):
             self._links_changed()
 
@@ -189,13 +193,13 @@ class Controller:
 
     def _links_changed(self) -> None:
         """Move the flows whose path is broken, and have switches spread new ones over what works."""
-        if self._spreading is not None:
-            for name, rule in self._spreading.changes():
+        if self._learn_rules is not None:
+            for name, rule in self._learn_rules.changes():
                 if name in self._switches.connected:
                     self._driver.install(self._topo.dpid(name), rule, modify=True)
         self._detour()
-        if self._census is not None and self._ready:
-            self._census.take()  # for the flows that are not known yet
+        if self._reader is not None and self._ready:
+            self._reader.read()  # for the flows that are not known yet
 
     def _detour(self) -> None:
         """Move the flows whose path is broken to the static path that is left, if any; all others stay."""
@@ -293,8 +297,8 @@ class Controller:
                 self._recalled(dpid, xid)
             return
         stats = list(stats)
-        if self._census is not None:
-            self._census.flow_stats(dpid, xid, stats, more)
+        if self._reader is not None:
+            self._reader.flow_stats(dpid, xid, stats, more)
         if self._hedera is not None:
             self._hedera.flow_stats(dpid, xid, stats, more)
 

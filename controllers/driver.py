@@ -36,7 +36,7 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class LearnAction:
     """What a switch does with a new flow by itself: it sends it by one of ``ports``, and remembers that in an entry
     of the flow's own, with counters, which goes when it saw no packet for ``idle_timeout`` seconds.
 
@@ -57,7 +57,7 @@ class Spread:
 class Rule:
     """A flow-table entry with at most one output. ``out_port`` None drops; a timeout of 0 never expires.
 
-    ``notify`` asks the switch for a flow-removed message. Timeouts are in seconds. ``spread`` is done in the place of
+    ``notify`` asks the switch for a flow-removed message. Timeouts are in seconds. ``learn`` is done in the place of
     ``out_port``.
     """
 
@@ -67,7 +67,7 @@ class Rule:
     cookie: int = 0
     idle_timeout: int = 0
     notify: bool = False
-    spread: Spread | None = None
+    learn: LearnAction | None = None
 
 
 class FlowStat(NamedTuple):

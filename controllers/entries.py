@@ -7,9 +7,9 @@ from collections.abc import Callable
 from controllers.driver import FlowStat
 from controllers.eventlog import EventLog
 from controllers.flows import KnownFlow, KnownFlows
+from controllers.learn_rules import LEARNED_COOKIE
 from controllers.packet import FiveTuple
 from controllers.rules import out_port
-from controllers.spreading import LEARNED_COOKIE
 from controllers.switches import Switches
 from topos.fattree import FatTree
 

@@ -1,4 +1,4 @@
-"""The flows that switches have spread by themselves, known from the entries that these have learned.
+"""The flows that switches route by themselves, known from the entries that these have learned.
 
 An edge switch's entry tells the aggregation switch, and that one's entry the core.
 """
@@ -91,9 +91,8 @@ class LearnedFlows:
                     continue
                 del seen[five_tuple]
                 if self._flows.find(five_tuple) is None:
-                    flow = self._flows.add(
-                        *(five_tuple, one.src, one.dst, switch, core, self._driver.now()), key=one.key
-                    )
+                    now = self._driver.now()
+                    flow = self._flows.add(five_tuple, one.src, one.dst, switch, core, now, key=one.key)
                     age = one.stat.duration_s + flow.installed_at - one.seen_at
                     self._log("flow", **flow.as_event(), reason="learned", age_s=round(age, 4))
                     if nowhere:
@@ -107,10 +106,12 @@ class LearnedFlows:
         if not seen.stat.out_port:
             return True
         place = self._tree.place(seen.src)
-        above = (self._tree.aggregation_name(place.pod, core // self._tree.half)
-                 for core in self._tree.path_cores(seen.src, seen.dst)
-                 if out_port(self._tree, edge, seen.dst, core) == seen.stat.out_port)  # fmt: skip
-        return any(self._above.get(name, {}).get(seen.stat.flow) == 0 for name in above)
+        for core in self._tree.path_cores(seen.src, seen.dst):
+            above = self._tree.aggregation_name(place.pod, core // self._tree.half)
+            leads_there = out_port(self._tree, edge, seen.dst, core) == seen.stat.out_port
+            if leads_there and self._above.get(above, {}).get(seen.stat.flow) == 0:
+                return True
+        return False
 
     def _core(self, edge: str, seen: _Seen) -> int | None:
         """The core of the path that two switches' entries make; None while one of them has not been seen."""
@@ -126,7 +127,7 @@ class LearnedFlows:
         return None
 
 
-class Census:
+class EntryReader:
     """Reads all learned entries: of its own accord every ``interval`` seconds from `start` on, and when asked.
 
     ``expire(flow)`` is called for a flow whose entry is gone.
@@ -152,9 +153,9 @@ class Census:
     def start(self, interval: float) -> None:
         """Begin."""
         self._driver.call_later(interval, lambda: self.start(interval))
-        self.take()
+        self.read()
 
-    def take(self) -> None:
+    def read(self) -> None:
         """Ask all switches now."""
         self._polls.ask(self._names & self._switches.connected)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from controllers.driver import Spread
+from controllers.driver import LearnAction
 from controllers.packet import IPV4, TCP, UDP
 
 VENDOR = 0x2320
@@ -27,12 +27,12 @@ _BY_FIVE_TUPLE, _BY_DESTINATION = 3, 5
 """What is hashed: NX_HASH_FIELDS_SYMMETRIC_L3L4_UDP (both directions of a flow alike), NX_HASH_FIELDS_NW_DST."""
 
 
-def actions(spread: Spread) -> bytes:
+def actions(learn: LearnAction) -> bytes:
     """The actions of a rule that spreads flows, one after the other."""
-    fields = _BY_DESTINATION if spread.by_destination else _BY_FIVE_TUPLE
+    fields = _BY_DESTINATION if learn.by_destination else _BY_FIVE_TUPLE
     return (
-        _choose(spread.ports, fields, spread.basis)
-        + _learn(spread.protocol, spread.priority, spread.cookie, spread.idle_timeout)
+        _choose(learn.ports, fields, learn.basis)
+        + _learn(learn.protocol, learn.priority, learn.cookie, learn.idle_timeout)
         + _output()
     )
 
@@ -48,7 +48,13 @@ def _choose(ports: Sequence[int], fields: int, basis: int) -> bytes:
         return _action(_REG_LOAD, struct.pack("!HIQ", offset_and_bits, _REGISTER, ports[0]))
     head = struct.pack(
         "!HHHIHHI4x",
-        *(_HIGHEST_RANDOM_WEIGHT, fields, basis, _IN_PORT, len(ports), offset_and_bits, _REGISTER),
+        _HIGHEST_RANDOM_WEIGHT,
+        fields,
+        basis,
+        _IN_PORT,
+        len(ports),
+        offset_and_bits,
+        _REGISTER,
     )
     return _action(_BUNDLE_LOAD, head + struct.pack(f"!{len(ports)}H", *ports))
 

@@ -202,8 +202,8 @@ class _Raw:
 
 
 def _actions(rule: Rule) -> list[Any]:
-    if rule.spread is not None:
-        return [_Raw(nicira.actions(rule.spread))]
+    if rule.learn is not None:
+        return [_Raw(nicira.actions(rule.learn))]
     return [] if rule.out_port is None else [_output(rule.out_port)]
 
 

@@ -84,7 +84,7 @@ class FlowTable:
         else:
             old = entry.rule
             entry.rule = dataclasses.replace(
-                old, out_port=rule.out_port, cookie=rule.cookie, spread=rule.spread
+                old, out_port=rule.out_port, cookie=rule.cookie, learn=rule.learn
             )
 
     def remove(self, entry):
@@ -307,23 +307,23 @@ class FakeNetwork:
         entry = self.tables[dpid].lookup(in_port, packet)
         if entry is None:
             return None
-        if entry.rule.spread is not None:
-            entry = self._learn(switch, entry.rule.spread, packet)
+        if entry.rule.learn is not None:
+            entry = self._learn(switch, entry.rule.learn, packet)
         entry.packets, entry.bytes, entry.used = entry.packets + count, entry.bytes + count * size, self.time
         if entry.rule.out_port != CONTROLLER_PORT:
             return entry.rule.out_port
         return self.packet_in(switch, in_port, packet)
 
-    def _learn(self, switch, spread, packet):
+    def _learn(self, switch, learn, packet):
         """What Open vSwitch does with a new flow; its hash is another, but as good. Without a port that is up the
         entry that it makes drops."""
         t = FiveTuple(packet.protocol, packet.src_ip, packet.dst_ip, packet.src_port, packet.dst_port)
-        fields = t.dst_ip if spread.by_destination else t
-        digest = hashlib.blake2b(repr((spread.basis, fields)).encode()).digest()
-        up = [p for p in spread.ports if (switch, p) not in self.broken or len(spread.ports) == 1]
+        fields = t.dst_ip if learn.by_destination else t
+        digest = hashlib.blake2b(repr((learn.basis, fields)).encode()).digest()
+        up = [p for p in learn.ports if (switch, p) not in self.broken or len(learn.ports) == 1]
         port = up[int.from_bytes(digest[:4], "big") % len(up)] if up else None
         table = self.tables[self.topo.dpid(switch)]
-        table.add(Rule(flow_match(t), spread.priority, port, spread.cookie, spread.idle_timeout), self.time)
+        table.add(Rule(flow_match(t), learn.priority, port, learn.cookie, learn.idle_timeout), self.time)
         return table.lookup(None, packet)
 
     def packet_in(self, switch, in_port, packet):

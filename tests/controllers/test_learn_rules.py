@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from controllers import nicira
-from controllers.driver import Spread
+from controllers.driver import LearnAction
 from controllers.settings import Settings
 from tests.controllers.fake_network import FakeNetwork
 from tests.controllers.frames import between
@@ -143,29 +143,29 @@ def test_who_places_new_flows_is_one_of_two():
 
 @pytest.mark.skipif(shutil.which("ovs-ofctl") is None, reason="ovs-ofctl is not here")
 @pytest.mark.parametrize(
-    ("spread", "text"),
+    ("learn", "text"),
     [
         (
-            Spread((1, 3), 6, 1234, 400, 7, 5),
+            LearnAction((1, 3), 6, 1234, 400, 7, 5),
             "bundle_load(symmetric_l3l4+udp,1234,hrw,ofport,NXM_NX_REG1[0..15],members:1,3),"
             "learn(table=0,idle_timeout=5,priority=400,cookie=0x7,eth_type=0x800,nw_proto=6,NXM_OF_IP_SRC[],"
             "NXM_OF_IP_DST[],NXM_OF_TCP_SRC[],NXM_OF_TCP_DST[],output:NXM_NX_REG1[0..15]),"
             "output:NXM_NX_REG1[0..15]",
         ),
         (
-            Spread((5,), 17, 9, 400, 7, 8, by_destination=True),
+            LearnAction((5,), 17, 9, 400, 7, 8, by_destination=True),
             "load:0x5->NXM_NX_REG1[0..15],"
             "learn(table=0,idle_timeout=8,priority=400,cookie=0x7,eth_type=0x800,nw_proto=17,NXM_OF_IP_SRC[],"
             "NXM_OF_IP_DST[],NXM_OF_UDP_SRC[],NXM_OF_UDP_DST[],output:NXM_NX_REG1[0..15]),"
             "output:NXM_NX_REG1[0..15]",
         ),
-        (Spread((1, 3, 5), 6, 7, 400, 7, 5, by_destination=True), "bundle_load(nw_dst,7,hrw,ofport"),
+        (LearnAction((1, 3, 5), 6, 7, 400, 7, 5, by_destination=True), "bundle_load(nw_dst,7,hrw,ofport"),
     ],
 )
-def test_open_vswitch_reads_the_actions_as_they_are_meant(spread, text):
-    protocol = struct.pack("!B", spread.protocol)
+def test_open_vswitch_reads_the_actions_as_they_are_meant(learn, text):
+    protocol = struct.pack("!B", learn.protocol)
     match = struct.pack("!I18xHx", 0x3FFFFF & ~0x30, 0x0800).ljust(25, b"\0") + protocol + bytes(14)
-    actions = nicira.actions(spread)
+    actions = nicira.actions(learn)
     body = match[:40] + struct.pack("!QHHHHIHH", 0, 0, 0, 0, 100, 0xFFFFFFFF, 0xFFFF, 0) + actions
     message = struct.pack("!BBHI", 1, 14, 8 + len(body), 1) + body
     done = subprocess.run(

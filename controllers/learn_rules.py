@@ -1,4 +1,4 @@
-"""Rules by which switches spread new flows over their ports upwards themselves, as the paper's do (section 5.3).
+"""Rules with learn actions: switches choose new flows' ports upwards themselves, as the paper's do (section 5.3).
 
 A new flow's first packet then waits for no controller. Which port each switch chose, the controller reads from its
 flow table (`controllers.learned`).
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.driver import Match, Rule, Spread
+from controllers.driver import LearnAction, Match, Rule
 from controllers.packet import IPV4, TCP, UDP
 from controllers.rules import FLOW_PRIORITY, IDLE_TIMEOUT_S, NEIGHBOUR_PRIORITY, initial_rules
 from hedera.hashing import switch_salts
@@ -21,13 +21,13 @@ from topos.fattree import FatTree
 
 LEARNED_COOKIE = 1 << 62
 """Of every entry that a switch has made by itself; keys of flows count from 1."""
-_SPREAD_PRIORITY = 120
+_UP_PRIORITY = 120
 _RESTRICTED_PRIORITY = 140
 """Of the rules for one edge switch's hosts, to which not all paths work. Both are below the way down."""
 _HASHES = (Ecmp, EcmpDestination, RandomPath, SpanningTree)
 
 
-class Spreading:
+class LearnRules:
     """The rules of every switch, beside those of `controllers.rules`.
 
     ``routing`` says what is hashed and, by its ``links``, which paths work; a random path is a hash with salts that
@@ -49,7 +49,7 @@ class Spreading:
         """Everything a switch needs before the first flow."""
         rules = initial_rules(self._tree, switch)
         if self._tree.layer(switch) != "core":
-            rules += self._up(switch, Match(), self._all_up, _SPREAD_PRIORITY)
+            rules += self._up(switch, Match(), self._all_up, _UP_PRIORITY)
             for (name, edge), ports in self._restricted.items():
                 if name == switch:
                     rules += self._towards(switch, edge, ports)
@@ -75,13 +75,13 @@ class Spreading:
     def _all_up(self) -> tuple[int, ...]:
         return tuple(self._tree.up_port(index) for index in range(self._tree.half))
 
-    def _spread(self, switch: str, ports: tuple[int, ...], protocol: int) -> Spread:
+    def _learn_action(self, switch: str, ports: tuple[int, ...], protocol: int) -> LearnAction:
         basis = int(switch_salts(self._seed, [self._tree.dpid(switch)])[0] & np.uint64(0xFFFF))
         if isinstance(self._routing, SpanningTree):
             ports = ports[:1]
-        return Spread(
-            *(ports, protocol, basis, FLOW_PRIORITY, LEARNED_COOKIE, self._idle_timeout),
-            by_destination=isinstance(self._routing, EcmpDestination),
+        by_destination = isinstance(self._routing, EcmpDestination)
+        return LearnAction(
+            ports, protocol, basis, FLOW_PRIORITY, LEARNED_COOKIE, self._idle_timeout, by_destination
         )
 
     def _up(self, switch: str, match: Match, ports: tuple[int, ...], priority: int) -> Iterator[Rule]:
@@ -89,7 +89,7 @@ class Spreading:
         for index in range(self._tree.half):
             for protocol in (TCP, UDP):
                 from_below = Match(self._tree.down_port(index), IPV4, match.src, match.dst, protocol)
-                yield Rule(from_below, priority, None, spread=self._spread(switch, ports, protocol))
+                yield Rule(from_below, priority, None, learn=self._learn_action(switch, ports, protocol))
 
     def _towards(self, switch: str, edge: str, ports: tuple[int, ...]) -> list[Rule]:
         pod, index, _ = edge.split("_")
