@@ -44,7 +44,7 @@ POINTS = {
     "quality": 20.0,
 }
 """What each part counts, of 100 (docs/assignment/rubric.md)."""
-YARDSTICK = "hedera-gff"
+BASELINE = "hedera-gff"
 """Who is as good as this, on the mean of the patterns, has all points for quality; who is as ECMP is has none."""
 SIZES = (4, 8)
 CALL_S = 20.0
@@ -57,7 +57,7 @@ _PATTERNS = 5  # keeps these draws apart from others of one seed
 class Grade:
     """One submission. Parts are fractions of their checks that passed, None for what was not handed in.
 
-    ``quality``: between ECMP (0) and the yardstick (1), from ``percent_of_bound``, the mean over all patterns.
+    ``quality``: between ECMP (0) and the baseline (1), from ``percent_of_bound``, the mean over all patterns.
     ``points``: of 100. ``uses``: which modules of the project it asks for that it is not lent. ``remarks``: the first
     thing that is wrong with each part. ``seconds``: what it took. Text is one line each, and fit for a terminal.
     """
@@ -78,7 +78,7 @@ class Grade:
 
 @dataclass(frozen=True)
 class Class:
-    """What all submissions of a class are graded by: patterns from one seed, and what ECMP and the yardstick
+    """What all submissions of a class are graded by: patterns from one seed, and what ECMP and the baseline
     make of them.
 
     ``budget_s``: the processor time for each file of a submission; it is waited for CLOCK times as long.
@@ -101,9 +101,9 @@ class Class:
         return mean(quality.simulated(config, "ecmp").share or 0.0 for config in self.configs)
 
     @cached_property
-    def yardstick(self) -> float:
-        """The same of YARDSTICK."""
-        return mean(quality.simulated(config, YARDSTICK).share or 0.0 for config in self.configs)
+    def baseline(self) -> float:
+        """The same of BASELINE."""
+        return mean(quality.simulated(config, BASELINE).share or 0.0 for config in self.configs)
 
     def start(self, loop: bool = False) -> Start:
         """How code of this class is started; ``loop``: it is a control loop."""
@@ -237,7 +237,7 @@ def _graded(
         if part in checks:
             passed[part] = share_passed(checks[part], FREE.get(part, ()))
     if share is not None:
-        gain = (share - course.ecmp) / max(course.yardstick - course.ecmp, 1e-9)
+        gain = (share - course.ecmp) / max(course.baseline - course.ecmp, 1e-9)
         passed["quality"] = min(1.0, max(0.0, gain))
     first = [
         next((f"{part}: {one.words}" for one in found if not one.passed), "")

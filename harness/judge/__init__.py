@@ -1,1 +1,1 @@
-"""What a run was worth: rates, the yardstick of its own paths, full links, recovery, and the verdict."""
+"""What a run was worth: rates, what its own paths allow, full links, recovery, and the verdict."""

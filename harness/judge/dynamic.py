@@ -55,10 +55,10 @@ class Dynamic:
 
     @cached_property
     def fluid(self) -> Fluid:
-        """The yardstick."""
+        """What max-min fairness gives."""
         return self._fluid(self.window)
 
-    def yardstick(self, window: Window) -> float:
+    def max_min(self, window: Window) -> float:
         """What the flows could have had on average in a window, Mb/s."""
         return self._fluid(window).total_mbps
 

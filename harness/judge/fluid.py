@@ -1,6 +1,6 @@
 """What flows that come and go could have had: the fluid that max-min fairness makes of them.
 
-The yardstick of a run is the very flows that ran: each from when it began, on the paths it had, until it has got what
+A run is held against the very flows that ran: each from when it began, on the paths it had, until it has got what
 it had to send. At every moment the flows that are there share the links as max-min fairness has it.
 """
 

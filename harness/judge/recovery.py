@@ -32,7 +32,7 @@ class Recovery:
     """``outages``: what was out of service from when on; ``flows`` and, in the same order, their acknowledgement
     streams with the paths they had. Times are seconds since the traffic started.
 
-    Of flows that come and go, ``lives`` says when each began and ended, and ``yardstick`` what they could have had on
+    Of flows that come and go, ``lives`` says when each began and ended, and ``max_min`` what they could have had on
     average in a window, Mb/s; all others are there all the time.
     """
 
@@ -44,10 +44,10 @@ class Recovery:
         flows: Sequence[RoutedFlow],
         acknowledgements: Sequence[RoutedFlow],
         lives: Sequence[Window] | None = None,
-        yardstick: Callable[[Window], float] | None = None,
+        max_min: Callable[[Window], float] | None = None,
     ) -> None:
         self._lives = None if lives is None else np.array(lives).reshape(-1, 2)
-        self._yardstick = yardstick
+        self._max_min = max_min
         self._topo = topo
         self._spec = spec
         self._outages = outages
@@ -94,8 +94,8 @@ class Recovery:
     def _phase(self, window: Window, mean_total: Callable[[Window], float]) -> dict[str, Any]:
         down = links_down_at(self._outages, window[0])
         capacity = capacities(self._topo, self._spec.link_mbps, down)
-        if self._yardstick is not None:
-            best, predicted = None, self._yardstick(window)
+        if self._max_min is not None:
+            best, predicted = None, self._max_min(window)
         else:
             best = most_possible(self._topo, self._src, self._dst, capacity)
             predicted = predict(

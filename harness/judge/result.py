@@ -42,7 +42,7 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
     recovery = Recovery(
         *(topo, spec, seen.outages, routed, [flow.acknowledgements for flow in flows]),
         lives=None if dynamic is None else dynamic.lives,
-        yardstick=None if dynamic is None else dynamic.yardstick,
+        max_min=None if dynamic is None else dynamic.max_min,
     )
     window = spec.window_s if dynamic is None else dynamic.window
     ports = counters.means(window)
