@@ -149,8 +149,8 @@ class Senders:
         A client may take LINGER_S and the time of LINGERING_BYTES at the link rate longer than asked. Returns the
         flows that had not ended by then.
         """
-        limit = time.time() + self._seconds + self._linger_s
-        while time.time() < limit:
+        limit = time.monotonic() + self._seconds + self._linger_s
+        while time.monotonic() < limit:
             running = [flow for flow in self.flows if flow.client is not None and flow.client.poll() is None]
             if not running:
                 return []

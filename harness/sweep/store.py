@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from files.reader import Unreadable, read_bytes
 from files.reader import read_json as read_document
 from files.rights import as_owner, invoker, make_folder
 from files.writer import try_writing, write_folder, write_whole
@@ -84,13 +85,21 @@ def _publish(raw: Path, folder: Path) -> None:
     try:
         _copy(raw, folder)
     except OSError as error:
-        kept = folder if os.path.lexists(folder) else _keep(raw, folder.name)
+        kept = folder if _holds(folder, raw) else _keep(raw, folder.name)
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise _full(folder.parent, kept=kept) from None
         what = "is lost" if kept is None else f"is kept as {kept}"
         raise RunFailed(
             f"{folder} could not be written ({error.strerror}): this finished run {what}, others are where they were"
         ) from None
+
+
+def _holds(folder: Path, raw: Path) -> bool:
+    """Whether the run got there after all: the disk may fail after the last step. Others can put folders there."""
+    try:
+        return read_bytes(folder / RESULT, record.MOST_BYTES) == (raw / RESULT).read_bytes()
+    except (Unreadable, OSError):
+        return False
 
 
 def _keep(raw: Path, name: str) -> Path | None:

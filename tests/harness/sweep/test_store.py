@@ -207,6 +207,17 @@ def test_a_finished_run_that_cannot_be_published_is_kept_elsewhere(tmp_path, bro
     assert not (tmp_path / "raw").exists()
 
 
+def test_a_folder_that_somebody_put_there_meanwhile_is_not_taken_for_the_run(tmp_path, broken):
+    broken.append(tmp_path / "results")
+    there = tmp_path / "results" / "trial-1"
+    with pytest.raises(RunFailed, match="kept as .*hedera-unpublished-"), new_run(there, tmp_path / "raw"):
+        write_json(tmp_path / "raw" / RESULT, run_json())
+        there.mkdir()
+        (there / RESULT).write_text("{}")
+    (kept,) = (tmp_path / "tmp").glob("hedera-unpublished-*/trial-1")
+    assert read_run(kept).valid
+
+
 def test_where_there_is_no_place_for_it_at_all_that_is_said(tmp_path, broken):
     broken += [tmp_path / "results", tmp_path / "tmp"]
     with pytest.raises(RunFailed, match="this finished run is lost"):
