@@ -210,7 +210,7 @@ def test_a_finished_run_that_cannot_be_published_is_kept_elsewhere(tmp_path, bro
 def test_a_folder_that_somebody_put_there_meanwhile_is_not_taken_for_the_run(tmp_path, broken):
     broken.append(tmp_path / "results")
     there = tmp_path / "results" / "trial-1"
-    with pytest.raises(RunFailed, match="kept as .*hedera-unpublished-"), new_run(there, tmp_path / "raw"):
+    with pytest.raises(RunFailed, match=r"kept as .*hedera-unpublished-"), new_run(there, tmp_path / "raw"):
         write_json(tmp_path / "raw" / RESULT, run_json())
         there.mkdir()
         (there / RESULT).write_text("{}")
