@@ -57,20 +57,19 @@ def main(sizes: tuple[int, ...], bw: float | None, mtu: int, seconds: float) -> 
         rate = bw or BW.get(k, 1.0)
         spec = RunSpec("hedera-sa", f"stride:{k * k // 4}", seconds=seconds, link_mbps=rate, k=k, mtu=mtu)
         with temporary_folder("fabric") as folder, MemoryWatch() as memory:
-            result = run_experiment(spec, folder / "run", lambda stage: click.echo(f"{stage} ...", err=True))
-        times = [
-            f"{result['timing'].get(part, float('nan')):.2f}" for part in ("build_s", "ready_s", "teardown_s")
-        ]
-        total, best = result["bisection_mbps"], result.get("maxmin_mbps")
+            run = run_experiment(spec, folder / "run", lambda stage: click.echo(f"{stage} ...", err=True))
+        parts = (run.timing.build_s, run.timing.ready_s, run.timing.teardown_s)
+        times = ["-" if part is None else f"{part:.2f}" for part in parts]
+        total, best = run.bisection_mbps, run.maxmin_mbps
         shares = [f"{total / of:.1%}" if total and of else "-" for of in (spec.capacity_mbps, best)]
         table.add_row(
             *map(str, (k, tree.num_hosts, tree.num_switches, len(list(tree.links())), f"{rate:g}")),
             *times,
             f"{memory.before - memory.least:.0f}",
             *shares,
-            result["verdict"],
+            run.verdict,
         )
-        for reason in result["reasons"]:
+        for reason in run.reasons:
             click.echo(f"k={k}: {reason}", err=True)
     Console(width=120).print(table)
 

@@ -8,6 +8,7 @@ a flow's first packet waits shows in how long its connection takes: SYN and SYN-
 
 from __future__ import annotations
 
+import math
 import tempfile
 from pathlib import Path
 
@@ -56,23 +57,18 @@ def main(rates: str, bw: float, seconds: float, platforms: str, out: Path | None
                 for new_flows in ("controller", "switch"):
                     spec = spec_of(new_flows, rate, bw, seconds, platform=platform)
                     folder = (out or Path(scratch)) / f"{new_flows}-{platform}-{rate:g}"
-                    result = run_experiment(spec, folder)
-                    flows = result["flows"]
-                    took = np.array([one["connect_s"] for one in flows if "connect_s" in one]) * 1e3
+                    run = run_experiment(spec, folder)
+                    took = np.array([f.connect_s for f in run.flows if f.connect_s is not None]) * 1e3
                     shown = (
                         [f"{value:.1f}" for value in np.percentile(took, [50, 95, 99])] if took.size else []
                     )
-                    costs = result.get("costs", {})
-                    table.add_row(
-                        *(new_flows, platform, f"{rate:g}", f"{len(took)} of {len(flows)}", *shown),
-                        *(
-                            f"{costs.get(name, float('nan')):.1f}"
-                            for name in ("controller_percent", "packet_ins_per_s")
-                        ),
-                    )
-                    click.echo(
-                        f"{new_flows} {platform} {rate:g}: {result['verdict']} {result['reasons']}", err=True
-                    )
+                    connected = f"{len(took)} of {len(run.flows)}"
+                    costs = [
+                        run.costs.get(name, math.nan) for name in ("controller_percent", "packet_ins_per_s")
+                    ]
+                    told = [f"{cost:.1f}" for cost in costs]
+                    table.add_row(new_flows, platform, f"{rate:g}", connected, *shown, *told)
+                    click.echo(f"{new_flows} {platform} {rate:g}: {run.verdict} {run.reasons}", err=True)
     wide_console().print(table)
 
 

@@ -11,7 +11,7 @@ import json
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Any
 
 import click
@@ -22,7 +22,8 @@ from files.temporary import temporary_folder
 from harness.network.lock import sole_use
 from harness.network.machine import choose_datapath, require_root, require_tools
 from harness.run.spec import RunSpec
-from harness.sweep.experiment import run_experiment
+from harness.sweep.experiment import failed_run, run_experiment
+from results.record import Run, decode
 
 RUN_S = 300.0
 """Seconds a run on stock Mininet may take before it is given up."""
@@ -33,13 +34,13 @@ def say(sentence: str) -> None:
     click.echo(sentence, err=True)
 
 
-def ours(spec: RunSpec) -> dict[str, Any]:
+def ours(spec: RunSpec) -> Run:
     """A run as `hedera run` makes it."""
     with temporary_folder("peers") as folder:
         return run_experiment(spec, folder / "run")
 
 
-def stock(spec: RunSpec, *, offloads: bool) -> dict[str, Any]:
+def stock(spec: RunSpec, *, offloads: bool) -> Run:
     """The same on stock Mininet, in a network namespace of its own."""
     words = json.dumps(spec.as_json())
     with (
@@ -51,23 +52,17 @@ def stock(spec: RunSpec, *, offloads: bool) -> dict[str, Any]:
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_S, check=False)
         except subprocess.TimeoutExpired:
-            return broken(f"did not end within {RUN_S:g} s")
+            return failed_run(spec, f"did not end within {RUN_S:g} s")
     if done.returncode:
-        return broken(
-            done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"status {done.returncode}"
-        )
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+        said = done.stderr.strip().splitlines()
+        return failed_run(spec, said[-1] if said else f"status {done.returncode}")
+    return decode(done.stdout.splitlines()[-1].encode())
 
 
-def broken(reason: str) -> dict[str, Any]:
-    """The result of a run that has none."""
-    return {"bisection_mbps": None, "verdict": "invalid", "reasons": [reason], "timing": {}}
-
-
-def median(results: list[dict[str, Any]], value: Callable[[dict[str, Any]], float | None]) -> float | None:
+def median(found: Iterable[float | None]) -> float | None:
     """The median of what the runs have; None when none has it."""
-    found = [number for result in results if (number := value(result)) is not None]
-    return statistics.median(found) if found else None
+    known = [number for number in found if number is not None]
+    return statistics.median(known) if known else None
 
 
 def shown(value: float | None, form: str = ".2f") -> str:
@@ -106,14 +101,12 @@ def main(
                 datapath=datapath,
                 platform="os-ken",
             )
-            results: dict[str, list[dict[str, Any]]] = {name: [] for name in makers}
+            results: dict[str, list[Run]] = {name: [] for name in makers}
             for _ in range(times):
                 for name, make in makers.items():
-                    result = make(spec)
-                    results[name].append(result)
-                    say(
-                        f"{rate:g} Mb/s, {mtu} bytes, {name}: {result['verdict']} {'; '.join(result['reasons'][:2])}"
-                    )
+                    run = make(spec)
+                    results[name].append(run)
+                    say(f"{rate:g} Mb/s, {mtu} bytes, {name}: {run.verdict} {'; '.join(run.reasons[:2])}")
             for name, made in results.items():
                 rows.append(row(spec, name, made))
     if as_json:
@@ -137,21 +130,19 @@ def main(
             )
 
 
-def row(spec: RunSpec, name: str, results: list[dict[str, Any]]) -> dict[str, Any]:
+def row(spec: RunSpec, name: str, runs: list[Run]) -> dict[str, Any]:
     """Medians over the runs of one maker; ``share`` of capacity, packets ``lost`` outside every queue."""
     capacity = spec.capacity_mbps
     return {
         "mbps": spec.link_mbps,
         "mtu": spec.mtu,
         "name": name,
-        "build_s": median(results, lambda r: r["timing"].get("ready_s", r["timing"].get("build_s"))),
-        "teardown_s": median(results, lambda r: r["timing"].get("teardown_s")),
-        "share": median(
-            results, lambda r: None if r["bisection_mbps"] is None else r["bisection_mbps"] / capacity
-        ),
-        "lost": median(results, lambda r: sum(r.get("lost_packets", {}).values()) if "rates" in r else None),
-        "valid": sum(r["verdict"] == "ok" for r in results),
-        "runs": len(results),
+        "build_s": median(run.timing.ready_s or run.timing.build_s for run in runs),
+        "teardown_s": median(run.timing.teardown_s for run in runs),
+        "share": median(run.bisection_mbps / capacity for run in runs if run.bisection_mbps is not None),
+        "lost": median(sum(run.lost_packets.values()) for run in runs if run.rates.t),
+        "valid": sum(run.valid for run in runs),
+        "runs": len(runs),
     }
 
 

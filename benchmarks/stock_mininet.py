@@ -18,6 +18,7 @@ from mininet.link import TCLink
 from mininet.log import setLogLevel
 from mininet.net import Mininet
 from mininet.node import OVSSwitch, RemoteController
+from msgspec.structs import replace
 
 from harness.errors import RunFailed
 from harness.judge.result import describe
@@ -30,6 +31,8 @@ from harness.run.events import parse_events
 from harness.run.observation import Observation
 from harness.run.senders import EmulatedFlow, label, linger_s
 from harness.run.spec import RunSpec
+from results.parts import Timing
+from results.record import Run, encode
 from topos.fattree import mininet_topo, port_name
 from topos.network import Network
 from topos.wire import DEFAULT_MTU
@@ -65,8 +68,8 @@ def events(log: Path) -> list[Any]:
     return parse_events(text[: text.rfind(b"\n") + 1])
 
 
-def measure(spec: RunSpec, datapath: str, offloads: bool, folder: Path) -> dict[str, Any]:
-    """The result's measured part, with ``timing``: seconds to build (until every switch is connected and has its
+def measure(spec: RunSpec, datapath: str, offloads: bool, folder: Path) -> Run:
+    """The result, with ``timing``: seconds to build (until every switch is connected and has its
     rules) and to tear down."""
     network, timing = spec.network(), {}
     run(["ip", "link", "set", "lo", "up"])
@@ -100,7 +103,7 @@ def measure(spec: RunSpec, datapath: str, offloads: bool, folder: Path) -> dict[
         clock = time.monotonic()
         net.stop()
     timing["teardown_s"] = time.monotonic() - clock
-    return describe(spec, datapath, seen) | {"timing": timing}
+    return replace(describe(spec, seen), timing=Timing(**timing))
 
 
 def traffic(
@@ -162,7 +165,8 @@ def main() -> None:
     """``python -m benchmarks.stock_mininet SPEC DATAPATH OFFLOADS FOLDER`` (SPEC as JSON)."""
     words, datapath, offloads, folder = sys.argv[1:]
     setLogLevel("critical")
-    print(json.dumps(measure(RunSpec(**json.loads(words)), datapath, offloads == "on", Path(folder))))
+    measured = measure(RunSpec(**json.loads(words)), datapath, offloads == "on", Path(folder))
+    print(encode(measured, indent=0).decode(), end="")
 
 
 if __name__ == "__main__":

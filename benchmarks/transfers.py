@@ -99,16 +99,15 @@ def _lone_flows(bw: float) -> None:
         rows = [f"0,15,{start},{size}" for start, size in zip(starts, sizes, strict=True)]
         listed.write_text("\n".join(["src_host,dst_host,start_s,size_bytes", *rows]) + "\n")
         spec = RunSpec("ecmp", f"file:{listed}", seconds=float(starts[-1]) + 4, link_mbps=bw)
-        result = run_experiment(spec, Path(folder) / "run")
+        run = run_experiment(spec, Path(folder) / "run")
     table = Table("bytes", "took s", "bytes/rate s", "more by ms", "late ms", title="Alone", box=None)
-    for one in result["flows"]:
-        least = one["size_bytes"] * 8e-6 / payload_share() / bw
-        took = one["completion_s"]
-        table.add_row(
-            f"{one['size_bytes']}", f"{took:.4f}", f"{least:.4f}", f"{(took - least) * 1e3:.1f}",
-            f"{one['late_s'] * 1e3:.2f}",
-        )  # fmt: skip
-    wide_console().print(table, f"{result['verdict']} {' '.join(result['reasons'])}")
+    for one in run.flows:
+        if one.size_bytes is None or one.completion_s is None or one.late_s is None:
+            continue  # it did not complete, as the verdict says
+        least, took = one.size_bytes * 8e-6 / payload_share() / bw, one.completion_s
+        more_ms, late_ms = (took - least) * 1e3, one.late_s * 1e3
+        table.add_row(f"{one.size_bytes}", f"{took:.4f}", f"{least:.4f}", f"{more_ms:.1f}", f"{late_ms:.2f}")
+    wide_console().print(table, f"{run.verdict} {' '.join(run.reasons)}")
 
 
 if __name__ == "__main__":

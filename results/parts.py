@@ -7,7 +7,7 @@ number is never NaN: what could not be measured is None (``null``). What few run
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -32,6 +32,14 @@ Port = Name
 Fact = bool | int | float | str | tuple[str, ...] | dict[str, str] | None
 
 
+T = TypeVar("T")
+
+
+def written(default: T) -> T:
+    """A field that every run has, and older ones had not; others are left out where they are their default."""
+    return msgspec.field(default_factory=lambda: default)
+
+
 class Record(msgspec.Struct, frozen=True, omit_defaults=True):
     """A part of run.json."""
 
@@ -51,24 +59,23 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
 
     k: Annotated[int, Meta(ge=4, le=254, multiple_of=2)]
-    link_mbps: Positive
     seconds: Positive
     interval_s: Positive
-    queue: Count
+    link_mbps: Positive
+    threshold: Annotated[float, Meta(ge=0, lt=1)] = written(0.1)
+    large_flows: Name = written("measured-or-estimated")
+    iterations: Count = written(1000)
+    flows_per_host: Count
+    keep: Annotated[float, Meta(ge=0, le=1)]
+    scale_sizes: bool = written(True)
+    fail: tuple[Name, ...] = ()
+    time: Name = written("real")
     platform: Name
     datapath: Name
     congestion_control: Name
-    flows_per_host: Count
-    keep: Annotated[float, Meta(ge=0, le=1)]
-    mtu: Annotated[int, Meta(ge=68, le=65535)] = DEFAULT_MTU
-    threshold: Annotated[float, Meta(ge=0, lt=1)] = 0.1
-    large_flows: Name = "measured-or-estimated"
-    iterations: Count = 1000
-    scale_sizes: bool = True
-    new_flows: Name = "controller"
-    time: Name = "real"
-    workload: Name | None = None
-    fail: tuple[Name, ...] = ()
+    queue: Count
+    mtu: Annotated[int, Meta(ge=68, le=65535)] = written(DEFAULT_MTU)
+    new_flows: Name = written("controller")
     disturb: tuple[Name, ...] = ()
 
 
@@ -80,15 +87,15 @@ def _same_length(t: tuple[float, ...], *series: tuple[float, ...]) -> None:
 class Rates(Record, frozen=True, kw_only=True):
     """On the wire, per second: ``t`` is the end of each; received by all hosts together and by each."""
 
-    t: tuple[Seconds, ...] = ()
-    total_mbps: tuple[Mbps, ...] = ()
-    hosts: Mapping[Name, tuple[Mbps, ...]] = {}
+    t: tuple[Seconds, ...] = written(())
+    total_mbps: tuple[Mbps, ...] = written(())
+    hosts: Mapping[Name, tuple[Mbps, ...]] = written({})
 
     def __post_init__(self) -> None:
         _same_length(self.t, self.total_mbps, *self.hosts.values())
 
 
-class PathChange(Record, frozen=True, kw_only=True):
+class PathChange(Record, frozen=True):
     """From time ``t`` on a flow went by way of ``core``."""
 
     t: Seconds
@@ -111,18 +118,18 @@ class FlowRecord(Record, frozen=True, kw_only=True):
     src: Count
     dst: Count
     src_port: Count | None = None
-    start: Seconds = 0.0
-    seconds: Seconds | None = None
+    start: Seconds = written(0.0)
+    seconds: Seconds | None = written(None)
     mbps: Mbps
     window_mbps: Mbps | None = None
-    per_second_mbps: tuple[Mbps, ...] = ()
-    paths: tuple[PathChange, ...] = ()
+    per_second_mbps: tuple[Mbps, ...] = written(())
+    paths: tuple[PathChange, ...] = written(())
     size_bytes: Count | None = None
-    how: Sentence | None = None
     completion_s: Seconds | None = None
-    fluid_s: Seconds | None = None
-    late_s: Seconds | None = None
     connect_s: Seconds | None = None
+    fluid_s: Seconds | None = None
+    how: Sentence | None = None
+    late_s: Seconds | None = None
     retransmissions: Count | None = None
     rtt_ms: Milliseconds | None = None
 
@@ -184,15 +191,15 @@ class Cpu(Record, frozen=True, kw_only=True):
     """Of the second that ended at each ``t``: how idle all processors were; for how much of it each forwarding
     process (by name) was ready to run and had no processor."""
 
-    t: tuple[Seconds, ...] = ()
-    idle_percent: tuple[Percent, ...] = ()
-    waiting_percent: Mapping[Name, tuple[Percent, ...]] = {}
+    t: tuple[Seconds, ...] = written(())
+    idle_percent: tuple[Percent, ...] = written(())
+    waiting_percent: Mapping[Name, tuple[Percent, ...]] = written({})
 
     def __post_init__(self) -> None:
         _same_length(self.t, self.idle_percent)
 
 
-class Rule(Record, frozen=True, kw_only=True):
+class Rule(Record, frozen=True):
     """A rule of the verdict: whether the run ``kept`` it (None: it was not applied, and ``why_not``), what was
     ``found``, and how much that has to be at ``least``, or may be at ``most``."""
 
@@ -241,10 +248,10 @@ class Failure(Record, frozen=True, kw_only=True):
     """
 
     t: Seconds
-    broken: tuple[Cable, ...] = ()
-    mended: tuple[Cable, ...] = ()
+    broken: tuple[Cable, ...] = written(())
+    mended: tuple[Cable, ...] = written(())
     affected: Count
-    cut_off: Count = 0
+    cut_off: Count = written(0)
     rerouted_s: Seconds | None
     moving_s: Seconds | None
 

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from files.reader import read_bytes
+from files.writer import write_whole
 from results.parts import (
     Completion,
     Count,
@@ -41,10 +42,11 @@ from results.parts import (
     Settings,
     Timing,
     Turns,
+    written,
 )
 from topos.wire import payload_share
 
-SCHEMA = 2
+SCHEMA: Literal[2] = 2
 """Version of run.json. `decode` reads all versions from 1 on."""
 NOT_JUDGED = "not judged"
 Verdict = Literal["ok", "invalid", "not judged"]
@@ -79,34 +81,34 @@ class Run(Record, frozen=True, kw_only=True):
     capacity_mbps: Positive
     window_s: tuple[Seconds, Seconds]
     spec: Settings
-    matrix: tuple[tuple[Count, Count], ...] = ()
+    matrix: tuple[tuple[Count, Count], ...] = written(())
     bisection_mbps: Mbps | None
-    payload_mbps: Mbps | None = None
-    maxmin_mbps: Mbps | None = None
+    maxmin_mbps: Mbps | None = written(None)
+    payload_mbps: Mbps | None = written(None)
     verdict: Verdict
     reasons: tuple[Sentence, ...]
     remarks: tuple[Sentence, ...] = ()
-    rules: tuple[Rule, ...] = ()
-    rates: Rates = Rates()
-    links: Mapping[Port, Mbps | None] = {}
+    rules: tuple[Rule, ...] = written(())
+    rates: Rates = written(Rates())
+    links: Mapping[Port, Mbps | None] = written({})
     full_links: FullLinks | None = None
     round_trips: RoundTrips = RoundTrips()
     disagreements: Mapping[Port, Disagreement] = {}
-    queue_drops: Mapping[Port, Count] = {}
-    lost_packets: Mapping[Name, Count] = {}
-    throttled_s: Mapping[Name, Seconds] = {}
+    queue_drops: Mapping[Port, Count] = written({})
     flows: tuple[FlowRecord, ...]
     completion: tuple[Completion, ...] = ()
     progress: float | None = None
     turns: Turns | None = None
-    costs: Mapping[Name, float] = {}
-    cpu: Cpu = Cpu()
-    rounds: tuple[Round, ...] = ()
+    cpu: Cpu = written(Cpu())
+    rounds: tuple[Round, ...] = written(())
+    costs: Mapping[Name, float] = written({})
+    lost_packets: Mapping[Name, Count] = {}
+    throttled_s: Mapping[Name, Seconds] = {}
+    controller_restarts: tuple[Restart, ...] = ()
     failures: tuple[Failure, ...] = ()
     phases: tuple[Phase, ...] = ()
-    controller_restarts: tuple[Restart, ...] = ()
-    timing: Timing = Timing()
-    environment: Mapping[Name, Fact] = {}
+    timing: Timing = written(Timing())
+    environment: Mapping[Name, Fact] = written({})
 
     def __post_init__(self) -> None:
         if self.valid and (self.bisection_mbps is None or self.payload_mbps is None):
@@ -144,13 +146,23 @@ class Run(Record, frozen=True, kw_only=True):
         return self.capacity_mbps * payload_share(self.spec.mtu)
 
 
-def encode(run: Run) -> bytes:
-    """run.json as bytes. Raises ValueError when `decode` would refuse them: better now than when they are
-    needed."""
+def encode(run: Run, indent: int = 1) -> bytes:
+    """run.json as bytes; with ``indent`` 0, one line. Raises ValueError when `decode` would refuse them: better now
+    than when they are needed."""
     run = msgspec.structs.replace(run, reasons=tuple(map(_one_line, run.reasons)))
-    data = msgspec.json.encode(run)
+    try:
+        data = _ENCODER.encode(run)
+    except TypeError as error:
+        raise ValueError(_one_line(str(error))) from None
     decode(data)
-    return msgspec.json.format(data, indent=1) + b"\n"
+    return msgspec.json.format(data, indent=indent) + b"\n"
+
+
+def write(path: Path, run: Run) -> Run:
+    """Write a run, whole or not at all, and return it as it will be read. Raises ValueError as `encode` does."""
+    data = encode(run)
+    write_whole(path, data)
+    return decode(data)
 
 
 def decode(data: bytes) -> Run:
@@ -228,4 +240,12 @@ def _sentence(error: Exception) -> str:
     return "is not JSON, or was cut off"
 
 
+def _plain(number: Any) -> Any:
+    """A number of numpy's as one of Python's."""
+    if not hasattr(number, "item"):
+        raise TypeError(f"{type(number).__name__} is not what a run has")
+    return number.item()
+
+
+_ENCODER = msgspec.json.Encoder(enc_hook=_plain)
 _DECODER = msgspec.json.Decoder(Run)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from harness.run.resolution import resolve, time_of
 from harness.run.spec import RunSpec
 from harness.sweep import experiment
 from harness.sweep.store import require_writable, slug
-from results.record import encode
+from results.record import Run, encode
 from virtual.guest import Progress
 
 
@@ -46,14 +45,14 @@ def run(out: Path | None, as_json: bool, **options: Any) -> None:
         spec = with_rate(spec, options["link_mbps"], options["mtu"])
         result = experiment.run_experiment(spec, out, lambda stage: tell_user(f"{stage} ..."))
     if as_json:
-        click.echo(json.dumps(result))
+        click.echo(encode(result, indent=0), nl=False)
     else:
         _tell(result, out)
-    if result["verdict"] != "ok":
+    if not result.valid:
         raise SystemExit(1)
 
 
-def _in_guest(spec: RunSpec, out: Path, bw: float | str) -> dict[str, Any]:
+def _in_guest(spec: RunSpec, out: Path, bw: float | str) -> Run:
     """The same in virtual time."""
     from harness.sweep import guests
 
@@ -70,33 +69,30 @@ def _in_guest(spec: RunSpec, out: Path, bw: float | str) -> dict[str, Any]:
                 f"{stage} ... ({progress.simulated_s:.0f} s of virtual time, {progress.real_s:.0f} s of ours)"
             )
 
-    return json.loads(encode(guests.run_in_guest(resolve(spec), out, ground, hear)))  # type: ignore[no-any-return]
+    return guests.run_in_guest(resolve(spec), out, ground, hear)
 
 
-def _tell(result: dict[str, Any], out: Path) -> None:
+def _tell(result: Run, out: Path) -> None:
     click.echo(_outcome(result))
-    for one in result.get("completion", ()):
-        cut = f", {one['cut_off']} cut off" if one["cut_off"] else ""
+    for one in result.completion:
+        cut = f", {one.cut_off} cut off" if one.cut_off else ""
         click.echo(
-            f"  {one['size_class']:7}{one['flows']:6} flows{cut}: {one['median_s']:.3f} s in the median, "
-            f"{one['p99_s']:.3f} s the 99th percentile; "
-            f"slowdown {one['median_slowdown']:.1f}, {one['p99_slowdown']:.1f}"
+            f"  {one.size_class:7}{one.flows:6} flows{cut}: {one.median_s:.3f} s in the median, "
+            f"{one.p99_s:.3f} s the 99th percentile; slowdown {one.median_slowdown:.1f}, {one.p99_slowdown:.1f}"
         )
-    if (turns := result.get("turns")) is not None and turns["shuffle_s"] is not None:
+    if (turns := result.turns) is not None and turns.shuffle_s is not None:
         click.echo(
-            f"  shuffle {turns['shuffle_s']:.1f} s, hosts done after {turns['host_completion_s']:.1f} s on average"
+            f"  shuffle {turns.shuffle_s:.1f} s, hosts done after {turns.host_completion_s:.1f} s on average"
         )
-    for reason in (*result["reasons"], *result.get("remarks", ())):
+    for reason in (*result.reasons, *result.remarks):
         click.echo(f"  {reason}")
     click.echo(f"  {out}/run.json")
 
 
-def _outcome(result: dict[str, Any]) -> str:
+def _outcome(result: Run) -> str:
     """One line on a result."""
-    if result["bisection_mbps"] is None:
-        return f"{result['scheme']} on {result['traffic']}: no result"
-    share = result["bisection_mbps"] / result["capacity_mbps"]
-    return (
-        f"{result['scheme']} on {result['traffic']}: {result['bisection_mbps']:.1f} of "
-        f"{result['capacity_mbps']:g} Mb/s ({share:.0%}), {result['verdict']}"
-    )
+    which = f"{result.scheme} on {result.traffic}"
+    if result.bisection_mbps is None:
+        return f"{which}: no result"
+    share = result.bisection_mbps / result.capacity_mbps
+    return f"{which}: {result.bisection_mbps:.1f} of {result.capacity_mbps:g} Mb/s ({share:.0%}), {result.verdict}"

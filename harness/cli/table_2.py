@@ -143,9 +143,8 @@ def table_2(
         raise RunFailed(f"{len(bad)} of {len(jobs)} shuffles are not valid: {bad[0]}")
 
 
-def _told(job: Job, result: dict[str, Any]) -> None:
-    turns = result.get("turns") or {}
-    took = turns.get("shuffle_s")
-    words = "did not end" if took is None else f"took {took:.1f} s"
-    reasons = "" if result["verdict"] == "ok" else f"; {result['verdict']}: {result['reasons'][0]}"
+def _told(job: Job, run: Run) -> None:
+    done = _shuffle(run)
+    words = "did not end" if done is None else f"took {done.shuffle_s:.1f} s"
+    reasons = "" if run.valid else f"; {run.verdict}: {run.reasons[0]}"
     tell_user(f"{job.spec.scheme}, trial {job.spec.trial}: {words}{reasons}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -17,9 +16,9 @@ BACK = 0.9
 BEFORE_S = 2.0
 
 
-def costs(seen: Observation, flows: Sequence[MeasuredFlow], seconds: float) -> dict[str, Any]:
-    """Plain data, for run.json; what could not be seen is left out. ``seconds``: how long the traffic lasted."""
-    found: dict[str, Any] = {
+def costs(seen: Observation, flows: Sequence[MeasuredFlow], seconds: float) -> dict[str, float]:
+    """By name, for the result; what could not be seen is left out. ``seconds``: how long the traffic lasted."""
+    found: dict[str, float] = {
         **_controller(seen.events, seen.begin, seconds),
         **{name: int(count) for name, count in sorted(seen.tcp.items())},
     }
@@ -52,7 +51,7 @@ def _controller(events: Sequence[Event], begin: float, seconds: float) -> dict[s
     }
 
 
-def _reactions(seen: Observation, flows: Sequence[MeasuredFlow]) -> dict[str, Any]:
+def _reactions(seen: Observation, flows: Sequence[MeasuredFlow]) -> dict[str, float]:
     """How long after its start a large flow was found to be one, and how long until it went another way; for how many
     seconds after that it had less than before. Medians, over the flows concerned."""
     by_key: dict[int, tuple[int, int, int]] = {}

@@ -16,6 +16,7 @@ from harness.run.observation import Observation
 from harness.run.senders import EmulatedFlow
 from harness.run.spec import SHORTEST_S, RunSpec
 from hedera.experiment import middle
+from results.parts import Completion, FlowRecord, Turns
 from topos.network import Network
 from topos.wire import BARE_FRAME, SYN_FRAME, TCP_IP_HEADERS, payload_share
 from traffic.completion import by_class
@@ -130,24 +131,22 @@ class Dynamic:
             found.append(f"the controller does not know the paths of {unknown} of {len(self.flows)} flows")
         return found
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain data, for run.json."""
+    @property
+    def records(self) -> tuple[FlowRecord, ...]:
+        """The flows, as they are stored."""
+        rows = zip(self.seen.flows, self.flows, self.fluid.end.tolist(), strict=True)
+        return tuple(self._record(flow, one, end) for flow, one, end in rows)
+
+    @property
+    def completion(self) -> tuple[Completion, ...]:
+        """Completion times and slowdowns by size class."""
         rows = [self._sized(flow) for flow in self.seen.flows]
         counted = np.array([row for row in rows if row is not None]).reshape(-1, 3)
         size, took, ended = counted.T
         alone = size / self._bytes_per_s + 1.5 * self._idle_rtt_s
         # The classes are those of links of 1 Gb/s.
         classes = by_class(size / self.workload.size_scale, took, alone, ended.astype(bool))
-        return {
-            "window_s": [round(t, 3) for t in self.window],
-            "flows": [
-                {**one.as_json(self.window), **self._flow(flow, end)}
-                for flow, one, end in zip(self.seen.flows, self.flows, self.fluid.end.tolist(), strict=True)
-            ],
-            "completion": [asdict(one) for one in classes if one.flows],
-            **({"progress": round(self.progress, 4)} if self.progress is not None else {}),
-            **({"turns": self._turns()} if self.workload.matrix is not None else {}),
-        }
+        return tuple(Completion(**asdict(one)) for one in classes if one.flows)
 
     # --- one flow ---------------------------------------------------------------------------------------
 
@@ -198,44 +197,40 @@ class Dynamic:
         """Payload that a link carries."""
         return self.spec.link_mbps * 1e6 / 8 * payload_share(self.spec.mtu)
 
-    def _flow(self, flow: EmulatedFlow, fluid_end: float) -> dict[str, Any]:
-        """What run.json has of a flow besides what it has of every one."""
+    def _record(self, flow: EmulatedFlow, one: MeasuredFlow, fluid_end: float) -> FlowRecord:
         sent, took = flow.sent, self._took(flow)
-        start = flow.started - self.seen.begin
-        return {
-            **({} if flow.size_bytes is None else {"size_bytes": flow.size_bytes}),
-            **({} if took is None else {"completion_s": round(took, 6)}),
-            **(
-                {}
-                if sent is None or sent.start is None or sent.connected is None
-                else {"connect_s": round(sent.connected - sent.start, 6)}
-            ),
-            **({} if math.isnan(fluid_end) else {"fluid_s": round(fluid_end - start, 6)}),
-            **({"how": "not started"} if sent is None else {"how": sent.how}),
-            **(
-                {}
-                if sent is None or sent.start is None
-                else {
-                    "late_s": round(sent.start - sent.asked, 6),
-                    "retransmissions": sent.retransmissions,
-                    "rtt_ms": round(sent.rtt_us / 1e3, 3),
-                }
-            ),
-        }
+        more: dict[str, Any] = {}
+        if sent is not None and sent.start is not None:
+            more["late_s"] = round(sent.start - sent.asked, 6)
+            more["retransmissions"] = sent.retransmissions
+            more["rtt_ms"] = round(sent.rtt_us / 1e3, 3)
+            if sent.connected is not None:
+                more["connect_s"] = round(sent.connected - sent.start, 6)
+        if not math.isnan(fluid_end):
+            more["fluid_s"] = round(fluid_end - (flow.started - self.seen.begin), 6)
+        return one.record(
+            self.window,
+            size_bytes=flow.size_bytes,
+            completion_s=None if took is None else round(took, 6),
+            how="not started" if sent is None else sent.how,
+            **more,
+        )
 
-    def _turns(self) -> dict[str, float | None]:
+    @property
+    def turns(self) -> Turns | None:
         """Of a shuffle: how long it took, when the hosts were done on average, and their goodput (section 6.3)."""
-        complete = all(self._took(flow) is not None for flow in self.seen.flows)
-        if not complete:
-            return {"shuffle_s": None, "host_completion_s": None, "goodput_mbytes_per_s": None}
+        if self.workload.matrix is None:
+            return None
+        if any(self._took(flow) is None for flow in self.seen.flows):
+            return Turns(shuffle_s=None, host_completion_s=None, goodput_mbytes_per_s=None)
         done: dict[int, float] = {}
         size: dict[int, int] = {}
         for flow, one in zip(self.seen.flows, self.flows, strict=True):
             done[flow.src] = max(done.get(flow.src, 0.0), one.start + (self._took(flow) or 0.0))
             size[flow.src] = size.get(flow.src, 0) + (flow.size_bytes or 0)
         hosts = float(np.mean(list(done.values())))
-        return {
-            "shuffle_s": round(max(done.values()), 3),
-            "host_completion_s": round(hosts, 3),
-            "goodput_mbytes_per_s": round(float(np.mean(list(size.values()))) / 1e6 / hosts, 6),
-        }
+        return Turns(
+            shuffle_s=round(max(done.values()), 3),
+            host_completion_s=round(hosts, 3),
+            goodput_mbytes_per_s=round(float(np.mean(list(size.values()))) / 1e6 / hosts, 6),
+        )

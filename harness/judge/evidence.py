@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from harness.judge.claims import Claim
 from harness.judge.links_alone import LinksAlone
 from harness.judge.saturation import FullLinks
+from results.parts import Rule
 
 
 @dataclass(frozen=True)
@@ -63,29 +61,6 @@ class Evidence:
     alone_settled: LinksAlone | None = None
     clock_set_s: float = 0.0
     virtual: bool = False
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A rule, and what came of it: whether the run ``kept`` it (None: it was not applied, and ``why_not``); what was
-    ``found``, and how much that has to be at ``least``, or may be at ``most``."""
-
-    rule: str
-    kept: bool | None
-    found: float | None = None
-    least: float | None = None
-    most: float | None = None
-    why_not: str | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain data: what there is."""
-        numbers = {
-            name: round(value, 4)
-            for name in ("found", "least", "most")
-            if (value := getattr(self, name)) is not None and np.isfinite(value)
-        }
-        kept = {} if self.kept is None else {"kept": bool(self.kept)}
-        return {"rule": self.rule, **kept, **numbers, **({"why_not": self.why_not} if self.why_not else {})}
 
 
 @dataclass(frozen=True)

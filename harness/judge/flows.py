@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from harness.judge.prediction import PathChange, RoutedFlow
+from harness.judge.prediction import RoutedFlow
 from harness.run.events import Event
 from harness.run.observation import Observation
 from harness.run.senders import EmulatedFlow
+from results.parts import FlowRecord, PathChange
 from traffic.iperf import FlowReport
 from traffic.ports import SERVER_PORT
 
@@ -80,20 +81,23 @@ class MeasuredFlow:
             (self.start + line.start_s, line.bits_per_s / 1e6) for line in report.intervals
         ]  # fmt: skip
 
-    def as_json(self, window: Window) -> dict[str, Any]:
-        """Plain data (docs/results.md)."""
+    def record(self, window: Window, **more: Any) -> FlowRecord:
+        """As it is stored (docs/results.md); ``more`` are fields of flows that come and go."""
         report = self._report
-        return {
-            "src": self.routed.src,
-            "dst": self.routed.dst,
-            "src_port": self.src_port,
-            "start": round(self.start, 3),
-            "seconds": report.total.end_s if report is not None and report.total is not None else None,
-            "mbps": 0.0 if report is None else round(report.mbps, 4),
-            "window_mbps": round(self.mean_mbps(window), 4),
-            "per_second_mbps": [] if report is None else [round(mbps, 3) for mbps in report.per_second_mbps],
-            "paths": [{"t": round(change.t, 3), "core": change.core} for change in self.routed.paths],
-        }
+        return FlowRecord(
+            src=self.routed.src,
+            dst=self.routed.dst,
+            src_port=self.src_port,
+            start=round(self.start, 3),
+            seconds=report.total.end_s if report is not None and report.total is not None else None,
+            mbps=0.0 if report is None else round(report.mbps, 4),
+            window_mbps=round(self.mean_mbps(window), 4),
+            per_second_mbps=()
+            if report is None
+            else tuple(round(mbps, 3) for mbps in report.per_second_mbps),
+            paths=tuple(PathChange(round(change.t, 3), change.core) for change in self.routed.paths),
+            **more,
+        )
 
 
 def _intervals(report: FlowReport, start: float) -> list[Interval]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from harness.judge.flows import MeasuredFlow, Window
 from harness.run.round_trips import Look
+from results.parts import RoundTrips
 from topos.links import NO_LINK, path_links, sending_ports
 from topos.network import Network
 from topos.wire import acknowledgements_per_payload, wire_per_payload
@@ -34,20 +35,17 @@ class Underway:
     rtt_s: NDArray[np.float64]
     queues_s: NDArray[np.float64]
 
-    def as_json(self) -> dict[str, list[float]]:
-        """Plain data: means over the flows."""
+    def record(self) -> RoundTrips:
+        """As it is stored: means over the flows."""
         known = ~np.isnan(self.rtt_s)
         seen = known.any(axis=1)
-        return {
-            "t": [round(t, 3) for t in self.t[seen].tolist()],
-            **{
-                f"{name}_ms": [
-                    round(float(np.mean(row[there])) * 1e3, 3)
-                    for row, there in zip(values[seen], known[seen], strict=True)
-                ]
-                for name, values in (("rtt", self.rtt_s), ("queues", self.queues_s))
-            },
-        }
+
+        def means_ms(values: NDArray[np.float64]) -> tuple[float, ...]:
+            rows = zip(values[seen], known[seen], strict=True)
+            return tuple(round(float(np.mean(row[there])) * 1e3, 3) for row, there in rows)
+
+        t = tuple(round(t, 3) for t in self.t[seen].tolist())
+        return RoundTrips(t=t, rtt_ms=means_ms(self.rtt_s), queues_ms=means_ms(self.queues_s))
 
 
 @dataclass(frozen=True)

@@ -14,16 +14,9 @@ from numpy.typing import NDArray
 
 from harness.run.observation import Outage
 from hedera.maxmin import max_min_rates
+from results.parts import PathChange
 from topos.links import NO_LINK, num_links, path_links
 from topos.network import Network
-
-
-@dataclass(frozen=True)
-class PathChange:
-    """From time ``t`` (seconds since the traffic started) a flow goes by way of ``core``."""
-
-    t: float
-    core: int
 
 
 @dataclass(frozen=True)

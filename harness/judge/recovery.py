@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from harness.run.spec import RunSpec
 from hedera.experiment import phases
 from hedera.linkstate import LinkState
 from hedera.optimum import most_possible
+from results.parts import Failure, Phase
 from topos.fattree import FatTree
 from topos.faults import cables
 from topos.links import path_links
@@ -82,16 +82,16 @@ class Recovery:
             hit &= (self._lives[:, 0] < t) & (self._lives[:, 1] > t + STAYED_S)
         return hit
 
-    def as_json(self, mean_total: Callable[[Window], float], seconds: Sequence[Seconds]) -> dict[str, Any]:
-        """``phases`` and ``failures`` of run.json (docs/results.md). ``mean_total`` is what all hosts received on
-        average in a window, Mb/s; ``seconds`` what iperf says of each flow."""
-        windows = phases([outage.t for outage in self._outages], self._spec.window_s, self._spec.seconds)
-        return {
-            "failures": [self._failure(number, seconds) for number in range(len(self._outages))],
-            "phases": [self._phase(window, mean_total) for window in windows],
-        }
+    def failures(self, seconds: Sequence[Seconds]) -> tuple[Failure, ...]:
+        """What each did; ``seconds`` is what iperf says of each flow."""
+        return tuple(self._failure(number, seconds) for number in range(len(self._outages)))
 
-    def _phase(self, window: Window, mean_total: Callable[[Window], float]) -> dict[str, Any]:
+    def phases(self, mean_total: Callable[[Window], float]) -> tuple[Phase, ...]:
+        """The parts of the window; ``mean_total`` is what all hosts received on average in one, Mb/s."""
+        windows = phases([outage.t for outage in self._outages], self._spec.window_s, self._spec.seconds)
+        return tuple(self._phase(window, mean_total) for window in windows)
+
+    def _phase(self, window: Window, mean_total: Callable[[Window], float]) -> Phase:
         down = links_down_at(self._outages, window[0])
         capacity = capacities(self._topo, self._spec.link_mbps, down)
         if self._max_min is not None:
@@ -101,21 +101,21 @@ class Recovery:
             predicted = predict(
                 self._topo, self._flows, window, self._spec.link_mbps, self._outages
             ).total_mbps
-        return {
-            "from_s": round(window[0], 3),
-            "to_s": round(window[1], 3),
-            "down": self._names(down),
-            "mbps": round(mean_total(window), 3),
-            "maxmin_mbps": round(predicted, 3),
-            "best_mbps": None if best is None else round(best, 3),
-        }
+        return Phase(
+            from_s=round(window[0], 3),
+            to_s=round(window[1], 3),
+            down=self._names(down),
+            mbps=round(mean_total(window), 3),
+            maxmin_mbps=round(predicted, 3),
+            best_mbps=None if best is None else round(best, 3),
+        )
 
-    def _names(self, down: frozenset[int]) -> list[str]:
+    def _names(self, down: frozenset[int]) -> tuple[str, ...]:
         if not isinstance(self._topo, FatTree):
-            return []
-        return ["-".join(cable) for cable in cables(self._topo, down)]
+            return ()
+        return tuple("-".join(cable) for cable in cables(self._topo, down))
 
-    def _failure(self, number: int, seconds: Sequence[Seconds]) -> dict[str, Any]:
+    def _failure(self, number: int, seconds: Sequence[Seconds]) -> Failure:
         outage = self._outages[number]
         before = self._outages[number - 1].links if number else frozenset()
         broken, mended = outage.links - before, before - outage.links
@@ -123,15 +123,15 @@ class Recovery:
         hit = self._hit(broken, outage.t) if broken else np.zeros(self._src.size, dtype=np.bool_)
         back = self._stranded(before) & ~stranded
         until = self._outages[number + 1].t if number + 1 < len(self._outages) else self._spec.seconds
-        return {
-            "t": round(outage.t, 3),
-            "broken": self._names(broken),
-            "mended": self._names(mended),
-            "affected": int(hit.sum()),
-            "cut_off": int((hit & stranded).sum()),
-            "rerouted_s": self._rerouted_s(np.flatnonzero(hit & ~stranded), outage, until),
-            "moving_s": self._moving_s(np.flatnonzero((hit | back) & ~stranded), outage.t, seconds),
-        }
+        return Failure(
+            t=round(outage.t, 3),
+            broken=self._names(broken),
+            mended=self._names(mended),
+            affected=int(hit.sum()),
+            cut_off=int((hit & stranded).sum()),
+            rerouted_s=self._rerouted_s(np.flatnonzero(hit & ~stranded), outage, until),
+            moving_s=self._moving_s(np.flatnonzero((hit | back) & ~stranded), outage.t, seconds),
+        )
 
     def _rerouted_s(self, hit: NDArray[np.intp], outage: Outage, until: float) -> float | None:
         """Until the controller had moved the last of these flows, and its acknowledgements, to a path that works

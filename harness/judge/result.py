@@ -1,9 +1,11 @@
-"""From what was observed of a run to its result: rates, paths, prediction, verdict, as plain data."""
+"""From what was observed of a run to its result: rates, paths, prediction, verdict."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timezone
+
+import msgspec
 
 from harness.errors import RunFailed
 from harness.judge.claims import claims
@@ -22,16 +24,37 @@ from harness.network.shaping import Shape
 from harness.run.events import Event
 from harness.run.observation import Observation
 from harness.run.spec import RunSpec, lasting
-from harness.run.watch import finite, mean_over
+from harness.run.watch import mean_over
+from results.parts import Cpu, Disagreement, Rates, Restart, Round, Settings
+from results.record import SCHEMA, Run
 from topos.links import sending_ports
 from topos.network import Network
 
 
-def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
-    """The measured part of run.json (docs/results.md).
+def begun(spec: RunSpec) -> Run:
+    """A run of which nothing is known yet but what it was asked to be."""
+    standing = spec.workload().standing
+    asked = spec.as_json()
+    return Run(
+        schema=SCHEMA,
+        scheme=spec.scheme,
+        traffic=spec.traffic,
+        trial=spec.trial,
+        seed=spec.seed,
+        started=datetime.now(timezone.utc).replace(microsecond=0),
+        capacity_mbps=spec.capacity_mbps,
+        window_s=spec.window_s,
+        spec=Settings(**{name: asked[name] for name in Settings.__struct_fields__ if name in asked}),
+        matrix=tuple(zip(standing.src.tolist(), standing.dst.tolist(), strict=True)),
+        bisection_mbps=None,
+        verdict="invalid",
+        reasons=(),
+        flows=(),
+    )
 
-    Raises RunFailed when a host was not sampled.
-    """
+
+def describe(spec: RunSpec, seen: Observation) -> Run:
+    """What a run was worth (docs/results.md). Raises RunFailed when a host was not sampled."""
     topo = spec.network()
     counters = Counters(topo, seen.series, seen.begin)
     _check_cores(topo, seen.events)
@@ -40,7 +63,11 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
     workload = spec.workload()
     dynamic = None if lasting(workload) is not None else Dynamic(topo, spec, workload, seen, flows)
     recovery = Recovery(
-        *(topo, spec, seen.outages, routed, [flow.acknowledgements for flow in flows]),
+        topo,
+        spec,
+        seen.outages,
+        routed,
+        [flow.acknowledgements for flow in flows],
         lives=None if dynamic is None else dynamic.lives,
         max_min=None if dynamic is None else dynamic.max_min,
     )
@@ -109,43 +136,51 @@ def describe(spec: RunSpec, datapath: str, seen: Observation) -> dict[str, Any]:
     verdict = judgement.verdict
     if dynamic is not None and seen.lost is None and (too_short := dynamic.too_short):
         verdict, found = "invalid", (too_short,)
-    doubted = {
-        claim.port: {"flows_mbps": round(claim.delivered_mbps, 3), "counter_mbps": finite(claim.carried_mbps)}
-        for claim in doubted_claims(evidence)
-    }
-    return {
-        "bisection_mbps": finite(measured),
-        "maxmin_mbps": finite(total),
-        "payload_mbps": finite(sum(flow.mean_mbps(window) for flow in flows)),
-        "verdict": verdict,
-        "reasons": list(found),
-        **({"remarks": list(judgement.remarks)} if judgement.remarks else {}),
-        "rules": [rule.as_json() for rule in judgement.rules],
-        "rates": {
-            "t": _rounded(counters.times),
-            "total_mbps": _rounded(counters.total_mbps),
-            "hosts": {
-                host: _rounded(one.out_mbps[: counters.samples]) for host, one in counters.received.items()
+    run = begun(spec)
+    return msgspec.structs.replace(
+        run,
+        window_s=spec.window_s if dynamic is None else (round(window[0], 3), round(window[1], 3)),
+        bisection_mbps=round(measured, 3),
+        maxmin_mbps=round(total, 3),
+        payload_mbps=round(sum(flow.mean_mbps(window) for flow in flows), 3),
+        verdict=verdict,
+        reasons=found,
+        remarks=judgement.remarks,
+        rules=judgement.rules,
+        rates=Rates(
+            t=_rounded(counters.times),
+            total_mbps=_rounded(counters.total_mbps),
+            hosts={
+                name: _rounded(one.out_mbps[: counters.samples]) for name, one in counters.received.items()
             },
+        ),
+        links={name: round(rate, 3) for name, rate in sorted(ports.items())},
+        full_links=full.record(),
+        round_trips=on_the_way.record() if seen.looks else run.round_trips,
+        disagreements={
+            claim.port: Disagreement(
+                flows_mbps=round(claim.delivered_mbps, 3), counter_mbps=round(claim.carried_mbps, 3)
+            )
+            for claim in doubted_claims(evidence)
         },
-        "links": {name: finite(rate) for name, rate in sorted(ports.items())},
-        **({"full_links": full.as_json()} if full.mbps else {}),
-        **({"round_trips": on_the_way.as_json()} if seen.looks else {}),
-        **({"disagreements": doubted} if doubted else {}),
-        "queue_drops": {name: drops for name, drops in sorted(seen.drops.items()) if drops},
-        **({"flows": [flow.as_json(window) for flow in flows]} if dynamic is None else dynamic.as_json()),
-        "cpu": {
-            "t": [round(t - seen.begin, 3) for t in seen.cpu_times],
-            "idle_percent": _rounded(seen.cpu_idle),
-            "waiting_percent": {name: _rounded(waits) for name, waits in seen.cpu_waiting.items()},
-        },
-        "rounds": [_round(event, seen.begin) for event in seen.events if event["event"] == "round"],
-        "costs": costs(seen, flows, spec.seconds if dynamic is None else dynamic.ended),
-        **({"lost_packets": seen.lost_packets} if seen.lost_packets else {}),
-        **({"throttled_s": seen.throttled_s} if seen.throttled_s else {}),
-        **({"controller_restarts": _restarts(seen)} if seen.restarts else {}),
-        **(recovery.as_json(mean_total, [flow.seconds for flow in flows]) if spec.fail else {}),
-    }
+        queue_drops={name: drops for name, drops in sorted(seen.drops.items()) if drops},
+        flows=tuple(flow.record(window) for flow in flows) if dynamic is None else dynamic.records,
+        completion=() if dynamic is None else dynamic.completion,
+        progress=None if dynamic is None or dynamic.progress is None else round(dynamic.progress, 4),
+        turns=None if dynamic is None else dynamic.turns,
+        cpu=Cpu(
+            t=tuple(round(t - seen.begin, 3) for t in seen.cpu_times),
+            idle_percent=_rounded(seen.cpu_idle),
+            waiting_percent={name: _rounded(waits) for name, waits in seen.cpu_waiting.items()},
+        ),
+        rounds=tuple(_round(event, seen.begin) for event in seen.events if event["event"] == "round"),
+        costs=costs(seen, flows, spec.seconds if dynamic is None else dynamic.ended),
+        lost_packets=seen.lost_packets,
+        throttled_s=seen.throttled_s,
+        controller_restarts=_restarts(seen),
+        failures=recovery.failures([flow.seconds for flow in flows]) if spec.fail else (),
+        phases=recovery.phases(mean_total) if spec.fail else (),
+    )
 
 
 def _seconds_of(seen: Observation, mean_total: Callable[[Window], float]) -> list[Second]:
@@ -167,31 +202,28 @@ def _check_cores(topo: Network, events: Sequence[Event]) -> None:
         raise RunFailed(f"the controller sent flows by way of core {min(strange)}, which is not there")
 
 
-def _restarts(seen: Observation) -> list[dict[str, Any]]:
+def _restarts(seen: Observation) -> tuple[Restart, ...]:
     """When a controller was missed, and when the next one had every switch under control again."""
     records = []
     for restart in seen.restarts:
-        ready = (event["t"] for event in seen.events if event["event"] == "ready" and event["t"] > restart.t)
-        adopted = (
-            event for event in seen.events if event["t"] > restart.t and event.get("reason") == "adopted"
-        )
-        t = next(ready, None)
+        after = [event for event in seen.events if event["t"] > restart.t]
+        ready = next((event["t"] for event in after if event["event"] == "ready"), None)
         records.append(
-            {
-                "t": round(restart.t - seen.begin, 3),
-                "reason": restart.reason,
-                "ready_t": None if t is None else round(t - seen.begin, 3),
-                "adopted": sum(1 for _ in adopted),
-            }
+            Restart(
+                t=round(restart.t - seen.begin, 3),
+                reason=restart.reason,
+                ready_t=None if ready is None else round(ready - seen.begin, 3),
+                adopted=sum(event.get("reason") == "adopted" for event in after),
+            )
         )
-    return records
+    return tuple(records)
 
 
-def _round(event: Event, begin: float) -> dict[str, Any]:
-    record = {name: event[name] for name in ("round", "flows", "large", "placed", "changed")}
+def _round(event: Event, begin: float) -> Round:
+    counts = {name: event[name] for name in ("round", "flows", "large", "placed", "changed")}
     spans = {f"{name}_ms": round(event[f"{name}_s"] * 1e3, 3) for name in ("polled", "compute", "install")}
-    return {"t": round(event["t"] - begin, 3), **record, **spans}
+    return Round(t=round(event["t"] - begin, 3), **counts, **spans)
 
 
-def _rounded(values: Any) -> list[float]:
-    return [round(float(value), 3) for value in values]
+def _rounded(values: Iterable[float]) -> tuple[float, ...]:
+    return tuple(round(float(value), 3) for value in values)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,8 @@ from numpy.typing import NDArray
 from harness.judge.prediction import RoutedFlow, predict
 from harness.run.observation import Outage
 from harness.run.spec import RunSpec
-from harness.run.watch import finite, mean_over
+from harness.run.watch import mean_over
+from results import parts
 from topos.links import sending_ports
 from topos.network import Network
 
@@ -38,9 +38,10 @@ class FullLinks:
     mbps: Mapping[str, float]
     why_not: str | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {"window_s": self.window, "mbps": {name: finite(rate) for name, rate in self.mbps.items()}}
+    def record(self) -> parts.FullLinks | None:
+        """As they are stored, where there are any."""
+        mbps = {name: round(rate, 3) for name, rate in self.mbps.items()}
+        return parts.FullLinks(window_s=self.window, mbps=mbps) if mbps else None
 
 
 def full_links(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from harness.judge.claims import Claim
-from harness.judge.evidence import Check, Evidence, Rule
+from harness.judge.evidence import Check, Evidence
+from results.parts import Rule
 from topos.wire import acknowledgements_per_payload, wire_per_payload
 
 LIMIT_EXCESS = 0.01

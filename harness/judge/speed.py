@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
-from harness.judge.evidence import Check, Evidence, Rule
+from harness.judge.evidence import Check, Evidence
 from harness.judge.links_alone import LinksAlone
+from results.parts import Rule
 
 LEAST_OF_MAXMIN = 0.85
 """A run below this share of the max-min fair total for its own paths was slowed by the machine, or by TCP, not by

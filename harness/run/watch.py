@@ -139,8 +139,3 @@ def mean_over(times: NDArray[np.float64], rates: NDArray[np.float64], window: tu
     starts = np.concatenate([[times[0] - 1.0], times[:-1]])
     inside = np.clip(np.minimum(times, window[1]) - np.maximum(starts, window[0]), 0, None)
     return float(np.sum(inside * rates) / np.sum(inside)) if np.sum(inside) > 0 else float("nan")
-
-
-def finite(value: float) -> float | None:
-    """A number as results hold it, to three digits; None for one that is none."""
-    return round(float(value), 3) if math.isfinite(value) else None

@@ -61,14 +61,12 @@ def probe(base: RunSpec, bw: float) -> Probe:
         base, scheme="hedera-sa", traffic=f"stride:{base.k**2 // 4}", link_mbps=bw, seconds=SECONDS
     )
     with temporary_folder("calibrate") as folder:
-        result = run_experiment(spec, folder / "run")
-    if result["bisection_mbps"] is None:
-        raise UnfitMachine(f"the machine could not be calibrated: {result['reasons'][0]}")
-    t, total = np.array(result["rates"]["t"]), np.array(result["rates"]["total_mbps"])
-    arrived = mean_over(t, total, (SETTLED_S, spec.seconds))
+        run = run_experiment(spec, folder / "run")
+    if run.bisection_mbps is None:
+        raise UnfitMachine(f"the machine could not be calibrated: {run.reasons[0]}")
+    arrived = mean_over(np.array(run.rates.t), np.array(run.rates.total_mbps), (SETTLED_S, spec.seconds))
     # What arrived is a judge of its own: a run that no other rule could judge is no worse for it.
-    doubts = result["reasons"] if result["verdict"] == "invalid" else ()
-    return Probe(bw, arrived / spec.capacity_mbps, tuple(doubts))
+    return Probe(bw, arrived / spec.capacity_mbps, run.reasons if run.judged else ())
 
 
 def rate(step: int) -> float:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import errno
-import json
 import re
 import time
 import traceback
+from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from harness.errors import HarnessError, UnfitMachine, UserMistake
-from harness.judge.result import describe
+from harness.judge.result import begun, describe
 from harness.network.deadline import deadline
 from harness.network.footprint import run_folder
 from harness.network.lock import sole_use
@@ -21,20 +23,17 @@ from harness.run.resolution import resolve
 from harness.run.senders import linger_s
 from harness.run.spec import RunSpec
 from harness.sweep.source import described
-from harness.sweep.store import RESULT, new_run, write_json
+from harness.sweep.store import RESULT, new_run
 from hedera.text import one_line
-from results.record import SCHEMA, Run, decode
+from results import record
+from results.parts import Timing
+from results.record import Run
 
 if TYPE_CHECKING:
     from harness.run.emulation import Emulation
 
 WRITTEN_PER_PORT_AND_S = 250
 """Bytes; what was seen at k = 4."""
-TOLD_ABOVE = ("scheme", "traffic", "trial", "seed")
-"""What of a spec run.json has at its top."""
-BEFORE_ANYTHING_IS_MEASURED = (
-    "schema", *TOLD_ABOVE, "started", "capacity_mbps", "window_s", "spec", "matrix", "timing", "environment",
-)  # fmt: skip
 OVERHEAD_S = 300.0
 OVERHEAD_PER_NODE_S = 2.0
 """What a run may take beyond its traffic before it is taken to hang: many times what slow machines need."""
@@ -42,8 +41,8 @@ OVERHEAD_PER_NODE_S = 2.0
 
 def run_experiment(
     spec: RunSpec, folder: Path, say: Say = lambda stage: None, worker: str | None = None
-) -> dict[str, Any]:
-    """Carry out a run and publish its result in ``folder``; returns the result (see docs/results.md).
+) -> Run:
+    """Carry out a run and publish its result in ``folder``; returns it as it will be read (see docs/results.md).
 
     ``worker``: the name of this machine among those of a cluster, for the result.
 
@@ -65,18 +64,17 @@ def run_experiment(
     with sole_use(f"{spec.scheme} on {spec.traffic}", say), run_folder() as own:
         raw = own / "raw"
         with new_run(folder, raw, written_bytes(spec)):
-            started = _now()
+            started = datetime.now(timezone.utc).replace(microsecond=0)
             clock = time.monotonic()
             code = described()
             emulation = Emulation(spec, raw, own, say)
-            measured = _attempt(emulation, raw, say)
+            run = _attempt(emulation, raw, say)
             timing = emulation.timing
             timing["total_s"] = time.monotonic() - clock
             timing["overhead_s"] = timing["total_s"] - min(spec.seconds, timing.get("traffic_s", 0.0))
-            result = {
-                **_head(spec, started),
-                **measured,
-                "timing": {name: round(value, 3) for name, value in timing.items()},
+            known = {
+                "started": started,
+                "timing": Timing(**{name: round(value, 3) for name, value in timing.items()}),
                 "environment": {
                     **({"worker": worker} if worker else {}),
                     **machine().as_json(),
@@ -84,43 +82,18 @@ def run_experiment(
                     **emulation.environment,
                 },
             }
-            result = _readable(result)
-            write_json(raw / RESULT, result)
+            try:
+                run = record.write(raw / RESULT, replace(run, **known))
+            except ValueError as error:
+                run = failed_run(spec, *run.reasons, f"its result is not what it should be: {error}")
+                run = record.write(raw / RESULT, replace(run, **known))
             say("publishing")
-    return result
+    return run
 
 
-def _now() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-
-
-def _head(spec: RunSpec, started: str) -> dict[str, Any]:
-    """What is known of a run before anything is measured."""
-    standing = spec.workload().standing
-    return {
-        "schema": SCHEMA,
-        **{name: getattr(spec, name) for name in TOLD_ABOVE},
-        "started": started,
-        "capacity_mbps": spec.capacity_mbps,
-        "window_s": list(spec.window_s),
-        "spec": {name: value for name, value in spec.as_json().items() if name not in TOLD_ABOVE},
-        "matrix": [[int(src), int(dst)] for src, dst in zip(standing.src, standing.dst, strict=True)],
-    }
-
-
-def failed_run(spec: RunSpec, reason: str) -> Run:
-    """The run that is kept of one that nothing else is left of."""
-    return decode(json.dumps(_head(spec, _now()) | failed(reason)).encode())
-
-
-def _readable(result: dict[str, Any]) -> dict[str, Any]:
-    """The result, if it can be read again as one; else the reason why not, as the result of a run that failed."""
-    try:
-        decode(json.dumps(result, allow_nan=False).encode())
-        return result
-    except ValueError as error:
-        kept = {name: result[name] for name in BEFORE_ANYTHING_IS_MEASURED}
-        return kept | failed(*result["reasons"], f"its result is not what it should be: {error}")
+def failed_run(spec: RunSpec, *reasons: str) -> Run:
+    """A run that has nothing measured."""
+    return replace(begun(spec), reasons=tuple(one_line(reason, most=1000) for reason in reasons))
 
 
 def written_bytes(spec: RunSpec) -> int:
@@ -136,7 +109,7 @@ def longest_s(spec: RunSpec) -> float:
     return spec.seconds + linger_s(spec.link_mbps) + OVERHEAD_S + OVERHEAD_PER_NODE_S * nodes
 
 
-def _attempt(emulation: Emulation, raw: Path, say: Say) -> dict[str, Any]:
+def _attempt(emulation: Emulation, raw: Path, say: Say) -> Run:
     """What was measured, or the first thing that failed, whatever it was, as the reason why nothing was.
 
     What stops the sweep as well is raised: Ctrl-C, a full disk, and what would stop the next run just so.
@@ -146,7 +119,7 @@ def _attempt(emulation: Emulation, raw: Path, say: Say) -> dict[str, Any]:
         with deadline(longest, f"the run did not end within {longest:.0f} s: something hangs"):
             emulation.carry_out()
             say("judging")
-            return describe(emulation.spec, emulation.spec.datapath, emulation.seen)
+            return describe(emulation.spec, emulation.seen)
     except BaseException as last:  # noqa: BLE001, it is either raised again or told
         if (stop := stop_in(last)) is not None:
             raise stop from None
@@ -155,13 +128,7 @@ def _attempt(emulation: Emulation, raw: Path, say: Say) -> dict[str, Any]:
         if not isinstance(first, Exception) or full or isinstance(first, (UserMistake, UnfitMachine)):
             raise first from None
         (raw / "traceback.txt").write_text("".join(traceback.format_exception(last)))
-        return failed(in_words(first))
-
-
-def failed(*reasons: str) -> dict[str, Any]:
-    """The measured part of a run that has nothing measured."""
-    lines = [one_line(reason, most=1000) for reason in reasons]
-    return {"bisection_mbps": None, "verdict": "invalid", "reasons": lines, "flows": []}
+        return failed_run(emulation.spec, in_words(first))
 
 
 def first_of(error: BaseException) -> BaseException:

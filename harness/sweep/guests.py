@@ -86,8 +86,7 @@ def run_in_guest(spec: RunSpec, folder: Path, ground: Ground, hear: Hear) -> Run
                 for path in raw.iterdir():
                     path.unlink()
                 run = failed_run(spec, f"the guest's run is lost: {reason}")
-            (raw / RESULT).write_bytes(record.encode(run))
-    return run
+            return record.write(raw / RESULT, run)
 
 
 def _from_guest(spec: RunSpec, raw: Path, ground: Ground, hear: Hear) -> Run:

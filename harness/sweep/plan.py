@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from harness.errors import UserMistake
 from harness.run.observation import Say
@@ -174,7 +173,7 @@ def _shown(value: object) -> str:
 
 def carry_out(
     jobs: Iterable[Job],
-    done: Callable[[Job, dict[str, Any]], None],
+    done: Callable[[Job, Run], None],
     say: Callable[[Job], Say],
     warn: Callable[[str], None],
 ) -> None:
@@ -187,8 +186,7 @@ def carry_out(
         while (folder := job.next_folder()) is not None:
             if (change := watch.sentence()) is not None:
                 warn(change)
-            result = run_experiment(job.spec, folder, say(job))
-            done(job, result)
+            done(job, run_experiment(job.spec, folder, say(job)))
 
 
 def seconds_left(jobs: Sequence[Job]) -> float:

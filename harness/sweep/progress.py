@@ -8,7 +8,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -99,21 +98,20 @@ class Shown:
         self.seconds_left = seconds_left(self._unfinished) / max(at_once, 1)
         self._bar.update(self._task, description=escape(description), remaining=self.remaining)
 
-    def done(
-        self, job: Job, rate: float | None, verdict: str, reasons: Sequence[str], worker: str = ""
-    ) -> None:
+    def done(self, job: Job, run: Run, worker: str = "") -> None:
         """A run is done: its line."""
         # Finished jobs are dropped, so that their results are not read again after every run.
         self._unfinished = [each for each in self._unfinished if each.next_folder() is not None]
         self._bar.update(self._task, completed=len(self.left) - len(self._unfinished))
         text = f"{escape(short(job.spec.traffic)):28} {escape(job.spec.scheme):14} trial {job.spec.trial}  "
-        text += (
-            "      no result" if rate is None else f"{rate:7.1f} Mb/s {rate / job.spec.capacity_mbps:4.0%}"
-        )
+        rate = run.bisection_mbps
+        text += "      no result" if rate is None else f"{rate:7.1f} Mb/s {rate / run.capacity_mbps:4.0%}"
         text += f"  on {escape(worker)}" if worker else ""
-        if verdict != "ok":
+        if not run.valid:
             again = job.next_folder() is not None
-            text += f"  [red]{verdict}[/]{', trying once more' if again else ''}: {escape(reasons[0])}"
+            text += (
+                f"  [red]{run.verdict}[/]{', trying once more' if again else ''}: {escape(run.reasons[0])}"
+            )
         # In a log, where there is no live line, every line tells its time.
         clock = "" if self._console.is_terminal else time.strftime("%H:%M:%S ")
         self._console.print(clock + text, highlight=False, soft_wrap=True)
@@ -144,10 +142,7 @@ def _here(shown: Shown, folder: Path) -> None:
 
             return stage
 
-        def done(job: Job, result: dict[str, Any]) -> None:
-            shown.done(job, result["bisection_mbps"], result["verdict"], result["reasons"])
-
-        carry_out(shown.left, done, say, shown.warn)
+        carry_out(shown.left, shown.done, say, shown.warn)
 
 
 class Telling(Watcher):
@@ -169,7 +164,7 @@ class _FleetShown(Watcher):
         self._folder = folder
 
     def done(self, job: Job, result: Run, worker: str) -> None:
-        self._shown.done(job, result.bisection_mbps, result.verdict, result.reasons, worker)
+        self._shown.done(job, result, worker)
 
     def warn(self, sentence: str) -> None:
         self._shown.warn(sentence)
@@ -201,7 +196,7 @@ class _GuestsShown(guests.Watcher):
         self._at_once = at_once
 
     def done(self, job: Job, run: Run) -> None:
-        self._shown.done(job, run.bisection_mbps, run.verdict, run.reasons)
+        self._shown.done(job, run)
 
     def look(self, doing: Sequence[tuple[Job, str, Progress]]) -> None:
         words = [

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.cli import group
+from harness.sweep.experiment import failed_run
 from tests.fuzz.mutations import FUZZ, NASTY, TRIED
 
 NASTY_WORDS = [piece.decode(errors="replace").replace("\x00", "")[:3000] for piece in NASTY]
@@ -77,8 +78,7 @@ def harmless(monkeypatch):
 
     def fake_run(spec, folder, say=None):
         spec.matrix()
-        return {"scheme": spec.scheme, "traffic": spec.traffic, "bisection_mbps": None, "capacity_mbps": 1.0,
-                "verdict": "invalid", "reasons": ["nothing was built"]}  # fmt: skip
+        return failed_run(spec, "nothing was built")
 
     class Nothing:
         def __init__(self, config):

@@ -145,7 +145,7 @@ def test_a_run_stopped_by_its_deadline_leaves_nothing(tmp_path, clean):
         "from harness.run.spec import RunSpec\nfrom harness.sweep import experiment\n"
         "experiment.longest_s = lambda spec: 8.0\n"
         "spec = RunSpec('ecmp', 'stride:4', seconds=60, link_mbps=2, platform='os-ken')\n"
-        "print(experiment.run_experiment(spec, Path(sys.argv[1]))['reasons'])\n"
+        "print(experiment.run_experiment(spec, Path(sys.argv[1])).reasons)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, tmp_path / "run"],
@@ -154,4 +154,4 @@ def test_a_run_stopped_by_its_deadline_leaves_nothing(tmp_path, clean):
         check=True,
         timeout=60,
     )
-    assert done.stdout == "['the run did not end within 8 s: something hangs']\n"
+    assert done.stdout == "('the run did not end within 8 s: something hangs',)\n"

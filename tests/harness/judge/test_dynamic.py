@@ -1,9 +1,9 @@
 """Flows that come and go, judged: made-up records of senders and sinks whose answers can be worked out by hand."""
 
-import json
 from collections import Counter
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -52,49 +52,49 @@ def observation(flows, mbps=0.0, **fields):
 
 
 def judged(flows, spec=POISSON, **fields):
-    result = describe(spec, "user", observation(flows, **fields))
+    result = describe(spec, observation(flows, **fields))
     # The counters are made up too, and the same everywhere: tests of their own hold flows against them.
-    doubts = [one for one in result["reasons"] if "bwm-ng" not in one and "did not take the paths" not in one]
-    return result | {"doubts": doubts}
+    doubts = [one for one in result.reasons if "bwm-ng" not in one and "did not take the paths" not in one]
+    return msgspec.structs.replace(result, reasons=tuple(doubts))
 
 
 def test_flows_at_the_rate_of_the_fluid_are_fine():
     size = round(4 * PAYLOAD)
     found = judged([flow(0, 0, 1, 3, 4, size), flow(1, 2, 3, 5, 4, size)], mbps=8 / 6 / 16 * 10)
-    assert found["doubts"] == []
-    assert found["progress"] == pytest.approx(1, abs=0.01)
-    assert [one["fluid_s"] for one in found["flows"]] == pytest.approx([4, 4], abs=1e-3)
-    assert found["flows"][0]["completion_s"] == pytest.approx(4)
-    every, large = found["completion"]
-    assert (every["size_class"], every["flows"], large["size_class"]) == ("all", 2, "medium")
-    assert every["mean_slowdown"] == pytest.approx(1, abs=0.01)
+    assert found.reasons == ()
+    assert found.progress == pytest.approx(1, abs=0.01)
+    assert [one.fluid_s for one in found.flows] == pytest.approx([4, 4], abs=1e-3)
+    assert found.flows[0].completion_s == pytest.approx(4)
+    every, large = found.completion
+    assert (every.size_class, every.flows, large.size_class) == ("all", 2, "medium")
+    assert every.mean_slowdown == pytest.approx(1, abs=0.01)
 
 
 def test_two_that_share_are_not_slow_but_one_alone_that_takes_twice_as_long_is():
     size = round(3 * PAYLOAD)
     together = [flow(0, 0, 1, 3, 6, size), flow(1, 2, 1, 3, 6, size)]
-    assert judged(together, mbps=6 / 8 / 16 * 10)["progress"] == pytest.approx(1, abs=0.01)
+    assert judged(together, mbps=6 / 8 / 16 * 10).progress == pytest.approx(1, abs=0.01)
     alone = judged(together[:1], mbps=6 / 8 / 16 * 10)
-    assert alone["progress"] == pytest.approx(0.5, abs=0.02)
-    assert "allowed 50% of the time" in alone["doubts"][0]
+    assert alone.progress == pytest.approx(0.5, abs=0.02)
+    assert "allowed 50% of the time" in alone.reasons[0]
 
 
 def test_what_the_end_cut_off_counts_and_is_no_fault():
     found = judged([flow(0, 0, 1, 3, 1, 100_000), flow(1, 2, 3, 4, None, 10**9, "cut off")], mbps=1.0)
-    assert found["doubts"] == []
-    every = found["completion"][0]
-    assert (every["flows"], every["cut_off"]) == (2, 1)
-    assert every["p99_s"] > 8 + 10**9 / 2 / PAYLOAD * 0.98, "the least that it can have taken"
-    assert [one["how"] for one in found["flows"]] == ["done", "cut off"]
+    assert found.reasons == ()
+    every = found.completion[0]
+    assert (every.flows, every.cut_off) == (2, 1)
+    assert every.p99_s > 8 + 10**9 / 2 / PAYLOAD * 0.98, "the least that it can have taken"
+    assert [one.how for one in found.flows] == ["done", "cut off"]
 
 
 def test_late_senders_and_dead_ones_are_named():
     late = [flow(n, n, n + 1, 3, 1, 100_000, late=0.5) for n in range(3)]
     found = judged(late, mbps=1.0, troubles=["the sender of host 3 ended during the run (status -9)"])
-    assert found["doubts"] == [
+    assert found.reasons == (
         "the sender of host 3 ended during the run (status -9)",
         "the machine was too slow: half of the flows began 0.50 s late or more",
-    ]
+    )
 
 
 def test_a_shuffle_is_measured_over_its_own_time():
@@ -104,35 +104,27 @@ def test_a_shuffle_is_measured_over_its_own_time():
         flow(2 * src + n, src, (src + 1 + n) % 16, 2 * n, 1, size) for src in range(16) for n in range(2)
     ]
     found = judged(flows, spec, mbps=5.0)
-    assert found["window_s"] == pytest.approx([0.5, 2.5], abs=0.01)
-    assert found["turns"] == {
-        "shuffle_s": pytest.approx(3), "host_completion_s": pytest.approx(3),
-        "goodput_mbytes_per_s": pytest.approx(2 * size / 3e6, abs=1e-5),
-    }  # fmt: skip
+    assert found.window_s == pytest.approx((0.5, 2.5), abs=0.01)
+    assert (found.turns.shuffle_s, found.turns.host_completion_s) == pytest.approx((3, 3))
+    assert found.turns.goodput_mbytes_per_s == pytest.approx(2 * size / 3e6, abs=1e-5)
     flows[3].sent = None
     found = judged(flows, spec, mbps=5.0)
-    assert found["turns"]["shuffle_s"] is None
+    assert found.turns.shuffle_s is None
 
 
 def test_a_shuffle_that_is_over_too_soon_is_told_so_and_nothing_else():
     spec = replace(POISSON, traffic="shuffle:1000")
     flows = [flow(src, src, (src + 1) % 16, 0, 0.4, 10_000) for src in range(16)]
-    (reason,) = describe(spec, "user", observation(flows))["reasons"]
+    (reason,) = describe(spec, observation(flows)).reasons
     assert reason.startswith("all was sent after 0.4 s")
     assert "3 s at least" in reason
-    dead = describe(spec, "user", observation(flows, dead=["ovs-vswitchd 0"]))["reasons"]
+    dead = describe(spec, observation(flows, dead=["ovs-vswitchd 0"])).reasons
     assert dead[0] == "ovs-vswitchd 0 ended during the run", "what went wrong goes first"
 
 
 def test_the_result_can_be_stored_and_read():
     found = judged([flow(0, 0, 1, 3, 4, 1000), flow(1, 2, 3, 5, None, 10**9, "cut off")], mbps=1.0)
-    found.pop("doubts")
-    head = {"schema": 2, "scheme": "ecmp", "traffic": "x", "trial": 1, "seed": 1, "capacity_mbps": 160.0,
-            "spec": {**POISSON.as_json(), "platform": "pox", "datapath": "user", "new_flows": "switch"}}  # fmt: skip
-    for name in ("scheme", "traffic", "trial", "seed"):
-        head["spec"].pop(name)
-    run = decode(json.dumps(head | found).encode())
-    assert decode(encode(run)).flows[0].size_bytes == 1000
+    assert decode(encode(found)).flows[0].size_bytes == 1000
 
 
 def test_the_controllers_work_is_counted_while_traffic_runs():
@@ -182,17 +174,17 @@ def test_kernels_that_lack_a_counter_are_read_all_the_same():
 def test_half_of_the_flows_may_begin_a_tenth_of_a_second_late(late, doubts):
     size = round(4 * PAYLOAD)
     flows = [flow(n, 2 * n, 2 * n + 1, 3, 4, size, late=late if n else 0.0) for n in range(3)]
-    found = [one for one in judged(flows, mbps=12 / 6 / 16 * 10)["doubts"] if "late" in one]
+    found = [one for one in judged(flows, mbps=12 / 6 / 16 * 10).reasons if "late" in one]
     assert len(found) == doubts
 
 
 @pytest.mark.parametrize(("lasts", "judges"), [(0.505, True), (0.495, False)])
 def test_flows_that_have_to_take_half_a_second_judge_and_shorter_ones_do_not(lasts, judges):
     found = judged([flow(n, 2 * n, 2 * n + 1, 3, lasts, round(lasts * PAYLOAD)) for n in range(3)], mbps=0.1)
-    assert ("progress" in found) is judges
+    assert (found.progress is not None) is judges
     if not judges:
-        (rule,) = [one for one in found["rules"] if one["rule"] == "full links"]
-        assert rule["why_not"] == "flows come and go, and none of them has to take 0.5 s"
+        (rule,) = [one for one in found.rules if one.rule == "full links"]
+        assert rule.why_not == "flows come and go, and none of them has to take 0.5 s"
 
 
 @pytest.mark.parametrize(("unknown", "doubts"), [(1, 0), (2, 1)])

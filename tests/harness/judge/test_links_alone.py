@@ -107,8 +107,8 @@ def test_as_data_it_is_means_over_the_flows_that_were_seen():
     seen = looks(0.2, {"0_0_2": TENTH_OF_A_SECOND, "3_0_2": 10 * TENTH_OF_A_SECOND}, times=(1.5, 2.5))
     both = replace(seen[0], rtt_s={(0, 4, 20_000): 0.2, (1, 5, 20_001): 0.4})
     nobody = replace(seen[0], rtt_s={})
-    data = underway(TREE, flows, [both, seen[1], nobody], BEGIN, BW).as_json()
-    assert data["t"] == [1.5, 2.5]
-    assert data["rtt_ms"] == pytest.approx([300, 200])
-    assert data["queues_ms"] == pytest.approx([(100 + 0) / 2, 100])
-    assert not any(map(math.isnan, data["queues_ms"]))
+    data = underway(TREE, flows, [both, seen[1], nobody], BEGIN, BW).record()
+    assert data.t == (1.5, 2.5)
+    assert data.rtt_ms == pytest.approx((300, 200))
+    assert data.queues_ms == pytest.approx(((100 + 0) / 2, 100))
+    assert not any(map(math.isnan, data.queues_ms))

@@ -6,6 +6,7 @@ from harness.judge.prediction import PathChange, RoutedFlow, predict
 from harness.judge.recovery import Recovery
 from harness.run.observation import Outage
 from harness.run.spec import RunSpec
+from results.parts import Failure
 from topos.fattree import FatTree
 from topos.faults import parse
 from topos.nonblocking import NonBlocking
@@ -26,7 +27,7 @@ def seconds(*mbps, start=0.0):
 
 def record(outages, flows, acknowledgements, per_second, topo=TREE):
     recovery = Recovery(topo, SPEC, outages, flows, acknowledgements)
-    return recovery, recovery.as_json(lambda window: window[1] - window[0], per_second)
+    return recovery, recovery.failures(per_second), recovery.phases(lambda window: window[1] - window[0])
 
 
 def test_a_flow_on_what_fails_counts_nothing_until_it_is_moved():
@@ -46,61 +47,60 @@ def test_hit_moved_and_moving_again():
     flows = [flow(0, 4, (0.0, 0), (4.03, 1)), flow(2, 8, (0, 2))]
     back = [flow(4, 0, (0.0, 2)), flow(8, 2, (0.0, 0), (4.2, 3))]  # its acknowledgements went by core 0
     per_second = [seconds(9, 9, 9, 9, 1, 0, 5, 9, start=0.05), seconds(9, 9, 9, 9, 4, 9, start=0.2)]
-    recovery, said = record([Outage(4, CORE_0)], flows, back, per_second)
-    (failure,) = said["failures"]
-    assert failure == {
-        "t": 4,
-        "broken": [f"{pod}_2_1-4_1_1" for pod in range(4)],
-        "mended": [],
-        "affected": 2,
-        "cut_off": 0,
-        "rerouted_s": 0.2,
-        "moving_s": pytest.approx(
-            3.05
-        ),  # until 4.06 s a queue may still have been emptied; the next second had nothing
-    }
+    recovery, failures, _ = record([Outage(4, CORE_0)], flows, back, per_second)
+    (failure,) = failures
+    assert failure == Failure(
+        t=4,
+        broken=tuple(f"{pod}_2_1-4_1_1" for pod in range(4)),
+        mended=(),
+        affected=2,
+        cut_off=0,
+        rerouted_s=0.2,
+        # Until 4.06 s a queue may still have been emptied; the next second had nothing.
+        moving_s=pytest.approx(3.05),
+    )
     assert recovery.cut_off == set()
 
 
 def test_a_flow_that_nobody_moves_is_not_said_to_be_moved():
     flows, back = [flow(0, 4, (0.0, 0), (4.5, 0))], [flow(4, 0, (0.0, 1))]
-    _, said = record([Outage(4, CORE_0)], flows, back, [seconds(9, 9, 9, 9, 0, 0, 0)])
-    assert (said["failures"][0]["rerouted_s"], said["failures"][0]["moving_s"]) == (None, None)
+    _, failures, _ = record([Outage(4, CORE_0)], flows, back, [seconds(9, 9, 9, 9, 0, 0, 0)])
+    assert (failures[0].rerouted_s, failures[0].moving_s) == (None, None)
 
 
 def test_moved_only_after_the_next_event_is_not_moved():
     flows, back = [flow(0, 4, (0.0, 0), (9.0, 1))], [flow(4, 0, (0.0, 1))]
-    _, said = record([Outage(4, CORE_0), Outage(8, frozenset())], flows, back, [seconds(9)])
-    assert said["failures"][0]["rerouted_s"] is None
+    _, failures, _ = record([Outage(4, CORE_0), Outage(8, frozenset())], flows, back, [seconds(9)])
+    assert failures[0].rerouted_s is None
 
 
 def test_hosts_without_a_path_are_cut_off_and_awaited_when_it_is_mended():
     flows, back = [flow(0, 4, (0.0, 0)), flow(8, 12, (0.0, 0))], [flow(4, 0, (0.0, 0)), flow(12, 8, (0.0, 0))]
     per_second = [seconds(9, 9, 9, 9, 0, 0, 0, 0, 0, 3, start=0.5), seconds(*[9] * 10)]
-    recovery, said = record([Outage(4, EDGE), Outage(8, frozenset())], flows, back, per_second)
-    broken, mended = said["failures"]
-    assert (broken["affected"], broken["cut_off"], broken["rerouted_s"], broken["moving_s"]) == (
+    recovery, failures, phases = record([Outage(4, EDGE), Outage(8, frozenset())], flows, back, per_second)
+    broken, mended = failures
+    assert (broken.affected, broken.cut_off, broken.rerouted_s, broken.moving_s) == (
         1,
         1,
         None,
         None,
     )
-    assert (mended["affected"], mended["moving_s"]) == (0, 2.5)
+    assert (mended.affected, mended.moving_s) == (0, 2.5)
     assert recovery.cut_off == {"0 to 4"}
-    assert [phase["best_mbps"] for phase in said["phases"]] == pytest.approx([20, 10, 20])
-    assert [phase["maxmin_mbps"] for phase in said["phases"]] == pytest.approx([20, 10, 20])
-    assert [(phase["from_s"], phase["to_s"]) for phase in said["phases"]] == [(2, 4), (4, 8), (8, 10)]
+    assert [phase.best_mbps for phase in phases] == pytest.approx([20, 10, 20])
+    assert [phase.maxmin_mbps for phase in phases] == pytest.approx([20, 10, 20])
+    assert [(phase.from_s, phase.to_s) for phase in phases] == [(2, 4), (4, 8), (8, 10)]
 
 
 def test_two_hosts_below_one_switch_that_fails_are_cut_off_too():
-    recovery, _ = record([Outage(4, EDGE)], [flow(0, 1, (0, 0))], [flow(1, 0, (0, 0))], [seconds(9)])
+    recovery, _, _ = record([Outage(4, EDGE)], [flow(0, 1, (0, 0))], [flow(1, 0, (0, 0))], [seconds(9)])
     assert recovery.cut_off == {"0 to 1"}
 
 
 def test_the_control_is_spared():
-    recovery, said = record([], [flow(0, 4)], [flow(4, 0)], [seconds(9)], topo=NonBlocking(16))
-    assert said["failures"] == []
-    assert [phase["best_mbps"] for phase in said["phases"]] == pytest.approx([10])
+    recovery, failures, phases = record([], [flow(0, 4)], [flow(4, 0)], [seconds(9)], topo=NonBlocking(16))
+    assert failures == ()
+    assert [phase.best_mbps for phase in phases] == pytest.approx([10])
     assert recovery.cut_off == set()
 
 
@@ -110,7 +110,8 @@ def test_flows_that_come_and_go_are_asked_when_they_were_there():
     flows = [flow(0, 4, (0.0, 0), (4.03, 1)), *(flow(1, 5, (0.0, 0)) for _ in there[1:])]
     back = [flow(4, 0, (0.0, 2)), *(flow(5, 1, (0.0, 2)) for _ in there[1:])]
     recovery = Recovery(TREE, SPEC, [Outage(4, CORE_0)], flows, back, there, lambda window: 7.0)
-    said = recovery.as_json(lambda window: 5.0, [seconds(*[9] * 12) for _ in there])
-    (failure,) = said["failures"]
-    assert (failure["affected"], failure["rerouted_s"]) == (1, 0.03)
-    assert {(phase["maxmin_mbps"], phase["best_mbps"]) for phase in said["phases"]} == {(7.0, None)}
+    (failure,) = recovery.failures([seconds(*[9] * 12) for _ in there])
+    assert (failure.affected, failure.rerouted_s) == (1, 0.03)
+    assert {(phase.maxmin_mbps, phase.best_mbps) for phase in recovery.phases(lambda window: 5.0)} == {
+        (7.0, None)
+    }

@@ -13,6 +13,7 @@ from harness.run.observation import Observation, Outage
 from harness.run.round_trips import Look
 from harness.run.senders import EmulatedFlow, listens_on
 from harness.run.spec import RunSpec
+from results.parts import Restart as Restarted
 from topos.nonblocking import NonBlocking
 from topos.wire import acknowledgements_per_payload, wire_per_payload
 from traffic.bwmng import Series
@@ -45,51 +46,49 @@ def observation(rate=10.0, seconds=6, mtu=1500):
 
 @pytest.mark.parametrize("mtu", [576, 1500, 9000])
 def test_payload_and_counters_agree_at_every_packet_size(mtu):
-    assert describe(replace(SPEC, mtu=mtu), "user", observation(mtu=mtu))["reasons"] == []
+    assert describe(replace(SPEC, mtu=mtu), observation(mtu=mtu)).reasons == ()
 
 
 def test_the_packet_size_decides_what_payload_is_on_the_wire():
-    assert (
-        "more than 5% apart" in describe(replace(SPEC, mtu=576), "user", observation(mtu=9000))["reasons"][0]
-    )
+    assert "more than 5% apart" in describe(replace(SPEC, mtu=576), observation(mtu=9000)).reasons[0]
 
 
 def test_the_number_is_the_sum_of_receive_rates():
-    result = describe(SPEC, "user", observation())
-    assert result["bisection_mbps"] == pytest.approx(160)
-    assert result["maxmin_mbps"] == pytest.approx(160)
-    assert result["verdict"] == "ok"
-    assert result["rates"]["t"] == [1, 2, 3, 4, 5, 6]
-    assert result["rates"]["total_mbps"] == pytest.approx([160] * 6)
-    assert result["flows"][0]["window_mbps"] == pytest.approx(10 / on_the_wire(), abs=1e-3)
+    result = describe(SPEC, observation())
+    assert result.bisection_mbps == pytest.approx(160)
+    assert result.maxmin_mbps == pytest.approx(160)
+    assert result.verdict == "ok"
+    assert result.rates.t == (1, 2, 3, 4, 5, 6)
+    assert result.rates.total_mbps == pytest.approx((160,) * 6)
+    assert result.flows[0].window_mbps == pytest.approx(10 / on_the_wire(), abs=1e-3)
 
 
 def test_only_the_middle_two_thirds_count():
     seen = observation()
     for one in seen.series.values():
         one.out_mbps[[0, 5]] = 0
-    assert describe(SPEC, "user", seen)["bisection_mbps"] == pytest.approx(160)
+    assert describe(SPEC, seen).bisection_mbps == pytest.approx(160)
 
 
 def test_a_slow_machine_is_told_by_its_number():
-    result = describe(SPEC, "user", observation(rate=7.0))
-    assert result["verdict"] == "invalid"
-    assert "too slow" in result["reasons"][0]
+    result = describe(SPEC, observation(rate=7.0))
+    assert result.verdict == "invalid"
+    assert "too slow" in result.reasons[0]
 
 
 def test_every_port_at_86_percent_is_not_passed():
     """So short a run has no second in which TCP had settled, and 85 % are enough for the total."""
-    short = describe(replace(SPEC, seconds=5), "user", observation(rate=8.6, seconds=5))
-    assert (short["verdict"], short["full_links"]["mbps"]["0_0_2"]) == ("not judged", 8.6)
-    (reason,) = short["reasons"]
+    short = describe(replace(SPEC, seconds=5), observation(rate=8.6, seconds=5))
+    assert (short.verdict, short.full_links.mbps["0_0_2"]) == ("not judged", 8.6)
+    (reason,) = short.reasons
     assert reason.startswith("no rule of speed could be applied: TCP had no second to settle in")
     assert reason.endswith("; round trips are not known")
-    rules = {rule["rule"]: rule for rule in short["rules"]}
-    assert (rules["total"]["kept"], rules["total"]["found"]) == (True, 0.86)
-    assert "kept" not in rules["full links"]
-    long = describe(replace(SPEC, seconds=12), "user", observation(rate=8.6, seconds=12))
-    assert long["verdict"] == "invalid"
-    assert "carried less than 86.0% of their rate" in long["reasons"][0]
+    rules = {rule.rule: rule for rule in short.rules}
+    assert (rules["total"].kept, rules["total"].found) == (True, 0.86)
+    assert rules["full links"].kept is None
+    long = describe(replace(SPEC, seconds=12), observation(rate=8.6, seconds=12))
+    assert long.verdict == "invalid"
+    assert "carried less than 86.0% of their rate" in long.reasons[0]
 
 
 def looks(seen, queues_s):
@@ -110,10 +109,10 @@ def looks(seen, queues_s):
 def test_round_trips_judge_where_links_cannot(waits, verdict):
     seen = observation(rate=8.6, seconds=5)
     seen.looks = looks(seen, 0.2 * waits)
-    result = describe(replace(SPEC, seconds=5), "user", seen)
-    assert result["verdict"] == verdict
-    assert result["round_trips"]["rtt_ms"] == [200] * 4
-    assert result["round_trips"]["queues_ms"] == pytest.approx([200 * waits] * 4)
+    result = describe(replace(SPEC, seconds=5), seen)
+    assert result.verdict == verdict
+    assert result.round_trips.rtt_ms == (200,) * 4
+    assert result.round_trips.queues_ms == pytest.approx((200 * waits,) * 4)
 
 
 def test_slow_recovery_is_told_from_a_slow_machine_and_counts():
@@ -121,9 +120,9 @@ def test_slow_recovery_is_told_from_a_slow_machine_and_counts():
     for queues_s, verdict in ((0.196, "ok"), (0.05, "invalid")):
         seen = observation(rate=7.0, seconds=5)
         seen.looks = looks(seen, queues_s)
-        result = describe(replace(SPEC, seconds=5), "user", seen)
-        assert result["verdict"] == verdict
-        said = result["remarks"] if verdict == "ok" else result["reasons"]
+        result = describe(replace(SPEC, seconds=5), seen)
+        assert result.verdict == verdict
+        said = result.remarks if verdict == "ok" else result.reasons
         who = "TCP, not the machine, was slow" if verdict == "ok" else "the machine was too slow"
         assert said[0].startswith(f"{who}: 112.0 Mb/s is 70% of the 160.0 Mb/s")
 
@@ -131,7 +130,7 @@ def test_slow_recovery_is_told_from_a_slow_machine_and_counts():
 def test_a_clock_that_is_set_makes_a_run_invalid():
     seen = observation()
     seen.clock_set_s = -20.0
-    (reason,) = describe(SPEC, "user", seen)["reasons"]
+    (reason,) = describe(SPEC, seen).reasons
     assert "clock was set by -20 s" in reason
 
 
@@ -141,28 +140,28 @@ def test_links_that_are_not_full_are_named_and_half_of_them_are_too_many():
         for host in range(slow):
             seen.series[f"{NonBlocking.SWITCH}-eth{host + 1}"].out_mbps[6:] = 9.0
             seen.series[f"{NonBlocking.SWITCH}-eth{host + 1}"].in_mbps[6:] = 9.0
-        return describe(replace(SPEC, seconds=12), "user", seen)
+        return describe(replace(SPEC, seconds=12), seen)
 
     result = run(slow=3)
-    assert result["full_links"]["window_s"] == (5, 10)
-    assert len(result["full_links"]["mbps"]) == 32
-    assert result["full_links"]["mbps"][f"{NonBlocking.SWITCH}-eth3"] == pytest.approx(9.2)
-    assert result["verdict"] == "ok"
-    (reason,) = run(slow=9)["reasons"]
+    assert result.full_links.window_s == (5, 10)
+    assert len(result.full_links.mbps) == 32
+    assert result.full_links.mbps[f"{NonBlocking.SWITCH}-eth3"] == pytest.approx(9.2)
+    assert result.verdict == "ok"
+    (reason,) = run(slow=9).reasons
     assert "half of the 32 links that have to be full carried less than 92.0% of their rate" in reason
 
 
 def test_an_error_of_the_controller_is_a_reason():
     seen = observation()
     seen.events = [{"event": "error", "message": "boom", "t": 1.0}]
-    assert describe(SPEC, "user", seen)["reasons"] == ["the controller reported an error: boom"]
+    assert describe(SPEC, seen).reasons == ("the controller reported an error: boom",)
 
 
 def test_a_host_that_was_not_sampled_ends_it():
     seen = observation()
     del seen.series["0_0_1-eth3"]
     with pytest.raises(RunFailed, match="0_1_2"):
-        describe(SPEC, "user", seen)
+        describe(SPEC, seen)
 
 
 def test_acknowledgements_are_no_flows_of_the_matrix():
@@ -207,10 +206,10 @@ def test_failures_are_told_with_the_result_and_nobody_without_a_path_is_blamed()
     seen.unfinished = ["0 to 4 (2 s)", "13 to 1", "2 to 6"]
     (fault,) = spec.faults
     seen.outages = [Outage(2.01, fault.links(spec.network())), Outage(4.02, frozenset())]
-    result = describe(spec, "user", seen)
-    assert [failure["cut_off"] for failure in result["failures"]] == [4, 0]
-    assert len(result["phases"]) == 3
-    assert [reason for reason in result["reasons"] if "from start to end" in reason] == [
+    result = describe(spec, seen)
+    assert [failure.cut_off for failure in result.failures] == [4, 0]
+    assert len(result.phases) == 3
+    assert [reason for reason in result.reasons if "from start to end" in reason] == [
         "1 flows did not run from start to end: 2 to 6"
     ]
 
@@ -224,17 +223,15 @@ def test_a_controller_that_was_restarted_is_in_the_record():
         {"event": "flow", "t": BEGIN + 4, "key": 1, "src": 0, "dst": 1, "src_port": 5001, "dst_port": 20_000,
          "core": 0, "reason": "adopted"},
     ]  # fmt: skip
-    result = describe(SPEC, "user", seen)
-    assert result["verdict"] == "ok"
-    assert result["controller_restarts"] == [
-        {"t": 3, "reason": "ended (status -9)", "ready_t": 4.5, "adopted": 1}
-    ]
+    result = describe(SPEC, seen)
+    assert result.verdict == "ok"
+    assert result.controller_restarts == (Restarted(t=3, reason="ended (status -9)", ready_t=4.5, adopted=1),)
 
 
 def test_one_that_was_lost_for_good_is_a_reason():
     seen = observation()
     seen.lost = "the controller ended (status -9), and had been restarted once already"
-    assert describe(SPEC, "user", seen)["reasons"] == [seen.lost]
+    assert describe(SPEC, seen).reasons == (seen.lost,)
 
 
 PROC_NET_TCP = """\

@@ -5,6 +5,7 @@ from dataclasses import replace
 from harness.judge.links_alone import LinksAlone
 from harness.judge.saturation import FullLinks
 from harness.judge.verdict import judge, reasons
+from results.parts import Rule
 from tests.harness.judge.fine import FINE, UNSETTLED
 
 EVERY_RULE = (
@@ -66,12 +67,12 @@ def test_of_the_rules_of_speed_the_first_that_condemns_speaks_for_all():
     assert [rule.kept for rule in judge(slow).rules[-4:-1]] == [False, False, False]
 
 
-def test_a_rule_is_plain_data():
-    by_name = {rule.rule: rule.as_json() for rule in judge(replace(FINE, measured_mbps=float("nan"))).rules}
-    assert by_name["processes"] == {"rule": "processes", "kept": True}
-    assert by_name["full links"] == {"rule": "full links", "kept": True, "found": 0.998, "least": 0.97}
-    assert by_name["total"] == {"rule": "total", "kept": False, "least": 0.85}
-    assert by_name["links alone"] == {"rule": "links alone", "why_not": "round trips are not known"}
+def test_a_rule_is_stored_rounded_and_without_what_is_no_number():
+    by_name = {rule.rule: rule for rule in judge(replace(FINE, measured_mbps=float("nan"))).rules}
+    assert by_name["processes"] == Rule("processes", True)
+    assert by_name["full links"] == Rule("full links", True, 0.998, least=0.97)
+    assert by_name["total"] == Rule("total", False, least=0.85)
+    assert by_name["links alone"] == Rule("links alone", why_not="round trips are not known")
 
 
 def test_in_virtual_time_no_machine_is_slow_and_what_tcp_did_is_told():

@@ -63,8 +63,8 @@ def test_more_processors_than_pods(tmp_path, clean, monkeypatch):
     result = run_experiment(
         RunSpec("ecmp", "stride:4", seconds=8, link_mbps=2, datapath="user"), tmp_path / "run"
     )
-    assert result["environment"]["openvswitch_instances"] == 8
-    assert (result["verdict"], result["reasons"]) == ("ok", [])
+    assert result.environment["openvswitch_instances"] == 8
+    assert (result.verdict, result.reasons) == ("ok", ())
 
 
 def test_the_same_seed_gives_the_same_paths(tmp_path, clean):

@@ -1,19 +1,21 @@
 """Whatever goes wrong in a run is that run's reason; nothing but the user, the disk or the machine ends a sweep."""
 
 import errno
-import json
 import os
 import subprocess
 
 import pytest
+from msgspec.structs import replace
 
 from harness.errors import RunFailed, UnfitMachine
+from harness.judge.result import begun
 from harness.network import footprint
 from harness.run.emulation import Emulation
 from harness.run.spec import RunSpec
 from harness.sweep import experiment
 from harness.sweep.experiment import in_words, longest_s, run_experiment, stop_in
 from harness.sweep.store import RESULT, read_run
+from results import record
 
 SPEC = RunSpec("ecmp", "stride:4", seconds=3, link_mbps=10)
 
@@ -53,11 +55,11 @@ def raising(error):
 )  # fmt: skip
 def test_any_failure_is_the_reason_of_that_run(tmp_path, failing, error, words):
     result = failing(raising(error))
-    assert result["verdict"] == "invalid"
-    assert result["bisection_mbps"] is None
-    (reason,) = result["reasons"]
+    assert result.verdict == "invalid"
+    assert result.bisection_mbps is None
+    (reason,) = result.reasons
     assert words in reason
-    assert json.loads((tmp_path / "run" / RESULT).read_text()) == result
+    assert record.read(tmp_path / "run" / RESULT) == result
     assert read_run(tmp_path / "run").reasons == (reason,)
     assert type(error).__name__ in (tmp_path / "run" / "traceback.txt").read_text()
 
@@ -82,7 +84,7 @@ def test_a_tear_down_that_fails_does_not_hide_why(failing):
         finally:
             raise OSError(errno.EBUSY, "tear-down")
 
-    assert failing(carry_out)["reasons"] == ["the first reason"]
+    assert failing(carry_out).reasons == ("the first reason",)
 
 
 def test_a_reason_is_one_line_that_can_be_read_again(tmp_path, failing):
@@ -152,7 +154,7 @@ def test_a_chain_that_bites_its_tail_is_looked_through_once():
 def test_a_run_that_hangs_is_ended_with_a_reason(failing, monkeypatch):
     monkeypatch.setattr(experiment, "longest_s", lambda spec: 0.2)
     result = failing(lambda: subprocess.run(["sleep", "60"], check=True))
-    assert result["reasons"] == ["the run did not end within 0 s: something hangs"]
+    assert result.reasons == ("the run did not end within 0 s: something hangs",)
 
 
 @pytest.mark.parametrize("bw", [0.1, 10])
@@ -171,14 +173,16 @@ def test_the_class_of_an_error_is_in_words():
     assert "(http server error: x y)" in in_words(HTTPServerError("x y"))
 
 
-@pytest.mark.parametrize("flaw", [{"bisection_mbps": float("nan")}, {"verdict": "perhaps"}, {"flows": None}])
+@pytest.mark.parametrize(
+    "flaw", [{"bisection_mbps": float("nan")}, {"verdict": "perhaps"}, {"flows": None}, {"flows": ({1},)}]
+)
 def test_a_result_that_could_not_be_read_again_is_a_failure_of_the_run(tmp_path, failing, monkeypatch, flaw):
-    right = {"bisection_mbps": 1.0, "payload_mbps": 1.0, "verdict": "ok", "reasons": [], "flows": []}
-    monkeypatch.setattr(experiment, "describe", lambda *_: right)
-    assert failing(lambda: None)["verdict"] == "ok"
+    right = {"bisection_mbps": 1.0, "payload_mbps": 1.0, "verdict": "ok"}
+    monkeypatch.setattr(experiment, "describe", lambda spec, seen: replace(begun(spec), **right))
+    assert failing(lambda: None).verdict == "ok"
     (tmp_path / "run").rename(tmp_path / "right")
-    monkeypatch.setattr(experiment, "describe", lambda *_: {**right, **flaw})
+    monkeypatch.setattr(experiment, "describe", lambda spec, seen: replace(begun(spec), **right | flaw))
     result = failing(lambda: None)
-    assert result["verdict"] == "invalid"
-    assert result["reasons"][-1].startswith("its result is not what it should be: ")
-    assert read_run(tmp_path / "run").reasons == tuple(result["reasons"])
+    assert result.verdict == "invalid"
+    assert result.reasons[-1].startswith("its result is not what it should be: ")
+    assert read_run(tmp_path / "run") == result

@@ -10,6 +10,7 @@ from harness.sweep import progress
 from harness.sweep.plan import keep_settings, plan
 from harness.sweep.store import RESULT
 from harness.sweep.suites import TrafficSpec
+from results.record import decode
 from tests.harness.sweep.run_files import run_json
 
 
@@ -31,7 +32,7 @@ def told(monkeypatch, tmp_path):
         result = run_json(verdicts.pop(0), rate=40.0) | {"scheme": spec.scheme, "traffic": spec.traffic}
         folder.mkdir(parents=True)
         (folder / RESULT).write_text(json.dumps(result))
-        return result
+        return decode(json.dumps(result).encode())
 
     monkeypatch.setattr("harness.sweep.plan.run_experiment", fake_run)
     monkeypatch.setattr(progress, "sole_use", lambda *_: Nothing())
