@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from harness.network.hosts import ipv6_off
 from tests.controllers.fake_switch import wait_for
 from topos.fattree import FatTree
 
@@ -128,7 +129,8 @@ class Fabric:
             f"ofport_request={link.upper_port}",
         )
         self.hosts[host] = name
-        self.at(host, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1")
+        for setting in ipv6_off():
+            self.at(host, "sysctl", "-qw", setting)
         self.at(host, "ip", "link", "set", "eth0", "address", tree.host_mac(host))
         self.at(host, "ethtool", "-K", "eth0", "tx", "off", "tso", "off", "gso", "off", "sg", "off")
         self.at(host, "ip", "address", "add", tree.host_ip(host) + "/8", "dev", "eth0")
