@@ -17,8 +17,9 @@ import click
 import numpy as np
 from rich.table import Table
 
+from commands.computing import Computing
 from commands.output import wide_console, write_csv
-from commands.shared import OUT, runner
+from commands.shared import OUT
 from paper.suite import SCHEMES
 from simulator.config import ENGINES, Config
 from simulator.driver import simulate
@@ -111,7 +112,7 @@ def main(jobs: int | None, out: Path) -> None:
         for run in study.runs
     ]
     configs = [replace(run, scheme=scheme, **value) for _, _, scheme, run, value in cases]
-    outcomes = runner("Sensitivity", jobs)(summary, configs)
+    outcomes = Computing(jobs=jobs).runner("Sensitivity")(summary, configs)
     found: dict[tuple[str, str], dict[str, list[tuple[float, float]]]] = {}
     for (name, choice, scheme, _, _), answer in zip(cases, outcomes, strict=True):
         found.setdefault((name, choice), {}).setdefault(scheme, []).append(answer)

@@ -1,4 +1,4 @@
-"""How results are told: rows as CSV and as JSON, the paper against ours in the terminal, times in words."""
+"""How results are told: rows as CSV and as JSON, the paper against ours in the terminal, times in words, progress."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import csv
 import io
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,16 @@ class Compared:
     paper: float | None
     ours: float
     spread: str = ""
+
+
+def plain_table(title: str, *headings: str, left: int = 1) -> Table:
+    """A table for the terminal without lines; all but the first ``left`` columns are numbers."""
+    from rich.table import Table
+
+    made = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for number, heading in enumerate(headings):
+        made.add_column(heading, justify="left" if number < left else "right", no_wrap=number < left)
+    return made
 
 
 def comparison(title: str, rows: Sequence[Compared], unit: str, digits: int = 1) -> Table:
@@ -111,3 +122,15 @@ def wide_console() -> Console:
 
     console = Console()
     return console if console.is_terminal else Console(width=130)
+
+
+@contextmanager
+def progress_bar(label: str, total: float) -> Iterator[Callable[[float], None]]:
+    """A progress bar on standard error; yields what to call with the amount done."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(label, total=total)
+        yield lambda done: bar.update(task, completed=done)

@@ -1,19 +1,16 @@
-"""What the commands share: errors in words, options, progress."""
+"""What commands share: options as click has them, and errors in words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import click
 
 from workers.cluster import KEYS, ClusterAddress
 
-Task = TypeVar("Task")
-Answer = TypeVar("Answer")
 Command = Callable[..., Any]
 
 OUT = Path("results/simulated")
@@ -103,10 +100,6 @@ json_option = click.option(
 )
 
 
-computed = options(output, json_option, parallel, in_words)
-"""Of a command that computes rows and writes a CSV and a picture."""
-
-
 def seeds_option(default: int) -> Command:
     """The option --seeds."""
     return click.option(
@@ -116,49 +109,3 @@ def seeds_option(default: int) -> Command:
         show_default=True,
         help="How many: 1, 2, and so on.",
     )
-
-
-@contextmanager
-def progress_bar(label: str, total: float) -> Iterator[Callable[[float], None]]:
-    """A progress bar on standard error; yields what to call with the amount done."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(label, total=total)
-        yield lambda done: bar.update(task, completed=done)
-
-
-class Runner(Protocol):
-    """Something that calls a function with every task, and gives the answers in the order of the tasks."""
-
-    def __call__(self, function: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]: ...  # noqa: D102
-
-
-def in_turn(function: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
-    """The plainest `Runner`: one after the other, in this process."""
-    return [function(task) for task in tasks]
-
-
-def run_tasks(
-    label: str,
-    function: Callable[[Task], Answer],
-    tasks: Sequence[Task],
-    jobs: int | None = None,
-    cluster: str | None = None,
-) -> list[Answer]:
-    """`workers.pool.run_all` under a progress bar."""
-    from workers.pool import run_all
-
-    with progress_bar(label, len(tasks)) as done:
-        return run_all(function, tasks, jobs=jobs, cluster=cluster, progress=done)
-
-
-def runner(label: str, jobs: int | None = None, cluster: str | None = None) -> Runner:
-    """`run_tasks` as a `Runner`."""
-
-    def run(function: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
-        return run_tasks(label, function, tasks, jobs, cluster)
-
-    return run

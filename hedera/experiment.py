@@ -50,9 +50,11 @@ class Experiment:
         0.1, "Share of a link above which a flow is large (section 3.1).", least=0, below=1, controller=True
     )
     large_flows: str = parameter(
-        "measured-or-estimated", "Which flows are large: by measured rate, or by estimated demand too.",
-        choices=tuple(RULES), controller=True,
-    )  # fmt: skip
+        "measured-or-estimated",
+        "Which flows are large: by measured rate, or by estimated demand too.",
+        choices=tuple(RULES),
+        controller=True,
+    )
     iterations: int = parameter(1000, "Of Simulated Annealing, in every round.", least=1, controller=True)
     flows_per_host: int = parameter(1, "Draws of the pattern laid over each other.", least=1)
     keep: float = parameter(1.0, "Fraction of the flows kept, at random.", above=0, most=1)

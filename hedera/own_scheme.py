@@ -52,10 +52,10 @@ def own_scheduler(name: str) -> Callable[..., Any]:
 
 @cache
 def _vouch(name: str, path: Path | None, modified: int) -> None:
+    place, what = path or _place_of(name), [from_anywhere(name)]
     told_by(
-        f"scheme {name!r}", _VOUCH, [from_anywhere(name)], path or _place_of(name), seconds=IMPORT_S,
-        most_bytes=MOST_SAID, doing="importing it",
-    )  # fmt: skip
+        f"scheme {name!r}", _VOUCH, what, place, seconds=IMPORT_S, most_bytes=MOST_SAID, doing="importing it"
+    )
 
 
 def _place_of(name: str) -> Path:

@@ -90,8 +90,10 @@ def _compile(folder: Path, target: str) -> None:
     done = subprocess.run(
         ["make", "--silent", "-C", str(SOURCES), f"-j{_jobs()}", *settings, goal],
         env={name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode != 0:
         log = folder / "compile.log"
         log.write_text(done.stdout + done.stderr, encoding="utf-8")

@@ -50,8 +50,11 @@ def run_scenario(built: dict[str, Any], progress: Progress | None = None) -> byt
         question.seek(0)
         with subprocess.Popen(
             [str(engine()), "/dev/stdin", "/dev/stdout"],
-            stdin=question, stdout=answer, stderr=subprocess.PIPE, text=True,
-        ) as child:  # fmt: skip
+            stdin=question,
+            stdout=answer,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as child:
             try:
                 said = _follow(child, progress)
             except BaseException:
@@ -122,7 +125,7 @@ def run_many(
     Seed by seed, so that a command that is interrupted leaves whole seeds; of each the longest first, so that
     none is left alone at the end.
     """
-    from commands.shared import run_tasks
+    from commands.computing import run_tasks
 
     engine()  # compiled once, before many ask for it
     tasks = [Task(experiment, folder) for experiment in experiments]

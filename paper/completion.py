@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from commands.output import conclude, write_csv
+from commands.computing import Computing, Runner, computed, in_turn
 from commands.parameters import field_options
-from commands.shared import Runner, computed, in_turn, runner
+from hedera.schemes import CONTROL
 from hedera.schemes import scheme as scheme_of
 from paper.completion_figure import Cell, curve_of, draw, overloaded, when
 from paper.emulated import beside
@@ -29,9 +29,7 @@ from traffic.completion import Completion, by_class
 if TYPE_CHECKING:
     from simulator.driver import Simulation
 
-SCHEMES = (
-    "nonblocking", "ecmp", "ecmp-dst", "random", "spanning-tree", "hedera-gff", "hedera-sa", "hedera-clos"
-)  # fmt: skip
+SCHEMES = (CONTROL, "ecmp", "ecmp-dst", "random", "spanning-tree", "hedera-gff", "hedera-sa", "hedera-clos")
 MOST_UPDATES = 1.5e9
 """Flow-updates in which flows only pile up, some minute of processor time: what takes more is not simulated."""
 
@@ -123,15 +121,9 @@ def stored(path: Path) -> list[Cell]:
 def _cell(kind: str, text: str) -> Any:
     if not text:
         return None
-    return (
-        text
-        if kind == "str"
-        else text == "True"
-        if kind == "bool"
-        else float(text)
-        if "float" in kind
-        else int(text)
-    )
+    if kind in ("str", "bool"):
+        return text if kind == "str" else text == "True"
+    return float(text) if "float" in kind else int(text)
 
 
 @click.command()
@@ -143,9 +135,11 @@ def _cell(kind: str, text: str) -> Any:
     help="web-search, data-mining, fixed:BYTES, FILE.csv ...",
 )
 @click.option(
-    "--loads", default="0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9", show_default=True,
+    "--loads",
+    default="0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9",
+    show_default=True,
     help="Shares of the links' rate that hosts send.",
-)  # fmt: skip
+)
 @click.option("--intervals", default="5,1,0.1", show_default=True, help="Scheduling periods, s.")
 @field_options(
     Config,
@@ -156,15 +150,24 @@ def _cell(kind: str, text: str) -> Any:
     detect_s=0.01,
 )
 @click.option(
-    "--emulated", "runs", multiple=True, type=click.Path(path_type=Path),
+    "--emulated",
+    "runs",
+    multiple=True,
+    type=click.Path(path_type=Path),
     help="A sweep's folder or a run.json, to stand beside, with its settings simulated. Can be given again.",
-)  # fmt: skip
+)
 @click.option("--redraw", is_flag=True, help="Simulate nothing: take what the CSV file in --out has.")
 @computed
 def command(
-    schemes: tuple[str, ...], sizes: str, loads: str, intervals: str, runs: tuple[Path, ...], redraw: bool, out: Path,
-    as_json: bool, jobs: int | None, cluster: str | None, **options: Any,
-) -> None:  # fmt: skip
+    asked: Computing,
+    schemes: tuple[str, ...],
+    sizes: str,
+    loads: str,
+    intervals: str,
+    runs: tuple[Path, ...],
+    redraw: bool,
+    **options: Any,
+) -> None:
     """Load against slowdown, by size class, of flows that come and go."""
     detect_s = options.pop("detect_s")
     intervals_s = numbers("--intervals", intervals, float)
@@ -174,16 +177,16 @@ def command(
     for task in tasks:
         bounded(task.workload())  # every mistake comes to light before the first of them is run
     others = beside(runs, base)
-    name = out / f"completion_k{base.k}"
-    table = name.with_suffix(".csv")
-    cells = stored(table) if redraw else compute(tasks, runner(f"completion, k={base.k}", jobs, cluster))
+    name = f"completion_k{base.k}"
+    table = asked.out / f"{name}.csv"
+    cells = stored(table) if redraw else compute(tasks, asked.runner(f"completion, k={base.k}"))
     note = f"{base.tree.num_hosts:,} hosts, {sizes}, {base.seconds:g} s"
     rows = [*cells, *others]
-    files = [write_csv(table, rows), draw(rows, note, name.with_suffix(".png"))]
+    files = [asked.csv(name, rows), draw(rows, note, asked.png(name))]
     told = [_told(cells, note)]
     if others:
         told.append(_told(others, "Emulated, and the same settings simulated"))
-    conclude(rows, told, files, as_json)
+    asked.conclude(rows, told, files)
 
 
 def _told(cells: Sequence[Cell], note: str) -> str:
@@ -191,10 +194,8 @@ def _told(cells: Sequence[Cell], note: str) -> str:
     for one in (cell for cell in cells if cell.size_class == "all"):
         same = [c for c in cells if (c.load, c.emulated) == (one.load, one.emulated)]
         classes = [c for c in same if curve_of(c) == curve_of(one) and c.size_class != "all"]
-        shown = "  ".join(
-            f"{c.mean_slowdown:7.2f} ({c.p99_slowdown:.1f})" if c.mean_slowdown is not None else "      - "
-            for c in classes
-        )  # fmt: skip
+        known = [None if c.mean_slowdown is None else (c.mean_slowdown, c.p99_slowdown) for c in classes]
+        shown = "  ".join("      - " if one is None else "{:7.2f} ({:.1f})".format(*one) for one in known)
         name = one.scheme + when(curve_of(one)) + ", emulated" * one.emulated
         lines.append(
             f"{one.load:g}  {name:<28} {shown}   carried {one.carried:.3f}, "

@@ -11,8 +11,8 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from commands.output import Compared, comparison, conclude, write_csv
-from commands.shared import Runner, computed, in_turn, runner
+from commands.computing import Computing, Runner, computed, in_turn
+from commands.output import Compared, comparison, plain_table
 from paper.style import clean, heading, new_figure, saved
 from plots.style import MUTED, house_style
 from results.published import FIGURE_9
@@ -107,10 +107,7 @@ def draw(fits: Sequence[RoutingFit], predictions: Sequence[Prediction], path: Pa
 
 
 def _fits_table(fits: Sequence[RoutingFit]) -> Table:
-    from rich.table import Table
-
-    made = Table(title="Published testbed ECMP bars against static routings", title_justify="left", box=None)
-    for words in (
+    columns = (
         "routing",
         "engine",
         "seeds",
@@ -118,8 +115,8 @@ def _fits_table(fits: Sequence[RoutingFit]) -> Table:
         "mean relative error",
         "correlation",
         "best seed",
-    ):
-        made.add_column(words, justify="left" if words in ("routing", "engine") else "right")
+    )
+    made = plain_table("Published testbed ECMP bars against static routings", *columns, left=2)
     for fit in fits:
         made.add_row(
             fit.routing,
@@ -141,15 +138,13 @@ def _fits_table(fits: Sequence[RoutingFit]) -> Table:
     "--aimd-seeds", default=20, type=click.IntRange(1), show_default=True, help="The same for aimd."
 )
 @computed
-def command(
-    seeds: int, aimd_seeds: int, out: Path, as_json: bool, jobs: int | None, cluster: str | None
-) -> None:
+def command(asked: Computing, seeds: int, aimd_seeds: int) -> None:
     """Which static routing the published testbed "ECMP" bars look like."""
-    fits, predictions = compute(seeds, aimd_seeds, runner("Predicting", jobs, cluster))
+    fits, predictions = compute(seeds, aimd_seeds, asked.runner("Predicting"))
     files = [
-        write_csv(out / "explain_ecmp.csv", predictions),
-        write_csv(out / "explain_ecmp_fits.csv", fits),
-        draw(fits, predictions, out / "explain_ecmp.png"),
+        asked.csv("explain_ecmp", predictions),
+        asked.csv("explain_ecmp_fits", fits),
+        draw(fits, predictions, asked.png("explain_ecmp")),
     ]
     best = min(fits, key=lambda fit: fit.mean_relative_error_percent)
     compared = [
@@ -161,4 +156,4 @@ def command(
         f"Closest: {best.routing} ({best.engine}), predictions scaled by {best.scale:.3f}, "
         f"{best.mean_relative_error_percent:.1f} % mean relative error, correlation {best.correlation:.3f}"
     )
-    conclude(fits, [_fits_table(fits), comparison(title, compared, "Mb/s", digits=0)], files, as_json)
+    asked.conclude(fits, [_fits_table(fits), comparison(title, compared, "Mb/s", digits=0)], files)

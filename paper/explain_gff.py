@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from commands.output import Compared, comparison, conclude, write_csv
-from commands.shared import Runner, computed, in_turn, runner, seeds_option
+from commands.computing import Computing, Runner, computed, in_turn
+from commands.output import Compared, comparison, plain_table
+from commands.shared import seeds_option
 from paper.style import clean, heading, new_figure, saved
 from plots.style import INVALID, MUTED, colour, house_style
 from results.published import FIGURE_9_SIMULATED
@@ -137,15 +138,9 @@ def draw(rows: Sequence[Prediction], readings: Sequence[Reading], path: Path) ->
 
 
 def _readings_table(readings: Sequence[Reading]) -> Table:
-    from rich.table import Table
-
-    made = Table(
-        title="The paper's simulator with Global First Fit, against readings of section 4.3",
-        title_justify="left",
-        box=None,
-    )
-    for words in ("reading", "seeds", "bias", "mean error", "inside our range", "furthest off"):
-        made.add_column(words, justify="left" if words == "reading" else "right")
+    title = "The paper's simulator with Global First Fit, against readings of section 4.3"
+    columns = ("reading", "seeds", "bias", "mean error", "inside our range", "furthest off")
+    made = plain_table(title, *columns)
     for one in readings:
         far = "" if one.worst_deviations is None else f"{one.worst_deviations:.1f} sd ({one.worst_matrix})"
         bias, error = f"{one.bias_percent:+.1f} %", f"{one.error_percent:.1f} %"
@@ -157,20 +152,18 @@ def _readings_table(readings: Sequence[Reading]) -> Table:
 @seeds_option(30)
 @click.option("--tick", "tick_s", default=0.001, show_default=True, help="Length of a tick, seconds.")
 @computed
-def command(
-    seeds: int, tick_s: float, out: Path, as_json: bool, jobs: int | None, cluster: str | None
-) -> None:
+def command(asked: Computing, seeds: int, tick_s: float) -> None:
     """What the paper's simulator may have done as Global First Fit.
 
     Its results for the traffic of Figure 9 against ours, with flows placed by estimated demands (section 4.2) or by
     measured rates, in the order of the table or in a random one. `hedera simulate --by-rate --shuffled` runs one.
     """
-    rows = compute(seeds, tick_s, runner("Predicting", jobs, cluster))
+    rows = compute(seeds, tick_s, asked.runner("Predicting"))
     readings = summary(rows, seeds)
     files = [
-        write_csv(out / "explain_gff.csv", rows),
-        write_csv(out / "explain_gff_readings.csv", readings),
-        draw(rows, readings, out / "explain_gff.png"),
+        asked.csv("explain_gff", rows),
+        asked.csv("explain_gff_readings", readings),
+        draw(rows, readings, asked.png("explain_gff")),
     ]
     best = min(readings, key=lambda reading: reading.error_percent)
     compared = [
@@ -185,6 +178,5 @@ def command(
         if row.reading == best.reading
     ]
     title = f"Closest: {best.reading}, mean of {seeds} seeds"
-    conclude(
-        readings, [_readings_table(readings), comparison(title, compared, "Mb/s", digits=0)], files, as_json
-    )
+    told = [_readings_table(readings), comparison(title, compared, "Mb/s", digits=0)]
+    asked.conclude(readings, told, files)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from commands.output import Compared, comparison, conclude, write_csv
-from commands.shared import Runner, computed, in_turn, runner
+from commands.computing import Computing, Runner, computed, in_turn
+from commands.output import Compared, comparison
 from hedera.schemes import label
 from paper.scale import at_scale, engines_option
 from paper.style import ENGINE_LABELS, clean, heading, new_figure, saved
@@ -120,19 +120,16 @@ def draw(rows: Sequence[Share], tree: FatTree, path: Path) -> Path:
 @at_scale(k=32)
 @engines_option
 @computed
-def command(
-    out: Path, as_json: bool, jobs: int | None, cluster: str | None, schemes: tuple[str, ...],
-    engines: tuple[str, ...], **fields: Any,
-) -> None:  # fmt: skip
+def command(asked: Computing, schemes: tuple[str, ...], engines: tuple[str, ...], **fields: Any) -> None:
     """The suite of patterns on 8,192 hosts, with the paper's model of TCP and with fair shares."""
     base = Config("ecmp", "stride:1", **fields)
-    rows = compute(base, runner(f"Figure 10, k={base.k}", jobs, cluster), schemes, engines)
-    name = out / f"figure10_k{base.k}"
-    files = [write_csv(name.with_suffix(".csv"), rows), draw(rows, base.tree, name.with_suffix(".png"))]
+    rows = compute(base, asked.runner(f"Figure 10, k={base.k}"), schemes, engines)
+    name = f"figure10_k{base.k}"
+    files = [asked.csv(name, rows), draw(rows, base.tree, asked.png(name))]
     told: list[Table | str] = []
     for engine in engines:
         own = [row for row in rows if row.engine == engine]
         compared = [Compared(f"{row.traffic}  {row.scheme}", None, row.percent_of_full) for row in own]
         title = f"Figure 10 under {engine}: share of full bisection bandwidth, {base.tree.num_hosts:,} hosts"
         told += [comparison(title, compared + summary(own), "%"), better(own)]
-    conclude(rows, told, files, as_json)
+    asked.conclude(rows, told, files)

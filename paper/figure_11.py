@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from commands.output import Compared, comparison, conclude, write_csv
+from commands.computing import Computing, Runner, computed, in_turn
+from commands.output import Compared, comparison
 from commands.parameters import field_options
-from commands.shared import Runner, computed, in_turn, runner
 from hedera.schemes import label
 from paper.scale import at_scale
 from paper.style import clean, heading, new_figure, saved
@@ -76,19 +76,17 @@ def draw(points: Sequence[Point], subtitle: str, path: Path) -> Path:
 @at_scale(k=16)
 @field_options(Config, "arrivals_per_s mean_mbytes", arrivals_per_s=0.1, mean_mbytes=1250.0)
 @computed
-def command(
-    out: Path, as_json: bool, jobs: int | None, cluster: str | None, schemes: tuple[str, ...], **fields: Any
-) -> None:
+def command(asked: Computing, schemes: tuple[str, ...], **fields: Any) -> None:
     """Bisection bandwidth over time: 1,024 hosts, random bijection, flows that come and go."""
     base = Config("ecmp", "randbij", **fields)
-    results = compute(base, runner(f"Figure 11, k={base.k}", jobs, cluster), schemes)
+    results = compute(base, asked.runner(f"Figure 11, k={base.k}"), schemes)
     points = [point for result in results for point in series(result)]
     load = (
         f"{base.tree.num_hosts:,} hosts, {base.arrivals_per_s:g} flows per s and host "
         f"of {base.mean_mbytes:g} MB on average"
     )
-    name = out / f"figure11_k{base.k}"
-    files = [write_csv(name.with_suffix(".csv"), points), draw(points, load, name.with_suffix(".png"))]
+    name = f"figure11_k{base.k}"
+    files = [asked.csv(name, points), draw(points, load, asked.png(name))]
     compared = [
         Compared(
             r.config.scheme,
@@ -99,6 +97,4 @@ def command(
         )
         for r in results
     ]
-    conclude(
-        points, [comparison(f"Figure 11: bisection bandwidth, {load}", compared, "Gb/s")], files, as_json
-    )
+    asked.conclude(points, [comparison(f"Figure 11: bisection bandwidth, {load}", compared, "Gb/s")], files)

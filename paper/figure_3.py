@@ -10,8 +10,9 @@ from pathlib import Path
 import click
 import numpy as np
 
-from commands.output import Compared, comparison, conclude, write_csv
-from commands.shared import Runner, computed, in_turn, runner, seeds_option
+from commands.computing import Computing, Runner, computed, in_turn
+from commands.output import Compared, comparison
+from commands.shared import seeds_option
 from paper.style import clean, heading, new_figure, saved
 from plots.style import INK, house_style
 from results.published import FIGURE_3
@@ -90,13 +91,11 @@ def draw(rows: Sequence[Loss], tree: FatTree, path: Path) -> Path:
 @click.option("--max-flows", default=1000, type=click.IntRange(1), show_default=True, help="Per host.")
 @seeds_option(5)
 @computed
-def command(
-    k: int, max_flows: int, seeds: int, out: Path, as_json: bool, jobs: int | None, cluster: str | None
-) -> None:
+def command(asked: Computing, k: int, max_flows: int, seeds: int) -> None:
     """What hash collisions cost, against flows per host (27,648 hosts)."""
     tree = FatTree(k)
-    rows = compute(tree, max_flows, seeds, runner("Figure 3: Monte Carlo", jobs, cluster))
-    files = [write_csv(out / "figure3.csv", rows), draw(rows, tree, out / "figure3.png")]
+    rows = compute(tree, max_flows, seeds, asked.runner("Figure 3: Monte Carlo"))
+    files = [asked.csv("figure3", rows), draw(rows, tree, asked.png("figure3"))]
     compared = [
         Compared(
             f"{row.flows_per_host} flow{'s' * (row.flows_per_host > 1)} per host, {row.model}",
@@ -107,4 +106,4 @@ def command(
         for row in rows
     ]
     title = f"Figure 3: bisection bandwidth lost to hash collisions, k={k}"
-    conclude(rows, [comparison(title, compared, "%", digits=2)], files, as_json)
+    asked.conclude(rows, [comparison(title, compared, "%", digits=2)], files)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from commands.output import Compared, comparison, conclude, write_csv
-from commands.shared import Runner, computed, in_turn, runner, seeds_option
+from commands.computing import Computing, Runner, computed, in_turn
+from commands.output import Compared, comparison
+from commands.shared import seeds_option
 from hedera.schemes import SCHEMES as BY_NAME
 from hedera.schemes import label
 from paper.scale import schemes_option
@@ -147,17 +148,14 @@ def draw(rows: Sequence[Bar], seeds: int, path: Path) -> Path:
 @click.option("--tick", "tick_s", default=0.001, show_default=True, help="Length of a tick, seconds.")
 @computed
 def command(
-    simulated: bool, schemes: tuple[str, ...], seeds: int, engine: str, tick_s: float, out: Path, as_json: bool,
-    jobs: int | None, cluster: str | None,
-) -> None:  # fmt: skip
+    asked: Computing, simulated: bool, schemes: tuple[str, ...], seeds: int, engine: str, tick_s: float
+) -> None:
     """All published traffic matrices, beside the published results of testbed and simulator."""
     if not simulated:
         raise click.UsageError("figure 9 of real runs is drawn by `hedera report DIR`; here, add --simulated")
-    rows = compute(seeds, engine, tick_s, runner("Figure 9", jobs, cluster), schemes)
-    files = [
-        write_csv(out / "figure9_simulated.csv", rows),
-        draw(rows, seeds, out / "figure9_simulated.png"),
-    ]
+    rows = compute(seeds, engine, tick_s, asked.runner("Figure 9"), schemes)
+    name = "figure9_simulated"
+    files = [asked.csv(name, rows), draw(rows, seeds, asked.png(name))]
     tables = [
         _compared(f"Figure 9: the paper's {what} against our simulation ({seeds} seeds)", pairs)
         for what, pairs in (
@@ -165,7 +163,7 @@ def command(
             ("simulator", [(row, row.published_simulator_mbps) for row in rows]),
         )
     ]
-    conclude(rows, tables, files, as_json)
+    asked.conclude(rows, tables, files)
 
 
 def _compared(title: str, pairs: Sequence[tuple[Bar, float | None]]) -> Table:

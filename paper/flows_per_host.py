@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from commands.output import conclude, write_csv
+from commands.computing import Computing, Runner, computed, in_turn
+from commands.output import plain_table
 from commands.parameters import field_options
-from commands.shared import Runner, computed, in_turn, runner, seeds_option
+from commands.shared import seeds_option
 from hedera.schemes import CONTROL, label
 from hedera.schemes import scheme as scheme_of
 from paper.scale import engines_option, numbers, schemes_option
@@ -108,10 +109,19 @@ def compute(tasks: Sequence[Config], run: Runner = in_turn) -> list[Row]:
         )
         rows.append(
             Row(
-                *(first.k, first.engine, first.traffic, first.flows_per_host, first.keep, first.scheme),
+                first.k,
+                first.engine,
+                first.traffic,
+                first.flows_per_host,
+                first.keep,
+                first.scheme,
                 first.threshold if schedules else None,
-                *(len(ours), 100 * mean(shares), 100 * min(shares), 100 * max(shares)),
-                *(over_ecmp, over_control),
+                len(ours),
+                100 * mean(shares),
+                100 * min(shares),
+                100 * max(shares),
+                over_ecmp,
+                over_control,
                 mean(found[task][1] for task in ours) if schedules else None,
             )
         )
@@ -150,11 +160,11 @@ def _panel(axes: Axes, rows: Sequence[Row]) -> None:
         for threshold in dict.fromkeys(row.threshold for row in rows if row.scheme == scheme):
             ours = [row for row in rows if (row.scheme, row.threshold) == (scheme, threshold)]
             other = threshold != usual and threshold is not None
+            x, y = [row.flows_per_host for row in ours], [row.over_control for row in ours]
+            named = label(scheme) + (f", large from {threshold:.0%}" if other else "")
             axes.plot(
-                [row.flows_per_host for row in ours], [row.over_control for row in ours], color=colour(scheme),
-                ls="--" if other else "-", lw=0.9 if other else 1.5, marker="" if other else ".",
-                label=label(scheme) + (f", large from {threshold:.0%}" if other else ""),
-            )  # fmt: skip
+                x, y, "--" if other else ".-", color=colour(scheme), lw=0.9 if other else 1.5, label=named
+            )
     clean(axes)
 
 
@@ -162,17 +172,25 @@ def _panel(axes: Axes, rows: Sequence[Row]) -> None:
 @schemes_option(SCHEMES)
 @click.option("--flows", "counts", default=COUNTS, show_default=True, help="Per host.")
 @click.option(
-    "--thresholds", default="0.1,0.01", show_default=True,
+    "--thresholds",
+    default="0.1,0.01",
+    show_default=True,
     help="Shares of a link that make a flow large; the largest is the usual one.",
-)  # fmt: skip
+)
 @engines_option
 @field_options(Config, "k seconds interval_s tick_s iterations", seconds=12.0, interval_s=2.0, tick_s=0.01)
 @seeds_option(3)
 @computed
 def command(
-    schemes: tuple[str, ...], engines: tuple[str, ...], k: int, counts: str, thresholds: str, seeds: int, out: Path,
-    as_json: bool, jobs: int | None, cluster: str | None, **options: Any,
-) -> None:  # fmt: skip
+    asked: Computing,
+    schemes: tuple[str, ...],
+    engines: tuple[str, ...],
+    k: int,
+    counts: str,
+    thresholds: str,
+    seeds: int,
+    **options: Any,
+) -> None:
     """Hedera's gain over ECMP against the number of flows per host."""
     large_from = sorted(numbers("--thresholds", thresholds, float), reverse=True)
     many = numbers("--flows", counts, int)
@@ -181,35 +199,36 @@ def command(
         tasks += plan(Config("ecmp", "random", k, engine=engine, **options), many, schemes, large_from, seeds)
     for task in tasks:
         task.matrix()  # every mistake comes to light before the first of them is run
-    rows = compute(tasks, runner(f"flows per host, k={k}", jobs, cluster))
+    rows = compute(tasks, asked.runner(f"flows per host, k={k}"))
     note = f"{tasks[0].tree.num_hosts:,} hosts, {seeds} seed{'s' * (seeds > 1)}"
-    name = out / f"flows_per_host_k{k}"
-    files = [write_csv(name.with_suffix(".csv"), rows), draw(rows, note, name.with_suffix(".png"))]
-    conclude(rows, [_told(rows, note)], files, as_json)
+    name = f"flows_per_host_k{k}"
+    files = [asked.csv(name, rows), draw(rows, note, asked.png(name))]
+    asked.conclude(rows, [_told(rows, note)], files)
 
 
 def _told(rows: Sequence[Row], note: str) -> Table:
     """Means over the patterns."""
-    from rich.table import Table
-
-    made = Table(title=f"Means over three patterns. {note}", title_justify="left", box=None, pad_edge=False)
-    for name in (*_CASE, "over ECMP", "over the control", "large flows"):
-        made.add_column(name, justify="left" if name == "scheme" else "right")
+    columns = (
+        "scheme",
+        "engine",
+        "flows per host",
+        "large from",
+        "over ECMP",
+        "over the control",
+        "large flows",
+    )
+    made = plain_table(f"Means over three patterns. {note}", *columns)
     for case in dict.fromkeys(map(_case, rows)):
         engine, flows, keep, scheme, threshold = case
         if scheme == CONTROL:
             continue
         ours = [row for row in rows if _case(row) == case]
         large = [row.large_share for row in ours if row.large_share is not None]
-        made.add_row(
-            engine, f"{flows}" + (f", {keep:.0%} kept" if keep < 1 else ""), scheme,
-            "" if threshold is None else f"{threshold:g}", f"{mean(r.over_ecmp for r in ours):.3f}",
-            f"{mean(r.over_control for r in ours):.3f}", f"{mean(large):.0%}" if large else "",
-        )  # fmt: skip
+        many = f"{flows}" + (f", {keep:.0%} kept" if keep < 1 else "")
+        means = [f"{mean(r.over_ecmp for r in ours):.3f}", f"{mean(r.over_control for r in ours):.3f}"]
+        share = f"{mean(large):.0%}" if large else ""
+        made.add_row(scheme, engine, many, "" if threshold is None else f"{threshold:g}", *means, share)
     return made
-
-
-_CASE = ("engine", "flows per host", "scheme", "large from")
 
 
 def _case(row: Row) -> tuple[str, int, float, str, float | None]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 import numpy as np
 
-from commands.output import conclude, write_csv
-from commands.shared import Runner, computed, in_turn, runner, seeds_option
+from commands.computing import Computing, Runner, computed, in_turn
+from commands.shared import seeds_option
 from paper.scale import schemes_option
 from plots.shuffle import SCHEMES, TRANSFER_BYTES, Row, Shuffle, draw, rows_of, told
 from simulator.config import Config
@@ -67,25 +66,18 @@ def compute(
     "--detect", "detect_s", default=0.0, help="Global First Fit looks for large flows this often, s."
 )
 @computed
-def command(
-    simulated: bool, schemes: tuple[str, ...], seeds: int, out: Path, as_json: bool, jobs: int | None,
-    cluster: str | None, **fields: float,
-) -> None:  # fmt: skip
+def command(asked: Computing, simulated: bool, schemes: tuple[str, ...], seeds: int, **fields: float) -> None:
     """A shuffle of 120 GB: its time, hosts' completion, bandwidth and goodput, as ratios to the control.
 
     MB are 2^20 bytes, as the paper's columns require of each other.
     """
     if not simulated:
         raise click.UsageError("here, add --simulated")
-    rows = compute(seeds, runner("Table 2", jobs, cluster), schemes, TRANSFER_BYTES, **fields)
+    rows = compute(seeds, asked.runner("Table 2"), schemes, TRANSFER_BYTES, **fields)
     note = f"Simulated, 16 hosts, {seeds} seed{'s' * (seeds > 1)}"
-    files = [write_csv(out / "table2.csv", rows), draw(rows, note, out / "table2.png")]
+    files = [asked.csv("table2", rows), draw(rows, note, asked.png("table2"))]
     spread = "  ".join(
         f"{row.scheme} {row.lowest_shuffle_s:,.1f} to {row.highest_shuffle_s:,.1f} s" for row in rows
     )
-    conclude(
-        rows,
-        [told(rows, f"Table 2, the shuffle. {note}"), f"Shuffle time over seeds: {spread}"],
-        files,
-        as_json,
-    )
+    table = told(rows, f"Table 2, the shuffle. {note}")
+    asked.conclude(rows, [table, f"Shuffle time over seeds: {spread}"], files)

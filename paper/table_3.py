@@ -11,14 +11,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
 from numpy.typing import NDArray
 
-from commands.output import Compared, comparison, conclude, write_csv
+from commands.computing import Computing, Runner, computed, in_turn
+from commands.output import Compared, comparison
 from commands.parameters import field_options
-from commands.shared import Runner, computed, in_turn, runner, seeds_option
+from commands.shared import seeds_option
 from paper.scale import engines_option, numbers
 from paper.style import ENGINE_LABELS, clean, heading, new_figure, saved
 from paper.suite import ports_for
@@ -86,9 +88,16 @@ def compute(
     for engine in engines:
         for size in sizes:
             control = Config(
-                "nonblocking", "random", ports_for(size), seconds, interval_s=PERIOD_S, iterations=1,
-                flows_per_host=flows_per_host, engine=engine, tick_s=tick_s,
-            )  # fmt: skip
+                "nonblocking",
+                "random",
+                ports_for(size),
+                seconds,
+                interval_s=PERIOD_S,
+                iterations=1,
+                flows_per_host=flows_per_host,
+                engine=engine,
+                tick_s=tick_s,
+            )
             cases += [control, replace(control, scheme="hedera-clos")]  # whose period hardly matters
             for period in intervals:
                 within = [count for count in counts if count <= MOST_WORK * period]
@@ -206,9 +215,14 @@ def draw(rows: Sequence[Cell], subtitle: str, path: Path) -> Path:
 @seeds_option(3)
 @computed
 def command(
-    hosts: str, iterations: str, intervals: str, flows_per_host: int, seconds: float, engines: tuple[str, ...],
-    seeds: int, tick_s: float, out: Path, as_json: bool, jobs: int | None, cluster: str | None,
-) -> None:  # fmt: skip
+    asked: Computing,
+    hosts: str,
+    iterations: str,
+    intervals: str,
+    engines: tuple[str, ...],
+    flows_per_host: int,
+    **fields: Any,
+) -> None:
     """Iterations of Simulated Annealing against the size of the network (random receivers).
 
     Cells with more than 400,000 iterations in a simulated second are left out.
@@ -219,13 +233,12 @@ def command(
         engines=engines,
         intervals=numbers("--intervals", intervals, float),
         flows_per_host=flows_per_host,
-        seconds=seconds,
-        seeds=seeds,
-        tick_s=tick_s,
-        run=runner("Table 3", jobs, cluster),
+        run=asked.runner("Table 3"),
+        **fields,
     )
+    seeds = rows[0].seeds
     load = f"{flows_per_host} random receivers per host, " + (f"{seeds} seeds" if seeds > 1 else "one seed")
-    files = [write_csv(out / "table3.csv", rows), draw(rows, load, out / "table3.png")]
+    files = [asked.csv("table3", rows), draw(rows, load, asked.png("table3"))]
     tables = [
         comparison(
             f"Table 3 under {engine}: share of {what}, {load}",
@@ -236,7 +249,7 @@ def command(
         for engine in engines
         for what, of_control in (("full bisection bandwidth", False), ("the non-blocking network's", True))
     ]
-    conclude(rows, tables, files, as_json)
+    asked.conclude(rows, tables, files)
 
 
 def _compared(row: Cell, of_control: bool) -> Compared:

@@ -111,11 +111,11 @@ def timed_placement(
 def command(seconds: float, as_json: bool) -> None:
     """Time Simulated Annealing: the paper's Table 5 and ours, with set-up and without."""
     rows = list(compute(seconds))
-    told: list[Table | str] = [] if as_json else [
+    told: list[Table | str] = [
         timings("Table 5: Simulated Annealing, ms per call", rows),
         first_call(FIRST_CALL),
         "Annealing is a placement without its set-up; excess is the exceeded capacity, in links, before and after.",
         "One thread: each iteration starts from the state that the one before it left.",
         CAPTION,
-    ]  # fmt: skip
+    ]
     conclude(rows, told, [], as_json)

@@ -10,8 +10,9 @@ from pathlib import Path
 import click
 import numpy as np
 
+from commands.computing import Computing, Runner, in_turn
 from commands.output import Compared, comparison, conclude, write_csv
-from commands.shared import Runner, in_turn, in_words, json_option, output, runner, seeds_option
+from commands.shared import in_words, json_option, output, seeds_option
 from paper.style import PUBLISHED, clean, heading, new_figure, saved
 from paper.suite import ports_for
 from plots.style import INK, house_style
@@ -92,7 +93,7 @@ def draw(rows: Sequence[Loop], path: Path) -> Path:
 @in_words
 def command(seeds: int, out: Path, as_json: bool) -> None:
     """How long a round of the control loop takes."""
-    rows = compute(seeds, runner("Table 6: measuring", jobs=1))
+    rows = compute(seeds, Computing(jobs=1).runner("Table 6: measuring"))
     files = [write_csv(out / "table6.csv", rows), draw(rows, out / "table6.png")]
     compared = []
     for row in rows:

@@ -17,8 +17,7 @@ from results.parts import FlowRecord
 from results.record import Run
 from traffic.completion import CLASSES
 
-STATISTICS = ("mean_s", "median_s", "p95_s", "p99_s", "mean_slowdown", "median_slowdown", "p95_slowdown",
-              "p99_slowdown")  # fmt: skip
+STATISTICS = tuple(f"{what}_{of}" for of in ("s", "slowdown") for what in ("mean", "median", "p95", "p99"))
 COSTS = {
     "controller_percent": "controller, % of a processor",
     "packet_ins_per_s": "packet-ins/s",
@@ -92,7 +91,9 @@ def _row(runs: Sequence[Run], over: str, key: tuple[str, str, str]) -> Row | Non
         *key,
         over,
         sum(not run.valid for run, _ in with_class),
-        *(len(ours), sum(one.flows for one in ours), sum(one.cut_off for one in ours)),
+        len(ours),
+        sum(one.flows for one in ours),
+        sum(one.cut_off for one in ours),
         *(median(getattr(one, statistic) for one in ours) for statistic in STATISTICS),
     )
 

@@ -28,6 +28,7 @@ from plots.summary import pattern_order
 
 Thing = TypeVar("Thing")
 _OPTIONS = {"link_mbps": "--bw", "interval_s": "--interval", "k": "-k"}
+_WHISKERS: dict[str, Any] = {"markersize": 4.5, "linewidth": 1, "elinewidth": 0.9, "capsize": 2}
 _MOST_NAMED = 8
 
 
@@ -125,20 +126,35 @@ class Comparison:
     def pattern_rows(self) -> list[PatternRow]:
         """By scheme and pattern, and of each by folder."""
         return [
-            PatternRow(
-                *(scheme, bar[0], side.name, side.conditions),
-                *(side.shares[bar].trials, side.invalid.get(bar, 0), side.shares[bar].median),
-                *(self._points(side, bar), side.every[bar].left_out, side.every[bar].median),
-            )
+            self._pattern_row(side, bar)
             for scheme in self.schemes
             for bar in self.bars(scheme)
             for side in self.sides
         ]
 
+    def _pattern_row(self, side: Side, bar: Bar) -> PatternRow:
+        share, every = side.shares[bar], side.every[bar]
+        pattern, scheme = bar
+        return PatternRow(
+            scheme,
+            pattern,
+            side.name,
+            side.conditions,
+            share.trials,
+            side.invalid.get(bar, 0),
+            share.median,
+            self._points(side, bar),
+            every.left_out,
+            every.median,
+        )
+
     def _row(self, scheme: str, side: Side) -> Row:
         bars = self.bars(scheme)
         row = Row(
-            *(scheme, side.name, side.conditions, len(bars)),
+            scheme,
+            side.name,
+            side.conditions,
+            len(bars),
             runs=sum(side.shares[bar].trials for bar in bars),
             invalid=sum(number for (_, own), number in side.invalid.items() if own == scheme),
             share=float(np.mean([side.shares[bar].median for bar in bars])),
@@ -149,8 +165,14 @@ class Comparison:
             return row
         mean = difference(None, list(points.values()))
         largest = max(points, key=lambda pattern: abs(points[pattern]))
-        return replace(row, difference_points=mean.mean, low_points=mean.low, high_points=mean.high,
-                       largest_points=points[largest], largest_pattern=largest)  # fmt: skip
+        return replace(
+            row,
+            difference_points=mean.mean,
+            low_points=mean.low,
+            high_points=mean.high,
+            largest_points=points[largest],
+            largest_pattern=largest,
+        )
 
     def _of_all_tries(self, scheme: str, side: Side) -> dict[str, Any]:
         """Over the patterns under which every folder has a try that came to a number, for `Row`."""
@@ -238,10 +260,8 @@ def draw(comparison: Comparison, path: Path) -> list[Path]:
             aside = 0.4 * ((i + 0.5) / len(schemes) - 0.5)
             own = [rows[scheme, side.name] for side in sides]
             whiskers = [row.half_interval / 100 for row in own]
-            axes.errorbar(
-                [x + aside for x in range(len(sides))], [row.share for row in own], whiskers, label=scheme,
-                color=colour(scheme), marker="o", markersize=4.5, linewidth=1, elinewidth=0.9, capsize=2,
-            )  # fmt: skip
+            x, y = [x + aside for x in range(len(sides))], [row.share for row in own]
+            axes.errorbar(x, y, whiskers, label=scheme, color=colour(scheme), marker="o", **_WHISKERS)
         axes.set_xlim(-0.5, len(sides) - 0.5)
         axes.set_xticks(range(len(sides)), [side.label.replace(" -", "\n-") for side in sides])
         axes.grid(axis="y")

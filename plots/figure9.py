@@ -32,6 +32,7 @@ _HATCH = "/////"
 _CROSS: dict[str, Any] = {"marker": "x", "linestyle": "", "markersize": 6, "markeredgewidth": 1.7}
 _RED_CROSS = {**_CROSS, "color": INVALID}
 _SMALL_CROSS = {**_CROSS, "color": MUTED, "markersize": 3.5, "markeredgewidth": 0.9}
+_LEGEND: dict[str, Any] = {"fontsize": 8.5, "handlelength": 1.5, "handleheight": 1.0, "columnspacing": 1.5}
 _GROUP, _ROW, _HEAD, _SIDE = 2.05, 1.75, 1.3, 1.1  # inches
 
 
@@ -186,10 +187,8 @@ def _legend(figure: Figure, chart: Shares) -> None:
         handles.append(Line2D([], [], color=MUTED, **_CROSS, label="not run"))
     labels = [voids[i] if i in voids else handle.get_label() for i, handle in enumerate(handles)]
     for rows in range(1, len(handles) + 1):  # as few as the figure's width allows, filled evenly
-        legend = figure.legend(
-            handles, labels, loc="outside lower center", ncols=-(-len(handles) // rows), fontsize=8.5,
-            handlelength=1.5, handleheight=1.0, columnspacing=1.5,
-        )  # fmt: skip
+        columns = -(-len(handles) // rows)
+        legend = figure.legend(handles, labels, loc="outside lower center", ncols=columns, **_LEGEND)
         if legend.get_window_extent().width < 0.97 * figure.bbox.width:
             break
         legend.remove()

@@ -108,11 +108,9 @@ def told(rows: Sequence[Row], title: str) -> Table:
         cells = []
         for quantity, value_name in zip(QUANTITIES, value_names, strict=True):
             ours, paper, gap = (
-                getattr(row, name)
-                for name in (
-                    f"{quantity}_to_control", f"published_{quantity}_to_control", f"{quantity}_difference"
-                )
-            )  # fmt: skip
+                getattr(row, name.format(quantity))
+                for name in ("{}_to_control", "published_{}_to_control", "{}_difference")
+            )
             ratio = "" if ours is None else f"  {ours:.2f}"
             cells.append(
                 f"{getattr(row, value_name):,.1f}"
@@ -137,10 +135,8 @@ def draw(rows: Sequence[Row], subtitle: str, path: Path) -> Path:
         for n, scheme in enumerate(schemes):
             row = by_scheme[scheme]
             x = [i - 0.4 + (n + 0.5) * width for i in range(len(QUANTITIES))]
-            axes.bar(
-                x, [getattr(row, f"{q}_to_control") for q in QUANTITIES], 0.9 * width, color=colour(scheme),
-                label=scheme,
-            )  # fmt: skip
+            heights = [getattr(row, f"{q}_to_control") for q in QUANTITIES]
+            axes.bar(x, heights, 0.9 * width, color=colour(scheme), label=scheme)
             marks = [getattr(row, f"published_{q}_to_control") for q in QUANTITIES]
             known = [(at, mark) for at, mark in zip(x, marks, strict=True) if mark is not None]
             if known:

@@ -11,8 +11,9 @@ from typing import Any
 
 import click
 
+from commands.output import progress_bar
 from commands.parameters import field_options
-from commands.shared import in_words, progress_bar
+from commands.shared import in_words
 from simulator.config import Config
 
 

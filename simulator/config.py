@@ -34,18 +34,22 @@ class Config(Experiment):
         above=0,
     )
     arrivals_per_s: float = parameter(
-        0.0, "Flows that every sending host starts per second (Poisson); 0: they start at once and last.",
-        least=0, option="--arrivals",
-    )  # fmt: skip
+        0.0,
+        "Flows that every sending host starts per second (Poisson); 0: they start at once and last.",
+        least=0,
+        option="--arrivals",
+    )
     mean_mbytes: float = parameter(
         125.0, "Their mean size (exponential)", unit="MB", above=0, option="--mean-size"
     )
     by_rate: bool = parameter(False, "Place flows by measured rates instead of estimated demands.")
     shuffled: bool = parameter(False, "Global First Fit takes flows and paths in a random order.")
     detect_s: float = parameter(
-        0.0, "Global First Fit re-routes upon detection (section 4.5), looking this often; 0: with the period",
-        unit="s", least=0,
-    )  # fmt: skip
+        0.0,
+        "Global First Fit re-routes upon detection (section 4.5), looking this often; 0: with the period",
+        unit="s",
+        least=0,
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

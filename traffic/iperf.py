@@ -39,8 +39,8 @@ def client_command(
     """Send to ``server`` (an address) from ``source`` (address, port) for a time. ValueError unless it is above 0."""
     if seconds <= 0:
         raise ValueError(f"an iperf client sends for some seconds, not for {seconds:g}")
-    return ["iperf", "-c", server, "-p", str(port), "-B", f"{source[0]}:{source[1]}",
-            "-t", f"{seconds:g}", "-i", "1", "-y", "C"]  # fmt: skip
+    ends = ["-c", server, "-p", str(port), "-B", f"{source[0]}:{source[1]}"]
+    return ["iperf", *ends, "-t", f"{seconds:g}", "-i", "1", "-y", "C"]
 
 
 @dataclass(frozen=True)

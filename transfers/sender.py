@@ -191,9 +191,15 @@ class Sender:
         retransmissions, rtt_us = tcp_info(sock)
         sock.close()
         record = {
-            "number": transfer.number, "asked": transfer.asked, "start": transfer.start, "end": now,
-            "connected": transfer.connected, "how": how, "retransmissions": retransmissions, "rtt_us": rtt_us,
-        }  # fmt: skip
+            "number": transfer.number,
+            "asked": transfer.asked,
+            "start": transfer.start,
+            "end": now,
+            "connected": transfer.connected,
+            "how": how,
+            "retransmissions": retransmissions,
+            "rtt_us": rtt_us,
+        }
         self.said.append(json.dumps(record))
         self.finished.add(transfer.number)
         for other in self.waiting.pop(transfer.number, ()):

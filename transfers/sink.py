@@ -136,9 +136,15 @@ class Sink:
         del self.running[arrival.socket.fileno()]
         arrival.socket.close()
         record = {
-            "from": arrival.peer[0], "port": arrival.peer[1], "accepted": arrival.accepted, "how": how,
-            "first": arrival.first, "last": arrival.last, "bytes": arrival.bytes, "bins": arrival.bins,
-        }  # fmt: skip
+            "from": arrival.peer[0],
+            "port": arrival.peer[1],
+            "accepted": arrival.accepted,
+            "how": how,
+            "first": arrival.first,
+            "last": arrival.last,
+            "bytes": arrival.bytes,
+            "bins": arrival.bins,
+        }
         self.said.append(json.dumps(record, separators=(",", ":")))
 
     def say(self) -> None:

@@ -53,10 +53,9 @@ def scatter(match: Match, css: Css) -> Markup:
         marks += [text(left - 5, y(share) + 3.5, f"{share * 100:.0f}", "tick", "end")]
     marks.append(line(x(0), y(0), x(most), y(most), "rule"))
     marks.append(text((left + size) / 2, size - 5, "published (% of control)", "axis", "middle"))
-    marks.append(
-        tag("text", Markup("ours (% of control)"), class_="axis", text_anchor="middle",
-            transform=f"translate(9 {(top + bottom) / 2:.0f}) rotate(-90)")
-    )  # fmt: skip
+    upright = f"translate(9 {(top + bottom) / 2:.0f}) rotate(-90)"
+    words = Markup("ours (% of control)")
+    marks.append(tag("text", words, class_="axis", text_anchor="middle", transform=upright))
     furthest = sorted(match.pairs, key=lambda pair: -abs(pair.difference))[:3]
     for pair in match.pairs:
         said = f"{short(pair.pattern)}: ours {percent(pair.ours)}, published {percent(pair.published)}"

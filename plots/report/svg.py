@@ -31,10 +31,8 @@ def number(value: object) -> object:
 
 def picture(width: float, height: float, label: str, *children: str, class_: str = "") -> Markup:
     """The outermost element: an image with an accessible name. Drawn for ``width`` pixels, as wide as its place."""
-    return tag(
-        "svg", *children, viewBox=f"0 0 {number(width)} {number(height)}", role="img", aria_label=label,
-        class_=class_ or None,
-    )  # fmt: skip
+    box = f"0 0 {number(width)} {number(height)}"
+    return tag("svg", *children, viewBox=box, role="img", aria_label=label, class_=class_ or None)
 
 
 def text(x: float, y: float, words: object, class_: str = "", anchor: str = "") -> Markup:
