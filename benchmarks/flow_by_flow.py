@@ -22,8 +22,8 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from commands.options import in_words, json_option
 from commands.output import conclude, write_csv
-from commands.shared import in_words, json_option
 from harness.errors import HarnessError
 from paper.emulated import config_of
 from results.record import Run, read

@@ -18,8 +18,8 @@ import numpy as np
 from rich.table import Table
 
 from commands.computing import Computing
+from commands.options import OUT
 from commands.output import wide_console, write_csv
-from commands.shared import OUT
 from paper.suite import SCHEMES
 from simulator.config import ENGINES, Config
 from simulator.driver import simulate

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from classroom.template import MILESTONES, write_template
+from commands.options import in_words, json_option
 from commands.output import progress_bar
-from commands.shared import in_words, json_option
 
 if TYPE_CHECKING:
     from classroom.code import Code

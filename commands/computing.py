@@ -8,8 +8,8 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from commands.options import OUT, Command, in_words, json_option, options, output, parallel
 from commands.output import conclude, progress_bar, write_csv
-from commands.shared import OUT, Command, in_words, json_option, options, output, parallel
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

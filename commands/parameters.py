@@ -9,7 +9,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import click
 
-from commands.shared import Command, options
+from commands.options import Command, options
 from hedera.parameter import Parameter, option_of, parameters_of
 
 

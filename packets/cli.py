@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from commands.options import json_option, parallel
 from commands.output import progress_bar
-from commands.shared import json_option, parallel
 from packets.options import QUICK, SAMPLE, conclude, experiment_options, guarded, kept, parameters, sample
 from packets.parameters import Parameters
 

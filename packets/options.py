@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from commands.options import in_words, json_option, options, parallel
 from commands.parameters import field_options
-from commands.shared import in_words, json_option, options, parallel
 from packets.build import NotInstalled
 from packets.metrics import Cell, within
 from packets.parameters import Parameters

@@ -18,8 +18,8 @@ import click
 import numpy as np
 
 from commands.computing import Computing, Runner, computed, in_turn
+from commands.options import seeds_option
 from commands.output import Compared, comparison, plain_table
-from commands.shared import seeds_option
 from paper.style import clean, heading, new_figure, saved
 from plots.style import INVALID, MUTED, colour, house_style
 from results.published import FIGURE_9_SIMULATED

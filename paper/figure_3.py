@@ -11,8 +11,8 @@ import click
 import numpy as np
 
 from commands.computing import Computing, Runner, computed, in_turn
+from commands.options import seeds_option
 from commands.output import Compared, comparison
-from commands.shared import seeds_option
 from paper.style import clean, heading, new_figure, saved
 from plots.style import INK, house_style
 from results.published import FIGURE_3

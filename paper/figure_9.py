@@ -11,8 +11,8 @@ import click
 import numpy as np
 
 from commands.computing import Computing, Runner, computed, in_turn
+from commands.options import seeds_option
 from commands.output import Compared, comparison
-from commands.shared import seeds_option
 from hedera.schemes import SCHEMES as BY_NAME
 from hedera.schemes import label
 from paper.scale import schemes_option

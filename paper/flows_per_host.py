@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commands.computing import Computing, Runner, computed, in_turn
+from commands.options import seeds_option
 from commands.output import plain_table
 from commands.parameters import field_options
-from commands.shared import seeds_option
 from hedera.schemes import CONTROL, label
 from hedera.schemes import scheme as scheme_of
 from paper.scale import engines_option, numbers, schemes_option

@@ -7,8 +7,8 @@ from typing import TypeVar
 
 import click
 
+from commands.options import Command, options
 from commands.parameters import field_options
-from commands.shared import Command, options
 from hedera.schemes import scheme
 from paper.suite import AT_SCALE
 from simulator.config import ENGINES, Config

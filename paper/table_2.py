@@ -8,7 +8,7 @@ import click
 import numpy as np
 
 from commands.computing import Computing, Runner, computed, in_turn
-from commands.shared import seeds_option
+from commands.options import seeds_option
 from paper.scale import schemes_option
 from plots.shuffle import SCHEMES, TRANSFER_BYTES, Row, Shuffle, draw, rows_of, told
 from simulator.config import Config

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commands.computing import Computing, Runner, computed, in_turn
+from commands.options import seeds_option
 from commands.output import Compared, comparison
 from commands.parameters import field_options
-from commands.shared import seeds_option
 from paper.scale import engines_option, numbers
 from paper.style import ENGINE_LABELS, clean, heading, new_figure, saved
 from paper.suite import ports_for

@@ -13,8 +13,8 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from commands.options import in_words, json_option
 from commands.output import conclude
-from commands.shared import in_words, json_option
 from paper.timing import CAPTION, first_call, seconds_option, time_calls, timings
 from results.published import TABLE_4
 from topos.fattree import FatTree

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
+from commands.options import in_words, json_option
 from commands.output import conclude
-from commands.shared import in_words, json_option
 from paper.table_4 import random_flows
 from paper.timing import CAPTION, Timing, first_call, seconds_option, time_calls, timings
 from results.published import TABLE_5

@@ -11,8 +11,8 @@ import click
 import numpy as np
 
 from commands.computing import Computing, Runner, in_turn
+from commands.options import in_words, json_option, output, seeds_option
 from commands.output import Compared, comparison, conclude, write_csv
-from commands.shared import in_words, json_option, output, seeds_option
 from paper.style import PUBLISHED, clean, heading, new_figure, saved
 from paper.suite import ports_for
 from plots.style import INK, house_style

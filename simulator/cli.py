@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
+from commands.options import in_words
 from commands.output import progress_bar
 from commands.parameters import field_options
-from commands.shared import in_words
 from simulator.config import Config
 
 

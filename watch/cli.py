@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from commands.beside import end_with_caller
-from commands.shared import in_words
+from commands.options import in_words
 from files.rights import leave_root_for_good
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from commands.beside import end_with_caller
-from commands.shared import in_words, keys_of, keys_option
+from commands.options import in_words, keys_of, keys_option
 from files.rights import leave_root_for_good
 from harness.errors import UserMistake
 from workers.cluster import PORT, ClusterAddress

@@ -10,7 +10,7 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from commands.shared import in_words, json_option
+from commands.options import in_words, json_option
 from plots.sample import said
 from plots.style import label
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from commands.options import in_words, json_option
 from commands.output import progress_bar
-from commands.shared import in_words, json_option
 from files.rights import make_folder
 from harness.cli.options import tell_user
 from harness.errors import UnfitMachine

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import click
 
-from commands.shared import json_option
+from commands.options import json_option
 from harness.cli.options import tell_user
 from harness.errors import UnfitMachine
 from virtual import kernel as kernels

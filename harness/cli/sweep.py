@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from commands.shared import cluster_options
+from commands.options import cluster_options
 from files.rights import leave_root_for_good
 from harness.cli.options import experiment_options, require_number, spec_from, tell_user, with_rate
 from harness.errors import UnfitMachine, UserMistake
