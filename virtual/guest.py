@@ -35,8 +35,12 @@ STALLED_S = 300.0
 LOOK_EVERY_S = 0.1
 COMPUTING_US = 1000
 """Most guest time that a loop of some 20 ms may take where computing takes none: reading the clock takes 256 ns."""
-RESULTS = "@results@"
-"""Stands in a command for the folder that its results go to."""
+OUT = Path("/run/guest")
+"""Where a guest sees the folder that comes out of it: the same for all guests, so that one can be repeated."""
+RESULTS = f"{OUT}/results"
+"""Where a guest's command puts its results."""
+START_S = 1_767_225_600
+"""When a guest's clock begins, in seconds since the epoch: with the year 2026."""
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -71,9 +75,9 @@ class Guest:
     """Boots on entering, and is gone, with all its processes and files, on leaving.
 
     ``linux``: the kernel. ``command``: run as the guest's root, in ``folder``, with ``environment`` (and PATH, HOME);
-    ``RESULTS`` in it stands for the folder of the results.
-    ``layers``: folders laid over the guest's root (`virtual.layer`). ``processor``: the one it runs on (default: one
-    that no other guest has). ``real_s``, ``stalled_s``: it is killed after so many of our seconds, in all and without
+    it leaves what it made in ``RESULTS``. ``layers``: folders laid over the guest's root (`virtual.layer`).
+    ``processor``: the one it runs on (default: one that no other guest has). ``seed``, ``start_s``: of its random
+    numbers, and of its clock. ``real_s``, ``stalled_s``: it is killed after so many of ours in all, and without
     a move of its clock. Leave it in the thread that entered it: it dies with that thread.
     """
 
@@ -89,6 +93,8 @@ class Guest:
         processor: int | None = None,
         real_s: float = 3600.0,
         stalled_s: float = STALLED_S,
+        seed: int = 0,
+        start_s: int = START_S,
         parameters: Sequence[str] = ("time-travel=inf-cpu",),
     ) -> None:
         self._linux = linux
@@ -100,7 +106,7 @@ class Guest:
         self._processor = processor
         self._real_s = real_s
         self._stalled_s = stalled_s
-        self._parameters = tuple(parameters)
+        self._parameters = (*parameters, f"random_seed={seed}", f"time-travel-start={start_s * 10**9}")
         self._seen = 0.0
         self._began = 0.0
         self._end = contextlib.ExitStack()
@@ -190,12 +196,13 @@ class Guest:
     def _booted(self) -> Iterator[subprocess.Popen[bytes]]:
         inside = self.job / "in"
         (inside / "init").write_bytes(INIT.read_bytes())
+        (inside / "out").write_bytes(os.fsencode(OUT))
         (inside / "python").write_bytes(os.fsencode(sys.executable))
         (inside / "folder").write_bytes(os.fsencode(self._folder))
         for name, words in (
             ("layers", map(str, self._layers)),
             ("environment", (f"{key}={value}" for key, value in self._environment.items())),
-            ("command", (word.replace(RESULTS, str(self.results)) for word in self._command)),
+            ("command", self._command),
         ):
             (inside / name).write_bytes(b"".join(os.fsencode(word) + b"\0" for word in words))
         self._began = time.monotonic()

@@ -10,6 +10,7 @@ mapfile -d '' -t environment <environment
 mapfile -d '' -t command <command
 folder=$(<folder)
 python=$(<python)
+out=$(<out)
 
 mount -t tmpfs -o mode=755 tmpfs /tmp && cd /tmp && mkdir upper work root || die "no memory for an overlay"
 lower=/
@@ -20,13 +21,12 @@ for layer in "${layers[@]}"; do # each as a file system of its own: an overlay r
 done
 mount -t overlay -o "lowerdir=$lower,upperdir=/tmp/upper,workdir=/tmp/work" root root || die "no overlay"
 cd root
-mount -t hostfs -o "$job/out" out ".$job/out" || die "no folder for results"
-mount -t proc proc proc && mount -t sysfs sys sys && mount -t tmpfs run run && mount -t devtmpfs dev dev || die "no /proc"
+mount -t tmpfs run run && mkdir ".$out" && mount -t hostfs -o "$job/out" out ".$out" || die "no folder for results"
+mount -t proc proc proc && mount -t sysfs sys sys && mount -t devtmpfs dev dev || die "no /proc"
 mkdir -p dev/shm dev/pts
 mount -t tmpfs shm dev/shm
 mount -t devpts -o ptmxmode=666 pts dev/pts && ln -sf pts/ptmx dev/ptmx
 ln -sf /proc/self/fd dev/fd; ln -sf /proc/self/fd/0 dev/stdin; ln -sf /proc/self/fd/1 dev/stdout; ln -sf /proc/self/fd/2 dev/stderr
-mount -t cgroup2 cgroup sys/fs/cgroup
 mkdir run/lock
 pivot_root . tmp && cd / && umount -l /tmp || die "no new root"
 exec <dev/null >/dev/console 2>&1
@@ -34,7 +34,7 @@ ip link set lo up
 echo guest >/proc/sys/kernel/hostname
 echo 100 >/proc/sys/vm/dirty_writeback_centisecs # so that what is written is seen outside after a second
 echo 100 >/proc/sys/vm/dirty_expire_centisecs
-cd "$job/out" || die "no folder for results"
+cd "$out" || die "no folder for results"
 
 # Whether computing takes time here, as it does where the clock is the host's.
 before=${EPOCHREALTIME/./}
@@ -51,7 +51,7 @@ exec 9<> <(:) # nothing is ever written to it: reading from it is a sleep that s
 ) &
 (
     cd "$folder" || exit 127
-    exec 9<&- env -i "${environment[@]}" "${command[@]}" >"$job/out/stdout" 2>"$job/out/stderr"
+    exec 9<&- env -i "${environment[@]}" "${command[@]}" >"$out/stdout" 2>"$out/stderr"
 ) &
 wait $!
 status=$?

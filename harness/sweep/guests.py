@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 
 import msgspec
@@ -96,7 +97,11 @@ def _from_guest(spec: RunSpec, raw: Path, ground: Ground, hear: Hear) -> Run:
         environment=_environment(),
         layers=ground.layers,
         real_s=SLOWEST * longest_s(spec),
+        seed=spec.seed,
     ) as guest:
+        began = datetime.now(timezone.utc).replace(
+            microsecond=0
+        )  # in there all runs begin with the same year
         said = guest.results.parent / "stdout"
         ended = guest.wait(lambda progress: hear(_stage(said), progress))
         if ended.status:
@@ -108,7 +113,7 @@ def _from_guest(spec: RunSpec, raw: Path, ground: Ground, hear: Hear) -> Run:
     except ValueError as error:
         raise GuestFailed(f"its run.json {error}") from None
     require_same(run, spec, NAME, ground.code)
-    return _with_facts(run, ended, ground)
+    return _with_facts(msgspec.structs.replace(run, started=began), ended, ground)
 
 
 def _command(spec: RunSpec) -> list[str]:

@@ -13,7 +13,7 @@ import pytest
 
 from virtual import cache, kernel
 from virtual.errors import GuestFailed
-from virtual.guest import RESULTS, Guest
+from virtual.guest import RESULTS, START_S, Guest
 from virtual.harvest import take
 
 pytestmark = pytest.mark.virtual
@@ -52,6 +52,17 @@ def test_an_hour_is_over_at_once_and_the_command_s_status_comes_out(linux, tmp_p
 def test_a_guest_that_sees_real_time_says_so(linux):
     with Guest(linux, ["true"], parameters=(), **SMALL) as guest:
         assert not guest.wait().time_travel
+
+
+def test_random_numbers_and_the_clock_are_those_of_the_seed(linux):
+    script = "date +%s.%N; head -c 16 /dev/urandom | od -An -x; mktemp -u; ulimit -s; sleep 1; date +%s.%N"
+    said = []
+    for seed in (1, 1, 2):
+        with Guest(linux, ["bash", "-c", script], seed=seed, **SMALL) as guest:
+            said.append(guest.wait().stdout)
+    assert said[0] == said[1]
+    assert said[0] != said[2]
+    assert said[0].startswith(f"{START_S}.")
 
 
 def test_progress_is_seen_while_it_runs(linux):

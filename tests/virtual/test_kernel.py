@@ -1,4 +1,4 @@
-import json
+import dataclasses
 
 import pytest
 
@@ -19,6 +19,11 @@ def kernels(tmp_path, monkeypatch):
     return folder
 
 
+def record_of(kernels):
+    [found] = kernels.glob("*.json")
+    return found
+
+
 def test_a_kernel_is_built_once(kernels):
     found = kernel.built()
     assert found is not None
@@ -29,16 +34,35 @@ def test_a_kernel_of_before_is_none(kernels, monkeypatch):
     monkeypatch.setenv(source.NAMED, "/usr/src/linux")
     assert kernel.built() is None, "another source is asked for"
     monkeypatch.delenv(source.NAMED)
-    monkeypatch.setattr(kernel, "CHANGES", (("a", "b", "c"),))
-    kernel.ours.cache_clear()
-    assert kernel.built() is None, "made otherwise than we make them now"
-    monkeypatch.undo()
-    kernel.ours.cache_clear()
+    with monkeypatch.context() as other:
+        other.setattr(kernel, "ours", lambda: "otherwise")
+        assert kernel.built() is None, "made otherwise than we make them now"
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"asked": {}}'])
+def test_two_clones_that_make_it_otherwise_have_a_kernel_each(kernels, monkeypatch):
+    mine = kernel.built()
+    with monkeypatch.context() as other:
+        other.setattr(kernel, "ours", lambda: "otherwise")
+        theirs = dataclasses.replace(mine, release="7.2.13")
+        kernel.remember(theirs, kernels)
+        assert kernel.built() == theirs
+    assert kernel.built() == mine
+
+
+@pytest.mark.parametrize("what", ["CHANGES", "FLAGS"])
+def test_what_we_do_to_a_source_is_part_of_a_kernel_s_name(monkeypatch, what):
+    before = kernel.ours()
+    monkeypatch.setattr(kernel, what, "other")
+    kernel.ours.cache_clear()
+    try:
+        assert kernel.ours() != before
+    finally:
+        kernel.ours.cache_clear()
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", "1", '{"linux": 1}'])
 def test_a_record_that_is_none(kernels, content):
-    (kernels / "current.json").write_text(content)
+    record_of(kernels).write_text(content)
     assert kernel.built() is None
 
 
@@ -48,9 +72,9 @@ def test_a_record_of_a_kernel_that_is_gone(kernels):
 
 
 def test_a_slow_kernel_says_so(kernels):
-    stored = json.loads((kernels / "current.json").read_text())
-    assert "hedera kernel build --suite sid" in kernel.built().slow
-    (kernels / "current.json").write_text(json.dumps(stored | {"mode": "seccomp"}))
+    made = kernel.built()
+    assert "hedera kernel build --suite sid" in made.slow
+    kernel.remember(dataclasses.replace(made, mode="seccomp"), kernels)
     assert kernel.built().slow is None
 
 
@@ -90,3 +114,15 @@ def test_where_one_source_gives_no_kernel_the_next_is_tried(kernels, monkeypatch
     with pytest.raises(Unavailable, match=r"a: it is broken; b: it is broken"):
         kernel.build(told.append)
     assert "a: it is broken" in told
+
+
+def test_what_an_interrupted_build_left_is_removed_and_kernels_are_not(kernels, monkeypatch):
+    left = kernels / "building.killed" / "tree"
+    left.mkdir(parents=True)
+    (kernels / ("1" * 16)).mkdir()
+    monkeypatch.setattr(source, "candidates", lambda suite, say: [])
+    with pytest.raises(Unavailable):
+        kernel.build(lambda sentence: None)
+    assert not left.parent.exists()
+    assert (kernels / ("1" * 16)).exists()
+    assert kernel.built() is not None

@@ -6,6 +6,7 @@ import threading
 import time
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 
 import msgspec
@@ -41,7 +42,8 @@ def a_run(spec):
     """What a guest would leave: a run that broke off, which is all that needs no network."""
     run = guests.failed_run(spec, "nothing was measured")
     environment = {"worker": guests.NAME, "source": GROUND.code.fingerprint}
-    return record.encode(msgspec.structs.replace(run, environment=environment))
+    started = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    return record.encode(msgspec.structs.replace(run, started=started, environment=environment))
 
 
 @pytest.fixture
@@ -52,6 +54,7 @@ def fake(monkeypatch):
     class FakeGuest:
         def __init__(self, linux, command, **settings):
             left.setdefault("commands", []).append(command)
+            left["settings"] = settings
 
         def __enter__(self):
             self._folder = self._temporary()
@@ -105,6 +108,8 @@ def test_a_run_is_published_with_what_only_the_host_knows(fake, tmp_path):
     assert record.read(tmp_path / "run/run.json") == run
     facts = {name: run.environment[name] for name in ("time", "guest_kernel", "guest_mode")}
     assert facts == {"time": "virtual", "guest_kernel": "7.2", "guest_mode": "seccomp"}
+    assert abs(run.started.timestamp() - time.time()) < 60, "not the guest's clock"
+    assert fake["settings"]["seed"] == SPEC.seed
     asked = json.loads(fake["commands"][0][4])
     assert asked["spec"]["time"] == "virtual"
 
