@@ -1,0 +1,153 @@
+"""What virtual time costs: seconds of one core per simulated second of traffic, by rate, packet, k and scheme.
+
+    python -m benchmarks.virtual [--quick] [CASE ...]      needs no root; about an hour for all, five minutes --quick
+
+Processor time, of the guest's kernel and all its processes, so that a busy machine changes little. Beside it what the
+prototype took on two cores of the same kind, and what is aimed at. For 1 Gb/s in 1500 bytes, others' simulators: this
+project's on ns-3 24.6, csg-htsim 3.5, both without a kernel's TCP. Real time takes 1 s per second, and two cores
+carry 35 Mb/s in it.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import psutil  # type: ignore[import-untyped]
+from rich.table import Table
+
+from commands.output import wide_console
+from files.temporary import temporary_folder
+from harness.run.resolution import resolve
+from harness.run.spec import RunSpec
+from harness.sweep import guests
+from harness.sweep.guests import Ground
+from results.record import Run
+from virtual.guest import Progress
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run. ``prototype``, ``target``: core seconds per simulated second, None where nothing was measured or set;
+    ``build_target``: core seconds until traffic can flow."""
+
+    link_mbps: float
+    mtu: int
+    scheme: str
+    prototype: float | None
+    target: float | None
+    k: int = 4
+    seconds: float = 10.0
+    quick: bool = False
+    build_target: float = 3.0
+
+    @property
+    def name(self) -> str:
+        """What it is called on the command line."""
+        return f"k{self.k}-{self.link_mbps:g}-{self.mtu}-{self.scheme}"
+
+
+CASES = (
+    Case(10, 1500, "nonblocking", 0.6, 0.4),
+    Case(10, 1500, "ecmp", 0.55, 0.4, quick=True),
+    Case(10, 1500, "hedera-gff", 1.0, 0.4),
+    Case(10, 1500, "hedera-sa", 0.9, 0.4, quick=True),
+    Case(100, 1500, "ecmp", 4.5, 2.5, quick=True),
+    Case(100, 9000, "ecmp", 1.0, None, quick=True),
+    Case(1000, 9000, "ecmp", 8.0, None),
+    Case(1000, 9000, "hedera-sa", 13.0, None),
+    Case(1000, 1500, "ecmp", 31.0, 15.0, seconds=4.0),
+    Case(10, 1500, "hedera-sa", 10.0, 5.0, k=8, build_target=20.0),
+)
+
+
+class Meter:
+    """Hears of a run, and adds up what each of its stages took of one guest."""
+
+    def __init__(self) -> None:
+        self.core_s: dict[str, float] = {}
+        self.simulated_s: dict[str, float] = {}
+        self._stage = ""
+        self._before = (0.0, 0.0)
+
+    def __call__(self, stage: str, progress: Progress) -> None:
+        """A stage, and the guest's clock."""
+        now = (used_s(), progress.simulated_s)
+        self.core_s[stage] = self.core_s.get(stage, 0.0) + now[0] - self._before[0]
+        self.simulated_s[stage] = self.simulated_s.get(stage, 0.0) + now[1] - self._before[1]
+        self._before = now
+
+
+def used_s() -> float:
+    """Processor seconds of the processes below this one, and of those that they have waited for."""
+    used = 0.0
+    for process in psutil.Process().children(recursive=True):
+        try:
+            times = process.cpu_times()
+        except psutil.NoSuchProcess:
+            continue
+        used += times.user + times.system + times.children_user + times.children_system
+    return used
+
+
+def measure(case: Case, ground: Ground, folder: Path) -> tuple[Meter, Run]:
+    """One run, on one processor."""
+    spec = resolve(
+        RunSpec(
+            case.scheme, "stride:4", k=case.k, link_mbps=float(case.link_mbps), mtu=case.mtu, seconds=case.seconds,
+            time="virtual", interval_s=1.0 if case.seconds < 10 else 2.0,
+        )
+    )  # fmt: skip
+    meter = Meter()
+    return meter, guests.run_in_guest(spec, folder, ground, meter)
+
+
+def row(case: Case, meter: Meter, run: Run) -> list[str]:
+    """A case's line of the table."""
+    ours = meter.core_s.get("sending", 0.0) / max(meter.simulated_s.get("sending", 0.0), 1e-9)
+    ready = sum(meter.core_s.get(stage, 0.0) for stage in ("starting", "building"))
+    share = f"{run.bisection_mbps / run.capacity_mbps:.0%}" if run.bisection_mbps is not None else "none"
+    return [
+        str(case.k), f"{case.link_mbps:g}", str(case.mtu), case.scheme, told(case.prototype), told(case.target),
+        f"{ours:.2f}", ratio(ours, case.prototype), ratio(ours, case.target),
+        f"{ready:.1f}", f"{case.build_target:g}", f"{meter.core_s.get('finishing', 0.0):.1f}",
+        share, run.verdict,
+    ]  # fmt: skip
+
+
+def told(value: float | None) -> str:
+    """A number of the table, if there is one."""
+    return "" if value is None else f"{value:g}"
+
+
+def ratio(ours: float, other: float | None) -> str:
+    """How many times the other ours is, where there is one."""
+    return "" if other is None else f"{ours / other:.2f}"
+
+
+@click.command(help=__doc__)
+@click.argument("names", nargs=-1, metavar="[CASE ...]")
+@click.option("--quick", is_flag=True, help="A few cases.")
+def main(names: tuple[str, ...], quick: bool) -> None:
+    """Measure, and print the table."""
+    known = {case.name: case for case in CASES}
+    if unknown := [name for name in names if name not in known]:
+        raise click.UsageError(f"no case {unknown[0]}: {', '.join(known)}")
+    cases = [known[name] for name in names] or [case for case in CASES if case.quick or not quick]
+    ground = guests.prepare(lambda sentence: print(sentence, file=sys.stderr))
+    table = Table(
+        "k", "Mb/s", "bytes", "scheme", "prototype", "target", "core s/s", "to prototype", "to target",
+        "ready core s", "target", "finishing", "of capacity", "verdict",
+        title=f"Virtual time, stride:4, Linux {ground.kernel.release} ({ground.kernel.mode})", box=None,
+    )  # fmt: skip
+    with temporary_folder("virtual") as folder:
+        for case in cases:
+            print(f"{case.name} ...", file=sys.stderr)
+            table.add_row(*row(case, *measure(case, ground, folder / case.name)))
+    wide_console().print(table)
+
+
+if __name__ == "__main__":
+    main()
