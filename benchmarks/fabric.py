@@ -11,8 +11,8 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.table import Table
 
+from commands.output import plain_table
 from files.temporary import temporary_folder
 from harness.run.spec import RunSpec
 from harness.run.watch import Sampler
@@ -50,8 +50,8 @@ class MemoryWatch(Sampler):
 @click.option("--seconds", default=30.0, help="How long the traffic lasts.", show_default=True)
 def main(sizes: tuple[int, ...], bw: float | None, mtu: int, seconds: float) -> None:
     """Print a table: one real run per K (default: 4 6 8)."""
-    table = Table("k", "hosts", "switches", "cables", "Mb/s", "build s", "ready s", "teardown s", "MiB",
-                  "of capacity", "of max-min", "verdict", box=None)  # fmt: skip
+    columns = ("k", "hosts", "switches", "cables", "Mb/s", "build s", "ready s", "teardown s", "MiB")
+    table = plain_table("", *columns, "of capacity", "of max-min", "verdict", left=0)
     for k in sizes or (4, 6, 8):
         tree = FatTree(k)
         rate = bw or BW.get(k, 1.0)

@@ -136,9 +136,11 @@ class Compared:
 @click.command(help=__doc__)
 @click.option("--emulate", is_flag=True, help="Emulate it too: root and Mininet.")
 @click.option(
-    "--run", "path", type=click.Path(path_type=Path),
+    "--run",
+    "path",
+    type=click.Path(path_type=Path),
     help="An emulated run of a recorded file there is, its folder or run.json; all settings are that run's.",
-)  # fmt: skip
+)
 @click.option("--scheme", default="ecmp", show_default=True)
 @click.option("--traffic", default="poisson:web-search,0.5", show_default=True, help="What to record.")
 @click.option("-k", "k", default=4, show_default=True)
@@ -149,9 +151,12 @@ class Compared:
     "--tick", "tick_s", default=0.001, show_default=True, help="Length of the engines' ticks, seconds."
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), default=Path("results/runs/flow-by-flow"),
-    show_default=True, help="For flows.csv, the emulated run, and the tables.",
-)  # fmt: skip
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("results/runs/flow-by-flow"),
+    show_default=True,
+    help="For flows.csv, the emulated run, and the tables.",
+)
 @json_option
 @in_words
 def main(emulate: bool, path: Path | None, out: Path, as_json: bool, **options: Any) -> None:
@@ -205,9 +210,15 @@ def _emulate(config: Config, folder: Path) -> Run:
     from harness.sweep.experiment import run_experiment
 
     spec = RunSpec(
-        config.scheme, config.traffic, k=config.k, seconds=config.seconds, seed=config.seed,
-        link_mbps=config.link_mbps, new_flows="controller", scale_sizes=False,
-    )  # fmt: skip
+        config.scheme,
+        config.traffic,
+        k=config.k,
+        seconds=config.seconds,
+        seed=config.seed,
+        link_mbps=config.link_mbps,
+        new_flows="controller",
+        scale_sizes=False,
+    )
     try:
         run_experiment(spec, folder, lambda stage: click.echo(f"emulating: {stage}", err=True))
     except HarnessError as error:
@@ -246,10 +257,12 @@ def _told(rows: list[Row], title: str) -> Table:
     for row in rows:
         values = (row.correlation, row.median_ratio, row.p10_ratio, row.p90_ratio, row.p90_factor)
         made.add_row(
-            f"{row.first} / {row.second}", row.size_class, f"{row.both:,}",
+            f"{row.first} / {row.second}",
+            row.size_class,
+            f"{row.both:,}",
             f"{row.first_alone:,}, {row.second_alone:,}",
             *("" if value is None else f"{value:.3f}" for value in values),
-        )  # fmt: skip
+        )
     return made
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 import numpy as np
 
-from commands.output import wide_console
+from commands.output import plain_table, wide_console
 from harness.run.spec import RunSpec
 from harness.sweep.experiment import run_experiment
 
@@ -45,12 +45,8 @@ def spec_of(new_flows: str, rate: float, bw: float, seconds: float, **options: s
 @click.option("--out", type=click.Path(path_type=Path), help="Keep the runs here.")
 def main(rates: str, bw: float, seconds: float, platforms: str, out: Path | None) -> None:
     """Measure, and print a table."""
-    from rich.table import Table
-
-    table = Table(title="New flows", box=None)
-    for name in ("placed by", "platform", "flows/s", "connected", "median ms", "p95 ms", "p99 ms", "controller %",
-                 "packet-ins/s"):  # fmt: skip
-        table.add_column(name, justify="left" if name in ("placed by", "platform") else "right")
+    columns = ("placed by", "platform", "flows/s", "connected", "median ms", "p95 ms", "p99 ms")
+    table = plain_table("New flows", *columns, "controller %", "packet-ins/s", left=2)
     with tempfile.TemporaryDirectory() as scratch:
         for rate in map(float, rates.split(",")):
             for platform in platforms.split(","):

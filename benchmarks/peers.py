@@ -47,8 +47,9 @@ def stock(spec: RunSpec, *, offloads: bool) -> Run:
         sole_use("stock Mininet, to compare", say),
         temporary_folder("peers") as folder,
     ):
-        command = ["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc", sys.executable, "-m",
-                   "benchmarks.stock_mininet", words, spec.datapath, "on" if offloads else "off", folder]  # fmt: skip
+        alone = ["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
+        given = [words, spec.datapath, "on" if offloads else "off", folder]
+        command = [*alone, sys.executable, "-m", "benchmarks.stock_mininet", *given]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_S, check=False)
         except subprocess.TimeoutExpired:
@@ -81,9 +82,16 @@ def shown(value: float | None, form: str = ".2f") -> str:
 @click.option("--offloads", is_flag=True, help="Leave stock Mininet's offloads on.")
 @click.option("--json", "as_json", is_flag=True, help="Rows as JSON on standard output.")
 def main(
-    rates: str, mtus: str, scheme: str, traffic: str, seconds: float, times: int, datapath: str, offloads: bool,
+    rates: str,
+    mtus: str,
+    scheme: str,
+    traffic: str,
+    seconds: float,
+    times: int,
+    datapath: str,
+    offloads: bool,
     as_json: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Print a table: rate, packet, and for both: build, tear-down, share of capacity, packets lost, verdict."""
     require_root()
     require_tools()

@@ -57,8 +57,14 @@ def one_openvswitch(folder: Path, children: Children) -> subprocess.Popen[bytes]
 
 def controller_of(spec: RunSpec, log: Path, children: Children) -> None:
     """The controller of this project on os-ken, which listens on the loopback of this namespace."""
-    options = {"scheme": spec.scheme, "k": spec.k, "seed": spec.seed, "interval": spec.interval_s,
-               "bw": spec.link_mbps, "log": log}  # fmt: skip
+    options = {
+        "scheme": spec.scheme,
+        "k": spec.k,
+        "seed": spec.seed,
+        "interval": spec.interval_s,
+        "bw": spec.link_mbps,
+        "log": log,
+    }
     children.spawn("controller", command("os-ken", "127.0.0.1", options), output=log.with_suffix(".txt"))
 
 
@@ -121,8 +127,13 @@ def traffic(
     pid_of = {host: net[name].pid for host, name in enumerate(network.hosts)}
     servers = {dst: folder / f"server-{dst}.csv" for dst in sorted(set(matrix.dst.tolist()))}
     for dst, output in servers.items():
-        children.spawn(f"server {dst}", server_command(), namespace=pid_of[dst], output=output,
-                       environment={**os.environ, "TZ": "UTC"})  # fmt: skip
+        children.spawn(
+            f"server {dst}",
+            server_command(),
+            namespace=pid_of[dst],
+            output=output,
+            environment={**os.environ, "TZ": "UTC"},
+        )
     time.sleep(1)
     children.spawn("bwm-ng", sample_command(ports, folder / "bwm-ng.csv"))
     lost_before = shaping.dropped_elsewhere(ports, os.getpid())

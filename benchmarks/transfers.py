@@ -81,9 +81,11 @@ def _on_loopback(rate: float, seconds: float) -> list[str]:
     late = np.array([(one.start or 0.0) - one.asked for one in done]) * 1e3
     took = np.array([one.end - (one.start or 0.0) for one in done]) * 1e3
     return [
-        f"{len(done)} of {count}", *(f"{value:.2f}" for value in np.percentile(late, [50, 99])),
-        f"{np.median(took):.2f}", f"{used / count * 1e6:.0f}",
-    ]  # fmt: skip
+        f"{len(done)} of {count}",
+        *(f"{value:.2f}" for value in np.percentile(late, [50, 99])),
+        f"{np.median(took):.2f}",
+        f"{used / count * 1e6:.0f}",
+    ]
 
 
 def _lone_flows(bw: float) -> None:

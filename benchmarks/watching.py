@@ -84,8 +84,10 @@ def main(sweep: Path) -> None:
             click.echo(f"telling, k = {k}: {telling(k, folder):.1f} ms of processor for each second of a run")
         for runs in (14, 140, 700):
             first, each, again = serving(sweep, runs, Path(name) / f"runs{runs}")
-            click.echo(f"serving, {runs} runs: {first:.0f} ms for the first look, {each:.1f} ms for each second "
-                       f"that a page is open, {again:.0f} ms when a run has finished")  # fmt: skip
+            click.echo(
+                f"serving, {runs} runs: {first:.0f} ms for the first look, {each:.1f} ms for each second "
+                f"that a page is open, {again:.0f} ms when a run has finished"
+            )
 
 
 if __name__ == "__main__":

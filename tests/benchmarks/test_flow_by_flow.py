@@ -65,11 +65,17 @@ def test_an_emulated_run_of_that_file(tmp_path):
     spec = msgspec.structs.replace(SETTINGS, seconds=6)
     engines = rows(tmp_path / "flows_compared.csv")
     flows = tuple(
-        FlowRecord(src=int(one["src"]), dst=0, src_port=int(one["src_port"]), start=0.0, mbps=1.0,
-             completion_s=1.5 * float(one["maxmin_s"]))
+        FlowRecord(
+            src=int(one["src"]),
+            dst=0,
+            src_port=int(one["src_port"]),
+            start=0.0,
+            mbps=1.0,
+            completion_s=1.5 * float(one["maxmin_s"]),
+        )
         for one in engines
         if one["maxmin_s"]
-    )  # fmt: skip
+    )
     traffic = f"file:{tmp_path / 'flows.csv'}"
     write_run(
         tmp_path / "emulated/run.json",

@@ -101,9 +101,16 @@ def test_strange_entries_are_cleared_and_taken_for_nothing():
     net = FakeNetwork(scheme="ecmp", k=4, connect=False)
     edge, aggregation = net.topo.dpid("0_0_1"), net.topo.dpid("0_2_1")
     for number, (src, dst, port) in enumerate(
-        [("10.0.0.2", "10.9.9.9", 1), ("192.168.0.1", "10.1.0.2", 1), ("10.0.0.2", "10.0.0.2", 1),
-         ("10.1.0.2", "10.0.0.2", 1), ("10.0.0.2", "10.1.0.2", 77), ("10.0.0.2", "10.1.0.2", 2)], start=1
-    ):  # fmt: skip
+        [
+            ("10.0.0.2", "10.9.9.9", 1),
+            ("192.168.0.1", "10.1.0.2", 1),
+            ("10.0.0.2", "10.0.0.2", 1),
+            ("10.1.0.2", "10.0.0.2", 1),
+            ("10.0.0.2", "10.1.0.2", 77),
+            ("10.0.0.2", "10.1.0.2", 2),
+        ],
+        start=1,
+    ):
         for dpid in (edge, aggregation):
             net.install(dpid, flow_rule(FiveTuple(6, src, dst, 1, number), number, port, notify=False))
     for dpid in net.tables:

@@ -22,10 +22,20 @@ def test_every_scheme_is_a_controller_and_is_logged_by_its_own_name(name):
     net.controller.started("fake", "1", "here:1")
     (start,) = net.log.of("start")
     assert start == {
-        "event": "start", "scheme": name, "platform": "fake", "platform_version": "1", "listen": "here:1",
-        "k": 4, "seed": 1, "interval_s": 2.0, "bw_mbps": 10.0, "threshold": 0.1, "iterations": 1000,
-        "large_flows": "measured-or-estimated", "new_flows": "controller",
-    }  # fmt: skip
+        "event": "start",
+        "scheme": name,
+        "platform": "fake",
+        "platform_version": "1",
+        "listen": "here:1",
+        "k": 4,
+        "seed": 1,
+        "interval_s": 2.0,
+        "bw_mbps": 10.0,
+        "threshold": 0.1,
+        "iterations": 1000,
+        "large_flows": "measured-or-estimated",
+        "new_flows": "controller",
+    }
 
 
 def test_topology_follows_from_the_scheme():
@@ -174,8 +184,11 @@ def test_pox_is_started_with_our_components_below_its_own_package(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "controllers.pox_main", "checkout", "openflow.of_01", "--port=1"],
         env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.stdout, done.stderr) == (f"{checkout} openflow.of_01 --port=1\n", "")
 
 

@@ -27,10 +27,18 @@ from tests.controllers.fake_network import FakeNetwork
 from tests.controllers.frames import between
 
 SCHEMES = {
-    "controller": ["ecmp", "ecmp-dst", "spanning-tree", "random",
-                   "hedera-gff", "hedera-sa", "hedera-flow-sa", "hedera-clos"],
+    "controller": [
+        "ecmp",
+        "ecmp-dst",
+        "spanning-tree",
+        "random",
+        "hedera-gff",
+        "hedera-sa",
+        "hedera-flow-sa",
+        "hedera-clos",
+    ],
     "switch": ["ecmp", "spanning-tree", "random", "hedera-gff", "hedera-sa"],
-}  # fmt: skip
+}
 """By who places new flows."""
 LIVES, STEPS = int(os.environ.get("HEDERA_LIVES", "40")), int(os.environ.get("HEDERA_STEPS", "30"))
 """How many, and how much may happen in each. Those of the checks are the same every time; more are drawn anew."""

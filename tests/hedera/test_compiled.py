@@ -51,9 +51,13 @@ def right(first):
 def start(copy, cache, prefix=(), statements=CALL, **settings):
     return subprocess.Popen(
         [*prefix, sys.executable, "-B", "-c", statements],
-        cwd=copy, env={**os.environ, "NUMBA_CACHE_DIR": str(cache)}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, **settings,
-    )  # fmt: skip
+        cwd=copy,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache)},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **settings,
+    )
 
 
 def run(*arguments, **named):

@@ -34,10 +34,19 @@ EPSILON = 1e-9
 @pytest.mark.parametrize(
     "change",
     [
-        {"rate_mbps": EPSILON}, {"seconds": 3}, {"seconds": 60}, {"share": 0}, {"share": 1 - EPSILON},
-        {"keep": EPSILON}, {"keep": 1}, {"word": "two"}, {"missing": None}, {"missing": 1}, {"plain": -9},
+        {"rate_mbps": EPSILON},
+        {"seconds": 3},
+        {"seconds": 60},
+        {"share": 0},
+        {"share": 1 - EPSILON},
+        {"keep": EPSILON},
+        {"keep": 1},
+        {"word": "two"},
+        {"missing": None},
+        {"missing": 1},
+        {"plain": -9},
     ],
-)  # fmt: skip
+)
 def test_what_is_within_its_range_is_taken(change):
     Wide(**change)
 

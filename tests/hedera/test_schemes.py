@@ -46,8 +46,14 @@ def test_names_alone_cost_no_heavy_import() -> None:
 
 def test_a_scheme_says_how_it_is_shown_and_what_it_is_held_against() -> None:
     assert best_first() == [
-        "nonblocking", "hedera-sa", "hedera-gff", "ecmp", "ecmp-dst", "random", "spanning-tree",
-    ]  # fmt: skip
+        "nonblocking",
+        "hedera-sa",
+        "hedera-gff",
+        "ecmp",
+        "ecmp-dst",
+        "random",
+        "spanning-tree",
+    ]
     assert label("hedera-gff") == "Global First Fit"
     assert label("mine.py:Mine") == "mine.py:Mine"
     assert [name for name, one in SCHEMES.items() if one.column and not one.simulated] == [

@@ -128,11 +128,13 @@ def test_explain_gff():
     same(row, explain_gff._prediction(reading, "stride4", [bisection_mbps(config) for config in configs]))
     predictions = [
         explain_gff.Prediction(
-            one["reading"], one["matrix"], *(float(one[c]) for c in list(one)[2:7]),
+            one["reading"],
+            one["matrix"],
+            *(float(one[c]) for c in list(one)[2:7]),
             float(one["deviations"]) if one["deviations"] else None,
         )
         for one in kept("explain_gff.csv")
-    ]  # fmt: skip
+    ]
     for told in explain_gff.summary(predictions, 30):
         (row,) = kept("explain_gff_readings.csv", reading=told.reading)
         for column in ("bias_percent", "error_percent", "worst_deviations"):

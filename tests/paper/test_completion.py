@@ -11,15 +11,26 @@ QUICK = ("-k", 4, "--seconds", 1.2, "--tick", 0.001, "--loads", "0.6,0.2", "--jo
 
 def test_a_row_per_load_scheme_period_and_class(tmp_path):
     found = run_json(
-        completion, *QUICK, "--schemes", "ecmp,hedera-gff", "--intervals", "0.5,0.1", "--detect", 0.01,
-        "--out", tmp_path,
-    )  # fmt: skip
+        completion,
+        *QUICK,
+        "--schemes",
+        "ecmp,hedera-gff",
+        "--intervals",
+        "0.5,0.1",
+        "--detect",
+        0.01,
+        "--out",
+        tmp_path,
+    )
     assert len(found) == 2 * 4 * 4
     assert [row["load"] for row in found] == [0.2] * 16 + [0.6] * 16
     curves = [(row["scheme"], row["interval_s"], row["detect_s"]) for row in found[:16:4]]
     assert curves == [
-        ("ecmp", None, None), ("hedera-gff", 0.5, None), ("hedera-gff", 0.1, None), ("hedera-gff", None, 0.01)
-    ]  # fmt: skip
+        ("ecmp", None, None),
+        ("hedera-gff", 0.5, None),
+        ("hedera-gff", 0.1, None),
+        ("hedera-gff", None, 0.01),
+    ]
     assert [row["size_class"] for row in found[:4]] == ["all", "small", "medium", "large"]
     for load in (found[:16], found[16:]):
         assert len({row["flows"] for row in load if row["size_class"] == "all"}) == 1, "the same flows"
@@ -68,8 +79,10 @@ def test_an_emulated_run_stands_beside_and_what_is_stored_is_drawn_again(tmp_pat
         assert (last["scheme"], last["interval_s"], last["k"]) == ("hedera-sa", 2, 4)
         assert (last["load"], last["carried"], last["mean_slowdown"]) == (0.5, 0.5, 3.5)
         assert [(row["emulated"], row["beside"]) for row in (first[0], last, twin)] == [
-            (False, False), (True, True), (False, True)
-        ]  # fmt: skip
+            (False, False),
+            (True, True),
+            (False, True),
+        ]
     assert (
         "Emulated, and the same settings simulated"
         in run(completion, *options, "--redraw", "--emulated", path).stdout

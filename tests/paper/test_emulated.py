@@ -10,18 +10,48 @@ from simulator.config import Config
 
 BASE = Config("ecmp", "random", tick_s=0.001)
 SMALL = Completion(
-    size_class="small", flows=9, cut_off=1, known_share=0.5, mean_s=0.1, median_s=0.1, p95_s=0.2, p99_s=0.2,
-    mean_slowdown=3.5, median_slowdown=2.0, p95_slowdown=6.0, p99_slowdown=7.0,
-)  # fmt: skip
+    size_class="small",
+    flows=9,
+    cut_off=1,
+    known_share=0.5,
+    mean_s=0.1,
+    median_s=0.1,
+    p95_s=0.2,
+    p99_s=0.2,
+    mean_slowdown=3.5,
+    median_slowdown=2.0,
+    p95_slowdown=6.0,
+    p99_slowdown=7.0,
+)
 SETTINGS = Settings(
-    k=4, link_mbps=10, seconds=30, interval_s=2, queue=50, platform="os-ken", datapath="user",
-    congestion_control="cubic", flows_per_host=1, keep=1, scale_sizes=False,
-)  # fmt: skip
+    k=4,
+    link_mbps=10,
+    seconds=30,
+    interval_s=2,
+    queue=50,
+    platform="os-ken",
+    datapath="user",
+    congestion_control="cubic",
+    flows_per_host=1,
+    keep=1,
+    scale_sizes=False,
+)
 RUN = Run(
-    schema=2, scheme="hedera-sa", traffic="poisson:web-search,0.5", trial=1, seed=1, capacity_mbps=160,
-    window_s=(5, 25), spec=SETTINGS, bisection_mbps=80, payload_mbps=76, verdict="ok", reasons=(), flows=(),
+    schema=2,
+    scheme="hedera-sa",
+    traffic="poisson:web-search,0.5",
+    trial=1,
+    seed=1,
+    capacity_mbps=160,
+    window_s=(5, 25),
+    spec=SETTINGS,
+    bisection_mbps=80,
+    payload_mbps=76,
+    verdict="ok",
+    reasons=(),
+    flows=(),
     completion=(SMALL,),
-)  # fmt: skip
+)
 
 
 def write_run(path, **changes):
@@ -58,8 +88,9 @@ def test_the_trials_of_a_sweep_are_one_point_and_what_is_no_such_traffic_is_pass
     write_run(tmp_path / "c/run.json", traffic="poisson:web-search,0.3", scheme="ecmp")
     cells = [cell for cell in beside([tmp_path], BASE) if cell.emulated]
     assert [(one.load, one.scheme, one.mean_slowdown, one.flows) for one in cells] == [
-        (0.5, "hedera-sa", 4.0, 27), (0.3, "ecmp", 3.5, 9)
-    ]  # fmt: skip
+        (0.5, "hedera-sa", 4.0, 27),
+        (0.3, "ecmp", 3.5, 9),
+    ]
     assert (cells[1].interval_s, cells[1].detect_s) == (None, None)
 
 

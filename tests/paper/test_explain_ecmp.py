@@ -23,9 +23,18 @@ def test_a_cluster_that_is_not_there_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr("workers.cluster.CONNECT_S", 0.5)
     make_keys(tmp_path / "keys", datetime.now(timezone.utc))
     done = run(
-        explain_ecmp, "--seeds", 1, "--aimd-seeds", 1, "--cluster", "tls://127.0.0.1:9",
-        "--keys", tmp_path / "keys", "--out", tmp_path,
-    )  # fmt: skip
+        explain_ecmp,
+        "--seeds",
+        1,
+        "--aimd-seeds",
+        1,
+        "--cluster",
+        "tls://127.0.0.1:9",
+        "--keys",
+        tmp_path / "keys",
+        "--out",
+        tmp_path,
+    )
     assert done.exit_code == 1
     assert "Error: no Dask scheduler answers at tls://127.0.0.1:9" in done.stderr
     assert "Traceback" not in done.stderr

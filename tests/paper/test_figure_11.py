@@ -5,8 +5,21 @@ from tests.paper.commands import is_png, rows, run, run_json
 
 
 def test_it_is_a_series_over_time(tmp_path):
-    found = run_json(figure_11, "-k", 4, "--seconds", 12, "--arrivals", 1, "--mean-size", 20, "--jobs", 1,
-                     "--out", tmp_path)  # fmt: skip
+    found = run_json(
+        figure_11,
+        "-k",
+        4,
+        "--seconds",
+        12,
+        "--arrivals",
+        1,
+        "--mean-size",
+        20,
+        "--jobs",
+        1,
+        "--out",
+        tmp_path,
+    )
     assert len(found) == len(rows(tmp_path / "figure11_k4.csv")) == 5 * 24
     curve = [row for row in found if row["scheme"] == "nonblocking"]
     assert [row["seconds"] for row in curve[:3]] == [0.25, 0.75, 1.25]

@@ -12,8 +12,13 @@ SMALL = ("--hosts", "16", "--iterations", "1000,50000", "--seconds", 12, "--seed
 def test_cells_and_their_shares_of_the_control(tmp_path):
     found = run_json(table_3, *SMALL, "--intervals", "1,0.1", "--out", tmp_path)
     cells = [(row["engine"], row["scheme"], row["interval_s"], row["iterations"]) for row in found]
-    one = [("nonblocking", 5.0, None), ("hedera-clos", 5.0, None), ("hedera-sa", 1.0, 1000),
-           ("hedera-sa", 1.0, 50_000), ("hedera-sa", 0.1, 1000)]  # fmt: skip
+    one = [
+        ("nonblocking", 5.0, None),
+        ("hedera-clos", 5.0, None),
+        ("hedera-sa", 1.0, 1000),
+        ("hedera-sa", 1.0, 50_000),
+        ("hedera-sa", 0.1, 1000),
+    ]
     assert cells == [(engine, *cell) for engine in ("aimd", "maxmin") for cell in one], (
         "50,000 in 0.1 s: too many"
     )

@@ -19,11 +19,20 @@ from traffic.ports import SERVER_PORT, source_ports
 ALL = tuple(scheme.name for scheme in SCHEMES.values() if not scheme.baseline)
 WIRE = 1514 / 1448
 ENVIRONMENT = {
-    "kernel": "6.1.0", "system": "Debian GNU/Linux 12 (bookworm)", "processor": "AMD EPYC", "cores": 2,
-    "python": "3.11.2", "tools": {"ovs-vswitchd": "3.1.0", "iperf": "2.1.8"}, "libraries": {"numpy": "2.4.6"},
-    "revision": "0123456789ab", "datapath": "user", "openvswitch_instances": 2, "platform": "os-ken",
-    "platform_version": "4.2.2", "host_cpu_limit": 0.0625,
-}  # fmt: skip
+    "kernel": "6.1.0",
+    "system": "Debian GNU/Linux 12 (bookworm)",
+    "processor": "AMD EPYC",
+    "cores": 2,
+    "python": "3.11.2",
+    "tools": {"ovs-vswitchd": "3.1.0", "iperf": "2.1.8"},
+    "libraries": {"numpy": "2.4.6"},
+    "revision": "0123456789ab",
+    "datapath": "user",
+    "openvswitch_instances": 2,
+    "platform": "os-ken",
+    "platform_version": "4.2.2",
+    "host_cpu_limit": 0.0625,
+}
 
 
 def write_sweep(folder: Path, patterns, schemes=ALL, trials=1, **options) -> Path:
@@ -62,9 +71,16 @@ def document(
         "capacity_mbps": tree.num_hosts * bw,
         "window_s": list(window),
         "spec": {
-            "seconds": float(seconds), "link_mbps": bw, "k": k, "platform": "os-ken", "datapath": "user",
-            "interval_s": interval, "queue": 50,
-            "congestion_control": "cubic", "flows_per_host": flows_per_host, "keep": 1.0,
+            "seconds": float(seconds),
+            "link_mbps": bw,
+            "k": k,
+            "platform": "os-ken",
+            "datapath": "user",
+            "interval_s": interval,
+            "queue": 50,
+            "congestion_control": "cubic",
+            "flows_per_host": flows_per_host,
+            "keep": 1.0,
         },
         "bisection_mbps": round(measured, 3),
         "maxmin_mbps": round(measured / rng.uniform(0.95, 0.99), 3),
@@ -80,8 +96,12 @@ def document(
         "queue_drops": {"0_0_1-eth1": 12},
         "flows": [
             {
-                "src": int(src[i]), "dst": int(dst[i]), "src_port": int(ports[i]), "start": 0.0,
-                "seconds": float(seconds), "mbps": round(float(delivered[:, i].mean() / WIRE), 4),
+                "src": int(src[i]),
+                "dst": int(dst[i]),
+                "src_port": int(ports[i]),
+                "start": 0.0,
+                "seconds": float(seconds),
+                "mbps": round(float(delivered[:, i].mean() / WIRE), 4),
                 "per_second_mbps": (delivered[:, i] / WIRE).round(3).tolist(),
                 "paths": _history(i, stages) if topo is tree else [],
             }
@@ -94,7 +114,7 @@ def document(
         "rounds": rounds,
         "environment": ENVIRONMENT,
         "timing": {"build_s": 1.3, "ready_s": 1.4, "traffic_s": seconds + 0.4, "teardown_s": 0.6},
-    }  # fmt: skip
+    }
 
 
 def _schedule(tree, name, trial, flows, seconds, interval, restless, rng):
@@ -118,11 +138,17 @@ def _schedule(tree, name, trial, flows, seconds, interval, restless, rng):
         changed = int((core != before).sum())
         rounds.append(
             {
-                "t": round(now, 3), "round": len(rounds) + 1, "flows": 2 * len(src), "placed": len(src),
-                "large": len(answer.large), "changed": changed, "polled_ms": round(rng.uniform(3, 8), 3),
-                "compute_ms": round(rng.uniform(0.3, 0.6), 3), "install_ms": 4.5 if changed else 0.05,
+                "t": round(now, 3),
+                "round": len(rounds) + 1,
+                "flows": 2 * len(src),
+                "placed": len(src),
+                "large": len(answer.large),
+                "changed": changed,
+                "polled_ms": round(rng.uniform(3, 8), 3),
+                "compute_ms": round(rng.uniform(0.3, 0.6), 3),
+                "install_ms": 4.5 if changed else 0.05,
             }
-        )  # fmt: skip
+        )
         stages.append((round(now, 3), core))
         now += interval
     return stages, rounds

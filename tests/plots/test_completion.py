@@ -27,9 +27,14 @@ def document(scheme, trial, median_s, cut_off=0):
         for n in (1, 2, 4)
     ]
     return run_document(
-        TRAFFIC, scheme, trial, completion=[statistics("all", 3), statistics("small", 2)], flows=flows, rounds=[],
+        TRAFFIC,
+        scheme,
+        trial,
+        completion=[statistics("all", 3), statistics("small", 2)],
+        flows=flows,
+        rounds=[],
         costs={"controller_percent": 3.0 * trial, "moves": 4},
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture

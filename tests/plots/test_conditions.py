@@ -35,8 +35,9 @@ def test_differences_are_paired_over_patterns_and_have_student_s_interval(tmp_pa
     first, second = found.rows()
     assert (first.share, first.difference_points, first.low_points) == (pytest.approx(0.75), None, None)
     assert (first.conditions, second.conditions) == (
-        {"--bw": 10.0, "--mtu": 1500}, {"--bw": 100.0, "--mtu": 9000},
-    )  # fmt: skip
+        {"--bw": 10.0, "--mtu": 1500},
+        {"--bw": 100.0, "--mtu": 9000},
+    )
     expected = difference(None, [1, -6, -2, 0])
     assert second.share == pytest.approx(0.7325)
     assert (second.difference_points, second.low_points, second.high_points) == pytest.approx(
@@ -190,5 +191,6 @@ def test_unlike_in_more_than_one_number_they_stay_in_the_order_given(tmp_path, m
     b = sweep(tmp_path / "b", ecmp(90, 80, 70), congestion_control="reno")
     draw(compare([a, b]), tmp_path / "picture.png")
     assert [tick.get_text() for tick in drawn[0].axes[0].get_xticklabels()] == [
-        "--bw 100\n--congestion-control cubic\n--mtu 9000", "--bw 10\n--congestion-control reno\n--mtu 1500",
-    ]  # fmt: skip
+        "--bw 100\n--congestion-control cubic\n--mtu 9000",
+        "--bw 10\n--congestion-control reno\n--mtu 1500",
+    ]

@@ -177,5 +177,12 @@ def test_neither_links_nor_pipes_are_read(tmp_path, name):
 
 def test_values_as_they_are_typed():
     assert [said(value) for value in (10.0, 0.1, 50, "cubic", True, None, (), ("a@1", "b@2"))] == [
-        "10", "0.1", "50", "cubic", "yes", "none", "none", "a@1 b@2",
-    ]  # fmt: skip
+        "10",
+        "0.1",
+        "50",
+        "cubic",
+        "yes",
+        "none",
+        "none",
+        "a@1 b@2",
+    ]

@@ -9,8 +9,11 @@ from tests.plots.sweeps import failed, run_document, store, write_sweep
 def sweep_of(folder, rates):
     """A sweep from {(scheme, trial): rate, or None for an invalid trial of 11 Mb/s}, all of stride:4."""
     for (scheme, trial), rate in rates.items():
-        changes = {"bisection_mbps": rate} if rate else {"bisection_mbps": 11.0, "verdict": "invalid",
-                                                         "reasons": [f"reason {trial}"]}  # fmt: skip
+        changes = (
+            {"bisection_mbps": rate}
+            if rate
+            else {"bisection_mbps": 11.0, "verdict": "invalid", "reasons": [f"reason {trial}"]}
+        )
         store(folder, run_document("stride:4", scheme, trial, **changes))
     return summarise(load_sweep(folder).runs)
 
@@ -37,9 +40,15 @@ def test_invalid_trials_are_counted_and_never_averaged_in(tmp_path):
 def test_each_trial_is_compared_to_the_control_of_its_own_trial(tmp_path):
     summary = sweep_of(
         tmp_path,
-        {("nonblocking", 1): 100.0, ("nonblocking", 2): 150.0, ("nonblocking", 3): None,
-         ("ecmp", 1): 50.0, ("ecmp", 2): 75.0, ("ecmp", 3): 149.0},
-    )  # fmt: skip
+        {
+            ("nonblocking", 1): 100.0,
+            ("nonblocking", 2): 150.0,
+            ("nonblocking", 3): None,
+            ("ecmp", 1): 50.0,
+            ("ecmp", 2): 75.0,
+            ("ecmp", 3): 149.0,
+        },
+    )
     bar = summary.bars["stride:4", "ecmp"]
     assert (bar.ratio.low, bar.ratio.median, bar.ratio.high) == (0.5, 0.5, 0.5)  # medians would give 0.6
     assert bar.mbps.median == 75.0

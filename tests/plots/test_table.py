@@ -43,8 +43,11 @@ def test_every_scheme_has_a_second_column_over_all_tries(tmp_path):
     assert " ".join(line).split() in [row.split() for row in show(sweep.runs, sweep.tries).splitlines()]
     bar = list(csv.DictReader(io.StringIO(csv_text(sweep.runs, sweep.tries))))[1]
     assert (bar["tries"], bar["left_out_tries"], bar["not_judged_trials"], bar["invalid_trials"]) == (
-        "3", "2", "1", "0",
-    )  # fmt: skip
+        "3",
+        "2",
+        "1",
+        "0",
+    )
     assert (bar["median_ratio"], bar["all_median_ratio"], bar["all_median_mbps"]) == (
         "0.9600",
         "0.8800",
@@ -78,8 +81,11 @@ def test_csv_holds_every_number(tmp_path):
     assert float(rows[0]["median_payload_mbps"]) == round(152 / WIRE, 4)
     ecmp = rows[1]
     assert (ecmp["pattern"], ecmp["scheme"], ecmp["valid_trials"], ecmp["invalid_trials"]) == (
-        "published:stride4", "ecmp", "2", "1",
-    )  # fmt: skip
+        "published:stride4",
+        "ecmp",
+        "2",
+        "1",
+    )
     assert (ecmp["median_mbps"], ecmp["median_ratio"]) == ("76.0000", "0.5000")
     assert (ecmp["invalid_median_mbps"], ecmp["reasons"]) == ("76.0000", "CPU, too busy")
     assert (rows[2]["median_mbps"], rows[2]["median_ratio"]) == ("", "")
@@ -92,9 +98,14 @@ def test_what_is_written_is_read_back(tmp_path):
     path.write_text(csv_text(runs))
     lines = read_csv(path)
     assert lines[1] == Line(
-        pattern="published:stride4", scheme="ecmp", valid_trials=2, invalid_trials=1, median_ratio=0.5,
-        left_out_tries=1, all_median_ratio=0.5,
-    )  # fmt: skip
+        pattern="published:stride4",
+        scheme="ecmp",
+        valid_trials=2,
+        invalid_trials=1,
+        median_ratio=0.5,
+        left_out_tries=1,
+        all_median_ratio=0.5,
+    )
     assert lines[2] == Line(
         pattern="file:/tmp/[a]|b.csv", scheme="ecmp", valid_trials=0, invalid_trials=1, left_out_tries=1
     )

@@ -32,8 +32,22 @@ def test_json_is_one_object_with_the_agreed_keys():
 
 
 def test_json_of_flows_that_come_and_go_has_their_times():
-    done = run(simulate, "--scheme", "ecmp", "--traffic", "randbij", "--seconds", 6, "--arrivals", 2,
-               "--mean-size", 2, "--engine", "maxmin", "--json")  # fmt: skip
+    done = run(
+        simulate,
+        "--scheme",
+        "ecmp",
+        "--traffic",
+        "randbij",
+        "--seconds",
+        6,
+        "--arrivals",
+        2,
+        "--mean-size",
+        2,
+        "--engine",
+        "maxmin",
+        "--json",
+    )
     found = json.loads(done.stdout)
     assert found["completed"] > 10
     assert found["mean_completion_s"] > 0
@@ -129,8 +143,10 @@ def test_far_too_many_arrivals_are_refused():
 
 def test_a_scheduler_of_the_users_own(tmp_path):
     file = tmp_path / "still.py"
-    file.write_text("class Still:\n    def __init__(self, tree, rng, options): pass\n"
-                    "    def place(self, flows, links): return flows.core\n")  # fmt: skip
+    file.write_text(
+        "class Still:\n    def __init__(self, tree, rng, options): pass\n"
+        "    def place(self, flows, links): return flows.core\n"
+    )
     arguments = ["--traffic", "published:rand0", "--seconds", 12, "--json"]
     own, static = (
         json.loads(run(simulate, "--scheme", s, *arguments).stdout) for s in (f"{file}:Still", "ecmp")

@@ -46,9 +46,7 @@ def test_flows_that_share_a_link_slow_each_other_down(listed):
 
 
 def test_flows_cut_off_by_the_end_count_with_their_bound(listed):
-    spec = listed(
-        (0, 4, 0.2, 10_000_000), (1, 4, 0.2, 200_000_000), (2, 5, 0.2, 1000), (3, 6, 0.95, 1000)
-    )  # fmt: skip
+    spec = listed((0, 4, 0.2, 10_000_000), (1, 4, 0.2, 200_000_000), (2, 5, 0.2, 1000), (3, 6, 0.95, 1000))
     found = simulate(Config("nonblocking", spec, seconds=1.0, tick_s=TICK, engine="maxmin"))
     every, *_, large = found.completion()
     assert (every.flows, every.cut_off) == (3, 1), "the fourth begins after the window"

@@ -41,8 +41,10 @@ def test_hedera_finds_the_best_that_is_left_and_again_when_it_is_mended():
         Config("hedera-gff", "stride:4", seconds=30.0, engine="maxmin", fail=("switch:4_1_1@12:20",))
     )
     assert [(phase.mbps, phase.best_mbps) for phase in result.phases] == [
-        (16_000, 16_000), (pytest.approx(12_000), pytest.approx(12_000)), (16_000, 16_000)
-    ]  # fmt: skip
+        (16_000, 16_000),
+        (pytest.approx(12_000), pytest.approx(12_000)),
+        (16_000, 16_000),
+    ]
 
 
 def test_a_host_that_is_cut_off_sends_nothing_until_it_is_mended():
@@ -56,8 +58,15 @@ def test_a_host_that_is_cut_off_sends_nothing_until_it_is_mended():
 
 
 def test_flows_to_come_go_round_it_too():
-    config = Config("spanning-tree", "randbij", seconds=10.0, engine="maxmin", arrivals_per_s=3.0, mean_mbytes=10.0,
-                    fail=("switch:4_1_1@3:6",))  # fmt: skip
+    config = Config(
+        "spanning-tree",
+        "randbij",
+        seconds=10.0,
+        engine="maxmin",
+        arrivals_per_s=3.0,
+        mean_mbytes=10.0,
+        fail=("switch:4_1_1@3:6",),
+    )
     result = simulate(config)
     between_pods = result.src // 4 != result.dst // 4
     during = between_pods & (result.start_s > 3) & (result.end_s < 6)

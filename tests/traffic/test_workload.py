@@ -26,11 +26,15 @@ def as_rows(flows):
 
 @given(
     spec=st.sampled_from(
-        ["poisson:web-search,0.4", "stride:4 + poisson:fixed:10000,0.2", "shuffle:1000 + poisson:data-mining,0.9",
-         "poisson:exponential:100000,0.3 to hotspot + poisson:web-search,0.1 to stride:1"]
+        [
+            "poisson:web-search,0.4",
+            "stride:4 + poisson:fixed:10000,0.2",
+            "shuffle:1000 + poisson:data-mining,0.9",
+            "poisson:exponential:100000,0.3 to hotspot + poisson:web-search,0.1 to stride:1",
+        ]
     ),
     seed=st.integers(0, 2**40),
-)  # fmt: skip
+)
 @settings(max_examples=20, deadline=None)
 def test_flows_come_in_order_and_every_walk_gives_the_same(spec, seed):
     work = workload(spec, TREE, seed, seconds=5.0)

@@ -36,8 +36,10 @@ class Bench:
         with self.files[name].open("wb") as output:
             return subprocess.Popen(
                 [sys.executable, "-I", "-S", FOLDER / f"{name}.py", address, str(self.port), str(last)],
-                stdin=subprocess.PIPE, stdout=output, stderr=output,
-            )  # fmt: skip
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=output,
+            )
 
     def listens(self):
         with socket.socket() as probe:
@@ -124,7 +126,7 @@ def test_a_lasting_flow_is_done_when_the_end_has_come(bench):
 
 
 def test_a_sink_that_refuses_and_one_that_dies_are_named(bench):
-    bench.tell("0 0 127.0.0.9 30000 100 -", f"1 0 {SINK} 30001 - -")  # fmt: skip
+    bench.tell("0 0 127.0.0.9 30000 100 -", f"1 0 {SINK} 30001 - -")
     wait_for(lambda: bench.files["sender"].read_bytes())
     bench.sink.kill()
     bench.sender.stdin.close()
@@ -135,8 +137,16 @@ def test_a_sink_that_refuses_and_one_that_dies_are_named(bench):
 
 
 def test_what_a_killed_process_wrote_is_read_as_far_as_it_goes(tmp_path):
-    good = {"number": 3, "asked": 1.0, "start": 1.0, "connected": None, "end": 2.0, "how": "done",
-            "retransmissions": 0, "rtt_us": 5}  # fmt: skip
+    good = {
+        "number": 3,
+        "asked": 1.0,
+        "start": 1.0,
+        "connected": None,
+        "end": 2.0,
+        "how": "done",
+        "retransmissions": 0,
+        "rtt_us": 5,
+    }
     output = tmp_path / "sender.jsonl"
     output.write_text(json.dumps(good) + '\nTraceback\n{"number": 4}\n' + json.dumps(good)[:40])
     assert [one.number for one in records.sent_by(output)] == [3]

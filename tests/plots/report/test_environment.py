@@ -11,8 +11,10 @@ def test_environments_that_differ_are_counted(tmp_path):
         )
     runs = load_sweep(tmp_path).runs
     assert environment(runs) == [
-        ("kernel", [("6.1", 2), ("6.2", 1)]), ("tools: iperf", [("2.1", 3)]), ("x", [("none", 3)]),
-    ]  # fmt: skip
+        ("kernel", [("6.1", 2), ("6.2", 1)]),
+        ("tools: iperf", [("2.1", 3)]),
+        ("x", [("none", 3)]),
+    ]
     assert dict(settings(runs))["link rate"] == "10 Mb/s"
 
 

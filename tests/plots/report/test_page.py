@@ -71,13 +71,30 @@ def test_a_whole_sweep(tmp_path):
     write_sweep(tmp_path, ["published:stride4", "published:randbij0", "published:stag0(0.2,0.3)"], trials=3)
     page = page_of(tmp_path)
     for words in (
-        "63 runs: 3 traffic patterns, 7 schemes, 3 trials", "All of them are valid", "hedera-sa / control",
-        "Which ECMP is the published one?", "Do the trials support a difference?", "How to cite", "Al-Fares",
-    ):  # fmt: skip
+        "63 runs: 3 traffic patterns, 7 schemes, 3 trials",
+        "All of them are valid",
+        "hedera-sa / control",
+        "Which ECMP is the published one?",
+        "Do the trials support a difference?",
+        "How to cite",
+        "Al-Fares",
+    ):
         assert words in page.text
     sections = [attrs["id"] for attrs in page.all("section")]
-    assert sections == ["summary", "questions", "figure9", "published", "ecmp", "trials", "explorer", "overhead",
-                        "validity", "runs", "environment", "cite"]  # fmt: skip
+    assert sections == [
+        "summary",
+        "questions",
+        "figure9",
+        "published",
+        "ecmp",
+        "trials",
+        "explorer",
+        "overhead",
+        "validity",
+        "runs",
+        "environment",
+        "cite",
+    ]
     assert len(page.all("h1")) == len(page.all("main")) == 1
 
 
@@ -128,8 +145,16 @@ def test_one_trial_says_nothing_about_noise(tmp_path):
 
 def test_invalid_runs_look_invalid_and_their_numbers_count_for_nothing(tmp_path):
     write_sweep(tmp_path, ["published:stride4"])
-    store(tmp_path, run_document("published:stride4", "hedera-sa", bisection_mbps=123.4, verdict="invalid",
-                                 reasons=["the machine was too slow"]))  # fmt: skip
+    store(
+        tmp_path,
+        run_document(
+            "published:stride4",
+            "hedera-sa",
+            bisection_mbps=123.4,
+            verdict="invalid",
+            reasons=["the machine was too slow"],
+        ),
+    )
     page = page_of(tmp_path)
     assert "6 of 7 runs are valid" in page.text
     assert "hedera-sa / control" not in page.text

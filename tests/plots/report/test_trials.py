@@ -119,6 +119,10 @@ def test_all_pairs_the_better_expected_first(tmp_path):
     }
     compared = trials.compare_all(runs_of(tmp_path, rates))
     assert [(each.first, each.second) for each in compared] == [
-        ("nonblocking", "hedera-gff"), ("nonblocking", "ecmp"), ("nonblocking", "mine"),
-        ("hedera-gff", "ecmp"), ("hedera-gff", "mine"), ("ecmp", "mine"),
-    ]  # fmt: skip
+        ("nonblocking", "hedera-gff"),
+        ("nonblocking", "ecmp"),
+        ("nonblocking", "mine"),
+        ("hedera-gff", "ecmp"),
+        ("hedera-gff", "mine"),
+        ("ecmp", "mine"),
+    ]
