@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
-from numpy.typing import NDArray
 
 from commands.options import in_words, json_option
 from commands.output import conclude, write_csv
@@ -29,6 +28,7 @@ from paper.emulated import config_of
 from results.record import Run, read
 from simulator.config import ENGINES, INCREASE, Config
 from simulator.driver import Simulation
+from topos.arrays import Float64
 from traffic.completion import members
 from traffic.flowfile import write_flows
 
@@ -109,7 +109,7 @@ def compare(backends: Mapping[str, Times], size_bytes: Mapping[tuple[int, int], 
     return rows
 
 
-def _statistics(times: NDArray[np.float64]) -> list[float | None]:
+def _statistics(times: Float64) -> list[float | None]:
     """What a `Row` says of completion times in two backends, float64 (flows, 2)."""
     if not len(times):
         return []

@@ -58,11 +58,7 @@ def core_s(program: Path, load: Load) -> float:
     spent = []
     for _ in range(REPEATS):
         before = processor_s()
-        subprocess.run(
-            [program, load.scenario, load.result],
-            stderr=subprocess.DEVNULL,
-            check=True,
-        )
+        subprocess.run([program, load.scenario, load.result], stderr=subprocess.DEVNULL, check=True)
         spent.append(processor_s() - before)
     return min(spent)
 

@@ -43,10 +43,7 @@ def ours(spec: RunSpec) -> Run:
 def stock(spec: RunSpec, *, offloads: bool) -> Run:
     """The same on stock Mininet, in a network namespace of its own."""
     words = json.dumps(spec.as_json())
-    with (
-        sole_use("stock Mininet, to compare", say),
-        temporary_folder("peers") as folder,
-    ):
+    with sole_use("stock Mininet, to compare", say), temporary_folder("peers") as folder:
         alone = ["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
         given = [words, spec.datapath, "on" if offloads else "off", folder]
         command = [*alone, sys.executable, "-m", "benchmarks.stock_mininet", *given]

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import click
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp  # type: ignore[import-untyped]
 
 from hedera.clos import ClosColouring
@@ -27,6 +26,7 @@ from hedera.placement import Placement
 from hedera.routing import Ecmp
 from hedera.scheduler import ActiveFlows, Scheduler
 from hedera.simulated_annealing import SimulatedAnnealing
+from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
 from topos.links import num_links, path_links
 from traffic.matrix import Matrix
@@ -53,7 +53,7 @@ class Row:
     ratio: dict[str, float]
 
 
-def best_total(matrix: Matrix, demand: NDArray[np.float64], seconds: float) -> tuple[float, float]:
+def best_total(matrix: Matrix, demand: Float64, seconds: float) -> tuple[float, float]:
     """The best total that the solver found within ``seconds``, and what it proved that none can exceed.
 
     A mixed-integer program with two columns per flow and path: whether the flow takes it, and its rate there.
@@ -84,7 +84,7 @@ def best_total(matrix: Matrix, demand: NDArray[np.float64], seconds: float) -> t
     return -solved.fun, -solved.mip_dual_bound
 
 
-def total(matrix: Matrix, demand: NDArray[np.float64], core: NDArray[np.int32]) -> float:
+def total(matrix: Matrix, demand: Float64, core: Int32) -> float:
     """The sum of the max-min fair rates on these paths, each flow being held to its demand by a link of its own."""
     paths = path_links(TREE, matrix.src, matrix.dst, core)
     own = num_links(TREE) + np.arange(demand.size, dtype=np.int32)
@@ -92,7 +92,7 @@ def total(matrix: Matrix, demand: NDArray[np.float64], core: NDArray[np.int32]) 
     return float(max_min_rates(np.column_stack([paths, own]), capacity).sum())
 
 
-def totals(matrix: Matrix, demand: NDArray[np.float64], seed: int) -> dict[str, float]:
+def totals(matrix: Matrix, demand: Float64, seed: int) -> dict[str, float]:
     """What each way of choosing paths reaches, one trial."""
     hashed = Ecmp(TREE, seed).cores(matrix.src, matrix.dst, source_ports(matrix, seed), 5001)
 

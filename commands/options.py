@@ -90,8 +90,7 @@ output = click.option(
     help="Folder for picture and CSV.",
 )
 parallel = options(
-    click.option("--jobs", type=click.IntRange(1), help="Processes (default: one per core)."),
-    cluster_options,
+    click.option("--jobs", type=click.IntRange(1), help="Processes (default: one per core)."), cluster_options
 )
 
 

@@ -10,13 +10,13 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from controllers.driver import LearnAction, Match, Rule
 from controllers.packet import IPV4, TCP, UDP
 from controllers.rules import FLOW_PRIORITY, IDLE_TIMEOUT_S, NEIGHBOUR_PRIORITY, initial_rules
 from hedera.hashing import switch_salts
 from hedera.routing import Ecmp, EcmpDestination, RandomPath, Routing, SpanningTree
+from topos.arrays import Bool
 from topos.fattree import FatTree
 
 LEARNED_COOKIE = 1 << 62
@@ -112,14 +112,14 @@ class LearnRules:
 
     # --- what works -------------------------------------------------------------------------------------
 
-    def _usable(self) -> NDArray[np.bool_]:
+    def _usable(self) -> Bool:
         """bool (source edges, destination edges, cores): which paths work; a host stands for its edge switch."""
         hosts = np.arange(len(self._edges)) * self._tree.half
         src, dst = (side.ravel() for side in np.meshgrid(hosts, hosts, indexing="ij"))
         usable = self._routing.links.usable_cores(src, dst)
         return usable.reshape(len(hosts), len(hosts), self._tree.num_cores)
 
-    def _choices(self, usable: NDArray[np.bool_]) -> Iterator[tuple[tuple[str, str], tuple[int, ...]]]:
+    def _choices(self, usable: Bool) -> Iterator[tuple[tuple[str, str], tuple[int, ...]]]:
         """Where not all ports up lead to an edge switch: the switch on the way and that one, and the ports that do,
         or all of them when none does."""
         tree, count = self._tree, len(self._edges)

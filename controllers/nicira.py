@@ -47,14 +47,7 @@ def _choose(ports: Sequence[int], fields: int, basis: int) -> bytes:
     if len(ports) == 1:
         return _action(_REG_LOAD, struct.pack("!HIQ", offset_and_bits, _REGISTER, ports[0]))
     head = struct.pack(
-        "!HHHIHHI4x",
-        _HIGHEST_RANDOM_WEIGHT,
-        fields,
-        basis,
-        _IN_PORT,
-        len(ports),
-        offset_and_bits,
-        _REGISTER,
+        "!HHHIHHI4x", _HIGHEST_RANDOM_WEIGHT, fields, basis, _IN_PORT, len(ports), offset_and_bits, _REGISTER
     )
     return _action(_BUNDLE_LOAD, head + struct.pack(f"!{len(ports)}H", *ports))
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedera.compiled import compiled
 from hedera.placement import UNIT
+from topos.arrays import Bool, Int32, Int64
 from topos.fattree import FatTree
 from topos.links import Cores, tier_links
 
@@ -28,12 +28,12 @@ class Shape(NamedTuple):
     the first host of the pod.
     """
 
-    edge_up: NDArray[np.int32]
-    core_up: NDArray[np.int32]
-    core_down: NDArray[np.int32]
-    edge_down: NDArray[np.int32]
-    up: NDArray[np.int32]
-    pod: NDArray[np.int32]
+    edge_up: Int32
+    core_up: Int32
+    core_down: Int32
+    edge_down: Int32
+    up: Int32
+    pod: Int32
 
 
 def shape_of(tree: FatTree) -> Shape:
@@ -52,18 +52,16 @@ class Arrivals(NamedTuple):
     edge switch and its pod.
     """
 
-    first: NDArray[np.int32]
-    edge_up: NDArray[np.int32]
-    core_up: NDArray[np.int32]
-    demand: NDArray[np.int64]
-    into_edge: NDArray[np.int64]
-    into_pod: NDArray[np.int64]
+    first: Int32
+    edge_up: Int32
+    core_up: Int32
+    demand: Int64
+    into_edge: Int64
+    into_pod: Int64
 
 
 @compiled
-def group(
-    src: NDArray[np.int32], dst: NDArray[np.int32], demand: NDArray[np.int64], shape: Shape
-) -> Arrivals:
+def group(src: Int32, dst: Int32, demand: Int64, shape: Shape) -> Arrivals:
     """Sort flows, arrays of shape (flows,) with ``demand`` in units, by destination."""
     edge, pod = shape.edge_up, shape.core_up
     hosts = edge.size
@@ -97,7 +95,7 @@ def group(
 
 
 @compiled
-def load(arrivals: Arrivals, core_of: Cores, works: NDArray[np.bool_], shape: Shape) -> NDArray[np.int64]:
+def load(arrivals: Arrivals, core_of: Cores, works: Bool, shape: Shape) -> Int64:
     """Load minus capacity, int64 (links,) in units; ``works`` (links,) says which links do."""
     core_down, edge_down, up = shape.core_down, shape.edge_down, shape.up
     first, demand = arrivals.first, arrivals.demand
@@ -120,7 +118,7 @@ def load(arrivals: Arrivals, core_of: Cores, works: NDArray[np.bool_], shape: Sh
 
 
 @compiled
-def cores_of_flows(src: NDArray[np.int32], dst: NDArray[np.int32], core_of: Cores, shape: Shape) -> Cores:
+def cores_of_flows(src: Int32, dst: Int32, core_of: Cores, shape: Shape) -> Cores:
     """Each flow's core, int32 (flows,), numbered as `topos.links.canonical_cores` does."""
     edge, pod, up = shape.edge_up, shape.core_up, shape.up
     half = up[-1] + 1

@@ -23,15 +23,15 @@ then finds another path, where one path has room.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedera.compiled import compiled
-from hedera.edge_colouring import NO_COLOUR, Ints, Numbers, colour_flows
+from hedera.edge_colouring import NO_COLOUR, colour_flows
 from hedera.global_first_fit import UNASSIGNED, first_path, take
 from hedera.linkstate import LinkState
 from hedera.paths import NO_LINK, choice_links
 from hedera.placement import UNIT, LargeFlows, in_units
 from hedera.tabu_search import search
+from topos.arrays import Bool, Int32, Int64
 from topos.fattree import FatTree
 from topos.links import Cores, canonical_cores, climb
 
@@ -72,7 +72,7 @@ class ClosColouring:
         self.energy = least / UNIT
         return best
 
-    def _coloured(self, flows: LargeFlows, size: Ints, wish: Cores, links: LinkState) -> Cores:
+    def _coloured(self, flows: LargeFlows, size: Int64, wish: Cores, links: LinkState) -> Cores:
         """Cores for all flows, each the one it wishes for where that fits (NO_COLOUR: none)."""
         half, pod = self.tree.half, self.tree.num_cores
         room = np.where(links.up, np.int64(UNIT), np.int64(_FAILED)).reshape(self.tree.tiers, -1)
@@ -99,22 +99,22 @@ class ClosColouring:
         _move_by_first_fit(flows.src, flows.dst, size, core, room.reshape(-1), half)
         return core
 
-    def _exceeded(self, flows: LargeFlows, size: Ints, core: Cores, links: LinkState) -> tuple[int, int]:
+    def _exceeded(self, flows: LargeFlows, size: Int64, core: Cores, links: LinkState) -> tuple[int, int]:
         """What `hedera.placement.exceeded_capacity` computes, in units; and how many flows meet an exceeded link."""
         return _excess(flows.src, flows.dst, size, core, np.where(links.up, -UNIT, 0), self.tree.half)
 
 
-def _wide(size: Ints) -> NDArray[np.bool_]:
+def _wide(size: Int64) -> Bool:
     """Which sizes are more than half a link."""
     return size > UNIT // 2
 
 
-def _part(wish: Cores, part: Cores) -> Numbers:
+def _part(wish: Cores, part: Cores) -> Int32:
     return np.where(wish == NO_COLOUR, NO_COLOUR, part).astype(np.int32)
 
 
 @compiled
-def _move_by_first_fit(src: Numbers, dst: Numbers, size: Ints, core: Cores, room: Ints, half: int) -> None:
+def _move_by_first_fit(src: Int32, dst: Int32, size: Int64, core: Cores, room: Int64, half: int) -> None:
     """Flows on a link without the room go by the first path that has it, where there is one."""
     for flow in range(size.size):
         links = choice_links(src[flow], dst[flow], core[flow], half)
@@ -130,7 +130,7 @@ def _move_by_first_fit(src: Numbers, dst: Numbers, size: Ints, core: Cores, room
 
 
 @compiled
-def _excess(src: Numbers, dst: Numbers, size: Ints, core: Cores, load: Ints, half: int) -> tuple[int, int]:
+def _excess(src: Int32, dst: Int32, size: Int64, core: Cores, load: Int64, half: int) -> tuple[int, int]:
     """The sum of what is above 0 in ``load`` (links,) once all flows are added to it, and the flows that meet it."""
     for flow in range(size.size):
         for link in choice_links(src[flow], dst[flow], core[flow], half):

@@ -16,16 +16,15 @@ differences are exact, so the order of the flows does not show in the result, an
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from hedera.compiled import compiled
+from topos.arrays import Float64, Int32
 
 _NIC = 2.0**52
 
-Floats = NDArray[np.float64]
 
-
-def estimate_demands(src: ArrayLike, dst: ArrayLike, num_hosts: int) -> Floats:
+def estimate_demands(src: ArrayLike, dst: ArrayLike, num_hosts: int) -> Float64:
     """Each flow's natural demand as a fraction of the NIC rate: float64 (flows,).
 
     ``src`` and ``dst`` are int arrays of shape (flows,): host numbers below ``num_hosts``. Several flows may
@@ -45,7 +44,7 @@ def estimate_demands(src: ArrayLike, dst: ArrayLike, num_hosts: int) -> Floats:
 
 
 @compiled
-def _settle_in_rounds(src: NDArray[np.int32], dst: NDArray[np.int32], num_hosts: int) -> Floats:
+def _settle_in_rounds(src: Int32, dst: Int32, num_hosts: int) -> Float64:
     """The demands. NIC h sends for host h, NIC H + h receives; a NIC ends with the share its flows settled at.
 
     A flow is its two NICs in one word, the sending one in the lower half.

@@ -19,9 +19,9 @@ tried, and at last the flow goes where it exceeds least.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedera.compiled import compiled
+from topos.arrays import Bool, Int32, Int64
 
 NO_COLOUR = -1
 _NOBODY = -1
@@ -29,19 +29,16 @@ _NOBODY = -1
 TRIES = 8
 """Pairs of colours whose trails are tried for a flow that fits nowhere."""
 
-Ints = NDArray[np.int64]
-Numbers = NDArray[np.int32]
-
 
 @compiled
 def colour_flows(
-    sender: Numbers,
-    receiver: Numbers,
-    size: Ints,
+    sender: Int32,
+    receiver: Int32,
+    size: Int64,
     wide: int,
-    colour: Numbers,
-    room_up: Ints,
-    room_down: Ints,
+    colour: Int32,
+    room_up: Int64,
+    room_down: Int64,
     colours: int,
 ) -> None:
     """Give every flow a colour, in ``colour`` (flows,), which comes with those wished for or NO_COLOUR.
@@ -117,15 +114,15 @@ def _trail(
     a: int,
     b: int,
     far: int,
-    colour: Numbers,
-    size: Ints,
-    link: Numbers,
-    room: Ints,
-    first: Numbers,
-    after: Numbers,
-    before: Numbers,
-    trail: Numbers,
-    moved: NDArray[np.bool_],
+    colour: Int32,
+    size: Int64,
+    link: Int32,
+    room: Int64,
+    first: Int32,
+    after: Int32,
+    before: Int32,
+    trail: Int32,
+    moved: Bool,
 ) -> bool:
     """Give ``flow`` colour ``a``; from its ``far`` end (0 sender, 1 receiver) on, others go from a to b and back.
 
@@ -170,13 +167,13 @@ def _trail(
 def _recolour(
     flow: int,
     new: int,
-    colour: Numbers,
-    size: Ints,
-    link: Numbers,
-    room: Ints,
-    first: Numbers,
-    after: Numbers,
-    before: Numbers,
+    colour: Int32,
+    size: Int64,
+    link: Int32,
+    room: Int64,
+    first: Int32,
+    after: Int32,
+    before: Int32,
 ) -> None:
     """Move both ends of a flow from the links of its colour to those of ``new``; either may be NO_COLOUR."""
     old = colour[flow]

@@ -8,7 +8,6 @@ tenfold difference in computing time, which came from recomputing it, is not to 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedera.compiled import compiled
 from hedera.draws import below, bits, fraction
@@ -16,6 +15,7 @@ from hedera.linkstate import LinkState
 from hedera.paths import NO_LINK, choice_links
 from hedera.placement import UNIT, LargeFlows, in_units
 from hedera.simulated_annealing import acceptance_constant
+from topos.arrays import Int32, Int64
 from topos.fattree import FatTree
 from topos.links import Cores, canonical_cores, path_links
 
@@ -61,11 +61,11 @@ class FlowAnnealing:
 
 @compiled
 def _anneal(
-    src: NDArray[np.int32],
-    dst: NDArray[np.int32],
+    src: Int32,
+    dst: Int32,
     core: Cores,
-    demand: NDArray[np.int64],
-    excess: NDArray[np.int64],
+    demand: Int64,
+    excess: Int64,
     half: int,
     iterations: int,
     acceptance: float,
@@ -110,10 +110,7 @@ def _anneal(
 
 @compiled
 def _reroute(
-    excess: NDArray[np.int64],
-    demand: int,
-    before: tuple[int, int, int, int],
-    after: tuple[int, int, int, int],
+    excess: Int64, demand: int, before: tuple[int, int, int, int], after: tuple[int, int, int, int]
 ) -> int:
     """Move one flow from the links ``before`` to those ``after``; returns the change of energy."""
     change = np.int64(0)
@@ -124,7 +121,7 @@ def _reroute(
 
 
 @compiled
-def _add(excess: NDArray[np.int64], link: int, amount: int) -> int:
+def _add(excess: Int64, link: int, amount: int) -> int:
     before = excess[link]
     excess[link] = before + amount
     return max(before + amount, 0) - max(before, 0)

@@ -21,12 +21,12 @@ it goes round: section 4.3 does not say where a search begins (`hedera explain-g
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedera.compiled import compiled
 from hedera.linkstate import LinkState
 from hedera.paths import NO_LINK, choice_links
 from hedera.placement import UNIT, LargeFlows, in_units
+from topos.arrays import Float64, Int32, Int64
 from topos.fattree import FatTree
 from topos.links import Cores, canonical_cores, num_links
 
@@ -40,17 +40,17 @@ class GlobalFirstFit:
     def __init__(self, tree: FatTree, rng: np.random.Generator | None = None) -> None:
         self.tree = tree
         self._rng = rng
-        self._keys: NDArray[np.int64] = np.empty(0, dtype=np.int64)  # of the assigned flows, ascending
+        self._keys: Int64 = np.empty(0, dtype=np.int64)  # of the assigned flows, ascending
         self._cores: Cores = np.empty(0, dtype=np.int32)
-        self._reserved: NDArray[np.int64] = np.zeros(num_links(tree), dtype=np.int64)
+        self._reserved: Int64 = np.zeros(num_links(tree), dtype=np.int64)
 
     @property
-    def reserved(self) -> NDArray[np.float64]:
+    def reserved(self) -> Float64:
         """float64 (links,): the capacity reserved on each directed link, as a fraction of the link's."""
         return self._reserved / UNIT
 
     @property
-    def assigned(self) -> NDArray[np.int64]:
+    def assigned(self) -> Int64:
         """int64: the keys of the flows that hold a path, ascending."""
         return self._keys
 
@@ -70,13 +70,13 @@ class GlobalFirstFit:
             self.tree, flows.src, flows.dst, np.where(core == UNASSIGNED, flows.hashed, core)
         )
 
-    def _recall(self, key: NDArray[np.int64]) -> Cores:
+    def _recall(self, key: Int64) -> Cores:
         if not self._keys.size:
             return np.full(key.size, UNASSIGNED, dtype=np.int32)
         at = np.minimum(np.searchsorted(self._keys, key), self._keys.size - 1)
         return np.where(self._keys[at] == key, self._cores[at], UNASSIGNED).astype(np.int32)
 
-    def _remember(self, key: NDArray[np.int64], core: Cores) -> None:
+    def _remember(self, key: Int64, core: Cores) -> None:
         assigned = np.flatnonzero(core != UNASSIGNED)
         order = assigned[np.argsort(key[assigned])]
         self._keys, self._cores = key[order], core[order]
@@ -84,14 +84,7 @@ class GlobalFirstFit:
 
 @compiled
 def _first_fit(
-    src: NDArray[np.int32],
-    dst: NDArray[np.int32],
-    demand: NDArray[np.int64],
-    core: NDArray[np.int32],
-    order: NDArray[np.int64],
-    begin: NDArray[np.int32],
-    room: NDArray[np.int64],
-    half: int,
+    src: Int32, dst: Int32, demand: Int64, core: Int32, order: Int64, begin: Int32, room: Int64, half: int
 ) -> None:
     """Fill ``core`` in place: kept where assigned and working, else the first fit, else UNASSIGNED.
 
@@ -119,7 +112,7 @@ _SETTLED = -1  # stands in for the demand of a flow whose reservation has been m
 
 
 @compiled
-def first_path(src: int, dst: int, demand: int, begin: int, room: NDArray[np.int64], half: int) -> int:
+def first_path(src: int, dst: int, demand: int, begin: int, room: Int64, half: int) -> int:
     """The first core by which ``demand`` fits, taken from ``room`` (links,); UNASSIGNED when there is none.
 
     The search begins at core ``begin``, and goes through the cores above one aggregation switch after the other.
@@ -148,7 +141,7 @@ def first_path(src: int, dst: int, demand: int, begin: int, room: NDArray[np.int
 
 
 @compiled
-def take(room: NDArray[np.int64], links: tuple[int, int, int, int], amount: int) -> None:
+def take(room: Int64, links: tuple[int, int, int, int], amount: int) -> None:
     """Take ``amount`` from the ``room`` of each of the links of a path."""
     for link in links:
         if link != NO_LINK:

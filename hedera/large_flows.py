@@ -8,21 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-from numpy.typing import NDArray
+from topos.arrays import Bool, Float64
 
-Floats = NDArray[np.float64]
-Rule = Callable[[Floats, Floats, float], NDArray[np.bool_]]
+Rule = Callable[[Float64, Float64, float], Bool]
 """``rule(rate, demand, threshold)``: bool (flows,). Rates as measured, demands as estimated among all flows, float64
 (flows,), and the threshold, all as fractions of the NIC rate."""
 
 
-def measured(rate: Floats, demand: Floats, threshold: float) -> NDArray[np.bool_]:
+def measured(rate: Float64, demand: Float64, threshold: float) -> Bool:
     """Section 3.1's words."""
     return rate > threshold
 
 
-def measured_or_estimated(rate: Floats, demand: Floats, threshold: float) -> NDArray[np.bool_]:
+def measured_or_estimated(rate: Float64, demand: Float64, threshold: float) -> Bool:
     """Also those that would be above it if only NICs were limits."""
     return (rate > threshold) | (demand > threshold)
 

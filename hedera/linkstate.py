@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from topos.arrays import Bool
 from topos.fattree import FatTree
 from topos.links import NO_LINK, Cores, canonical_cores, num_links, path_links
 
@@ -20,7 +21,7 @@ class LinkState:
 
     def __init__(self, tree: FatTree) -> None:
         self.tree = tree
-        self.up: NDArray[np.bool_] = np.ones(num_links(tree), dtype=np.bool_)
+        self.up: Bool = np.ones(num_links(tree), dtype=np.bool_)
         """bool (links,): which directed links work, by the numbers of `topos.links`."""
         self.intact = True
         """Whether every link works."""
@@ -41,24 +42,24 @@ class LinkState:
         self.up[numbers] = up
         self.intact = bool(self.up.all())
 
-    def usable(self, src: ArrayLike, dst: ArrayLike, core: ArrayLike) -> NDArray[np.bool_]:
+    def usable(self, src: ArrayLike, dst: ArrayLike, core: ArrayLike) -> Bool:
         """Whether the path by way of ``core`` works from edge to edge, up and down: bool (flows,)."""
         middle = path_links(self.tree, src, dst, core)[:, 1:5]
         return np.asarray((self.up[middle] | (middle == NO_LINK)).all(axis=1))
 
-    def usable_cores(self, src: ArrayLike, dst: ArrayLike) -> NDArray[np.bool_]:
+    def usable_cores(self, src: ArrayLike, dst: ArrayLike) -> Bool:
         """Which cores each flow may use: bool (flows, cores)."""
         s, d = np.asarray(src), np.asarray(dst)
         cores = self.tree.num_cores
         each = np.tile(np.arange(cores), s.size)
         return self.usable(np.repeat(s, cores), np.repeat(d, cores), each).reshape(s.size, cores)
 
-    def carries(self, src: ArrayLike, dst: ArrayLike, core: ArrayLike) -> NDArray[np.bool_]:
+    def carries(self, src: ArrayLike, dst: ArrayLike, core: ArrayLike) -> Bool:
         """Whether the whole path by way of ``core`` works, the hosts' own links included: bool (flows,)."""
         links = path_links(self.tree, src, dst, core)
         return np.asarray((self.up[links] | (links == NO_LINK)).all(axis=1))
 
-    def connected(self, src: ArrayLike, dst: ArrayLike) -> NDArray[np.bool_]:
+    def connected(self, src: ArrayLike, dst: ArrayLike) -> Bool:
         """Whether there is any path from host to host that works: bool (flows,)."""
         ends = path_links(self.tree, src, dst, 0)[:, [0, 5]]
         return np.asarray(self.up[ends].all(axis=1) & self.usable_cores(src, dst).any(axis=1))

@@ -10,12 +10,13 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from hedera.compiled import compiled
+from topos.arrays import Float64, Int32
 
 
-def max_min_rates(links: ArrayLike, capacity: ArrayLike) -> NDArray[np.float64]:
+def max_min_rates(links: ArrayLike, capacity: ArrayLike) -> Float64:
     """The max-min fair rate of each flow, float64 (flows,), in the unit of ``capacity``.
 
     ``links`` is int (flows, L): the directed links of each flow's path, each at most once, with -1 where a
@@ -34,7 +35,7 @@ def max_min_rates(links: ArrayLike, capacity: ArrayLike) -> NDArray[np.float64]:
 
 
 @compiled
-def _fill(paths: NDArray[np.int32], capacity: NDArray[np.float64]) -> NDArray[np.float64]:
+def _fill(paths: Int32, capacity: Float64) -> Float64:
     flows = paths.shape[0]
     first = np.zeros(
         capacity.size + 1, dtype=np.int64

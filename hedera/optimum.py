@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from topos.arrays import Float64
 from topos.links import path_links
 from topos.network import Network
 
@@ -12,9 +13,7 @@ LARGEST = 200_000
 """Flows times paths up to which the bound is computed; more would take minutes."""
 
 
-def most_possible(
-    network: Network, src: ArrayLike, dst: ArrayLike, capacity: NDArray[np.float64]
-) -> float | None:
+def most_possible(network: Network, src: ArrayLike, dst: ArrayLike, capacity: Float64) -> float | None:
     """The largest sum of rates that the links can carry, in the unit of ``capacity`` (links,).
 
     An exact upper bound, by linear programming: every flow may be split over all its paths at any ratio, and

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from hedera.linkstate import LinkState
+from topos.arrays import Float64, Int32, Int64
 from topos.fattree import FatTree
 from topos.links import NO_LINK, Cores, num_links, path_links
 
@@ -16,7 +17,7 @@ UNIT = 1 << 40
 """The capacity of a link in the whole numbers that placement reckons with."""
 
 
-def in_units(demand: ArrayLike) -> NDArray[np.int64]:
+def in_units(demand: ArrayLike) -> Int64:
     """Demands (fractions of the NIC rate) in whole units, rounded down.
 
     Whole numbers add up exactly in any order, so a load can be kept up to date for ever without drifting.
@@ -35,12 +36,12 @@ class LargeFlows:
     the flow is on, ``hashed`` int32 the one it got from its hash. Raises ValueError when shapes differ.
     """
 
-    key: NDArray[np.int64]
-    src: NDArray[np.int32]
-    dst: NDArray[np.int32]
-    demand: NDArray[np.float64]
-    core: NDArray[np.int32]
-    hashed: NDArray[np.int32]
+    key: Int64
+    src: Int32
+    dst: Int32
+    demand: Float64
+    core: Int32
+    hashed: Int32
 
     def __post_init__(self) -> None:
         columns = (self.key, self.src, self.dst, self.demand, self.core, self.hashed)

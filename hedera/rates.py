@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from topos.arrays import Float64
 
 
 class _Sample(NamedTuple):
@@ -27,7 +29,7 @@ class RateMeter:
         self._nic_bytes_per_s = nic_bps / 8
         self._last: dict[int, _Sample] = {}
 
-    def update(self, key: ArrayLike, total: ArrayLike, duration_s: ArrayLike) -> NDArray[np.float64]:
+    def update(self, key: ArrayLike, total: ArrayLike, duration_s: ArrayLike) -> Float64:
         """Rates since the last poll: float64 (flows,), never negative.
 
         ``key``, ``total`` (bytes so far) and ``duration_s`` (the entry's age) have shape (flows,). A flow's

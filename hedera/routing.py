@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hedera.hashing import Hashes, hash_five_tuple, hash_word, switch_salts
 from hedera.linkstate import LinkState
+from topos.arrays import Bool, Int64
 from topos.fattree import FatTree
 from topos.links import Cores, canonical_cores
 
@@ -22,11 +23,11 @@ from topos.links import Cores, canonical_cores
 class FiveTuples(NamedTuple):
     """The header fields of many flows, int64 arrays of shape (flows,); hosts by number."""
 
-    src: NDArray[np.int64]
-    dst: NDArray[np.int64]
-    src_port: NDArray[np.int64]
-    dst_port: NDArray[np.int64]
-    protocol: NDArray[np.int64]
+    src: Int64
+    dst: Int64
+    src_port: Int64
+    dst_port: Int64
+    protocol: Int64
 
     def take(self, which: NDArray[np.intp]) -> FiveTuples:
         """The flows at these positions."""
@@ -65,7 +66,7 @@ class Routing(ABC):
             core[broken] = self._choose_among_working(flows.take(broken))
         return canonical_cores(self.tree, flows.src, flows.dst, core)
 
-    def _choose_among_working(self, flows: FiveTuples) -> NDArray[np.int64]:
+    def _choose_among_working(self, flows: FiveTuples) -> Int64:
         half = self.tree.half
         usable = self.links.usable_cores(flows.src, flows.dst).reshape(-1, half, half)
         up = _pick(self._draw_up(flows), np.any(usable, axis=2))
@@ -76,11 +77,11 @@ class Routing(ABC):
         """The number, uint64 (flows,), by which each source's edge switch picks an aggregation index."""
 
     @abstractmethod
-    def _draw_core(self, flows: FiveTuples, up: NDArray[np.int64]) -> Hashes:
+    def _draw_core(self, flows: FiveTuples, up: Int64) -> Hashes:
         """The number by which the aggregation switch with index ``up`` in each source's pod picks a core."""
 
 
-def _pick(draws: Hashes, allowed: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _pick(draws: Hashes, allowed: Bool) -> Int64:
     """The draw's choice among n where that is allowed, else its choice among those that are.
 
     ``allowed`` is bool (flows, n). Where nothing is allowed the first choice stands.
@@ -108,7 +109,7 @@ class _SaltedRouting(Routing):
     def _draw_up(self, flows: FiveTuples) -> Hashes:
         return self._hash(self._edge_salts[flows.src // self.tree.half], flows)
 
-    def _draw_core(self, flows: FiveTuples, up: NDArray[np.int64]) -> Hashes:
+    def _draw_core(self, flows: FiveTuples, up: Int64) -> Hashes:
         pod = flows.src // self.tree.num_cores
         return self._hash(self._aggregation_salts[pod * self.tree.half + up], flows)
 
@@ -148,7 +149,7 @@ class SpanningTree(Routing):
     def _draw_up(self, flows: FiveTuples) -> Hashes:
         return np.zeros(flows.src.size, dtype=np.uint64)
 
-    def _draw_core(self, flows: FiveTuples, up: NDArray[np.int64]) -> Hashes:
+    def _draw_core(self, flows: FiveTuples, up: Int64) -> Hashes:
         return np.zeros(flows.src.size, dtype=np.uint64)
 
 
@@ -162,5 +163,5 @@ class RandomPath(Routing):
     def _draw_up(self, flows: FiveTuples) -> Hashes:
         return self._rng.integers(2**63, size=flows.src.size, dtype=np.uint64)
 
-    def _draw_core(self, flows: FiveTuples, up: NDArray[np.int64]) -> Hashes:
+    def _draw_core(self, flows: FiveTuples, up: Int64) -> Hashes:
         return self._rng.integers(2**63, size=flows.src.size, dtype=np.uint64)

@@ -17,6 +17,7 @@ from hedera.demand import estimate_demands
 from hedera.large_flows import Rule, measured_or_estimated
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows, Placement
+from topos.arrays import Float64, Int32, Int64
 from topos.fattree import FatTree
 from topos.links import Cores, canonical_cores
 
@@ -40,12 +41,12 @@ class ActiveFlows:
     Other integer and float types are converted. Raises ValueError when the lengths differ.
     """
 
-    key: NDArray[np.int64]
-    src: NDArray[np.int32]
-    dst: NDArray[np.int32]
-    rate: NDArray[np.float64]
-    core: NDArray[np.int32]
-    hashed: NDArray[np.int32]
+    key: Int64
+    src: Int32
+    dst: Int32
+    rate: Float64
+    core: Int32
+    hashed: Int32
 
     def __post_init__(self) -> None:
         types = {"key": np.int64, "rate": np.float64}
@@ -68,9 +69,9 @@ class Round:
 
     now: float
     index: NDArray[np.intp]
-    large: NDArray[np.int64]
-    demand: NDArray[np.float64]
-    core: NDArray[np.int32]
+    large: Int64
+    demand: Float64
+    core: Int32
     changes: tuple[RouteChange, ...]
 
 
@@ -138,7 +139,7 @@ class Scheduler:
         """Directed links work again. Paths through them are offered from the next period on."""
         self.links.restore(links)
 
-    def _large_flows(self, flows: ActiveFlows) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    def _large_flows(self, flows: ActiveFlows) -> tuple[NDArray[np.intp], Float64]:
         hosts = self.tree.num_hosts
         demand = estimate_demands(flows.src, flows.dst, hosts)
         index = np.flatnonzero(self.rule(flows.rate, demand, self.threshold))

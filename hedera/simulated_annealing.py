@@ -14,13 +14,13 @@ later state could replace the best one.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedera.arrivals import Arrivals, Shape, cores_of_flows, group, load, shape_of
 from hedera.compiled import compiled
 from hedera.draws import below, bits, fraction, two_below
 from hedera.linkstate import LinkState
 from hedera.placement import UNIT, LargeFlows, in_units
+from topos.arrays import Int32, Int64
 from topos.fattree import FatTree
 from topos.links import Cores
 
@@ -91,7 +91,7 @@ def first_cores(tree: FatTree) -> Cores:
 def _anneal(
     arrivals: Arrivals,
     core_of: Cores,
-    excess: NDArray[np.int64],
+    excess: Int64,
     shape: Shape,
     iterations: int,
     acceptance: float,
@@ -170,7 +170,7 @@ def _anneal(
 
 
 @compiled
-def _neighbour(host_at: NDArray[np.int32], half: int, seed: np.uint64, number: np.uint64) -> tuple[int, int]:
+def _neighbour(host_at: Int32, half: int, seed: np.uint64, number: np.uint64) -> tuple[int, int]:
     """The two hosts whose cores to swap: one of the paper's three kinds of move, each as likely."""
     kind = below(3, bits(seed, number))
     a, b = bits(seed, number + np.uint64(1)), bits(seed, number + np.uint64(2))
@@ -188,14 +188,7 @@ def _neighbour(host_at: NDArray[np.int32], half: int, seed: np.uint64, number: n
 
 
 @compiled
-def _shift(
-    excess: NDArray[np.int64],
-    at: int,
-    amount: int,
-    link: NDArray[np.int32],
-    was: NDArray[np.int64],
-    step: int,
-) -> int:
+def _shift(excess: Int64, at: int, amount: int, link: Int32, was: Int64, step: int) -> int:
     """Change a link's load and note what it was; returns by how much that changes the energy."""
     here, note = np.uint64(at), np.uint64(step)
     before = excess[here]

@@ -9,11 +9,11 @@ the least excess so far (Glover 1986; for colouring graphs, Hertz and de Werra 1
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedera.compiled import compiled
 from hedera.draws import below, bits
 from hedera.paths import NO_LINK, choice_links
+from topos.arrays import Int32, Int64
 
 _NOBODY = -1
 _SHORTEST, _SPREAD = (
@@ -21,20 +21,10 @@ _SHORTEST, _SPREAD = (
     8,
 )  # steps for which a flow stays where it was moved: from the first, up to both together
 
-Ints = NDArray[np.int64]
-Numbers = NDArray[np.int32]
-
 
 @compiled
 def search(
-    src: Numbers,
-    dst: Numbers,
-    size: Ints,
-    core: Numbers,
-    excess: Ints,
-    half: int,
-    steps: int,
-    seed: np.uint64,
+    src: Int32, dst: Int32, size: Int64, core: Int32, excess: Int64, half: int, steps: int, seed: np.uint64
 ) -> int:
     """Improve ``core`` (flows,) in place by ``steps`` moves at most; returns the excess of the best that was met.
 
@@ -117,7 +107,7 @@ def search(
 
 @compiled
 def _lightest(
-    excess: Ints, src: int, dst: int, size: int, crowded: int, half: int, turn: np.int64, limit: int
+    excess: Int64, src: int, dst: int, size: int, crowded: int, half: int, turn: np.int64, limit: int
 ) -> tuple[int, int]:
     """The path without the ``crowded`` link whose links ``size`` adds least excess to, and how much that is.
 
@@ -148,7 +138,7 @@ def _more(excess: int, size: int) -> int:
 
 
 @compiled
-def _load(excess: Ints, path: tuple[int, int, int, int], size: int) -> int:
+def _load(excess: Int64, path: tuple[int, int, int, int], size: int) -> int:
     """Add ``size`` to the links of a path; returns by how much the excess rises."""
     change = np.int64(0)
     for link in path:
@@ -159,7 +149,7 @@ def _load(excess: Ints, path: tuple[int, int, int, int], size: int) -> int:
 
 
 @compiled
-def _enter(flow: int, path: tuple[int, int, int, int], first: Numbers, after: Numbers) -> None:
+def _enter(flow: int, path: tuple[int, int, int, int], first: Int32, after: Int32) -> None:
     for tier in range(4):
         if path[tier] != NO_LINK:
             after[4 * flow + tier] = first[path[tier]]
@@ -167,7 +157,7 @@ def _enter(flow: int, path: tuple[int, int, int, int], first: Numbers, after: Nu
 
 
 @compiled
-def _leave(flow: int, path: tuple[int, int, int, int], first: Numbers, after: Numbers) -> None:
+def _leave(flow: int, path: tuple[int, int, int, int], first: Int32, after: Int32) -> None:
     for tier in range(4):
         link, own = path[tier], 4 * flow + tier
         if link == NO_LINK:

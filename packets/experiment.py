@@ -128,10 +128,7 @@ def scenario(experiment: Experiment, traffic: Traffic, trace: dict[str, int] | N
     mark_kb = chosen.mark_kb if p.mark_kb is None or not chosen.mark_kb else p.mark_kb
     port: dict[str, Any] = {"queue_packets": p.port_queue_packets, "mark_bytes": round(1000 * mark_kb)}
     if chosen.phantom:
-        port["phantom"] = {
-            "drain_bps": p.drain * p.link_mbps * 1e6,
-            "threshold_bytes": 1000 * p.phantom_kb,
-        }
+        port["phantom"] = {"drain_bps": p.drain * p.link_mbps * 1e6, "threshold_bytes": 1000 * p.phantom_kb}
     links = []
     for host in hosts:
         links.append({"from": "switch", "to": host, **wire, **port})

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from packets.published import PUBLISHED
-from packets.result import Floats, Result
+from packets.result import Result
+from topos.arrays import Float64
 
-SAMPLES: dict[str, Callable[[Result], Floats]] = {
+SAMPLES: dict[str, Callable[[Result], Float64]] = {
     "switch_latency_us": lambda result: result.queue_us,
     "fct_900B_us": lambda result: result.small_us,
     "fct_10MB_ms": lambda result: result.large_ms,
@@ -22,12 +23,12 @@ SAMPLES: dict[str, Callable[[Result], Floats]] = {
 """The samples that a run gives for each metric; the unit is in the name."""
 
 
-def _worst(samples: Floats) -> float:
+def _worst(samples: Float64) -> float:
     """Mean of the lowest hundredth."""
     return float(np.sort(samples)[: max(1, samples.size // 100)].mean())
 
 
-STATISTICS: dict[str, Callable[[Floats], float]] = {
+STATISTICS: dict[str, Callable[[Float64], float]] = {
     "mean": lambda samples: float(samples.mean()),
     "p99": lambda samples: float(np.percentile(samples, 99)),
     "worst 1%": _worst,

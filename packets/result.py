@@ -15,8 +15,7 @@ import numpy.typing as npt
 from files.writer import write_whole
 from packets.experiment import Experiment, fan_out_deadline_ms
 from packets.workload import LARGE, QUERY, SMALL, Traffic
-
-Floats = npt.NDArray[np.float64]
+from topos.arrays import Bool, Float64
 
 
 @dataclass(frozen=True)
@@ -31,14 +30,14 @@ class Result:
     ``counts``: totals of ports and pacers, and the engine's own: events, wall_s, simulated_s.
     """
 
-    queue_us: Floats
-    queue_instant_us: Floats
-    small_us: Floats
-    large_ms: Floats
-    query_ms: Floats
-    response_ms: Floats
-    in_time: Floats
-    goodput_mbps: Floats
+    queue_us: Float64
+    queue_instant_us: Float64
+    small_us: Float64
+    large_ms: Float64
+    query_ms: Float64
+    response_ms: Float64
+    in_time: Float64
+    goodput_mbps: Float64
     unfinished: int
     counts: dict[str, float]
 
@@ -101,8 +100,8 @@ def reduce(experiment: Experiment, traffic: Traffic, data: bytes, wall_s: float)
 
 
 def _queries(
-    experiment: Experiment, traffic: Traffic, took_ms: Floats, done: npt.NDArray[np.bool_]
-) -> tuple[Floats, Floats, Floats]:
+    experiment: Experiment, traffic: Traffic, took_ms: Float64, done: Bool
+) -> tuple[Float64, Float64, Float64]:
     """Completion, mean response and servers in time of every query that all servers answered."""
     of_query = traffic.kind == QUERY
     if not of_query.any():
@@ -136,11 +135,7 @@ def save(result: Result, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     buffer = io.BytesIO()
     meta = json.dumps({"unfinished": result.unfinished, "counts": result.counts})
-    np.savez_compressed(
-        buffer,
-        meta=np.array(meta),
-        **{name: getattr(result, name) for name in _ARRAYS},
-    )
+    np.savez_compressed(buffer, meta=np.array(meta), **{name: getattr(result, name) for name in _ARRAYS})
     write_whole(path, buffer.getvalue())
 
 

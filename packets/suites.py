@@ -84,11 +84,7 @@ def table_2(suite: Suite, share: float = 1.0, experiment: str = "table2") -> lis
         "Table 2",
         {
             (load, scheme): Experiment(
-                scheme,
-                "dynamic",
-                load=load / 100,
-                seconds=share * seconds,
-                parameters=suite.parameters,
+                scheme, "dynamic", load=load / 100, seconds=share * seconds, parameters=suite.parameters
             )
             for load, seconds in LOADS.items()
             for scheme in suite.schemes

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from packets.experiment import Experiment
-from packets.result import Floats, Result
+from packets.result import Result
+from topos.arrays import Float64
 
 
 def as_object(experiment: Experiment, results: Sequence[Result]) -> dict[str, Any]:
@@ -43,7 +44,7 @@ def as_object(experiment: Experiment, results: Sequence[Result]) -> dict[str, An
     return found
 
 
-def _add(found: dict[str, Any], name: str, samples: Floats) -> None:
+def _add(found: dict[str, Any], name: str, samples: Float64) -> None:
     if samples.size:
         found[f"{name}_mean"] = round(float(samples.mean()), 4)
         found[f"{name}_p99"] = round(float(np.percentile(samples, 99)), 4)

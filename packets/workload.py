@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
+from topos.arrays import Int64
 
 REQUEST_BYTES = 100
 SMALL_BYTES = 900
@@ -43,7 +42,7 @@ class FanOut:
         """As many as keep a server busy for the share ``occupancy`` of time."""
         return self.occupancy / (self.mean_service_ns * 1e-9)
 
-    def service_ns(self, rng: np.random.Generator, count: int) -> Ints:
+    def service_ns(self, rng: np.random.Generator, count: int) -> Int64:
         """``count`` drawn service times."""
         if self.gamma is None:
             return np.full(count, round(self.mean_service_ns), np.int64)
@@ -81,15 +80,15 @@ class Traffic:
 
     servers: int
     connections: tuple[Connection, ...]
-    connection: Ints
-    start_ns: Ints
-    request_bytes: Ints
-    reply_bytes: Ints
-    service_ns: Ints
-    query: Ints
+    connection: Int64
+    start_ns: Int64
+    request_bytes: Int64
+    reply_bytes: Int64
+    service_ns: Int64
+    query: Int64
 
     @property
-    def kind(self) -> Ints:
+    def kind(self) -> Int64:
         """LARGE, SMALL or QUERY, for every exchange."""
         kinds = np.array([connection.kind for connection in self.connections], np.int64)
         return kinds[self.connection] if self.connection.size else np.zeros(0, np.int64)
@@ -99,12 +98,12 @@ class Traffic:
 class _Part:
     """Exchanges of one kind, before they are merged."""
 
-    connection: Ints
-    start_ns: Ints
+    connection: Int64
+    start_ns: Int64
     request_bytes: int
     reply_bytes: int
-    service_ns: Ints
-    query: Ints
+    service_ns: Int64
+    query: Int64
 
 
 def static(flows: int, seed: int) -> Traffic:
@@ -175,13 +174,7 @@ def opening_ns(workload: str, load: float) -> int:
 
 
 def _background(
-    load: float,
-    seconds: float,
-    seed: int,
-    servers: int,
-    first: int,
-    link_mbps: float,
-    small: bool = True,
+    load: float, seconds: float, seed: int, servers: int, first: int, link_mbps: float, small: bool = True
 ) -> tuple[tuple[Connection, ...], list[_Part]]:
     if not 0 < load < 1:
         raise ValueError(f"the load is a share of the link, above 0 and below 1, not {load:g}")
@@ -203,13 +196,13 @@ def _background(
     return tuple(connections), parts
 
 
-def _poisson(rng: np.random.Generator, per_s: float, seconds: float) -> Ints:
+def _poisson(rng: np.random.Generator, per_s: float, seconds: float) -> Int64:
     """Starts of a Poisson process, ns."""
     count = rng.poisson(per_s * seconds)
     return np.sort(rng.integers(0, round(seconds * 1e9), count)).astype(np.int64)
 
 
-def _zeros(count: int) -> Ints:
+def _zeros(count: int) -> Int64:
     return np.zeros(count, np.int64)
 
 
@@ -217,7 +210,7 @@ def _merged(servers: int, connections: tuple[Connection, ...], parts: list[_Part
     start = np.concatenate([part.start_ns for part in parts]) + WARM_UP_NS
     order = np.argsort(start, kind="stable")
 
-    def column(name: str) -> Ints:
+    def column(name: str) -> Int64:
         values = [np.broadcast_to(getattr(part, name), part.start_ns.shape) for part in parts]
         return np.concatenate(values).astype(np.int64)[order]
 

@@ -15,12 +15,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedera.compiled import compiled
 from hedera.draws import below, bits
 from hedera.maxmin import max_min_rates
 from hedera.paths import choice_links
+from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
 from topos.links import NO_LINK, num_links, path_links
 
@@ -68,9 +68,7 @@ def max_min_loss(tree: FatTree, flows_per_host: int, seed: int) -> float:
     return float(1.0 - rates.sum() / tree.num_hosts)
 
 
-def random_flows(
-    tree: FatTree, flows_per_host: int, seed: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+def random_flows(tree: FatTree, flows_per_host: int, seed: int) -> tuple[Int32, Int32, Int32]:
     """The flows behind a loss: senders, receivers and cores, int32 of shape (hosts * flows_per_host,)."""
     flows = np.empty((tree.num_hosts * flows_per_host, 3), dtype=np.int32)
     _fill(tree.half, flows_per_host, np.uint64(seed), flows)
@@ -87,7 +85,7 @@ def _draw(half: int, src: int, flow: int, seed: np.uint64) -> tuple[int, int]:
 
 
 @compiled
-def _fill(half: int, flows_per_host: int, seed: np.uint64, flows: NDArray[np.int32]) -> None:
+def _fill(half: int, flows_per_host: int, seed: np.uint64, flows: Int32) -> None:
     for flow in range(len(flows)):
         src = flow // flows_per_host
         dst, core = _draw(half, src, flow, seed)
@@ -95,7 +93,7 @@ def _fill(half: int, flows_per_host: int, seed: np.uint64, flows: NDArray[np.int
 
 
 @compiled
-def _add_loads(half: int, flows_per_host: int, seed: np.uint64, load: NDArray[np.int32]) -> None:
+def _add_loads(half: int, flows_per_host: int, seed: np.uint64, load: Int32) -> None:
     """Count the flows on every link."""
     for flow in range(2 * half**3 * flows_per_host):
         src = flow // flows_per_host
@@ -106,7 +104,7 @@ def _add_loads(half: int, flows_per_host: int, seed: np.uint64, load: NDArray[np
 
 
 @compiled
-def _sum_of_worst(half: int, flows_per_host: int, seed: np.uint64, factor: NDArray[np.float64]) -> float:
+def _sum_of_worst(half: int, flows_per_host: int, seed: np.uint64, factor: Float64) -> float:
     """The sum over flows of the smallest factor on the path."""
     kept = 0.0
     for flow in range(2 * half**3 * flows_per_host):

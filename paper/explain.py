@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedera.experiment import middle
 from hedera.maxmin import max_min_rates
 from hedera.routing import Ecmp, EcmpDestination, EdgePairHash, Routing, SpanningTree
 from simulator.aimd import AimdEngine
+from topos.arrays import Float64
 from topos.fattree import FatTree
 from topos.links import num_links, path_links
 from traffic.ports import SERVER_PORT, source_ports
@@ -58,10 +58,10 @@ class Fit:
     scale: float
     error: float
     correlation: float
-    scaled: NDArray[np.float64]
+    scaled: Float64
 
 
-def predict(task: Task) -> NDArray[np.float64]:
+def predict(task: Task) -> Float64:
     """Bisection bandwidth of every matrix, Mb/s, float64 (matrices,), without any fitting."""
     return np.array([_bisection_mbps(name, task) for name in task.matrices])
 
@@ -78,7 +78,7 @@ def _bisection_mbps(name: str, task: Task) -> float:
     return float(engine.advance(AIMD_TICKS)[round(begin) : round(end)].mean())
 
 
-def fit(predicted: NDArray[np.float64], measured: Sequence[float] | NDArray[np.float64]) -> Fit:
+def fit(predicted: Float64, measured: Sequence[float] | Float64) -> Fit:
     """Scale a prediction onto measured values by least squares, and say how far apart they still are.
 
     Both have shape (matrices,). A prediction that does not vary has the correlation nan.

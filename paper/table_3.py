@@ -15,7 +15,6 @@ from typing import Any
 
 import click
 import numpy as np
-from numpy.typing import NDArray
 
 from commands.computing import Computing, Runner, computed, in_turn
 from commands.options import seeds_option
@@ -27,6 +26,7 @@ from paper.suite import ports_for
 from plots.style import INK, MUTED, house_style
 from results.published import TABLE_3
 from simulator.config import ENGINES, Config
+from topos.arrays import Float64
 
 PERIOD_S = 5.0
 """The testbed's, there the limit of its switches (section 5.4); the simulator's is not published."""
@@ -119,7 +119,7 @@ def _cost(config: Config) -> tuple[int, float]:
     return config.k, config.iterations / config.interval_s
 
 
-def _cell(case: Config, ours: NDArray[np.float64], control: NDArray[np.float64]) -> Cell:
+def _cell(case: Config, ours: Float64, control: Float64) -> Cell:
     """``ours`` and ``control``: (seeds, 2), window and end of it."""
     hosts, annealed = case.tree.num_hosts, case.scheme == "hedera-sa"
     count = case.iterations if annealed else None
@@ -146,7 +146,7 @@ def _cell(case: Config, ours: NDArray[np.float64], control: NDArray[np.float64])
     )
 
 
-def _sd(values: NDArray[np.float64]) -> float:
+def _sd(values: Float64) -> float:
     return float(values.std(ddof=1)) if values.size > 1 else 0.0
 
 

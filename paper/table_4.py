@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import click
 import numpy as np
-from numpy.typing import NDArray
 
 from commands.options import in_words, json_option
 from commands.output import conclude
 from paper.timing import CAPTION, first_call, seconds_option, time_calls, timings
 from results.published import TABLE_4
+from topos.arrays import Int32
 from topos.fattree import FatTree
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Case:
     ratio: float
 
 
-def random_flows(num_hosts: int, flows: int, seed: int = 1) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def random_flows(num_hosts: int, flows: int, seed: int = 1) -> tuple[Int32, Int32]:
     """Random destinations, never the source; sources in turn where there is one flow per host, else random."""
     rng = np.random.default_rng(seed)
     src = np.arange(flows) if flows == num_hosts else rng.integers(0, num_hosts, flows)

@@ -10,11 +10,11 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plots.style import colour, house_style, label, logarithmic, save, scheme_order
 from results.parts import FlowRecord
 from results.record import Run
+from topos.arrays import Float64
 from traffic.completion import CLASSES
 
 STATISTICS = tuple(f"{what}_{of}" for of in ("s", "slowdown") for what in ("mean", "median", "p95", "p99"))
@@ -121,7 +121,7 @@ def csv_text(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
     return text.getvalue()
 
 
-def completed(flows: Sequence[FlowRecord]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def completed(flows: Sequence[FlowRecord]) -> tuple[Float64, Float64]:
     """The times at which flows were complete, in order, and the share of all of them that then was: float64 (done,)
     both. The last share is below 1 where some were cut off."""
     took = np.sort([flow.completion_s for flow in flows if flow.completion_s is not None])

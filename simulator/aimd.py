@@ -18,6 +18,7 @@ from hedera.compiled import compiled
 from hedera.draws import below, bits
 from simulator.engine import TickEngine
 from simulator.workload import start_queue, successors
+from topos.arrays import Float64, Int32, Int64
 from traffic.flows import Flows
 
 LINK = 1_000_000_000
@@ -46,7 +47,7 @@ class AimdEngine(TickEngine):
     def __init__(
         self,
         work: Flows,
-        links: NDArray[np.int32],
+        links: Int32,
         num_links: int,
         *,
         tick_s: float,
@@ -87,7 +88,7 @@ class AimdEngine(TickEngine):
         self._leaving = np.empty(flows, dtype=np.int32)
         self._random = np.array([seed, 0], dtype=np.uint64)  # and how many draws there have been
 
-    def advance(self, ticks: int) -> NDArray[np.float64]:
+    def advance(self, ticks: int) -> Float64:
         """Run ``ticks`` ticks; returns the sum of all rates in each, Mb/s, float64 of shape (ticks,)."""
         totals = np.empty(ticks)
         _advance(
@@ -112,7 +113,7 @@ class AimdEngine(TickEngine):
         return totals * self._mbps
 
     @property
-    def active(self) -> NDArray[np.int32]:
+    def active(self) -> Int32:
         """The flows that have started and not finished, in ascending order."""
         return np.sort(self._order[: self._count[_ACTIVE]])
 
@@ -122,7 +123,7 @@ class AimdEngine(TickEngine):
         return bool(self._count[_ACTIVE] == 0 and self._count[_ARRIVED] == self._count[_QUEUED])
 
     @property
-    def rates_mbps(self) -> NDArray[np.float64]:
+    def rates_mbps(self) -> Float64:
         """Every flow's rate in the last tick, Mb/s, 0 when it is not active; float64 (flows,)."""
         rates = np.zeros(len(self._row))
         active = self.active
@@ -130,18 +131,18 @@ class AimdEngine(TickEngine):
         return rates
 
     @property
-    def sent_bytes(self) -> NDArray[np.float64]:
+    def sent_bytes(self) -> Float64:
         """What every flow has sent so far, never more than its size; float64 (flows,)."""
-        sent: NDArray[np.float64] = (self._size - np.maximum(self._left, 0)) * self._bytes
+        sent: Float64 = (self._size - np.maximum(self._left, 0)) * self._bytes
         return sent
 
     @property
-    def started_s(self) -> NDArray[np.float64]:
+    def started_s(self) -> Float64:
         """When every flow started (beginning of the tick), nan for those that have not; float64 (flows,)."""
         return np.where(self._started >= 0, self._started * self.tick_s, np.nan)
 
     @property
-    def finished_s(self) -> NDArray[np.float64]:
+    def finished_s(self) -> Float64:
         """When every flow sent its last bit, nan for those that have not; float64 (flows,).
 
         The rate of the last tick tells how far into the tick that was.
@@ -150,12 +151,12 @@ class AimdEngine(TickEngine):
         return np.where(self._finished >= 0, (self._finished + 1 + self._left / rate) * self.tick_s, np.nan)
 
     @property
-    def spare_mbps(self) -> NDArray[np.float64]:
+    def spare_mbps(self) -> Float64:
         """What every link has left, Mb/s, float64 (num_links,)."""
-        spare: NDArray[np.float64] = self._spare[:-1].astype(np.float64) * self._mbps
+        spare: Float64 = self._spare[:-1].astype(np.float64) * self._mbps
         return spare
 
-    def reroute(self, flows: NDArray[np.int32], links: NDArray[np.int32]) -> None:
+    def reroute(self, flows: Int32, links: Int32) -> None:
         """Move ``flows`` (shape (moved,)), active or still to start, to new ``links`` (moved, tiers).
 
         All of them leave their old links first; then, one after the other, each takes its old rate on its new
@@ -163,13 +164,13 @@ class AimdEngine(TickEngine):
         """
         _reroute(flows, self._real(links).astype(np.int32), self._row, self._spare)
 
-    def _real(self, links: NDArray[np.int32]) -> NDArray[np.int32]:
+    def _real(self, links: Int32) -> Int32:
         """Links with the stand-in instead of -1."""
         return np.where(links < 0, self._nowhere, links).astype(np.int32)
 
 
 @compiled
-def _take(f: int, wanted: int, row: NDArray[np.int32], spare: NDArray[np.int32]) -> int:
+def _take(f: int, wanted: int, row: Int32, spare: Int32) -> int:
     """Give flow f ``wanted``, or what its path can spare when that is less; returns what it got."""
     room = wanted
     for tier in range(6):
@@ -179,7 +180,7 @@ def _take(f: int, wanted: int, row: NDArray[np.int32], spare: NDArray[np.int32])
 
 
 @compiled
-def _move(f: int, change: int, row: NDArray[np.int32], spare: NDArray[np.int32]) -> None:
+def _move(f: int, change: int, row: Int32, spare: Int32) -> None:
     """Change flow f's rate, and with it the spare capacity of its links."""
     row[f, _RATE] += change
     for tier in range(6):
@@ -188,9 +189,7 @@ def _move(f: int, change: int, row: NDArray[np.int32], spare: NDArray[np.int32])
 
 
 @compiled
-def _reroute(
-    flows: NDArray[np.int32], links: NDArray[np.int32], row: NDArray[np.int32], spare: NDArray[np.int32]
-) -> None:
+def _reroute(flows: Int32, links: Int32, row: Int32, spare: Int32) -> None:
     wanted = row[flows, _RATE].copy()
     for f in flows:
         _move(f, -row[f, _RATE], row, spare)
@@ -202,19 +201,19 @@ def _reroute(
 @compiled
 def _advance(
     first: int,
-    order: NDArray[np.int32],
-    queue: NDArray[np.int32],
-    due: NDArray[np.int64],
-    count: NDArray[np.int64],
-    row: NDArray[np.int32],
-    left: NDArray[np.int64],
-    successor: NDArray[np.int32],
-    started: NDArray[np.int64],
-    finished: NDArray[np.int64],
-    leaving: NDArray[np.int32],
-    spare: NDArray[np.int32],
+    order: Int32,
+    queue: Int32,
+    due: Int64,
+    count: Int64,
+    row: Int32,
+    left: Int64,
+    successor: Int32,
+    started: Int64,
+    finished: Int64,
+    leaving: Int32,
+    spare: Int32,
     increase: int,
-    totals: NDArray[np.float64],
+    totals: Float64,
     random: NDArray[np.uint64],
     flat: bool,
 ) -> None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.aimd import AimdEngine
 from simulator.config import Config
+from topos.arrays import Float64
 from traffic.flows import LASTING, columns
 
 _SLACK = 1000  # ticks of congestion avoidance beyond the longest flow, whose mean says how it would go on
 _MOST_TICKS = 1_000_000
 
 
-def alone_s(config: Config, size_bytes: NDArray[np.float64]) -> NDArray[np.float64]:
+def alone_s(config: Config, size_bytes: Float64) -> Float64:
     """The completion time of flows of these sizes, each alone, from the tick in which it starts: float64 (flows,).
 
     No path is longer than another in either engine, so the size says it all.

@@ -20,6 +20,7 @@ from simulator.failures import Breakage, Phase, phases_of
 from simulator.fair import MaxMinEngine
 from simulator.result import Result, RoundLog
 from simulator.workload import flows_of
+from topos.arrays import Float64, Int32
 from topos.links import num_links, path_links
 from traffic.flows import Flows
 from traffic.matrix import Matrix
@@ -34,7 +35,7 @@ def bisection_mbps(config: Config) -> float:
     return float(window_mbps(config).mean())
 
 
-def window_mbps(config: Config) -> NDArray[np.float64]:
+def window_mbps(config: Config) -> Float64:
     """The sum of all rates in each tick of the measuring window, Mb/s, float64 (ticks,); nothing after it is run."""
     return Simulation(config).window()
 
@@ -74,11 +75,11 @@ class Simulation:
             self.period_s = config.detect_s
         self.polled_bytes = np.zeros(len(self.work))
         self.rounds: list[RoundLog] = []
-        self._window_bytes: list[NDArray[np.float64]] = []
+        self._window_bytes: list[Float64] = []
         self._events: list[tuple[float, int, int, Callable[[float], None]]] = []
         self._number = itertools.count()
 
-    def _static(self, flows: NDArray[np.intp]) -> NDArray[np.int32]:
+    def _static(self, flows: NDArray[np.intp]) -> Int32:
         """The static paths of these flows among those that work now."""
         if self.routing is None or not flows.size:
             return np.zeros(flows.size, dtype=np.int32)
@@ -131,12 +132,12 @@ class Simulation:
             phases=self._phases(total),
         )
 
-    def window(self) -> NDArray[np.float64]:
+    def window(self) -> Float64:
         """As `window_mbps`."""
         begin, end = self.config.window_ticks
         return self._advance(end)[begin:]
 
-    def _advance(self, tick: int, progress: Callable[[float], None] | None = None) -> NDArray[np.float64]:
+    def _advance(self, tick: int, progress: Callable[[float], None] | None = None) -> Float64:
         """From the start to ``tick``; returns the sum of all rates in each tick, Mb/s."""
         self._plan(tick)
         totals, order = [], -1
@@ -164,7 +165,7 @@ class Simulation:
     def _at(self, tick: int, order: int, happen: Callable[[float], None]) -> None:
         heappush(self._events, (tick * self.config.tick_s, order, next(self._number), happen))
 
-    def _phases(self, total: NDArray[np.float64]) -> tuple[Phase, ...]:
+    def _phases(self, total: Float64) -> tuple[Phase, ...]:
         lasting = bool(np.isinf(self.work.size_bytes).all() and not self.work.start_s.any())
         flows = (self.work.src, self.work.dst) if lasting else None
         return phases_of(self.config, self.network, flows, total) if self.config.fail else ()
@@ -195,7 +196,7 @@ class Simulation:
         if self.breakage.waiting and tick <= self.config.ticks:
             self._at(tick, _LOOK, self._look)
 
-    def _move(self, flows: NDArray[np.int32]) -> None:
+    def _move(self, flows: Int32) -> None:
         """Put those of these flows on new links whose path, as it is now, has others."""
         src, dst, core = self.work.src[flows], self.work.dst[flows], self.core[flows]
         if self.breakage is None:
@@ -237,7 +238,7 @@ class Simulation:
         self.rounds.append(RoundLog(now, len(decided.large), moved.size, spent))
 
 
-def _ports(work: Flows, num_hosts: int, seed: int) -> NDArray[np.int32]:
+def _ports(work: Flows, num_hosts: int, seed: int) -> Int32:
     if work.src_port.all():  # traffic has given them already
         return work.src_port
     return source_ports(Matrix(work.src, work.dst, num_hosts), seed)

@@ -6,26 +6,23 @@ from abc import ABC, abstractmethod
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.int32]
-"""Of flows, hosts or cores."""
+from topos.arrays import Float64, Int32
 
 
 class Engine(Protocol):
     """Flows that start, send at rates that the engine finds, and end. Arrays have shape (flows,) unless said."""
 
-    def advance_to(self, t: float) -> Floats:
+    def advance_to(self, t: float) -> Float64:
         """Run until ``t`` seconds after the start; returns the sum of all rates in each tick since, Mb/s (ticks,)."""
         ...
 
-    def reroute(self, flows: Numbers, links: NDArray[np.int32]) -> None:
+    def reroute(self, flows: Int32, links: Int32) -> None:
         """Move ``flows`` (moved,), under way or still to start, to new ``links`` (moved, tiers)."""
         ...
 
     @property
-    def active(self) -> Numbers:
+    def active(self) -> Int32:
         """The flows that have started and not finished, in ascending order: int32 (active,)."""
         ...
 
@@ -35,22 +32,22 @@ class Engine(Protocol):
         ...
 
     @property
-    def rates_mbps(self) -> Floats:
+    def rates_mbps(self) -> Float64:
         """Every flow's rate in the last tick, Mb/s, 0 when it is not active."""
         ...
 
     @property
-    def sent_bytes(self) -> Floats:
+    def sent_bytes(self) -> Float64:
         """What every flow has sent so far, never more than its size."""
         ...
 
     @property
-    def started_s(self) -> Floats:
+    def started_s(self) -> Float64:
         """When every flow started, seconds; nan for those that have not."""
         ...
 
     @property
-    def finished_s(self) -> Floats:
+    def finished_s(self) -> Float64:
         """When every flow sent its last bit, seconds; nan for those that have not."""
         ...
 
@@ -62,7 +59,7 @@ class TickEngine(ABC):
         self.tick = 0
         self.tick_s = tick_s
 
-    def advance_to(self, t: float) -> Floats:
+    def advance_to(self, t: float) -> Float64:
         """As `Engine.advance_to`, to the nearest tick."""
         ticks = round(t / self.tick_s) - self.tick
         if not self.idle:
@@ -71,7 +68,7 @@ class TickEngine(ABC):
         return np.zeros(ticks)
 
     @abstractmethod
-    def advance(self, ticks: int) -> Floats:
+    def advance(self, ticks: int) -> Float64:
         """Run ``ticks`` ticks; returns the sum of all rates in each, Mb/s, float64 of shape (ticks,)."""
 
     @property

@@ -11,19 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedera.experiment import phases
 from hedera.linkstate import LinkState
 from hedera.optimum import most_possible
 from simulator.config import Config
+from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
 from topos.faults import Fault, cables, links_down, moments
 from topos.links import NO_LINK, num_links, path_links
 from topos.network import Network
-
-Numbers = NDArray[np.int32]
-"""Of flows, hosts or cores."""
 
 
 @dataclass(frozen=True)
@@ -65,20 +62,20 @@ class Breakage:
         self.nowhere = num_links(links.tree)
         self.moments = moments(faults)
         self.failures: list[Failure] = []
-        self._waiting: Numbers = np.empty(0, dtype=np.int32)
+        self._waiting: Int32 = np.empty(0, dtype=np.int32)
 
     @property
     def waiting(self) -> bool:
         """Whether some flow has not moved again since the last failure."""
         return bool(self._waiting.size)
 
-    def paths(self, src: Numbers, dst: Numbers, core: Numbers) -> NDArray[np.int32]:
+    def paths(self, src: Int32, dst: Int32, core: Int32) -> Int32:
         """The links of each flow's path as in `topos.links.path_links`, or ``nowhere`` alone: int32 (flows, 6)."""
         rows = path_links(self.links.tree, src, dst, core)
         rows[~self.links.carries(src, dst, core)] = [self.nowhere, *[NO_LINK] * 5]
         return rows
 
-    def strike(self, t: float, flows: Numbers, src: Numbers, dst: Numbers, core: Numbers) -> None:
+    def strike(self, t: float, flows: Int32, src: Int32, dst: Int32, core: Int32) -> None:
         """Break and mend what is due at ``t``. ``flows`` are those under way; all have shape (flows,)."""
         tree = self.links.tree
         before = frozenset(np.flatnonzero(~self.links.up).tolist())
@@ -99,7 +96,7 @@ class Breakage:
             )
         )
 
-    def look(self, now: float, rates: NDArray[np.float64], active: Numbers) -> None:
+    def look(self, now: float, rates: Float64, active: Int32) -> None:
         """Note which flows move again, by all flows' ``rates`` in the tick that ends ``now``; those that have
         ended in it are no longer ``active``, and waited for no more."""
         self._waiting = self._waiting[(rates[self._waiting] <= 0) & np.isin(self._waiting, active)]
@@ -109,10 +106,7 @@ class Breakage:
 
 
 def phases_of(
-    config: Config,
-    network: Network,
-    flows: tuple[Numbers, Numbers] | None,
-    total_mbps: NDArray[np.float64],
+    config: Config, network: Network, flows: tuple[Int32, Int32] | None, total_mbps: Float64
 ) -> tuple[Phase, ...]:
     """What arrived before, during and after each failure, and the most that could have.
 

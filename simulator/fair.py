@@ -6,11 +6,11 @@ It answers what the paths alone allow, and so explains what `simulator.aimd` sho
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedera.maxmin import max_min_rates
 from simulator.engine import TickEngine
 from simulator.workload import start_queue, successors
+from topos.arrays import Float64, Int32
 from traffic.flows import Flows
 
 
@@ -26,7 +26,7 @@ class MaxMinEngine(TickEngine):
     def __init__(
         self,
         work: Flows,
-        links: NDArray[np.int32],
+        links: Int32,
         num_links: int,
         *,
         tick_s: float,
@@ -51,7 +51,7 @@ class MaxMinEngine(TickEngine):
         self._finished = np.full(flows, np.nan)
         self._stale = True
 
-    def advance(self, ticks: int) -> NDArray[np.float64]:
+    def advance(self, ticks: int) -> Float64:
         """Run ``ticks`` ticks; returns the sum of all rates in each, Mb/s, float64 of shape (ticks,)."""
         totals = np.empty(ticks)
         first, end = self.tick, self.tick + ticks
@@ -101,7 +101,7 @@ class MaxMinEngine(TickEngine):
             self._stale = True
 
     @property
-    def active(self) -> NDArray[np.int32]:
+    def active(self) -> Int32:
         """The flows that have started and not finished, in ascending order."""
         return np.sort(self._active)
 
@@ -111,26 +111,26 @@ class MaxMinEngine(TickEngine):
         return self._active.size == 0 and self._arrived == self._queued
 
     @property
-    def rates_mbps(self) -> NDArray[np.float64]:
+    def rates_mbps(self) -> Float64:
         """Every flow's rate in the last tick, Mb/s, 0 when it is not active; float64 (flows,)."""
         return np.array(self._rate)
 
     @property
-    def sent_bytes(self) -> NDArray[np.float64]:
+    def sent_bytes(self) -> Float64:
         """What every flow has sent so far, never more than its size; float64 (flows,)."""
         return np.array(self._sent)
 
     @property
-    def started_s(self) -> NDArray[np.float64]:
+    def started_s(self) -> Float64:
         """When every flow started, nan for those that have not; float64 (flows,)."""
         return np.array(self._started)
 
     @property
-    def finished_s(self) -> NDArray[np.float64]:
+    def finished_s(self) -> Float64:
         """When every flow sent its last bit, nan for those that have not; float64 (flows,)."""
         return np.array(self._finished)
 
-    def reroute(self, flows: NDArray[np.int32], links: NDArray[np.int32]) -> None:
+    def reroute(self, flows: Int32, links: Int32) -> None:
         """Move ``flows`` (shape (moved,)), active or still to start, to new ``links`` (moved, tiers)."""
         self._links[flows] = links
         self._stale = True

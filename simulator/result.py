@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.alone import alone_s
 from simulator.config import Config
 from simulator.failures import Failure, Phase
+from topos.arrays import Float64, Int32
 from traffic.completion import Completion, by_class
 
 
@@ -35,15 +35,15 @@ class Result:
     """
 
     config: Config
-    total_mbps: NDArray[np.float64]
-    src: NDArray[np.int32]
-    dst: NDArray[np.int32]
-    core: NDArray[np.int32]
-    mbps: NDArray[np.float64]
-    sent_bytes: NDArray[np.float64]
-    start_s: NDArray[np.float64]
-    end_s: NDArray[np.float64]
-    size_bytes: NDArray[np.float64]
+    total_mbps: Float64
+    src: Int32
+    dst: Int32
+    core: Int32
+    mbps: Float64
+    sent_bytes: Float64
+    start_s: Float64
+    end_s: Float64
+    size_bytes: Float64
     rounds: tuple[RoundLog, ...]
     failures: tuple[Failure, ...] = ()
     phases: tuple[Phase, ...] = ()
@@ -60,7 +60,7 @@ class Result:
         return float(self.total_mbps[begin:end].mean())
 
     @property
-    def completion_s(self) -> NDArray[np.float64]:
+    def completion_s(self) -> Float64:
         """Completion times of the flows that ended, seconds, in the order of the flows."""
         times = self.end_s - self.start_s
         return times[np.isfinite(times)]

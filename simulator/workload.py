@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.config import Config
+from topos.arrays import Int32, Int64
 from traffic.flows import NOBODY, NOTHING, Flows, columns, joined
 from traffic.matrix import Matrix
 from traffic.streams import Stream, generator
@@ -77,7 +77,7 @@ def poisson(
     return columns(matrix.src[flow], matrix.dst[flow], start[order], rng.exponential(mean_bytes, flow.size))
 
 
-def successors(flows: Flows) -> NDArray[np.int32]:
+def successors(flows: Flows) -> Int32:
     """The flow that starts when each one ends, or NOBODY: int32 (flows,)."""
     following = np.full(len(flows), NOBODY, dtype=np.int32)
     waiting = np.flatnonzero(flows.after != NOBODY)
@@ -85,7 +85,7 @@ def successors(flows: Flows) -> NDArray[np.int32]:
     return following
 
 
-def start_queue(flows: Flows, tick_s: float) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
+def start_queue(flows: Flows, tick_s: float) -> tuple[Int32, Int64, int]:
     """The flows in the order of their starts, the tick in which each is due, and how many have a start.
 
     int32 (flows,), int64 (flows,). A start falls on the first tick that begins at or after it. The tail

@@ -21,15 +21,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from topos.arrays import Int32
 from topos.fattree import FatTree
 from topos.network import Network
 
 NO_LINK = -1
 """Stands in a path for a tier the path does not reach."""
 
-Cores = NDArray[np.int32]
+Cores = Int32
 
 
 def tier_links(src: Any, dst: Any, core: Any, half: int) -> tuple[Any, Any, Any, Any, Any, Any]:
@@ -56,7 +57,7 @@ def num_links(network: Network) -> int:
     return network.tiers * network.num_hosts
 
 
-def path_links(network: Network, src: ArrayLike, dst: ArrayLike, core: ArrayLike) -> NDArray[np.int32]:
+def path_links(network: Network, src: ArrayLike, dst: ArrayLike, core: ArrayLike) -> Int32:
     """The directed links of each flow's path, int32 of shape (flows, 6) ((flows, 2) on a NonBlocking).
 
     ``src``, ``dst`` and ``core`` are integer arrays of shape (flows,). Tiers that a path does not reach

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 
 import numpy as np
-from numpy.typing import NDArray
+
+from topos.arrays import Float64
 
 _TOTAL = "total"
 _LEAST_COLUMNS = 16
@@ -47,9 +48,9 @@ class Series:
     host.
     """
 
-    t: NDArray[np.float64]
-    out_mbps: NDArray[np.float64]
-    in_mbps: NDArray[np.float64]
+    t: Float64
+    out_mbps: Float64
+    in_mbps: Float64
 
 
 def parse_samples(text: str) -> dict[str, Series]:

@@ -12,9 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from topos.arrays import Bool, Float64
 
 SMALL_BYTES, LARGE_BYTES = 100_000, 10_000_000
 CLASSES = {"all": "all flows", "small": "up to 100 kB", "medium": "100 kB to 10 MB", "large": "from 10 MB"}
@@ -43,9 +42,7 @@ class Completion:
     p99_slowdown: float | None = None
 
 
-def by_class(
-    size_bytes: Floats, seconds: Floats, alone_s: Floats, ended: NDArray[np.bool_]
-) -> list[Completion]:
+def by_class(size_bytes: Float64, seconds: Float64, alone_s: Float64, ended: Bool) -> list[Completion]:
     """The statistics of every class, in the order of CLASSES.
 
     Arrays of shape (flows,): ``size_bytes``, which says the class; ``seconds``, the completion time, or the least
@@ -58,7 +55,7 @@ def by_class(
     ]
 
 
-def members(size_bytes: Floats) -> dict[str, NDArray[np.bool_]]:
+def members(size_bytes: Float64) -> dict[str, Bool]:
     """Which flows are of each class, in the order of CLASSES: bool (flows,)."""
     small, large = size_bytes <= SMALL_BYTES, size_bytes >= LARGE_BYTES
     return dict(
@@ -66,7 +63,7 @@ def members(size_bytes: Floats) -> dict[str, NDArray[np.bool_]]:
     )
 
 
-def _statistics(name: str, seconds: Floats, slowdown: Floats, ended: NDArray[np.bool_]) -> Completion:
+def _statistics(name: str, seconds: Float64, slowdown: Float64, ended: Bool) -> Completion:
     if not seconds.size:
         return Completion(name, 0, 0, 1.0)
     times, slowdowns = (_summary(values) for values in (seconds, slowdown))
@@ -74,13 +71,13 @@ def _statistics(name: str, seconds: Floats, slowdown: Floats, ended: NDArray[np.
     return Completion(name, int(seconds.size), int((~ended).sum()), known, *times, *slowdowns)
 
 
-def _summary(values: Floats) -> tuple[float, float, float, float]:
+def _summary(values: Float64) -> tuple[float, float, float, float]:
     """Mean, median, 95th and 99th percentile."""
     median, p95, p99 = np.percentile(values, (50, 95, 99)).tolist()
     return float(values.mean()), median, p95, p99
 
 
-def _known_share(least: Floats, ended: NDArray[np.bool_]) -> float:
+def _known_share(least: Float64, ended: Bool) -> float:
     """The share of values that nothing still unknown can come to lie below."""
     if ended.all():
         return 1.0

@@ -27,13 +27,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from files.rights import make_folder
 from files.writer import whole
+from topos.arrays import Float64, Int32
 from topos.network import Network
 from traffic.flows import LASTING, Flows
-from traffic.matrix import Int32, Matrix
+from traffic.matrix import Matrix
 from traffic.textfile import read_text, short
 
 MAX_BYTES = 20_000_000
@@ -51,8 +51,8 @@ class Listed(NamedTuple):
 
     src: Int32
     dst: Int32
-    start_s: NDArray[np.float64]
-    size_bytes: NDArray[np.float64]
+    start_s: Float64
+    size_bytes: Float64
 
 
 def write_flows(path: str | Path, blocks: Iterable[Flows]) -> int:

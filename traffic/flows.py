@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from topos.arrays import Bool, Float64, Int32, Int64
+
 LASTING = np.inf
 """The size of a flow that sends until the run ends."""
 WAITS = np.inf
@@ -42,12 +44,12 @@ class Flows:
     starts this one, or NOBODY. The first has the number ``first``, the others follow.
     """
 
-    src: NDArray[np.int32]
-    dst: NDArray[np.int32]
-    src_port: NDArray[np.int32]
-    start_s: NDArray[np.float64]
-    size_bytes: NDArray[np.float64]
-    after: NDArray[np.int64]
+    src: Int32
+    dst: Int32
+    src_port: Int32
+    start_s: Float64
+    size_bytes: Float64
+    after: Int64
     first: int = 0
 
     def __len__(self) -> int:
@@ -69,7 +71,7 @@ class Flows:
                 None if after == NOBODY else after,
             )
 
-    def take(self, which: NDArray[np.intp] | NDArray[np.bool_] | slice) -> Flows:
+    def take(self, which: NDArray[np.intp] | Bool | slice) -> Flows:
         """The flows at these positions. They are no longer numbered in turn, so ``first`` says nothing then."""
         return replace(self, **{name: getattr(self, name)[which] for name in COLUMNS})
 
@@ -86,11 +88,7 @@ def joined(parts: Sequence[Flows]) -> Flows:
 
 
 def columns(
-    src: NDArray[np.int32],
-    dst: NDArray[np.int32],
-    start_s: NDArray[np.float64],
-    size_bytes: NDArray[np.float64],
-    src_port: NDArray[np.int32] | None = None,
+    src: Int32, dst: Int32, start_s: Float64, size_bytes: Float64, src_port: Int32 | None = None
 ) -> Flows:
     """Flows that wait for no other; a source port of 0 where none has been given yet."""
     ports = np.zeros(src.size, dtype=np.int32) if src_port is None else src_port

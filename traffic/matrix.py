@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-Int32 = NDArray[np.int32]
-Int64 = NDArray[np.int64]
+from topos.arrays import Int32, Int64
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topos.arrays import Int32, Int64
 from topos.fattree import FatTree
 from topos.network import Network
 from topos.nonblocking import NonBlocking
-from traffic.matrix import Int32, Matrix
+from traffic.matrix import Matrix
 from traffic.published import NUM_HOSTS, published
 from traffic.streams import Stream, generator
 
@@ -50,11 +50,7 @@ class _Pattern(NamedTuple):
 
 
 def draw(
-    spec: str,
-    topology: Network | int,
-    seed: int = 0,
-    flows_per_host: int = 1,
-    keep: float = 1.0,
+    spec: str, topology: Network | int, seed: int = 0, flows_per_host: int = 1, keep: float = 1.0
 ) -> Matrix:
     """The flows of a pattern.
 
@@ -114,7 +110,7 @@ def _parse(spec: str) -> tuple[str, str]:
     return name, argument
 
 
-def _kept(flows: int, keep: float, rng: np.random.Generator) -> NDArray[np.int64]:
+def _kept(flows: int, keep: float, rng: np.random.Generator) -> Int64:
     count = max(1, round(flows * keep))
     return np.sort(rng.permutation(flows)[:count])
 

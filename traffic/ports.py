@@ -7,8 +7,8 @@ other ECMP paths; were they consecutive, a weak hash would look better or worse 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topos.arrays import Int32
 from traffic.matrix import Matrix
 from traffic.streams import Stream, generator
 
@@ -21,7 +21,7 @@ SERVER_PORT = 5001
 _MIDDLE = (FIRST_PORT + LAST_PORT + 1) // 2
 
 
-def source_ports(matrix: Matrix, seed: int, *, beside_others: bool = False) -> NDArray[np.int32]:
+def source_ports(matrix: Matrix, seed: int, *, beside_others: bool = False) -> Int32:
     """A source port for every flow, int32 of shape (flows,), from 20000 to 59999, no two alike on one host.
 
     ``beside_others``: leave the upper half to a `PortCycle`. Raises ValueError when a host sends more flows than half
@@ -55,10 +55,10 @@ class PortCycle:
     def __init__(self, num_hosts: int, seed: int, *, beside_others: bool = False) -> None:
         rng = generator(seed, Stream.PORT_CYCLE)
         first = _MIDDLE if beside_others else FIRST_PORT
-        self._ports: NDArray[np.int32] = rng.permutation(np.arange(first, LAST_PORT + 1, dtype=np.int32))
+        self._ports: Int32 = rng.permutation(np.arange(first, LAST_PORT + 1, dtype=np.int32))
         self._next = rng.integers(0, self._ports.size, num_hosts)
 
-    def ports(self, src: NDArray[np.int32], given: NDArray[np.int32]) -> NDArray[np.int32]:
+    def ports(self, src: Int32, given: Int32) -> Int32:
         """The next port of each flow's host, int32 (flows,); those that are ``given`` (not 0) stay."""
         asking = np.flatnonzero(given == 0)
         hosts = src[asking]
@@ -66,7 +66,7 @@ class PortCycle:
         _, first, count = np.unique(hosts[order], return_index=True, return_counts=True)
         turn = np.empty(hosts.size, dtype=np.int64)  # the how-manieth of its host each one is
         turn[order] = np.arange(hosts.size) - np.repeat(first, count)
-        ports: NDArray[np.int32] = given.copy()
+        ports: Int32 = given.copy()
         ports[asking] = self._ports[(self._next[hosts] + turn) % self._ports.size]
         np.add.at(self._next, hosts, 1)
         return ports

@@ -22,11 +22,9 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topos.arrays import Float64
 from traffic.textfile import read_text, short
-
-Floats = NDArray[np.float64]
 
 SPELLINGS = ("web-search", "data-mining", "exponential:BYTES", "fixed:BYTES", "a CSV file's path")
 MOST_BYTES = 10**15
@@ -48,9 +46,9 @@ class SizeLaw:
 
     name: str
     mean_bytes: float
-    quantile: Callable[[Floats], Floats]
+    quantile: Callable[[Float64], Float64]
 
-    def draw(self, rng: np.random.Generator, count: int, scale: float = 1.0) -> Floats:
+    def draw(self, rng: np.random.Generator, count: int, scale: float = 1.0) -> Float64:
         """``count`` sizes times ``scale``, in whole bytes and at least 1: float64 (count,)."""
         return np.maximum(1.0, np.rint(scale * self.quantile(rng.random(count))))
 
@@ -84,7 +82,7 @@ def _exponential(spelling: str, argument: str) -> SizeLaw:
     return SizeLaw(spelling, mean, lambda u: -mean * np.log1p(-u))
 
 
-def _through(name: str, size: Floats, below: Floats) -> SizeLaw:
+def _through(name: str, size: Float64, below: Float64) -> SizeLaw:
     """The law whose cumulative distribution is ``below``, (points,), at ``size``, (points,), and linear between."""
     mean = float((np.diff(below) * (size[1:] + size[:-1]) / 2).sum())
     return SizeLaw(name, mean, lambda u: np.interp(u, below, size))
