@@ -14,7 +14,7 @@ import numpy as np
 
 from commands.options import in_words, json_option
 from commands.output import conclude
-from paper.timing import CAPTION, first_call, seconds_option, time_calls, timings
+from paper.timing import seconds_option, time_calls, told_of
 from results.published import TABLE_4
 from topos.arrays import Int32
 from topos.fattree import FatTree
@@ -86,10 +86,10 @@ print((kilobytes("VmHWM") - before) * 1024 + src.nbytes + dst.nbytes)
 def command(seconds: float, as_json: bool) -> None:
     """Time demand estimation: the paper's Table 4 and ours."""
     rows = list(compute(seconds))
-    told: list[Table | str] = [
-        timings("Table 4: demand estimation, ms per call", rows),
-        first_call(FIRST_CALL),
-        f"Memory for 250,000 flows at k=48: {megabytes_needed():.1f} MB (the paper: less than 20 MB).",
-        CAPTION,
-    ]
+    told: list[Table | str] = []
+    if not as_json:
+        memory = (
+            f"Memory for 250,000 flows at k=48: {megabytes_needed():.1f} MB (the paper: less than 20 MB)."
+        )
+        told = told_of("Table 4: demand estimation, ms per call", rows, FIRST_CALL, memory)
     conclude(rows, told, [], as_json)

@@ -12,13 +12,11 @@ import numpy as np
 from commands.options import in_words, json_option
 from commands.output import conclude
 from paper.table_4 import random_flows
-from paper.timing import CAPTION, Timing, first_call, seconds_option, time_calls, timings
+from paper.timing import Timing, seconds_option, time_calls, told_of
 from results.published import TABLE_5
 from topos.fattree import FatTree
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from hedera.linkstate import LinkState
     from hedera.placement import LargeFlows
     from hedera.simulated_annealing import SimulatedAnnealing
@@ -30,6 +28,10 @@ from hedera.simulated_annealing import SimulatedAnnealing
 tree, flows, links = placement_input(4, 16)
 SimulatedAnnealing(tree, np.random.default_rng(1)).place(flows, links)
 """
+_NOTES = (
+    "Annealing is a placement without its set-up; excess is the exceeded capacity, in links, before and after.",
+    "One thread: each iteration starts from the state that the one before it left.",
+)
 
 
 @dataclass(frozen=True)
@@ -111,11 +113,5 @@ def timed_placement(
 def command(seconds: float, as_json: bool) -> None:
     """Time Simulated Annealing: the paper's Table 5 and ours, with set-up and without."""
     rows = list(compute(seconds))
-    told: list[Table | str] = [
-        timings("Table 5: Simulated Annealing, ms per call", rows),
-        first_call(FIRST_CALL),
-        "Annealing is a placement without its set-up; excess is the exceeded capacity, in links, before and after.",
-        "One thread: each iteration starts from the state that the one before it left.",
-        CAPTION,
-    ]
+    told = [] if as_json else told_of("Table 5: Simulated Annealing, ms per call", rows, FIRST_CALL, *_NOTES)
     conclude(rows, told, [], as_json)

@@ -74,6 +74,11 @@ def timings(title: str, rows: Sequence[DataclassInstance]) -> Table:
     return made
 
 
+def told_of(title: str, rows: Sequence[DataclassInstance], statements: str, *notes: str) -> list[Table | str]:
+    """What is told of rows: the table, what a first call of ``statements`` takes, and the notes."""
+    return [timings(title, rows), first_call(statements), *notes, CAPTION]
+
+
 def _cell(name: str, value: float) -> str:
     if name.endswith("ratio"):
         return f"{value:.0f}x"
