@@ -133,25 +133,20 @@ def _reading(function: Any) -> object:
     )
 
 
-_READ = tuple(
-    f"co_{part}"
-    for part in [
-        "code",
-        "flags",
-        "argcount",
-        "posonlyargcount",
-        "kwonlyargcount",
-        "names",
-        "varnames",
-        "freevars",
-        "cellvars",
-    ]
-)
-
-
 def _code(code: CodeType) -> object:
-    read = [getattr(code, name, b"") for name in _READ]
-    return *read, [_code(c) if isinstance(c, CodeType) else _value(c) for c in code.co_consts]
+    return (
+        code.co_code,
+        code.co_flags,
+        code.co_argcount,
+        code.co_posonlyargcount,
+        code.co_kwonlyargcount,
+        code.co_names,
+        code.co_varnames,
+        code.co_freevars,
+        code.co_cellvars,
+        getattr(code, "co_exceptiontable", b""),
+        [_code(c) if isinstance(c, CodeType) else _value(c) for c in code.co_consts],
+    )
 
 
 def _globals(code: CodeType) -> set[str]:
