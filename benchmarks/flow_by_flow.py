@@ -35,7 +35,7 @@ from traffic.flowfile import write_flows
 if TYPE_CHECKING:
     from rich.table import Table
 
-MOST_FLOWS = 100_000
+MAX_FLOWS = 100_000
 _FEWEST = 3  # flows of which a correlation says anything
 Times = dict[tuple[int, int], float]
 """Completion times in seconds, or sizes in bytes, by sending host and source port."""
@@ -196,7 +196,7 @@ def recorded(file: Path, traffic: str, **options: Any) -> Config:
     config = Config(
         traffic=traffic, scale_sizes=False, increase_mbps=INCREASE * options["link_mbps"], **options
     )
-    flows = config.workload().bounded(MOST_FLOWS)
+    flows = config.workload().bounded(MAX_FLOWS)
     if flows.matrix is not None and not flows.matrix.sequential:
         raise ValueError(
             f"flows of {traffic} last as long as the run, so there are no completion times to compare"

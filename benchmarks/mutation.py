@@ -41,7 +41,7 @@ PACKAGES = ("hedera", "simulator", "harness/judge", "traffic")
 """Each with tests of its own in the folder of that name below tests/."""
 FOR_SPEED = ("compiled", "cache", "lru_cache")
 """Decorators without which the code does the same."""
-MOST_MEMORY = 8 << 30
+MAX_MEMORY = 8 << 30
 """Bytes of address space that tests of a mutant may take: one may well ask for all there is."""
 PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not root and not alone")
 
@@ -154,7 +154,7 @@ class Copy:
     def passes(self, tests: Sequence[str], most_s: float) -> bool | None:
         """Whether tests pass, with this folder's modules; None when they take longer than ``most_s``."""
         process = subprocess.Popen(
-            [*tied("KILL"), "prlimit", f"--as={MOST_MEMORY}", sys.executable, *PYTEST, "-x", *tests],
+            [*tied("KILL"), "prlimit", f"--as={MAX_MEMORY}", sys.executable, *PYTEST, "-x", *tests],
             cwd=self.place, env=self._environment, stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from files.reader import Unreadable, read_bytes
 
-LARGEST_FILE = 256 << 10
+MAX_FILE = 256 << 10
 """Bytes of a file that is still taken for somebody's code."""
 
 
@@ -24,7 +24,7 @@ class Code:
 def read_code(path: Path, attribute: str) -> Code:
     """Somebody's file: a plain one of a sensible size. ValueError, one sentence, when it is none."""
     try:
-        return Code(path.name, read_bytes(path, LARGEST_FILE).decode(), attribute)
+        return Code(path.name, read_bytes(path, MAX_FILE).decode(), attribute)
     except UnicodeDecodeError:
         raise ValueError(f"{path} is no text in UTF-8") from None
     except Unreadable as error:

@@ -55,7 +55,7 @@ class Process:
             message = protocol.encode(request)
             self._send(len(message).to_bytes(protocol.LENGTH, "big") + message, deadline)
         length = int.from_bytes(self._receive(protocol.LENGTH, deadline), "big")
-        if length > protocol.LARGEST:
+        if length > protocol.MAX_SIZE:
             raise Misbehaved("rubbish", f"its process answers with {length:,} bytes")
         try:
             return protocol.decode_answer(self._receive(length, deadline))

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-LARGEST = 1 << 20
+MAX_SIZE = 1 << 20
 """Bytes of an answer that are still read: 30 times what there is to say about 8,192 flows, k = 32."""
 LENGTH = 4
 """Bytes that say how long the message after them is."""
@@ -44,7 +44,7 @@ def unpack(array: Array) -> NDArray[Any]:
         dtype = np.dtype(array.dtype)
     except TypeError:
         raise ValueError("an array of an unknown type") from None
-    if len(array.shape) > _DIMENSIONS or not all(0 <= length <= LARGEST for length in array.shape):
+    if len(array.shape) > _DIMENSIONS or not all(0 <= length <= MAX_SIZE for length in array.shape):
         raise ValueError("an array of an impossible shape")
     if math.prod(array.shape) * dtype.itemsize != len(array.data):
         raise ValueError("an array whose bytes are not those of its shape")

@@ -26,7 +26,7 @@ START_S = 60.0
 """Seconds until the first answer, when Python has started, and from then until a file is loaded."""
 _OF_A_TURN = {"changed": np.int64, "to": np.int64, "placed": np.int64, "demand": np.float64}
 """What comes of a period of a control loop: one-dimensional arrays."""
-_MOST_ASKED = 1e6
+_MAX_ASKED = 1e6
 
 
 class Budget:
@@ -159,7 +159,7 @@ class Submission:
             and len(changed) == len(to)
             and len(placed) == len(demand)
             and np.isfinite(demand).all()
-            and 0 <= asked <= _MOST_ASKED
+            and 0 <= asked <= _MAX_ASKED
         ):
             raise self._rubbish("something that is no answer")
         changes = dict(zip(changed.tolist(), to.tolist(), strict=True))

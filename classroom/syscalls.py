@@ -34,7 +34,7 @@ _REFUSED = (
     "bpf", "perf_event_open", "io_uring_setup", "io_uring_enter", "io_uring_register", "userfaultfd", "modify_ldt",
     "uselib", "lookup_dcookie",
 )  # fmt: skip
-_MOST = 1024  # numbers of system calls; Linux 7 has some 470
+_MAX = 1024  # numbers of system calls; Linux 7 has some 470
 
 
 class NoFilter(RuntimeError):
@@ -52,7 +52,7 @@ def program() -> bytes:
         ) from None
     rules, machine = seccomp.SyscallFilter(seccomp.ALLOW), seccomp.Arch()
     refuse, unknown = seccomp.ERRNO(errno.EPERM), seccomp.ERRNO(errno.ENOSYS)
-    for number in range(_MOST):
+    for number in range(_MAX):
         try:
             name = seccomp.resolve_syscall(machine, number).decode()
         except ValueError:

@@ -20,7 +20,7 @@ from files.unprivileged import unprivileged
 
 TOLD = 9
 """The exit status with which such a process has said, in its last line, what is wrong."""
-MOST_MEMORY = 8 << 30
+MAX_MEMORY = 8 << 30
 """Bytes of address space that it may have."""
 _ROOT = Path(__file__).resolve().parents[1]
 
@@ -69,7 +69,7 @@ def told_by(
     """
     without = unprivileged(user_s=[read])
     program = f"import sys\nsys.path[:0] = {[str(_ROOT), *sys.path]!r}\n{code}"
-    limits = ("prlimit", f"--fsize={most_bytes}", f"--as={MOST_MEMORY}", "--core=0", "--")
+    limits = ("prlimit", f"--fsize={most_bytes}", f"--as={MAX_MEMORY}", "--core=0", "--")
     command = [*without.prefix, *limits, sys.executable, "-I", "-B", "-c", program, *arguments]
     with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as errors:
         try:

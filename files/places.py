@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-_MOST_LINKS = 40  # as Linux has it
+_MAX_LINKS = 40  # as Linux has it
 _LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -52,7 +52,7 @@ def steps(path: Path, *, make: bool = False) -> Iterator[Step]:
                 yield step
                 if step.is_link:
                     links += 1
-                    if links > _MOST_LINKS:
+                    if links > _MAX_LINKS:
                         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
                     target = Path(os.readlink("", dir_fd=below))
                     ahead.extendleft(reversed(target.parts[target.is_absolute() :]))

@@ -9,7 +9,7 @@ from topos.arrays import Float64
 from topos.links import path_links
 from topos.network import Network
 
-LARGEST = 200_000
+MAX_CHOICES = 200_000
 """Flows times paths up to which the bound is computed; more would take minutes."""
 
 
@@ -19,14 +19,14 @@ def most_possible(network: Network, src: ArrayLike, dst: ArrayLike, capacity: Fl
     An exact upper bound, by linear programming: every flow may be split over all its paths at any ratio, and
     nothing asks for fairness. So no placement of whole flows with fair shares can exceed it, and most reach
     less. ``src`` and ``dst`` are host numbers, shape (flows,); a flow without a path has rate 0. None when
-    there are more than `LARGEST` flows times paths.
+    there are more than `MAX_CHOICES` flows times paths.
     """
     from scipy.optimize import linprog  # type: ignore[import-untyped]
     from scipy.sparse import csr_array  # type: ignore[import-untyped]
 
     s, d = np.asarray(src), np.asarray(dst)
     cores = network.num_cores
-    if s.size * cores > LARGEST:
+    if s.size * cores > MAX_CHOICES:
         return None
     if not s.size:
         return 0.0

@@ -34,7 +34,7 @@ except ValueError as error:
     print(error, file=sys.stderr)
     sys.exit({TOLD})
 """
-MOST_SAID = 1_000_000
+MAX_SAID = 1_000_000
 """Bytes that it may print meanwhile."""
 
 
@@ -54,7 +54,7 @@ def own_scheduler(name: str) -> Callable[..., Any]:
 def _vouch(name: str, path: Path | None, modified: int) -> None:
     place, what = path or _place_of(name), [from_anywhere(name)]
     told_by(
-        f"scheme {name!r}", _VOUCH, what, place, seconds=IMPORT_S, most_bytes=MOST_SAID, doing="importing it"
+        f"scheme {name!r}", _VOUCH, what, place, seconds=IMPORT_S, most_bytes=MAX_SAID, doing="importing it"
     )
 
 

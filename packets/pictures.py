@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from packets.sensitivity import Point
 
 COLOURS = {"tcp": "#e69f00", "dctcp-30k": "#56b4e9", "dctcp-6k-pacer": "#009e73", "hull": "#0072b2"}
-_LEAST_US = 0.05
+_MIN_US = 0.05
 """Latencies below are drawn here: a logarithmic axis has no 0."""
 
 
@@ -40,7 +40,7 @@ def _heading(figure: Figure, title: str, note: str) -> None:
 
 def _curves(axes: Axes, cells: Sequence[Cell], metric: str, statistic: str, log: bool) -> None:
     """One line per scheme over x; seeds' range as a band, published numbers as open circles."""
-    least = _LEAST_US if log else -np.inf
+    least = _MIN_US if log else -np.inf
     for scheme, colour in COLOURS.items():
         own = [c for c in cells if (c.scheme, c.metric, c.statistic) == (scheme, metric, statistic)]
         if not own:
@@ -74,11 +74,11 @@ def _curves(axes: Axes, cells: Sequence[Cell], metric: str, statistic: str, log:
 
 def _note(cells: Sequence[Cell]) -> str:
     known = any(each.published is not None for each in cells)
-    low = any(each.lowest < _LEAST_US for each in cells if each.metric == "switch_latency_us")
+    low = any(each.lowest < _MIN_US for each in cells if each.metric == "switch_latency_us")
     return (
         "Lines: ours, band: lowest and highest seed. "
         + ("Open circles: published." if known else "No numbers are published.")
-        + (f" Latencies below {_LEAST_US:g} us are drawn at {_LEAST_US:g}." if low else "")
+        + (f" Latencies below {_MIN_US:g} us are drawn at {_MIN_US:g}." if low else "")
     )
 
 
@@ -194,13 +194,13 @@ def _trade(axes: Axes, points: Sequence[Point]) -> None:
 
     across = [point.cell("fct_10MB_ms", "mean") for point in points]
     up = [point.cell("switch_latency_us", "p99") for point in points]
-    x, y = [c.ours for c in across], [max(c.ours, _LEAST_US) for c in up]
+    x, y = [c.ours for c in across], [max(c.ours, _MIN_US) for c in up]
     axes.plot(x, y, "-o", color=COLOURS["hull"], markersize=4)
     axes.hlines(
         y, [c.lowest for c in across], [c.highest for c in across], COLOURS["hull"], lw=0.8, alpha=0.5
     )
-    lowest = [max(c.lowest, _LEAST_US) for c in up]
-    axes.vlines(x, lowest, [max(c.highest, _LEAST_US) for c in up], COLOURS["hull"], lw=0.8, alpha=0.5)
+    lowest = [max(c.lowest, _MIN_US) for c in up]
+    axes.vlines(x, lowest, [max(c.highest, _MIN_US) for c in up], COLOURS["hull"], lw=0.8, alpha=0.5)
     downwards = sorted(range(len(points)), key=lambda n: -y[n])
     for number, point in enumerate(points):
         rank = downwards.index(number)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from simulator.driver import Simulation
 
 SCHEMES = (CONTROL, "ecmp", "ecmp-dst", "random", "spanning-tree", "hedera-gff", "hedera-sa", "hedera-clos")
-MOST_UPDATES = 1.5e9
+MAX_UPDATES = 1.5e9
 """Flow-updates in which flows only pile up, some minute of processor time: what takes more is not simulated."""
 
 
@@ -58,7 +58,7 @@ def measure(config: Config) -> list[Cell]:
 
     simulation = Simulation(config)
     least, carried = _pile(simulation)
-    if least * config.ticks / 2 > MOST_UPDATES:
+    if least * config.ticks / 2 > MAX_UPDATES:
         return [_cell_of(one, config, carried) for one in _not_simulated(simulation)]
     result = simulation.run()
     carried = result.bisection_mbps / result.capacity_mbps

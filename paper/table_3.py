@@ -32,7 +32,7 @@ PERIOD_S = 5.0
 """The testbed's, there the limit of its switches (section 5.4); the simulator's is not published."""
 FINAL_S = 5.0
 """What counts as final: the last seconds of the measuring window."""
-MOST_WORK = 400_000
+MAX_WORK = 400_000
 """Iterations in a simulated second beyond which a cell is left out: 2,000,000 in 5 s, the table's last row."""
 
 
@@ -100,7 +100,7 @@ def compute(
             )
             cases += [control, replace(control, scheme="hedera-clos")]  # whose period hardly matters
             for period in intervals:
-                within = [count for count in counts if count <= MOST_WORK * period]
+                within = [count for count in counts if count <= MAX_WORK * period]
                 annealed = replace(control, scheme="hedera-sa", interval_s=period)
                 cases += [replace(annealed, iterations=count) for count in within]
     configs = [replace(case, seed=seed) for seed in range(1, seeds + 1) for case in cases]

@@ -29,7 +29,7 @@ from plots.summary import pattern_order
 Thing = TypeVar("Thing")
 _OPTIONS = {"link_mbps": "--bw", "interval_s": "--interval", "k": "-k"}
 _WHISKERS: dict[str, Any] = {"markersize": 4.5, "linewidth": 1, "elinewidth": 0.9, "capsize": 2}
-_MOST_NAMED = 8
+_MAX_NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -315,8 +315,8 @@ def _not_common(samples: Sequence[Sample], bars: Collection[Bar], common: Collec
 def _few(names: Iterable[str]) -> str:
     """Names, not too many of them."""
     shown = [short(name) for name in pattern_order(names)]
-    more = len(shown) - _MOST_NAMED
-    return ", ".join(shown[:_MOST_NAMED] or ["none"]) + (f" and {more} more" if more > 0 else "")
+    more = len(shown) - _MAX_NAMED
+    return ", ".join(shown[:_MAX_NAMED] or ["none"]) + (f" and {more} more" if more > 0 else "")
 
 
 def _all_have(found: Iterable[Collection[Thing]]) -> set[Thing]:

@@ -18,7 +18,7 @@ from results.parts import Count, Mbps, Name, Port, Positive, Record, Seconds, Se
 
 LIVE = ".live.json"
 """Its name in the folder of a sweep."""
-MOST_BYTES = 16 << 20
+MAX_BYTES = 16 << 20
 
 
 class Now(Record, frozen=True, kw_only=True):
@@ -74,6 +74,6 @@ def write_live(folder: Path, live: Live) -> None:
 def read_live(folder: Path) -> Live | None:
     """What is in the folder of a sweep; None when nothing is, or nothing that we wrote."""
     try:
-        return msgspec.json.decode(read_bytes(folder / LIVE, MOST_BYTES), type=Live)
+        return msgspec.json.decode(read_bytes(folder / LIVE, MAX_BYTES), type=Live)
     except (Unreadable, msgspec.DecodeError, RecursionError):
         return None

@@ -50,7 +50,7 @@ SCHEMA: Literal[2] = 2
 """Version of run.json. `decode` reads all versions from 1 on."""
 NOT_JUDGED = "not judged"
 Verdict = Literal["ok", "invalid", "not judged"]
-MOST_BYTES = 256 << 20
+MAX_BYTES = 256 << 20
 """A larger file is not read: 16,000 flows of ten minutes make some 150 MB."""
 
 
@@ -202,7 +202,7 @@ def read_settings(path: Path) -> Settings:
 
 def content(path: Path) -> bytes:
     """The bytes of a regular file of a sensible size. Raises ValueError, one sentence, when they cannot be had."""
-    return read_bytes(path, MOST_BYTES)
+    return read_bytes(path, MAX_BYTES)
 
 
 def _upgraded(data: bytes) -> bytes | None:

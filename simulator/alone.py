@@ -10,7 +10,7 @@ from topos.arrays import Float64
 from traffic.flows import LASTING, columns
 
 _SLACK = 1000  # ticks of congestion avoidance beyond the longest flow, whose mean says how it would go on
-_MOST_TICKS = 1_000_000
+_MAX_TICKS = 1_000_000
 
 
 def alone_s(config: Config, size_bytes: Float64) -> Float64:
@@ -21,7 +21,7 @@ def alone_s(config: Config, size_bytes: Float64) -> Float64:
     if config.engine == "maxmin":
         return size_bytes * 8e-6 / config.link_mbps
     longest = float(size_bytes.max(initial=0.0)) * 8e-6 / (config.link_mbps / 2) / config.tick_s
-    ticks = int(min(longest, _MOST_TICKS)) + _SLACK
+    ticks = int(min(longest, _MAX_TICKS)) + _SLACK
     nobody = np.zeros(1, dtype=np.int32)
     endless = columns(nobody, nobody + 1, np.zeros(1), np.full(1, LASTING))
     engine = AimdEngine(

@@ -30,10 +30,10 @@ def simulate(as_json: bool, record: Path | None, **fields: Any) -> None:
     """Run the paper's flow-level simulator once."""
     config = Config(**fields)
     if record is not None:
-        from simulator.workload import MOST_FLOWS
+        from simulator.workload import MAX_FLOWS
         from traffic.flowfile import write_flows
 
-        count = write_flows(record, config.workload().bounded(MOST_FLOWS).blocks())
+        count = write_flows(record, config.workload().bounded(MAX_FLOWS).blocks())
         click.echo(f"{count:,} flows written to {record}", err=True)
 
     from simulator.driver import Simulation

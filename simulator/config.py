@@ -11,7 +11,7 @@ from hedera.schemes import Options
 ENGINES = ("aimd", "maxmin")
 INCREASE = 0.12
 """Of the link's rate: a flow's first rate, and its growth per tick, 15 MB/s at 1 Gb/s (section 5.5)."""
-MOST_TICKS = 100_000_000
+MAX_TICKS = 100_000_000
 """Whose rates fit into a gigabyte."""
 
 
@@ -58,9 +58,9 @@ class Config(Experiment):
                 f"large flows are looked for once a tick at most and once a period at least, "
                 f"not every {self.detect_s:g} s"
             )
-        if not self.seconds / self.tick_s <= MOST_TICKS:
+        if not self.seconds / self.tick_s <= MAX_TICKS:
             raise ValueError(
-                f"{self.seconds:g} s in ticks of {self.tick_s:g} s are more than {MOST_TICKS:,} ticks"
+                f"{self.seconds:g} s in ticks of {self.tick_s:g} s are more than {MAX_TICKS:,} ticks"
             )
         if self.ticks < 6:
             raise ValueError(

@@ -15,7 +15,7 @@ from traffic.matrix import Matrix
 from traffic.streams import Stream, generator
 from traffic.workload import Workload
 
-MOST_FLOWS = 10_000_000
+MAX_FLOWS = 10_000_000
 """More are refused, and fewer where memory does not suffice."""
 FLOW_BYTES = 800
 """What a simulation keeps of a flow, at its end (docs/workloads.md)."""
@@ -32,18 +32,18 @@ def flows_of(config: Config) -> Flows:
             f"traffic {matrix.name!r} says itself when flows start; it cannot have arrivals as well"
         )
     expected = config.arrivals_per_s * config.seconds * np.unique(matrix.src).size
-    if expected > MOST_FLOWS:
+    if expected > MAX_FLOWS:
         raise ValueError(
             f"{config.arrivals_per_s:g} arrivals per second and host would be {expected:.3g} flows in "
-            f"{config.seconds:g} s; {MOST_FLOWS:,} is the limit"
+            f"{config.seconds:g} s; {MAX_FLOWS:,} is the limit"
         )
     rng = generator(config.seed, Stream.SIMULATED_ARRIVALS)
     return poisson(matrix, config.arrivals_per_s, config.mean_mbytes * 1e6, config.seconds, rng)
 
 
 def bounded(work: Workload) -> Workload:
-    """Itself; ValueError, one sentence, for more flows than `MOST_FLOWS`, or than fit the memory that is free."""
-    work.bounded(MOST_FLOWS)
+    """Itself; ValueError, one sentence, for more flows than `MAX_FLOWS`, or than fit the memory that is free."""
+    work.bounded(MAX_FLOWS)
     needed, free = work.expected_flows * FLOW_BYTES, _free_bytes()
     if needed > free:
         raise ValueError(

@@ -19,7 +19,7 @@ import numpy as np
 from topos.arrays import Float64
 
 _TOTAL = "total"
-_LEAST_COLUMNS = 16
+_MIN_COLUMNS = 16
 
 
 def sample_command(interfaces: Iterable[str], output: str | PathLike[str]) -> list[str]:
@@ -64,7 +64,7 @@ def parse_samples(text: str) -> dict[str, Series]:
     for number, line in enumerate(text[: text.rfind("\n") + 1].splitlines(), start=1):
         columns = line.split(";")
         try:
-            if len(columns) < _LEAST_COLUMNS:
+            if len(columns) < _MIN_COLUMNS:
                 raise ValueError("too few columns")
             sample = (float(columns[0]), float(columns[2]) * 8e-6, float(columns[3]) * 8e-6)
             if not all(map(math.isfinite, sample)):

@@ -41,8 +41,8 @@ MAX_BYTES = 20_000_000
 _START, _SIZE = 5, 7  # columns of the load generator's lines, from 0
 
 
-MOST_SECONDS = 1e9
-MOST_FLOW_BYTES = 1e15
+MAX_SECONDS = 1e9
+MAX_FLOW_BYTES = 1e15
 """What a start and a size may be."""
 
 
@@ -186,9 +186,9 @@ def _row(path: str, number: int, src: int, dst: int, start: str, size: str) -> _
     if src == dst:
         raise ValueError(f"{path} line {number}: the flow goes from host {src} to itself")
     start_s, size_bytes = (_number(text) for text in (start, size))
-    if not 0 <= start_s <= MOST_SECONDS:
+    if not 0 <= start_s <= MAX_SECONDS:
         raise ValueError(f"{path} line {number}: a flow cannot start at {short(start)} seconds")
-    if not (0 <= size_bytes <= MOST_FLOW_BYTES and size_bytes == int(size_bytes)):
+    if not (0 <= size_bytes <= MAX_FLOW_BYTES and size_bytes == int(size_bytes)):
         raise ValueError(f"{path} line {number}: {short(size)} is not a flow's size in whole bytes")
     return _Row(src, dst, start_s, size_bytes)
 

@@ -27,10 +27,10 @@ from topos.arrays import Float64
 from traffic.textfile import read_text, short
 
 SPELLINGS = ("web-search", "data-mining", "exponential:BYTES", "fixed:BYTES", "a CSV file's path")
-MOST_BYTES = 10**15
-MOST_POINTS = 100_000
-"""A file with more is refused, as one that is larger than MOST_FILE_BYTES."""
-MOST_FILE_BYTES = 10_000_000
+MAX_BYTES = 10**15
+MAX_POINTS = 100_000
+"""A file with more is refused, as one that is larger than MAX_FILE_BYTES."""
+MAX_FILE_BYTES = 10_000_000
 
 _FILE = Path(__file__).with_name("flow_sizes.csv")
 _COLUMNS = ["bytes", "cumulative_probability"]
@@ -67,7 +67,7 @@ def size_law(spelling: str) -> SizeLaw:
 
 
 def _bytes(argument: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,18}", argument) or not 1 <= int(argument) <= MOST_BYTES:
+    if not re.fullmatch(r"[0-9]{1,18}", argument) or not 1 <= int(argument) <= MAX_BYTES:
         raise ValueError(f"a flow's size is a whole number of bytes from 1 to 10^15, not {argument!r}")
     return int(argument)
 
@@ -101,7 +101,7 @@ def _empirical() -> dict[str, SizeLaw]:
 
 
 def _from_file(path: Path) -> SizeLaw:
-    text = read_text(path, MOST_FILE_BYTES)
+    text = read_text(path, MAX_FILE_BYTES)
     size, below = np.array(_points(path, text), dtype=np.float64).reshape(-1, 2).T
     if size.size < 2:
         raise ValueError(f"{path} holds no distribution: it needs two points at least")
@@ -122,8 +122,8 @@ def _points(path: Path, text: str) -> list[tuple[float, float]]:
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
     if not lines or [name.strip() for name in lines[0].split(",")] != _COLUMNS:
         raise ValueError(f"{path} holds no distribution: its header must be {','.join(_COLUMNS)}")
-    if len(lines) > MOST_POINTS:
-        raise ValueError(f"{path} has more than {MOST_POINTS:,} lines")
+    if len(lines) > MAX_POINTS:
+        raise ValueError(f"{path} has more than {MAX_POINTS:,} lines")
     return [_point(path, line) for line in lines[1:]]
 
 
@@ -132,6 +132,6 @@ def _point(path: Path, line: str) -> tuple[float, float]:
         size, below = (float(cell) for cell in line.split(","))
     except ValueError:
         size = below = math.nan
-    if not (0 <= size <= MOST_BYTES and 0 <= below <= 1):
+    if not (0 <= size <= MAX_BYTES and 0 <= below <= 1):
         raise ValueError(f"{path} holds no distribution: {short(line)} is no size in bytes and a probability")
     return size, below

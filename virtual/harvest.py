@@ -8,8 +8,8 @@ from pathlib import Path
 
 from virtual.errors import GuestFailed
 
-MOST_BYTES = 1 << 30
-MOST_FILES = 100_000
+MAX_BYTES = 1 << 30
+MAX_FILES = 100_000
 DEEPEST = 8
 TEXT_BYTES = 64 << 20
 """Most of what a command said that is kept."""
@@ -63,12 +63,12 @@ class _Taking:
 
     def _file(self, here: int, name: str, target: Path) -> None:
         self._files += 1
-        if self._files > MOST_FILES:
-            raise GuestFailed(f"the guest left more than {MOST_FILES} files")
+        if self._files > MAX_FILES:
+            raise GuestFailed(f"the guest left more than {MAX_FILES} files")
         descriptor = os.open(name, _FILE, dir_fd=here)
         with os.fdopen(descriptor, "rb") as file, target.open("xb") as copy:
             while part := file.read(1 << 20):
                 self._bytes += len(part)
-                if self._bytes > MOST_BYTES:
-                    raise GuestFailed(f"the guest left more than {MOST_BYTES >> 20} MiB")
+                if self._bytes > MAX_BYTES:
+                    raise GuestFailed(f"the guest left more than {MAX_BYTES >> 20} MiB")
                 copy.write(part)

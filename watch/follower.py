@@ -47,7 +47,7 @@ class Follower:
         live = self._live()
         self.finished()
         k = self._k(live)
-        drawn = k is not None and k <= fabric.LARGEST_K
+        drawn = k is not None and k <= fabric.MAX_K
         tree = FatTree(k) if drawn and k is not None else None
         schemes = scheme_order(
             {run.scheme for run in self._sweep.runs} | {run.scheme for run in (live.runs if live else ())}
@@ -101,7 +101,7 @@ class Follower:
         return self._sweep.runs[0].spec.k if self._sweep.runs else None
 
     def _now(self, run: Now) -> dict[str, Any]:
-        drawn = run.scheme != CONTROL and run.k <= fabric.LARGEST_K
+        drawn = run.scheme != CONTROL and run.k <= fabric.MAX_K
         tree = FatTree(run.k)
         return {
             "name": f"{short(run.pattern)}, {run.scheme}, trial {run.trial}",
@@ -114,7 +114,7 @@ class Follower:
             "rate": run.link_mbps,
             "t": run.t,
             "total": run.total_mbps,
-            "hosts": [run.hosts.get(host) for host in tree.hosts] if run.k <= fabric.LARGEST_K else [],
+            "hosts": [run.hosts.get(host) for host in tree.hosts] if run.k <= fabric.MAX_K else [],
             "links": [run.links.get(port) for port in sending_ports(tree)] if drawn else [],
             "rounds": run.rounds,
         }

@@ -20,9 +20,9 @@ from watch.follower import Follower
 HOST = "127.0.0.1"
 ASK_S, TAKE_S = 5.0, 60.0
 """How long a browser may take to ask, and to take the answer."""
-MOST_ASKING = 32
+MAX_ASKING = 32
 """Connections that have not asked yet; when more come, the oldest are closed."""
-MOST_BYTES = 256 << 20
+MAX_BYTES = 256 << 20
 """Of the report."""
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; connect-src 'self'; "
@@ -50,7 +50,7 @@ class Server(ThreadingHTTPServer):
     def process_request(self, request: Any, client_address: Any) -> None:
         """A thread for whoever connects."""
         self._asking[request] = time.monotonic() + ASK_S
-        self._send_away(len(self._asking) - MOST_ASKING)
+        self._send_away(len(self._asking) - MAX_ASKING)
         super().process_request(request, client_address)
 
     def service_actions(self) -> None:
@@ -132,7 +132,7 @@ class _Handler(BaseHTTPRequestHandler):
             return "text/html", follower.finished().encode()
         if name == "report.html":
             with contextlib.suppress(Unreadable):
-                return "text/html", read_bytes(follower.folder / name, MOST_BYTES)
+                return "text/html", read_bytes(follower.folder / name, MAX_BYTES)
         return None
 
     def log_message(self, format: str, *args: Any) -> None:

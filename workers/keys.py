@@ -25,7 +25,7 @@ DAYS = 30
 CLOCKS_APART = timedelta(days=1)
 """By how much a machine's clock may be behind that of the one that made the keys."""
 AUTHORITY, CERTIFICATE, KEY = "ca.pem", "cert.pem", "key.pem"
-_MOST_BYTES = 1 << 16
+_MAX_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,7 +125,7 @@ def _read(path: Path, place: int) -> str:
             raise ValueError(f"{path} is no plain file")
         if path.name == KEY and found.st_mode & 0o077:
             raise ValueError(f"{path} can be read by others than its owner: chmod 600 it")
-        return os.read(descriptor, _MOST_BYTES).decode("ascii", "replace")
+        return os.read(descriptor, _MAX_BYTES).decode("ascii", "replace")
 
 
 @contextmanager

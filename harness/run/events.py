@@ -22,7 +22,7 @@ _FIELDS: dict[str, dict[str, type]] = {
     "error": {"message": str},
 }
 """What is read of each kind of event, text as one line; kinds that are not here are kept as they are."""
-_LARGEST = 2**53
+_MAX = 2**53
 
 
 def parse_events(text: bytes) -> list[Event]:
@@ -52,4 +52,4 @@ def _is(value: object, kind: type) -> bool:
         return isinstance(value, str)
     if isinstance(value, bool) or not isinstance(value, int if kind is int else (int, float)):
         return False
-    return math.isfinite(value) and abs(value) <= _LARGEST
+    return math.isfinite(value) and abs(value) <= _MAX

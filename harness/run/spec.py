@@ -18,10 +18,10 @@ from topos.wire import DEFAULT_MTU
 from traffic.matrix import Matrix
 from traffic.workload import Workload
 
-MOST_MBPS = 1e6
+MAX_MBPS = 1e6
 """Beyond it a rate is a slip of the keyboard: no machine forwards such links in software."""
-MOST_FLOWS = 200_000
-"""What a run can keep a record of: `results.record.MOST_BYTES` at about a kilobyte each."""
+MAX_FLOWS = 200_000
+"""What a run can keep a record of: `results.record.MAX_BYTES` at about a kilobyte each."""
 SHORTEST_S = 3
 """Of a run: rates are read once a second, and the first and the last of them do not count."""
 
@@ -43,7 +43,7 @@ class RunSpec(Experiment):
     seconds: float = narrowed(Experiment, "seconds", 60.0, above=None, least=SHORTEST_S, most=86_400)
     # Open vSwitch moves a flow's counters every half second: polled faster, rates are mostly 0 or double.
     interval_s: float = narrowed(Settings, "interval_s", 2.0, most=3600)
-    link_mbps: float = narrowed(Experiment, "link_mbps", 10.0, above=None, least=0.1, most=MOST_MBPS)
+    link_mbps: float = narrowed(Experiment, "link_mbps", 10.0, above=None, least=0.1, most=MAX_MBPS)
     large_flows: str = narrowed(
         Experiment, "large_flows", "auto", choices=("auto", *RULES),
         help="Which flows Hedera places: above a tenth of a link as measured (section 3.1), or by estimate too; "
@@ -95,7 +95,7 @@ class RunSpec(Experiment):
     def workload(self) -> Workload:
         """The flows of this run; UserMistake when the traffic makes no sense."""
         try:
-            return super().workload().bounded(MOST_FLOWS)
+            return super().workload().bounded(MAX_FLOWS)
         except (ValueError, OSError) as error:
             raise UserMistake(str(error)) from None
 

@@ -37,7 +37,7 @@ WAKE_S = 0.01
 SHARERS = 4
 """A lasting flow that has written all has so many times as long as it needs alone for what still waits, in its socket
 and in a queue."""
-MOST_WAITING = 1 << 24
+MAX_WAITING = 1 << 24
 """Bytes that a sender may leave unread before it is taken to hang."""
 
 
@@ -175,7 +175,7 @@ class Transfers:
             while sender.unread:
                 del sender.unread[: os.write(pipe.fileno(), sender.unread)]
         except BlockingIOError:
-            if len(sender.unread) > MOST_WAITING:
+            if len(sender.unread) > MAX_WAITING:
                 raise RunFailed(f"the sender of host {host} does not read what it is told") from None
         except BrokenPipeError:
             sender.unread.clear()

@@ -14,7 +14,7 @@ from files.rights import make_folder
 from files.temporary import temporary_folder
 from harness.errors import UnfitMachine
 from harness.network.machine import instances_for, machine
-from harness.run.spec import MOST_MBPS, RunSpec
+from harness.run.spec import MAX_MBPS, RunSpec
 from harness.run.watch import mean_over
 from harness.sweep.experiment import run_experiment
 from harness.sweep.store import read_json, write_json
@@ -99,7 +99,7 @@ def search(try_rate: Callable[[float], Probe], first: float) -> tuple[float | No
 
     step = step_below(first)
     if carries(rate(step)):
-        while rate(step + 1) <= MOST_MBPS and carries(rate(step + 1)):
+        while rate(step + 1) <= MAX_MBPS and carries(rate(step + 1)):
             step += 1
         return rate(step), probes
     while rate(step - 1) >= LOWEST_MBPS:

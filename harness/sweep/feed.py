@@ -26,7 +26,7 @@ from results.live import LIVE, Live, write_live
 EVERY_S = 1.0
 ENDS_S = 5.0
 """How long the process may take to end when the sweep does."""
-_MOST_BYTES = 1 << 16
+_MAX_BYTES = 1 << 16
 
 
 class Feed:
@@ -76,7 +76,7 @@ def _serve(sweep: socket.socket, folder: Path, owner: str) -> None:
     with contextlib.suppress(OSError):
         while True:
             with contextlib.suppress(TimeoutError):
-                if not (said := sweep.recv(_MOST_BYTES)):
+                if not (said := sweep.recv(_MAX_BYTES)):
                     break
                 told = msgspec.json.decode(said, type=Live)
                 tail = _tail_of(live, told, tail, raw)

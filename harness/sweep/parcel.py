@@ -16,9 +16,9 @@ from pathlib import Path
 from harness.errors import WorkerFailed
 from hedera.text import one_line
 
-MOST_BYTES = 1 << 30
+MAX_BYTES = 1 << 30
 """Of a folder, unpacked: 16,000 flows of ten minutes make some 150 MB."""
-MOST_FILES = 100_000
+MAX_FILES = 100_000
 """Two for every flow, and a few more."""
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,200}")
 
@@ -43,8 +43,8 @@ def unpack(parcel: object, folder: Path) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(parcel)) as archive:
             members = archive.infolist()
-            if len(members) > MOST_FILES or sum(member.file_size for member in members) > MOST_BYTES:
-                raise WorkerFailed(f"what the worker sent is larger than {MOST_BYTES >> 20} MiB")
+            if len(members) > MAX_FILES or sum(member.file_size for member in members) > MAX_BYTES:
+                raise WorkerFailed(f"what the worker sent is larger than {MAX_BYTES >> 20} MiB")
             for member in members:
                 if not _NAME.fullmatch(member.filename) or member.compress_type != zipfile.ZIP_DEFLATED:
                     name = one_line(member.filename, 80)

@@ -46,7 +46,7 @@ RESOURCE = {"machine": 1.0}
 LOOK_EVERY_S = 1.0
 RATES_S = 3600.0
 """How long measuring link rates may take: two packet sizes, some twenty probes of half a minute for each."""
-MOST_BYTES = 256 << 20
+MAX_BYTES = 256 << 20
 """Of a file that a run reads."""
 _LAST_BYTES = 1 << 16
 _ENDING_S = 30.0
@@ -100,7 +100,7 @@ def files_of(spec: RunSpec) -> dict[str, str]:
     found = {}
     for name in named:
         try:
-            found[name] = hashlib.sha256(read_named(Path(name), MOST_BYTES)).hexdigest()
+            found[name] = hashlib.sha256(read_named(Path(name), MAX_BYTES)).hexdigest()
         except Unreadable as error:
             found[name] = str(error)
     return found

@@ -27,7 +27,7 @@ ROOM = 32 << 20
 """Bytes that have to be free where results go: many times what one run writes."""
 UNPUBLISHED = "hedera-unpublished-"
 """How folders for temporary files begin that hold a finished run which could not be written where it should be."""
-LARGEST = 16 << 20
+MAX_SIZE = 16 << 20
 """Bytes of a sweep's settings, or of a calibration, that are still read."""
 
 
@@ -97,7 +97,7 @@ def _publish(raw: Path, folder: Path) -> None:
 def _holds(folder: Path, raw: Path) -> bool:
     """Whether the run got there after all: the disk may fail after the last step. Others can put folders there."""
     try:
-        return read_bytes(folder / RESULT, record.MOST_BYTES) == (raw / RESULT).read_bytes()
+        return read_bytes(folder / RESULT, record.MAX_BYTES) == (raw / RESULT).read_bytes()
     except (Unreadable, OSError):
         return False
 
@@ -151,7 +151,7 @@ def write_json(path: Path, data: Any) -> None:
 def read_json(path: Path) -> Any:
     """The JSON in a file of the invoker's. Raises ValueError when there is none of a size that we write."""
     with as_owner(path.parent):
-        return read_document(path, LARGEST)
+        return read_document(path, MAX_SIZE)
 
 
 def read_run(folder: Path) -> Run | None:

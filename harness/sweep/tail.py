@@ -16,7 +16,7 @@ from results.live import Now
 from topos.fattree import FatTree
 from topos.nonblocking import NonBlocking
 
-_MOST_READ = 1 << 20
+_MAX_READ = 1 << 20
 """Bytes of a file that one look takes in; the next takes in more."""
 
 
@@ -41,7 +41,7 @@ class _Lines:
         try:
             with self._path.open("rb") as file:
                 file.seek(self._at)
-                text = file.read(_MOST_READ)
+                text = file.read(_MAX_READ)
         except OSError:
             return
         whole = text[: text.rfind(b"\n") + 1]

@@ -18,7 +18,7 @@ from topos.fattree import FatTree
 from topos.links import link_ends, sending_ports
 
 WIDTH, HEIGHT = 1000.0, 430.0
-LARGEST_K = 8
+MAX_K = 8
 """The hosts of a larger fat-tree would be narrower than a finger, and its cables a black surface."""
 _Y = {"core": 34.0, "aggregation": 150.0, "edge": 278.0, "host": 386.0}
 _APART = 5.0  # half the distance between the two directions of a cable, at most
@@ -59,9 +59,9 @@ class Drawing:
 
 
 def draw(tree: FatTree) -> Drawing:
-    """The drawing of a fat-tree. Raises ValueError when k is above LARGEST_K."""
-    if tree.k > LARGEST_K:
-        raise ValueError(f"a fat-tree is drawn up to k = {LARGEST_K}, not {tree.k}")
+    """The drawing of a fat-tree. Raises ValueError when k is above MAX_K."""
+    if tree.k > MAX_K:
+        raise ValueError(f"a fat-tree is drawn up to k = {MAX_K}, not {tree.k}")
     nodes = {node.name: node for node in _nodes(tree)}
     apart = min(_APART, 0.16 * WIDTH / tree.num_hosts)
     lines = []

@@ -220,8 +220,8 @@ def _explorer(sweep: Sweep) -> dict[str, Any]:
     return {
         "data": runs_data.explorer(sweep),
         "fabric": fabric.picture(fabric.draw(tree)) if tree else "",
-        "largest_k": fabric.LARGEST_K,
-        "most_flows": runs_data.MOST_FLOWS,
+        "largest_k": fabric.MAX_K,
+        "most_flows": runs_data.MAX_FLOWS,
     }
 
 

@@ -21,7 +21,7 @@ from topos.fattree import FatTree
 from topos.links import NO_LINK, path_links, sending_ports
 from topos.wire import payload_share
 
-MOST_FLOWS = 600
+MAX_FLOWS = 600
 """The flows of a run with more are counted, not listed: all-to-all on 128 hosts would make a page of 100 MB."""
 
 
@@ -38,7 +38,7 @@ class Stage:
 
 def tree_of(runs: Sequence[Run]) -> FatTree | None:
     """The fat-tree of these runs (they have one k); None when it is too large to draw."""
-    return FatTree(runs[0].spec.k) if runs and runs[0].spec.k <= fabric.LARGEST_K else None
+    return FatTree(runs[0].spec.k) if runs and runs[0].spec.k <= fabric.MAX_K else None
 
 
 def stages(run: Run) -> tuple[Stage, ...]:
@@ -117,7 +117,7 @@ def explorer(sweep: Sweep) -> dict[str, Any]:
 
 
 def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]:
-    cut = stages(run) if len(run.flows) <= MOST_FLOWS else ()
+    cut = stages(run) if len(run.flows) <= MAX_FLOWS else ()
     measured = [_round(run.links.get(port)) for port in ports] if run.scheme != CONTROL else []
     return {
         "pattern": run.pattern,
@@ -148,7 +148,7 @@ def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]
         "stages": [[round(s.begin, 3), round(s.end, 3), [round(rate, 2) for rate in s.mbps]] for s in cut],
         "paths": _paths(run, cut, tree)
         if run.scheme != CONTROL
-        else [[f.src, f.dst, []] for f in run.flows[:MOST_FLOWS]],
+        else [[f.src, f.dst, []] for f in run.flows[:MAX_FLOWS]],
     }
 
 

@@ -19,7 +19,7 @@ from classroom.submission import Submission
 from classroom.template import MILESTONES, write_template
 from tests.classroom.mistakes import MISTAKES, SOLUTIONS, seeded
 
-LEAST_LOADED = Path(__file__).parents[2] / "docs/examples/least_loaded.py"
+MIN_LOADED = Path(__file__).parents[2] / "docs/examples/least_loaded.py"
 HEDERA = Path(sys.executable).with_name("hedera")
 
 
@@ -130,7 +130,7 @@ def graded(tmp_path_factory):
     theirs = place / "submissions"
     theirs.mkdir()
     hand_in(theirs / "a-demand-and-first-fit", demand=solution("demand"), first_fit=solution("first_fit"))
-    hand_in(theirs / "b-scheduler", scheduler=LEAST_LOADED.read_text().replace("LeastLoaded", "Scheduler"))
+    hand_in(theirs / "b-scheduler", scheduler=MIN_LOADED.read_text().replace("LeastLoaded", "Scheduler"))
     hand_in(theirs / "c-one-pass", demand=with_mistake("one pass"))
     hand_in(theirs / "d-never-released", first_fit=with_mistake("never released"))
     hand_in(theirs / "e-nothing")

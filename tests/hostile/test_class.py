@@ -15,7 +15,7 @@ from tests.hostile.arena import USER
 from tests.hostile.test_submissions import HONEST, forged
 
 HEDERA = Path(sys.executable).with_name("hedera")
-LEAST_LOADED = Path(__file__).parents[2] / "docs/examples/least_loaded.py"
+MIN_LOADED = Path(__file__).parents[2] / "docs/examples/least_loaded.py"
 NESTED = """
 import os
 for base in ("/code", "/tmp"):
@@ -63,7 +63,7 @@ def test_three_of_ten_mean_to_end_it(place, capsys):
     hand_in(theirs / "f-nested-folders", demand=NESTED + HONEST["demand"])
     hand_in(theirs / "g-annealing", annealing=HONEST["annealing"])
     hand_in(theirs / "h-loop", loop=HONEST["loop"])
-    hand_in(theirs / "i-scheduler", scheduler=LEAST_LOADED.read_text().replace("LeastLoaded", "Scheduler"))
+    hand_in(theirs / "i-scheduler", scheduler=MIN_LOADED.read_text().replace("LeastLoaded", "Scheduler"))
     hand_in(theirs / "j-nothing")
     (place / "tmp").mkdir()
     words = ("--seed", "7", "--seconds", "20", "--json", "--out", "grades")

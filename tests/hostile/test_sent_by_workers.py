@@ -67,8 +67,8 @@ def test_a_parcel_with_a_link_or_a_device(tmp_path, kind):
 
 def test_a_parcel_that_fills_the_disk(tmp_path, monkeypatch):
     """A worker sends some kilobytes that unpack to more than any run is, in one file, in many, or in empty ones."""
-    monkeypatch.setattr(parcel, "MOST_BYTES", 32 << 20)
-    monkeypatch.setattr(parcel, "MOST_FILES", 1000)
+    monkeypatch.setattr(parcel, "MAX_BYTES", 32 << 20)
+    monkeypatch.setattr(parcel, "MAX_FILES", 1000)
     one = archive("run.json", content=bytes(33 << 20))
     assert len(one) < 100_000
     many = archive(*(f"f{number}" for number in range(33)), content=bytes(1 << 20))

@@ -50,7 +50,7 @@ def test_in_words(tmp_path):
 
 
 def test_flows_that_would_only_pile_up_are_counted_and_not_simulated(tmp_path, monkeypatch):
-    monkeypatch.setattr(completion, "MOST_UPDATES", 200_000)
+    monkeypatch.setattr(completion, "MAX_UPDATES", 200_000)
     options = (*QUICK, "--out", tmp_path)
     found = run_json(completion, *options, "--schemes", "nonblocking,spanning-tree", "--loads", "0.8")
     control, tree = found[:4], found[4:]

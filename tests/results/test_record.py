@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from results.parts import FlowRecord, Settings
-from results.record import MOST_BYTES, SCHEMA, Run, decode, encode, read, read_settings, write
+from results.record import MAX_BYTES, SCHEMA, Run, decode, encode, read, read_settings, write
 from tests.plots.sweeps import broken, failed, first_version, run_document
 
 SETTINGS = Settings(
@@ -277,7 +277,7 @@ def test_only_regular_files_are_read(tmp_path):
 def test_a_file_that_is_too_large(tmp_path):
     path = tmp_path / "run.json"
     with path.open("wb") as file:
-        file.truncate(MOST_BYTES + 1)  # a hole: it takes no room
+        file.truncate(MAX_BYTES + 1)  # a hole: it takes no room
     with pytest.raises(ValueError, match="larger than 268 MB"):
         read(path)
 

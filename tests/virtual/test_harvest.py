@@ -45,7 +45,7 @@ def test_nothing_is_written_over(left):
 
 
 @pytest.mark.parametrize(
-    ("limit", "said"), [("MOST_FILES", "0 files"), ("MOST_BYTES", "0 MiB"), ("DEEPEST", "0 deep")]
+    ("limit", "said"), [("MAX_FILES", "0 files"), ("MAX_BYTES", "0 MiB"), ("DEEPEST", "0 deep")]
 )
 def test_too_much_of_anything(left, monkeypatch, limit, said):
     monkeypatch.setattr(harvest, limit, 0)

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from results import record
-from results.live import LIVE, MOST_BYTES, Now, read_live
+from results.live import LIVE, MAX_BYTES, Now, read_live
 from tests.watch.sweep_at_work import at_work, finish, under_way
 from watch import follower as follower_module
 from watch.follower import Follower
@@ -112,6 +112,6 @@ def test_a_live_file_that_is_no_file_is_not_read(tmp_path, monkeypatch):
     (tmp_path / "elsewhere" / LIVE).symlink_to(tmp_path / LIVE)
     assert read_live(tmp_path / "elsewhere") is None
     assert read_live(tmp_path) is not None
-    monkeypatch.setattr("results.live.MOST_BYTES", 10)
+    monkeypatch.setattr("results.live.MAX_BYTES", 10)
     assert read_live(tmp_path) is None
-    assert MOST_BYTES > 10
+    assert MAX_BYTES > 10

@@ -58,7 +58,7 @@ def test_a_packing_that_is_not_ours_is_refused(tmp_path, how):
 
 
 def test_a_parcel_that_grows_without_end_is_not_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr(parcel, "MOST_BYTES", 1000)
+    monkeypatch.setattr(parcel, "MAX_BYTES", 1000)
     for size, sane in ((1000, True), (1001, False)):
         folder = tmp_path / str(size)
         folder.mkdir()
@@ -68,7 +68,7 @@ def test_a_parcel_that_grows_without_end_is_not_unpacked(tmp_path, monkeypatch):
             with pytest.raises(RunFailed, match="larger than"):
                 unpack(archive("run.json", content=bytes(size)), folder)
             assert list(folder.iterdir()) == []
-    monkeypatch.setattr(parcel, "MOST_FILES", 2)
+    monkeypatch.setattr(parcel, "MAX_FILES", 2)
     with pytest.raises(RunFailed):
         unpack(archive("a", "b", "c"), tmp_path)
 

@@ -235,6 +235,6 @@ def test_what_would_never_end_is_not_read(tmp_path, monkeypatch, kind):
     elif kind == "folder":
         path.mkdir()
     else:
-        monkeypatch.setattr("results.record.MOST_BYTES", 10)
+        monkeypatch.setattr("results.record.MAX_BYTES", 10)
         write_json(path, run_json())
     assert read_run(tmp_path) is None

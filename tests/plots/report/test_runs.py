@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from plots.load import load_sweep
-from plots.report.runs import MOST_FLOWS, explorer, mean_mbps, stages, tree_of, validity
+from plots.report.runs import MAX_FLOWS, explorer, mean_mbps, stages, tree_of, validity
 from results.parts import FlowRecord
 from results.record import read
 from tests.plots import computed
@@ -108,10 +108,10 @@ def test_controls_are_found_by_pattern_and_trial(tmp_path):
 
 
 def test_a_run_with_too_many_flows_lists_none(tmp_path):
-    flows = [{"src": 0, "dst": 4, "mbps": 1.0}] * (MOST_FLOWS + 1)
+    flows = [{"src": 0, "dst": 4, "mbps": 1.0}] * (MAX_FLOWS + 1)
     store(tmp_path, run_document(scheme="ecmp", flows=flows))
     (run,) = explorer(load_sweep(tmp_path))["runs"]
-    assert (run["flows"], run["paths"], run["stages"]) == (MOST_FLOWS + 1, [], [])
+    assert (run["flows"], run["paths"], run["stages"]) == (MAX_FLOWS + 1, [], [])
 
 
 def test_a_fat_tree_that_is_too_large_has_no_links(tmp_path):
