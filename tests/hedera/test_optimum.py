@@ -53,5 +53,5 @@ def test_no_placement_with_fair_shares_exceeds_it():
 
 def test_ends(monkeypatch):
     assert most_possible(TREE, [], [], capacity()) == 0
-    monkeypatch.setattr(optimum, "MAX_SIZE", 63)
+    monkeypatch.setattr(optimum, "MAX_CHOICES", 63)
     assert most_possible(TREE, HOSTS, (HOSTS + 4) % 16, capacity()) is None
