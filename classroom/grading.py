@@ -22,6 +22,7 @@ from classroom.sandbox import Place, Start, Unfit, closed, unclosed
 from classroom.submission import Budget, Submission
 from classroom.template import MILESTONES
 from classroom.verdict import Check, share_passed
+from commands.output import plain_table
 from hedera.text import one_line
 from simulator.config import Config
 
@@ -263,23 +264,12 @@ def _as_text(name: str) -> str:
 def table(grades: Sequence[Grade]) -> Table:
     """A line for each submission; parts in percent."""
     from rich.markup import escape
-    from rich.table import Table
 
-    made = Table(
-        title="Grades: points of 100, parts in %", title_justify="left", box=None, header_style="bold"
-    )
-    made.add_column("submission", no_wrap=True)
-    for heading in (
-        "points",
-        "demand",
-        "first fit",
-        "annealing",
-        "loop",
-        "contract",
-        "quality",
-        "% of bound",
-    ):
-        made.add_column(heading, justify="right", no_wrap=True, min_width=len(heading))
+    parts_of = ("demand", "first fit", "annealing", "loop", "contract", "quality")
+    title = "Grades: points of 100, parts in %"
+    made = plain_table(title, "submission", "points", *parts_of, "% of bound")
+    for column in made.columns:
+        column.min_width, column.no_wrap = len(str(column.header)), True
     made.add_column("remarks", overflow="ellipsis", no_wrap=True, max_width=60)
     for one in grades:
         parts = (one.demand, one.first_fit, one.annealing, one.loop, one.contract, one.quality)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from classroom.contract import Broken, valid
 from classroom.process import Misbehaved
 from classroom.submission import Submission
+from commands.output import plain_table
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows
 from hedera.schemes import Options, Scheme, scheme
@@ -142,23 +143,11 @@ def submitted(config: Config, submission: Submission) -> Score:
 
 def table(scores: Sequence[Score]) -> Table:
     """Shares of the bound in percent: a line for each k and pattern, a column for each scheme."""
-    from rich.table import Table
-
     found = {(score.k, score.traffic, score.scheme): score for score in scores}
     schemes = [*BESIDE, YOURS]
-    made = Table(
-        title="Bisection bandwidth, % of what no paths can exceed",
-        title_justify="left",
-        box=None,
-        header_style="bold",
-    )
-    for heading in (
-        "k",
-        "pattern",
-        *("control" if s == "nonblocking" else s for s in schemes),
-        "slowest round",
-    ):
-        made.add_column(heading, justify="left" if heading == "pattern" else "right", no_wrap=True)
+    numbers = ["control" if name == "nonblocking" else name for name in schemes]
+    title = "Bisection bandwidth, % of what no paths can exceed"
+    made = plain_table(title, "k", "pattern", *numbers, "slowest round", left=2)
     for k, traffic in dict.fromkeys((score.k, score.traffic) for score in scores):
         cells = []
         for name in schemes:

@@ -155,10 +155,8 @@ def closed(place: Place, cpu_s: int, *, loop: bool = False, hidden: Sequence[Pat
         uid = _free_uid()
         command += _limits(cpu_s, PROCESSES)
         rights = [word for name in ("SETUID", "SETGID", "SETPCAP") for word in ("--cap-add", f"CAP_{name}")]
-        drop = (
-            "setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--no-new-privs",
-            "--inh-caps=-all", "--bounding-set=-all", "--",
-        )  # fmt: skip
+        rights_gone = ("--no-new-privs", "--inh-caps=-all", "--bounding-set=-all")
+        drop = ("setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", *rights_gone, "--")
     else:
         command += _limits(cpu_s, PROCESSES + _tasks_of(os.getuid()))
         # Bubblewrap's own first process would be the same user's as what it runs, which could make it do anything.
@@ -243,8 +241,8 @@ def _walls(bwrap: str, code: Path, hidden: Sequence[Path]) -> list[str]:
     seen |= {Path("/tmp"): empty(TMP), Path("/dev/shm"): empty(TMP // 4), Path("/code"): shown(code)}
     # Terminals are counted for the whole machine.
     seen |= {Path("/proc"): ["--proc"], Path("/dev"): ["--dev"], Path("/dev/pts"): empty(4096)}
-    walls = ["--die-with-parent", "--new-session", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts",
-             "--unshare-cgroup-try", "--clearenv", "--hostname", "grading"]  # fmt: skip
+    walls = ["--die-with-parent", "--new-session", "--clearenv", "--hostname", "grading"]
+    walls += [f"--unshare-{kind}" for kind in ("ipc", "pid", "net", "uts", "cgroup-try")]
     for path, how in sorted(seen.items()):
         walls += [*how, str(path)]
     shut = [Path("/"), Path("/dev"), Path("/dev/pts"), *masks]

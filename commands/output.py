@@ -40,23 +40,20 @@ class Compared:
 
 def plain_table(title: str, *headings: str, left: int = 1) -> Table:
     """A table for the terminal without lines; all but the first ``left`` columns are numbers."""
+    from rich.markup import escape
     from rich.table import Table
 
-    made = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    made = Table(title=escape(title), title_justify="left", box=None, pad_edge=False)
     for number, heading in enumerate(headings):
-        made.add_column(heading, justify="left" if number < left else "right", no_wrap=number < left)
+        words = number < left
+        made.add_column(escape(heading), justify="left" if words else "right", overflow="fold")
     return made
 
 
 def comparison(title: str, rows: Sequence[Compared], unit: str, digits: int = 1) -> Table:
     """The rows with their differences: points where the unit is percent, else percent of the paper's if not 0."""
-    from rich.table import Table
-
     points = unit == "%"
-    made = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    made.add_column("case", no_wrap=True)
-    for heading in (f"paper [{unit}]", f"ours [{unit}]", "difference", "spread of ours"):
-        made.add_column(heading.replace("[", r"\["), justify="right")
+    made = plain_table(title, "case", f"paper [{unit}]", f"ours [{unit}]", "difference", "spread of ours")
     for row in rows:
         paper, difference = "no number published", ""
         if row.paper is not None:

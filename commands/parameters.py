@@ -78,8 +78,9 @@ def option_table(*backends: tuple[str, type]) -> str:
 
     ``backends``: name and dataclass of each, the columns in this order.
     """
-    described = [(title, parameters_of(owner), {each.name: each.default for each in fields(owner)})
-                 for title, owner in backends]  # fmt: skip
+    described = []
+    for title, owner in backends:
+        described.append((title, parameters_of(owner), {each.name: each.default for each in fields(owner)}))
     names = list(dict.fromkeys(name for _, known, _ in described for name in known))
     lines = [
         f"| option | meaning | may be | {' | '.join(title for title, _ in backends)} |",

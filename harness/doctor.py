@@ -36,7 +36,7 @@ def examine() -> list[Finding]:
     """All findings, in the order a newcomer would mend them."""
     root = os.geteuid() == 0
     return [
-        Finding("root", "yes" if root else "no", "yes", root, "" if root else "run it with sudo"),
+        _there("root", root, "run it with sudo"),
         *(_tool(tool) for tool in machine.TOOLS),
         _mininet(),
         *(_library(name) for name in machine.LIBRARIES),
@@ -90,16 +90,24 @@ def _kernel_features() -> list[Finding]:
     kernel = machine.kernel_datapath()
     with temporary_folder("doctor") as notes, HostGroups(owner_name(), 1.0, notes) as groups:
         pass
+    extra = "apt-get install linux-modules-extra-$(uname -r) (Ubuntu)"
     return [
-        Finding("network namespaces and tbf, bfifo", "yes" if shaper else "no", "yes", shaper,
-                "" if shaper else "a kernel with CONFIG_NET_SCH_TBF and CONFIG_NET_NS"),
-        Finding("TCP cubic", "yes" if cubic else "no", "yes", cubic, "" if cubic else "modprobe tcp_cubic"),
-        Finding("Open vSwitch kernel module", "yes" if kernel else "no", "optional", True if kernel else None,
-                "" if kernel else "apt-get install linux-modules-extra-$(uname -r) (Ubuntu)"),
+        _there(
+            "network namespaces and tbf, bfifo", shaper, "a kernel with CONFIG_NET_SCH_TBF and CONFIG_NET_NS"
+        ),
+        _there("TCP cubic", cubic, "modprobe tcp_cubic"),
+        _there("Open vSwitch kernel module", kernel, extra, optional=True),
         _sessions(),
-        Finding("CPU limit per host", "yes" if groups.applied else "no", "optional",
-                True if groups.applied else None, groups.reason),
-    ]  # fmt: skip
+        _there("CPU limit per host", groups.applied, groups.reason, optional=True),
+    ]
+
+
+def _there(item: str, found: bool, hint: str, optional: bool = False) -> Finding:
+    """Something that is there, or is not, and then what helps."""
+    good = True if found else None if optional else False
+    return Finding(
+        item, "yes" if found else "no", "optional" if optional else "yes", good, "" if found else hint
+    )
 
 
 def _shaper_works() -> bool:
@@ -126,10 +134,11 @@ def _sessions() -> Finding:
     """Whether work of others at low priority stays out of the way (docs/performance.md)."""
     setting = Path("/proc/sys/kernel/sched_autogroup_enabled")
     grouped = setting.exists() and setting.read_text().strip() != "0"
-    return Finding("processors shared by session", "yes" if grouped else "no", "no, beside other work",
-                   None if grouped else True,
-                   "sysctl kernel.sched_autogroup_enabled=0 while measuring, if others work here at low priority"
-                   if grouped else "")  # fmt: skip
+    name, needed = "processors shared by session", "no, beside other work"
+    if not grouped:
+        return Finding(name, "no", needed, True)
+    hint = "sysctl kernel.sched_autogroup_enabled=0 while measuring, if others work here at low priority"
+    return Finding(name, "yes", needed, None, hint)
 
 
 def _pox() -> Finding:

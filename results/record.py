@@ -137,13 +137,18 @@ class Run(Record, frozen=True, kw_only=True):
     @property
     def pattern(self) -> str:
         """The traffic, and how it was multiplied and thinned where it was."""
-        flows, keep = self.spec.flows_per_host, self.spec.keep
-        return self.traffic + (f" x{flows}" if flows != 1 else "") + (f" keep {keep:g}" if keep != 1 else "")
+        return pattern_of(self.traffic, self.spec.flows_per_host, self.spec.keep)
 
     @property
     def payload_capacity_mbps(self) -> float:
         """What of the capacity full segments can deliver to sockets."""
         return self.capacity_mbps * payload_share(self.spec.mtu)
+
+
+def pattern_of(traffic: str, flows_per_host: int, keep: float) -> str:
+    """The name of a traffic, and of how it was multiplied and thinned where it was."""
+    many = f" x{flows_per_host}" if flows_per_host != 1 else ""
+    return traffic + many + (f" keep {keep:g}" if keep != 1 else "")
 
 
 def encode(run: Run, indent: int = 1) -> bytes:

@@ -143,8 +143,14 @@ class Follower:
     def _render(self) -> str:
         runs = self._sweep.runs
         bad = [run for run in runs if not run.valid]
-        shared = {"runs": runs, "valid": len(runs) - len(bad), "CONTROL": CONTROL, "slower": SLOWER,
-                  "uncounted": bad, "machines": compare_machines(runs)}  # fmt: skip
+        shared = {
+            "runs": runs,
+            "valid": len(runs) - len(bad),
+            "CONTROL": CONTROL,
+            "slower": SLOWER,
+            "uncounted": bad,
+            "machines": compare_machines(runs),
+        }
         if not runs:
             return templates(TEMPLATES).get_template("finished.html").render(shared, summary=None)
         summary = summarise(runs)

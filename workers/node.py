@@ -69,14 +69,19 @@ def serve_worker(
 
     async def serve(folder: str) -> None:
         # No nanny: it would start another worker in this one's name, and whoever started us does that better.
-        options: dict[str, Any] = {"nthreads": THREADS, "memory_limit": None, "dashboard": False}
+        options: dict[str, Any] = {
+            "resources": dict(resources),
+            "security": guard,
+            "host": host,
+            "nthreads": THREADS,
+            "memory_limit": None,
+            "dashboard": False,
+            "dashboard_address": "127.0.0.1:0",
+            "death_timeout": LOST_AFTER_S,
+        }
         try:
             while True:
-                worker = Worker(
-                    str(address), name=name, resources=dict(resources), security=guard, local_directory=folder,
-                    host=host, dashboard_address="127.0.0.1:0", death_timeout=LOST_AFTER_S, **options,
-                )  # fmt: skip
-                async with worker:
+                async with Worker(str(address), name=name, local_directory=folder, **options) as worker:
                     told(worker.address)
                     await worker.finished()
         except (TimeoutError, asyncio.TimeoutError) as error:

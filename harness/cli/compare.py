@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 from rich.markup import escape
-from rich.table import Table
 
 from commands.options import in_words, json_option
+from commands.output import plain_table
 from plots.sample import said
 from plots.style import label
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from plots.conditions import Comparison
 
 
@@ -55,14 +57,9 @@ def _means(comparison: Comparison) -> Table:
     rows = comparison.rows()
     options = list(dict.fromkeys(option for row in rows for option in row.conditions))
     first = comparison.sides[0].name
-    table = Table(
-        title=escape(f"Shares of the control in %, means over the patterns; differences to {first} in points"),
-        title_justify="left", box=None, pad_edge=False, header_style="bold",
-    )  # fmt: skip
-    for heading in ("scheme", "folder", *options):
-        table.add_column(heading, overflow="fold")
-    for heading in ("patterns", "runs", "share", "difference", "95 %", "largest"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    title = f"Shares of the control in %, means over the patterns; differences to {first} in points"
+    numbers_of = ("patterns", "runs", "share", "difference", "95 %", "largest")
+    made = plain_table(title, "scheme", "folder", *options, *numbers_of, left=2 + len(options))
     for row in rows:
         name = row.scheme if row.folder == first else ""
         conditions = [said(row.conditions[option]) if option in row.conditions else "?" for option in options]
@@ -74,20 +71,14 @@ def _means(comparison: Comparison) -> Table:
                 "-" if low is None or high is None else f"{low:+.1f} to {high:+.1f}",
                 f"{row.largest_points:+.1f} {label(row.largest_pattern or '')}",
             ]
-        table.add_row(*map(escape, (name, row.folder, *conditions, *numbers)))
-    return table
+        made.add_row(*map(escape, (name, row.folder, *conditions, *numbers)))
+    return made
 
 
 def _all_tries(comparison: Comparison) -> Table:
     """The same over all tries, valid or not, and how many were left out above."""
-    table = Table(
-        title="Over all tries, whatever their verdict, first ones and repeated", title_justify="left", box=None,
-        pad_edge=False, header_style="bold",
-    )  # fmt: skip
-    for heading in ("scheme", "folder"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("left out", "patterns", "share", "difference"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    title = "Over all tries, whatever their verdict, first ones and repeated"
+    made = plain_table(title, "scheme", "folder", "left out", "patterns", "share", "difference", left=2)
     for row in comparison.rows():
         numbers = (
             "?" if row.left_out is None else str(row.left_out),
@@ -96,20 +87,14 @@ def _all_tries(comparison: Comparison) -> Table:
             "" if row.all_difference_points is None else f"{row.all_difference_points:+.1f}",
         )
         name = row.scheme if row.folder == comparison.sides[0].name else ""
-        table.add_row(*map(escape, (name, row.folder, *numbers)))
-    return table
+        made.add_row(*map(escape, (name, row.folder, *numbers)))
+    return made
 
 
 def _by_pattern(comparison: Comparison) -> Table:
     """A line for each scheme and pattern, a column for each folder."""
-    table = Table(
-        title=escape(f"Shares of the control in %; in brackets points above {comparison.sides[0].name}"),
-        title_justify="left", box=None, pad_edge=False, header_style="bold",
-    )  # fmt: skip
-    for heading in ("scheme", "pattern"):
-        table.add_column(heading, no_wrap=True)
-    for side in comparison.sides:
-        table.add_column(escape(side.label), justify="right")
+    title = f"Shares of the control in %; in brackets points above {comparison.sides[0].name}"
+    made = plain_table(title, "scheme", "pattern", *(side.label for side in comparison.sides), left=2)
     last = ""
     for (scheme, pattern), rows in groupby(comparison.pattern_rows(), lambda row: (row.scheme, row.pattern)):
         cells = [
@@ -117,9 +102,9 @@ def _by_pattern(comparison: Comparison) -> Table:
             + ("" if row.difference_points is None else f" ({row.difference_points:+.1f})")
             for row in rows
         ]
-        table.add_row(*map(escape, ("" if scheme == last else scheme, label(pattern), *cells)))
+        made.add_row(*map(escape, ("" if scheme == last else scheme, label(pattern), *cells)))
         last = scheme
-    return table
+    return made
 
 
 def _sentences(comparison: Comparison) -> list[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,8 @@ from harness.run.resolution import time_of
 from harness.run.spec import RunSpec
 from harness.sweep import progress
 from harness.sweep.fleet import Fleet
-from harness.sweep.plan import Job, keep_settings, plan, settle, split_schemes
+from harness.sweep.page import served
+from harness.sweep.plan import keep_settings, plan, settle, split_schemes
 from harness.sweep.progress import InGuests
 from harness.sweep.store import require_writable, slug
 from harness.sweep.suites import TrafficSpec
@@ -84,51 +85,39 @@ def sweep(
     scheme_names = split_schemes(schemes)
     for each in plan(base, _workloads(base, suite, patterns), scheme_names, trials, results):
         each.spec.workload()  # every mistake in a pattern comes to light before the first run
-    if cluster is None and time_of(base) == "virtual":
-        _in_guests(
-            base, options["link_mbps"], suite, patterns, scheme_names, trials, name, results, watch, jobs
-        )
-        return
-    if cluster is None:
-        machine.require_root()
-        machine.require_tools()
-        base = with_rate(base, options["link_mbps"], options["mtu"])
+    with ExitStack() as opened:
+        where: Fleet | InGuests | None = None
+        if cluster is not None:
+            where = opened.enter_context(_fleet(cluster))
+            where.gather()
+            base = with_rate(where.resolve(base), options["link_mbps"], options["mtu"], where.least_rates)
+        elif time_of(base) == "virtual":
+            where = _guests(base, options["link_mbps"], jobs)
+        else:
+            machine.require_root()
+            machine.require_tools()
+            base = with_rate(base, options["link_mbps"], options["mtu"])
         workloads = _workloads(base, suite, patterns)
-        folder = _folder(base, name, results)
-        base = settle(base, folder)
-        _carry_out(plan(base, workloads, scheme_names, trials, folder), folder, watch, None)
-        return
-    with _fleet(cluster) as fleet:
-        fleet.gather()
-        base = with_rate(fleet.resolve(base), options["link_mbps"], options["mtu"], fleet.least_rates)
-        workloads = _workloads(base, suite, patterns)
-        folder = _folder(base, name, results)
-        require_writable(folder)
-        keep_settings(base, folder)
-        _carry_out(plan(base, workloads, scheme_names, trials, folder), folder, watch, fleet)
+        folder = _folder(base, name, results, "-virtual" if isinstance(where, InGuests) else "")
+        if isinstance(where, Fleet):
+            require_writable(folder)
+            keep_settings(base, folder)
+        else:
+            base = settle(base, folder)
+        if watch:
+            opened.enter_context(served(folder, tell_user))
+        progress.carry_out_with_progress(plan(base, workloads, scheme_names, trials, folder), folder, where)
 
 
-def _in_guests(
-    base: RunSpec, bw: float | str, suite: str, patterns: str | None, schemes: Sequence[str], trials: int,
-    name: str | None, results: Path, watch: bool, at_once: int | None,
-) -> None:  # fmt: skip
-    """The same in virtual time, as an ordinary user."""
+def _guests(base: RunSpec, bw: float | str, at_once: int | None) -> InGuests:
+    """Where runs are made in virtual time, as an ordinary user."""
     from harness.sweep import guests
 
     leave_root_for_good()
     require_number(bw)
     if base.time == "auto":
         tell_user("without root: virtual time, in a Linux that is a process (docs/virtual-time.md)")
-    ground = guests.prepare(tell_user)
-    workloads = _workloads(base, suite, patterns)
-    folder = _folder(base, name, results, "-virtual")
-    base = settle(base, folder)
-    _carry_out(
-        plan(base, workloads, schemes, trials, folder),
-        folder,
-        watch,
-        InGuests(ground, guests.guests_at_once(at_once)),
-    )
+    return InGuests(guests.prepare(tell_user), guests.guests_at_once(at_once))
 
 
 def _workloads(base: RunSpec, suite: str, patterns: str | None) -> list[TrafficSpec]:
@@ -147,13 +136,6 @@ def _folder(base: RunSpec, name: str | None, results: Path, time: str = "") -> P
     return results / (
         slug(name) if name else f"k{base.k}-{base.link_mbps:g}mbps{packets}-{base.seconds:g}s{time}"
     )
-
-
-def _carry_out(jobs: Sequence[Job], folder: Path, watch: bool, where: Fleet | InGuests | None) -> None:
-    from harness.sweep.page import served
-
-    with served(folder, tell_user) if watch else nullcontext():
-        progress.carry_out_with_progress(jobs, folder, where)
 
 
 @contextmanager

@@ -76,10 +76,8 @@ class MeasuredFlow:
     @property
     def seconds(self) -> list[tuple[float, float]]:
         """(beginning, Mb/s) of each second the receiver reported on."""
-        report = self._report
-        return [] if report is None else [
-            (self.start + line.start_s, line.bits_per_s / 1e6) for line in report.intervals
-        ]  # fmt: skip
+        lines = () if self._report is None else self._report.intervals
+        return [(self.start + line.start_s, line.bits_per_s / 1e6) for line in lines]
 
     def record(self, window: Window, **more: Any) -> FlowRecord:
         """As it is stored (docs/results.md); ``more`` are fields of flows that come and go."""

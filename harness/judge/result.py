@@ -31,7 +31,7 @@ from topos.links import sending_ports
 from topos.network import Network
 
 
-def begun(spec: RunSpec) -> Run:
+def unmeasured(spec: RunSpec) -> Run:
     """A run of which nothing is known yet but what it was asked to be."""
     standing = spec.workload().standing
     asked = spec.as_json()
@@ -136,7 +136,7 @@ def describe(spec: RunSpec, seen: Observation) -> Run:
     verdict = judgement.verdict
     if dynamic is not None and seen.lost is None and (too_short := dynamic.too_short):
         verdict, found = "invalid", (too_short,)
-    run = begun(spec)
+    run = unmeasured(spec)
     return msgspec.structs.replace(
         run,
         window_s=spec.window_s if dynamic is None else (round(window[0], 3), round(window[1], 3)),

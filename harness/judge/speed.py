@@ -86,10 +86,12 @@ def _slow(
     seen: Evidence, rule: Rule, said: str, alone: LinksAlone | None, window: tuple[float, float]
 ) -> Check:
     """Who was slow: TCP, where links alone would not have brought much more; else the machine."""
-    known = "" if alone is None else (
-        f"; it is {alone.share:.0%} of the {alone.allowed_mbps:.1f} Mb/s that TCP's windows would have brought over "
-        f"the links alone (from {MIN_ON_LINKS:.0%} on it is TCP)"
-    )  # fmt: skip
+    known = ""
+    if alone is not None:
+        known = (
+            f"; it is {alone.share:.0%} of the {alone.allowed_mbps:.1f} Mb/s that TCP's windows would have brought "
+            f"over the links alone (from {MIN_ON_LINKS:.0%} on it is TCP)"
+        )
     if seen.virtual:
         return Check(rule, remark=f"TCP was slow: {said}")
     if alone is not None and alone.share >= MIN_ON_LINKS:

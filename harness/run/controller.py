@@ -119,9 +119,14 @@ class Controller:
     """
 
     def __init__(
-        self, platform: str, address: str, namespace: int, options: Mapping[str, object], directory: Path,
+        self,
+        platform: str,
+        address: str,
+        namespace: int,
+        options: Mapping[str, object],
+        directory: Path,
         children: Children,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.platform = platform
         self.events: list[Event] = []
         self.restarts: list[Restart] = []

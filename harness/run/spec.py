@@ -45,15 +45,19 @@ class RunSpec(Experiment):
     interval_s: float = narrowed(Settings, "interval_s", 2.0, most=3600)
     link_mbps: float = narrowed(Experiment, "link_mbps", 10.0, above=None, least=0.1, most=MAX_MBPS)
     large_flows: str = narrowed(
-        Experiment, "large_flows", "auto", choices=("auto", *RULES),
+        Experiment,
+        "large_flows",
+        "auto",
+        choices=("auto", *RULES),
         help="Which flows Hedera places: above a tenth of a link as measured (section 3.1), or by estimate too; "
         "auto: as measured when flows come and go, else by estimate too.",
-    )  # fmt: skip
+    )
     trial: int = 1
     time: str = parameter(
-        "auto", "Real, or virtual: in a Linux that is a process (docs/virtual-time.md); auto: real for root alone.",
+        "auto",
+        "Real, or virtual: in a Linux that is a process (docs/virtual-time.md); auto: real for root alone.",
         choices=("auto", "real", "virtual"),
-    )  # fmt: skip
+    )
     platform: str = parameter("auto", "The controller's platform.", choices=("auto", "os-ken", "pox"))
     datapath: str = parameter("auto", "Open vSwitch's datapath.", choices=("auto", "kernel", "user"))
     congestion_control: str = parameter("cubic", "TCP algorithm; with dctcp, queues mark from 20 packets on.")
@@ -67,13 +71,17 @@ class RunSpec(Experiment):
         most=9000,
     )
     new_flows: str = narrowed(
-        Settings, "new_flows", "auto", choices=("auto", *NEW_FLOWS),
+        Settings,
+        "new_flows",
+        "auto",
+        choices=("auto", *NEW_FLOWS),
         help="Who gives a flow its first path; auto: the switch when flows come and go.",
-    )  # fmt: skip
+    )
     disturb: tuple[str, ...] = parameter(
-        (), "Kill, freeze or slow the controller: controller:kill@SECONDS, :freeze@SECONDS or :slow@SECONDS.",
+        (),
+        "Kill, freeze or slow the controller: controller:kill@SECONDS, :freeze@SECONDS or :slow@SECONDS.",
         metavar="controller:HOW@SECONDS",
-    )  # fmt: skip
+    )
 
     def __post_init__(self) -> None:
         try:

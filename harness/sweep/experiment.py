@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from harness.errors import HarnessError, UnfitMachine, UserMistake
-from harness.judge.result import begun, describe
+from harness.judge.result import describe, unmeasured
 from harness.network.deadline import deadline
 from harness.network.footprint import run_folder
 from harness.network.lock import sole_use
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 WRITTEN_PER_PORT_AND_S = 250
 """Bytes; what was seen at k = 4."""
-OVERHEAD_S = 300.0
-OVERHEAD_PER_NODE_S = 2.0
+PATIENCE_S = 300.0
+PATIENCE_PER_NODE_S = 2.0
 """What a run may take beyond its traffic before it is taken to hang: many times what slow machines need."""
 
 
@@ -93,7 +93,7 @@ def run_experiment(
 
 def failed_run(spec: RunSpec, *reasons: str) -> Run:
     """A run that has nothing measured."""
-    return replace(begun(spec), reasons=tuple(one_line(reason, most=1000) for reason in reasons))
+    return replace(unmeasured(spec), reasons=tuple(one_line(reason, most=1000) for reason in reasons))
 
 
 def written_bytes(spec: RunSpec) -> int:
@@ -106,7 +106,7 @@ def longest_s(spec: RunSpec) -> float:
     """Seconds after which a run is taken to hang."""
     topo = spec.network()
     nodes = topo.num_hosts + topo.num_switches
-    return spec.seconds + linger_s(spec.link_mbps) + OVERHEAD_S + OVERHEAD_PER_NODE_S * nodes
+    return spec.seconds + linger_s(spec.link_mbps) + PATIENCE_S + PATIENCE_PER_NODE_S * nodes
 
 
 def _attempt(emulation: Emulation, raw: Path, say: Say) -> Run:

@@ -191,7 +191,7 @@ class Fleet:
             if address not in self._members:
                 member = self._members[address] = Member(address, name)
                 member.asked = self._ask(
-                    remote.introduce, member, what="said what it is", seconds=INTRODUCTION_S, resources=None
+                    remote.introduce, member, what="said what it is", seconds=INTRODUCTION_S, alone=False
                 )
         for member in self._members.values():
             if member.told is None and member.asked is not None and member.asked.done():
@@ -252,7 +252,7 @@ class Fleet:
             at = f" (it was {member.now.stage})" if member.now else ""
             self._dismiss(member, f"{error}{at}", " any more")
         else:
-            self.watcher.done(job, run, member.name)
+            self.watcher.done(job, run)
 
     def _publish(self, parcel: object, job: Job, folder: Path, worker: str) -> Run:
         with temporary_folder("parcel") as place:
@@ -267,14 +267,18 @@ class Fleet:
         return run
 
     def _ask(
-        self, function: Callable[..., Any], member: Member, *arguments: Any, what: str, seconds: float,
-        resources: dict[str, float] | None = remote.RESOURCE,
-    ) -> Asked:  # fmt: skip
-        future = self._client.submit(
-            function, *arguments, workers=[member.address], allow_other_workers=False, resources=resources,
-            pure=False, retries=0,
-        )  # fmt: skip
-        return Asked(future, what, seconds)
+        self,
+        function: Callable[..., Any],
+        member: Member,
+        *arguments: Any,
+        what: str,
+        seconds: float,
+        alone: bool = True,
+    ) -> Asked:
+        """``alone``: while it does nothing else for us."""
+        there = {"workers": [member.address], "allow_other_workers": False}
+        once = {"resources": remote.RESOURCE if alone else None, "pure": False, "retries": 0}
+        return Asked(self._client.submit(function, *arguments, **there, **once), what, seconds)
 
     def _hear(self, event: tuple[float, Any]) -> None:
         """What a worker tells of the run it is at; called in the client's own thread."""

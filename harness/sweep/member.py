@@ -63,7 +63,7 @@ class Member:
 class Watcher:
     """Who hears how a sweep on a cluster goes; each of these does nothing here."""
 
-    def done(self, job: Job, result: Run, worker: str) -> None:
+    def done(self, job: Job, run: Run) -> None:
         """A run has been published."""
 
     def warn(self, sentence: str) -> None:

@@ -21,7 +21,7 @@ from results.record import Run
 from topos.wire import DEFAULT_MTU
 
 SETTINGS = "sweep.json"
-OVERHEAD_S = 3.0
+BESIDE_TRAFFIC_S = 3.0
 """Seconds a run takes beyond its traffic, for the forecast; measured in docs/performance.md."""
 GUEST_S = 15.0
 """Real seconds that a guest of 16 hosts takes beside the traffic, on a processor of its own."""
@@ -197,7 +197,7 @@ def seconds_left(jobs: Sequence[Job]) -> float:
 def _forecast_s(spec: RunSpec) -> float:
     """Real seconds of a run. In a guest what takes time is each packet at each switch, and building the network."""
     if spec.time != "virtual":
-        return spec.seconds + OVERHEAD_S
+        return spec.seconds + BESIDE_TRAFFIC_S
     hops = spec.tree.tiers
     packets_per_s = spec.capacity_mbps * 1e6 / 8 / spec.mtu * hops
     return GUEST_S * spec.tree.num_hosts / 16 + spec.seconds * (

@@ -71,8 +71,8 @@ class Shown:
     """The live line, and a line for every run that is done."""
 
     def __init__(self, console: Console, jobs: Sequence[Job], left: Sequence[Job]) -> None:
-        columns = [BarColumn(24), MofNCompleteColumn(), TextColumn("{task.fields[remaining]} left"),
-                   TimeElapsedColumn(), TextColumn("{task.description}")]  # fmt: skip
+        counts = (BarColumn(24), MofNCompleteColumn(), TextColumn("{task.fields[remaining]} left"))
+        columns = (*counts, TimeElapsedColumn(), TextColumn("{task.description}"))
         self._bar = Bar(*columns, console=console, transient=True)
         self._console = console
         self.jobs = list(jobs)
@@ -98,7 +98,7 @@ class Shown:
         self.seconds_left = seconds_left(self._unfinished) / max(at_once, 1)
         self._bar.update(self._task, description=escape(description), remaining=self.remaining)
 
-    def done(self, job: Job, run: Run, worker: str = "") -> None:
+    def done(self, job: Job, run: Run) -> None:
         """A run is done: its line."""
         # Finished jobs are dropped, so that their results are not read again after every run.
         self._unfinished = [each for each in self._unfinished if each.next_folder() is not None]
@@ -106,7 +106,8 @@ class Shown:
         text = f"{escape(short(job.spec.traffic)):28} {escape(job.spec.scheme):14} trial {job.spec.trial}  "
         rate = run.bisection_mbps
         text += "      no result" if rate is None else f"{rate:7.1f} Mb/s {rate / run.capacity_mbps:4.0%}"
-        text += f"  on {escape(worker)}" if worker else ""
+        if worker := run.environment.get("worker"):
+            text += f"  on {escape(str(worker))}"
         if not run.valid:
             again = job.next_folder() is not None
             text += (
@@ -124,9 +125,13 @@ class Shown:
         """For whoever watches."""
         done = len(self.jobs) - len(self._unfinished)
         return Live(
-            written=time.time(), jobs=len(self.jobs), done=done, seconds_left=self.seconds_left,
-            runs=tuple(runs), workers=tuple(workers),
-        )  # fmt: skip
+            written=time.time(),
+            jobs=len(self.jobs),
+            done=done,
+            seconds_left=self.seconds_left,
+            runs=tuple(runs),
+            workers=tuple(workers),
+        )
 
 
 def _here(shown: Shown, folder: Path) -> None:
@@ -163,8 +168,8 @@ class _FleetShown(Watcher):
         self._shown = shown
         self._folder = folder
 
-    def done(self, job: Job, result: Run, worker: str) -> None:
-        self._shown.done(job, result, worker)
+    def done(self, job: Job, run: Run) -> None:
+        self._shown.done(job, run)
 
     def warn(self, sentence: str) -> None:
         self._shown.warn(sentence)

@@ -13,6 +13,7 @@ from harness.run.events import parse_events
 from harness.run.spec import RunSpec
 from hedera.schemes import CONTROL
 from results.live import Now
+from results.record import pattern_of
 from topos.fattree import FatTree
 from topos.nonblocking import NonBlocking
 
@@ -22,12 +23,17 @@ _MAX_READ = 1 << 20
 
 def begun(spec: RunSpec, stage: str, worker: str = "") -> Now:
     """A run of which no more is known than what it is."""
-    flows, keep = spec.flows_per_host, spec.keep
-    pattern = spec.traffic + (f" x{flows}" if flows != 1 else "") + (f" keep {keep:g}" if keep != 1 else "")
     return Now(
-        pattern=pattern, scheme=spec.scheme, trial=spec.trial, worker=worker, stage=stage, k=spec.k,
-        link_mbps=spec.link_mbps, capacity_mbps=spec.capacity_mbps, seconds=spec.seconds,
-    )  # fmt: skip
+        pattern=pattern_of(spec.traffic, spec.flows_per_host, spec.keep),
+        scheme=spec.scheme,
+        trial=spec.trial,
+        worker=worker,
+        stage=stage,
+        k=spec.k,
+        link_mbps=spec.link_mbps,
+        capacity_mbps=spec.capacity_mbps,
+        seconds=spec.seconds,
+    )
 
 
 class _Lines:

@@ -252,10 +252,15 @@ def test_what_its_scheduler_started_ends_with_it(tmp_path, monkeypatch):
     monkeypatch.setitem(globals(), "PROGRAM", LEAVING)
     for controller in started(tmp_path, monkeypatch):
         wait(controller, 1)
-        (sleeper,) = [path.name for path in Path("/proc").glob("[0-9]*") if ran(path, "sleep", 65534)]
+        assert wait_until(sleepers, 5), "it became a sleep of nobody's"
+        (sleeper,) = sleepers()
         controller.process.kill()
         controller.process.wait()
         assert wait_until(lambda sleeper=sleeper: not Path("/proc", sleeper).exists(), 5)
+
+
+def sleepers():
+    return [path.name for path in Path("/proc").glob("[0-9]*") if ran(path, "sleep", 65534)]
 
 
 def ran(process, name, uid):

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from harness.errors import RunFailed, UnfitMachine
-from harness.judge.result import begun
+from harness.judge.result import unmeasured
 from harness.network import footprint
 from harness.run.emulation import Emulation
 from harness.run.spec import RunSpec
@@ -178,10 +178,10 @@ def test_the_class_of_an_error_is_in_words():
 )
 def test_a_result_that_could_not_be_read_again_is_a_failure_of_the_run(tmp_path, failing, monkeypatch, flaw):
     right = {"bisection_mbps": 1.0, "payload_mbps": 1.0, "verdict": "ok"}
-    monkeypatch.setattr(experiment, "describe", lambda spec, seen: replace(begun(spec), **right))
+    monkeypatch.setattr(experiment, "describe", lambda spec, seen: replace(unmeasured(spec), **right))
     assert failing(lambda: None).verdict == "ok"
     (tmp_path / "run").rename(tmp_path / "right")
-    monkeypatch.setattr(experiment, "describe", lambda spec, seen: replace(begun(spec), **right | flaw))
+    monkeypatch.setattr(experiment, "describe", lambda spec, seen: replace(unmeasured(spec), **right | flaw))
     result = failing(lambda: None)
     assert result.verdict == "invalid"
     assert result.reasons[-1].startswith("its result is not what it should be: ")

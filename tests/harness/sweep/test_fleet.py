@@ -122,8 +122,8 @@ class Heard(Watcher):
     def __init__(self):
         self.sentences, self.runs, self.lives = [], [], []
 
-    def done(self, job, result, worker):
-        self.runs.append((worker, job.folder.parent.name, result.verdict))
+    def done(self, job, run):
+        self.runs.append((run.environment["worker"], job.folder.parent.name, run.verdict))
 
     def warn(self, sentence):
         self.sentences.append(sentence)
