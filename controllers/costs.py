@@ -35,21 +35,17 @@ class CountingDriver:
         self.now: Callable[[], float] = driver.now
 
     def clear(self, dpid: int) -> None:
-        """As `Driver.clear`."""
         self._costs.flow_mods += 1
         self._driver.clear(dpid)
 
     def install(self, dpid: int, rule: Rule, modify: bool = False) -> None:
-        """As `Driver.install`."""
         self._costs.flow_mods += 1
         self._driver.install(dpid, rule, modify=modify)
 
     def packet_out(self, dpid: int, port: int, frame: bytes) -> None:
-        """As `Driver.packet_out`."""
         self._costs.packet_outs += 1
         self._driver.packet_out(dpid, port, frame)
 
     def request_flow_stats(self, dpid: int, xid: int) -> None:
-        """As `Driver.request_flow_stats`."""
         self._costs.statistics_requests += 1
         self._driver.request_flow_stats(dpid, xid)

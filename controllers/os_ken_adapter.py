@@ -57,11 +57,9 @@ class OsKenController(app_manager.OSKenApp):
             datapath.send_msg(built)
 
     def clear(self, dpid: int) -> None:
-        """As `Driver.clear`."""
         self._send(dpid, messages.OFPFlowMod, command=of.OFPFC_DELETE, priority=0)
 
     def install(self, dpid: int, rule: Rule, modify: bool = False) -> None:
-        """As `Driver.install`."""
         self._send(
             dpid,
             messages.OFPFlowMod,
@@ -75,7 +73,6 @@ class OsKenController(app_manager.OSKenApp):
         )
 
     def packet_out(self, dpid: int, port: int, frame: bytes) -> None:
-        """As `Driver.packet_out`."""
         self._send(
             dpid,
             messages.OFPPacketOut,
@@ -86,7 +83,6 @@ class OsKenController(app_manager.OSKenApp):
         )
 
     def request_flow_stats(self, dpid: int, xid: int) -> None:
-        """As `Driver.request_flow_stats`."""
         self._send(
             dpid,
             messages.OFPFlowStatsRequest,
@@ -98,15 +94,12 @@ class OsKenController(app_manager.OSKenApp):
         )
 
     def barrier(self, dpid: int, xid: int) -> None:
-        """As `Driver.barrier`."""
         self._send(dpid, messages.OFPBarrierRequest, xid)
 
     def call_later(self, delay_s: float, function: Callable[[], None]) -> None:
-        """As `Driver.call_later`."""
         hub.spawn_after(delay_s, self._send_event, _Timer(function), None)
 
     def now(self) -> float:
-        """As `Driver.now`."""
         return time.monotonic()
 
     # --- events -----------------------------------------------------------------------------------------

@@ -55,11 +55,9 @@ class PoxController:
     # --- driver ----------------------------------------------------------------------------------------
 
     def clear(self, dpid: int) -> None:
-        """As `Driver.clear`."""
         self._send(dpid, of.ofp_flow_mod(command=of.OFPFC_DELETE, priority=0, match=_match(Match())))
 
     def install(self, dpid: int, rule: Rule, modify: bool = False) -> None:
-        """As `Driver.install`."""
         message = of.ofp_flow_mod(
             match=_match(rule.match),
             cookie=rule.cookie,
@@ -72,24 +70,19 @@ class PoxController:
         self._send(dpid, message)
 
     def packet_out(self, dpid: int, port: int, frame: bytes) -> None:
-        """As `Driver.packet_out`."""
         self._send(dpid, of.ofp_packet_out(data=frame, action=_output(port)))
 
     def request_flow_stats(self, dpid: int, xid: int) -> None:
-        """As `Driver.request_flow_stats`."""
         body = of.ofp_flow_stats_request(match=_match(Match()))
         self._send(dpid, of.ofp_stats_request(xid=xid, body=body))
 
     def barrier(self, dpid: int, xid: int) -> None:
-        """As `Driver.barrier`."""
         self._send(dpid, of.ofp_barrier_request(xid=xid))
 
     def call_later(self, delay_s: float, function: Callable[[], None]) -> None:
-        """As `Driver.call_later`."""
         core.call_delayed(delay_s, self._on_timer, function)
 
     def now(self) -> float:
-        """As `Driver.now`."""
         return time.monotonic()
 
     def _send(self, dpid: int, message: Any) -> None:

@@ -89,7 +89,6 @@ class AimdEngine(TickEngine):
         self._random = np.array([seed, 0], dtype=np.uint64)  # and how many draws there have been
 
     def advance(self, ticks: int) -> Float64:
-        """Run ``ticks`` ticks; returns the sum of all rates in each, Mb/s, float64 of shape (ticks,)."""
         totals = np.empty(ticks)
         _advance(
             self.tick,
@@ -114,17 +113,14 @@ class AimdEngine(TickEngine):
 
     @property
     def active(self) -> Int32:
-        """The flows that have started and not finished, in ascending order."""
         return np.sort(self._order[: self._count[_ACTIVE]])
 
     @property
     def idle(self) -> bool:
-        """Whether no flow is active and none will start."""
         return bool(self._count[_ACTIVE] == 0 and self._count[_ARRIVED] == self._count[_QUEUED])
 
     @property
     def rates_mbps(self) -> Float64:
-        """Every flow's rate in the last tick, Mb/s, 0 when it is not active; float64 (flows,)."""
         rates = np.zeros(len(self._row))
         active = self.active
         rates[active] = self._row[active, _RATE] * self._mbps
@@ -132,13 +128,11 @@ class AimdEngine(TickEngine):
 
     @property
     def sent_bytes(self) -> Float64:
-        """What every flow has sent so far, never more than its size; float64 (flows,)."""
         sent: Float64 = (self._size - np.maximum(self._left, 0)) * self._bytes
         return sent
 
     @property
     def started_s(self) -> Float64:
-        """When every flow started (beginning of the tick), nan for those that have not; float64 (flows,)."""
         return np.where(self._started >= 0, self._started * self.tick_s, np.nan)
 
     @property

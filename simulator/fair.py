@@ -52,7 +52,6 @@ class MaxMinEngine(TickEngine):
         self._stale = True
 
     def advance(self, ticks: int) -> Float64:
-        """Run ``ticks`` ticks; returns the sum of all rates in each, Mb/s, float64 of shape (ticks,)."""
         totals = np.empty(ticks)
         first, end = self.tick, self.tick + ticks
         while self.tick < end:
@@ -102,35 +101,28 @@ class MaxMinEngine(TickEngine):
 
     @property
     def active(self) -> Int32:
-        """The flows that have started and not finished, in ascending order."""
         return np.sort(self._active)
 
     @property
     def idle(self) -> bool:
-        """Whether no flow is active and none will start."""
         return self._active.size == 0 and self._arrived == self._queued
 
     @property
     def rates_mbps(self) -> Float64:
-        """Every flow's rate in the last tick, Mb/s, 0 when it is not active; float64 (flows,)."""
         return np.array(self._rate)
 
     @property
     def sent_bytes(self) -> Float64:
-        """What every flow has sent so far, never more than its size; float64 (flows,)."""
         return np.array(self._sent)
 
     @property
     def started_s(self) -> Float64:
-        """When every flow started, nan for those that have not; float64 (flows,)."""
         return np.array(self._started)
 
     @property
     def finished_s(self) -> Float64:
-        """When every flow sent its last bit, nan for those that have not; float64 (flows,)."""
         return np.array(self._finished)
 
     def reroute(self, flows: Int32, links: Int32) -> None:
-        """Move ``flows`` (shape (moved,)), active or still to start, to new ``links`` (moved, tiers)."""
         self._links[flows] = links
         self._stale = True

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Network(Protocol):
-    """Hosts, switches, cables and paths; `FatTree` and `NonBlocking` are two. Their docstrings say more.
+    """Hosts, switches, cables and paths; `FatTree`, whose docstrings say more, and `NonBlocking` are two.
 
     Hosts are numbered from 0, and so are cables: `topos.links` numbers each cable's two directions after it.
     A path is named by its core, below ``num_cores``; where there is no choice that is 0.
@@ -24,32 +24,32 @@ class Network(Protocol):
         ...
 
     @property
-    def num_hosts(self) -> int: ...  # noqa: D102
+    def num_hosts(self) -> int: ...
     @property
-    def num_switches(self) -> int: ...  # noqa: D102
+    def num_switches(self) -> int: ...
     @property
-    def num_cores(self) -> int: ...  # noqa: D102
+    def num_cores(self) -> int: ...
     @property
     def tiers(self) -> int:
         """The links of the longest path."""
         ...
 
     @property
-    def hosts(self) -> tuple[str, ...]: ...  # noqa: D102
+    def hosts(self) -> tuple[str, ...]: ...
     @property
-    def host_by_ip(self) -> Mapping[str, int]: ...  # noqa: D102
-    def host_name(self, host: int) -> str: ...  # noqa: D102
-    def host_ip(self, host: int) -> str: ...  # noqa: D102
-    def host_mac(self, host: int) -> str: ...  # noqa: D102
+    def host_by_ip(self) -> Mapping[str, int]: ...
+    def host_name(self, host: int) -> str: ...
+    def host_ip(self, host: int) -> str: ...
+    def host_mac(self, host: int) -> str: ...
     def edge_of(self, host: int) -> str:
         """The switch a host hangs off."""
         ...
 
     @property
-    def switches(self) -> tuple[str, ...]: ...  # noqa: D102
+    def switches(self) -> tuple[str, ...]: ...
     @property
-    def switch_by_dpid(self) -> Mapping[int, str]: ...  # noqa: D102
-    def dpid(self, name: str) -> int: ...  # noqa: D102
+    def switch_by_dpid(self) -> Mapping[int, str]: ...
+    def dpid(self, name: str) -> int: ...
     def layer(self, name: str) -> str:
         """``host``, ``edge``, ``aggregation`` or ``core``."""
         ...

@@ -37,62 +37,49 @@ class NonBlocking:
 
     @property
     def num_hosts(self) -> int:
-        """n."""
         return self.n
 
     @property
     def num_switches(self) -> int:
-        """One."""
         return 1
 
     def host_name(self, host: int) -> str:
-        """As `FatTree.host_name`."""
         return self.tree.host_name(host)
 
     def host_ip(self, host: int) -> str:
-        """As `FatTree.host_ip`."""
         return self.tree.host_ip(host)
 
     def host_mac(self, host: int) -> str:
-        """As `FatTree.host_mac`."""
         return self.tree.host_mac(host)
 
     @cached_property
     def hosts(self) -> tuple[str, ...]:
-        """All host names, in order of their numbers."""
         return tuple(self.host_name(h) for h in range(self.n))
 
     @cached_property
     def host_by_ip(self) -> dict[str, int]:
-        """Host number by dotted address."""
         return {self.host_ip(h): h for h in range(self.n)}
 
     @property
     def switches(self) -> tuple[str, ...]:
-        """The one switch."""
         return (self.SWITCH,)
 
     def edge_of(self, host: int) -> str:
-        """The one switch."""
         return self.SWITCH
 
     def layer(self, name: str) -> str:
-        """``host`` or ``core``."""
         return "core" if name == self.SWITCH else "host"
 
     @staticmethod
     def dpid(name: str) -> int:
-        """The OpenFlow datapath id, by the fat-tree's rule."""
         return FatTree.dpid(name)
 
     @cached_property
     def switch_by_dpid(self) -> dict[int, str]:
-        """Switch name by datapath id."""
         return {self.dpid(self.SWITCH): self.SWITCH}
 
     @property
     def num_cores(self) -> int:
-        """One: all go over the same switch."""
         return 1
 
     @property
@@ -101,17 +88,14 @@ class NonBlocking:
         return 2
 
     def cable(self, number: int) -> Link:
-        """One cable per host, numbered as they are."""
         if not 0 <= number < self.n:
             raise IndexError(f"there is no cable {number}")
         return Link(self.host_name(number), 0, self.SWITCH, number + 1)
 
     def links(self) -> Iterator[Link]:
-        """Every cable, in the order of the hosts."""
         return map(self.cable, range(self.n))
 
     def cables_at(self, name: str) -> list[int]:
-        """The numbers of a node's cables, ascending; KeyError when there is no such node."""
         if name == self.SWITCH:
             return list(range(self.n))
         if name not in self.hosts:
@@ -119,7 +103,6 @@ class NonBlocking:
         return [self.hosts.index(name)]
 
     def path_cores(self, src: int, dst: int) -> range:
-        """There is one path, so one choice: 0."""
         return range(1)
 
     def path(self, src: int, dst: int, core: int = 0) -> tuple[str, ...]:
@@ -129,5 +112,4 @@ class NonBlocking:
         return (self.host_name(src), self.SWITCH, self.host_name(dst))
 
     def paths(self, src: int, dst: int) -> list[tuple[str, ...]]:
-        """The one path."""
         return [self.path(src, dst)]
