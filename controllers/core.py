@@ -52,16 +52,9 @@ class Controller:
         self._switches = Switches(self._topo, self._driver, rules)
         if self._learn_rules is not None:
             self._learned = LearnedFlows(
-                self._tree,
-                self._flows,
-                self._ends,
-                self._driver,
-                log,
-                route=self._route,
-                switches=self._switches,
-                added=self._detour,
+                self._switches, self._flows, log, ends=self._ends, route=self._route, added=self._detour
             )
-            self._reader = EntryReader(self._switches, self._flows, self._learned, expire=self._expire)
+            self._reader = EntryReader(self._switches, self._flows, self._learned, self._expire)
         if self._routing is not None:
             self._failures = Failures(self._tree, self._routing.links)
             self._recall = Recall(self._switches, self._flows, self._ends, self._route, log)

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from controllers.driver import Driver, FlowStat
+from controllers.driver import FlowStat
 from controllers.eventlog import EventLog
 from controllers.flows import KnownFlow, KnownFlows
 from controllers.packet import FiveTuple
 from controllers.polls import Polls
 from controllers.rules import out_port
 from controllers.switches import Switches
-from topos.fattree import FatTree
 
 
 @dataclass(slots=True)
@@ -36,23 +35,22 @@ class LearnedFlows:
 
     def __init__(
         self,
-        tree: FatTree,
-        flows: KnownFlows,
-        ends: Callable[[str, FiveTuple], tuple[int, int] | None],
-        driver: Driver,
-        log: EventLog,
-        route: Callable[[FiveTuple, int, int], int],
         switches: Switches,
+        flows: KnownFlows,
+        log: EventLog,
+        *,
+        ends: Callable[[str, FiveTuple], tuple[int, int] | None],
+        route: Callable[[FiveTuple, int, int], int],
         added: Callable[[], None],
     ) -> None:
-        self._added = added
-        self._route = route
         self._switches = switches
-        self._tree = tree
+        self._tree = switches.topo.tree
+        self._driver = switches.driver
         self._flows = flows
-        self._ends = ends
-        self._driver = driver
         self._log = log
+        self._ends = ends
+        self._route = route
+        self._added = added
         self._above: dict[str, dict[FiveTuple, int]] = {}
         self._seen: dict[str, dict[FiveTuple, _Seen]] = {}
 
@@ -138,7 +136,6 @@ class EntryReader:
         switches: Switches,
         flows: KnownFlows,
         learned: LearnedFlows,
-        *,
         expire: Callable[[KnownFlow], None],
     ) -> None:
         self._switches = switches
