@@ -140,10 +140,8 @@ class Copy:
 
     def __init__(self, place: Path) -> None:
         self.place = place
-        shutil.copytree(
-            ROOT, place, symlinks=True,
-            ignore=shutil.ignore_patterns(".*", "__pycache__", "runs", "*.egg-info"),
-        )  # fmt: skip
+        left_out = shutil.ignore_patterns(".*", "__pycache__", "runs", "*.egg-info")
+        shutil.copytree(ROOT, place, symlinks=True, ignore=left_out)
         self._environment = {
             **os.environ,
             "NUMBA_CACHE_DIR": str(place / ".numba"),
@@ -155,9 +153,13 @@ class Copy:
         """Whether tests pass, with this folder's modules; None when they take longer than ``most_s``."""
         process = subprocess.Popen(
             [*tied("KILL"), "prlimit", f"--as={MAX_MEMORY}", sys.executable, *PYTEST, "-x", *tests],
-            cwd=self.place, env=self._environment, stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-        )  # fmt: skip
+            cwd=self.place,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         try:
             return process.wait(most_s) in (0, 5)  # 5: there was none to run
         except subprocess.TimeoutExpired:

@@ -96,12 +96,24 @@ def measure(case: Case, ground: Ground, folder: Path) -> tuple[Meter, Run]:
     """One run, on one processor."""
     spec = resolve(
         RunSpec(
-            case.scheme, "stride:4", k=case.k, link_mbps=float(case.link_mbps), mtu=case.mtu, seconds=case.seconds,
-            time="virtual", interval_s=1.0 if case.seconds < 10 else 2.0,
+            case.scheme,
+            "stride:4",
+            k=case.k,
+            link_mbps=float(case.link_mbps),
+            mtu=case.mtu,
+            seconds=case.seconds,
+            time="virtual",
+            interval_s=1.0 if case.seconds < 10 else 2.0,
         )
-    )  # fmt: skip
+    )
     meter = Meter()
     return meter, guests.run_in_guest(spec, folder, ground, meter)
+
+
+COLUMNS = (
+    "k, Mb/s, bytes, scheme, prototype, target, core s/s, to prototype, to target, ready core s, target, finishing, "
+    "of capacity, verdict"
+)
 
 
 def row(case: Case, meter: Meter, run: Run) -> list[str]:
@@ -109,12 +121,10 @@ def row(case: Case, meter: Meter, run: Run) -> list[str]:
     ours = meter.core_s.get("sending", 0.0) / max(meter.simulated_s.get("sending", 0.0), 1e-9)
     ready = sum(meter.core_s.get(stage, 0.0) for stage in ("starting", "building"))
     share = f"{run.bisection_mbps / run.capacity_mbps:.0%}" if run.bisection_mbps is not None else "none"
-    return [
-        str(case.k), f"{case.link_mbps:g}", str(case.mtu), case.scheme, told(case.prototype), told(case.target),
-        f"{ours:.2f}", ratio(ours, case.prototype), ratio(ours, case.target),
-        f"{ready:.1f}", f"{case.build_target:g}", f"{meter.core_s.get('finishing', 0.0):.1f}",
-        share, run.verdict,
-    ]  # fmt: skip
+    asked = [str(case.k), f"{case.link_mbps:g}", str(case.mtu), case.scheme]
+    sending = [f"{ours:.2f}", ratio(ours, case.prototype), ratio(ours, case.target)]
+    building = [f"{ready:.1f}", f"{case.build_target:g}", f"{meter.core_s.get('finishing', 0.0):.1f}"]
+    return [*asked, told(case.prototype), told(case.target), *sending, *building, share, run.verdict]
 
 
 def told(value: float | None) -> str:
@@ -137,11 +147,8 @@ def main(names: tuple[str, ...], quick: bool) -> None:
         raise click.UsageError(f"no case {unknown[0]}: {', '.join(known)}")
     cases = [known[name] for name in names] or [case for case in CASES if case.quick or not quick]
     ground = guests.prepare(lambda sentence: print(sentence, file=sys.stderr))
-    table = Table(
-        "k", "Mb/s", "bytes", "scheme", "prototype", "target", "core s/s", "to prototype", "to target",
-        "ready core s", "target", "finishing", "of capacity", "verdict",
-        title=f"Virtual time, stride:4, Linux {ground.kernel.release} ({ground.kernel.mode})", box=None,
-    )  # fmt: skip
+    title = f"Virtual time, stride:4, Linux {ground.kernel.release} ({ground.kernel.mode})"
+    table = Table(*COLUMNS.split(", "), title=title, box=None)
     with temporary_folder("virtual") as folder:
         for case in cases:
             print(f"{case.name} ...", file=sys.stderr)

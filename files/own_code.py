@@ -74,9 +74,16 @@ def told_by(
     with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as errors:
         try:
             done = subprocess.run(
-                command, env=without.environment, cwd="/", stdin=subprocess.DEVNULL, stdout=printed, stderr=errors,
-                timeout=seconds, check=False, start_new_session=True,
-            )  # fmt: skip
+                command,
+                env=without.environment,
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                stdout=printed,
+                stderr=errors,
+                timeout=seconds,
+                check=False,
+                start_new_session=True,
+            )
         except subprocess.TimeoutExpired:
             raise ValueError(f"{what}: {doing} takes more than {seconds:g} s") from None
         if done.returncode == 0:

@@ -70,10 +70,8 @@ def unprivileged(machine_s: Iterable[Path] = (), user_s: Iterable[Path] = ()) ->
 def _drop(user: User) -> tuple[str, ...]:
     """The command that becomes ``user`` without capabilities, and can get none again."""
     groups = f"--groups={','.join(map(str, user.groups))}" if user.groups else "--clear-groups"
-    return (
-        "setpriv", f"--reuid={user.uid}", f"--regid={user.gid}", groups, "--no-new-privs",
-        "--inh-caps=-all", "--ambient-caps=-all", "--bounding-set=-all", "--",
-    )  # fmt: skip
+    without = ("--no-new-privs", "--inh-caps=-all", "--ambient-caps=-all", "--bounding-set=-all")
+    return ("setpriv", f"--reuid={user.uid}", f"--regid={user.gid}", groups, *without, "--")
 
 
 def _can_read(drop: Sequence[str], paths: Iterable[Path]) -> bool:

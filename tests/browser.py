@@ -13,10 +13,17 @@ needs_chromium = pytest.mark.skipif(
     reason="chromium and its driver are not installed (setup/apt-packages-check.txt)",
 )
 _ARGUMENTS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-dev-shm-usage",
     "--window-size=1280,900",
-)  # fmt: skip
+)
 MODERATE_OR_WORSE = ("moderate", "serious", "critical")
 """What axe-core finds and no page may have."""
 

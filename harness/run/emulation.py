@@ -35,7 +35,7 @@ from traffic.bwmng import parse_samples, sample_command
 READY_DEADLINE = 15.0
 """Seconds the controller has to connect every switch and confirm its rules."""
 
-CENSUS_S = 0.5
+LAST_READ_S = 0.5
 """After the end of the traffic the controller reads once more where the last flows went: that takes it so long."""
 
 
@@ -184,7 +184,7 @@ class Emulation:
         senders.hang_up()
         children.end(children.named("bwm-ng"))
         if self.spec.new_flows == "switch":
-            time.sleep(self.spec.interval_s + CENSUS_S)
+            time.sleep(self.spec.interval_s + LAST_READ_S)
         controller.read()
         fabric.verify()
         self.seen.drops = fabric.queue_drops()

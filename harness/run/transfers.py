@@ -90,12 +90,10 @@ class Transfers:
 
     def _spawn(self, host: int, program: str, *arguments: object) -> subprocess.Popen[bytes]:
         topo = self._fabric.topo
+        command = [sys.executable, "-I", "-S", str(PROGRAMS / f"{program}.py")]
         process = self._children.spawn(
             f"{program} of host {host}",
-            [
-                *(sys.executable, "-I", "-S", str(PROGRAMS / f"{program}.py")),
-                *(topo.host_ip(host), str(SERVER_PORT), *map(str, arguments)),
-            ],
+            [*command, topo.host_ip(host), str(SERVER_PORT), *map(str, arguments)],
             namespace=self._fabric.pid_of(topo.host_name(host)),
             output=self._file(program, host),
             cgroup_procs=self._groups.procs_file(topo.host_name(host)),

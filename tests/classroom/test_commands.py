@@ -28,9 +28,14 @@ def commands(page):
 
 def hedera(*words, cwd):
     return subprocess.run(
-        [HEDERA, *words], cwd=cwd, capture_output=True, text=True, check=False, timeout=300,
+        [HEDERA, *words],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
         env={**os.environ, "COLUMNS": "130"},
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(scope="module")

@@ -140,8 +140,11 @@ def graded(tmp_path_factory):
         write_template(theirs / "f-templates" / file, milestone)
     done = subprocess.run(
         [HEDERA, "grade", theirs, "--seed", "7", "--seconds", "6", "--json", "--out", place / "out"],
-        capture_output=True, text=True, check=False, timeout=500,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=500,
+    )
     assert done.returncode == 0, done.stderr
     return {row["submission"]: row for row in json.loads(done.stdout)["rows"]}, place
 

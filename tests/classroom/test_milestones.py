@@ -42,8 +42,11 @@ def test_what_is_right_passes_everything_and_an_untouched_template_next_to_nothi
         which: [name for name, _, _ in looks_of(which)] for which in MILESTONES
     }
     assert {which: free for which, (_, free) in found.items()} == {
-        "demand": ["nothing to estimate"], "first-fit": [], "annealing": [], "loop": []
-    }  # fmt: skip
+        "demand": ["nothing to estimate"],
+        "first-fit": [],
+        "annealing": [],
+        "loop": [],
+    }
 
 
 def test_a_search_that_hardly_moves_is_found():

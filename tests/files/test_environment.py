@@ -18,10 +18,24 @@ HARMLESS = {
 
 @pytest.mark.parametrize(
     "name",
-    ["PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "LD_PRELOAD", "LD_LIBRARY_PATH", "BASH_ENV", "GIT_DIR",
-     "MPLBACKEND", "GIT_CONFIG_GLOBAL", "MATPLOTLIBRC", "DASK_CONFIG", "NUMBA_CPU_NAME", "XDG_DATA_HOME", "ENV",
-     "HEDERA_RUN"],
-)  # fmt: skip
+    [
+        "PYTHONPATH",
+        "PYTHONHOME",
+        "PYTHONSTARTUP",
+        "LD_PRELOAD",
+        "LD_LIBRARY_PATH",
+        "BASH_ENV",
+        "GIT_DIR",
+        "MPLBACKEND",
+        "GIT_CONFIG_GLOBAL",
+        "MATPLOTLIBRC",
+        "DASK_CONFIG",
+        "NUMBA_CPU_NAME",
+        "XDG_DATA_HOME",
+        "ENV",
+        "HEDERA_RUN",
+    ],
+)
 def test_what_loads_code_is_not_heard(name):
     assert believed({**HARMLESS, name: "/root"}) == HARMLESS
 

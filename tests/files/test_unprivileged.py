@@ -32,8 +32,13 @@ def says(program, named=(), **settings):
     without = unprivileged(user_s=named)
     return subprocess.run(
         [*without.prefix, "/usr/bin/python3", "-I", "-c", program],
-        env=without.environment, capture_output=True, text=True, check=False, cwd="/", **settings,
-    )  # fmt: skip
+        env=without.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd="/",
+        **settings,
+    )
 
 
 def test_without_root_there_is_nothing_to_give_up():

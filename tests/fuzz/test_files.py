@@ -41,14 +41,34 @@ LOG = b"".join(
         {"t": 1000.0, "event": "start", "scheme": "ecmp", "platform": "os-ken", "platform_version": "4"},
         {"t": 1000.1, "event": "switch", "dpid": 1, "name": "0_0_1", "state": "up"},
         {"t": 1000.2, "event": "ready", "switches": 20},
-        {"t": 1000.3, "event": "flow", "key": 1, "src": 0, "dst": 4, "src_port": 20_000, "dst_port": 5001, "core": 2,
-         "reason": "hashed"},
+        {
+            "t": 1000.3,
+            "event": "flow",
+            "key": 1,
+            "src": 0,
+            "dst": 4,
+            "src_port": 20_000,
+            "dst_port": 5001,
+            "core": 2,
+            "reason": "hashed",
+        },
         {"t": 1000.4, "event": "reroute", "key": 1, "core": 3, "round": 1},
-        {"t": 1000.5, "event": "round", "round": 1, "flows": 32, "large": 16, "placed": 4, "changed": 4,
-         "polled_s": 0.01, "compute_s": 0.001, "install_s": 0.02, "large_flows": []},
+        {
+            "t": 1000.5,
+            "event": "round",
+            "round": 1,
+            "flows": 32,
+            "large": 16,
+            "placed": 4,
+            "changed": 4,
+            "polled_s": 0.01,
+            "compute_s": 0.001,
+            "install_s": 0.02,
+            "large_flows": [],
+        },
         {"t": 1000.6, "event": "error", "message": "boom"},
     ]
-)  # fmt: skip
+)
 RUNS = [
     json.dumps(document, separators=(",", ":")).encode()
     for document in (run_document(seconds=6), broken(seconds=6), first_version(run_document(seconds=6)))

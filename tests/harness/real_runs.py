@@ -24,8 +24,10 @@ def footprint():
     """Everything a run could leave on the machine, apart from what living runs of others have just now."""
     marked = subprocess.run(
         ["grep", "-lsa", f"{MARK}=", *map(str, Path("/proc").glob("[0-9]*/environ"))],
-        capture_output=True, text=True, check=False,
-    ).stdout.split()  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.split()
     folders = [path for path in HOME.glob("*-*") if path.is_dir()]
     living = [folder for folder in folders if is_alive(folder.name)]
     return {
@@ -63,8 +65,11 @@ def hedera_run(out, *options, scheme="ecmp", traffic="stride:4", bw=2, seconds=4
     command = [HEDERA, "run", "--scheme", scheme, "--traffic", traffic, "--bw", bw, "--seconds", seconds]
     return subprocess.run(
         [*map(str, command), "--out", str(out), "--json", *options],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
 
 
 def result_of(out, *options, **settings):

@@ -131,8 +131,11 @@ def test_unlike_runs_are_not_mixed(tmp_path):
 def test_without_the_tools_it_says_what_to_install(tmp_path):
     done = subprocess.run(
         [HEDERA, "run", "--scheme", "ecmp", "--traffic", "stride:4", "--out", tmp_path / "x"],
-        capture_output=True, text=True, check=False, env={**os.environ, "PATH": str(tmp_path)},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PATH": str(tmp_path)},
+    )
     assert_one_sentence(done, 3, "ovs-vswitchd", "apt-get install", "openvswitch-switch")
 
 
@@ -140,8 +143,11 @@ def test_without_the_tools_it_says_what_to_install(tmp_path):
 def test_a_wrong_pox_dir_is_said(tmp_path):
     done = subprocess.run(
         [HEDERA, "run", "--scheme", "ecmp", "--traffic", "stride:4", "--out", tmp_path / "x"],
-        capture_output=True, text=True, check=False, env={**os.environ, "POX_DIR": str(tmp_path)},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "POX_DIR": str(tmp_path)},
+    )
     assert_one_sentence(done, 2, "POX_DIR", str(tmp_path))
 
 
@@ -165,9 +171,23 @@ def test_the_doctor_knows_a_pox_for_python_2(with_carp):
 @pytest.mark.root
 def test_a_pox_for_python_2_is_said_if_asked_for(tmp_path, with_carp):
     done = subprocess.run(
-        [HEDERA, "run", "--scheme", "ecmp", "--traffic", "stride:4", "--platform", "pox", "--out", tmp_path / "x"],
-        capture_output=True, text=True, check=False, env=with_carp,
-    )  # fmt: skip
+        [
+            HEDERA,
+            "run",
+            "--scheme",
+            "ecmp",
+            "--traffic",
+            "stride:4",
+            "--platform",
+            "pox",
+            "--out",
+            tmp_path / "x",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=with_carp,
+    )
     assert_one_sentence(done, 3, "0.2.0 (carp)", "halosaur", "os-ken")
 
 
@@ -186,8 +206,11 @@ def test_without_root_it_says_so_and_does_nothing(tmp_path, command):
     here = theirs(tmp_path)
     done = subprocess.run(
         ["setpriv", "--reuid=65534", "--clear-groups", *command],
-        cwd=here, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=here,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert_one_sentence(done, 3, "root")
     assert list(here.iterdir()) == []
 
@@ -197,8 +220,11 @@ def test_without_root_it_says_so_and_does_nothing(tmp_path, command):
 def test_another_user_s_clone_is_not_set_up(tmp_path, command):
     done = subprocess.run(
         ["setpriv", "--reuid=65534", "--clear-groups", *command],
-        cwd=theirs(tmp_path), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=theirs(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert_one_sentence(done, 2, "is not yours to write to")
 
 

@@ -42,10 +42,20 @@ def sweep(folder, rate=0.8, trials=1, **settings):
         mbps = spec.capacity_mbps * share
         job.folder.mkdir(parents=True)
         document = Run(
-            schema=2, scheme=spec.scheme, traffic=spec.traffic, trial=spec.trial, seed=spec.seed,
-            capacity_mbps=spec.capacity_mbps, window_s=spec.window_s, bisection_mbps=mbps, payload_mbps=0.9 * mbps,
-            spec=msgspec.convert(stored, Settings), verdict="ok", reasons=(), flows=(),
-        )  # fmt: skip
+            schema=2,
+            scheme=spec.scheme,
+            traffic=spec.traffic,
+            trial=spec.trial,
+            seed=spec.seed,
+            capacity_mbps=spec.capacity_mbps,
+            window_s=spec.window_s,
+            bisection_mbps=mbps,
+            payload_mbps=0.9 * mbps,
+            spec=msgspec.convert(stored, Settings),
+            verdict="ok",
+            reasons=(),
+            flows=(),
+        )
         (job.folder / "run.json").write_bytes(encode(document))
     return folder
 
@@ -109,9 +119,11 @@ def test_json_is_rows_and_nothing_else(folders, tmp_path):
     done = invoked(*folders, "--json", "--picture", tmp_path / "picture.png")
     rows = json.loads(done.stdout)["rows"]
     assert [(row["scheme"], row["folder"], row["patterns"], row["invalid"]) for row in rows] == [
-        ("ecmp", "k4-25mbps", 2, 0), ("ecmp", "k4-100mbps", 2, 1),
-        ("hedera-sa", "k4-25mbps", 3, 0), ("hedera-sa", "k4-100mbps", 3, 0),
-    ]  # fmt: skip
+        ("ecmp", "k4-25mbps", 2, 0),
+        ("ecmp", "k4-100mbps", 2, 1),
+        ("hedera-sa", "k4-25mbps", 3, 0),
+        ("hedera-sa", "k4-100mbps", 3, 0),
+    ]
     assert rows[3]["conditions"] == {"--bw": 100.0, "--mtu": 9000}
     assert rows[3]["difference_points"] == pytest.approx(-2)
     assert "1 run is invalid" in done.stderr

@@ -48,8 +48,11 @@ def reasons_of(tmp_path, *, within):
     begin = time.monotonic()
     done = subprocess.run(
         [*command, "--platform", "os-ken", "--out", tmp_path / "run", "--json"],
-        capture_output=True, text=True, check=False, timeout=within,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=within,
+    )
     assert time.monotonic() - begin < within
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in done.stderr
@@ -131,8 +134,11 @@ def test_in_a_plain_chroot_it_says_what_cannot_be_done(tmp_path, clean):
     place.mkdir()
     done = subprocess.run(
         ["unshare", "-m", "sh", "-c", script, "sh", place, HEDERA, tmp_path / "run"],
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     assert done.returncode == 1, done.stderr
     (reason,) = json.loads(done.stdout)["reasons"]
     assert reason.startswith("mnexec -n true failed: ")

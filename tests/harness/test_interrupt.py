@@ -44,8 +44,11 @@ def hung():
     def start(patience_s, again_s, before=None):
         process = subprocess.Popen(
             [sys.executable, "-c", PROGRAM, str(patience_s), str(again_s)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=before,
-        )  # fmt: skip
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=before,
+        )
         started.append(process)
         assert process.stdout.readline() == "sending\n"
         return process

@@ -32,8 +32,13 @@ SUDO = {**os.environ, "SUDO_UID": str(USER), "SUDO_GID": str(USER)}
 def as_with_sudo(*arguments, cwd, **settings):
     return subprocess.run(
         [HEDERA, *map(str, arguments)],
-        cwd=cwd, env={**SUDO, **settings}, capture_output=True, text=True, check=False, timeout=200,
-    )  # fmt: skip
+        cwd=cwd,
+        env={**SUDO, **settings},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
+    )
 
 
 def of_root(folder):
@@ -93,10 +98,28 @@ def test_no_module_is_taken_from_where_the_user_stands(tmp_path, clean):
     ):
         (here / f"{name}.py").write_text(f"open({str(taken)!r}, 'a').write({name!r})\nraise SystemExit(9)\n")
     done = subprocess.run(
-        [HEDERA, "run", "--scheme", "ecmp", "--traffic", "stride:4", "--seconds", "3", "--bw", "2",
-         "--platform", "os-ken", "--out", tmp_path / "run"],
-        cwd=here, capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+        [
+            HEDERA,
+            "run",
+            "--scheme",
+            "ecmp",
+            "--traffic",
+            "stride:4",
+            "--seconds",
+            "3",
+            "--bw",
+            "2",
+            "--platform",
+            "os-ken",
+            "--out",
+            tmp_path / "run",
+        ],
+        cwd=here,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     assert not taken.exists(), taken.read_text()
     assert "Mb/s" in done.stdout, done.stderr
 
@@ -108,10 +131,28 @@ def test_a_root_shell_s_pythonpath_reaches_neither_us_nor_our_children(tmp_path,
     for name in ("numpy", "click", "mininet", "os_ken", "argparse", "rich"):
         (here / f"{name}.py").write_text(f"open({str(taken)!r}, 'a').write({name!r})\nraise SystemExit(9)\n")
     done = subprocess.run(
-        [HEDERA, "run", "--scheme", "ecmp", "--traffic", "stride:4", "--seconds", "3", "--bw", "2",
-         "--platform", "os-ken", "--out", tmp_path / "run"],
-        cwd=here, env={**os.environ, "PYTHONPATH": str(here), "PYTHONHOME": ""},
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+        [
+            HEDERA,
+            "run",
+            "--scheme",
+            "ecmp",
+            "--traffic",
+            "stride:4",
+            "--seconds",
+            "3",
+            "--bw",
+            "2",
+            "--platform",
+            "os-ken",
+            "--out",
+            tmp_path / "run",
+        ],
+        cwd=here,
+        env={**os.environ, "PYTHONPATH": str(here), "PYTHONHOME": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     assert not taken.exists(), taken.read_text()
     assert "Mb/s" in done.stdout, done.stderr

@@ -51,9 +51,14 @@ def test_all_tries_are_known_beside_those_that_count(tmp_path):
     assert left_out == {"ecmp": 1, "hedera-sa": 1}
 
 
-@pytest.mark.parametrize(("arguments", "words"), [
-    (["--scale", "0"], "--scale"), (["--schemes", "no"], "no scheme 'no'"), (["--new-flows", "me"], "--new-flows"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--scale", "0"], "--scale"),
+        (["--schemes", "no"], "no scheme 'no'"),
+        (["--new-flows", "me"], "--new-flows"),
+    ],
+)
 def test_bad_input_is_one_sentence(arguments, words):
     done = CliRunner().invoke(cli, ["table", "2", *arguments])
     said = done.output + str(done.exception or "")

@@ -38,10 +38,19 @@ class Arena:
         place.chmod(0o755)
         self.process = subprocess.Popen(
             [*drop, sys.executable, "-B", "-m", "tests.hostile.arena"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
-            env={"PATH": os.environ["PATH"], "HOME": str(place), "TMPDIR": str(place), "SECRET": SECRET,
-                 "PYTHONWARNINGS": "ignore", "NUMBA_CACHE_DIR": str(place / "numba")},
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            env={
+                "PATH": os.environ["PATH"],
+                "HOME": str(place),
+                "TMPDIR": str(place),
+                "SECRET": SECRET,
+                "PYTHONWARNINGS": "ignore",
+                "NUMBA_CACHE_DIR": str(place / "numba"),
+            },
+        )
         self.unfit = self._read()["unfit"]
 
     def _read(self):

@@ -26,8 +26,12 @@ def attack(program, *words, seconds=60.0):
     """What a program says that runs as the enemy, with these words in sys.argv; it has to get through to its end."""
     done = subprocess.run(
         [sys.executable, "-c", _BECOME + program, *map(str, words)],
-        capture_output=True, text=True, check=False, timeout=seconds, cwd="/",
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=seconds,
+        cwd="/",
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -36,8 +40,11 @@ def begin(program, *words):
     """The same, still at work: it has said one line, ``ready``. End it by `end`."""
     process = subprocess.Popen(
         [sys.executable, "-c", _BECOME + program, *map(str, words)],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd="/",
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        cwd="/",
+    )
     said = process.stdout.readline().split()
     assert said[:1] == ["ready"], said
     return process, said[1:]

@@ -86,9 +86,14 @@ class Neighbourhood:
     def call(self, victim, *arguments, cwd="/", seconds=240, **variables):
         """A command of a victim's: how it ended and what it said, which is never a traceback, nor SECRET."""
         done = subprocess.run(
-            list(map(str, arguments)), cwd=cwd, env=environment(victim, self) | variables, capture_output=True,
-            timeout=seconds, check=False, **identity(victim),
-        )  # fmt: skip
+            list(map(str, arguments)),
+            cwd=cwd,
+            env=environment(victim, self) | variables,
+            capture_output=True,
+            timeout=seconds,
+            check=False,
+            **identity(victim),
+        )
         done.stdout, done.stderr = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
         said = done.stdout + done.stderr
         assert "Traceback" not in said, said
@@ -136,8 +141,12 @@ def enemy(program, *arguments, **more):
     """A process of the enemy's, that runs."""
     return subprocess.Popen(
         ["/usr/bin/python3", "-I", "-c", program, *map(str, arguments)],
-        user=ENEMY, group=ENEMY, extra_groups=[], cwd="/", **more,
-    )  # fmt: skip
+        user=ENEMY,
+        group=ENEMY,
+        extra_groups=[],
+        cwd="/",
+        **more,
+    )
 
 
 def does(program, *arguments):
@@ -151,12 +160,28 @@ def good_run(folder, scheme="ecmp", trial=1, **more):
     place = folder / "stride_4" / scheme / f"trial-{trial}"
     place.mkdir(parents=True)
     document = run_json(
-        scheme=scheme, trial=trial, matrix=[[0, 4]], rates={"t": [1.0, 2.0], "total_mbps": [1.0, 1.0]},
-        completion=[{"size_class": "small", "flows": 4, "cut_off": 0, "known_share": 1.0, "mean_s": 1.0,
-                     "median_s": 1.0, "p95_s": 1.0, "p99_s": 1.0, "mean_slowdown": 1.0, "median_slowdown": 1.0,
-                     "p95_slowdown": 1.0, "p99_slowdown": 1.0}],
+        scheme=scheme,
+        trial=trial,
+        matrix=[[0, 4]],
+        rates={"t": [1.0, 2.0], "total_mbps": [1.0, 1.0]},
+        completion=[
+            {
+                "size_class": "small",
+                "flows": 4,
+                "cut_off": 0,
+                "known_share": 1.0,
+                "mean_s": 1.0,
+                "median_s": 1.0,
+                "p95_s": 1.0,
+                "p99_s": 1.0,
+                "mean_slowdown": 1.0,
+                "median_slowdown": 1.0,
+                "p95_slowdown": 1.0,
+                "p99_slowdown": 1.0,
+            }
+        ],
         **more,
-    )  # fmt: skip
+    )
     (place / "run.json").write_text(json.dumps(document))
     return place
 

@@ -47,9 +47,14 @@ def hand_in(folder, **files):
 def graded(place, *words, as_user=False, **environment):
     drop = ("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--") if as_user else ()
     return subprocess.run(
-        [*drop, HEDERA, "grade", *words], cwd=place, capture_output=True, text=True, check=False, timeout=300,
+        [*drop, HEDERA, "grade", *words],
+        cwd=place,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
         env={"PATH": os.environ["PATH"], "HOME": str(place), "COLUMNS": "150"} | environment,
-    )  # fmt: skip
+    )
 
 
 def test_three_of_ten_mean_to_end_it(place, capsys):

@@ -72,8 +72,9 @@ def test_an_authority_of_the_enemy_s_in_a_folder_that_all_can_write_to(keys, tmp
         "        Path(sys.argv[1], name).write_bytes(Path(sys.argv[2], name).read_bytes())\n"
         "    except PermissionError:\n"
         "        pass\n",
-        keys, mine / "keys",
-    )  # fmt: skip
+        keys,
+        mine / "keys",
+    )
     with pytest.raises(ValueError, match="can be changed by others"):
         read_keys(keys, NOW)
     keys.chmod(0o700)

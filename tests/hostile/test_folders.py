@@ -32,10 +32,17 @@ from tests.hostile.neighbourhood import (
 
 pytestmark = AS_ROOT
 WRITTEN = (
-    "report.html", "figures/summary.csv", "figures/summary.md", "figures/figure9.png", "figures/figure9.svg",
-    "figures/figure9-normalised.png", "figures/figure9-normalised.svg", "figures/completion.csv",
-    "figures/completion.png", "figures/rates/stride_4-trial-1.png",
-)  # fmt: skip
+    "report.html",
+    "figures/summary.csv",
+    "figures/summary.md",
+    "figures/figure9.png",
+    "figures/figure9.svg",
+    "figures/figure9-normalised.png",
+    "figures/figure9-normalised.svg",
+    "figures/completion.csv",
+    "figures/completion.png",
+    "figures/rates/stride_4-trial-1.png",
+)
 """All that `hedera report` writes."""
 
 
@@ -365,8 +372,23 @@ def test_odd_settings_of_a_sweep_that_goes_on(place, kind):
 
 
 def sweep(folder):
-    return ("sweep", 1, 6, "--patterns", "stride:4", "--schemes", "ecmp", "--bw", 10, "--platform", "os-ken",
-            "--results", folder.parent, "--name", folder.name)  # fmt: skip
+    return (
+        "sweep",
+        1,
+        6,
+        "--patterns",
+        "stride:4",
+        "--schemes",
+        "ecmp",
+        "--bw",
+        10,
+        "--platform",
+        "os-ken",
+        "--results",
+        folder.parent,
+        "--name",
+        folder.name,
+    )
 
 
 @pytest.mark.parametrize("shell", ["root shell", "sudo"])
@@ -397,9 +419,14 @@ def test_a_page_that_follows_an_odd_folder(place, victim):
         ODD["a link to the victim's file"](folder / "figures" / name, place.victim_s(victim) / "precious")
     trap(place, victim, folder)
     process = subprocess.Popen(
-        [HEDERA, "watch", str(folder)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/",
-        env=environment(victim, place), **identity(victim),
-    )  # fmt: skip
+        [HEDERA, "watch", str(folder)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd="/",
+        env=environment(victim, place),
+        **identity(victim),
+    )
     try:
         address = process.stdout.readline().split()[-1]
         for name in ("", "now.json", "report.html", "figures/figure9.png"):

@@ -52,8 +52,20 @@ def payload(place):
     return f"import os\nopen({str(place.taken)!r}, 'a').write(f'{{__name__}} as {{os.geteuid()}}; ')\n"
 
 
-MODULES = ("sitecustomize", "usercustomize", "numpy", "click", "harness", "files", "json", "argparse", "matplotlib",
-           "mininet", "encodings", "runpy")  # fmt: skip
+MODULES = (
+    "sitecustomize",
+    "usercustomize",
+    "numpy",
+    "click",
+    "harness",
+    "files",
+    "json",
+    "argparse",
+    "matplotlib",
+    "mininet",
+    "encodings",
+    "runpy",
+)
 
 
 @pytest.mark.parametrize("variable", ["PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONSTARTUP", "none"])
@@ -85,8 +97,20 @@ def test_a_library_that_is_loaded_before_all_others(place, name):
     assert done.stderr.count("evil.so") <= 1, done.stderr
 
 
-PLACES = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "MPLCONFIGDIR", "NUMBA_CACHE_DIR", "TMPDIR",
-          "DASK_CONFIG", "MATPLOTLIBRC", "JUPYTER_CONFIG_DIR", "PIP_CONFIG_FILE", "GIT_CONFIG_GLOBAL")  # fmt: skip
+PLACES = (
+    "HOME",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "MPLCONFIGDIR",
+    "NUMBA_CACHE_DIR",
+    "TMPDIR",
+    "DASK_CONFIG",
+    "MATPLOTLIBRC",
+    "JUPYTER_CONFIG_DIR",
+    "PIP_CONFIG_FILE",
+    "GIT_CONFIG_GLOBAL",
+)
 
 
 @pytest.fixture(scope="module")
@@ -302,9 +326,14 @@ for name in sys.argv[1:]:
 print("done", flush=True)
 import time; time.sleep(60)
 """,
-        home, home / "lock", "/run/hedera-setup", "/run/hedera-setup/lock", "/run/hedera/lock",
-        stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        home,
+        home / "lock",
+        "/run/hedera-setup",
+        "/run/hedera-setup/lock",
+        "/run/hedera/lock",
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     try:
         got = []
         while (line := grabbing.stdout.readline().strip()) != "done":
@@ -380,9 +409,12 @@ from files.rights import as_owner, leave_root_for_good
     time.sleep(60)
 """
     victim = subprocess.Popen(
-        [sys.executable, "-I", "-c", program, place.theirs], env=environment("root shell", place),
-        stdout=subprocess.PIPE, text=True, cwd="/",
-    )  # fmt: skip
+        [sys.executable, "-I", "-c", program, place.theirs],
+        env=environment("root shell", place),
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd="/",
+    )
     try:
         assert victim.stdout.readline() == f"{ENEMY}\n"
         assert does(LOOKS, victim.pid, how) == ""
@@ -407,8 +439,9 @@ print(invoker())
 with as_owner(Path({str(place.theirs)!r})):
     print(os.geteuid())
 """,
-        SUDO_UID=uid, SUDO_GID="1000",
-    )  # fmt: skip
+        SUDO_UID=uid,
+        SUDO_GID="1000",
+    )
     assert done.stdout == f"None\n{ENEMY}\n", done.stderr
 
 
@@ -489,8 +522,11 @@ start = unprivileged()
 done = subprocess.run([*start.prefix, "env"], env=start.environment, cwd="/", capture_output=True, text=True)
 print(done.stdout)
 """,
-        AWS_SECRET_ACCESS_KEY=SECRET, SSH_AUTH_SOCK="/root/agent", LD_LIBRARY_PATH="/x", PYTHONPATH="/x",
-    )  # fmt: skip
+        AWS_SECRET_ACCESS_KEY=SECRET,
+        SSH_AUTH_SOCK="/root/agent",
+        LD_LIBRARY_PATH="/x",
+        PYTHONPATH="/x",
+    )
     names = {line.partition("=")[0] for line in done.stdout.split()}
     assert names <= {
         "PATH",

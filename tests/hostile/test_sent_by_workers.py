@@ -124,13 +124,19 @@ def test_a_parcel_that_is_a_pickle(tmp_path):
 @pytest.mark.parametrize(
     "lie",
     [
-        {"traffic": "../../../won"}, {"scheme": "../../won"}, {"trial": -1}, {"trial": 2}, {"seed": 2**60},
+        {"traffic": "../../../won"},
+        {"scheme": "../../won"},
+        {"trial": -1},
+        {"trial": 2},
+        {"seed": 2**60},
         {"environment": {"worker": "../..", "source": CODE.fingerprint}},
-        {"environment": {"worker": "b", "source": CODE.fingerprint}}, {"matrix": [[0, 10**9]]},
+        {"environment": {"worker": "b", "source": CODE.fingerprint}},
+        {"matrix": [[0, 10**9]]},
         {"bisection_mbps": 1e300},
-        {"reasons": ["\x1b[2J"], "verdict": "invalid"}, {"flows": [{"src": "../..", "dst": 0, "mbps": 1.0}]},
+        {"reasons": ["\x1b[2J"], "verdict": "invalid"},
+        {"flows": [{"src": "../..", "dst": 0, "mbps": 1.0}]},
     ],
-)  # fmt: skip
+)
 def test_a_result_that_is_another_one(tmp_path, lie):
     """A worker sends a result of another pattern, scheme, trial or maker, by names that lead elsewhere, or none."""
 
@@ -154,11 +160,19 @@ def test_a_result_that_is_another_one(tmp_path, lie):
 @pytest.mark.parametrize(
     "said",
     [
-        "\x1b]0;mine\x07", {"schema": "\x1b[2J"}, FIT | {"revision": "\x1b[2J", "fingerprint": "x"}, ["x"] * 10**5,
-        None, FIT | {"missing": ["\x1b[31m" * 10**5]}, ValueError("\x1b[2J\n" * 10**6), FIT | {"machine": "\x9b31m"},
-        FIT | {"missing": ["x" * 1000] * 1000}, FIT | {"root": "yes"}, FIT | {"revision": "r" * 9999, "schema": 0},
+        "\x1b]0;mine\x07",
+        {"schema": "\x1b[2J"},
+        FIT | {"revision": "\x1b[2J", "fingerprint": "x"},
+        ["x"] * 10**5,
+        None,
+        FIT | {"missing": ["\x1b[31m" * 10**5]},
+        ValueError("\x1b[2J\n" * 10**6),
+        FIT | {"machine": "\x9b31m"},
+        FIT | {"missing": ["x" * 1000] * 1000},
+        FIT | {"root": "yes"},
+        FIT | {"revision": "r" * 9999, "schema": 0},
     ],
-)  # fmt: skip
+)
 def test_words_for_the_client_s_terminal(tmp_path, said):
     """A worker says of itself, or fails with, what a terminal obeys, or what fills it."""
     _, heard, jobs = sweep(

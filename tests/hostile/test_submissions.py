@@ -787,12 +787,23 @@ def test_an_answer_that_nobody_thought_of(arena, monkeypatch):
 @pytest.mark.parametrize(
     "value",
     [
-        "float('inf')", "[float('nan')] * len(src)", "np.zeros((len(src),) * 1, dtype='O')", "np.zeros(1 << 27)",
-        "b'x' * (1 << 24)", "np.full(len(src), 1e308)", "np.zeros((0, 5))", "memoryview(b'abc')", "lambda: 0",
-        "np.full(len(src), -1e-300)", "np.zeros(len(src), dtype='S200')", "np.ma.masked_all(len(src))",
-        "type('\\x1b[31m' * 9999, (), {})()", "np.array(['\\x07'] * len(src))", "range(1 << 60)",
+        "float('inf')",
+        "[float('nan')] * len(src)",
+        "np.zeros((len(src),) * 1, dtype='O')",
+        "np.zeros(1 << 27)",
+        "b'x' * (1 << 24)",
+        "np.full(len(src), 1e308)",
+        "np.zeros((0, 5))",
+        "memoryview(b'abc')",
+        "lambda: 0",
+        "np.full(len(src), -1e-300)",
+        "np.zeros(len(src), dtype='S200')",
+        "np.ma.masked_all(len(src))",
+        "type('\\x1b[31m' * 9999, (), {})()",
+        "np.array(['\\x07'] * len(src))",
+        "range(1 << 60)",
     ],
-)  # fmt: skip
+)
 def test_a_strange_demand(arena, value):
     """Its demands are infinite, no numbers, too many, objects, or have names that a terminal obeys."""
     attack = f"import numpy as np\ndef estimate_demands(src, dst, num_hosts):\n    return {value}"

@@ -199,10 +199,13 @@ def test_a_report_that_is_another_file(server, folder, tmp_path, target):
 @pytest.mark.parametrize(
     "how",
     [
-        "os.mkfifo(path)", "os.symlink('/dev/zero', path)", "os.truncate(os.open(path, 66), 1 << 40)",
-        "Path(path).write_bytes(b'[' * (1 << 20))", "Path(path).mkdir()",
+        "os.mkfifo(path)",
+        "os.symlink('/dev/zero', path)",
+        "os.truncate(os.open(path, 66), 1 << 40)",
+        "Path(path).write_bytes(b'[' * (1 << 20))",
+        "Path(path).mkdir()",
     ],
-)  # fmt: skip
+)
 def test_files_of_a_sweep_that_never_end(server, folder, name, how):
     """The owner of the folder puts pipes, devices, endless files and JSON without a bottom among its results."""
     program = (

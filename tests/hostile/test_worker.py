@@ -198,8 +198,12 @@ def test_a_scheduler_of_the_enemy_s_on_loopback(tmp_path, who):
     try:
         done = subprocess.run(
             [sys.executable, "-c", code, address],
-            capture_output=True, text=True, check=False, timeout=60, cwd=ROOT,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+            cwd=ROOT,
+        )
         assert "is not encrypted: whoever reaches it" in done.stderr
         assert done.stdout == ""
         assert not (mine / "came").exists()
@@ -218,8 +222,12 @@ def test_a_scheduler_that_accepts_and_says_nothing(tmp_path, monkeypatch):
         code = f"import sys, workers.node\nworkers.node.LOST_AFTER_S = 2.0\n{WORKER}"
         done = subprocess.run(
             [sys.executable, "-c", code, where, where.keys, "one"],
-            capture_output=True, text=True, check=False, timeout=60, cwd=ROOT,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+            cwd=ROOT,
+        )
         assert done.stderr.splitlines()[-1].startswith("OSError: no Dask scheduler answers at tls://")
 
 
@@ -229,8 +237,10 @@ def test_a_scheduler_that_falls_silent(tmp_path, monkeypatch):
     make_keys(tmp_path / "keys", NOW)
     scheduler = subprocess.Popen(
         [sys.executable, "-c", SCHEDULER, "tls://127.0.0.1:0", tmp_path / "keys"],
-        stdout=subprocess.PIPE, text=True, cwd=ROOT,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
     try:
         with (
             pytest.raises(RunFailed, match="the cluster's scheduler does not answer"),

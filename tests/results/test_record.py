@@ -13,17 +13,35 @@ from results.record import MAX_BYTES, SCHEMA, Run, decode, encode, read, read_se
 from tests.plots.sweeps import broken, failed, first_version, run_document
 
 SETTINGS = Settings(
-    k=4, link_mbps=10.0, seconds=30.0, interval_s=2.0, queue=50, platform="os-ken", datapath="user",
-    congestion_control="cubic", flows_per_host=1, keep=1.0,
-)  # fmt: skip
+    k=4,
+    link_mbps=10.0,
+    seconds=30.0,
+    interval_s=2.0,
+    queue=50,
+    platform="os-ken",
+    datapath="user",
+    congestion_control="cubic",
+    flows_per_host=1,
+    keep=1.0,
+)
 
 
 def run(**changes):
     fields = {
-        "schema": SCHEMA, "scheme": "ecmp", "traffic": "stride:4", "trial": 1, "seed": 1, "capacity_mbps": 160.0,
-        "window_s": (5.0, 25.0), "spec": SETTINGS, "bisection_mbps": 100.0, "payload_mbps": 93.6, "verdict": "ok",
-        "reasons": (), "flows": (FlowRecord(src=0, dst=4, mbps=9.0),),
-    }  # fmt: skip
+        "schema": SCHEMA,
+        "scheme": "ecmp",
+        "traffic": "stride:4",
+        "trial": 1,
+        "seed": 1,
+        "capacity_mbps": 160.0,
+        "window_s": (5.0, 25.0),
+        "spec": SETTINGS,
+        "bisection_mbps": 100.0,
+        "payload_mbps": 93.6,
+        "verdict": "ok",
+        "reasons": (),
+        "flows": (FlowRecord(src=0, dst=4, mbps=9.0),),
+    }
     return Run(**fields | changes)
 
 
@@ -154,9 +172,17 @@ def test_a_reason_is_one_short_line():
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"{", b"\xff", b"[" * 1_000_000, b'{"a":' * 1_000_000, text().replace(b"160.0", b"NaN"),
-     text().replace(b"160.0", b"Infinity"), text(traffic="x").replace(b'"x"', b'"\\udcff"')],
-)  # fmt: skip
+    [
+        b"",
+        b"{",
+        b"\xff",
+        b"[" * 1_000_000,
+        b'{"a":' * 1_000_000,
+        text().replace(b"160.0", b"NaN"),
+        text().replace(b"160.0", b"Infinity"),
+        text(traffic="x").replace(b'"x"', b'"\\udcff"'),
+    ],
+)
 def test_what_is_no_json(data):
     with pytest.raises(ValueError, match="is not JSON, or was cut off"):
         decode(data)

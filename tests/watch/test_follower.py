@@ -89,8 +89,16 @@ def test_a_folder_without_runs_and_one_whose_sweep_is_over(tmp_path):
 
 
 def test_a_page_of_a_folder_with_a_larger_network_has_no_drawing(tmp_path):
-    run = Now(pattern="random", scheme="ecmp", trial=1, stage="building", k=16, link_mbps=1.0,
-              capacity_mbps=1024.0, seconds=10.0)  # fmt: skip
+    run = Now(
+        pattern="random",
+        scheme="ecmp",
+        trial=1,
+        stage="building",
+        k=16,
+        link_mbps=1.0,
+        capacity_mbps=1024.0,
+        seconds=10.0,
+    )
     at_work(tmp_path, run)
     page = Follower(tmp_path).page()
     assert 'id="fabric-box"' not in page

@@ -56,9 +56,18 @@ def test_the_page_and_its_parts(server):
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "", "/wrong/", "/wrong/now.json", "/%2e%2e/", "//", "/{secret}x/", "/{secret}/../../etc/passwd",
-     "/{secret}/sweep.json"],
-)  # fmt: skip
+    [
+        "/",
+        "",
+        "/wrong/",
+        "/wrong/now.json",
+        "/%2e%2e/",
+        "//",
+        "/{secret}x/",
+        "/{secret}/../../etc/passwd",
+        "/{secret}/sweep.json",
+    ],
+)
 def test_nothing_else_is_served(server, path):
     path = path.replace("{secret}", server.secret).encode().decode("latin-1") or "*"
     assert ask(server, path)[0] == 404

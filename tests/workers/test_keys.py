@@ -217,8 +217,11 @@ def test_who_holds_other_keys_or_none_is_turned_away(place, tmp_path, monkeypatc
 def test_a_second_worker_of_the_same_name_is_told_so(place):
     done = subprocess.run(
         [sys.executable, "-c", WORKER, place, place.keys, "one"],
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == (
         f"ValueError: the scheduler at {place} has a worker one already: one is enough for a machine, and another "
@@ -230,8 +233,11 @@ def test_a_worker_with_other_keys_gets_no_work(place, tmp_path):
     make_keys(tmp_path / "other", NOW)
     stranger = subprocess.Popen(
         [sys.executable, "-c", WORKER, place, tmp_path / "other", "stranger"],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=leaving_its_files_in(tmp_path),
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=leaving_its_files_in(tmp_path),
+    )
     with connected(place) as client:
         time.sleep(2)
         assert len(client.nthreads()) == 1

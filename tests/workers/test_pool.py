@@ -142,10 +142,11 @@ def test_a_cluster_without_workers_says_so(monkeypatch, tmp_path):
     make_keys(tmp_path / "keys", datetime.now(timezone.utc))
     guard = security(ClusterAddress("tls://127.0.0.1:0", tmp_path / "keys"))
     with (
-        distributed.LocalCluster(n_workers=0, host="127.0.0.1", protocol="tls://", security=guard,
-                                 dashboard_address="127.0.0.1:0") as empty,
+        distributed.LocalCluster(
+            n_workers=0, host="127.0.0.1", protocol="tls://", security=guard, dashboard_address="127.0.0.1:0"
+        ) as empty,
         pytest.raises(RuntimeError, match="this cluster has no workers"),
-    ):  # fmt: skip
+    ):
         run_all(slow_square, [1], cluster=ClusterAddress(empty.scheduler_address, tmp_path / "keys"))
 
 

@@ -151,12 +151,32 @@ def test_the_controllers_work_is_counted_while_traffic_runs():
 def test_a_move_is_timed_from_the_flows_start_and_its_rate_seen_to_come_back():
     moved = flow(0, 0, 4, 1, 10, 10_000_000)
     events = [
-        {"t": BEGIN + 1, "event": "flow", "key": 5, "src": 0, "dst": 4, "src_port": 20_000, "dst_port": 5001,
-         "core": 0, "reason": "hashed"},
-        {"t": BEGIN + 3, "event": "round", "large_flows": [{"key": 5}], "round": 1, "flows": 1, "large": 1,
-         "placed": 1, "changed": 1, "polled_s": 0.0, "compute_s": 0.0, "install_s": 0.0},
+        {
+            "t": BEGIN + 1,
+            "event": "flow",
+            "key": 5,
+            "src": 0,
+            "dst": 4,
+            "src_port": 20_000,
+            "dst_port": 5001,
+            "core": 0,
+            "reason": "hashed",
+        },
+        {
+            "t": BEGIN + 3,
+            "event": "round",
+            "large_flows": [{"key": 5}],
+            "round": 1,
+            "flows": 1,
+            "large": 1,
+            "placed": 1,
+            "changed": 1,
+            "polled_s": 0.0,
+            "compute_s": 0.0,
+            "install_s": 0.0,
+        },
         {"t": BEGIN + 3.5, "event": "reroute", "key": 5, "core": 1, "round": 1},
-    ]  # fmt: skip
+    ]
     seen = observation([moved], events=events)
     found = costs(seen, measured_flows(seen), 10.0)
     assert (found["moved_flows"], found["moves"]) == (1, 1)
@@ -192,10 +212,18 @@ def test_of_one_flow_in_a_hundred_the_path_may_be_unknown(unknown, doubts):
     spec = replace(POISSON, scheme="ecmp")
     flows = [flow(n, n % 15, n % 15 + 1, 3, 1, 100_000) for n in range(100)]
     events = [
-        {"t": BEGIN + 3, "event": "flow", "key": n, "src": one.src, "dst": one.dst, "src_port": one.src_port,
-         "dst_port": 5001, "core": 0}
+        {
+            "t": BEGIN + 3,
+            "event": "flow",
+            "key": n,
+            "src": one.src,
+            "dst": one.dst,
+            "src_port": one.src_port,
+            "dst_port": 5001,
+            "core": 0,
+        }
         for n, one in enumerate(flows[unknown:])
-    ]  # fmt: skip
+    ]
     seen = observation(flows, events=events)
     dynamic = Dynamic(spec.network(), spec, spec.workload(), seen, measured_flows(seen))
     assert len([one for one in dynamic.reasons() if "does not know the paths" in one]) == doubts

@@ -166,11 +166,29 @@ def test_a_host_that_was_not_sampled_ends_it():
 
 def test_acknowledgements_are_no_flows_of_the_matrix():
     events = [
-        {"event": "flow", "key": 1, "src": 0, "dst": 4, "src_port": 20_000, "dst_port": 5001, "core": 2, "t": 5.0},
-        {"event": "flow", "key": 2, "src": 4, "dst": 0, "src_port": 5001, "dst_port": 20_000, "core": 1, "t": 5.1},
+        {
+            "event": "flow",
+            "key": 1,
+            "src": 0,
+            "dst": 4,
+            "src_port": 20_000,
+            "dst_port": 5001,
+            "core": 2,
+            "t": 5.0,
+        },
+        {
+            "event": "flow",
+            "key": 2,
+            "src": 4,
+            "dst": 0,
+            "src_port": 5001,
+            "dst_port": 20_000,
+            "core": 1,
+            "t": 5.1,
+        },
         {"event": "reroute", "key": 1, "core": 3, "t": 7.0},
         {"event": "reroute", "key": 2, "core": 3, "t": 7.0},
-    ]  # fmt: skip
+    ]
     assert paths_by_flow(events) == {(0, 4, 20_000): [(5.0, 2), (7.0, 3)]}
 
 
@@ -220,9 +238,18 @@ def test_a_controller_that_was_restarted_is_in_the_record():
     seen.events = [
         {"event": "ready", "t": BEGIN - 1},
         {"event": "ready", "t": BEGIN + 4.5},
-        {"event": "flow", "t": BEGIN + 4, "key": 1, "src": 0, "dst": 1, "src_port": 5001, "dst_port": 20_000,
-         "core": 0, "reason": "adopted"},
-    ]  # fmt: skip
+        {
+            "event": "flow",
+            "t": BEGIN + 4,
+            "key": 1,
+            "src": 0,
+            "dst": 1,
+            "src_port": 5001,
+            "dst_port": 20_000,
+            "core": 0,
+            "reason": "adopted",
+        },
+    ]
     result = describe(SPEC, seen)
     assert result.verdict == "ok"
     assert result.controller_restarts == (Restarted(t=3, reason="ended (status -9)", ready_t=4.5, adopted=1),)

@@ -56,13 +56,22 @@ def test_each_doubt_is_named(change, said):
     [
         # 1 % above 10 Mb/s, and a bucket of 0.15 Mb once in 4 s
         ("limits", {"port_mbps": {"a": 10.1374}}, {"port_mbps": {"a": 10.1376}}),
-        ("counters", {"counted_mbps": 100.0, "payload_mbps": 95.01 / ON_THE_WIRE},
-                     {"counted_mbps": 100.0, "payload_mbps": 94.99 / ON_THE_WIRE}),
-        ("counters", {"counted_mbps": 95.01, "payload_mbps": 100.0 / ON_THE_WIRE},
-                     {"counted_mbps": 94.99, "payload_mbps": 100.0 / ON_THE_WIRE}),
+        (
+            "counters",
+            {"counted_mbps": 100.0, "payload_mbps": 95.01 / ON_THE_WIRE},
+            {"counted_mbps": 100.0, "payload_mbps": 94.99 / ON_THE_WIRE},
+        ),
+        (
+            "counters",
+            {"counted_mbps": 95.01, "payload_mbps": 100.0 / ON_THE_WIRE},
+            {"counted_mbps": 94.99, "payload_mbps": 100.0 / ON_THE_WIRE},
+        ),
         # what opening and closing connections brings is of the payload's side
-        ("counters", {"counted_mbps": 100.0, "payload_mbps": 90.0 / ON_THE_WIRE, "handshakes_mbps": 5.01},
-                     {"counted_mbps": 100.0, "payload_mbps": 90.0 / ON_THE_WIRE, "handshakes_mbps": 4.99}),
+        (
+            "counters",
+            {"counted_mbps": 100.0, "payload_mbps": 90.0 / ON_THE_WIRE, "handshakes_mbps": 5.01},
+            {"counted_mbps": 100.0, "payload_mbps": 90.0 / ON_THE_WIRE, "handshakes_mbps": 4.99},
+        ),
         ("paths", {"claims": [Claim("a", 5.999, 4.5, 0.5)]}, {"claims": [Claim("a", 6.001, 4.5, 0.5)]}),
         ("clock", {"clock_set_s": 0.0099}, {"clock_set_s": 0.0101}),
         ("clock", {"clock_set_s": -0.0099}, {"clock_set_s": -0.0101}),
@@ -70,7 +79,7 @@ def test_each_doubt_is_named(change, said):
         ("flows", {"unfinished_flows": []}, {"unfinished_flows": ["0 to 4"]}),
         ("processes", {"dead_processes": []}, {"dead_processes": ["bwm-ng (status 1)"]}),
     ],
-)  # fmt: skip
+)
 def test_every_limit_from_both_sides(rule, kept, broken):
     assert (against(**kept), len(against(**broken))) == ([], 1)
     for changes, holds in ((kept, True), (broken, False)):

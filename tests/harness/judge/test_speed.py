@@ -26,10 +26,13 @@ def rules(**changes):
         ("total", {"measured_mbps": 136.01}, {"measured_mbps": 135.99}),
         ("progress", {"progress": 0.8501}, {"progress": 0.8499}),
         ("full links", {"full": FullLinks((3, 5), {"a": 9.701})}, {"full": FullLinks((3, 5), {"a": 9.699})}),
-        ("full links", {"full": FullLinks((3, 5), {"a": 7.0, "b": 9.701, "c": 10.0})},
-                       {"full": FullLinks((3, 5), {"a": 7.0, "b": 9.699, "c": 10.0})}),
+        (
+            "full links",
+            {"full": FullLinks((3, 5), {"a": 7.0, "b": 9.701, "c": 10.0})},
+            {"full": FullLinks((3, 5), {"a": 7.0, "b": 9.699, "c": 10.0})},
+        ),
     ],
-)  # fmt: skip
+)
 def test_every_limit_from_both_sides(rule, kept, broken):
     assert (rules(**kept)[rule], reasons(replace(FINE, **kept))) == (True, [])
     assert rules(**broken)[rule] is False
@@ -104,8 +107,12 @@ def test_a_slow_run_says_when_least_arrived_and_who_waited():
 
 
 def test_a_slow_run_says_which_host_its_cpu_limit_held_back_most():
-    slow = replace(FINE, measured_mbps=120.0, throttled_s={"0_0_2": 0.1, "0_0_3": 2.04},
-                   seconds=[Second(2, 3.0, {}, 101.0)])  # fmt: skip
+    slow = replace(
+        FINE,
+        measured_mbps=120.0,
+        throttled_s={"0_0_2": 0.1, "0_0_3": 2.04},
+        seconds=[Second(2, 3.0, {}, 101.0)],
+    )
     (reason,) = reasons(slow)
     assert reason.endswith("its CPU limit held host 0_0_3 back for 2.0 s")
 

@@ -9,9 +9,18 @@ from results.parts import Rule
 from tests.harness.judge.fine import FINE, UNSETTLED
 
 EVERY_RULE = (
-    "processes", "clock", "limits", "flows", "counters", "paths", "losses", "total", "progress", "full links",
+    "processes",
+    "clock",
+    "limits",
+    "flows",
+    "counters",
+    "paths",
+    "losses",
+    "total",
+    "progress",
+    "full links",
     "links alone",
-)  # fmt: skip
+)
 
 
 def test_a_fine_run_counts_and_says_which_rules_it_kept():

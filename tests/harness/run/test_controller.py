@@ -141,9 +141,20 @@ def test_a_slow_one_runs_a_seventh_of_the_time_until_the_end(controller):
 
 def test_what_is_no_event_is_left_out():
     good = {"t": 1.5, "event": "ready", "switches": 20}
-    lines = [json.dumps(good), "", "{", '{"t": 1, "event": "rou', "[]", "7", '{"t": "x", "event": "a"}',
-             '{"t": NaN, "event": "a"}', '{"t": true, "event": "a"}', '{"event": "a"}', '{"t": 1}',
-             "\xff"]  # fmt: skip
+    lines = [
+        json.dumps(good),
+        "",
+        "{",
+        '{"t": 1, "event": "rou',
+        "[]",
+        "7",
+        '{"t": "x", "event": "a"}',
+        '{"t": NaN, "event": "a"}',
+        '{"t": true, "event": "a"}',
+        '{"event": "a"}',
+        '{"t": 1}',
+        "\xff",
+    ]
     assert parse_events("\n".join(lines).encode("latin-1")) == [good]
 
 

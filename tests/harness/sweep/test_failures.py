@@ -46,13 +46,16 @@ def raising(error):
     [
         (RunFailed("it did not work"), "it did not work"),
         (RunFailed("tc failed: line one\n\tline two"), "tc failed: line one line two"),
-        (subprocess.TimeoutExpired(["tc", "-batch"], 60), "timeout expired: Command '['tc', '-batch']' timed out"),
+        (
+            subprocess.TimeoutExpired(["tc", "-batch"], 60),
+            "timeout expired: Command '['tc', '-batch']' timed out",
+        ),
         (OSError(errno.EAGAIN, os.strerror(errno.EAGAIN)), "blocking io error: "),
         (ValueError("no number"), "value error: no number"),
         (Exception("Mininet's"), "exception: Mininet's"),
         (MemoryError(), "memory error"),
     ],
-)  # fmt: skip
+)
 def test_any_failure_is_the_reason_of_that_run(tmp_path, failing, error, words):
     result = failing(raising(error))
     assert result.verdict == "invalid"

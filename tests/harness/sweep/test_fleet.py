@@ -31,8 +31,17 @@ from tests.harness.sweep.run_files import run_json
 
 CODE = Source("abc", "f" * 16)
 BASE = RunSpec("ecmp", "stride:1", seconds=10, platform="os-ken", datapath="user")
-FIT = {"schema": SCHEMA, "fingerprint": CODE.fingerprint, "root": True, "missing": [], "kernel_datapath": True,
-       "pox": False, "host": "h", "machine": "m", "revision": "abc"}  # fmt: skip
+FIT = {
+    "schema": SCHEMA,
+    "fingerprint": CODE.fingerprint,
+    "root": True,
+    "missing": [],
+    "kernel_datapath": True,
+    "pox": False,
+    "host": "h",
+    "machine": "m",
+    "revision": "abc",
+}
 
 
 class FakeFuture:
@@ -256,10 +265,16 @@ def test_a_cluster_without_workers_says_so(tmp_path):
 
 def test_auto_is_what_all_workers_can(tmp_path):
     fleet = Fleet(
-        FakeClient({"a": FIT | {"rates": {1500: 20.0, 9000: 50.0}},
-                    "b": FIT | {"kernel_datapath": False, "rates": {1500: 25.0, 9000: 40.0}}}, tmp_path),
-        Heard(), CODE,
-    )  # fmt: skip
+        FakeClient(
+            {
+                "a": FIT | {"rates": {1500: 20.0, 9000: 50.0}},
+                "b": FIT | {"kernel_datapath": False, "rates": {1500: 25.0, 9000: 40.0}},
+            },
+            tmp_path,
+        ),
+        Heard(),
+        CODE,
+    )
     fleet.gather()
     auto = replace(BASE, datapath="auto", platform="auto")
     assert (fleet.resolve(auto).datapath, fleet.resolve(auto).platform) == ("user", "os-ken")

@@ -72,9 +72,12 @@ def test_a_sweep_outlives_a_worker_that_is_killed(tmp_path, python):
 
     def start(*words):
         process = subprocess.Popen(
-            [python, "-c", NODE, *words], stdout=subprocess.PIPE, text=True, cwd=tmp_path,
+            [python, "-c", NODE, *words],
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
             env={**os.environ, "TMPDIR": str(tmp_path)},  # who is killed leaves a folder
-        )  # fmt: skip
+        )
         return process, process.stdout.readline().strip()
 
     scheduler, at = start("tls://127.0.0.1:0", tmp_path / "keys")

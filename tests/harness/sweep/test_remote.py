@@ -27,10 +27,16 @@ def test_a_spec_comes_through_as_it_was():
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"k": "4"}, {"k": 3}, {"scheme": "../x"}, {"seconds": -1}, {"link_mbps": None}, {"fail": "all"},
-        {"congestion_control": "x; reboot"}, {"scheme": 7},
+        {"k": "4"},
+        {"k": 3},
+        {"scheme": "../x"},
+        {"seconds": -1},
+        {"link_mbps": None},
+        {"fail": "all"},
+        {"congestion_control": "x; reboot"},
+        {"scheme": 7},
     ],
-)  # fmt: skip
+)
 def test_what_is_no_spec_is_refused_in_one_sentence(wrong):
     asked = request("run", SPEC, "w1")
     asked["spec"] |= wrong
@@ -65,8 +71,17 @@ def test_a_machine_says_what_it_is_without_a_secret():
     told = introduce()
     assert told["fingerprint"] == source().fingerprint
     json.dumps(told)
-    assert set(told) == {"schema", "host", "revision", "fingerprint", "root", "missing", "kernel_datapath", "pox",
-                         "machine"}  # fmt: skip
+    assert set(told) == {
+        "schema",
+        "host",
+        "revision",
+        "fingerprint",
+        "root",
+        "missing",
+        "kernel_datapath",
+        "pox",
+        "machine",
+    }
 
 
 def fake_hedera(tmp_path, monkeypatch, program):
@@ -78,12 +93,16 @@ def fake_hedera(tmp_path, monkeypatch, program):
 
 
 def test_a_job_s_steps_are_told_and_its_last_word_is_the_answer(tmp_path, monkeypatch):
-    fake_hedera(tmp_path, monkeypatch, (
-        "import json, sys\n"
-        "asked = json.loads(sys.stdin.readline())\n"
-        "print(json.dumps({'stage': 'building'}), flush=True)\n"
-        "print(json.dumps({'rates': {'1500': asked['worker']}}), end='\\n')\n"
-    ))  # fmt: skip
+    fake_hedera(
+        tmp_path,
+        monkeypatch,
+        (
+            "import json, sys\n"
+            "asked = json.loads(sys.stdin.readline())\n"
+            "print(json.dumps({'stage': 'building'}), flush=True)\n"
+            "print(json.dumps({'rates': {'1500': asked['worker']}}), end='\\n')\n"
+        ),
+    )
     heard = []
     last = remote._job({"worker": 5}, tmp_path / "run", lambda stage, pid: heard.append(stage), 60)
     assert last == {"rates": {"1500": 5}}
@@ -129,11 +148,15 @@ def test_a_job_ends_with_the_worker_that_asked_for_it(tmp_path):
 
 @pytest.mark.timeout(60)
 def test_a_job_that_hangs_is_ended(tmp_path, monkeypatch):
-    fake_hedera(tmp_path, monkeypatch, (
-        "import signal, time\n"
-        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-        "while True: print('{\"stage\": \"sending\"}', flush=True); time.sleep(0.1)\n"
-    ))  # fmt: skip
+    fake_hedera(
+        tmp_path,
+        monkeypatch,
+        (
+            "import signal, time\n"
+            "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+            'while True: print(\'{"stage": "sending"}\', flush=True); time.sleep(0.1)\n'
+        ),
+    )
     monkeypatch.setattr(remote, "_ENDING_S", 0.5)
     with pytest.raises(RunFailed, match=r"^the process that should make the run does not end$"):
         remote._job({}, tmp_path / "run", lambda stage, pid: None, 1.0)

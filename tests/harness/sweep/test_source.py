@@ -50,9 +50,17 @@ def test_all_that_takes_part_in_a_run_counts():
     """What judges, what is imported late, and the programs that a run starts, on whatever platform."""
     needed = closure([RUN], ROOT)
     assert {
-        "topos.wire", "results.record", "harness.judge.verdict", "hedera.maxmin", "hedera.simulated_annealing",
-        "controllers.os_ken_main", "controllers.pox_component", "transfers.sender", "transfers.sink", "topos",
-    } <= set(needed)  # fmt: skip
+        "topos.wire",
+        "results.record",
+        "harness.judge.verdict",
+        "hedera.maxmin",
+        "hedera.simulated_annealing",
+        "controllers.os_ken_main",
+        "controllers.pox_component",
+        "transfers.sender",
+        "transfers.sink",
+        "topos",
+    } <= set(needed)
     assert not {name.split(".")[0] for name in needed} & {
         "plots",
         "paper",

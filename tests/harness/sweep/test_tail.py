@@ -57,8 +57,18 @@ def test_samples_become_rates_of_hosts_and_links_as_they_come(tmp_path):
 def test_rounds_of_the_controller_and_nothing_that_is_none(tmp_path):
     now = begun(SPEC, "sending")
     tail = Tail(tmp_path, now, BEGIN)
-    whole = {"t": BEGIN + 2.0, "event": "round", "round": 1, "flows": 16, "large": 12, "placed": 5, "changed": 3,
-             "polled_s": 0.1, "compute_s": 0.1, "install_s": 0.1}  # fmt: skip
+    whole = {
+        "t": BEGIN + 2.0,
+        "event": "round",
+        "round": 1,
+        "flows": 16,
+        "large": 12,
+        "placed": 5,
+        "changed": 3,
+        "polled_s": 0.1,
+        "compute_s": 0.1,
+        "install_s": 0.1,
+    }
     log = [json.dumps(whole), json.dumps(whole | {"t": BEGIN - 1}), '{"t": 1, "event": "round"}', "{half"]
     (tmp_path / "controller.jsonl").write_text("\n".join(log) + "\n")
     (tmp_path / "bwm-ng-0.csv").write_bytes(b"nonsense\n;;;\n1;x;nan;inf;1\n\xff;\xff;1;1;1\n")
