@@ -22,7 +22,7 @@ import click
 import numpy as np
 
 from commands.options import in_words, json_option
-from commands.output import conclude, write_csv
+from commands.output import conclude, plain_table, write_csv
 from harness.errors import HarnessError
 from paper.emulated import config_of
 from results.record import Run, read
@@ -238,22 +238,8 @@ def _read(path: Path) -> Run:
 
 
 def _told(rows: list[Row], title: str) -> Table:
-    from rich.table import Table
-
-    names = (
-        "first / second",
-        "flows",
-        "both",
-        "1st, 2nd alone",
-        "correlation",
-        "ratio: median",
-        "10 %",
-        "90 %",
-        "factor, 90 %",
-    )
-    made = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for name in names:
-        made.add_column(name, justify="left" if name == names[0] else "right", no_wrap=True)
+    counts = ("first / second", "flows", "both", "1st, 2nd alone")
+    made = plain_table(title, *counts, "correlation", "ratio: median", "10 %", "90 %", "factor, 90 %")
     for row in rows:
         values = (row.correlation, row.median_ratio, row.p10_ratio, row.p90_ratio, row.p90_factor)
         made.add_row(

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.table import Table
+
+from commands.output import plain_table
 
 # Run as a file, this one would be the module `packets`, as its folder comes first on the path.
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -85,20 +86,15 @@ def main(seconds: float, builds: bool) -> None:
     console = Console()
     with tempfile.TemporaryDirectory() as folder:
         measured = loads(Path(folder), seconds)
-        table = Table(box=None, title="ns-3's TCP on our network", title_justify="left")
-        table.add_column("load", no_wrap=True)
-        for column in ("simulated s per s and core", "core s per simulated s"):
-            table.add_column(column, justify="right")
+        columns = ("load", "simulated s per s and core", "core s per simulated s")
+        table = plain_table("ns-3's TCP on our network", *columns)
         for load in measured:
             each_s = core_s(engine(), load) / load.simulated_s()
             table.add_row(load.name, f"{1 / each_s:.2f}", f"{each_s:.2f}")
         console.print(table)
         if builds:
-            table = Table(box=None, title="core seconds by build", title_justify="left")
-            table.add_column("build")
             chosen = [load for load in measured if "dynamic" in load.name]
-            for load in chosen:
-                table.add_column(load.name, justify="right")
+            table = plain_table("core seconds by build", "build", *(load.name for load in chosen))
             for name, settings in BUILDS.items():
                 place = Path(folder) / f"build-{len(table.rows)}"
                 subprocess.run(

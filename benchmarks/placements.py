@@ -11,8 +11,8 @@ from collections.abc import Callable
 import click
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
+from commands.output import plain_table
 from hedera.clos import ClosColouring
 from hedera.global_first_fit import GlobalFirstFit
 from hedera.linkstate import LinkState
@@ -66,9 +66,7 @@ def timed(
 @click.option("--seconds", default=0.5, show_default=True, help="Spent on measuring each cell.")
 def main(seconds: float) -> None:
     """Time the placements at scale."""
-    table = Table("flows", "placement", "median ms", "best ms", "exceeded", title="One placement", box=None)
-    for column in table.columns[2:]:
-        column.justify = "right"
+    table = plain_table("One placement", "flows", "placement", "median ms", "best ms", "exceeded", left=2)
     cases = [(f"k={k}, permutation", permutation(k)) for k in (16, 32, 48)]
     cases += [(f"k={k}, random", placement_input(k, flows)) for k, flows in SIZES]
     for what, (tree, flows, links) in cases:

@@ -17,6 +17,7 @@ import click
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp  # type: ignore[import-untyped]
 
+from commands.output import plain_table
 from hedera.clos import ClosColouring
 from hedera.demand import estimate_demands
 from hedera.flow_annealing import FlowAnnealing
@@ -150,11 +151,9 @@ def rows(trials: int, matrices: int, seconds: float) -> Iterator[Row]:
 def main(trials: int, matrices: int, seconds: float) -> None:
     """Compare the placements with the best possible one, at k=4."""
     from rich.console import Console
-    from rich.table import Table
 
-    table = Table(title="Total rate over the best possible, k=4 (median over trials; totals in links)")
-    for name in ("matrix", "demand", "optimum", *COLUMNS):
-        table.add_column(name, justify="left" if name == "matrix" else "right", no_wrap=True)
+    title = "Total rate over the best possible, k=4 (median over trials; totals in links)"
+    table = plain_table(title, "matrix", "demand", "optimum", *COLUMNS)
     found = []
     for row in rows(trials, matrices, seconds):
         found.append(row)

@@ -19,7 +19,7 @@ import click
 import numpy as np
 
 from benchmarks.children import processor_s
-from commands.output import wide_console
+from commands.output import plain_table, wide_console
 from topos.wire import payload_share
 from transfers import records
 
@@ -37,13 +37,12 @@ PORTS = range(20_000, 60_000)
 @click.option("--bw", default=10.0, show_default=True)
 def main(rates: str, seconds: float, lone: bool, bw: float) -> None:
     """Measure, and print a table."""
-    from rich.table import Table
 
     if lone:
         _lone_flows(bw)
         return
     names = ("asked/s", "done", "late median ms", "late p99 ms", "took median ms", "processor us/flow")
-    table = Table(*names, title=f"Flows of {BYTES} bytes on loopback, {os.cpu_count()} processors", box=None)
+    table = plain_table(f"Flows of {BYTES} bytes on loopback, {os.cpu_count()} processors", *names)
     for rate in map(float, rates.split(",")):
         table.add_row(f"{rate:g}", *_on_loopback(rate, seconds))
     wide_console().print(table)

@@ -85,7 +85,6 @@ def _published(name: str, value: float) -> str:
 
 def tell(found: Sequence[Point], load: float, picture: Path, json_wanted: bool) -> None:
     """Write the CSV beside the picture, and tell the points: a table, or JSON."""
-    from rich.table import Table
 
     from commands import output
 
@@ -97,14 +96,8 @@ def tell(found: Sequence[Point], load: float, picture: Path, json_wanted: bool) 
         for each in point.cells
     ]
     seeds = found[0].cells[0].seeds
-    table = Table(
-        title=f"HULL at {load:.0%} load, one parameter changed; seeds: {seeds}",
-        title_justify="left",
-        box=None,
-    )
-    table.add_column("option", no_wrap=True)
-    for metric, statistic in METRICS:
-        table.add_column(f"{metric} {statistic}", justify="right")
+    title = f"HULL at {load:.0%} load, one parameter changed; seeds: {seeds}"
+    table = output.plain_table(title, "option", *(f"{metric} {statistic}" for metric, statistic in METRICS))
     for point in found:
         table.add_row(
             f"{option_of(point.parameter)} {written(point.value, point.parameter)}", *map(_told, point.cells)

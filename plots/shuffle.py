@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, NamedTuple
 
+from commands.output import plain_table
 from hedera.schemes import CONTROL
 from plots.style import INK, MUTED, colour, house_style, save, scheme_order
 from results.published import TABLE_2
@@ -97,12 +98,8 @@ _TITLES = ("shuffle time", "host completion", "bisection bandwidth", "goodput")
 
 def told(rows: Sequence[Row], title: str) -> Table:
     """The rows for a terminal."""
-    from rich.table import Table
-
-    made = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    made.add_column("scheme", no_wrap=True)
-    for name, unit in zip(_TITLES, ("s", "s", "Mb/s", "MB/s"), strict=True):
-        made.add_column(f"{name} \\[{unit}]", justify="right", no_wrap=True)
+    units = zip(_TITLES, ("s", "s", "Mb/s", "MB/s"), strict=True)
+    made = plain_table(title, "scheme", *(f"{name} [{unit}]" for name, unit in units))
     value_names = [field.name for field in fields(Row)][1:5]
     for row in rows:
         cells = []
