@@ -31,6 +31,9 @@ class Entry:
     packets: int = 0
     bytes: int = 0
 
+    def count(self, packets, size, now):
+        self.packets, self.bytes, self.used = self.packets + packets, self.bytes + packets * size, now
+
 
 @functools.cache
 def masked(address, length):
@@ -72,8 +75,10 @@ class FlowTable:
         self.spaces.clear()
 
     def add(self, rule, now):
+        """One that was in its place is as if it had never been, but that Open vSwitch goes on with its last use."""
         slot = self.spaces.setdefault(signature(rule.match), {}).setdefault(values(rule.match), {})
-        slot[rule.priority] = Entry(rule, now, now)
+        old = slot.get(rule.priority)
+        slot[rule.priority] = Entry(rule, now, now if old is None else old.used)
 
     def modify_strict(self, rule, now):
         """Counters, timeouts and age stay when there is such an entry; else it is added."""
@@ -306,25 +311,30 @@ class FakeNetwork:
         dpid = self.topo.dpid(switch)
         entry = self.tables[dpid].lookup(in_port, packet)
         if entry is None:
-            return None
-        if entry.rule.learn is not None:
-            entry = self._learn(switch, entry.rule.learn, packet)
-        entry.packets, entry.bytes, entry.used = entry.packets + count, entry.bytes + count * size, self.time
-        if entry.rule.out_port != CONTROLLER_PORT:
-            return entry.rule.out_port
-        return self.packet_in(switch, in_port, packet)
+            return self.packet_in(switch, in_port, packet)
+        if entry.rule.learn is not None:  # which the first packet is counted by
+            entry.count(1, size, self.time)
+            entry, count = self._learn(switch, entry.rule.learn, packet), count - 1
+        entry.count(count, size, self.time)
+        if entry.rule.out_port == CONTROLLER_PORT:
+            return self.packet_in(switch, in_port, packet)
+        return None if entry.rule.out_port == in_port else entry.rule.out_port
 
     def _learn(self, switch, learn, packet):
         """What Open vSwitch does with a new flow; its hash is another, but as good. Without a port that is up the
         entry that it makes drops."""
         t = FiveTuple(packet.protocol, packet.src_ip, packet.dst_ip, packet.src_port, packet.dst_port)
-        fields = t.dst_ip if learn.by_destination else t
-        digest = hashlib.blake2b(repr((learn.basis, fields)).encode()).digest()
         up = [p for p in learn.ports if (switch, p) not in self.broken or len(learn.ports) == 1]
-        port = up[int.from_bytes(digest[:4], "big") % len(up)] if up else None
+        port = self.choose(up, learn, t)
         table = self.tables[self.topo.dpid(switch)]
         table.add(Rule(flow_match(t), learn.priority, port, learn.cookie, learn.idle_timeout), self.time)
         return table.lookup(None, packet)
+
+    def choose(self, ports, learn, flow):
+        """One of a switch's ports for a new flow, by a hash; None where there is none."""
+        fields = flow.dst_ip if learn.by_destination else flow
+        digest = hashlib.blake2b(repr((learn.basis, fields)).encode()).digest()
+        return ports[int.from_bytes(digest[:4], "big") % len(ports)] if ports else None
 
     def packet_in(self, switch, in_port, packet):
         """Give a packet to the controller; the port by which that sends it on from the same switch."""
