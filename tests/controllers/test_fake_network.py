@@ -248,7 +248,7 @@ class Fake(FakeNetwork):
         self.name, self.dpid, self.controller = name, self.topo.dpid(name), Heard()
         self.hashed = None
 
-    def choose(self, ports, spread, flow):
+    def choose(self, ports, learn, flow):
         assert self.hashed in (ports or [None])
         return self.hashed
 
@@ -280,7 +280,7 @@ FLOWS = [
     FiveTuple(TCP, "10.3.1.3", "10.0.0.2", 5001, 20000),
 ]
 """Few, so that rules and packets meet."""
-SCHEMES_OF_SWITCHES = st.sampled_from([None, "ecmp", "ecmp-dst", "spanning-tree"])
+LEARNED_BY = st.sampled_from([None, "ecmp", "ecmp-dst", "spanning-tree"])
 """By which switches spread new flows; None where the controller places them."""
 TIMEOUTS_S = st.sampled_from([0, 5, 7])
 PAUSES_S = st.sampled_from([2, 4, 6])
@@ -312,7 +312,7 @@ def matches(draw):
 class Twins(RuleBasedStateMachine):
     bridge: Bridge
 
-    @initialize(name=st.sampled_from(SWITCHES), scheme=SCHEMES_OF_SWITCHES, failed=st.booleans())
+    @initialize(name=st.sampled_from(SWITCHES), scheme=LEARNED_BY, failed=st.booleans())
     def begin(self, name, scheme, failed):
         self.fake = Fake(name)
         self.levels = {}
@@ -329,7 +329,7 @@ class Twins(RuleBasedStateMachine):
 
     # --- what may happen
 
-    @rule(scheme=st.just("no rules") | SCHEMES_OF_SWITCHES, failed=st.booleans())
+    @rule(scheme=st.just("no rules") | LEARNED_BY, failed=st.booleans())
     def be_found(self, scheme, failed):
         self.clear()
         if scheme != "no rules":
@@ -346,12 +346,12 @@ class Twins(RuleBasedStateMachine):
             rules = initial_rules(TREE, self.fake.name)
         else:
             routing = SCHEMES[scheme].routing(TREE, 1)
-            spreading = LearnRules(TREE, routing, 1, interval=2.3)
+            learned = LearnRules(TREE, routing, 1, interval=2.3)
             if failed:
                 for ends in (("4_1_1", "1_2_1"), ("1_0_1", "1_3_1")):
                     routing.links.fail(links_between(TREE, *ends))
-                spreading.changes()
-            rules = spreading.rules(self.fake.name)
+                learned.changes()
+            rules = learned.rules(self.fake.name)
         for one in rules:
             self.install(one, modify=False)
 

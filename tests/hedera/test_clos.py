@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hedera.clos import ClosColouring
+from hedera.clos import ClosColouring, _move_by_first_fit
 from hedera.demand import estimate_demands
 from hedera.linkstate import LinkState
 from hedera.maxmin import max_min_rates
 from hedera.optimum import most_possible
-from hedera.placement import LargeFlows, exceeded_capacity
+from hedera.placement import UNIT, LargeFlows, exceeded_capacity
 from topos.fattree import FatTree
-from topos.links import path_links
+from topos.links import num_links, path_links
 from traffic.patterns import draw
 from traffic.published import PUBLISHED
 
@@ -121,6 +121,19 @@ def test_failed_links_carry_nothing_where_there_is_another_way():
         core = ClosColouring(tree).place(flows, links)
         assert links.usable(flows.src, flows.dst, core).all()
         assert excess(tree, flows, core, links) == 0
+
+
+def test_first_fit_moves_those_alone_that_meet_an_exceeded_link():
+    """The first two share an edge link upwards that has room for one; the third's links have room for it."""
+    tree = FatTree(4)
+    src, dst, core = np.array([[0, 1, 8], [4, 12, 5], [3, 3, 3]], dtype=np.int32)
+    size = np.full(3, UNIT)
+    room = np.full(num_links(tree), UNIT)
+    for path in path_links(tree, src, dst, core):
+        room[path] -= UNIT
+    _move_by_first_fit(src, dst, size, core, room, tree.half)
+    assert core.tolist() == [0, 3, 3]
+    assert room.min() == 0
 
 
 def test_nothing_moves_while_nothing_is_exceeded():

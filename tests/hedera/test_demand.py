@@ -123,6 +123,8 @@ def test_large_random_input_is_max_min_fair(hosts: int, flows: int) -> None:
 def test_bad_input() -> None:
     with pytest.raises(ValueError, match="one length"):
         estimate_demands([0, 1], [1], 2)
+    with pytest.raises(ValueError, match="one length"):
+        estimate_demands([0], [1, 0], 2)
     for src, dst in ((0, 2), (2, 0), (-1, 1), (1, -1)):
         with pytest.raises(IndexError, match="not one of the 2 hosts"):
             estimate_demands([src], [dst], 2)

@@ -78,6 +78,11 @@ def test_wishes_that_fit_together_are_granted():
     assert (again == first).all()
 
 
+def test_a_wish_is_granted_where_there_is_more_room_than_it_takes():
+    colour, _ = coloured([0, 0], [1, 1], [40, 10], 2, 3, wish=[2, 2])
+    assert colour.tolist() == [2, 2]
+
+
 def test_no_flow_takes_a_failed_link_while_others_have_room():
     ends = regular(np.random.default_rng(3), 8, 3)
     colour, room = coloured(*ends, np.full(24, LINK), 8, 4, failed=[5])

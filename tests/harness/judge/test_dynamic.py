@@ -112,6 +112,13 @@ def test_a_shuffle_is_measured_over_its_own_time():
     assert found.turns.shuffle_s is None
 
 
+def test_goodput_is_what_every_host_has_sent_to_the_last_byte():
+    """Hosts 0 and 2 send 1 byte and 3, each in 2 s after the beginning: 2 bytes on average, 1 byte/s."""
+    spec = replace(POISSON, traffic="shuffle:1000", scale_sizes=True)
+    found = judged([flow(0, 0, 1, 0, 2, 1), flow(1, 2, 1, 0, 1, 1), flow(2, 2, 3, 0, 2, 2)], spec)
+    assert found["turns"]["goodput_mbytes_per_s"] == 1e-6
+
+
 def test_a_shuffle_that_is_over_too_soon_is_told_so_and_nothing_else():
     spec = replace(POISSON, traffic="shuffle:1000")
     flows = [flow(src, src, (src + 1) % 16, 0, 0.4, 10_000) for src in range(16)]
@@ -183,6 +190,23 @@ def test_a_move_is_timed_from_the_flows_start_and_its_rate_seen_to_come_back():
     assert (found["detected_after_s"], found["moved_after_s"]) == (2, 2.5)
     assert found["rate_back_after_s"] == pytest.approx(0.5), "in the next whole second"
     assert found["retransmissions_per_mbyte_moved"] == 0
+
+
+def test_what_was_sent_again_is_told_by_the_megabyte_of_flows_that_were_moved_and_of_others():
+    """0.5 MB of one that was moved, 0.25 MB of one that was not."""
+    moved, other = (flow(number, number, 4, 1, 8, size) for number, size in ((0, 500_000), (1, 250_000)))
+    moved.sent = msgspec.structs.replace(moved.sent, retransmissions=345_678)
+    events = [
+        {"t": BEGIN + 1, "event": "flow", "key": 5, "src": 0, "dst": 4, "src_port": 20_000, "dst_port": 5001,
+         "core": 0, "reason": "hashed"},
+        {"t": BEGIN + 3, "event": "round", "large_flows": [{"key": 5}], "round": 1, "flows": 2, "large": 1,
+         "placed": 1, "changed": 1, "polled_s": 0.0, "compute_s": 0.0, "install_s": 0.0},
+        {"t": BEGIN + 3, "event": "reroute", "key": 5, "core": 1, "round": 1},
+    ]  # fmt: skip
+    seen = observation([moved, other], events=events)
+    found = costs(seen, measured_flows(seen), 10.0)
+    assert found["retransmissions_per_mbyte_moved"] == 691_356
+    assert found["retransmissions_per_mbyte_unmoved"] == 0
 
 
 def test_kernels_that_lack_a_counter_are_read_all_the_same():

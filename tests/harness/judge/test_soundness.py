@@ -87,6 +87,12 @@ def test_every_limit_from_both_sides(rule, kept, broken):
         assert found == dict.fromkeys(found, True) | {rule: holds}
 
 
+def test_where_nothing_was_sent_the_counters_are_not_apart():
+    nothing = replace(FINE, counted_mbps=0.0, payload_mbps=0.0, handshakes_mbps=0.0)
+    (rule,) = (check.rule for check in of_soundness(nothing) if check.rule.rule == "counters")
+    assert (rule.kept, rule.found) == (True, 0.0)
+
+
 def test_a_full_bucket_may_be_spent_once():
     """Two frames of 9014 bytes are much of what half a megabit a second carries in four seconds."""
     slow = {"bw": 0.5, "bucket_mbit": 0.144, "claims": []}
