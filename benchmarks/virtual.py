@@ -41,6 +41,7 @@ class Case:
     k: int = 4
     seconds: float = 10.0
     quick: bool = False
+    traffic: str = "stride:4"
     build_target: float = 3.0
 
     @property
@@ -59,7 +60,7 @@ CASES = (
     Case(1000, 9000, "ecmp", 8.0, None),
     Case(1000, 9000, "hedera-sa", 13.0, None),
     Case(1000, 1500, "ecmp", 31.0, 15.0, seconds=4.0),
-    Case(10, 1500, "hedera-sa", 10.0, 5.0, k=8, build_target=20.0),
+    Case(10, 1500, "hedera-sa", 10.0, 5.0, k=8, seconds=5.0, build_target=20.0, traffic="randbij"),
 )
 
 
@@ -97,7 +98,7 @@ def measure(case: Case, ground: Ground, folder: Path) -> tuple[Meter, Run]:
     spec = resolve(
         RunSpec(
             case.scheme,
-            "stride:4",
+            case.traffic,
             k=case.k,
             link_mbps=float(case.link_mbps),
             mtu=case.mtu,
@@ -147,7 +148,7 @@ def main(names: tuple[str, ...], quick: bool) -> None:
         raise click.UsageError(f"no case {unknown[0]}: {', '.join(known)}")
     cases = [known[name] for name in names] or [case for case in CASES if case.quick or not quick]
     ground = guests.prepare(lambda sentence: print(sentence, file=sys.stderr))
-    title = f"Virtual time, stride:4, Linux {ground.kernel.release} ({ground.kernel.mode})"
+    title = f"Virtual time, Linux {ground.kernel.release} ({ground.kernel.mode})"
     table = Table(*COLUMNS.split(", "), title=title, box=None)
     with temporary_folder("virtual") as folder:
         for case in cases:

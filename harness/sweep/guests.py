@@ -6,6 +6,7 @@ comes out of it is not believed before it was looked at, as with a cluster's wor
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -135,12 +136,12 @@ def _environment() -> dict[str, str]:
 
 
 def _stage(said: Path) -> str:
-    """The last stage that the run has told."""
-    try:
-        lines = read_small(said, 1 << 16).splitlines()
-        return str(json.loads(lines[-1])["stage"])
-    except (OSError, ValueError, LookupError, TypeError):
-        return "starting"
+    """The last stage that the run has told; what it says besides, at its end, is none."""
+    with contextlib.suppress(OSError):
+        for line in reversed(read_small(said, 1 << 16).splitlines()):
+            with contextlib.suppress(ValueError, LookupError, TypeError):
+                return str(json.loads(line)["stage"])
+    return "starting"
 
 
 def _with_facts(run: Run, ended: Ended, ground: Ground) -> Run:

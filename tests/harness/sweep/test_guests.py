@@ -114,6 +114,22 @@ def test_a_run_is_published_with_what_only_the_host_knows(fake, tmp_path):
     assert asked["spec"]["time"] == "virtual"
 
 
+@pytest.mark.parametrize(
+    ("said", "stage"),
+    [
+        ("", "starting"),
+        ('{"stage": "building"}\n', "building"),
+        ('{"stage": "building"}\n{"stage": "publishing"}\n{"done": true}\n', "publishing"),
+        ('{"stage": "building"}\n{"sta', "building"),
+        ("[]\nnull\n", "starting"),
+    ],
+)
+def test_a_run_is_at_the_last_stage_that_it_told(tmp_path, said, stage):
+    (tmp_path / "stdout").write_text(said)
+    assert guests._stage(tmp_path / "stdout") == stage
+    assert guests._stage(tmp_path / "none") == "starting"
+
+
 def test_a_guest_that_saw_real_time_gives_no_run_that_counts(fake, tmp_path):
     fake["do"] = leaves(a_run(SPEC), replace(FACTS, time_travel=False))
     run = guests.run_in_guest(SPEC, tmp_path / "run", GROUND, lambda stage, progress: None)
