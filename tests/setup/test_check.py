@@ -60,9 +60,13 @@ def began(place):
 
 def check(place, *arguments, **settings):
     return subprocess.Popen(
-        [place / "check.sh", *arguments], env={**os.environ, **settings}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-    )  # fmt: skip
+        [place / "check.sh", *arguments],
+        env={**os.environ, **settings},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
 
 
 WHOLE = pytest.param((), marks=pytest.mark.root, id="whole")

@@ -222,9 +222,14 @@ def test_the_command_hears_nothing_of_where_it_is_called(clone, tmp_path):
     for name in ("sitecustomize", "usercustomize", "hedera", "setuptools"):
         (tmp_path / f"{name}.py").write_text(f"open({str(taken)!r}, 'w')")
     done = subprocess.run(
-        [clone / ".venv/bin/hedera"], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(tmp_path)},
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        [clone / ".venv/bin/hedera"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.startswith(str(clone))
     assert not taken.exists()
 

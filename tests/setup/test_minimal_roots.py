@@ -50,8 +50,10 @@ def system(request):
         def run(*command, **variables):
             return subprocess.run(
                 [ENTER, root, "env", *(f"{k}={v}" for k, v in variables.items()), *map(str, command)],
-                capture_output=True, text=True, cwd="/",
-            )  # fmt: skip
+                capture_output=True,
+                text=True,
+                cwd="/",
+            )
 
         home = root / "home/student"
         assert run("useradd", "--create-home", "--uid", STUDENT, "student").returncode == 0
@@ -74,9 +76,20 @@ def test_set_up_and_run(system):
     assert done.returncode == 0, done.stdout + done.stderr
 
     done = system(
-        f"{clone}/.venv/bin/hedera", "run", "--scheme", "ecmp", "--traffic", "stride:4", "--seconds", "5",
-        "--bw", "1", "--out", f"{clone}/results/runs/one", "--json",
-    )  # fmt: skip
+        f"{clone}/.venv/bin/hedera",
+        "run",
+        "--scheme",
+        "ecmp",
+        "--traffic",
+        "stride:4",
+        "--seconds",
+        "5",
+        "--bw",
+        "1",
+        "--out",
+        f"{clone}/results/runs/one",
+        "--json",
+    )
     result = json.loads(done.stdout)
     assert result["verdict"] == "ok", result["reasons"]
     assert system("find", clone, "-uid", "0").stdout == ""
