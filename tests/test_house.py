@@ -1,5 +1,6 @@
-"""The house stands as it is described: imports point one way, without circles."""
+"""The house stands as it is described: imports point one way, without circles, and values stay what they are."""
 
+import ast
 from pathlib import Path
 
 import networkx as nx
@@ -68,3 +69,18 @@ def test_imports_point_one_way(package):
 
 def test_there_is_no_circle():
     assert [sorted(part) for part in nx.strongly_connected_components(GRAPH) if len(part) > 1] == []
+
+
+@pytest.mark.parametrize("package", ["topos", "traffic", "hedera", "simulator", "harness.judge"])
+def test_values_do_not_change_once_they_are_made(package):
+    made = [
+        (module, node.name, ast.unparse(decorator))
+        for module, path in MODULES.items()
+        if f"{module}.".startswith(f"{package}.")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+        for decorator in node.decorator_list
+        if "dataclass" in ast.unparse(decorator)
+    ]
+    assert made
+    assert [one for one in made if "frozen=True" not in one[2]] == []

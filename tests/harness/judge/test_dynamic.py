@@ -116,7 +116,7 @@ def test_goodput_is_what_every_host_has_sent_to_the_last_byte():
     """Hosts 0 and 2 send 1 byte and 3, each in 2 s after the beginning: 2 bytes on average, 1 byte/s."""
     spec = replace(POISSON, traffic="shuffle:1000", scale_sizes=True)
     found = judged([flow(0, 0, 1, 0, 2, 1), flow(1, 2, 1, 0, 1, 1), flow(2, 2, 3, 0, 2, 2)], spec)
-    assert found["turns"]["goodput_mbytes_per_s"] == 1e-6
+    assert found.turns.goodput_mbytes_per_s == 1e-6
 
 
 def test_a_shuffle_that_is_over_too_soon_is_told_so_and_nothing_else():
@@ -153,6 +153,8 @@ def test_the_controllers_work_is_counted_while_traffic_runs():
     assert found["packet_ins_per_s"] == found["statistics_bytes_per_s"] == 2
     assert found["timeouts"] == 3
     assert "moves" not in found
+    for some in (alive[:2], alive[4:]):  # nothing that it counted while traffic ran, or nothing to count from
+        assert "controller_percent" not in costs(observation([], events=some), [], 10.0)
 
 
 def test_a_move_is_timed_from_the_flows_start_and_its_rate_seen_to_come_back():

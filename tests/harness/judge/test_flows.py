@@ -33,8 +33,8 @@ def test_a_transfer_shorter_than_a_second_has_a_total_alone():
 
 def test_numbers_are_kept_to_the_hundred_bits_a_second_and_the_millisecond():
     report = FlowReport("", 1, "", (Interval(0, 1, 0, 1_234_567.0),), Interval(0, 1, 0, 1_234_567.0))
-    told = measured(report, started=100.12345).as_json((0.0, 10.0))
-    assert (told["mbps"], told["per_second_mbps"], told["start"]) == (1.2346, [1.235], 0.123)
+    told = measured(report, started=100.12345).record((0.0, 10.0))
+    assert (told.mbps, told.per_second_mbps, told.start) == (1.2346, (1.235,), 0.123)
 
 
 def test_a_flow_nobody_heard_of_delivered_nothing():
