@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import RunFailed
+from harness.judge.flows import Window
 from harness.run.watch import mean_over
 from topos.network import Network
 from traffic.bwmng import Series
-
-Window = tuple[float, float]
 
 
 class Counters:

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.judge.flows import Window
 from harness.judge.prediction import RoutedFlow, capacities, links_down_at, predict
 from harness.judge.saturation import through_queue_s
 from harness.run.observation import Outage
@@ -21,7 +22,6 @@ from topos.faults import cables
 from topos.links import path_links
 from topos.network import Network
 
-Window = tuple[float, float]
 STAYED_S = 2.0
 """A flow that comes and goes is asked how it fared after a failure when it was there so long after it."""
 Seconds = Sequence[tuple[float, float]]

@@ -59,8 +59,3 @@ def _rounded(rule: Rule) -> Rule:
 def _shows_speed(check: Check) -> bool:
     """Whether a rule says that the machine was fast enough, which the coarse one of the total never does."""
     return check.rule.rule != TOTAL and bool(check.rule.kept or check.remark)
-
-
-def reasons(seen: Evidence) -> list[str]:
-    """Why the run does not count, one sentence each; empty when it does."""
-    return list(judge(seen).reasons)

@@ -121,6 +121,11 @@ class Shown:
         """Something the user has to know."""
         self._console.print(f"[yellow]{escape(sentence)}[/]", highlight=False, soft_wrap=True)
 
+    def live(self, folder: Path, runs: Sequence[Now], workers: Sequence[Worker] = ()) -> None:
+        """Tell whoever watches; where that cannot be, he sees nothing, and the sweep goes on."""
+        with contextlib.suppress(OSError):
+            write_live(folder, self.as_live(runs, workers))
+
     def as_live(self, runs: Sequence[Now], workers: Sequence[Worker] = ()) -> Live:
         """For whoever watches."""
         done = len(self.jobs) - len(self._unfinished)
@@ -180,8 +185,7 @@ class _FleetShown(Watcher):
             f"{run.worker}: {short(run.pattern)} {run.scheme} trial {run.trial}: {run.stage}" for run in runs
         ]
         self._shown.doing("; ".join(words), sum(member.fit for member in members))
-        with contextlib.suppress(OSError):  # whoever watches sees nothing, and the sweep goes on
-            write_live(self._folder, self._shown.as_live(runs, [member.as_live() for member in members]))
+        self._shown.live(self._folder, runs, [member.as_live() for member in members])
 
 
 def _on_fleet(shown: Shown, folder: Path, fleet: Fleet) -> None:
@@ -210,9 +214,7 @@ class _GuestsShown(guests.Watcher):
             for job, stage, progress in doing
         ]
         self._shown.doing("; ".join(words), self._at_once)
-        runs = [begun(job.spec, stage) for job, stage, _ in doing]
-        with contextlib.suppress(OSError):  # whoever watches sees nothing, and the sweep goes on
-            write_live(self._folder, self._shown.as_live(runs))
+        self._shown.live(self._folder, [begun(job.spec, stage) for job, stage, _ in doing])
 
 
 def _in_guests(shown: Shown, folder: Path, where: InGuests) -> None:

@@ -3,6 +3,7 @@
 from harness.judge.claims import Claim
 from harness.judge.evidence import Evidence
 from harness.judge.saturation import FullLinks
+from harness.judge.verdict import judge
 from topos.wire import acknowledgements_per_payload, wire_per_payload
 
 ON_THE_WIRE = wire_per_payload() + acknowledgements_per_payload()
@@ -26,3 +27,8 @@ FINE = Evidence(
     dead_processes=[],
 )
 UNSETTLED = "TCP had no second to settle in"
+
+
+def reasons(seen):
+    """Why the run does not count."""
+    return list(judge(seen).reasons)

@@ -6,8 +6,7 @@ import pytest
 
 from harness.judge.claims import Claim
 from harness.judge.soundness import of_soundness
-from harness.judge.verdict import reasons
-from tests.harness.judge.fine import FINE, ON_THE_WIRE
+from tests.harness.judge.fine import FINE, ON_THE_WIRE, reasons
 
 
 def against(**changes):

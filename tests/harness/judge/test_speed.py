@@ -8,8 +8,8 @@ from harness.judge.evidence import Second
 from harness.judge.links_alone import LinksAlone
 from harness.judge.saturation import FullLinks
 from harness.judge.speed import of_speed
-from harness.judge.verdict import judge, reasons
-from tests.harness.judge.fine import FINE, UNSETTLED
+from harness.judge.verdict import judge
+from tests.harness.judge.fine import FINE, UNSETTLED, reasons
 
 
 def alone(share):

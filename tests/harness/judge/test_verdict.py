@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from harness.judge.links_alone import LinksAlone
 from harness.judge.saturation import FullLinks
-from harness.judge.verdict import judge, reasons
+from harness.judge.verdict import judge
 from results.parts import Rule
-from tests.harness.judge.fine import FINE, UNSETTLED
+from tests.harness.judge.fine import FINE, UNSETTLED, reasons
 
 EVERY_RULE = (
     "processes",
