@@ -185,6 +185,8 @@ class Guest:
         return "seccomp" if "seccomp filters can be installed...OK" in console else "ptrace"
 
     def _last_words(self) -> str:
+        if self._process.returncode == -signal.SIGKILL:
+            return ": it was killed, by somebody or because this machine has no memory left"
         try:
             said = (self.job / "console").read_text(errors="replace").strip().splitlines()
         except OSError:

@@ -144,7 +144,7 @@ def test_a_guest_that_is_killed(linux):
         within(30, lambda: (guest.job / "out/facts").exists())
         processes = of(guest.job)
         os.kill(guest.pid, signal.SIGKILL)
-        with pytest.raises(GuestFailed, match="ended without a result"):
+        with pytest.raises(GuestFailed, match="ended without a result: it was killed"):
             guest.wait()
     assert processes
     within(5, lambda: not any(Path("/proc", str(pid), "exe").exists() for pid in processes))
