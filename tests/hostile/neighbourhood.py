@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,17 @@ AS_ROOT = [
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be users with other numbers"),
 ]
+
+
+@contextlib.contextmanager
+def outside():
+    """A folder that is not in pytest's own: any other pytest shuts that one to all users as it starts, and ends badly
+    where a killed test has left there what is too deep for Python to remove."""
+    folder = Path(tempfile.mkdtemp(prefix="hedera-hostile-"))
+    try:
+        yield folder
+    finally:
+        subprocess.run(["rm", "-rf", folder], check=True)
 
 
 class Neighbourhood:

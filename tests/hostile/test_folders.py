@@ -26,6 +26,7 @@ from tests.hostile.neighbourhood import (
     environment,
     good_run,
     identity,
+    outside,
     reachable_by_alice,
     sweep_of,
 )
@@ -58,10 +59,11 @@ def _possible(victim):
 
 
 @pytest.fixture
-def place(tmp_path):
-    made = Neighbourhood(tmp_path)
-    yield made
-    made.assert_unharmed()
+def place():
+    with outside() as folder:
+        made = Neighbourhood(folder)
+        yield made
+        made.assert_unharmed()
 
 
 def trap(place, victim, folder):
@@ -75,8 +77,8 @@ def trap(place, victim, folder):
 class Reported:
     """What a report has done with a folder in which something of the enemy's lay at every name that it writes."""
 
-    def __init__(self, victim, kind, tmp_path):
-        place = Neighbourhood(tmp_path)
+    def __init__(self, victim, kind, folder):
+        place = Neighbourhood(folder)
         folder = sweep_of(place.theirs / "r")
         for name in WRITTEN:
             path = folder / name
@@ -110,9 +112,10 @@ KINDS = ("link", "dangling link", "second name", "pipe")
 @pytest.fixture(
     scope="module", params=[(v, k) for v in VICTIMS for k in KINDS], ids=lambda pair: "-".join(pair)
 )
-def reported(request, tmp_path_factory):
+def reported(request):
     victim, kind = request.param
-    return Reported(_possible(victim), kind, tmp_path_factory.mktemp("reported"))
+    with outside() as folder:
+        yield Reported(_possible(victim), kind, folder)
 
 
 @pytest.mark.parametrize("name", WRITTEN)

@@ -28,6 +28,7 @@ from tests.hostile.neighbourhood import (
     does,
     enemy,
     environment,
+    outside,
     sweep_of,
 )
 
@@ -37,14 +38,15 @@ SIMULATE = ("simulate", "--scheme", "hedera-gff", "--traffic", "stride:1", "--se
 
 
 @pytest.fixture
-def place(tmp_path):
-    made = Neighbourhood(tmp_path)
-    made.taken = tmp_path / "taken"
-    made.taken.touch()
-    made.taken.chmod(0o666)
-    yield made
-    assert made.taken.read_text() == "", "the enemy's code ran"
-    made.assert_unharmed()
+def place():
+    with outside() as folder:
+        made = Neighbourhood(folder)
+        made.taken = folder / "taken"
+        made.taken.touch()
+        made.taken.chmod(0o666)
+        yield made
+        assert made.taken.read_text() == "", "the enemy's code ran"
+        made.assert_unharmed()
 
 
 def payload(place):

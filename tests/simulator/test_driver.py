@@ -176,3 +176,12 @@ def test_what_makes_no_sense_is_refused_in_one_sentence(change, sentence):
     with pytest.raises(ValueError, match=sentence) as caught:
         Simulation(Config(**{"scheme": "ecmp", "traffic": "stride:1", **change}))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("seconds", "taken"), [(1e8, True), (1e8 + 0.5, False)])
+def test_a_hundred_million_ticks_are_the_most(seconds, taken):
+    if taken:
+        assert Config("ecmp", "stride:1", seconds=seconds, tick_s=1.0).ticks == 100_000_000
+    else:
+        with pytest.raises(ValueError, match="more than 100,000,000 ticks"):
+            Config("ecmp", "stride:1", seconds=seconds, tick_s=1.0)
