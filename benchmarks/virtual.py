@@ -153,7 +153,10 @@ def main(names: tuple[str, ...], quick: bool) -> None:
     with temporary_folder("virtual") as folder:
         for case in cases:
             print(f"{case.name} ...", file=sys.stderr)
-            table.add_row(*row(case, *measure(case, ground, folder / case.name)))
+            meter, run = measure(case, ground, folder / case.name)
+            table.add_row(*row(case, meter, run))
+            for reason in run.reasons:
+                print(f"{case.name}: {reason}", file=sys.stderr)
     wide_console().print(table)
 
 
