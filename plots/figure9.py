@@ -54,7 +54,8 @@ def _conditions(runs: Sequence[Run]) -> str:
     spec = runs[0].spec
     trials = len({run.trial for run in runs})
     bars = "one trial" if trials == 1 else f"median, 5th and 95th percentile of {trials} trials"
-    return f"k={spec.k}, links of {spec.link_mbps:g} Mb/s, {spec.seconds:g} s per run; {bars}"
+    time = " of virtual time" if spec.time == "virtual" else ""
+    return f"k={spec.k}, links of {spec.link_mbps:g} Mb/s, {spec.seconds:g} s{time} per run; {bars}"
 
 
 def _figure(chart: Shares, conditions: str) -> Figure:

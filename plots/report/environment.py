@@ -15,6 +15,7 @@ _SETTINGS = (
     ("fat-tree", "k = {0.k}"),
     ("link rate", "{0.link_mbps:g} Mb/s"),
     ("traffic", "{0.seconds:g} s per run"),
+    ("time", "{0.time}"),
     ("Hedera's interval", "{0.interval_s:g} s"),
     ("large flow", "{0.large_flows}, above {0.threshold:.0%} of the link rate"),
     ("TCP congestion control", "{0.congestion_control}"),
@@ -62,7 +63,7 @@ def machine(runs: Sequence[Run]) -> str:
         return form.format(*(common[name] for name in names)) if all(n in common for n in names) else ""
 
     parts = (
-        known("{} cores of {}", "cores", "processor"),
+        known("{} x {}", "cores", "processor"),
         known("{}, kernel {}", "system", "kernel"),
         known("Open vSwitch {} with the {} datapath", "tools: ovs-vswitchd", "datapath"),
         known("{} {}", "platform", "platform_version"),

@@ -76,7 +76,7 @@ def _machine(name: str, made: dict[str, list[Run]]) -> Machine:
     facts = own[-1].environment
     return Machine(
         name,
-        f"{facts.get('cores', '?')} cores of {facts.get('processor', 'unknown')}",
+        f"{facts.get('cores', '?')} x {facts.get('processor', 'unknown')}",
         sum(run.valid for run in own),
         len(own),
         _median([run for run in own if run.scheme == CONTROL]),

@@ -26,6 +26,17 @@ def test_bars_have_the_height_and_colour_of_their_median(tmp_path, monkeypatch):
     assert len({bar.get_facecolor() for bar in absolute}) == 3
 
 
+@pytest.mark.parametrize(
+    ("time", "words"), [("real", "30 s per run"), ("virtual", "30 s of virtual time per run")]
+)
+def test_a_picture_says_whether_its_time_was_virtual(tmp_path, time, words):
+    document = run_document("stride:4", "nonblocking")
+    document["spec"]["time"] = time
+    store(tmp_path, document)
+    _, svg = figure9.draw(load_sweep(tmp_path).runs, tmp_path / "chart")
+    assert f"k=4, links of 10 Mb/s, {words}; one trial" in texts(svg)
+
+
 def test_an_invalid_bar_looks_invalid(tmp_path, monkeypatch):
     store(tmp_path, run_document("stride:4", "nonblocking", bisection_mbps=150.0))
     store(
