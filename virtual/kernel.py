@@ -57,8 +57,8 @@ CHANGES = (
     ("init/main.c", r"random_init_early\(command_line\)", 'random_init_early("")'),
 )
 """What we change in the source: (file, expression, by what it is replaced)."""
-NEEDED = ("UML_TIME_TRAVEL_SUPPORT", "HOSTFS", "OVERLAY_FS", "OPENVSWITCH", "VETH", "NET_NS", "NET_SCH_TBF",
-          "NET_SCH_NETEM", "NET_SCH_FQ", "NET_SCH_RED", "TCP_CONG_DCTCP", "TCP_CONG_BBR")  # fmt: skip
+NEEDED = ("UML_TIME_TRAVEL_SUPPORT", "HOSTFS", "OVERLAY_FS", "INET_TCP_DIAG", "OPENVSWITCH", "VETH", "NET_NS",
+          "NET_SCH_TBF", "NET_SCH_NETEM", "NET_SCH_FQ", "NET_SCH_RED", "TCP_CONG_DCTCP", "TCP_CONG_BBR")  # fmt: skip
 """Without these a kernel is of no use; other lines of the configuration a version may not know."""
 FLAGS = "-mcmodel=small"
 """It is linked below 2 GiB, and does not need the large model that its makefile asks for."""

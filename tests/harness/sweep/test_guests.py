@@ -241,3 +241,6 @@ def test_a_run_in_a_guest_counts_whatever_else_the_machine_does(tmp_path):
     assert 80 < run.bisection_mbps < 130
     assert list(dict.fromkeys(stages))[:3] == ["starting", "building", "sending"]
     assert run.environment["time"] == run.spec.time == "virtual"
+    assert "links alone" in {
+        rule.rule for rule in run.rules if rule.kept is not None
+    }  # round trips are known
