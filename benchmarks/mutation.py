@@ -267,7 +267,10 @@ def coverage() -> dict[str, tuple[float, float]]:
 def main(count: int, seed: int, jobs: int, packages: tuple[str, ...], covered: bool) -> None:
     """Mutation scores and branch coverage of the packages that compute; half an hour on two free processors."""
     for package in packages or PACKAGES:
-        found = score(package, count, seed, jobs)
+        try:
+            found = score(package, count, seed, jobs)
+        except RuntimeError as error:
+            raise click.ClickException(str(error)) from None
         print(found, flush=True)
         for mutant in sorted(found.survivors, key=lambda one: (one.file, one.line)):
             print(f"    {mutant.file}:{mutant.line}  {mutant.change}", flush=True)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from topos.fattree import FatTree
 from traffic.matrix import Matrix
 from traffic.patterns import draw
-from traffic.ports import source_ports
+from traffic.ports import PortCycle, source_ports
 
 
 @given(seed=st.integers(0, 2**40), spec=st.sampled_from(["stride:4", "all-to-all", "published:randx4"]))
@@ -42,3 +42,11 @@ def test_ports_are_spread_and_not_consecutive():
     ports = np.sort(source_ports(draw("random", FatTree(16)), 5))
     quarters = np.histogram(ports, bins=4, range=(20_000, 60_000))[0]
     assert (quarters > 180).all()  # 256 of 1,024 expected in each
+
+
+@pytest.mark.parametrize(("settings", "all_of_them"), [({}, 40_000), ({"beside_others": True}, 20_000)])
+def test_a_port_comes_back_only_when_its_host_has_used_all_others(settings, all_of_them):
+    flows = np.zeros(all_of_them + 1, dtype=np.int32)  # all of host 0, none with a port
+    ports = PortCycle(2, 1, **settings).ports(flows, flows)
+    assert len(set(ports[:-1].tolist())) == all_of_them
+    assert ports[-1] == ports[0]
