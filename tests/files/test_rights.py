@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -118,7 +119,8 @@ def test_a_folder_that_is_not_the_user_s_is_not_written_to(theirs, tmp_path):
 
 @pytest.mark.root
 @pytest.mark.parametrize("plant", [".a.partial", "a"])
-def test_a_link_planted_while_a_run_goes_on_leads_nowhere(theirs, tmp_path, plant):
+def test_a_link_planted_while_a_run_goes_on_leads_nowhere(theirs, tmp_path, monkeypatch, plant):
+    monkeypatch.setattr(tempfile, "tempdir", str(theirs))
     closed = tmp_path / "closed"
     (closed / "sub").mkdir(parents=True)
     closed.chmod(0o755)
@@ -129,6 +131,8 @@ def test_a_link_planted_while_a_run_goes_on_leads_nowhere(theirs, tmp_path, plan
             (theirs / plant).symlink_to(closed)
     assert [path.name for path in closed.iterdir()] == ["sub"]
     assert owners(closed) == {0}
+    kept = [path.read_text() for path in theirs.glob("hedera-unpublished-*/a/run.json")]
+    assert kept == (["{}"] if plant == "a" else []), "the run is not lost for it"
 
 
 @pytest.mark.root

@@ -1,6 +1,7 @@
 """Root as it should be: it takes no code from the folder the user stands in, and leaves nothing of its own behind."""
 
 import os
+import shlex
 import signal
 import subprocess
 
@@ -82,6 +83,20 @@ def test_nor_after_a_sweep_that_was_cut_short(theirs, number):
     assert wait_until(lambda: footprint() == before, 5)
 
 
+def run_in(here, out, **environment):
+    """A short run by a user who stands in ``here``."""
+    asked = shlex.split("run --scheme ecmp --traffic stride:4 --seconds 3 --bw 2 --platform os-ken --out")
+    return subprocess.run(
+        [HEDERA, *asked, out],
+        cwd=here,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
 def test_no_module_is_taken_from_where_the_user_stands(tmp_path, clean):
     here, taken = tmp_path / "here", tmp_path / "taken"
     here.mkdir()
@@ -97,29 +112,7 @@ def test_no_module_is_taken_from_where_the_user_stands(tmp_path, clean):
         "sitecustomize",
     ):
         (here / f"{name}.py").write_text(f"open({str(taken)!r}, 'a').write({name!r})\nraise SystemExit(9)\n")
-    done = subprocess.run(
-        [
-            HEDERA,
-            "run",
-            "--scheme",
-            "ecmp",
-            "--traffic",
-            "stride:4",
-            "--seconds",
-            "3",
-            "--bw",
-            "2",
-            "--platform",
-            "os-ken",
-            "--out",
-            tmp_path / "run",
-        ],
-        cwd=here,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    done = run_in(here, tmp_path / "run")
     assert not taken.exists(), taken.read_text()
     assert "Mb/s" in done.stdout, done.stderr
 
@@ -130,29 +123,6 @@ def test_a_root_shell_s_pythonpath_reaches_neither_us_nor_our_children(tmp_path,
     here.mkdir()
     for name in ("numpy", "click", "mininet", "os_ken", "argparse", "rich"):
         (here / f"{name}.py").write_text(f"open({str(taken)!r}, 'a').write({name!r})\nraise SystemExit(9)\n")
-    done = subprocess.run(
-        [
-            HEDERA,
-            "run",
-            "--scheme",
-            "ecmp",
-            "--traffic",
-            "stride:4",
-            "--seconds",
-            "3",
-            "--bw",
-            "2",
-            "--platform",
-            "os-ken",
-            "--out",
-            tmp_path / "run",
-        ],
-        cwd=here,
-        env={**os.environ, "PYTHONPATH": str(here), "PYTHONHOME": ""},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    done = run_in(here, tmp_path / "run", PYTHONPATH=str(here), PYTHONHOME="")
     assert not taken.exists(), taken.read_text()
     assert "Mb/s" in done.stdout, done.stderr
