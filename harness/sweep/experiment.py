@@ -50,12 +50,11 @@ def run_experiment(
     until no other run uses the machine. Raises UserMistake or UnfitMachine before anything is built,
     RunFailed when ``folder`` is taken or the disk full.
     """
-    from harness.run.emulation import (
-        Emulation,  # Mininet, which sweeps in virtual time need in the guest alone
-    )
-
     require_root()
     require_tools()
+    # Mininet, which sweeps in virtual time need in the guest alone.
+    from harness.run.emulation import Emulation
+
     spec = resolve(spec)  # a mistake of the user comes to light before the machine is taken
     if spec.time == "virtual" and not time_travels():
         raise UnfitMachine(
