@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from hedera.parameter import option_of
 from hedera.schemes import CONTROL
 from plots.report.trials import difference
 from plots.sample import Bar, Every, Sample, Share, Value, said
@@ -27,7 +28,7 @@ from plots.style import DASHES, INK, colour, house_style, save, scheme_order, sh
 from plots.summary import pattern_order
 
 Thing = TypeVar("Thing")
-_OPTIONS = {"link_mbps": "--bw", "interval_s": "--interval", "k": "-k"}
+_OPTIONS = {"link_mbps": "--bw", "k": "-k"}
 _WHISKERS: dict[str, Any] = {"markersize": 4.5, "linewidth": 1, "elinewidth": 0.9, "capsize": 2}
 _MAX_NAMED = 8
 
@@ -327,4 +328,4 @@ def _all_have(found: Iterable[Collection[Thing]]) -> set[Thing]:
 
 def _option(name: str) -> str:
     """What a setting is called on the command line."""
-    return _OPTIONS.get(name, "--" + name.replace("_", "-"))
+    return _OPTIONS.get(name, option_of(name))

@@ -53,7 +53,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     share of the drawn flows that are kept; ``scale_sizes`` tells whether sizes of Poisson traffic went with the
     links' rate; ``new_flows``, who gave a flow its first path, ``controller`` or ``switch``. ``time`` is
     ``real`` or ``virtual``; ``platform`` and ``datapath`` say what ``auto`` became; ``fail`` is in the words of
-    `topos.faults`.
+    `topos.faults`. ``controller_delay_ms``: how late the controller's messages were made, in virtual time.
 
     Runs are drawn together only when they agree in these, so an option that is not listed here is refused.
     """
@@ -70,6 +70,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     scale_sizes: bool = written(True)
     fail: tuple[Name, ...] = ()
     time: Name = written("real")
+    controller_delay_ms: Annotated[float, Meta(ge=0)] = written(0.0)
     platform: Name
     datapath: Name
     congestion_control: Name

@@ -34,18 +34,21 @@ T = TypeVar("T")
 
 CONTROLLER_ADDRESS = "169.254.77.1"
 """Where the controller listens: link-local, on the loopback of a namespace of its own (the control network)."""
+MOST_DELAYED = 100_000
+"""Packets on their way from the controller: netem's own 1000 are fewer than many switches are told at once."""
 
 
 @dataclass(frozen=True)
 class FabricOptions:
-    """How the network is emulated; ``instances`` of Open vSwitch at most (`placement.place` says how many help), and
-    ``unsent_bytes`` as of `hosts.host_script`."""
+    """How the network is emulated; ``instances`` of Open vSwitch at most (`placement.place` says how many help),
+    ``unsent_bytes`` as of `hosts.host_script`, and by how much the controller's messages are late."""
 
     datapath: str
     instances: int
     shape: shaping.Shape
     congestion_control: str = "cubic"
     unsent_bytes: int | None = None
+    control_delay_ms: float = 0.0
 
 
 class Fabric:
@@ -125,6 +128,10 @@ class Fabric:
             given=f"link set lo up\naddr add {address}/32 dev {theirs}\nlink set {theirs} up\n"
             f"route add {CONTROLLER_ADDRESS}/32 dev {theirs} src {address}\n",
         )
+        if self.options.control_delay_ms:
+            delay = f"{round(self.options.control_delay_ms * 1000)}us"
+            netem = ["netem", "delay", delay, "limit", str(MOST_DELAYED)]
+            run(["tc", "qdisc", "add", "dev", ours, "root", *netem], namespace=self.control.pid)
 
     def _lay_cables(self) -> None:
         assert self.net is not None

@@ -110,6 +110,7 @@ class Emulation:
             shape,
             spec.congestion_control,
             unsent_bytes(spec.link_mbps) if lasts else None,
+            spec.controller_delay_ms or 0.0,
         )
 
     def _start(self, fabric: Fabric, children: Children) -> Controller:

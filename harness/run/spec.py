@@ -24,6 +24,10 @@ MAX_FLOWS = 200_000
 """What a run can keep a record of: `results.record.MAX_BYTES` at about a kilobyte each."""
 SHORTEST_S = 3
 """Of a run: rates are read once a second, and the first and the last of them do not count."""
+MEASURED_DELAY_MS = 8.0
+"""What polling and deciding took of a round in real time, the median (docs/deviations.md tells of which runs)."""
+MAX_DELAY_MS = 1000.0
+"""Beyond it Open vSwitch takes its controller for dead, and asks again and again."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,8 @@ class RunSpec(Experiment):
     ``disturb`` is in the words of `harness.run.disturbance`. Where ``new_flows`` is ``switch``, lasting flows take
     the paths that the simulator's hash gives, on every machine, and short ones do not wait for the controller.
     ``auto`` takes measured rates alone when flows come and go: many small ones that ended within a period have large
-    demands in the estimate, and leave the lasting ones next to none.
+    demands in the estimate, and leave the lasting ones next to none. ``controller_delay_ms`` follows from ``time``
+    where it is not given; in real time a controller takes what it takes.
 
     Raises UserMistake, one sentence, when a field makes no sense.
     """
@@ -57,6 +62,14 @@ class RunSpec(Experiment):
         "auto",
         "Real, or virtual: in a Linux that is a process (docs/virtual-time.md); auto: real for root alone.",
         choices=("auto", "real", "virtual"),
+    )
+    controller_delay_ms: float | None = parameter(
+        None,
+        "By how much what the controller says is late in virtual time, where computing takes none "
+        f"(default there: {MEASURED_DELAY_MS:g}, from real time)",
+        unit="ms",
+        least=0,
+        most=MAX_DELAY_MS,
     )
     platform: str = parameter("auto", "The controller's platform.", choices=("auto", "os-ken", "pox"))
     datapath: str = parameter("auto", "Open vSwitch's datapath.", choices=("auto", "kernel", "user"))
@@ -91,6 +104,14 @@ class RunSpec(Experiment):
             raise UserMistake(str(error)) from None
         if re.fullmatch("[a-z0-9_]+", self.congestion_control) is None:
             raise UserMistake(f"--congestion-control names a TCP algorithm, not {self.congestion_control!r}")
+        if self.time == "real" and self.controller_delay_ms:
+            raise UserMistake(
+                "--controller-delay is for virtual time: in real time the controller takes what it takes"
+            )
+        if self.time != "auto" and self.controller_delay_ms is None:
+            object.__setattr__(
+                self, "controller_delay_ms", MEASURED_DELAY_MS if self.time == "virtual" else 0.0
+            )
 
     @cached_property
     def disturbances(self) -> tuple[Disturbance, ...]:
@@ -124,7 +145,7 @@ class RunSpec(Experiment):
 
     def as_json(self) -> dict[str, Any]:
         """Plain data, for the result file. What few runs have is left out of those that do not have it."""
-        return {name: value for name, value in asdict(self).items() if value != ()}
+        return {name: value for name, value in asdict(self).items() if value not in ((), None)}
 
 
 def lasting(workload: Workload) -> Matrix | None:

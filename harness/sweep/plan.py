@@ -30,6 +30,8 @@ GUEST_PACKET_S = 5e-6
 """What a simulated second takes, and each packet at each link of its path: docs/virtual-time.md."""
 VARYING = frozenset({"scheme", "traffic", "flows_per_host", "keep", "seed", "trial", "scale_sizes"})
 """What differs between the runs of one sweep; all else must be the same for them to be compared."""
+NO_CHOICE = {"mtu": DEFAULT_MTU, "new_flows": "auto", "time": "real", "controller_delay_ms": 0.0}
+"""What sweeps of before did not write down, as there was but one."""
 
 
 @dataclass(frozen=True)
@@ -143,13 +145,13 @@ def keep_settings(base: RunSpec, folder: Path) -> None:
     Raises UserMistake when the folder holds a sweep with other settings.
     """
     settings = {name: value for name, value in base.as_json().items() if name not in VARYING}
-    settings = json.loads(json.dumps(settings | {"first_seed": base.seed}))  # as they will be read
+    settings = json.loads(
+        json.dumps(NO_CHOICE | settings | {"first_seed": base.seed})
+    )  # as they will be read
     path = folder / SETTINGS
     if os.path.lexists(path):
         try:
-            # A sweep of before had no choice.
-            before = {"mtu": DEFAULT_MTU, "new_flows": "auto", "time": "real"}
-            stored = {**before, **read_json(path)}
+            stored = {**NO_CHOICE, **read_json(path)}
         except (ValueError, TypeError):
             raise UserMistake(f"{path} cannot be read; use another --name") from None
         names = [*settings, *(stored.keys() - settings)]

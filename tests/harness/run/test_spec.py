@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from harness.errors import UserMistake
-from harness.run.spec import RunSpec
+from harness.run.spec import MEASURED_DELAY_MS, RunSpec
 from results.parts import Settings
 
 LASTING = {"new_flows": "controller", "large_flows": "measured-or-estimated"}
@@ -37,6 +37,30 @@ def test_what_is_asked_for_is_what_one_gets():
     assert by_traffic(spec) == {"new_flows": "switch", "large_flows": "measured"}
     spec = RunSpec("hedera-gff", "shuffle:20000", large_flows="measured-or-estimated")
     assert by_traffic(spec) == COMES_AND_GOES | {"large_flows": "measured-or-estimated"}
+
+
+@pytest.mark.parametrize(
+    ("time", "asked", "late_ms"),
+    [
+        ("virtual", None, MEASURED_DELAY_MS),
+        ("virtual", 0.0, 0.0),
+        ("virtual", 100.0, 100.0),
+        ("real", None, 0.0),
+    ],
+)
+def test_what_a_controller_takes_follows_from_the_time(time, asked, late_ms):
+    spec = RunSpec("ecmp", "stride:4", time=time, controller_delay_ms=asked)
+    assert spec.as_json()["controller_delay_ms"] == late_ms
+    undecided = RunSpec("ecmp", "stride:4", controller_delay_ms=asked)
+    assert undecided.controller_delay_ms == asked
+    assert dataclasses.replace(undecided, time=time) == spec
+
+
+def test_in_real_time_the_controller_is_not_delayed():
+    with pytest.raises(UserMistake, match="is for virtual time"):
+        RunSpec("ecmp", "stride:4", time="real", controller_delay_ms=8.0)
+    with pytest.raises(UserMistake, match=r"--controller-delay must be from 0 to 1000 ms, not -1"):
+        RunSpec("ecmp", "stride:4", time="virtual", controller_delay_ms=-1.0)
 
 
 def test_results_have_a_place_for_it():

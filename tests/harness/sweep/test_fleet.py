@@ -30,7 +30,7 @@ from results.record import SCHEMA
 from tests.harness.sweep.run_files import run_json
 
 CODE = Source("abc", "f" * 16)
-BASE = RunSpec("ecmp", "stride:1", seconds=10, platform="os-ken", datapath="user")
+BASE = RunSpec("ecmp", "stride:1", seconds=10, platform="os-ken", datapath="user", time="real")
 FIT = {
     "schema": SCHEMA,
     "fingerprint": CODE.fingerprint,

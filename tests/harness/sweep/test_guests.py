@@ -27,6 +27,7 @@ from virtual.guest import Ended, Progress
 SPEC = RunSpec(
     "ecmp", "stride:4", seconds=5.0, time="virtual", platform="os-ken", datapath="kernel"
 ).for_its_traffic()
+REAL = replace(SPEC, time="real", controller_delay_ms=None)
 FACTS = Ended(0, 20.0, 9.0, True, "7.2", "seccomp", "", "")
 
 
@@ -93,7 +94,7 @@ def test_who_decides_what_time_is(monkeypatch):
     for uid, time_is in ((0, "real"), (1000, "virtual")):
         monkeypatch.setattr(os, "geteuid", lambda uid=uid: uid)
         assert time_of(replace(SPEC, time="auto")) == time_is
-        assert time_of(replace(SPEC, time="real")) == "real"
+        assert time_of(REAL) == "real"
     settled = on_this_machine(replace(SPEC, datapath="auto"))
     assert (settled.time, settled.datapath) == ("virtual", "kernel")
 
@@ -165,10 +166,10 @@ def test_what_goes_wrong_in_a_guest_is_an_invalid_run_with_the_reason(fake, tmp_
 def test_there_is_no_second_try_and_kinds_of_time_are_not_mixed(tmp_path):
     job = Job(SPEC, tmp_path / "run")
     assert job.attempts == (tmp_path / "run",)
-    assert len(Job(replace(SPEC, time="real"), tmp_path / "run").attempts) == 2
+    assert len(Job(REAL, tmp_path / "run").attempts) == 2
     keep_settings(SPEC, tmp_path)
     with pytest.raises(UserMistake, match="time virtual there, real here"):
-        keep_settings(replace(SPEC, time="real"), tmp_path)
+        keep_settings(REAL, tmp_path)
 
 
 def test_a_forecast_grows_with_packets_and_hosts(tmp_path):
@@ -233,12 +234,20 @@ def test_a_run_in_a_guest_counts_whatever_else_the_machine_does(tmp_path):
     if (found := kernel.built()) is None:
         pytest.skip("there is no kernel for virtual time here yet: hedera kernel build [--suite sid]")
     ground = guests.Ground(found, (), guests.first_source())
-    spec = resolve(RunSpec("ecmp", "stride:4", seconds=5.0, time="virtual", platform="os-ken"))
-    stages = []
+    asked = RunSpec(
+        "hedera-gff", "stride:4", seconds=5.0, time="virtual", platform="os-ken", controller_delay_ms=100.0
+    )
+    spec, stages = resolve(asked), []
     run = guests.run_in_guest(spec, tmp_path / "run", ground, lambda stage, progress: stages.append(stage))
     assert (run.verdict, run.reasons) == ("ok", ())
     assert run.bisection_mbps is not None
-    assert 80 < run.bisection_mbps < 130
+    assert 100 < run.bisection_mbps < 160
+    # A flow's first packet waits for the controller's answer, and so does what acknowledges it; a round asks first,
+    # then changes the aggregation switches, then the edge.
+    assert min(flow.start for flow in run.flows) == pytest.approx(0.2, abs=0.02)
+    first = run.rounds[0]
+    assert (first.changed > 0, first.t) == (True, pytest.approx(2.3, abs=0.05))
+    assert (first.polled_ms, first.install_ms) == (pytest.approx(100, abs=2), pytest.approx(200, abs=5))
     assert list(dict.fromkeys(stages))[:3] == ["starting", "building", "sending"]
     assert run.environment["time"] == run.spec.time == "virtual"
     assert "links alone" in {

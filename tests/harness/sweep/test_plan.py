@@ -7,7 +7,16 @@ import pytest
 from commands.output import duration
 from harness.errors import UserMistake
 from harness.run.spec import RunSpec
-from harness.sweep.plan import Job, carry_out, plan, seconds_left, settle, split_schemes
+from harness.sweep.plan import (
+    SETTINGS,
+    Job,
+    carry_out,
+    keep_settings,
+    plan,
+    seconds_left,
+    settle,
+    split_schemes,
+)
 from harness.sweep.store import RESULT
 from harness.sweep.suites import TrafficSpec, suite
 from tests.harness.sweep.run_files import run_json
@@ -147,6 +156,17 @@ def test_only_what_is_left_is_run(tmp_path, monkeypatch):
     carry_out(jobs, lambda job, result: None, lambda job: lambda stage: None, warned.append)
     assert ran == [("ecmp", "trial-1"), ("ecmp", "trial-1-again"), ("hedera-sa", "trial-1")]
     assert seconds_left(jobs) == 0
+
+
+def test_virtual_runs_of_before_had_a_controller_that_took_no_time(tmp_path):
+    base = replace(BASE, time="virtual", controller_delay_ms=0.0)
+    keep_settings(base, tmp_path)
+    before = json.loads((tmp_path / SETTINGS).read_text())
+    del before["controller_delay_ms"]
+    (tmp_path / SETTINGS).write_text(json.dumps(before))
+    keep_settings(base, tmp_path)
+    with pytest.raises(UserMistake, match=r"controller_delay_ms 0.0 there, 8.0 here"):
+        keep_settings(replace(base, controller_delay_ms=None), tmp_path)
 
 
 def test_settings_of_a_folder_do_not_change(tmp_path):
