@@ -20,7 +20,7 @@ from mininet.node import Node
 
 from harness.errors import RunFailed
 from harness.network import shaping
-from harness.network.hosts import configure, host_script, ipv6_off
+from harness.network.hosts import HostSetup, ipv6_off, set_up
 from harness.network.nodes import FabricHost, FabricSwitch, LaidLink, ShellWithDeadline
 from harness.network.openvswitch import Bridge, Instance
 from harness.network.placement import place
@@ -41,7 +41,7 @@ MOST_DELAYED = 100_000
 @dataclass(frozen=True)
 class FabricOptions:
     """How the network is emulated; ``instances`` of Open vSwitch at most (`placement.place` says how many help),
-    ``unsent_bytes`` as of `hosts.host_script`, and by how much the controller's messages are late."""
+    ``unsent_bytes`` as of `hosts.HostSetup`, and by how much the controller's messages are late."""
 
     datapath: str
     instances: int
@@ -162,15 +162,15 @@ class Fabric:
         ]
 
     def _configure_hosts(self) -> None:
-        """Address, neighbours, offloads and TCP of every host: one script each, all at once."""
+        """Address, neighbours, offloads and TCP of every host."""
         neighbours = [
             (self.topo.host_ip(host), self.topo.host_mac(host)) for host in range(self.topo.num_hosts)
         ]
         shape = self.options.shape
-        scripts = {
+        hosts = {
             name: (
                 self.pid_of(name),
-                host_script(
+                HostSetup(
                     self.ports[name][0],
                     self.topo.host_ip(host),
                     self.topo.host_mac(host),
@@ -182,7 +182,7 @@ class Fabric:
             )
             for host, name in enumerate(self.topo.hosts)
         }
-        configure(scripts)
+        set_up(hosts)
 
     def pid_of(self, name: str) -> int:
         """A process in the namespace of a node (its Mininet shell)."""

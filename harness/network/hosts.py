@@ -1,13 +1,21 @@
-"""Address, neighbours, offloads and TCP of the emulated hosts: one shell script each, all at once."""
+"""Address, neighbours, offloads and TCP of the emulated hosts: one shell script each, all at once.
+
+Where threads hold the namespaces (`harness.network.namespaces`), starting a shell and its four programs is dear: it
+is two programs for each host there.
+"""
 
 from __future__ import annotations
 
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from harness.errors import RunFailed
+from harness.network.namespaces import held, inside
+from harness.network.processes import run
 
 CONFIGURE_S = 60.0
 """Seconds all hosts together may take to be configured."""
@@ -43,42 +51,87 @@ def ipv6_off(ipv6: Path = Path("/proc/sys/net/ipv6")) -> list[str]:
     return [f"net.ipv6.conf.{name}.disable_ipv6=1" for name in names]
 
 
-def host_script(
-    interface: str,
-    ip: str,
-    mac: str,
-    neighbours: Sequence[tuple[str, str]],
-    congestion_control: str,
-    unsent_bytes: int | None = None,
-    segments_at_once: int | None = None,
-) -> str:
-    """The script that configures one host; IPv6 off, and every neighbour known, so that nothing floods.
+@dataclass(frozen=True)
+class HostSetup:
+    """What makes a host of a namespace; IPv6 off, and every neighbour known, so that nothing floods.
 
-    ``unsent_bytes``: what its TCP may hold of a connection that has not been sent once; None: what the kernel allows.
+    ``neighbours``: (address, MAC) of all hosts. ``unsent_bytes``: what its TCP may hold of a connection that has not
+    been sent once; None: what the kernel allows. ``segments_at_once``: most that it hands to its port in one.
     """
-    settings = [*ipv6_off(), f"net.ipv4.tcp_congestion_control={congestion_control}"]
-    if unsent_bytes is not None:
-        settings.append(f"net.ipv4.tcp_notsent_lowat={unsent_bytes}")
-    batch = [
-        "link set lo up",
-        f"link set {interface} address {mac}",
-        f"addr add {ip}/8 dev {interface}",
-        f"link set {interface} up",
-        *([f"link set {interface} gso_max_segs {segments_at_once}"] if segments_at_once else []),
-        *(f"neigh add {a} lladdr {m} dev {interface} nud permanent" for a, m in neighbours if a != ip),
-    ]
-    return "\n".join(
-        [
-            "set -e",
-            f"sysctl -q -w {' '.join(settings)}",
-            # The userspace datapath forwards neither segments larger than the MTU nor unfinished checksums.
-            f"ethtool -K {interface} tx off tso off gso off sg off >/dev/null",
-            "ip -batch - <<'END'",
-            *batch,
-            "END",
-            "",
+
+    interface: str
+    ip: str
+    mac: str
+    neighbours: Sequence[tuple[str, str]]
+    congestion_control: str
+    unsent_bytes: int | None = None
+    segments_at_once: int | None = None
+
+    @property
+    def settings(self) -> list[str]:
+        """NAME=VALUE, for sysctl."""
+        settings = [*ipv6_off(), f"net.ipv4.tcp_congestion_control={self.congestion_control}"]
+        if self.unsent_bytes is not None:
+            settings.append(f"net.ipv4.tcp_notsent_lowat={self.unsent_bytes}")
+        return settings
+
+    @property
+    def offloads_off(self) -> list[str]:
+        """The userspace datapath forwards neither segments larger than the MTU nor unfinished checksums."""
+        return ["ethtool", "-K", self.interface, "tx", "off", "tso", "off", "gso", "off", "sg", "off"]
+
+    @property
+    def batch(self) -> str:
+        """Lines for ``ip -batch``."""
+        interface, segments = self.interface, self.segments_at_once
+        lines = [
+            "link set lo up",
+            f"link set {interface} address {self.mac}",
+            f"addr add {self.ip}/8 dev {interface}",
+            f"link set {interface} up",
+            *([f"link set {interface} gso_max_segs {segments}"] if segments else []),
+            *(
+                f"neigh add {a} lladdr {m} dev {interface} nud permanent"
+                for a, m in self.neighbours
+                if a != self.ip
+            ),
         ]
-    )
+        return "\n".join([*lines, ""])
+
+    @property
+    def script(self) -> str:
+        """All of it, for a shell."""
+        return "\n".join(
+            [
+                "set -e",
+                f"sysctl -q -w {' '.join(self.settings)}",
+                f"{' '.join(self.offloads_off)} >/dev/null",
+                "ip -batch - <<'END'",
+                f"{self.batch}END",
+                "",
+            ]
+        )
+
+
+def set_up(hosts: Mapping[str, tuple[int, HostSetup]]) -> None:
+    """Make a host of each namespace (by name: a pid in it, and what makes the host). RunFailed names a bad one."""
+    if not all(held(pid) for pid, _ in hosts.values()):
+        configure({name: (pid, setup.script) for name, (pid, setup) in hosts.items()})
+        return
+    for name, (pid, setup) in hosts.items():
+        try:
+            inside(pid, partial(_set, setup.settings))
+            run(setup.offloads_off, namespace=pid)
+            run(["ip", "-batch", "-"], namespace=pid, given=setup.batch)
+        except (OSError, RunFailed) as error:
+            raise RunFailed(f"host {name} could not be configured: {error}") from None
+
+
+def _set(settings: Sequence[str]) -> None:
+    """As sysctl, in the namespace of this thread."""
+    for setting in settings:
+        name, _, value = setting.partition("=")
+        Path("/proc/sys", *name.split(".")).write_text(value)
 
 
 def _start(pid: int, script: str) -> subprocess.Popen[bytes]:

@@ -12,7 +12,9 @@ from typing import Any
 from mininet.link import Intf, Link
 from mininet.node import Host, Node, Switch
 
+from harness.network import namespaces
 from harness.network.deadline import deadline
+from harness.network.machine import time_travels
 from harness.network.processes import REAP_S
 
 SHELL_S = 20.0
@@ -20,10 +22,14 @@ SHELL_S = 20.0
 
 
 class ShellWithDeadline(Node):  # type: ignore[misc]
-    """A node whose shell starts or fails: Mininet waits for its prompt for ever, even when it has ended."""
+    """A node whose shell starts or fails: Mininet waits for its prompt for ever, even when it has ended. In virtual
+    time it has none: a thread holds its namespace (`harness.network.namespaces`)."""
 
     def startShell(self, mnopts: str | None = None) -> None:
         """As Mininet's; RunFailed when the shell does not say that it is ready."""
+        if time_travels():
+            self.pid = namespaces.hold()
+            return
         reason = f"Mininet's shell for {self.name} (mnexec) did not start within {SHELL_S:g} s"
         try:
             with deadline(SHELL_S, reason):
@@ -33,6 +39,12 @@ class ShellWithDeadline(Node):  # type: ignore[misc]
                 self.shell.kill()
                 self.shell.wait(REAP_S)
             raise
+
+    def terminate(self) -> None:
+        """As Mininet's."""
+        super().terminate()
+        if namespaces.held(self.pid):
+            namespaces.release(self.pid)
 
 
 class QuietIntf(Intf):  # type: ignore[misc]

@@ -14,14 +14,16 @@ from typing import IO
 
 from files.unprivileged import tied
 from harness.errors import RunFailed
+from harness.network.namespaces import held, inside
 
 REAP_S = 5.0
 """Seconds a process may take to end once it is killed."""
 
 
 def in_namespace_of(pid: int | None) -> list[str]:
-    """The command prefix that runs the rest in the network namespace of a process (None: in our own)."""
-    return [] if pid is None else ["mnexec", "-a", str(pid)]
+    """The command prefix that runs the rest in the network namespace of a process (None: in our own; none where a
+    thread of ours starts it there)."""
+    return [] if pid is None or held(pid) else ["mnexec", "-a", str(pid)]
 
 
 class Children:
@@ -65,21 +67,25 @@ class Children:
         RunFailed when the machine cannot start one more process.
         """
         join = [] if cgroup_procs is None else ["sh", "-c", 'echo $$ > "$0"; exec "$@"', str(cgroup_procs)]
-        command = [*tied(), *join, *in_namespace_of(namespace), *argv]
+        ends_with_us = [] if held(namespace) else tied()  # where threads hold them, the machine ends with us
+        command = [*ends_with_us, *join, *in_namespace_of(namespace), *argv]
         with contextlib.ExitStack() as stack:
             sink: IO[bytes] | int = subprocess.DEVNULL
             if output is not None:
                 sink = stack.enter_context(output.open("wb"))
             try:
-                child = subprocess.Popen(
-                    command,
-                    stdin=subprocess.PIPE if commands else subprocess.DEVNULL,
-                    stdout=sink,
-                    stderr=subprocess.STDOUT if output is not None else subprocess.DEVNULL,
-                    start_new_session=True,
-                    env=environment,
-                    pass_fds=handed,
-                    cwd="/",  # not where the user happens to stand, whose files are nobody's configuration
+                child = inside(
+                    namespace,
+                    lambda: subprocess.Popen(
+                        command,
+                        stdin=subprocess.PIPE if commands else subprocess.DEVNULL,
+                        stdout=sink,
+                        stderr=subprocess.STDOUT if output is not None else subprocess.DEVNULL,
+                        start_new_session=True,
+                        env=environment,
+                        pass_fds=handed,
+                        cwd="/",  # not where the user happens to stand, whose files are nobody's configuration
+                    ),
                 )
             except OSError as error:
                 raise RunFailed(f"{name} could not be started: {error.strerror}") from None
@@ -133,8 +139,11 @@ def run(
     """
     command, shown = [*in_namespace_of(namespace), *argv], " ".join(argv[:4])
     try:
-        done = subprocess.run(
-            command, input=given, capture_output=True, text=True, timeout=seconds, check=False
+        done = inside(
+            namespace,
+            lambda: subprocess.run(
+                command, input=given, capture_output=True, text=True, timeout=seconds, check=False
+            ),
         )
     except subprocess.TimeoutExpired:
         raise RunFailed(f"{shown} did not end within {seconds:g} s") from None

@@ -1,4 +1,4 @@
-"""What the kernel says of queues and of TCP connections, asked over netlink in the namespaces of a network's nodes.
+"""What the kernel says of ports, queues and TCP connections, asked over netlink in the namespaces of nodes.
 
 `tc -s` and `ss -i` say the same, but starting them takes longer than the answer, and pyroute2 takes ten times as long
 to read it: a network that is being measured has no processor time for that. The layouts are those of
@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _NETLINK_SOCK_DIAG = 4
 _CLONE_NEWNET = 0x4000_0000
@@ -30,7 +30,16 @@ _GET_QDISC = 38
 _QDISC = struct.Struct("=BxxxiIII")
 _LEAF_OF_THE_LIMIT = 0x1_0001
 """``parent 1:1``, where `harness.network.shaping` puts the queue of a port."""
-_STATISTICS, _OF_THE_QUEUE = 7, 3
+_ROOT = 0xFFFF_FFFF
+_KIND, _OPTIONS, _STATISTICS, _OF_THE_QUEUE = 1, 2, 7, 3
+_PARAMETERS, _TBF_RATE64 = 1, 4
+_TBF_RATE_AT, _TBF_RATE_END = 8, 12
+_RED_FLAGS_AT, _RED_ECN = 15, 1
+
+_GET_LINK = 18
+_LINK_BYTES = 16
+_NAME, _MTU, _COUNTERS = 3, 4, 23
+_DROPPED = struct.Struct("=48xQQ")
 
 _BY_FAMILY = 20
 _TCP_INFO = 2
@@ -85,6 +94,37 @@ class Queries:
         for opened in self._opened:
             opened.close()
 
+    def qdiscs(self) -> list[dict[str, Any]]:
+        """Every qdisc, as ``tc -s -j qdisc show`` has it, as far as `harness.network.shaping` looks: ``dev``,
+        ``kind``, ``root`` or ``parent``, ``drops``, and of ``options`` the ``rate`` (bytes per second) of a bucket,
+        the ``limit`` (bytes) of a queue, and whether it does ``ecn``."""
+        found = []
+        for message in _dump(self._routes, _GET_QDISC, bytes(_QDISC.size)):
+            _, port, _, parent, _ = _QDISC.unpack_from(message)
+            parts = dict(_attributes(message[_QDISC.size :]))
+            kind = bytes(parts[_KIND]).rstrip(b"\0").decode()
+            above = {"root": True} if parent == _ROOT else {"parent": f"{parent >> 16:x}:{parent & 0xFFFF:x}"}
+            statistics = dict(_attributes(parts.get(_STATISTICS, memoryview(b""))))
+            drops = _number(statistics[_OF_THE_QUEUE][8:12]) if _OF_THE_QUEUE in statistics else 0
+            options = _options(kind, parts.get(_OPTIONS, memoryview(b"")))
+            found.append({"dev": self.names[port], "kind": kind, **above, "drops": drops, "options": options})
+        return found
+
+    def links(self) -> list[dict[str, Any]]:
+        """Every interface, as ``ip -s -j link`` has it: ``ifname``, ``mtu``, and of ``stats64`` what was dropped."""
+        found = []
+        for message in _dump(self._routes, _GET_LINK, bytes(_LINK_BYTES)):
+            parts = dict(_attributes(message[_LINK_BYTES:]))
+            received, sent = _DROPPED.unpack_from(parts[_COUNTERS])
+            found.append(
+                {
+                    "ifname": bytes(parts[_NAME]).rstrip(b"\0").decode(),
+                    "mtu": _number(parts[_MTU]),
+                    "stats64": {"rx": {"dropped": received}, "tx": {"dropped": sent}},
+                }
+            )
+        return found
+
     def queued_bytes(self) -> dict[str, int]:
         """What waits in the queue of each port that is limited, by the port's name."""
         found = {}
@@ -96,7 +136,7 @@ class Queries:
                 if kind == _STATISTICS:
                     for part, values in _attributes(statistics):
                         if part == _OF_THE_QUEUE:
-                            found[self.names[port]] = int.from_bytes(values[4:8], sys.byteorder)
+                            found[self.names[port]] = _number(values[4:8])
         return found
 
     def round_trips(self, destination_port: int) -> list[RoundTrip]:
@@ -110,7 +150,7 @@ class Queries:
             if port != destination_port:
                 continue
             for kind, info in _attributes(message[_CONNECTION_BYTES:]):
-                if kind == _TCP_INFO and (rtt := int.from_bytes(info[_RTT_AT : _RTT_AT + 4], sys.byteorder)):
+                if kind == _TCP_INFO and (rtt := _number(info[_RTT_AT : _RTT_AT + 4])):
                     found.append(RoundTrip(socket.inet_ntoa(destination), source_port, port, rtt * 1e-6))
         return found
 
@@ -139,6 +179,23 @@ def _attributes(data: memoryview) -> Iterator[tuple[int, memoryview]]:
             return
         yield kind & _NESTED, data[_ATTRIBUTE.size : length]
         data = data[_padded(length) :]
+
+
+def _options(kind: str, data: memoryview) -> dict[str, Any]:
+    """Of a qdisc of that kind; none of kinds that are not ours."""
+    if kind == "bfifo":
+        return {"limit": _number(data[:4])}
+    if kind not in ("tbf", "red"):
+        return {}
+    parts = dict(_attributes(data))
+    ours = parts[_PARAMETERS]
+    if kind == "tbf":
+        return {"rate": _number(parts.get(_TBF_RATE64, ours[_TBF_RATE_AT:_TBF_RATE_END]))}
+    return {"limit": _number(ours[:4]), "ecn": bool(ours[_RED_FLAGS_AT] & _RED_ECN)}
+
+
+def _number(data: memoryview) -> int:
+    return int.from_bytes(data, sys.byteorder)
 
 
 def _padded(length: int) -> int:

@@ -7,6 +7,7 @@ is compared port by port.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
@@ -15,7 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.errors import RunFailed, UnfitMachine
+from harness.network.namespaces import held
 from harness.network.processes import run
+from harness.network.queries import Queries
 from topos.wire import DEFAULT_MTU, ETHERNET_HEADER
 
 BUCKET_S = 0.015
@@ -124,11 +127,13 @@ def class_rates(interfaces: Sequence[str], reported: str) -> dict[str, int]:
 
 
 def unlimited(
-    shape: Shape, interfaces: Sequence[str], reported: str, classes: Mapping[str, int] | None = None
+    shape: Shape,
+    interfaces: Sequence[str],
+    qdiscs: Sequence[Mapping[str, Any]],
+    classes: Mapping[str, int] | None = None,
 ) -> list[str]:
-    """The interfaces that, by the output of ``tc -j qdisc show``, do not have the shape; with what they have.
+    """The interfaces that, by what ``tc -j qdisc show`` says, do not have the shape; with what they have.
     ``classes``: the rates of HTB's, as of `class_rates`."""
-    qdiscs = _parse(reported)
     buckets = {entry["dev"]: entry for entry in qdiscs if entry.get("root")}
     kind_of_queue = shape.queue.split()[0]
     queues = {
@@ -156,30 +161,29 @@ def unlimited(
     return wrong
 
 
-def of_other_size(shape: Shape, interfaces: Sequence[str], reported: str) -> list[str]:
-    """The interfaces that, by the output of ``ip -j link``, have another largest packet; with what they have."""
-    sizes = {entry["ifname"]: entry["mtu"] for entry in _parse(reported)}
+def of_other_size(shape: Shape, interfaces: Sequence[str], links: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The interfaces that, by what ``ip -j link`` says, have another largest packet; with what they have."""
+    sizes = {entry["ifname"]: entry["mtu"] for entry in links}
     return [f"{name} ({sizes.get(name, 'missing')})" for name in interfaces if sizes.get(name) != shape.mtu]
 
 
 def verify(shape: Shape, interfaces: Sequence[str], namespace: int) -> None:
     """RunFailed names the ports of the namespace that do not have the shape."""
-    reported = run(["tc", "-j", "qdisc", "show"], namespace=namespace)
-    with_class = [one["dev"] for one in _parse(reported) if one.get("root") and one["kind"] == "htb"]
+    qdiscs = _qdiscs(namespace)
+    with_class = [one["dev"] for one in qdiscs if one.get("root") and one["kind"] == "htb"]
     asked = "".join(f"class show dev {name}\n" for name in with_class)
     said = run(["tc", "-batch", "-"], namespace=namespace, given=asked) if asked else ""
-    wrong = unlimited(shape, interfaces, reported, class_rates(with_class, said))
+    wrong = unlimited(shape, interfaces, qdiscs, class_rates(with_class, said))
     if wrong:
         raise RunFailed(f"not limited to {shape.mbps:g} Mb/s: {', '.join(wrong[:5])}")
-    wrong = of_other_size(shape, interfaces, run(["ip", "-j", "link"], namespace=namespace))
+    wrong = of_other_size(shape, interfaces, _links(namespace))
     if wrong:
         raise RunFailed(f"packets of {shape.mtu} bytes are not what these ports take: {', '.join(wrong[:5])}")
 
 
 def dropped_in_queue(interfaces: Sequence[str], namespace: int) -> dict[str, int]:
     """Packets each interface's queue has dropped since it was shaped."""
-    report = _parse(run(["tc", "-s", "-j", "qdisc", "show"], namespace=namespace))
-    drops = {entry["dev"]: int(entry["drops"]) for entry in report if entry.get("root")}
+    drops = {entry["dev"]: int(entry["drops"]) for entry in _qdiscs(namespace) if entry.get("root")}
     return {interface: drops.get(interface, 0) for interface in interfaces}
 
 
@@ -194,15 +198,29 @@ def require_marking() -> None:
 
 def dropped_elsewhere(interfaces: Sequence[str], namespace: int) -> dict[str, int]:
     """Packets that the kernel has dropped at each interface outside its queue; interfaces without any left out."""
-    report = {
-        entry["ifname"]: entry["stats64"]
-        for entry in _parse(run(["ip", "-s", "-j", "link"], namespace=namespace))
-    }
+    report = {entry["ifname"]: entry["stats64"] for entry in _links(namespace)}
     drops = {name: report[name]["rx"]["dropped"] + report[name]["tx"]["dropped"] for name in interfaces}
     return {name: count for name, count in drops.items() if count}
 
 
-def _parse(reported: str) -> list[dict[str, Any]]:
+def _qdiscs(namespace: int) -> list[dict[str, Any]]:
+    """What tc says; where starting it is dear, what it would, asked of the kernel itself."""
+    if held(namespace):
+        with contextlib.closing(Queries(namespace)) as kernel:
+            return kernel.qdiscs()
+    return parsed(run(["tc", "-s", "-j", "qdisc", "show"], namespace=namespace))
+
+
+def _links(namespace: int) -> list[dict[str, Any]]:
+    """What ip says, or would."""
+    if held(namespace):
+        with contextlib.closing(Queries(namespace)) as kernel:
+            return kernel.links()
+    return parsed(run(["ip", "-s", "-j", "link"], namespace=namespace))
+
+
+def parsed(reported: str) -> list[dict[str, Any]]:
+    """The output of ip or tc. UnfitMachine when it is not JSON."""
     try:
         return json.loads(reported)  # type: ignore[no-any-return]
     except ValueError:

@@ -1,14 +1,17 @@
+import json
 import os
+import subprocess
 
 import pytest
 
 from harness.errors import RunFailed
-from harness.network import hosts
-from harness.network.hosts import configure, host_script, ipv6_off
+from harness.network import hosts, namespaces
+from harness.network.hosts import HostSetup, configure, ipv6_off, set_up
+from harness.network.processes import run, wait_until
 
 
 def script(*more):
-    return host_script("0_0_2-eth0", "10.0.0.2", "00:00:00:00:00:02", [], "reno", *more)
+    return HostSetup("0_0_2-eth0", "10.0.0.2", "00:00:00:00:00:02", [], "reno", *more).script
 
 
 def test_ipv6_is_switched_off_where_there_is_any(tmp_path):
@@ -40,3 +43,53 @@ def test_a_host_that_cannot_be_configured_is_named_with_what_it_said(monkeypatch
     monkeypatch.setattr(hosts, "CONFIGURE_S", 0.2)
     with pytest.raises(RunFailed, match=r"^host a was not configured within 0.2 s$"):
         configure({"a": (here, "sleep 60")})
+
+
+def look(pid, *command):
+    return json.loads(run([*command], namespace=pid))
+
+
+@pytest.mark.root
+def test_a_host_is_the_same_with_a_shell_of_its_own_and_without():
+    """In virtual time a thread holds the namespace, and no shell is started in it."""
+    setup = HostSetup(
+        "a-eth0", "10.0.0.2", "02:00:00:00:00:02", [("10.0.0.3", "02:00:00:00:00:03")], "reno", 131072, 2
+    )
+    seen = []
+    sleeper = subprocess.Popen(["mnexec", "-n", "sleep", "60"])
+    pid = namespaces.hold()
+    try:
+        assert wait_until(
+            lambda: os.readlink(f"/proc/{sleeper.pid}/ns/net") != os.readlink("/proc/self/ns/net"), 5
+        )
+        for each in (sleeper.pid, pid):
+            run(["ip", "link", "add", "a-eth0", "type", "veth", "peer", "name", "b-eth0"], namespace=each)
+            set_up({"a": (each, setup)})
+            offloads = run(["ethtool", "-k", "a-eth0"], namespace=each)
+            settings = run(
+                ["sysctl", "net.ipv4.tcp_congestion_control", "net.ipv4.tcp_notsent_lowat"], namespace=each
+            )
+            links = look(each, "ip", "-j", "-d", "link", "show", "a-eth0")
+            told = [[one[key] for key in ("address", "gso_max_segs", "flags")] for one in links]
+            addresses = look(each, "ip", "-j", "addr", "show", "a-eth0")[0]["addr_info"]
+            seen.append((offloads, settings, told, addresses, look(each, "ip", "-j", "neigh")))
+    finally:
+        namespaces.release(pid)
+        sleeper.kill()
+        sleeper.wait()
+    assert seen[0] == seen[1]
+    assert "tcp-segmentation-offload: off" in seen[1][0]
+    assert "tcp_congestion_control = reno" in seen[1][1]
+    assert seen[1][4] == [
+        {"dst": "10.0.0.3", "dev": "a-eth0", "lladdr": "02:00:00:00:00:03", "state": ["PERMANENT"]}
+    ]
+
+
+@pytest.mark.root
+def test_a_held_host_that_cannot_be_configured_is_named():
+    pid = namespaces.hold()
+    try:
+        with pytest.raises(RunFailed, match=r"^host a could not be configured: ethtool -K none"):
+            set_up({"a": (pid, HostSetup("none", "10.0.0.2", "02:00:00:00:00:02", [], "reno"))})
+    finally:
+        namespaces.release(pid)

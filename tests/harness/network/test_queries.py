@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from harness.errors import RunFailed
 from harness.network.processes import run
 from harness.network.queries import Queries
 
@@ -27,6 +28,13 @@ for _ in range(20):
     flood.sendto(bytes(1000), ("10.9.9.2", 9))
 print(client.getsockname()[1], flush=True)
 sys.stdin.read()
+"""
+FLOOD = """
+import socket
+flood = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+flood.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 21)
+for _ in range(150):
+    flood.sendto(bytes(1000), ("10.9.9.2", 9))
 """
 SETUP = """
 link set lo up
@@ -78,6 +86,48 @@ def test_what_waits_in_queues_and_how_long_round_trips_take(namespace):
             assert found.rtt_s * 1e3 == pytest.approx(float(rtt_ms), abs=2e-3)
         finally:
             sender.kill()
+
+
+def by_name(entries, key):
+    return {entry[key]: entry for entry in entries}
+
+
+@pytest.mark.parametrize(
+    "queue",
+    ["bfifo limit 75000", "red limit 75000 min 30000 max 31500 avpkt 1500 burst 20 probability 1 ecn"],
+)
+@pytest.mark.parametrize("rate", ["8kbit", "100gbit"])
+def test_ports_are_what_ip_and_tc_say(namespace, queue, rate):
+    """In virtual time neither is started: what is verified there is what they would have said."""
+    shape = LIMIT.replace("8kbit", rate).replace("bfifo limit 75000", queue)
+    run(["tc", "-batch", "-"], namespace=namespace, given="qdisc del dev a-eth1 root")
+    try:
+        run(["tc", "-batch", "-"], namespace=namespace, given=shape)
+    except RunFailed:
+        if not queue.startswith("red"):
+            raise
+        pytest.skip("this kernel has no RED")
+    run(["ip", "link", "set", "a-eth2", "mtu", "9000"], namespace=namespace)
+    run(["mnexec", "-a", str(namespace), "/usr/bin/python3", "-c", FLOOD])
+    with contextlib.closing(Queries(namespace)) as queries:
+        qdiscs, links = queries.qdiscs(), by_name(queries.links(), "ifname")
+    by_tc = json.loads(run(["tc", "-s", "-j", "qdisc", "show"], namespace=namespace))
+    by_ip = by_name(json.loads(run(["ip", "-s", "-j", "link"], namespace=namespace)), "ifname")
+    assert len(qdiscs) == len(by_tc) >= 2
+    for ours, theirs in zip(qdiscs, by_tc, strict=True):
+        assert {name: theirs.get(name) for name in ("dev", "kind", "root", "parent", "drops")} == {
+            name: ours.get(name) for name in ("dev", "kind", "root", "parent", "drops")
+        }
+        if ours["kind"] in ("tbf", "bfifo", "red"):
+            assert ours["options"].items() <= theirs["options"].items()
+            assert set(ours["options"]) & {"rate", "limit"}
+    assert rate != "8kbit" or any(one["drops"] for one in qdiscs)
+    assert links.keys() == by_ip.keys()
+    for name, link in links.items():
+        assert link["mtu"] == by_ip[name]["mtu"]
+        for way in ("rx", "tx"):
+            assert link["stats64"][way]["dropped"] == by_ip[name]["stats64"][way]["dropped"]
+    assert links["a-eth2"]["mtu"] == 9000
 
 
 def test_our_own_namespace_is_not_left(namespace):

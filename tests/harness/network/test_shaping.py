@@ -1,17 +1,15 @@
 """What `tc -j qdisc show` reports, against what was asked for. The reports are from iproute2 6.1."""
 
-import json
-
 import pytest
 
 from harness.errors import UnfitMachine
-from harness.network.shaping import Shape, class_rates, of_other_size, unlimited
+from harness.network.shaping import Shape, class_rates, of_other_size, parsed, unlimited
 
 SHAPE = Shape(10)
 
 
 def report(*entries):
-    return json.dumps(list(entries))
+    return list(entries)
 
 
 def bucket(dev, rate=1_250_000, kind="tbf"):
@@ -107,16 +105,14 @@ def test_marks_begin_at_20_packets_or_half_a_queue():
 
 
 def test_a_port_that_takes_other_packets_is_named():
-    reported = json.dumps(
-        [{"ifname": "lo", "mtu": 65536}, {"ifname": "a", "mtu": 9000}, {"ifname": "b", "mtu": 1500}]
-    )
-    assert of_other_size(Shape(10, mtu=9000), ["a"], reported) == []
-    assert of_other_size(Shape(10, mtu=9000), ["a", "b", "c"], reported) == ["b (1500)", "c (missing)"]
+    links = [{"ifname": "lo", "mtu": 65536}, {"ifname": "a", "mtu": 9000}, {"ifname": "b", "mtu": 1500}]
+    assert of_other_size(Shape(10, mtu=9000), ["a"], links) == []
+    assert of_other_size(Shape(10, mtu=9000), ["a", "b", "c"], links) == ["b (1500)", "c (missing)"]
 
 
 def test_a_tc_too_old_to_ask_is_said():
     with pytest.raises(UnfitMachine, match="iproute2 is too old"):
-        unlimited(SHAPE, ["a"], "qdisc tbf 1: root rate 10Mbit")
+        parsed("qdisc tbf 1: root rate 10Mbit")
 
 
 def test_mb_are_10_to_the_6_bits_and_the_queue_is_50_full_packets():
