@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from files.own_code import TOLD, loaded, told_by, trusted
+from files.sent import at
 
 SPELLING = "FILE.py:CLASS or MODULE:CLASS"
 
@@ -45,7 +46,7 @@ def own_scheduler(name: str) -> Callable[..., Any]:
     """
     if os.geteuid() != 0:
         return own_class(name)
-    path = _file(name.rpartition(":")[0])
+    path = file_of(name)
     _vouch(name, path, 0 if path is None else _trusted(name, path))
     return lambda *given: own_class(name)(*given)
 
@@ -79,7 +80,7 @@ def own_class(name: str) -> type:
     Raises ValueError, one sentence, for what is not there, cannot be imported, or is no such class.
     """
     where, _, attribute = name.rpartition(":")
-    path = _file(where)
+    path = file_of(name)
     module = _installed(name, where) if path is None else _from_file(name, path)
     found = getattr(module, attribute, None)
     if not isinstance(found, type) or not callable(getattr(found, "place", None)):
@@ -98,18 +99,20 @@ def own_class(name: str) -> type:
 def from_anywhere(name: str) -> str:
     """The same scheme's name for a process that stands in another folder."""
     where, _, attribute = name.rpartition(":")
-    return f"{_file(where) or where}:{attribute}"
+    return f"{file_of(name) or where}:{attribute}"
+
+
+def named_file(name: str) -> Path | None:
+    """The file that a scheme's name means, as it is named there; None for an installed module."""
+    where, colon, _ = name.rpartition(":")
+    path = Path(where if where.endswith(".py") else f"{where}.py")
+    return path if colon and (where.endswith(".py") or at(path).is_file()) else None
 
 
 def file_of(name: str) -> Path | None:
-    """The file that a scheme's name means, if it means one."""
-    return _file(name.rpartition(":")[0]) if ":" in name else None
-
-
-def _file(where: str) -> Path | None:
-    """The file that is meant; None for an installed module."""
-    path = Path(where) if where.endswith(".py") else Path(f"{where}.py")
-    return path.resolve() if where.endswith(".py") or path.is_file() else None
+    """Where that file is."""
+    named = named_file(name)
+    return None if named is None else at(named).resolve()
 
 
 def _from_file(name: str, path: Path) -> ModuleType:

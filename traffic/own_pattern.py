@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from files.own_code import TOLD, loaded, told_by, trusted
+from files.sent import at
 from topos.fattree import FatTree
 from topos.network import Network
 from traffic.flowfile import MAX_BYTES, Listed, listed_in
@@ -30,13 +31,14 @@ _SPELLED = re.compile(r"(?P<file>.+\.py):(?P<function>[^\W\d]\w*)")
 def file_of(spec: str) -> Path | None:
     """The file that a spec names, if it is spelled FILE.py:FUNCTION."""
     spelled = _SPELLED.fullmatch(spec)
-    return Path(spelled["file"]).resolve() if spelled else None
+    return Path(spelled["file"]) if spelled else None
 
 
 def own_flows(spec: str, network: Network, seed: int) -> Listed:
     """The flows of a spec FILE.py:FUNCTION. Raises ValueError, one sentence, for whatever does not work."""
-    path = file_of(spec)
-    assert path is not None, spec
+    named = file_of(spec)
+    assert named is not None, spec
+    path = at(named).resolve()
     what = f"traffic {spec!r}"
     function = spec.rpartition(":")[2]
     text = _rows(what, path, trusted(what, path), function, network.tree.k, seed)

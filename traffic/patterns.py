@@ -265,6 +265,12 @@ def _file(argument: str, network: Network, _: np.random.Generator) -> Matrix:
     return read_flows(Path(argument), network)
 
 
+def file_of(spec: str) -> Path | None:
+    """The file that a spec names, if it is spelled file:PATH."""
+    name, _, path = spec.partition(":")
+    return Path(path) if name == "file" else None
+
+
 _PATTERNS: dict[str, _Pattern] = {
     pattern.spelling.partition(":")[0]: pattern
     for pattern in (

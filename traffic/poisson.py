@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from traffic import patterns
 from traffic.flows import Flows, columns
 from traffic.matrix import Matrix
-from traffic.sizes import SizeLaw, size_law
+from traffic.sizes import SizeLaw, file_of, size_law
 from traffic.streams import Stream, generator
 
 SPELLING = "poisson:SIZES,LOAD"
@@ -35,8 +37,7 @@ class Spelled:
 
 def spelled(argument: str) -> Spelled:
     """What stands behind ``poisson:``, read; ValueError, one sentence."""
-    arrivals, *pattern = re.split(r"\s+to\s+", argument, maxsplit=1)
-    sizes, comma, load = arrivals.rpartition(",")
+    sizes, comma, load, pattern = _parts(argument)
     if not comma or not sizes:
         raise ValueError(f"it is spelled {SPELLING}, as in poisson:web-search,0.5")
     try:
@@ -45,7 +46,19 @@ def spelled(argument: str) -> Spelled:
         raise ValueError(f"the load is a share of the links' rate, as in 0.5, not {load!r}") from None
     if not 0 < share <= 1:
         raise ValueError(f"the load is a share of the links' rate above 0 and at most 1, not {load}")
-    return Spelled(size_law(sizes), share, pattern[0] if pattern else "")
+    return Spelled(size_law(sizes), share, pattern)
+
+
+def files_of(argument: str) -> list[Path]:
+    """The user's files that stand behind ``poisson:``."""
+    sizes, _, _, pattern = _parts(argument)
+    return [path for path in (file_of(sizes), patterns.file_of(pattern)) if path is not None]
+
+
+def _parts(argument: str) -> tuple[str, str, str, str]:
+    """Sizes, the comma behind them, the load, and the pattern or nothing."""
+    arrivals, *pattern = re.split(r"\s+to\s+", argument, maxsplit=1)
+    return *arrivals.rpartition(","), pattern[0] if pattern else ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import csv
 import math
-import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
+from files.sent import at
 from topos.arrays import Float64
 from traffic.textfile import read_text, short
 
@@ -60,10 +60,17 @@ def size_law(spelling: str) -> SizeLaw:
         return _fixed(spelling, argument) if kind == "fixed" else _exponential(spelling, argument)
     if spelling in _empirical():
         return _empirical()[spelling]
-    named = "/" in spelling or spelling.lower().endswith(".csv") or os.path.exists(spelling)
-    if not spelling or not named:
+    if (path := file_of(spelling)) is None:
         raise ValueError(f"there is no law of flow sizes {spelling!r}; it is one of {', '.join(SPELLINGS)}")
-    return _from_file(Path(spelling))
+    return _from_file(path)
+
+
+def file_of(spelling: str) -> Path | None:
+    """The file that a spelling names; None for one of the laws that have a name, and for no law at all."""
+    if not spelling or spelling in _empirical() or spelling.startswith(("fixed:", "exponential:")):
+        return None
+    named = "/" in spelling or spelling.lower().endswith(".csv") or at(spelling).exists()
+    return Path(spelling) if named else None
 
 
 def _bytes(argument: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from files.reader import Unreadable, read_named
+from files.sent import at
 
 
 def read_text(path: Path, most_bytes: int) -> str:
@@ -14,7 +15,7 @@ def read_text(path: Path, most_bytes: int) -> str:
     ``most_bytes``, cannot be read or is no text.
     """
     try:
-        return read_named(path, most_bytes).decode("utf-8-sig")
+        return read_named(at(path), most_bytes).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError(f"{path} is not a text file in UTF-8") from None
     except Unreadable as why:

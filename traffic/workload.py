@@ -34,6 +34,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -139,7 +140,7 @@ def workload(
     matrices: list[Matrix] = []
     listed: list[Flows] = []
     arrivals: list[Arrivals] = []
-    texts = [text.strip() for text in re.split(r"\s\+\s", spec)]
+    texts = _parts(spec)
     for text in texts:
         name, _, argument = text.partition(":")
         flows = None
@@ -171,6 +172,22 @@ def workload(
     alone = matrices[0] if len(texts) == len(matrices) == 1 else None
     standing, timed = _with_ports(matrices, listed, seed, alone is not None)
     return Workload(spec, network.num_hosts, seed, seconds, scale, alone, standing, timed, tuple(arrivals))
+
+
+def files_of(spec: str) -> list[Path]:
+    """The user's files that a spec names, as they are named there."""
+    found: list[Path | None] = []
+    for text in _parts(spec):
+        name, _, argument = text.partition(":")
+        if name == "poisson":
+            found += poisson.files_of(argument)
+        else:
+            found += patterns.file_of(text), own_pattern.file_of(text)
+    return [path for path in found if path is not None]
+
+
+def _parts(spec: str) -> list[str]:
+    return [text.strip() for text in re.split(r"\s\+\s", spec)]
 
 
 def size_scale(link_mbps: float, scale_sizes: bool = True) -> float:

@@ -37,6 +37,8 @@ COMPUTING_US = 1000
 """Most guest time that a loop of some 20 ms may take where computing takes none: reading the clock takes 256 ns."""
 OUT = Path("/run/guest")
 """Where a guest sees the folder that comes out of it: the same for all guests, so that one can be repeated."""
+FILES = f"{OUT}/files"
+"""Where it finds the files that it was given: this machine's /tmp it does not see."""
 RESULTS = f"{OUT}/results"
 """Where a guest's command puts its results."""
 START_S = 1_767_225_600
@@ -76,6 +78,7 @@ class Guest:
 
     ``linux``: the kernel. ``command``: run as the guest's root, in ``folder``, with ``environment`` (and PATH, HOME);
     it leaves what it made in ``RESULTS``. ``layers``: folders laid over the guest's root (`virtual.layer`).
+    ``files``: what it finds in ``FILES``, by paths that lead nowhere else.
     ``processor``: the one it runs on (default: one that no other guest has). ``seed``, ``start_s``: of its random
     numbers, and of its clock. ``real_s``, ``stalled_s``: it is killed after so many of ours in all, and without
     a move of its clock. Leave it in the thread that entered it: it dies with that thread.
@@ -89,6 +92,7 @@ class Guest:
         folder: Path | None = None,
         environment: Mapping[str, str] | None = None,
         layers: Sequence[Path] = (),
+        files: Mapping[str, bytes] | None = None,
         memory_mib: int = MEMORY_MIB,
         processor: int | None = None,
         real_s: float = 3600.0,
@@ -102,6 +106,7 @@ class Guest:
         self._folder = Path(os.path.abspath(folder or Path.cwd()))
         self._environment = {"PATH": PATH, "HOME": str(Path.home()), "LANG": "C.UTF-8", **(environment or {})}
         self._layers = tuple(layers)
+        self._files = dict(files or {})
         self._memory_mib = memory_mib
         self._processor = processor
         self._real_s = real_s
@@ -207,6 +212,10 @@ class Guest:
             ("command", self._command),
         ):
             (inside / name).write_bytes(b"".join(os.fsencode(word) + b"\0" for word in words))
+        for name, content in self._files.items():
+            path = self.job / "out" / "files" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
         self._began = time.monotonic()
         with contextlib.ExitStack() as held:
             processor = self._processor if self._processor is not None else held.enter_context(_processor())

@@ -46,14 +46,16 @@ def serve_worker(
     resources: Mapping[str, float],
     told: Callable[[str], None],
     host: str | None = None,
+    at_once: int = 1,
 ) -> None:
     """Be a worker of a scheduler until interrupted, or until no scheduler has answered for LOST_AFTER_S.
 
     A worker whose connection broke joins anew: its scheduler takes it for another one.
 
     ``resources``: what tasks may ask for. ``host``: the address of this machine that others reach it by (default: the
-    one that leads to the scheduler). Raises ValueError as `serve_scheduler` does, and for another worker's ``name``;
-    OSError when no scheduler answers.
+    one that leads to the scheduler). ``at_once``: be so many, NAME, NAME-2 and so on.
+
+    Raises ValueError as `serve_scheduler` does, and for another worker's ``name``; OSError when no scheduler answers.
     """
     address.require_encrypted()
     guard = security(address)
@@ -67,7 +69,7 @@ def serve_worker(
     if host is None and is_loopback(address.host):
         host = address.host
 
-    async def serve(folder: str) -> None:
+    async def serve(name: str, folder: str) -> None:
         # No nanny: it would start another worker in this one's name, and whoever started us does that better.
         options: dict[str, Any] = {
             "resources": dict(resources),
@@ -96,5 +98,9 @@ def serve_worker(
                 "machine is told apart by --name"
             ) from None
 
+    async def serve_all(folder: str) -> None:
+        more = (f"{name}-{number}" for number in range(2, at_once + 1))
+        await asyncio.gather(*(serve(each, folder) for each in (name, *more)))
+
     with temporary_folder("worker") as folder:
-        asyncio.run(serve(str(folder)))
+        asyncio.run(serve_all(str(folder)))

@@ -8,8 +8,10 @@ import os
 import signal
 import socket
 import sys
+import time
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,6 +22,10 @@ from harness.errors import UserMistake
 from workers.cluster import PORT, ClusterAddress
 from workers.keys import DAYS, make_keys
 
+if TYPE_CHECKING:
+    from harness.run.spec import RunSpec
+    from virtual.guest import Progress
+
 
 @click.group()
 def cluster() -> None:
@@ -28,8 +34,8 @@ def cluster() -> None:
     \b
     hedera cluster keys cluster-keys                       once; copy the folder to every machine, and to no other
     hedera cluster scheduler                               on one machine
-    sudo hedera cluster worker tls://SCHEDULER:8786        on every other
-    sudo ./test.sh 5 60 --cluster tls://SCHEDULER:8786     on yours
+    sudo hedera cluster worker tls://SCHEDULER:8786        on every other; without sudo for runs in virtual time
+    ./test.sh 5 60 --cluster tls://SCHEDULER:8786          on yours
     """
 
 
@@ -82,26 +88,40 @@ def scheduler(context: click.Context, listen: str) -> None:
 @click.option(
     "--host", help="The address of this machine that the scheduler reaches it by, where it has several."
 )
+@click.option("--jobs", type=click.IntRange(1), help="Runs at once in virtual time (default: one per core).")
 @keys_option
 @click.pass_context
 @in_words
-def worker(context: click.Context, address: str, name: str, host: str | None) -> None:
-    """Be a worker of the scheduler at ADDRESS, one run at a time, until Ctrl-C or two minutes without it.
+def worker(context: click.Context, address: str, name: str, host: str | None, jobs: int | None) -> None:
+    """Be a worker of the scheduler at ADDRESS, until Ctrl-C or two minutes without it.
 
-    Whoever holds the cluster's keys is root here: see docs/cluster.md.
+    As root it makes runs in real time, one after the other; as an ordinary user in virtual time, one per core at
+    once. Whoever holds the cluster's keys may do here what you may: see docs/cluster.md.
     """
+    from harness.cli.options import tell_user
     from harness.network import machine
+    from harness.sweep import guests
     from harness.sweep.remote import RESOURCE
     from workers.node import serve_worker
 
-    machine.require_root()
-    machine.require_tools()
+    if os.geteuid() == 0:
+        if jobs is not None:
+            raise UserMistake("--jobs is for virtual time: in real time a run needs the whole machine")
+        machine.require_tools()
+    else:
+        guests.prepare(tell_user)  # minutes, where there is no kernel yet
+    at_once = 1 if os.geteuid() == 0 else guests.guests_at_once(jobs)
     if not name.isprintable() or not 0 < len(name) <= 100:
         raise UserMistake("--name is a word of up to 100 characters")
     where = ClusterAddress(address, keys_of(context))
     with contextlib.suppress(KeyboardInterrupt):
         serve_worker(
-            where, name, RESOURCE, lambda at: click.echo(f"worker {name} of {address} at {at}"), host
+            where,
+            name,
+            RESOURCE,
+            lambda at: click.echo(f"worker {name} of {address} at {at}"),
+            host,
+            at_once,
         )
 
 
@@ -109,20 +129,41 @@ def worker(context: click.Context, address: str, name: str, host: str | None) ->
 @click.argument("folder", type=click.Path(path_type=Path))
 def job(folder: Path) -> None:
     """What a worker has a process of its own do: a request, one line of standard input; a line out for each step."""
+    from files.sent import sent
     from harness.cli.options import rates_here
+    from harness.network.machine import time_travels
+    from harness.sweep import enclosed
     from harness.sweep.experiment import run_experiment
     from harness.sweep.remote import spec_of
 
     asked = json.loads(sys.stdin.readline())
     end_with_caller(lambda: os.kill(os.getpid(), signal.SIGTERM))
-    spec = spec_of(asked)
-
-    def say(stage: str) -> None:
-        click.echo(json.dumps({"stage": stage}))
-        sys.stdout.flush()
-
-    if asked["kind"] == "rates":
-        click.echo(json.dumps({"rates": rates_here(spec, [int(mtu) for mtu in asked["mtus"]])}))
-        return
-    run_experiment(spec, folder, say, worker=asked["worker"])
+    with sent(enclosed.found(asked)):
+        spec = spec_of(asked)
+        if asked["kind"] == "rates":
+            click.echo(json.dumps({"rates": rates_here(spec, [int(mtu) for mtu in asked["mtus"]])}))
+            return
+        if spec.time == "virtual" and not time_travels():
+            _in_guest(spec, folder, asked["worker"])
+        else:
+            run_experiment(spec, folder, _say, worker=asked["worker"])
     click.echo(json.dumps({"done": True}))
+
+
+def _in_guest(spec: RunSpec, folder: Path, worker: str) -> None:
+    """Make a run in virtual time, and say every second how far it is."""
+    from harness.sweep import guests
+
+    said = [0.0]
+
+    def hear(stage: str, progress: Progress) -> None:
+        if time.monotonic() >= said[0] + 1:
+            said[0] = time.monotonic()
+            _say(f"{stage}, {progress.simulated_s:.0f} s in {progress.real_s:.0f} s")
+
+    guests.run_in_guest(spec, folder, guests.prepare(_say), hear, worker)
+
+
+def _say(stage: str) -> None:
+    click.echo(json.dumps({"stage": stage}))
+    sys.stdout.flush()

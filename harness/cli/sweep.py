@@ -74,7 +74,7 @@ def sweep(
     ./test.sh 5 60                                   as the paper: 60 s, medians of 5 trials (12 hours)
     ./test.sh 1 10 --patterns stride:4,randbij       two patterns, all schemes
     ./test.sh 3 30 --schemes nonblocking,ecmp,hedera-gff --bw 5
-    ./test.sh 5 60 --cluster tls://HOST:8786         on many machines (docs/cluster.md)
+    ./test.sh 5 60 --cluster tls://HOST:8786         on many machines (docs/cluster.md), with root or without
     ./test.sh 1 10 --time virtual --bw 1000 --mtu 9000   at the paper's own rate (docs/virtual-time.md)
 
     As an ordinary user it runs in virtual time.
@@ -89,8 +89,11 @@ def sweep(
         where: Fleet | InGuests | None = None
         if cluster is not None:
             where = opened.enter_context(_fleet(cluster))
-            where.gather()
-            base = with_rate(where.resolve(base), options["link_mbps"], options["mtu"], where.least_rates)
+            where.gather(base.time)
+            base = where.resolve(base)
+            if base.time == "virtual":
+                require_number(options["link_mbps"])
+            base = with_rate(base, options["link_mbps"], options["mtu"], where.least_rates)
         elif time_of(base) == "virtual":
             where = _guests(base, options["link_mbps"], jobs)
         else:
@@ -98,7 +101,7 @@ def sweep(
             machine.require_tools()
             base = with_rate(base, options["link_mbps"], options["mtu"])
         workloads = _workloads(base, suite, patterns)
-        folder = _folder(base, name, results, "-virtual" if isinstance(where, InGuests) else "")
+        folder = _folder(base, name, results, "-virtual" if time_of(base) == "virtual" else "")
         if isinstance(where, Fleet):
             require_writable(folder)
             keep_settings(base, folder)

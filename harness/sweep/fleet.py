@@ -22,7 +22,7 @@ from harness.run.spec import RunSpec
 from harness.sweep import remote
 from harness.sweep.asked import Asked, Lost
 from harness.sweep.groups import groups, left, maker_of
-from harness.sweep.member import Member, Watcher, introduced, require_same
+from harness.sweep.member import Member, Watcher, introduced, require_fit, require_same
 from harness.sweep.parcel import unpack
 from harness.sweep.plan import Job
 from harness.sweep.source import ChangeWatch, Source, first_source
@@ -55,6 +55,7 @@ class Fleet:
         self._change = ChangeWatch()
         self._members: dict[str, Member] = {}
         self._live: dict[str, Now] = {}
+        self._time = ""
         client.subscribe_topic(remote.TOPIC, self._hear)
 
     @property
@@ -62,8 +63,11 @@ class Fleet:
         """Who can make runs, by name."""
         return sorted((one for one in self._members.values() if one.fit), key=lambda one: one.name)
 
-    def gather(self) -> None:
-        """Wait until every worker that is there has introduced itself. UnfitMachine when none is fit."""
+    def gather(self, time_asked: str = "auto") -> None:
+        """Wait until every worker that is there has introduced itself, and settle in which time runs are made.
+
+        ``auto`` is real time where any of them is root. UnfitMachine when none is fit.
+        """
         limit = time.monotonic() + NO_WORKER_S
         self._roll_call()
         while not self._members and time.monotonic() < limit:
@@ -72,6 +76,10 @@ class Fleet:
         while any(one.told is None and one.unfit is None for one in self._members.values()):
             time.sleep(LOOK_EVERY_S)
             self._roll_call()
+        real = any(one.told.root for one in self.fit if one.told is not None)
+        self._time = ("real" if real else "virtual") if time_asked == "auto" else time_asked
+        for one in self.fit:
+            self._require_fit(one)
         if not self.fit:
             raise UnfitMachine(
                 "no worker of this cluster can make runs"
@@ -81,12 +89,8 @@ class Fleet:
 
     def resolve(self, base: RunSpec) -> RunSpec:
         """The spec with what ``auto`` means on all workers. UnfitMachine when one cannot do what is asked."""
-        if base.time == "virtual":
-            raise UnfitMachine(
-                "the workers of a cluster run in real time: leave --time virtual out, or --cluster"
-            )
         here = {one.name: one.told for one in self.fit if one.told is not None}
-        no_kernel = [name for name, told in here.items() if not told.kernel_datapath]
+        no_kernel = [name for name, told in here.items() if self._time == "real" and not told.kernel_datapath]
         no_pox = [name for name, told in here.items() if not told.pox]
         for asked, what, lacking in (
             (base.datapath == "kernel", "Open vSwitch's kernel module", no_kernel),
@@ -98,7 +102,7 @@ class Fleet:
                 )
         return replace(
             base,
-            time="real",
+            time=self._time,
             datapath=("user" if no_kernel else "kernel") if base.datapath == "auto" else base.datapath,
             platform=("os-ken" if no_pox else "pox") if base.platform == "auto" else base.platform,
         )
@@ -206,6 +210,16 @@ class Fleet:
             member.told = introduced(question.answer(), self._code)
         except (Lost, WorkerFailed) as error:
             self._dismiss(member, str(error))
+        else:
+            self._require_fit(member)
+
+    def _require_fit(self, member: Member) -> None:
+        """Dismiss a worker that makes no runs of the kind that is asked for, once that is settled."""
+        if self._time and member.told is not None:
+            try:
+                require_fit(member.told, self._time)
+            except WorkerFailed as error:
+                self._dismiss(member, str(error))
 
     def _dismiss(self, member: Member, reason: str, more: str = "") -> None:
         """It gets no runs from here on. What it, or Dask, says of why goes to the user's terminal."""

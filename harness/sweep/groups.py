@@ -8,7 +8,10 @@ from harness.sweep.plan import Job
 
 
 def groups(jobs: Sequence[Job]) -> list[list[Job]]:
-    """The jobs by pattern and trial, in the order of their first ones."""
+    """The jobs by pattern and trial, in the order of their first ones; one by one in virtual time, where machines do
+    not differ."""
+    if all(job.spec.time == "virtual" for job in jobs):
+        return [[job] for job in jobs]
     found: dict[tuple[str, int], list[Job]] = {}
     for job in jobs:
         found.setdefault((str(job.folder.parent.parent), job.spec.trial), []).append(job)

@@ -12,10 +12,11 @@ import os
 import queue
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -24,8 +25,8 @@ from files.temporary import temporary_folder
 from harness.errors import UnfitMachine, WorkerFailed
 from harness.network import machine
 from harness.run.spec import RunSpec
-from harness.sweep import remote
-from harness.sweep.experiment import failed_run, longest_s
+from harness.sweep import enclosed, remote
+from harness.sweep.experiment import SLOWEST, failed_run, longest_s
 from harness.sweep.member import require_same
 from harness.sweep.plan import Job
 from harness.sweep.source import Source, first_source
@@ -34,14 +35,12 @@ from results import record
 from results.record import Run
 from virtual import kernel as kernels
 from virtual.errors import GuestFailed, Unavailable
-from virtual.guest import RESULTS, Ended, Guest, Progress
+from virtual.guest import FILES, RESULTS, Ended, Guest, Progress
 from virtual.harvest import read_small, take
 from virtual.layer import layer
 
 NAME = "guest"
 """What a run made in one says of its worker, so that it is told from runs of this machine."""
-SLOWEST = 400.0
-"""Real seconds per simulated second after which a guest is taken to hang; 31 were measured at 1 Gb/s, k = 4."""
 
 Hear = Callable[[str, Progress], None]
 """Hears the stage a run is at, and how far its guest is, some ten times a second."""
@@ -73,28 +72,43 @@ def prepare(say: Callable[[str], None]) -> Ground:
     return Ground(kernel, (over,) if over else (), first_source())
 
 
-def run_in_guest(spec: RunSpec, folder: Path, ground: Ground, hear: Hear) -> Run:
-    """Carry out one resolved run in a guest, and publish it in ``folder``.
+def run_in_guest(spec: RunSpec, folder: Path, ground: Ground, hear: Hear, worker: str | None = None) -> Run:
+    """Carry out one run, resolved but for its traffic, in a guest, and publish it in ``folder``.
+
+    ``worker``: the name of this machine among those of a cluster, for the result.
 
     A guest that fails is published as an invalid run, with the reason. Raises RunFailed when ``folder`` is taken or
     the disk full, and what ``hear`` raises.
     """
+    spec = spec.for_its_traffic()
     with temporary_folder("guest") as place:
         raw = place / "run"
         with new_run(folder, raw):
             try:
-                run = _from_guest(spec, raw, ground, hear)
+                run = _from_guest(spec, raw, ground, hear, worker)
             except (GuestFailed, WorkerFailed) as reason:
                 for path in raw.iterdir():
                     path.unlink()
                 run = failed_run(spec, f"the guest's run is lost: {reason}")
+                made = {"source": ground.code.fingerprint, "time": "virtual"}
+                run = msgspec.structs.replace(run, environment=made | _made_by(worker))
             return record.write(raw / RESULT, run)
 
 
-def _from_guest(spec: RunSpec, raw: Path, ground: Ground, hear: Hear) -> Run:
+def _made_by(worker: str | None) -> dict[str, str]:
+    return {"worker": worker} if worker else {}
+
+
+def _from_guest(spec: RunSpec, raw: Path, ground: Ground, hear: Hear, worker: str | None) -> Run:
+    asked = remote.request("run", spec, NAME)
+    contents = asked.pop("contents")
+    places = enclosed.places_of(contents)
+    asked["at"] = {name: f"{FILES}/{place}" for name, place in places.items()}
     with Guest(
         ground.kernel.linux,
-        _command(spec),
+        _command(asked),
+        folder=Path("/"),  # the user may stand in /tmp
+        files={places[name]: content for name, content in contents.items()},
         environment=_environment(),
         layers=ground.layers,
         real_s=SLOWEST * longest_s(spec),
@@ -114,25 +128,25 @@ def _from_guest(spec: RunSpec, raw: Path, ground: Ground, hear: Hear) -> Run:
     except ValueError as error:
         raise GuestFailed(f"its run.json {error}") from None
     require_same(run, spec, NAME, ground.code)
-    return _with_facts(msgspec.structs.replace(run, started=began), ended, ground)
+    return _with_facts(msgspec.structs.replace(run, started=began), ended, worker)
 
 
-def _command(spec: RunSpec) -> list[str]:
-    asked = json.dumps(remote.request("run", spec, NAME))
+def _command(asked: Mapping[str, Any]) -> list[str]:
     hedera = Path(sys.executable).with_name("hedera")
     # A pipe that has both ends in the job itself: its standard input does not end, as it does when a caller is gone.
     script = (
         "mkfifo /run/asked && exec 3<>/run/asked && "
         'printf "%s\\n" "$1" >&3 && exec "$2" -I "$3" cluster job "$4" <&3'
     )
-    return ["sh", "-c", script, "sh", asked, sys.executable, str(hedera), f"{RESULTS}/run"]
+    return ["sh", "-c", script, "sh", json.dumps(asked), sys.executable, str(hedera), f"{RESULTS}/run"]
 
 
 def _environment() -> dict[str, str]:
     """In there root is who we are, and whom root hands files and programs to is us as well."""
     who = invoker() or user(os.geteuid())
     kept = {name: os.environ[name] for name in ("POX_DIR", "PYTHONDONTWRITEBYTECODE") if name in os.environ}
-    return {**kept, "HOME": who.home} | ({"SUDO_UID": str(who.uid)} if who.uid else {})
+    sudo = {"SUDO_UID": str(who.uid), "SUDO_GID": str(who.gid)} if who.uid else {}
+    return {**kept, "HOME": who.home, **sudo}
 
 
 def _stage(said: Path) -> str:
@@ -144,9 +158,10 @@ def _stage(said: Path) -> str:
     return "starting"
 
 
-def _with_facts(run: Run, ended: Ended, ground: Ground) -> Run:
+def _with_facts(run: Run, ended: Ended, worker: str | None) -> Run:
     """With what only we know: which kernel it was, and whether its time was virtual at all."""
     facts = {
+        **_made_by(worker),
         "time": "virtual",
         "guest_kernel": ended.kernel,
         "guest_mode": ended.mode,

@@ -74,7 +74,7 @@ class Watcher:
 
 
 def introduced(said: object, code: Source) -> Told:
-    """What a worker said of itself, if it can make runs. WorkerFailed with why it gets none, and what to do."""
+    """What a worker said of itself, if it has our code. WorkerFailed with why it gets no runs, and what to do."""
     try:
         told = msgspec.convert(said, Told)
     except msgspec.ValidationError:
@@ -86,11 +86,21 @@ def introduced(said: object, code: Source) -> Told:
             f"its code is of revision {told.revision[:40]}, here is {code.revision}: "
             "check the same one out there, without changes, and start the worker again"
         )
+    return told
+
+
+def require_fit(told: Told, time: str) -> None:
+    """WorkerFailed, with what to do, when a worker makes no runs in that ``time``, ``real`` or ``virtual``."""
+    if time == "virtual":
+        if told.root:
+            raise WorkerFailed("it runs as root, and makes runs in real time: start it as an ordinary user")
+        return
     if not told.root:
-        raise WorkerFailed("it does not run as root, which network namespaces need: start it with sudo")
+        raise WorkerFailed(
+            "it does not run as root, which network namespaces need: start it with sudo, or ask for --time virtual"
+        )
     if told.missing:
         raise WorkerFailed(f"{', '.join(told.missing)} missing there: run setup/install.sh --cluster on it")
-    return told
 
 
 def require_same(run: Run, spec: RunSpec, worker: str, code: Source) -> None:

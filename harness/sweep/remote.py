@@ -7,10 +7,8 @@ that acts on it (`hedera cluster job`): a run as `hedera run` makes it, or the r
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
-import re
 import select
 import signal
 import socket
@@ -24,20 +22,19 @@ from typing import Any
 
 import msgspec
 
-from files.reader import Unreadable, read_named
 from files.temporary import owner_name, temporary_folder
 from harness.errors import RunFailed, UserMistake
 from harness.network import footprint, machine
 from harness.run.controller import choose_platform
 from harness.run.spec import RunSpec
-from harness.sweep.experiment import longest_s
+from harness.sweep import enclosed
+from harness.sweep.experiment import SLOWEST, longest_s
 from harness.sweep.parcel import pack
 from harness.sweep.source import source
 from harness.sweep.tail import Tail, begun
 from hedera.text import one_line
 from results.live import Now
 from results.record import SCHEMA
-from traffic import own_pattern
 
 TOPIC = "hedera-live"
 """Under which workers tell, every second, what they are at."""
@@ -46,8 +43,8 @@ RESOURCE = {"machine": 1.0}
 LOOK_EVERY_S = 1.0
 RATES_S = 3600.0
 """How long measuring link rates may take: two packet sizes, some twenty probes of half a minute for each."""
-MAX_BYTES = 256 << 20
-"""Of a file that a run reads."""
+KERNEL_S = 3600.0
+"""How long compiling the kernel of virtual time may take, where it is not there any more."""
 _LAST_BYTES = 1 << 16
 _ENDING_S = 30.0
 
@@ -73,51 +70,50 @@ def introduce() -> dict[str, Any]:
 
 
 def request(kind: str, spec: RunSpec, worker: str) -> dict[str, Any]:
-    """What to ask of a worker, as plain data: a ``run``, or the ``rates`` that it carries."""
-    return {"kind": kind, "spec": spec.as_json(), "worker": worker, "files": files_of(spec)}
+    """What to ask of a worker, as plain data: a ``run``, or the ``rates`` that it carries.
+
+    UserMistake where a file that the run names cannot be sent.
+    """
+    contents = enclosed.contents_of(spec)
+    return {
+        "kind": kind,
+        "spec": spec.as_json(),
+        "worker": worker,
+        "files": enclosed.hashes_of(contents),
+        "contents": contents,
+        "now": msgspec.to_builtins(begun(spec, "starting", worker)),
+        "seconds": run_s(spec),
+    }
 
 
 def spec_of(asked: Mapping[str, Any]) -> RunSpec:
-    """The spec of a request. UserMistake when it is none, or names a file that is another one here."""
+    """The spec of a request. UserMistake when it is none, or names another file than those that were sent.
+
+    What was sent has its place by now (`enclosed.found`).
+    """
     try:
         spec = msgspec.convert(asked["spec"], RunSpec)
     except (msgspec.ValidationError, KeyError, TypeError) as error:
         raise UserMistake(f"this is no run that this revision knows: {error}") from None
-    if (files := files_of(spec)) != asked.get("files"):
-        names = ", ".join(files)
-        raise UserMistake(
-            f"{names} is not the same file on this machine: copy it to the same place on every worker"
-        )
+    if odd := sorted(set(enclosed.names_of(spec)) ^ set(asked.get("files", {}))):
+        raise UserMistake(f"{', '.join(odd)}: what the run names is not what was sent with it")
     return spec
-
-
-def files_of(spec: RunSpec) -> dict[str, str]:
-    """The files that a run reads beside the project's own, by name, each with a hash of its content."""
-    named = re.findall(r"file:(.+?)(?= \+ |$)", spec.traffic) + re.findall(r"(.+\.py):\w+$", spec.scheme)
-    named += [str(own) for part in spec.traffic.split(" + ") if (own := own_pattern.file_of(part))]
-    sizes = re.findall(r"poisson:([^,]+),", spec.traffic)
-    named += [name for name in sizes if name.lower().endswith(".csv") or Path(name).exists()]
-    found = {}
-    for name in named:
-        try:
-            found[name] = hashlib.sha256(read_named(Path(name), MAX_BYTES)).hexdigest()
-        except Unreadable as error:
-            found[name] = str(error)
-    return found
 
 
 def run_s(spec: RunSpec) -> float:
     """How long the process of a run may take: for its own run, after one that another client left to be finished."""
-    return 2 * longest_s(spec)
+    return SLOWEST * longest_s(spec) + KERNEL_S if spec.time == "virtual" else 2 * longest_s(spec)
 
 
 def carry_out(asked: dict[str, Any]) -> bytes:
     """Make the run that is asked for, and send its folder. RunFailed with the reason when there is no such folder."""
-    spec = msgspec.convert(asked["spec"], RunSpec)
-    now = begun(spec, "starting", asked["worker"])
-    with temporary_folder("run") as place:
+    virtual = asked["spec"]["time"] == "virtual"  # in a guest nothing is seen of what its tools write
+    told = _Telling(msgspec.convert(asked["now"], Now), follows=not virtual)
+    with temporary_folder("run") as place, temporary_folder("sent") as there:
         folder = place / "run"
-        _job(asked, folder, _Telling(now), run_s(spec))
+        laid = {name: asked[name] for name in ("kind", "spec", "worker", "files")}
+        laid["at"] = enclosed.lay(asked["contents"], there)
+        _job(laid, folder, told, asked["seconds"])
         if not (folder / "run.json").exists():
             raise RunFailed("the run left no result")
         return pack(folder)
@@ -126,21 +122,24 @@ def carry_out(asked: dict[str, Any]) -> bytes:
 def carried_rates(asked: dict[str, Any]) -> dict[str, float]:
     """The highest link rate that this machine carries for such runs, Mb/s, by packet size."""
     with temporary_folder("rates") as place:
+        asked = {name: asked[name] for name in ("kind", "spec", "worker", "mtus")}
         said = _job(asked, place / "none", lambda stage, pid: None, RATES_S)
     return {str(mtu): float(rate) for mtu, rate in said["rates"].items()}
 
 
 class _Telling:
-    """Tells whoever listens what the run is at: at each stage, and every second while traffic flows."""
+    """Tells whoever listens what the run is at: at each stage, and every second while traffic flows if it
+    ``follows`` what the tools write."""
 
-    def __init__(self, now: Now) -> None:
+    def __init__(self, now: Now, *, follows: bool) -> None:
         self._now = now
+        self._follows = follows
         self._tail: Tail | None = None
 
     def __call__(self, stage: str | None, pid: int) -> None:
         if stage is not None:
             self._now = msgspec.structs.replace(self._now, stage=stage)
-            if stage == "sending":
+            if stage == "sending" and self._follows:
                 raw = footprint.HOME / owner_name(pid) / "raw"
                 self._tail = Tail(raw, self._now, time.time())
         if self._tail is not None:

@@ -60,8 +60,9 @@ def maker(run: Run) -> str | None:
 
 
 def compare_machines(runs: Sequence[Run]) -> Machines | None:
-    """The machines of these runs; None when fewer than two are named."""
+    """The machines of these runs; None when fewer than two are named. In virtual time they do not differ."""
     made: dict[str, list[Run]] = {}
+    runs = [run for run in runs if run.spec.time != "virtual"]
     for run in runs:
         if (name := maker(run)) is not None:
             made.setdefault(name, []).append(run)

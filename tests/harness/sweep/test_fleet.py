@@ -18,9 +18,9 @@ from harness.sweep import fleet as fleet_module
 from harness.sweep import remote
 from harness.sweep.fleet import Fleet
 from harness.sweep.groups import groups, maker_of
-from harness.sweep.member import Watcher, introduced, require_same
+from harness.sweep.member import Watcher, introduced, require_fit, require_same
 from harness.sweep.parcel import pack
-from harness.sweep.plan import keep_settings, plan
+from harness.sweep.plan import Job, keep_settings, plan
 from harness.sweep.source import Source
 from harness.sweep.store import read_run
 from harness.sweep.suites import TrafficSpec
@@ -242,20 +242,68 @@ def test_an_invalid_run_is_tried_once_more_by_the_same_worker(tmp_path):
     ("said", "sentence"),
     [
         ({"fingerprint": "0" * 16, "revision": "old"}, "its code is of revision old, here is abc"),
-        ({"root": False}, "start it with sudo"),
+        ({"root": False}, "start it with sudo, or ask for --time virtual"),
         ({"missing": ["ovs-vswitchd"]}, "ovs-vswitchd missing there: run setup/install.sh --cluster"),
         ({"schema": 1}, "another revision"),
     ],
 )
 def test_a_worker_that_cannot_make_runs_is_refused_in_one_sentence(tmp_path, said, sentence):
     with pytest.raises(RunFailed, match=re.escape(sentence)):
-        introduced(FIT | said, CODE)
+        require_fit(introduced(FIT | said, CODE), "real")
     client, heard, _ = sweep(tmp_path, {"a": FIT, "bad": FIT | said})
     assert {made[0] for made in client.made} == {"a"}
     assert len(heard.sentences) == 1
     assert heard.sentences[0].startswith("worker bad is not used: ")
     with pytest.raises(UnfitMachine):
-        Fleet(FakeClient({"bad": FIT | said}, tmp_path), Heard(), CODE).gather()
+        Fleet(FakeClient({"bad": FIT | said}, tmp_path), Heard(), CODE).gather("real")
+
+
+USER = FIT | {"root": False, "missing": ["mnexec"], "kernel_datapath": False}
+
+
+@pytest.mark.parametrize(
+    ("asked", "there", "time_is", "fit"),
+    [
+        ("auto", {"a": USER, "b": USER}, "virtual", ["a", "b"]),
+        ("auto", {"a": USER, "root": FIT}, "real", ["root"]),
+        ("real", {"a": USER, "root": FIT}, "real", ["root"]),
+        ("virtual", {"a": USER, "root": FIT}, "virtual", ["a"]),
+    ],
+)
+def test_root_makes_runs_in_real_time_and_ordinary_users_in_virtual_time(
+    tmp_path, asked, there, time_is, fit
+):
+    heard = Heard()
+    fleet = Fleet(FakeClient(there, tmp_path), heard, CODE)
+    fleet.gather(asked)
+    assert [member.name for member in fleet.fit] == fit
+    assert len(heard.sentences) == len(there) - len(fit), "each of the others is named"
+    auto = replace(BASE, time="auto", datapath="auto", platform="auto")
+    settled = fleet.resolve(auto)
+    assert (settled.time, settled.datapath) == (time_is, "kernel")
+
+
+def test_who_joins_late_is_held_to_the_time_of_the_sweep(tmp_path):
+    client, heard = FakeClient({"a": USER}, tmp_path), Heard()
+    fleet = Fleet(client, heard, CODE)
+    fleet.gather()
+    client.told["late"], client._names["tls://late:1"] = FIT, "late"
+    for _ in range(3):
+        fleet._roll_call()
+    assert [member.name for member in fleet.fit] == ["a"]
+    assert heard.sentences == [
+        "worker late is not used: it runs as root, and makes runs in real time: start it as an ordinary user"
+    ]
+
+
+def test_only_users_for_real_time_is_no_cluster(tmp_path):
+    with pytest.raises(UnfitMachine, match="no worker of this cluster can make runs"):
+        Fleet(FakeClient({"a": USER}, tmp_path), Heard(), CODE).gather("real")
+
+
+def test_in_virtual_time_runs_of_a_pattern_are_spread_for_machines_do_not_differ(tmp_path):
+    virtual = [Job(replace(job.spec, time="virtual"), job.folder) for job in jobs_of(tmp_path)]
+    assert [len(group) for group in groups(virtual)] == [1] * 8
 
 
 def test_a_cluster_without_workers_says_so(tmp_path):
@@ -281,8 +329,6 @@ def test_auto_is_what_all_workers_can(tmp_path):
     with pytest.raises(UnfitMachine, match="kernel module is missing on b:"):
         fleet.resolve(replace(auto, datapath="kernel"))
     assert fleet.resolve(auto).time == "real"
-    with pytest.raises(UnfitMachine, match="workers of a cluster run in real time"):
-        fleet.resolve(replace(auto, time="virtual"))
     assert fleet.least_rates(BASE, (1500, 9000)) == {1500: 20.0, 9000: 40.0}
 
 

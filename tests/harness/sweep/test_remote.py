@@ -1,18 +1,20 @@
 """What a worker is asked for, and what the process that does it believes of that."""
 
 import json
-import os
 import subprocess
 import sys
+import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from harness.errors import RunFailed, UserMistake
 from harness.run.spec import RunSpec
-from harness.sweep import remote
-from harness.sweep.remote import files_of, introduce, request, spec_of
+from harness.sweep import experiment, remote
+from harness.sweep.parcel import unpack
+from harness.sweep.remote import introduce, request, spec_of
 from harness.sweep.source import source
 
 SPEC = RunSpec("hedera-gff", "stride:4", seconds=5, fail=("switch:4_1_1@2",), mtu=9000, trial=3, keep=0.5)
@@ -44,27 +46,6 @@ def test_what_is_no_spec_is_refused_in_one_sentence(wrong):
         spec_of(asked)
     with pytest.raises(UserMistake):
         spec_of({"kind": "run"})
-
-
-def test_a_file_that_is_another_one_here_is_refused(tmp_path):
-    flows = tmp_path / "m.csv"
-    flows.write_text("src_host,dst_host\n0,15\n")
-    spec = RunSpec("ecmp", f"file:{flows}")
-    asked = request("run", spec, "w1")
-    assert spec_of(asked) == spec
-    flows.write_text("src_host,dst_host\n0,14\n")
-    with pytest.raises(UserMistake, match="is not the same file on this machine"):
-        spec_of(asked)
-    flows.unlink()
-    with pytest.raises(UserMistake, match="not the same file"):
-        spec_of(asked)
-
-
-def test_the_files_of_a_run_are_those_its_words_name(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("a b.csv").write_text("src_host,dst_host\n0,15\n")
-    assert list(files_of(RunSpec("ecmp", "file:a b.csv"))) == ["a b.csv"]
-    assert files_of(SPEC) == {}
 
 
 def test_a_machine_says_what_it_is_without_a_secret():
@@ -162,7 +143,42 @@ def test_a_job_that_hangs_is_ended(tmp_path, monkeypatch):
         remote._job({}, tmp_path / "run", lambda stage, pid: None, 1.0)
 
 
-def test_a_pipe_is_no_file_of_a_run(tmp_path):
-    os.mkfifo(tmp_path / "m.csv")
-    spec = RunSpec("ecmp", f"file:{tmp_path / 'm.csv'}")
-    assert files_of(spec) == {str(tmp_path / "m.csv"): "is not a regular file"}
+LOOKING = """
+import json, os, stat, sys
+asked = json.loads(sys.stdin.readline())
+(name, place), = asked["at"].items()
+about = os.stat(os.path.dirname(os.path.dirname(place)))
+os.mkdir(sys.argv[3])
+said = {"name": name, "text": open(place).read(), "mode": stat.S_IMODE(about.st_mode), "place": place}
+said["keys"] = sorted(asked)
+open(sys.argv[3] + "/run.json", "w").write(json.dumps(said))
+"""
+
+
+def test_what_was_sent_is_there_while_its_run_is_made_and_then_gone(tmp_path, monkeypatch):
+    fake_hedera(tmp_path, monkeypatch, LOOKING)
+    monkeypatch.chdir(tmp_path)
+    Path("m.csv").write_text("src_host,dst_host\n0,15\n")
+    asked = request("run", RunSpec("ecmp", "file:m.csv"), "w1")
+    (tmp_path / "back").mkdir()
+    unpack(remote.carry_out(asked), tmp_path / "back")
+    said = json.loads((tmp_path / "back/run.json").read_text())
+    assert (said["name"], said["text"]) == ("m.csv", "src_host,dst_host\n0,15\n")
+    assert said["mode"] == 0o700
+    assert said["keys"] == ["at", "files", "kind", "spec", "worker"], "what is sent apart is no part of it"
+    assert not Path(said["place"]).exists()
+    fake_hedera_fails = "import json, sys; sys.exit('hedera: no')"
+    (tmp_path / "hedera").write_text(fake_hedera_fails)
+    before = set(Path(tempfile.gettempdir()).glob("hedera-sent-*"))
+    with pytest.raises(RunFailed, match="no"):
+        remote.carry_out(asked)
+    assert set(Path(tempfile.gettempdir()).glob("hedera-sent-*")) <= before
+
+
+def test_a_run_in_virtual_time_has_the_time_that_a_guest_may_take():
+    virtual = replace(SPEC, time="virtual")
+    assert remote.run_s(virtual) > guests_limit(virtual) > remote.run_s(SPEC)
+
+
+def guests_limit(spec):
+    return experiment.SLOWEST * experiment.longest_s(spec)
