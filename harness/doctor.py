@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from controllers.find_pox import find_pox, pox_version, too_old
@@ -14,9 +15,12 @@ from harness.network import congestion, machine
 from harness.network.cpulimit import HostGroups
 from harness.network.footprint import leftovers
 from harness.run.spec import RunSpec
-from harness.sweep import calibration
+from harness.sweep import calibration, guest_costs
 from packets import build as packet_engine
 from topos.fattree import FatTree
+from virtual import apt, kernel
+from virtual.errors import Unavailable
+from virtual.guest import require_programs
 
 SHAPED_S = 10.0
 
@@ -32,20 +36,70 @@ class Finding:
     fix: str = ""
 
 
-def examine() -> list[Finding]:
-    """All findings, in the order a newcomer would mend them."""
+def examine(time: str) -> list[Finding]:
+    """All findings for runs in ``real`` or ``virtual`` time, in the order a newcomer would mend them."""
+    virtual = time == "virtual"
     root = os.geteuid() == 0
     return [
-        _there("root", root, "run it with sudo"),
-        *(_tool(tool) for tool in machine.TOOLS),
-        _mininet(),
+        *(() if virtual else (_there("root", root, "run it with sudo, or hedera doctor --time virtual"),)),
+        *(_of_guests(_tool(tool)) if virtual else _tool(tool) for tool in machine.TOOLS),
+        _of_guests(_mininet()) if virtual else _mininet(),
         *(_library(name) for name in machine.LIBRARIES),
-        *(_kernel_features() if root else ()),
+        *(_kernel_features() if root and not virtual else ()),
+        *((_guest_kernel(), _guest_costs()) if virtual else ()),
         _pox(),
         _packets(),
         _leftovers(),
-        *map(_calibrated, calibration.MTUS),
+        *(() if virtual else map(_calibrated, calibration.MTUS)),
     ]
+
+
+def _of_guests(found: Finding) -> Finding:
+    """A program that is fetched and laid over a guest's root where this machine has none."""
+    if found.ok:
+        return found
+    try:
+        apt.available()
+    except Unavailable:
+        return found
+    return replace(found, ok=None, fix="fetched for guests when the first one is booted; needs no root")
+
+
+def _guest_kernel() -> Finding:
+    """The kernel of virtual time: which one there is and how it holds its processes, or what building it takes."""
+    item = "kernel for virtual time"
+    try:
+        require_programs()
+        found = kernel.built()
+    except Unavailable as reason:
+        return Finding(item, "no", "yes", False, str(reason))
+    if found is not None:
+        how = f"Linux {found.release}, {found.mode} mode"
+        return Finding(item, how, "yes", None if found.slow else True, found.slow or "")
+    if shutil.which("gcc") is None:
+        return Finding(item, "no", "yes", False, "apt-get install gcc libc6-dev, then hedera kernel build")
+    return Finding(
+        item, "not built yet", "yes", None, "hedera kernel build: minutes, once; the first run does it too"
+    )
+
+
+def _guest_costs() -> Finding:
+    """What a simulated second takes, by which sweeps say how long they will take."""
+    item = "core seconds per simulated second"
+    found = guest_costs.costs()
+    if found.measured:
+        return Finding(item, guest_costs.told(found), "optional", True)
+    fix = f"hedera doctor --time virtual --calibrate; elsewhere it was {guest_costs.told(found)}"
+    return Finding(item, "unknown", "optional", None, fix)
+
+
+def virtual_sentence() -> str:
+    """How runs in virtual time are made, and how many at once."""
+    at_once = machine.processors()
+    return (
+        "In virtual time Open vSwitch forwards in the kernel of a guest, a Linux that is a process: "
+        f"{'one guest' if at_once == 1 else f'{at_once} guests'} at once, and links of any rate."
+    )
 
 
 def datapath_sentence() -> str:
@@ -57,7 +111,8 @@ def datapath_sentence() -> str:
     return (
         f"Open vSwitch forwards in userspace, because its kernel module is missing: at k = 4 in {count} private "
         f"instance{'s' * (count > 1)}, for {usable} usable processor{'s' * (usable > 1)}. "
-        "Links of 15 to 25 Mb/s are what two carry, or 200 Mb/s in packets of 9000 bytes (--mtu)."
+        "Links of 15 to 25 Mb/s are what two carry, or 200 Mb/s in packets of 9000 bytes (--mtu); "
+        "any rate in virtual time (hedera doctor --time virtual)."
     )
 
 

@@ -9,18 +9,34 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from harness.cli.options import machine_rates
-from harness.doctor import datapath_sentence, examine
+from commands.parameters import field_options
+from files.rights import leave_root_for_good
+from harness.cli.options import machine_rates, tell_user
+from harness.doctor import datapath_sentence, examine, virtual_sentence
+from harness.run.resolution import time_of
 from harness.run.spec import RunSpec
+from harness.sweep import guest_costs, guest_meter, guests
 from harness.sweep.calibration import MTUS
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
-@click.option("--calibrate", is_flag=True, help="Measure the highest link rate that counts, for --bw auto.")
-def doctor(as_json: bool, calibrate: bool) -> None:
-    """What this machine can do, and what is missing, item by item."""
-    findings = examine()
+@click.option(
+    "--calibrate",
+    is_flag=True,
+    help="Measure the highest link rate that counts, for --bw auto; in virtual time what a simulated second takes.",
+)
+@field_options(RunSpec, "time")
+def doctor(as_json: bool, calibrate: bool, time: str) -> None:
+    """What this machine can do, and what is missing, item by item: in real time, or without root in virtual time."""
+    asked, time = time, time_of(RunSpec(scheme="hedera-sa", traffic="stride:4", time=time))
+    if time == "virtual":
+        leave_root_for_good()
+        if asked == "auto":
+            tell_user(
+                "without root: for virtual time, in a Linux that is a process; --time real asks for the other"
+            )
+    findings = examine(time)
     missing = any(finding.ok is False for finding in findings)
     if as_json:
         click.echo(json.dumps({"ready": not missing, "findings": [asdict(f) for f in findings]}))
@@ -35,10 +51,16 @@ def doctor(as_json: bool, calibrate: bool) -> None:
             if finding.fix:
                 need = "needed" if finding.ok is False else "optional"
                 click.echo(f"{finding.item} ({need}): {finding.fix}")
-        click.echo(f"\n{datapath_sentence()}")
+        click.echo(f"\n{virtual_sentence() if time == 'virtual' else datapath_sentence()}")
     if missing:
         raise SystemExit(3)
-    if calibrate:
+    if calibrate and time == "virtual":
+        tell_user("measuring what a simulated second of 16 hosts takes; a few minutes, once")
+        found = guest_meter.measure(guests.prepare(tell_user), tell_user)
+        click.echo(
+            f"\nA simulated second of 16 hosts takes {guest_costs.told(found)} of a processor.", err=as_json
+        )
+    elif calibrate:
         rates = machine_rates(RunSpec(scheme="hedera-sa", traffic="stride:4"), MTUS, again=True)
         fastest = max(rates, key=lambda mtu: rates[mtu])
         click.echo("\nThis machine carries (k=4):", err=as_json)

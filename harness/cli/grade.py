@@ -14,7 +14,7 @@ from commands.options import in_words, json_option
 from commands.output import progress_bar
 from files.rights import make_folder
 from harness.cli.options import tell_user
-from harness.errors import UnfitMachine
+from harness.errors import UnfitMachine, UserMistake
 from hedera.text import one_line
 
 if TYPE_CHECKING:
@@ -34,6 +34,13 @@ if TYPE_CHECKING:
     help="Processor time for each file of a submission; it is waited for ten times as long.",
 )
 @click.option(
+    "--time",
+    type=click.Choice(("real", "virtual")),
+    default="real",
+    show_default=True,
+    help="Real: grading makes no networks, and limits the time that submissions compute.",
+)
+@click.option(
     "--unprotected",
     is_flag=True,
     help="Grade without closing submissions off: with limits, but files and network within reach.",
@@ -48,7 +55,13 @@ if TYPE_CHECKING:
 @json_option
 @in_words
 def grade(
-    folders: tuple[Path, ...], seed: int, seconds: float, unprotected: bool, out: Path, as_json: bool
+    folders: tuple[Path, ...],
+    seed: int,
+    seconds: float,
+    time: str,
+    unprotected: bool,
+    out: Path,
+    as_json: bool,
 ) -> None:
     """Grade submissions: folders with demand.py, first_fit.py, annealing.py, loop.py and scheduler.py, or some of
     them; or one folder that holds such folders.
@@ -58,6 +71,11 @@ def grade(
 
     Example: sudo hedera grade submissions/ --seed 20261121
     """
+    if time == "virtual":
+        raise UserMistake(
+            "grading takes real time: in virtual time computing takes none, so that no limit would end a submission "
+            "that computes without end, and the kernel there has no filter of system calls to close it off with"
+        )
     from classroom import grading
     from classroom.histories import leave_nothing
     from classroom.probe import require_closed

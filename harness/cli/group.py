@@ -39,7 +39,7 @@ _TABLES = ("2", "3", "4", "5", "6")
 
 
 def _emulated(args: list[str]) -> bool:
-    """Whether it is Table 2 in emulation, the one table that needs root; the simulator's is a command of its own."""
+    """Whether it is Table 2 in emulation, which root makes as root; the simulator's is a command of its own."""
     return args[:2] == ["table", "2"] and "--simulated" not in args
 
 

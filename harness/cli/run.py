@@ -65,9 +65,7 @@ def _in_guest(spec: RunSpec, out: Path, bw: float | str) -> Run:
     def hear(stage: str, progress: Progress) -> None:
         if stage != told[0]:
             told[0] = stage
-            tell_user(
-                f"{stage} ... ({progress.simulated_s:.0f} s of virtual time, {progress.real_s:.0f} s of ours)"
-            )
+            tell_user(f"{stage} ... ({guests.clocks(progress)})")
 
     return guests.run_in_guest(resolve(spec), out, ground, hear)
 

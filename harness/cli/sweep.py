@@ -11,6 +11,7 @@ import click
 
 from commands.options import cluster_options
 from files.rights import leave_root_for_good
+from harness.cli.guests import in_guests, jobs_option
 from harness.cli.options import experiment_options, require_number, spec_from, tell_user, with_rate
 from harness.errors import UnfitMachine, UserMistake
 from harness.network import machine
@@ -45,9 +46,7 @@ from workers.cluster import ClusterAddress, connected
 )
 @experiment_options
 @cluster_options
-@click.option(
-    "--jobs", type=click.IntRange(1), help="Guests at once in virtual time (default: one per core)."
-)
+@jobs_option
 @click.option(
     "--watch", is_flag=True, help="Serve a page on 127.0.0.1 that follows the sweep (hedera watch)."
 )
@@ -61,7 +60,7 @@ def sweep(
     results: Path,
     cluster: ClusterAddress | None,
     watch: bool,
-    jobs: int | None,
+    at_once: int | None,
     **options: Any,
 ) -> None:
     """Run patterns x schemes x TRIALS, SECONDS of traffic each; then print the table and draw the figures.
@@ -95,7 +94,7 @@ def sweep(
                 require_number(options["link_mbps"])
             base = with_rate(base, options["link_mbps"], options["mtu"], where.least_rates)
         elif time_of(base) == "virtual":
-            where = _guests(base, options["link_mbps"], jobs)
+            where = in_guests(base, options["link_mbps"], at_once)
         else:
             machine.require_root()
             machine.require_tools()
@@ -110,17 +109,6 @@ def sweep(
         if watch:
             opened.enter_context(served(folder, tell_user))
         progress.carry_out_with_progress(plan(base, workloads, scheme_names, trials, folder), folder, where)
-
-
-def _guests(base: RunSpec, bw: float | str, at_once: int | None) -> InGuests:
-    """Where runs are made in virtual time, as an ordinary user."""
-    from harness.sweep import guests
-
-    leave_root_for_good()
-    require_number(bw)
-    if base.time == "auto":
-        tell_user("without root: virtual time, in a Linux that is a process (docs/virtual-time.md)")
-    return InGuests(guests.prepare(tell_user), guests.guests_at_once(at_once))
 
 
 def _workloads(base: RunSpec, suite: str, patterns: str | None) -> list[TrafficSpec]:

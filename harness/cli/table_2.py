@@ -10,22 +10,28 @@ from typing import Any
 
 import click
 
-from commands.output import conclude, write_csv
+from commands.output import conclude, duration, write_csv
+from harness.cli.guests import in_guests, jobs_option
 from harness.cli.options import experiment_options, spec_from, tell_user, with_rate
 from harness.errors import RunFailed
 from harness.network import machine
 from harness.network.lock import sole_use
+from harness.run.resolution import time_of
 from harness.run.spec import RunSpec
-from harness.sweep.plan import Job, carry_out, plan, settle, split_schemes
+from harness.sweep import guests
+from harness.sweep.plan import Job, carry_out, plan, seconds_left, settle, split_schemes
 from harness.sweep.store import read_run, slug
 from harness.sweep.suites import TrafficSpec
 from plots.shuffle import SCHEMES, TRANSFER_BYTES, Shuffle, draw, rows_of, told
 from results.record import Run
 from traffic.poisson import REFERENCE_MBPS
+from virtual.guest import Progress
 
 PATIENCE = 4
 """A shuffle that takes so many times as long as the control's hosts need at full rate is given up. The paper's takes
 1.94 times as long under ECMP."""
+SPARE = PATIENCE / 1.5
+"""How many times as long a shuffle may take as most do: for the forecast."""
 
 
 def transfer_bytes(link_mbps: float, scale: float) -> int:
@@ -94,30 +100,47 @@ def _shuffle(run: Run) -> Shuffle | None:
     "--out", type=click.Path(path_type=Path), default=Path("results/runs/table2"), show_default=True
 )
 @experiment_options
+@jobs_option
 @click.option("--json", "as_json", is_flag=True, help="Rows as JSON on standard output.")
 def table_2(
-    simulated: bool, trials: int, schemes: str, scale: float, out: Path, as_json: bool, **options: Any
+    simulated: bool,
+    trials: int,
+    schemes: str,
+    scale: float,
+    out: Path,
+    at_once: int | None,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """A shuffle: its time, hosts' completion, bandwidth and goodput, as ratios to the control, beside the paper's.
 
     Every host sends 500 MB to every other, one after another, on links of 1 Gb/s. Slower links get less, so that
-    times are the paper's. Stop it at any time: the same command goes on where it stopped.
+    times are the paper's. Stop it at any time: the same command goes on where it stopped. As an ordinary user it runs
+    in virtual time.
     """
     assert not simulated  # `harness.cli.group` has seen to that
     names = split_schemes(schemes)
     base = spec_from(scheme="ecmp", traffic="shuffle:1", seconds=20.0, **options)
     for job in jobs_of(base, names, trials, scale, out):
         job.spec.workload()
-    machine.require_root()
-    machine.require_tools()
-    base = with_rate(base, options["link_mbps"], options["mtu"])
+    where = None
+    if time_of(base) == "virtual":
+        where = in_guests(base, options["link_mbps"], at_once)
+    else:
+        machine.require_root()
+        machine.require_tools()
+        base = with_rate(base, options["link_mbps"], options["mtu"])
     jobs = jobs_of(base, names, trials, scale, out)
-    folder = out / slug(f"k{base.k}-{base.link_mbps:g}mbps-scale{scale:g}")
+    folder = out / slug(f"k{base.k}-{base.link_mbps:g}mbps-scale{scale:g}{'-virtual' if where else ''}")
     settled = settle(replace(base, seconds=jobs[0].spec.seconds), folder)
     jobs = jobs_of(settled, names, trials, scale, folder)
     left = sum(job.next_folder() is not None for job in jobs)
     tell_user(f"{len(jobs)} shuffles, {len(jobs) - left} already done. Results: {folder}")
-    if left:
+    if left and where:
+        expected = [Job(replace(job.spec, seconds=job.spec.seconds / SPARE), job.folder) for job in jobs]
+        tell_user(f"about {duration(seconds_left(expected) / where.busy)} to go; {where.forecast_by}")
+        guests.carry_out(jobs, where.ground, where.at_once, Stages())
+    elif left:
         with sole_use(f"table 2 into {folder}", tell_user):
             carry_out(
                 jobs, _told, lambda job: lambda stage: tell_user(f"{job.spec.scheme}: {stage}"), tell_user
@@ -141,6 +164,24 @@ def table_2(
     conclude(rows, [*tables, *bad], files, as_json)
     if bad:
         raise RunFailed(f"{len(bad)} of {len(jobs)} shuffles are not valid: {bad[0]}")
+
+
+class Stages(guests.Watcher):
+    """Tells of each guest's stages, and of what came out of it."""
+
+    def __init__(self) -> None:
+        self._told: dict[Job, str] = {}
+
+    def done(self, job: Job, run: Run) -> None:
+        """How long it took."""
+        _told(job, run)
+
+    def look(self, doing: Sequence[tuple[Job, str, Progress]]) -> None:
+        """Stages that are new."""
+        for job, stage, progress in doing:
+            if self._told.get(job) != stage:
+                self._told[job] = stage
+                tell_user(f"{job.spec.scheme}, trial {job.spec.trial}: {stage}, {guests.clocks(progress)}")
 
 
 def _told(job: Job, run: Run) -> None:

@@ -188,7 +188,7 @@ def machine() -> Machine:
     return Machine(
         kernel=platform.release(),
         system=_os_release(),
-        processor=_processor(),
+        processor=processor_name(),
         cores=processors(),
         memory_mib=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20,
         python=platform.python_version(),
@@ -206,6 +206,7 @@ def _os_release() -> str:
         return "unknown"
 
 
-def _processor() -> str:
+def processor_name() -> str:
+    """What kind of processor this machine has."""
     found = re.search(r"^model name\s*:\s*(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return found.group(1) if found else platform.machine()

@@ -59,7 +59,7 @@ def run_experiment(
 
     spec = resolve(spec)  # a mistake of the user comes to light before the machine is taken
     if spec.time == "virtual" and not time_travels():
-        raise UnfitMachine("time is real here: virtual time is for hedera run and hedera sweep")
+        raise UnfitMachine("time is real here: virtual time is for hedera run, sweep and table 2")
     with sole_use(f"{spec.scheme} on {spec.traffic}", say), run_folder() as own:
         raw = own / "raw"
         with new_run(folder, raw, written_bytes(spec)):

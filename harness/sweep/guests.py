@@ -46,6 +46,11 @@ Hear = Callable[[str, Progress], None]
 """Hears the stage a run is at, and how far its guest is, some ten times a second."""
 
 
+def clocks(progress: Progress) -> str:
+    """How far a guest is, in words: by its clock, and by ours."""
+    return f"{progress.simulated_s:.0f} s of virtual time in {progress.real_s:.0f} s"
+
+
 class Stopped(Exception):
     """Nobody waits for this run any more."""
 

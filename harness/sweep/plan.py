@@ -13,6 +13,7 @@ from harness.run.observation import Say
 from harness.run.resolution import on_this_machine
 from harness.run.spec import RunSpec
 from harness.sweep.experiment import run_experiment
+from harness.sweep.guest_costs import costs
 from harness.sweep.source import ChangeWatch
 from harness.sweep.store import RESULT, read_json, read_run, require_writable, slug, write_json
 from harness.sweep.suites import TrafficSpec
@@ -23,11 +24,6 @@ from topos.wire import DEFAULT_MTU
 SETTINGS = "sweep.json"
 BESIDE_TRAFFIC_S = 3.0
 """Seconds a run takes beyond its traffic, for the forecast; measured in docs/performance.md."""
-GUEST_S = 15.0
-"""Real seconds that a guest of 16 hosts takes beside the traffic, on a processor of its own."""
-GUEST_SECOND_S = 0.4
-GUEST_PACKET_S = 5e-6
-"""What a simulated second takes, and each packet at each link of its path: docs/virtual-time.md."""
 VARYING = frozenset({"scheme", "traffic", "flows_per_host", "keep", "seed", "trial", "scale_sizes"})
 """What differs between the runs of one sweep; all else must be the same for them to be compared."""
 NO_CHOICE = {"mtu": DEFAULT_MTU, "new_flows": "auto", "time": "real", "controller_delay_ms": 0.0}
@@ -193,15 +189,9 @@ def carry_out(
 
 def seconds_left(jobs: Sequence[Job]) -> float:
     """A forecast for the jobs that are not done yet, one after the other."""
-    return sum(_forecast_s(job.spec) for job in jobs if job.next_folder() is not None)
+    return sum(forecast_s(job.spec) for job in jobs if job.next_folder() is not None)
 
 
-def _forecast_s(spec: RunSpec) -> float:
-    """Real seconds of a run. In a guest what takes time is each packet at each switch, and building the network."""
-    if spec.time != "virtual":
-        return spec.seconds + BESIDE_TRAFFIC_S
-    hops = spec.tree.tiers
-    packets_per_s = spec.capacity_mbps * 1e6 / 8 / spec.mtu * hops
-    return GUEST_S * spec.tree.num_hosts / 16 + spec.seconds * (
-        GUEST_SECOND_S + GUEST_PACKET_S * packets_per_s
-    )
+def forecast_s(spec: RunSpec) -> float:
+    """Real seconds of a run; in virtual time those of a processor of its own."""
+    return costs().of_run(spec) if spec.time == "virtual" else spec.seconds + BESIDE_TRAFFIC_S

@@ -18,13 +18,15 @@ from commands.output import duration
 from files.rights import as_owner
 from harness.errors import RunFailed
 from harness.network.lock import sole_use, tell
+from harness.network.machine import processors
 from harness.run.observation import Say
 from harness.sweep import guests
 from harness.sweep.feed import feed
 from harness.sweep.fleet import Fleet
-from harness.sweep.guests import Ground
+from harness.sweep.guest_costs import costs, told
+from harness.sweep.guests import Ground, clocks
 from harness.sweep.member import Member, Watcher
-from harness.sweep.plan import Job, carry_out, seconds_left
+from harness.sweep.plan import Job, carry_out, forecast_s, seconds_left
 from harness.sweep.tail import begun
 from plots.style import short
 from results.live import LIVE, Live, Now, Worker, write_live
@@ -39,6 +41,22 @@ class InGuests:
     ground: Ground
     at_once: int
 
+    @property
+    def busy(self) -> int:
+        """How many processors they keep busy: more guests than those take turns."""
+        return min(self.at_once, processors())
+
+    @property
+    def forecast_by(self) -> str:
+        """What a forecast rests on, in a sentence."""
+        found = costs()
+        source = (
+            "as measured here"
+            if found.measured
+            else "as elsewhere; hedera doctor --calibrate measures it here"
+        )
+        return f"virtual time: a simulated second of 16 hosts takes {told(found)} of a processor ({source})"
+
 
 def carry_out_with_progress(jobs: Sequence[Job], folder: Path, where: Fleet | InGuests | None = None) -> None:
     """Run the jobs with a live line, here, on a fleet or in guests; then print the table and write the figures.
@@ -47,13 +65,15 @@ def carry_out_with_progress(jobs: Sequence[Job], folder: Path, where: Fleet | In
     """
     console = Console(stderr=True)
     left = [job for job in jobs if job.next_folder() is not None]
-    at_once = len(where.fit) if isinstance(where, Fleet) else where.at_once if where else 1
+    at_once = len(where.fit) if isinstance(where, Fleet) else where.busy if where else 1
     console.print(
         f"{len(jobs)} runs, {len(jobs) - len(left)} already done; "
         f"about {duration(seconds_left(jobs) / max(at_once, 1))} to go. Results: {folder}",
         highlight=False,
         soft_wrap=True,
     )
+    if left and isinstance(where, InGuests):
+        console.print(where.forecast_by, highlight=False, soft_wrap=True)
     if left:
         shown = Shown(console, jobs, left)
         with shown:
@@ -79,6 +99,7 @@ class Shown:
         self.left = list(left)
         self._unfinished = list(left)
         self.seconds_left = seconds_left(left)
+        self._took_s = self._foreseen_s = 0.0
         self._task: TaskID = self._bar.add_task("", total=len(left), remaining=duration(self.seconds_left))
 
     def __enter__(self) -> Shown:
@@ -95,7 +116,8 @@ class Shown:
 
     def doing(self, description: str, at_once: int = 1) -> None:
         """What is being done now, and by how many machines."""
-        self.seconds_left = seconds_left(self._unfinished) / max(at_once, 1)
+        pace = self._took_s / self._foreseen_s if self._foreseen_s else 1.0
+        self.seconds_left = seconds_left(self._unfinished) * pace / max(at_once, 1)
         self._bar.update(self._task, description=escape(description), remaining=self.remaining)
 
     def done(self, job: Job, run: Run) -> None:
@@ -116,6 +138,11 @@ class Shown:
         # In a log, where there is no live line, every line tells its time.
         clock = "" if self._console.is_terminal else time.strftime("%H:%M:%S ")
         self._console.print(clock + text, highlight=False, soft_wrap=True)
+
+    def took(self, job: Job, seconds: float) -> None:
+        """A run took so long on a processor of its own: other work beside it, and the forecast is as much longer."""
+        self._took_s += seconds
+        self._foreseen_s += forecast_s(job.spec)
 
     def warn(self, sentence: str) -> None:
         """Something the user has to know."""
@@ -199,27 +226,30 @@ def _on_fleet(shown: Shown, folder: Path, fleet: Fleet) -> None:
 class _GuestsShown(guests.Watcher):
     """What guests do, for the terminal and for whoever watches."""
 
-    def __init__(self, shown: Shown, folder: Path, at_once: int) -> None:
+    def __init__(self, shown: Shown, folder: Path, where: InGuests) -> None:
         self._shown = shown
         self._folder = folder
-        self._at_once = at_once
+        self._where = where
 
     def done(self, job: Job, run: Run) -> None:
+        took = run.environment.get("guest_real_s")
+        if isinstance(took, float):
+            self._shown.took(job, took * self._where.busy / self._where.at_once)
         self._shown.done(job, run)
 
     def look(self, doing: Sequence[tuple[Job, str, Progress]]) -> None:
+        at = [(job, f"{stage}, {clocks(progress)}") for job, stage, progress in doing]
         words = [
-            f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: {stage}, "
-            f"{progress.simulated_s:.0f} s in {progress.real_s:.0f} s"
-            for job, stage, progress in doing
+            f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: {stage}"
+            for job, stage in at
         ]
-        self._shown.doing("; ".join(words), self._at_once)
-        self._shown.live(self._folder, [begun(job.spec, stage) for job, stage, _ in doing])
+        self._shown.doing("; ".join(words), self._where.busy)
+        self._shown.live(self._folder, [begun(job.spec, stage) for job, stage in at])
 
 
 def _in_guests(shown: Shown, folder: Path, where: InGuests) -> None:
     try:
-        guests.carry_out(shown.left, where.ground, where.at_once, _GuestsShown(shown, folder, where.at_once))
+        guests.carry_out(shown.left, where.ground, where.at_once, _GuestsShown(shown, folder, where))
     finally:
         (folder / LIVE).unlink(missing_ok=True)
 
@@ -244,7 +274,8 @@ def _conclude(jobs: Sequence[Job], folder: Path) -> None:
         unjudged = sum(found.verdict == NOT_JUDGED for _, found in bad)
         counts = [(len(bad) - unjudged, "invalid"), (unjudged, NOT_JUDGED)]
         said = " and ".join(f"{n} {'is' if n == 1 else 'are'} {verdict}" for n, verdict in counts if n)
-        advice = "a lower --bw is what a slow machine needs"
+        virtual = all(job.spec.time == "virtual" for job in jobs)  # where no machine is too slow
+        advice = "the reasons are above" if virtual else "a lower --bw is what a slow machine needs"
         if unjudged:
             advice = "longer runs can be judged" + (f"; {advice}" if unjudged < len(bad) else "")
         raise RunFailed(f"of {len(jobs)} runs {said}, and shown as such; {advice}")

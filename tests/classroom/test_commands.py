@@ -130,6 +130,10 @@ def test_bad_use_is_one_sentence(tmp_path):
         (("scheduler", "new", "there.py"), "is there already"),
         (("scheduler", "new", "there"), "is a Python file"),
         (("grade", "--seed", "1", "nowhere"), "is no folder"),
+        (
+            ("grade", "--seed", "1", "--time", "virtual", "nowhere"),
+            "grading takes real time: in virtual time",
+        ),
     ):
         done = hedera(*words, cwd=tmp_path)
         assert done.returncode == 2, done.stderr

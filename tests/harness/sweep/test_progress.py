@@ -6,12 +6,16 @@ import pytest
 
 from harness.errors import RunFailed
 from harness.run.spec import RunSpec
-from harness.sweep import progress
+from harness.sweep import guest_costs, guests, progress
 from harness.sweep.plan import keep_settings, plan
+from harness.sweep.progress import InGuests
 from harness.sweep.store import RESULT
 from harness.sweep.suites import TrafficSpec
+from results.live import LIVE
 from results.record import decode
 from tests.harness.sweep.run_files import run_json
+from virtual.guest import Progress
+from watch.follower import Follower
 
 
 @pytest.fixture
@@ -80,3 +84,39 @@ def test_runs_that_are_not_judged_are_no_silent_success(told, capsys):
     err = capsys.readouterr().err
     assert "not judged: stride:1 nonblocking trial 1: it was too slow" in err.splitlines()
     assert " not judged: it was too slow" in err, "as the run ended"
+
+
+def test_a_sweep_in_guests_tells_both_clocks_to_whoever_watches_and_forecasts_from_what_they_take(
+    monkeypatch, tmp_path, capsys
+):
+    costs = guest_costs.Costs(10.0, (1000.0,), (1.0,))  # 20 s a run of ten seconds
+    monkeypatch.setattr("harness.sweep.plan.costs", lambda: costs)
+    monkeypatch.setattr(progress, "costs", lambda: costs)
+    monkeypatch.setattr(progress, "processors", lambda: 1)
+    base = RunSpec("ecmp", "stride:4", seconds=10, time="virtual", platform="os-ken", datapath="kernel")
+    keep_settings(base, tmp_path)
+    jobs = plan(base, [TrafficSpec("stride:4")], ["nonblocking", "ecmp"], 1, tmp_path)
+    seen = []
+
+    def carry_out(jobs, ground, at_once, watcher):
+        for job in jobs:
+            watcher.look([(job, "sending", Progress(12.0, 30.0))])
+            seen.append(Follower(tmp_path).now())
+            took = {"guest_real_s": 80.0}
+            verdict = "ok" if job.spec.scheme == "ecmp" else "invalid"
+            run = run_json(verdict, 40.0, environment=took) | {"scheme": job.spec.scheme}
+            job.folder.mkdir(parents=True)
+            (job.folder / RESULT).write_text(json.dumps(run))
+            watcher.done(job, decode(json.dumps(run).encode()))
+
+    monkeypatch.setattr(guests, "carry_out", carry_out)
+    with pytest.raises(RunFailed, match=r"of 2 runs 1 is invalid, and shown as such; the reasons are above"):
+        progress.carry_out_with_progress(jobs, tmp_path, InGuests(None, 2))
+    err = capsys.readouterr().err
+    assert "2 runs, 0 already done; about 40 s to go." in err, "more guests than processors take turns"
+    assert "a simulated second of 16 hosts takes 1 s at 10 Mb/s" in err
+    assert "(as measured here)" in err
+    assert [page["runs"][0]["stage"] for page in seen] == ["sending, 12 s of virtual time in 30 s"] * 2
+    # Of two guests on one processor the first took 80 s: twice what was foreseen for it alone.
+    assert [page["left"] for page in seen] == ["40 s", "40 s"]
+    assert not (tmp_path / LIVE).exists()

@@ -1,0 +1,28 @@
+"""Where the commands that make many runs in virtual time make them."""
+
+from __future__ import annotations
+
+import click
+
+from files.rights import leave_root_for_good
+from harness.cli.options import require_number, tell_user
+from harness.run.spec import RunSpec
+from harness.sweep.progress import InGuests
+
+jobs_option = click.option(
+    "--jobs",
+    "at_once",
+    type=click.IntRange(1),
+    help="Guests at once in virtual time (default: one per core).",
+)
+
+
+def in_guests(base: RunSpec, bw: float | str, at_once: int | None) -> InGuests:
+    """As an ordinary user, with all that guests need made now. UnfitMachine says what is missing."""
+    from harness.sweep import guests
+
+    leave_root_for_good()
+    require_number(bw)
+    if base.time == "auto":
+        tell_user("without root: virtual time, in a Linux that is a process (docs/virtual-time.md)")
+    return InGuests(guests.prepare(tell_user), guests.guests_at_once(at_once))
