@@ -30,9 +30,10 @@ from harness.sweep.experiment import SLOWEST, failed_run, longest_s
 from harness.sweep.member import require_same
 from harness.sweep.plan import Job
 from harness.sweep.source import Source, first_source
-from harness.sweep.store import RESULT, new_run
+from harness.sweep.store import RESULT, new_run, require_room
 from results import record
 from results.record import Run
+from virtual import cache
 from virtual import kernel as kernels
 from virtual.errors import GuestFailed, Unavailable
 from virtual.guest import FILES, RESULTS, Ended, Guest, Progress
@@ -83,15 +84,19 @@ def run_in_guest(spec: RunSpec, folder: Path, ground: Ground, hear: Hear, worker
     ``worker``: the name of this machine among those of a cluster, for the result.
 
     A guest that fails is published as an invalid run, with the reason. Raises RunFailed when ``folder`` is taken or
-    the disk full, and what ``hear`` raises.
+    a disk full, UnfitMachine where no guest can be booted, and what ``hear`` raises.
     """
     spec = spec.for_its_traffic()
     with temporary_folder("guest") as place:
         raw = place / "run"
         with new_run(folder, raw):
             try:
+                require_room(cache.folder("jobs"))
                 run = _from_guest(spec, raw, ground, hear, worker)
+            except Unavailable as reason:
+                raise UnfitMachine(f"virtual time: {reason}") from None
             except (GuestFailed, WorkerFailed) as reason:
+                require_room(cache.folder("jobs"))  # a full disk is no result
                 for path in raw.iterdir():
                     path.unlink()
                 run = failed_run(spec, f"the guest's run is lost: {reason}")

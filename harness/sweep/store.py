@@ -64,9 +64,9 @@ def new_run(folder: Path, raw: Path, room: int = 0) -> Iterator[None]:
         try:
             make_folder(folder.parent)
             raw.mkdir(mode=0o700)
-            _require_room(ROOM + room, folder.parent, raw)
+            require_room(folder.parent, raw, room=ROOM + room)
             yield
-            _require_room(ROOM, raw)
+            require_room(raw)
         except OSError as error:
             if error.errno == errno.EDQUOT:
                 raise _full(folder.parent) from None
@@ -123,7 +123,8 @@ def _copy(raw: Path, folder: Path) -> None:
         write_folder(folder, {path.name: opened.enter_context(path.open("rb")) for path in raw.iterdir()})
 
 
-def _require_room(room: int, *folders: Path) -> None:
+def require_room(*folders: Path, room: int = ROOM) -> None:
+    """RunFailed where a disk has less room than that, bytes: the run on it is not kept."""
     for folder in folders:
         if shutil.disk_usage(folder).free < room:
             raise _full(folder, room)

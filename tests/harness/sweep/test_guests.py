@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from harness.errors import UnfitMachine, UserMistake, WorkerFailed
+from harness.errors import RunFailed, UnfitMachine, UserMistake, WorkerFailed
 from harness.run.resolution import on_this_machine, resolve, time_of
 from harness.run.spec import RunSpec
 from harness.sweep import guests
@@ -21,7 +21,7 @@ from harness.sweep.plan import Job, keep_settings, plan, seconds_left
 from harness.sweep.suites import TrafficSpec
 from results import record
 from virtual import kernel
-from virtual.errors import GuestFailed
+from virtual.errors import GuestFailed, Unavailable
 from virtual.guest import Ended, Progress
 
 SPEC = RunSpec(
@@ -178,6 +178,30 @@ def test_a_forecast_grows_with_packets_and_hosts(tmp_path):
 
     assert forecast() < forecast(link_mbps=1000.0, mtu=9000) < forecast(link_mbps=1000.0)
     assert forecast() < forecast(k=8)
+
+
+@pytest.mark.parametrize("full_before", [True, False])
+def test_a_full_disk_of_guests_is_no_result(fake, tmp_path, monkeypatch, full_before):
+    """In virtual time there is no second try, so a run that is kept is never made again."""
+    asked = []
+
+    def room(*folders, **settings):
+        asked.append(folders[0].name)
+        if asked.count("jobs") == (1 if full_before else 2):
+            raise RunFailed("the disk is full")
+
+    monkeypatch.setattr(guests, "require_room", room)
+    fake["do"] = fails(GuestFailed("what the guest wrote did not fit"))
+    with pytest.raises(RunFailed, match="the disk is full"):
+        guests.run_in_guest(SPEC, tmp_path / "run", GROUND, lambda stage, progress: None)
+    assert ("commands" in fake) != full_before
+    assert Job(SPEC, tmp_path / "run").next_folder() == tmp_path / "run"
+
+
+def test_where_no_guest_can_be_booted_is_said(fake, tmp_path):
+    fake["do"] = fails(Unavailable("others can write to it"))
+    with pytest.raises(UnfitMachine, match="virtual time: others can write to it"):
+        guests.run_in_guest(SPEC, tmp_path / "run", GROUND, lambda stage, progress: None)
 
 
 class Heard(guests.Watcher):
