@@ -53,7 +53,7 @@ class InGuests:
         source = (
             "as measured here"
             if found.measured
-            else "as elsewhere; hedera doctor --calibrate measures it here"
+            else "as elsewhere; hedera doctor --time virtual --calibrate measures it here"
         )
         return f"virtual time: a simulated second of 16 hosts takes {told(found)} of a processor ({source})"
 
@@ -114,10 +114,15 @@ class Shown:
         """The forecast, in words."""
         return duration(self.seconds_left)
 
-    def doing(self, description: str, at_once: int = 1) -> None:
-        """What is being done now, and by how many machines."""
-        pace = self._took_s / self._foreseen_s if self._foreseen_s else 1.0
-        self.seconds_left = seconds_left(self._unfinished) * pace / max(at_once, 1)
+    @property
+    def pace(self) -> float:
+        """How many times as long as foreseen the runs took."""
+        return self._took_s / self._foreseen_s if self._foreseen_s else 1.0
+
+    def doing(self, description: str, at_once: int = 1, spent_s: float = 0.0) -> None:
+        """What is being done now, by how many machines, and what of it is behind them."""
+        left_s = max(seconds_left(self._unfinished) * self.pace - spent_s, 0.0)
+        self.seconds_left = left_s / max(at_once, 1)
         self._bar.update(self._task, description=escape(description), remaining=self.remaining)
 
     def done(self, job: Job, run: Run) -> None:
@@ -243,7 +248,9 @@ class _GuestsShown(guests.Watcher):
             f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: {stage}"
             for job, stage in at
         ]
-        self._shown.doing("; ".join(words), self._where.busy)
+        pace = self._shown.pace
+        spent = (min(progress.real_s, forecast_s(job.spec) * pace) for job, _, progress in doing)
+        self._shown.doing("; ".join(words), self._where.busy, sum(spent))
         self._shown.live(self._folder, [begun(job.spec, stage) for job, stage in at])
 
 
