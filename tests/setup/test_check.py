@@ -38,6 +38,9 @@ def place(tmp_path):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(PYTEST.format(here=str(tmp_path)) if "pytest" in name else "#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
+    for name, unless in (("python", '[ "$1" != -c ] || exit 0'), ("hedera", '[ "$2" != status ] || exit 1')):
+        (tmp_path / ".venv/bin" / name).write_text(f'#!/bin/sh\n{unless}\nexec "${{0%/*}}/pytest" "$@"\n')
+        (tmp_path / ".venv/bin" / name).chmod(0o755)
     (tmp_path / ".venv" / "installed-check").touch()
     (tmp_path / "lasts").touch()
     (tmp_path / "fails").touch()
@@ -56,6 +59,14 @@ def alive(place):
 def began(place):
     """What pytest was asked for."""
     return sorted(text for path in place.glob("*.began") if (text := path.read_text()) != "a child of it")
+
+
+@pytest.fixture
+def nobody(tmp_path, monkeypatch):
+    """A shell that takes itself for an ordinary user's."""
+    (tmp_path / "id").write_text("#!/bin/sh\necho 1234\n")
+    (tmp_path / "id").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
 
 
 def check(place, *arguments, **settings):
@@ -91,6 +102,44 @@ def test_one_part_that_fails_fails_all(place, part):
     process.communicate(timeout=60)
     assert process.returncode == 5
     assert len(began(place)) == 3
+
+
+USER_S = [
+    "-m tests.in_guests",
+    "-m virtual and not root",
+    "-n auto -m not root and not virtual",
+    "kernel build",
+]
+
+
+def test_without_root_what_needs_it_runs_in_guests(place, nobody):
+    process = check(place)
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert began(place) == USER_S
+
+
+@pytest.mark.parametrize("part", USER_S)
+def test_and_one_part_of_those_that_fails_fails_all(place, nobody, part):
+    (place / "fails").write_text(part)
+    process = check(place)
+    process.communicate(timeout=60)
+    assert process.returncode == 5
+    assert began(place) == USER_S
+
+
+def test_without_root_options_are_for_tests_that_need_none(place, nobody):
+    process = check(place, "-k", "fattree")
+    process.communicate(timeout=60)
+    assert began(place) == ["-m not root -k fattree"]
+
+
+def test_without_root_mininet_has_to_be_there(place, nobody):
+    (place / ".venv/bin/python").write_text("#!/bin/sh\nexit 1\n")
+    process = check(place)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, began(place)) == (3, [])
+    assert said == "check.sh: not set up yet: sudo setup/install.sh --check\n"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,71 @@
+"""Tests of real networks in virtual time: each file in a guest of its own, as many at once as there are processors.
+
+    python -m tests.in_guests [FILE ...]
+
+Needs no root, and no quiet machine. What only real time has is marked `real`, and left out here.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+
+from harness.errors import UnfitMachine
+from harness.sweep.guests import Ground, prepare
+from virtual.errors import GuestFailed
+from virtual.guest import Ended, Guest
+
+ROOT = Path(__file__).resolve().parents[1]
+WHICH = ("-m", "root and not real")
+NONE_LEFT = 5
+"""pytest's status when there was no test to run."""
+REAL_S = 1200.0
+"""After so long a file's guest is ended; on a quiet machine the longest takes three minutes."""
+
+
+def test_files(arguments: list[str]) -> list[str]:
+    """The files with such tests, those with most of them first."""
+    asked = [sys.executable, "-m", "pytest", "--collect-only", "-qq", *WHICH, *arguments]
+    said = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    counts = dict(line.rsplit(": ", 1) for line in said.splitlines() if ".py: " in line)
+    return sorted(counts, key=lambda name: -int(counts[name]))
+
+
+def tested(name: str, ground: Ground) -> Ended:
+    """What pytest said of one file."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--durations=5", *WHICH, name]
+    kept = {name: value for name, value in os.environ.items() if name.startswith(("HEDERA_", "POX_"))}
+    with Guest(
+        ground.kernel.linux, command, folder=ROOT, environment=kept, layers=ground.layers, real_s=REAL_S
+    ) as guest:
+        return guest.wait()
+
+
+def main(arguments: list[str]) -> int:
+    """0 when all passed, 1 when one did not, 3 when this machine cannot have guests."""
+    try:
+        ground = prepare(lambda sentence: print(sentence, file=sys.stderr))
+    except UnfitMachine as reason:
+        print(reason, file=sys.stderr)
+        return reason.exit_status
+    failed = 0
+    at_once = len(os.sched_getaffinity(0))
+    with ThreadPoolExecutor(at_once) as pool:
+        doing = {pool.submit(tested, name, ground): name for name in test_files(arguments)}
+        for each in as_completed(doing):
+            try:
+                ended = each.result()
+            except GuestFailed as reason:
+                print(f"{doing[each]}: {reason}", flush=True)
+                failed += 1
+                continue
+            print(f"{doing[each]}, in {ended.real_s:.0f} s\n{ended.stdout}{ended.stderr}", flush=True)
+            failed += ended.status not in (0, NONE_LEFT)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
