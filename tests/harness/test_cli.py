@@ -198,7 +198,6 @@ def test_a_pox_for_python_2_is_said_if_asked_for(tmp_path, with_carp):
         [HEDERA, "run", "--scheme", "ecmp", "--traffic", "stride:4", "--time", "real"],
         [HEDERA, "sweep", "1", "5", "--time", "real"],
         [HEDERA, "clean"],
-        [ROOT / "check.sh"],
     ],
     ids=lambda command: " ".join([command[0].name, *command[1:2]]),
 )

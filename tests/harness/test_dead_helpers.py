@@ -47,7 +47,7 @@ def reasons_of(tmp_path, *, within):
     command = [HEDERA, "run", "--scheme", "ecmp", "--traffic", "stride:4", "--bw", "2", "--seconds", "3"]
     begin = time.monotonic()
     done = subprocess.run(
-        [*command, "--platform", "os-ken", "--out", tmp_path / "run", "--json"],
+        [*command, "--datapath", "user", "--platform", "os-ken", "--out", tmp_path / "run", "--json"],
         capture_output=True,
         text=True,
         check=False,

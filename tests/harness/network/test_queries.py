@@ -66,6 +66,7 @@ def namespace():
         yield sleeper.pid
 
 
+@pytest.mark.real  # where time is virtual, a round trip on loopback takes none
 def test_what_waits_in_queues_and_how_long_round_trips_take(namespace):
     command = ["mnexec", "-a", str(namespace), "/usr/bin/python3", "-c", SEND]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as sender:

@@ -178,7 +178,7 @@ def test_foreign_bridges_namespaces_and_processes_are_left_alone(tmp_path, forei
     foreign = subprocess.Popen(["sleep", "100"])
     # The names of Mininet's own switches, and of a bridge of ours, in the namespace everybody uses.
     run(["ip", "link", "add", "name", "s1-eth1", "type", "veth", "peer", "name", "s1-eth2"])
-    run(["ip", "link", "add", "name", "0_0_1", "type", "bridge"])
+    run(["ip", "link", "add", "name", "0_0_1", "type", "veth", "peer", "name", "0_0_2"])
     try:
         before = foreign_switch.vsctl("show")
         assert hedera_run(tmp_path / "run", seconds=3, scheme="nonblocking").returncode == 0

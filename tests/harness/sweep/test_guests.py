@@ -247,6 +247,7 @@ def test_a_worker_s_word_is_not_believed():
 
 
 @pytest.mark.root
+@pytest.mark.real
 def test_no_run_is_called_virtual_where_time_is_real(tmp_path):
     with pytest.raises(UnfitMachine, match="time is real here"):
         run_experiment(SPEC, tmp_path / "run")
