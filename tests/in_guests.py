@@ -39,7 +39,13 @@ def tested(name: str, ground: Ground) -> Ended:
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--durations=5", *WHICH, name]
     kept = {name: value for name, value in os.environ.items() if name.startswith(("HEDERA_", "POX_"))}
     with Guest(
-        ground.kernel.linux, command, folder=ROOT, environment=kept, layers=ground.layers, real_s=REAL_S, stalled_s=REAL_S
+        ground.kernel.linux,
+        command,
+        folder=ROOT,
+        environment=kept,
+        layers=ground.layers,
+        real_s=REAL_S,
+        stalled_s=REAL_S,
     ) as guest:
         return guest.wait()
 

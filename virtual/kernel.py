@@ -64,7 +64,8 @@ FLAGS = "-mcmodel=small"
 """It is linked below 2 GiB, and does not need the large model that its makefile asks for."""
 OBJECTS = 650
 """About as many files are compiled, for the progress."""
-TOOLS = ("make", "flex", "bison", "bc")
+TOOLS = {"make": "make", "flex": "flex", "bison": "bison", "bc": "bc", "xz": "xz-utils"}
+"""Programs that unpack and compile a source, and the packages that have them."""
 FRESH_S = 100.0
 """Guest seconds that the test sleeps, which must pass at once."""
 
@@ -136,7 +137,7 @@ def _build(candidate: Source, kernels: Path, say: Say) -> Kernel:
     with tempfile.TemporaryDirectory(prefix="building.", dir=kernels) as name:
         work = Path(name)
         say(f"fetching and unpacking {candidate.name}")
-        tree, fingerprint = candidate.lay(work)
+        tree, fingerprint = candidate.lay(work, environment)
         change(tree)
         digest = _digest(fingerprint, compiler)
         kept = kernels / digest
@@ -162,7 +163,7 @@ def tools(say: Say) -> tuple[str, dict[str, str]]:
     """
     compiler = shutil.which("gcc")
     if compiler is None or not Path("/usr/include/stdio.h").exists():
-        raise Unavailable("there is no C compiler: apt-get install gcc libc6-dev make flex bison bc")
+        raise Unavailable("there is no C compiler: apt-get install gcc libc6-dev")
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
     environment = kept | {
@@ -171,7 +172,7 @@ def tools(say: Say) -> tuple[str, dict[str, str]]:
         "KBUILD_BUILD_HOST": "hedera",
         "KBUILD_BUILD_TIMESTAMP": "Thu Jan 1 00:00:00 UTC 1970",
     }
-    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+    missing = [package for tool, package in TOOLS.items() if shutil.which(tool) is None]
     if missing:
         say(f"fetching {', '.join(missing)}")
         if (root := layer(missing)) is not None:

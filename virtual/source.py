@@ -7,8 +7,9 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from virtual import apt
@@ -30,10 +31,14 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Source:
-    """A source to try. ``lay`` puts its tree into an empty folder, and returns the tree and a hash of the source."""
+    """A source to try.
+
+    ``lay`` puts its tree into an empty folder, with an environment's programs, and returns the tree and a hash of
+    the source.
+    """
 
     name: str
-    lay: Callable[[Path], tuple[Path, str]]
+    lay: Callable[[Path, Mapping[str, str]], tuple[Path, str]]
 
 
 def candidates(suite: str, say: Say) -> Iterator[Source]:
@@ -46,7 +51,7 @@ def candidates(suite: str, say: Say) -> Iterator[Source]:
         path = Path(named).expanduser()
         if not path.exists():
             raise Unavailable(f"{NAMED} names {named}, which does not exist")
-        yield Source(named, lambda folder: _lay_named(path, folder))
+        yield Source(named, lambda folder, programs: _lay_named(path, folder, programs))
         return
     apt.available()
     lists = apt.Apt()
@@ -60,7 +65,7 @@ def candidates(suite: str, say: Say) -> Iterator[Source]:
             f"this machine's sources of packages have no linux-source package: set {NAMED} to a kernel's source"
         )
     for package in found:
-        yield Source(package, lambda folder, package=package: _lay_package(lists, package, folder))  # type: ignore[misc]
+        yield Source(package, partial(_lay_package, lists, package))
 
 
 def packages(lists: apt.Apt) -> list[str]:
@@ -75,7 +80,7 @@ def _version(package: str) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", package.rpartition("-")[2])]
 
 
-def _lay_package(lists: apt.Apt, package: str, folder: Path) -> tuple[Path, str]:
+def _lay_package(lists: apt.Apt, package: str, folder: Path, programs: Mapping[str, str]) -> tuple[Path, str]:
     fetched = folder / "fetched"
     fetched.mkdir()
     try:
@@ -87,21 +92,21 @@ def _lay_package(lists: apt.Apt, package: str, folder: Path) -> tuple[Path, str]
     found = sorted((folder / "package").glob("usr/src/**/linux-*source-*.tar.*"))
     if not found:
         raise Unavailable(f"{package} holds no source as an archive")
-    laid = _extract(found[0], folder)
+    laid = _extract(found[0], folder, programs)
     shutil.rmtree(folder / "package")
     return laid
 
 
-def _lay_named(path: Path, folder: Path) -> tuple[Path, str]:
+def _lay_named(path: Path, folder: Path, programs: Mapping[str, str]) -> tuple[Path, str]:
     if path.is_file():
-        return _extract(path, folder)
+        return _extract(path, folder, programs)
     tree = folder / "tree"
     shutil.copytree(path, tree, symlinks=True, ignore=shutil.ignore_patterns(".git"))
     _require_linux(tree, str(path))
     return tree, fingerprint(tree)
 
 
-def _extract(archive: Path, folder: Path) -> tuple[Path, str]:
+def _extract(archive: Path, folder: Path, programs: Mapping[str, str]) -> tuple[Path, str]:
     tree = folder / "tree"
     tree.mkdir()
     leave_out = [f"--exclude={pattern}" for pattern in _LEAVE_OUT]
@@ -110,10 +115,11 @@ def _extract(archive: Path, folder: Path) -> tuple[Path, str]:
         capture_output=True,
         text=True,
         check=False,
+        env=programs,
     )
     if done.returncode:
         raise Unavailable(
-            f"{archive.name} cannot be unpacked: {(done.stderr.strip().splitlines() or ['no word'])[-1]}"
+            f"{archive.name} cannot be unpacked: {done.stderr.strip().partition(chr(10))[0] or 'no word'}"
         )
     _require_linux(tree, archive.name)
     return tree, hashlib.sha256(archive.read_bytes()).hexdigest()

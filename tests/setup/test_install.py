@@ -31,6 +31,8 @@ scripts = { hedera = "hedera:main" }
 [tool.setuptools]
 packages = ["hedera"]
 """
+pytestmark = pytest.mark.real  # guests have no network, over which pip could download anything
+
 CODE = """
 def main():
     import sys

@@ -98,12 +98,12 @@ def test_progress_is_told_every_tenth():
 
 def test_no_compiler_is_one_sentence(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(Unavailable, match="apt-get install gcc libc6-dev make flex bison bc"):
+    with pytest.raises(Unavailable, match="apt-get install gcc libc6-dev$"):
         kernel.tools(lambda sentence: None)
 
 
 def test_where_one_source_gives_no_kernel_the_next_is_tried(kernels, monkeypatch):
-    def lay(folder):
+    def lay(folder, programs):
         raise Unavailable("it is broken")
 
     monkeypatch.setattr(
