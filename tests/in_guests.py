@@ -1,12 +1,13 @@
 """Tests of real networks in virtual time: each file in a guest of its own, as many at once as there are processors.
 
-    python -m tests.in_guests [FILE ...]
+    python -m tests.in_guests [-m MARKERS] [FILE ...]
 
 Needs no root, and no quiet machine. What only real time has is marked `real`, and left out here.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -19,24 +20,24 @@ from virtual.errors import GuestFailed
 from virtual.guest import Ended, Guest
 
 ROOT = Path(__file__).resolve().parents[1]
-WHICH = ("-m", "root and not real")
+WHICH = "root and not real"
 NONE_LEFT = 5
 """pytest's status when there was no test to run."""
 REAL_S = 1200.0
 """After so long a file's guest is ended; on a quiet machine the longest takes three minutes."""
 
 
-def test_files(arguments: list[str]) -> list[str]:
+def test_files(which: str, within: list[str]) -> list[str]:
     """The files with such tests, those with most of them first."""
-    asked = [sys.executable, "-m", "pytest", "--collect-only", "-qq", *WHICH, *arguments]
+    asked = [sys.executable, "-m", "pytest", "--collect-only", "-qq", "-m", which, *within]
     said = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     counts = dict(line.rsplit(": ", 1) for line in said.splitlines() if ".py: " in line)
     return sorted(counts, key=lambda name: -int(counts[name]))
 
 
-def tested(name: str, ground: Ground) -> Ended:
+def tested(name: str, which: str, ground: Ground) -> Ended:
     """What pytest said of one file."""
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--durations=5", *WHICH, name]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--durations=5", "-m", which, name]
     kept = {name: value for name, value in os.environ.items() if name.startswith(("HEDERA_", "POX_"))}
     with Guest(
         ground.kernel.linux,
@@ -52,6 +53,10 @@ def tested(name: str, ground: Ground) -> Ended:
 
 def main(arguments: list[str]) -> int:
     """0 when all passed, 1 when one did not, 3 when this machine cannot have guests."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("-m", dest="which", default=WHICH, help="as for pytest (default: %(default)s)")
+    parser.add_argument("files", nargs="*")
+    asked = parser.parse_args(arguments)
     try:
         ground = prepare(lambda sentence: print(sentence, file=sys.stderr))
     except UnfitMachine as reason:
@@ -60,7 +65,10 @@ def main(arguments: list[str]) -> int:
     failed = 0
     at_once = len(os.sched_getaffinity(0))
     with ThreadPoolExecutor(at_once) as pool:
-        doing = {pool.submit(tested, name, ground): name for name in test_files(arguments)}
+        doing = {
+            pool.submit(tested, name, asked.which, ground): name
+            for name in test_files(asked.which, asked.files)
+        }
         for each in as_completed(doing):
             try:
                 ended = each.result()

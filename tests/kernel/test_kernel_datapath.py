@@ -100,6 +100,7 @@ def test_dctcp_has_queues_that_mark(folder):
     assert run["costs"]["segments_marked"] > 100
 
 
+@pytest.mark.real
 def test_a_machine_without_ipv6_is_no_obstacle(folder):
     if kernel_datapath():
         pytest.skip("a kernel that is running cannot be booted without IPv6")

@@ -89,19 +89,35 @@ def test_it_runs_all_of_them_and_shows_what_they_say(place):
     process = check(place)
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 0
-    asked = ["-m alone --ignore tests/kernel", "-n auto -m not alone", "tests/kernel"]
+    asked = ["-m alone --ignore tests/kernel", "-m alone tests/kernel", "-n auto -m not alone"]
     assert began(place) == asked
     assert all(f"output of {words}\n" in said for words in asked)
 
 
 @pytest.mark.root
-@pytest.mark.parametrize("part", ["-n auto -m not alone", "tests/kernel", "-m alone --ignore tests/kernel"])
+@pytest.mark.parametrize(
+    "part", ["-n auto -m not alone", "-m alone tests/kernel", "-m alone --ignore tests/kernel"]
+)
 def test_one_part_that_fails_fails_all(place, part):
     (place / "fails").write_text(part)
     process = check(place)
     process.communicate(timeout=60)
     assert process.returncode == 5
     assert len(began(place)) == 3
+
+
+@pytest.mark.root
+def test_where_guests_are_fast_real_time_keeps_what_only_it_has(place):
+    (place / ".venv/bin/hedera").write_text("#!/bin/sh\necho Linux 7.2.13 in seccomp mode, from here\n")
+    process = check(place)
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert began(place) == [
+        "-m alone and real --ignore tests/kernel",
+        "-m alone and real tests/kernel",
+        "-m tests.in_guests -m alone and not real",
+        "-n auto -m not alone",
+    ]
 
 
 USER_S = [

@@ -98,7 +98,7 @@ def test_progress_is_told_every_tenth():
 
 def test_no_compiler_is_one_sentence(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(Unavailable, match="apt-get install gcc libc6-dev$"):
+    with pytest.raises(Unavailable, match=r"apt-get install gcc libc6-dev$"):
         kernel.tools(lambda sentence: None)
 
 

@@ -46,7 +46,7 @@ def test_it_is_unpacked_with_the_programs_that_were_fetched(tmp_path, monkeypatc
     (tmp_path / "fetched/xz").symlink_to(shutil.which("xz"))
     monkeypatch.setenv("PATH", str(tmp_path / "system"))
     found = named(monkeypatch, tmp_path / "l.tar.xz")
-    with pytest.raises(Unavailable, match="l.tar.xz cannot be unpacked: tar.*: xz: Cannot exec"):
+    with pytest.raises(Unavailable, match=r"l.tar.xz cannot be unpacked: tar.*: xz: Cannot exec"):
         found.lay(tmp_path / "work", {**os.environ, "LC_ALL": "C"})
     programs = {"PATH": f"{tmp_path}/fetched:{tmp_path}/system"}
     assert found.lay(tmp_path / "work2", programs)[0].is_dir()

@@ -29,7 +29,9 @@ pytestmark = [pytest.mark.root, pytest.mark.alone]
 ROOT = Path(__file__).resolve().parents[3]
 
 
-@pytest.mark.parametrize("scheme", ["nonblocking", "hedera-gff", "hedera-sa"])
+@pytest.mark.parametrize(
+    "scheme", ["nonblocking", "hedera-gff", pytest.param("hedera-sa", marks=pytest.mark.real)]
+)
 def test_a_run_of_each_kind(tmp_path, clean, scheme):
     done = hedera_run(tmp_path / "run", scheme=scheme, seconds=6)
     result = json.loads(done.stdout)
@@ -57,6 +59,7 @@ def test_a_run_of_each_kind(tmp_path, clean, scheme):
     assert result["environment"]["platform"] == result["spec"]["platform"]
 
 
+@pytest.mark.real
 def test_more_processors_than_pods(tmp_path, clean, monkeypatch):
     """As on a machine of 64: eight instances, which two cores here share."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(64)))
@@ -95,6 +98,7 @@ def test_a_hand_written_file_and_a_sequential_shuffle(tmp_path, clean):
     assert result["turns"]["shuffle_s"] > least_s
 
 
+@pytest.mark.real
 def test_an_overloaded_machine_is_told_from_a_slow_network(tmp_path, clean):
     done = hedera_run(tmp_path / "run", bw=200, scheme="hedera-gff", seconds=6)
     result = json.loads(done.stdout)
@@ -133,6 +137,7 @@ def test_a_port_without_its_limit_is_named(fabric):
         fabric.verify()
 
 
+@pytest.mark.real
 def test_packets_have_room_until_they_reach_the_queues(fabric):
     if fabric.options.datapath != "user":
         pytest.skip("only ovs-vswitchd in userspace sends through sockets")
