@@ -20,10 +20,13 @@ def port_of(pair):
     ("scheme", "k"), [(name, k) for name in STATIC for k in (4, 8) if k == 4 or not SCHEMES[name].scheduler]
 )
 def test_every_pair_takes_the_path_its_scheme_chose(scheme, k):
-    """No loop, no black hole, in both directions; later packets take the path of the first, untouched."""
+    """No loop, no black hole, in both directions; later packets take the path of the first, untouched.
+
+    At k = 8 of every seventh pair, which are all pairs of pods and all places in them.
+    """
     net = FakeNetwork(scheme=scheme, k=k, seed=3)
     tree = net.topo
-    pairs = list(itertools.combinations(range(tree.num_hosts), 2))
+    pairs = list(itertools.combinations(range(tree.num_hosts), 2))[:: 1 if k == 4 else 7]
     for n, (src, dst) in enumerate(pairs):
         ends = {"src_port": port_of(n), "dst_port": 5001}
         for a, b, packet in (
