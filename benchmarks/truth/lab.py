@@ -1,0 +1,185 @@
+"""Plays scenes one after the other; inside a guest, as its root.
+
+python -m benchmarks.truth.lab SCENES.json FOLDER
+
+The network is the harness's own: Mininet hosts, Open vSwitch, links limited and verified as those of every run;
+senders and sinks are those of traffic that comes and goes. Beside them one thread looks at the queue and at TCP.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+
+from benchmarks.truth.scene import Done, Flow, Look, Scene, Seen
+from files.temporary import owner_name, temporary_folder
+from harness.network.congestion import permitted
+from harness.network.cpulimit import HostGroups
+from harness.network.fabric import Fabric, FabricOptions
+from harness.network.processes import Children, run
+from harness.network.queries import Queries
+from harness.network.shaping import Shape, apply, verify
+from harness.run import tcp_counters
+from harness.run.spec import RunSpec
+from harness.run.transfers import Transfers
+from harness.run.watch import Sampler
+from topos.fattree import port_name
+from topos.nonblocking import NonBlocking
+from traffic.ports import SERVER_PORT
+from traffic.workload import workload
+from transfers.sink import BIN_S
+
+NOBODY = 6653
+"""A port where no controller listens: the switch's few rules are put there by hand."""
+
+
+def play(scene: Scene, folder: Path) -> Seen:
+    """One scene, from building to taking down."""
+    topo = NonBlocking(1 + scene.senders)
+    marks = scene.congestion_control == "dctcp"
+    shape = Shape(scene.mbps, scene.queue_packets, scene.mtu, marks)
+    with (
+        permitted(scene.congestion_control, folder),
+        HostGroups(owner_name(), 1.0, folder) as groups,
+        Children() as children,
+        Fabric(
+            topo, FabricOptions(scene.datapath, 1, shape, scene.congestion_control), folder, children
+        ) as fabric,
+    ):
+        fabric.build()
+        fabric.connect(NOBODY)
+        _rules(topo, folder / "openvswitch-0")
+        fabric.make_room()
+        for host in topo.hosts:
+            pid, port = fabric.pid_of(host), port_name(host, 0)
+            _settle(scene, pid, port)
+            if scene.access != 1 and host != topo.hosts[0]:
+                faster = Shape(scene.mbps * scene.access, 1000, scene.mtu)
+                apply(faster, [port], pid)
+                verify(faster, [port], pid)
+            if scene.apart and host != topo.hosts[0]:
+                forgets = f"qdisc replace dev {port} parent 1:1 handle 11: netem delay 1us limit 1000\n"
+                run(["tc", "-batch", "-"], namespace=pid, given=forgets)
+        flows = folder / "flows.csv"
+        flows.write_text(_as_csv(scene.flows), encoding="utf-8")
+        work = workload(f"file:{flows}", topo, scene.seed, seconds=scene.seconds, link_mbps=scene.mbps)
+        spec = RunSpec(
+            "nonblocking",
+            f"file:{flows}",
+            seconds=scene.seconds,
+            link_mbps=max(
+                0.1, scene.mbps / 100
+            ),  # by which sinks are woken: so they count in steps of 0.1 ms
+            queue=scene.queue_packets,
+            mtu=scene.mtu,
+        )
+        transfers = Transfers(fabric, work, spec, folder, children, groups)
+        transfers.listen()
+        before = tcp_counters.of_hosts(fabric)
+        with Looking(fabric, scene) as looking:
+            begin = transfers.start() - time.time() + time.monotonic()
+            looking.begin = begin
+            transfers.wait(lambda: None)
+        tcp = tcp_counters.of_hosts(fabric)
+        tcp.subtract(before)
+        drops = fabric.queue_drops()[port_name(topo.SWITCH, 1)]
+        transfers.hang_up()
+        if failed := transfers.collect() + transfers.troubles:
+            raise RuntimeError("; ".join(failed))
+        done = []
+        for flow in transfers.flows:
+            assert flow.sent is not None
+            assert flow.sent.start is not None
+            assert flow.arrived is not None
+            assert flow.arrived.first is not None
+            assert flow.arrived.last is not None
+            done.append(
+                Done(
+                    flow.src,
+                    flow.sent.start - begin,
+                    flow.arrived.accepted - begin,
+                    flow.arrived.first - begin,
+                    flow.arrived.last - begin,
+                    flow.arrived.bytes,
+                    flow.arrived.bins,
+                    BIN_S,
+                    flow.sent.retransmissions,
+                    flow.sent.how,
+                )
+            )
+        return Seen(scene, tuple(done), tuple(looking.looks), dict(tcp), drops)
+
+
+def _rules(topo: NonBlocking, place: Path) -> None:
+    """To every host by its address, as the control's."""
+    rules = "".join(
+        f"dl_dst={topo.host_mac(host)},actions=output:{host + 1}\n" for host in range(topo.num_hosts)
+    )
+    bridge = f"unix:{place}/{topo.SWITCH}.mgmt"
+    run(["ovs-ofctl", "-O", "OpenFlow10", "add-flows", bridge, "-"], given=rules)
+
+
+def _settle(scene: Scene, pid: int, port: str) -> None:
+    """No memory of earlier connections (RFC 2140), so that a scene's transfers are independent; and the least
+    retransmission time."""
+    run(["sysctl", "-q", "-w", "net.ipv4.tcp_no_metrics_save=1"], namespace=pid)
+    if scene.rto_min_ms is not None:
+        route = f"route change 10.0.0.0/8 dev {port} rto_min {scene.rto_min_ms}ms\n"
+        run(["ip", "-batch", "-"], namespace=pid, given=route)
+
+
+def _as_csv(flows: tuple[Flow, ...]) -> str:
+    lines = [
+        f"{flow.sender},0,{flow.start_s!r},{flow.size_bytes or ''}\n"
+        for flow in sorted(flows, key=lambda f: f.start_s)
+    ]
+    return "".join(["src_host,dst_host,start_s,size_bytes\n", *lines])
+
+
+class Looking(Sampler):
+    """Looks at the receiver's port, and at TCP in every sender."""
+
+    def __init__(self, fabric: Fabric, scene: Scene) -> None:
+        self.looks: list[Look] = []
+        self.begin = float("inf")
+        self.period_s = scene.every_s
+        self._port = port_name(NonBlocking.SWITCH, 1)
+        self._opened = contextlib.ExitStack()
+        self._switch = self._opened.enter_context(contextlib.closing(Queries(fabric.instances[0].pid)))
+        self._hosts = [
+            self._opened.enter_context(contextlib.closing(Queries(fabric.pid_of(name))))
+            for name in fabric.topo.hosts[1:]
+        ]
+
+    def __exit__(self, *exception: object) -> None:
+        super().__exit__(*exception)
+        self._opened.close()
+
+    def sample(self) -> None:
+        """One look, once it has begun."""
+        t = time.monotonic() - self.begin
+        if t < 0:
+            return
+        queued = self._switch.queued_bytes()[self._port]
+        rtt_ms = {
+            number: 1e3 * one.rtt_s
+            for number, host in enumerate(self._hosts, start=1)
+            for one in host.round_trips(SERVER_PORT)
+        }
+        self.looks.append(Look(t, queued, rtt_ms))
+
+
+def main() -> None:
+    """As told above."""
+    scenes = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=tuple[Scene, ...])
+    for scene in scenes:
+        with temporary_folder("truth") as folder:
+            Path(sys.argv[2], f"{scene.name}.json").write_bytes(msgspec.json.encode(play(scene, folder)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,193 @@
+"""One recorded workload in a guest and in ns-3, flow by flow, along the same paths.
+
+ns-3's TCP is NewReno on the engine of `packets`. Its hosts have connections before a flow begins, so a guest's flow
+is counted from when it was connected. A segment has 40 bytes of headers there and 66 here: the links are slower by
+what makes a full segment take as long.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.flow_by_flow import Times, recorded
+from harness.run.resolution import resolve
+from harness.run.spec import RunSpec
+from harness.sweep import guests
+from harness.sweep.guests import Ground
+from packets.result import parse
+from packets.run import run_scenario
+from results.record import Run, read
+from topos.network import Network
+from topos.wire import BARE_FRAME, DEFAULT_MTU, TCP_IP_HEADERS
+
+OPENED_S = 2.0
+"""In ns-3 all connections are opened before this."""
+NS3_HEADERS = 40
+DELAY_NS = 100
+"""Of a cable. Emulated ones have none; ns-3's events must not all fall together."""
+SEGMENT = DEFAULT_MTU - TCP_IP_HEADERS
+RATE_SHARE = (SEGMENT + NS3_HEADERS) / (SEGMENT + BARE_FRAME)
+DRAIN_S = 60.0
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What is recorded, and run with a TCP."""
+
+    mbps: float
+    seconds: float
+    congestion_control: str
+    scheme: str = "ecmp"
+    traffic: str = "poisson:web-search,0.5"
+    seed: int = 1
+
+    @property
+    def name(self) -> str:
+        """Of its folder."""
+        return f"ns3-{self.mbps:g}-{self.seconds:g}-{self.congestion_control}"
+
+
+WORKLOADS = (
+    Workload(10.0, 60.0, "reno"),
+    Workload(100.0, 10.0, "reno"),
+)
+
+
+def in_guest(asked: Workload, ground: Ground | None, kept: Path) -> Run | None:
+    """The run, from ``kept`` or now; without a ``ground`` None where there is none."""
+    folder = kept / asked.name
+    if not (folder / "run.json").exists():
+        if ground is None:
+            return None
+        print(f"{asked.name} ...", file=sys.stderr)
+        flows = (kept / f"{asked.name}.csv").resolve()
+        common = {
+            "scheme": asked.scheme,
+            "seconds": asked.seconds,
+            "seed": asked.seed,
+            "link_mbps": asked.mbps,
+        }
+        recorded(flows, traffic=asked.traffic, k=4, tick_s=0.001, **common)
+        spec = RunSpec(
+            traffic=f"file:{flows}",
+            k=4,
+            time="virtual",
+            new_flows="controller",
+            scale_sizes=False,
+            congestion_control=asked.congestion_control,
+            **common,  # type: ignore[arg-type]
+        )
+        guests.run_in_guest(resolve(spec), folder, ground, lambda stage, progress: None)
+    return read(folder / "run.json")
+
+
+def scenario(run: Run, topo: Network) -> tuple[list[int], dict[str, Any]]:
+    """The engine's, and which of the run's flows it has: those whose path is known, by their start."""
+    flows = [n for n, flow in enumerate(run.flows) if flow.paths and flow.connect_s is not None]
+    flows.sort(key=lambda n: run.flows[n].start + (run.flows[n].connect_s or 0.0))
+    wire = {
+        "rate_bps": run.spec.link_mbps * 1e6 * RATE_SHARE,
+        "delay_ns": DELAY_NS,
+        "queue_packets": run.spec.queue,
+    }
+    connections = []
+    for n in flows:
+        flow = run.flows[n]
+        path = topo.path(flow.src, flow.dst, flow.paths[0].core)
+        connections.append({"client": path[0], "server": path[-1], "path": list(path[1:-1])})
+    starts = [run.flows[n].start + (run.flows[n].connect_s or 0.0) for n in flows]
+    begin = OPENED_S - min(starts)
+    end = round((begin + run.spec.seconds + DRAIN_S) * 1e9)
+    return flows, {
+        "seed": 1 + run.seed,
+        "measure_from_ns": 0,
+        "measure_until_ns": end,
+        "end_ns": end,
+        "hosts": list(topo.hosts),
+        "switches": list(topo.switches),
+        "links": [
+            {"from": a, "to": b, **wire}
+            for link in topo.links()
+            for a, b in ((link.lower, link.upper), (link.upper, link.lower))
+        ],
+        "tcp": {
+            "variant": "reno",
+            "segment_bytes": SEGMENT,
+            "window_segments": 2000,
+            "initial_segments": 10,
+            "least_segments": 2,
+            "min_rto_ns": 200_000_000,
+            "idle_ns": 0,
+            "g": 0.0625,
+            "start_alpha": 1.0,
+            "sack": True,
+        },
+        "connections": connections,
+        "exchanges": {
+            "connection": list(range(len(flows))),
+            "start_ns": [round((begin + start) * 1e9) for start in starts],
+            "request_bytes": [int(run.flows[n].size_bytes or 1) for n in flows],
+            "reply_bytes": [0] * len(flows),
+            "service_ns": [0] * len(flows),
+        },
+        "samples": [],
+    }
+
+
+def times(run: Run, topo: Network) -> tuple[dict[str, Times], Times]:
+    """Completion times from the connection on, in the guest, in ns-3, and there with other random numbers and a
+    switch that takes up to half a frame's time more for a packet; and sizes."""
+    flows, asked = scenario(run, topo)
+    keys = {n: (run.flows[n].src, int(run.flows[n].src_port or 0)) for n in flows}
+    guest = {
+        keys[n]: float(run.flows[n].completion_s or 0.0) - float(run.flows[n].connect_s or 0.0)
+        for n in flows
+        if run.flows[n].completion_s is not None
+    }
+    frame_ns = (SEGMENT + BARE_FRAME) * 8e3 / run.spec.link_mbps
+    shaken = {**asked, "seed": asked["seed"] + 1, "jitter_ns": round(frame_ns / 2)}
+    found = {"guest": guest}
+    for name, one in (("ns-3", asked), ("ns-3, shaken", shaken)):
+        _, arrays = parse(run_scenario(one))
+        took = (arrays["finished_ns"] - np.array(asked["exchanges"]["start_ns"])) * 1e-9
+        done = arrays["finished_ns"] >= 0
+        found[name] = {keys[n]: float(s) for n, s, ok in zip(flows, took, done, strict=True) if ok}
+    return found, {keys[n]: float(run.flows[n].size_bytes or 0) for n in flows}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A comparison of `benchmarks.flow_by_flow` under a rate and a TCP."""
+
+    mbps: float
+    congestion_control: str
+    first: str
+    second: str
+    size_class: str
+    both: int
+    first_alone: int
+    second_alone: int
+    correlation: float | None
+    median_ratio: float | None
+    p10_ratio: float | None
+    p90_ratio: float | None
+    p90_factor: float | None
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A flow, and its completion times where it ended; seconds."""
+
+    mbps: float
+    congestion_control: str
+    src: int
+    src_port: int
+    size_bytes: float
+    guest_s: float | None
+    ns3_s: float | None
+    ns3_shaken_s: float | None

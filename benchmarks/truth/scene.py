@@ -1,0 +1,137 @@
+"""A scene: some senders, one switch, one receiver; and what was seen of it. Played inside a guest (`lab`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import msgspec
+import numpy as np
+
+from topos.arrays import Float64
+from topos.wire import ETHERNET_HEADER, payload_share
+
+
+class Flow(msgspec.Struct, frozen=True):
+    """From sender ``sender`` (from 1), ``start_s`` after the beginning; of ``size_bytes``, None: until the end."""
+
+    sender: int
+    start_s: float
+    size_bytes: int | None = None
+
+
+class Scene(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is played. ``access``: how many times faster the senders' links are than the receiver's.
+
+    ``every_s``: between two looks at queue and round trips. ``rto_min_ms``: None leaves Linux's own, 200. ``window``:
+    what counts, seconds. ``seconds``: at most; sized flows may all have ended before. ``apart``: the senders' sockets
+    no longer count packets that have left their host (netem forgets whose they are), as Linux does across namespaces.
+    """
+
+    name: str
+    mbps: float
+    flows: tuple[Flow, ...]
+    seconds: float
+    window: tuple[float, float]
+    seed: int = 1
+    access: float = 1.0
+    queue_packets: int = 50
+    mtu: int = 1500
+    congestion_control: str = "cubic"
+    rto_min_ms: int | None = None
+    apart: bool = False
+    datapath: str = "kernel"
+    every_s: float = 0.005
+
+    @property
+    def senders(self) -> int:
+        """How many."""
+        return max(flow.sender for flow in self.flows)
+
+    @property
+    def frame_bytes(self) -> int:
+        """A full one."""
+        return self.mtu + ETHERNET_HEADER
+
+    @property
+    def frame_ms(self) -> float:
+        """How long the receiver's link takes for one."""
+        return self.frame_bytes * 8e-3 / self.mbps
+
+    @property
+    def frames_that_fit(self) -> int:
+        """Full ones in the queue, which counts bytes."""
+        return self.queue_packets * self.mtu // self.frame_bytes
+
+    @property
+    def payload_mbps(self) -> float:
+        """What the headers leave of the receiver's link."""
+        return self.mbps * payload_share(self.mtu)
+
+
+class Look(msgspec.Struct, frozen=True):
+    """At ``t`` seconds after the beginning: the queue to the receiver, and TCP's smoothed round trips, by sender."""
+
+    t: float
+    queued_bytes: int
+    rtt_ms: dict[int, float]
+
+
+class Done(msgspec.Struct, frozen=True):
+    """What became of a flow; seconds after the beginning. ``bins``: bytes in each ``bin_s`` from ``accepted``."""
+
+    sender: int
+    start_s: float
+    accepted: float
+    first: float
+    last: float
+    bytes: int
+    bins: tuple[int, ...]
+    bin_s: float
+    retransmissions: int
+    how: str
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """All that was seen. ``tcp``: the kernel's counters. ``drops``, at the receiver's port."""
+
+    scene: Scene
+    flows: tuple[Done, ...]
+    looks: tuple[Look, ...]
+    tcp: dict[str, int]
+    drops: int
+
+
+@dataclass(frozen=True)
+class Told:
+    """What `Seen` comes to, in the scene's window."""
+
+    seen: Seen
+
+    @cached_property
+    def goodput(self) -> Float64:
+        """Of each flow, Mb/s of payload, whole tenths of a second within the window."""
+        low, high = self.seen.scene.window
+        found = []
+        for flow in self.seen.flows:
+            edges = flow.accepted + flow.bin_s * np.arange(len(flow.bins) + 1)
+            inside = (edges[:-1] >= low - 1e-9) & (edges[1:] <= high + 1e-9)
+            total = np.array(flow.bins)[inside].sum() if inside.any() else 0.0
+            found.append(total * 8e-6 / (flow.bin_s * max(1, inside.sum())))
+        return np.array(found)
+
+    @cached_property
+    def queue_ms(self) -> Float64:
+        """What waits at the receiver's port, as time, of every look."""
+        scene = self.seen.scene
+        return np.array([look.queued_bytes * 8e-3 / scene.mbps for look in self._looks])
+
+    @cached_property
+    def rtt_ms(self) -> Float64:
+        """TCP's round trips, of all looks and senders."""
+        return np.array([rtt for look in self._looks for rtt in look.rtt_ms.values()])
+
+    @property
+    def _looks(self) -> list[Look]:
+        low, high = self.seen.scene.window
+        return [look for look in self.seen.looks if low <= look.t <= high]

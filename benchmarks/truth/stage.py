@@ -1,0 +1,76 @@
+"""Plays scenes in guests, and keeps what was seen, so that no scene is played twice."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from benchmarks.truth.scene import Scene, Seen
+from files.temporary import temporary_folder
+from files.writer import write_whole
+from harness.sweep.guests import Ground
+from virtual.errors import GuestFailed
+from virtual.guest import RESULTS, Guest
+from virtual.harvest import read_small
+
+ROOT = Path(__file__).resolve().parents[2]
+LONGEST_S = 1800.0
+"""Of ours, for the scenes of one guest."""
+
+
+def played(scenes: Sequence[Scene], ground: Ground | None, kept: Path) -> list[Seen]:
+    """What is seen of scenes: from ``kept``, or now, all that are missing in one guest; without a ``ground`` those
+    that are kept.
+
+    GuestFailed, with what it said, when the guest fails.
+    """
+    missing = [scene for scene in scenes if not _place(scene, kept).exists()]
+    if ground is None:
+        scenes = [scene for scene in scenes if scene not in missing]
+    elif missing:
+        print(f"{missing[0].name} and {len(missing) - 1} more ...", file=sys.stderr)
+        _play(missing, ground, kept)
+    return [msgspec.json.decode(_place(scene, kept).read_bytes(), type=Seen) for scene in scenes]
+
+
+def played_here(scene: Scene, kept: Path, *, make: bool) -> Seen | None:
+    """The same on this machine, in real time: takes root, Mininet, and a machine that is free. None where it is not
+    kept, and shall not be made."""
+    from benchmarks.truth.lab import play
+
+    path = _place(scene, kept)
+    if not path.exists():
+        if not make:
+            return None
+        print(f"{scene.name}, in real time ...", file=sys.stderr)
+        with temporary_folder("truth") as folder:
+            seen = msgspec.json.encode(play(scene, folder))
+        kept.mkdir(parents=True, exist_ok=True)
+        write_whole(path, seen)
+    return msgspec.json.decode(path.read_bytes(), type=Seen)
+
+
+def _place(scene: Scene, kept: Path) -> Path:
+    digest = hashlib.sha256(msgspec.json.encode(scene)).hexdigest()
+    return kept / f"{scene.name}-{digest[:12]}.json"
+
+
+def _play(scenes: Sequence[Scene], ground: Ground, kept: Path) -> None:
+    script = 'printf %s "$1" >/run/scenes.json && exec "$2" -m benchmarks.truth.lab /run/scenes.json "$3"'
+    asked = msgspec.json.encode(scenes).decode()
+    command = ["sh", "-c", script, "sh", asked, sys.executable, RESULTS]
+    with Guest(ground.kernel.linux, command, folder=ROOT, layers=ground.layers, real_s=LONGEST_S) as guest:
+        ended = guest.wait()
+        if ended.status:
+            raise GuestFailed(f"{scenes[0].name}: {ended.stderr.strip()[-2000:]}")
+        if not ended.time_travel:
+            raise GuestFailed(f"{scenes[0].name}: its time was not virtual")
+        kept.mkdir(parents=True, exist_ok=True)
+        for scene in scenes:
+            seen = read_small(guest.results / f"{scene.name}.json", 1 << 28).encode()
+            msgspec.json.decode(seen, type=Seen)
+            write_whole(_place(scene, kept), seen)

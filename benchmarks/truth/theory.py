@@ -1,0 +1,231 @@
+"""One flow, two flows, many flows at once, and DCTCP, each on one link, against what arithmetic says.
+
+* Goodput: what the headers leave of the rate (`topos.wire.payload_share`).
+* A full queue: the full frames that fit into it; a round trip through it: one more, which is being sent, and on the
+  sender's link its own.
+* The mean of a sawtooth: the window, and with it the queue, where nothing else delays, grows by a constant per round
+  trip from b W to W and so stands at 2/3 (1 - b^3)/(1 - b^2) W on average: 0.859 W for cubic (b = 0.7, in its region
+  friendly to Reno), 0.778 W for Reno (b = 0.5).
+* Incast: all bytes at the payload rate. A transfer of whose last window nothing arrives waits for the least
+  retransmission time, 200 ms, first (RFC 6298; Linux's TCP_RTO_MIN).
+* DCTCP: marks above K frames; the queue stands at K + N at most for N flows (section 3.3 of its paper).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from benchmarks.truth.scene import Flow, Scene, Seen, Told
+from harness.network.shaping import MARK_PACKETS, Shape
+from topos.wire import payload_share
+
+SEEDS = (1, 2, 3, 4, 5)
+RATES = (10.0, 100.0, 1000.0, 10_000.0)
+LENGTH_S = {10.0: 30.0, 100.0: 10.0, 1000.0: 1.2, 10_000.0: 0.3}
+"""How long flows send, by rate; the first third does not count."""
+EVERY_S = {10.0: 5e-3, 100.0: 1e-3, 1000.0: 5e-4, 10_000.0: 1e-4}
+BLOCK_BYTES = 256_000
+"""What each sender of an incast sends."""
+APART_S = {10.0: 6.0}
+APART_OTHERS_S = 2.0
+"""From one incast to the next of the same guest, by rate."""
+CUBIC_MEAN = 2 / 3 * (1 - 0.7**3) / (1 - 0.7**2)
+
+
+def scenes() -> Iterator[list[Scene]]:
+    """All of them, in groups that share a guest; what takes longest comes last."""
+    for mbps in RATES[:3]:
+        yield from _one(mbps)
+        yield [_lasting("two", mbps, 2, seed=seed) for seed in SEEDS]
+        if mbps <= 100:
+            yield [_lasting("two", mbps, 2, seed=seed, apart=True) for seed in SEEDS]
+    for queue in (50, 8):
+        for senders in (2, 4, 8, 16, 32):
+            yield [_incast(1000.0, senders, rto_min_ms, queue) for rto_min_ms in (None, 5)]
+    for control in ("cubic", "dctcp"):
+        more = {"queue_packets": 200, "congestion_control": control}
+        yield [_lasting("marks", 1000.0, 2, seed=seed, **more) for seed in SEEDS]
+    yield from _one(RATES[3])
+    yield [_lasting("two", RATES[3], 2, seed=seed) for seed in SEEDS]
+
+
+def in_real_time() -> list[Scene]:
+    """Scenes at 10 Mb/s again, on this machine as it is, with Open vSwitch's userspace datapath."""
+    kept = ("one", "two")
+    found = [scene for group in scenes() for scene in group if scene.mbps == RATES[0] and not scene.apart]
+    return [
+        msgspec.structs.replace(scene, datapath="user")
+        for scene in found
+        if scene.name.partition("-")[0] in kept
+    ]
+
+
+def _one(mbps: float) -> Iterator[list[Scene]]:
+    """A single flow: behind a faster link, on links of one rate, and where sockets forget what has left the host."""
+    apart = [
+        _lasting("apart", mbps, 1, access=10.0, apart=True, congestion_control=control)
+        for control in ("cubic", "reno")[: 2 if mbps <= 1000 else 1]
+    ]
+    yield [_lasting("one", mbps, 1, access=10.0), _lasting("direct", mbps, 1), *apart]
+    yield [_lasting("jumbo", mbps, 1, access=10.0, mtu=9000)]
+
+
+def _lasting(kind: str, mbps: float, senders: int, *, seed: int = 1, **more: object) -> Scene:
+    length = LENGTH_S[mbps]
+    draw = np.random.default_rng([seed, senders])
+    starts = draw.uniform(0, 0.05 * length, senders) if senders > 1 else [0.0]
+    whole = Scene(name="", mbps=mbps, flows=(), seconds=1, window=(0, 1), **more)  # type: ignore[arg-type]
+    size = None if length >= 3 else round(whole.payload_mbps * 1e6 / 8 * length)
+    name = "-".join(
+        [kind, f"{mbps:g}", *([f"{senders}"] if senders > 2 else []), *map(str, more.values()), str(seed)]
+    )
+    return Scene(
+        name=name,
+        mbps=mbps,
+        flows=tuple(Flow(n, float(start), size) for n, start in enumerate(starts, start=1)),
+        seconds=max(3.0, length),
+        window=(length / 3, length),
+        seed=seed,
+        every_s=EVERY_S[mbps],
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def _incast(mbps: float, senders: int, rto_min_ms: int | None, queue_packets: int = 50) -> Scene:
+    times = len(SEEDS)
+    draw, apart_s = np.random.default_rng([senders]), APART_S.get(mbps, APART_OTHERS_S)
+    flows = [
+        Flow(n, apart_s * time + float(draw.uniform(0, 1e-4)), BLOCK_BYTES)
+        for time in range(times)
+        for n in range(1, senders + 1)
+    ]
+    return Scene(
+        name=f"incast-{mbps:g}-{senders}{'' if queue_packets == 50 else '-short'}-{rto_min_ms or 200}ms",
+        mbps=mbps,
+        flows=tuple(flows),
+        seconds=apart_s * times,
+        window=(0.0, apart_s * times),
+        rto_min_ms=rto_min_ms,
+        queue_packets=queue_packets,
+        every_s=0.05,
+    )
+
+
+@dataclass(frozen=True)
+class Lasting:
+    """A scene of flows that last. Queues and round trips in ms; ``full_ms``: the queue full of full frames."""
+
+    kind: str
+    mbps: float
+    mtu: int
+    queue_packets: int
+    congestion_control: str
+    apart: bool
+    flows: int
+    seed: int
+    payload_mbps: float
+    goodput_mbps: float
+    least_flow_mbps: float
+    most_flow_mbps: float
+    jain: float
+    full_ms: float
+    queue_mean_ms: float
+    queue_p1_ms: float
+    queue_p99_ms: float
+    queue_max_ms: float
+    queue_std_ms: float
+    rtt_mean_ms: float
+    rtt_max_ms: float
+    frame_ms: float
+    drops: int
+    marked: int
+    timeouts: int
+    looks: int
+
+
+def lasting(kind: str, seen: Seen) -> Lasting:
+    """What was seen of such a scene."""
+    scene, told = seen.scene, Told(seen)
+    rates, queue, rtt = told.goodput, told.queue_ms, told.rtt_ms
+    return Lasting(
+        kind,
+        scene.mbps,
+        scene.mtu,
+        scene.queue_packets,
+        scene.congestion_control,
+        scene.apart,
+        len(scene.flows),
+        scene.seed,
+        scene.payload_mbps,
+        float(rates.sum()),
+        float(rates.min()),
+        float(rates.max()),
+        float(rates.sum() ** 2 / (len(rates) * (rates**2).sum())),
+        scene.frames_that_fit * scene.frame_ms,
+        float(queue.mean()),
+        float(np.percentile(queue, 1)),
+        float(np.percentile(queue, 99)),
+        float(queue.max()),
+        float(queue.std()),
+        float(rtt.mean()),
+        float(rtt.max()),
+        scene.frame_ms,
+        seen.drops,
+        seen.tcp.get("segments_marked", 0),
+        seen.tcp.get("timeouts", 0),
+        len(queue),
+    )
+
+
+@dataclass(frozen=True)
+class Incast:
+    """One incast: all senders' blocks at once. ``ideal_ms``: all bytes at the payload rate, but for what an idle
+    port's bucket lets pass at once. ``timeouts``: of all of the scene."""
+
+    mbps: float
+    queue_packets: int
+    senders: int
+    rto_min_ms: int
+    time: int
+    ideal_ms: float
+    took_ms: float
+    goodput_share: float
+    median_flow_ms: float
+    retransmissions: int
+    timeouts: int
+
+
+def incasts(seen: Seen) -> list[Incast]:
+    """What was seen of each incast of a scene."""
+    scene, found = seen.scene, []
+    apart_s = APART_S.get(scene.mbps, APART_OTHERS_S)
+    for time in range(len(scene.flows) // scene.senders):
+        ours = [flow for flow in seen.flows if time <= flow.start_s / apart_s < time + 1]
+        took = max(flow.last for flow in ours) - min(flow.start_s for flow in ours)
+        at_once = Shape(scene.mbps, scene.queue_packets, scene.mtu).burst_bytes * payload_share(scene.mtu)
+        ideal = (BLOCK_BYTES * scene.senders - at_once) * 8e-6 / scene.payload_mbps
+        found.append(
+            Incast(
+                scene.mbps,
+                scene.queue_packets,
+                scene.senders,
+                scene.rto_min_ms or 200,
+                1 + time,
+                1e3 * ideal,
+                1e3 * took,
+                ideal / took,
+                1e3 * float(np.median([flow.last - flow.start_s for flow in ours])),
+                sum(flow.retransmissions for flow in ours),
+                seen.tcp.get("timeouts", 0),
+            )
+        )
+    return found
+
+
+def queue_bound_ms(scene: Scene) -> float:
+    """What a queue that marks above K frames holds at most under DCTCP: K + N frames."""
+    return (MARK_PACKETS + len(scene.flows)) * scene.frame_ms

@@ -1,0 +1,142 @@
+"""What benchmarks.truth makes of what was seen; one scene is played in a guest."""
+
+import msgspec
+import numpy as np
+import pytest
+
+from benchmarks.truth import ns3, runs, theory
+from benchmarks.truth.scene import Done, Flow, Look, Scene, Seen, Told
+from benchmarks.truth.stage import played
+from harness.sweep import guests
+from results.parts import FlowRecord, PathChange
+from tests.paper.test_emulated import RUN
+from topos.fattree import FatTree
+from virtual import kernel
+
+SCENE = Scene(name="two", mbps=10.0, flows=(Flow(1, 0.0), Flow(2, 0.0)), seconds=3.0, window=(0.5, 1.5))
+
+
+def done(sender=1, start=0.0, last=1.0, bins=(0,) * 20, **more):
+    kept = {"retransmissions": 0, "how": "done", "bytes": sum(bins), "bin_s": 0.1, "first": start, **more}
+    return Done(sender=sender, start_s=start, accepted=start, last=last, bins=bins, **kept)
+
+
+def seen(*flows, scene=SCENE, looks=(), **tcp):
+    return Seen(scene, flows, looks, tcp, 3)
+
+
+def test_goodput_is_of_the_whole_bins_in_the_window():
+    rising = tuple(range(0, 20_000, 1000))
+    told = Told(seen(done(bins=rising), done(2, bins=(1000,) * 20)))
+    # of a second, from the fifth bin of a tenth on
+    assert told.goodput == pytest.approx([sum(rising[5:15]) * 8e-6, 10_000 * 8e-6])
+
+
+def test_a_queue_is_told_as_time():
+    looks = [Look(0.4, 10_000, {}), Look(0.5, 12_500, {1: 10.0, 2: 20.0}), Look(1.5, 0, {1: 3.0})]
+    told = Told(seen(done(), looks=looks))
+    assert told.queue_ms == pytest.approx([10.0, 0.0]), "12,500 bytes at 10 Mb/s, within the window"
+    assert told.rtt_ms.tolist() == [10.0, 20.0, 3.0]
+
+
+def test_a_full_queue_is_of_whole_frames():
+    assert SCENE.frames_that_fit == 49, "75,000 bytes of frames of 1514"
+    assert SCENE.frame_ms == pytest.approx(1.2112)
+    assert SCENE.payload_mbps == pytest.approx(9.564, abs=1e-3)
+
+
+def test_fairness_of_a_half_and_of_nothing():
+    looks = [Look(1.0, 1514, {1: 1.0})]
+    equal = theory.lasting("two", seen(done(bins=(9,) * 20), done(2, bins=(9,) * 20), looks=looks))
+    alone = theory.lasting("two", seen(done(bins=(9,) * 20), done(2), looks=looks, timeouts=4))
+    assert (equal.jain, alone.jain) == pytest.approx((1.0, 0.5))
+    assert (equal.timeouts, alone.timeouts) == (0, 4)
+
+
+def test_the_mean_of_a_sawtooth_is_what_a_sum_over_its_rounds_gives():
+    for left, told in ((0.7, theory.CUBIC_MEAN), (0.5, 2 / 3 * (1 - 0.5**3) / (1 - 0.5**2))):
+        windows = np.linspace(
+            left, 1.0, 100_000
+        )  # a step per round trip, and a round trip takes a window's time
+        assert told == pytest.approx(np.average(windows, weights=windows), rel=1e-4)
+
+
+def test_an_incast_is_told_by_its_slowest_transfer():
+    scene = next(group for group in theory.scenes() if group[0].name == "incast-1000-4-200ms")[0]
+    assert scene.senders == 4
+    flows = [
+        done(flow.sender, flow.start_s, flow.start_s + (0.3 if flow.sender == 2 else 0.01))
+        for flow in scene.flows
+    ]
+    first, *others = theory.incasts(seen(*flows, scene=scene, timeouts=5))
+    assert len(others) == len(theory.SEEDS) - 1
+    # 4 x 256 kB less 75,000 bytes of frames that pass at once, at 956.4 Mb/s
+    assert first.ideal_ms == pytest.approx((4 * 256_000 - 75_000 * 1448 / 1514) * 8 / 956.407e3, rel=1e-4)
+    assert first.took_ms == pytest.approx(300, abs=0.2)
+    assert first.median_flow_ms == pytest.approx(10)
+
+
+def test_scenes_have_names_of_their_own():
+    names = [scene.name for group in theory.scenes() for scene in group]
+    assert len(set(names)) == len(names) > 50
+
+
+def test_ns3_gets_the_paths_and_the_time_of_a_full_segment():
+    flow = FlowRecord(
+        src=0,
+        dst=8,
+        src_port=7000,
+        start=1.0,
+        mbps=1.0,
+        size_bytes=5000,
+        connect_s=0.25,
+        completion_s=0.5,
+        paths=(PathChange(t=1.0, core=3),),
+    )
+    lost = msgspec.structs.replace(flow, src_port=7001, paths=())
+    run = msgspec.structs.replace(RUN, flows=(lost, flow))
+    topo = FatTree(4)
+    flows, asked = ns3.scenario(run, topo)
+    assert flows == [1]
+    (connection,) = asked["connections"]
+    assert [connection["client"], *connection["path"], connection["server"]] == list(topo.path(0, 8, 3))
+    assert asked["exchanges"]["request_bytes"] == [5000]
+    frame_s = (asked["tcp"]["segment_bytes"] + 40) * 8 / asked["links"][0]["rate_bps"]
+    assert frame_s == pytest.approx(1514 * 8 / 10e6)
+    assert len(asked["links"]) == 2 * 48
+
+
+def test_two_runs_are_apart_by_their_flows():
+    def run(*rates, seed=1, core=0):
+        flows = [
+            FlowRecord(src=n, dst=n + 4, mbps=rate, window_mbps=rate, paths=(PathChange(t=0.0, core=core),))
+            for n, rate in enumerate(rates)
+        ]
+        return msgspec.structs.replace(RUN, flows=tuple(flows), bisection_mbps=sum(rates), seed=seed)
+
+    told = runs.pair("same seed", run(9.0, 5.0), run(8.0, 5.0, core=1))
+    assert (told.mean_flow_percent, told.largest_flow_percent) == pytest.approx((5.0, 10.0))
+    assert told.total_percent == pytest.approx(100 / 13.5)
+    assert told.paths == 2
+
+
+@pytest.mark.virtual
+def test_a_scene_in_a_guest_is_as_arithmetic_says(tmp_path):
+    """A lone flow, behind a faster link, fills its link, and never more than its queue."""
+    if kernel.built() is None:
+        pytest.skip("there is no kernel for virtual time here yet: hedera kernel build [--suite sid]")
+    ground = guests.prepare(print)
+    scene = Scene(
+        name="one",
+        mbps=10.0,
+        flows=(Flow(1, 0.0),),
+        seconds=6.0,
+        window=(2.0, 6.0),
+        access=10.0,
+        every_s=0.05,
+    )
+    (found,) = played([scene], ground, tmp_path)
+    told = Told(found)
+    assert told.goodput.sum() == pytest.approx(scene.payload_mbps, rel=0.02)
+    assert told.queue_ms.max() <= scene.frames_that_fit * scene.frame_ms
+    assert played([scene], ground, tmp_path) == [found], "kept, and not played again"
