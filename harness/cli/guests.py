@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from files.rights import leave_root_for_good
-from harness.cli.options import require_number, tell_user
+from harness.cli.options import tell_user
 from harness.run.spec import RunSpec
 from harness.sweep.progress import InGuests
 
@@ -17,12 +17,11 @@ jobs_option = click.option(
 )
 
 
-def in_guests(base: RunSpec, bw: float | str, at_once: int | None) -> InGuests:
+def in_guests(base: RunSpec, at_once: int | None) -> InGuests:
     """As an ordinary user, with all that guests need made now. UnfitMachine says what is missing."""
     from harness.sweep import guests
 
     leave_root_for_good()
-    require_number(bw)
     if base.time == "auto":
         tell_user("without root: virtual time, in a Linux that is a process (docs/virtual-time.md)")
     return InGuests(guests.prepare(tell_user), guests.guests_at_once(at_once))

@@ -12,6 +12,7 @@ from commands.parameters import field_options
 from harness.errors import UnfitMachine, UserMistake
 from harness.network import machine
 from harness.network.lock import sole_use
+from harness.run.resolution import time_of
 from harness.run.spec import RunSpec
 from harness.sweep import calibration
 from topos.wire import DEFAULT_MTU
@@ -35,14 +36,15 @@ class RateOrAuto(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             self.fail(f"{value!r} is neither a number of Mb/s nor auto", parameter, context)
 
 
-def spec_from(**options: Any) -> RunSpec:
-    """A RunSpec from command-line options, UserMistake when one makes no sense; see `with_rate` for ``--bw auto``."""
+def spec_from(**options: Any) -> tuple[RunSpec, tuple[int, ...]]:
+    """A RunSpec from command-line options, and for ``--bw auto`` the packet sizes to find its rate for: `with_rate`.
+
+    Until then all else can be checked at 10 Mb/s. UserMistake when an option makes no sense.
+    """
     rate, mtu = options.pop("link_mbps"), options.pop("mtu")
-    return RunSpec(
-        **options,
-        link_mbps=10.0 if rate == "auto" else rate,
-        mtu=DEFAULT_MTU if mtu is None else mtu,
-    )
+    told = rate != "auto"
+    spec = RunSpec(**options, link_mbps=rate if told else 10.0, mtu=DEFAULT_MTU if mtu is None else mtu)
+    return spec, () if told else calibration.MTUS if mtu is None else (mtu,)
 
 
 def rates_here(spec: RunSpec, mtus: Sequence[int]) -> dict[int, float]:
@@ -50,24 +52,21 @@ def rates_here(spec: RunSpec, mtus: Sequence[int]) -> dict[int, float]:
     return machine_rates(spec, mtus, again=False)
 
 
-def with_rate(spec: RunSpec, bw: float | str, mtu: int | None, rates_of: RatesOf = rates_here) -> RunSpec:
+def with_rate(spec: RunSpec, mtus: Sequence[int], rates_of: RatesOf = rates_here) -> RunSpec:
     """With ``--bw auto`` looked up, or measured when it is not known: minutes, so all else is checked before.
 
-    Unless ``--mtu`` was given, that is the fastest pair of rate and packet size.
+    ``mtus``: for which packet sizes; that with the highest rate is taken. None where the rate was told. UserMistake
+    in virtual time, where there is nothing to be measured.
     """
-    if bw != "auto":
+    if not mtus:
         return spec
-    rates = rates_of(spec, calibration.MTUS if mtu is None else (mtu,))
-    fastest = max(rates, key=lambda size: rates[size])
-    return replace(spec, link_mbps=rates[fastest], mtu=fastest)
-
-
-def require_number(bw: float | str) -> None:
-    """UserMistake for ``--bw auto`` in virtual time, where there is nothing to be measured."""
-    if bw == "auto":
+    if time_of(spec) == "virtual":
         raise UserMistake(
             "--bw auto asks what this machine carries; in virtual time it carries any rate: give one"
         )
+    rates = rates_of(spec, mtus)
+    fastest = max(rates, key=lambda size: rates[size])
+    return replace(spec, link_mbps=rates[fastest], mtu=fastest)
 
 
 def machine_rates(spec: RunSpec, mtus: Sequence[int], *, again: bool) -> dict[int, float]:

@@ -10,7 +10,7 @@ import click
 
 from commands.parameters import field_options
 from files.rights import leave_root_for_good
-from harness.cli.options import experiment_options, require_number, spec_from, tell_user, with_rate
+from harness.cli.options import experiment_options, spec_from, tell_user, with_rate
 from harness.network import machine
 from harness.run.resolution import resolve, time_of
 from harness.run.spec import RunSpec
@@ -31,18 +31,18 @@ def run(out: Path | None, as_json: bool, **options: Any) -> None:
 
     Example: hedera run --scheme hedera-gff --traffic stride:4 --seconds 10
     """
-    spec = spec_from(**options)
+    spec, mtus = spec_from(**options)
     spec.workload()
     if out is None:
         stamp = time.strftime("%Y%m%d-%H%M%S")
         out = Path("results/runs/single") / f"{stamp}-{slug(spec.traffic)}-{spec.scheme}"
     if time_of(spec) == "virtual":
-        result = _in_guest(spec, out, options["link_mbps"])
+        result = _in_guest(with_rate(spec, mtus), out)
     else:
         machine.require_root()
         machine.require_tools()
         require_writable(out.parent)
-        spec = with_rate(spec, options["link_mbps"], options["mtu"])
+        spec = with_rate(spec, mtus)
         result = experiment.run_experiment(spec, out, lambda stage: tell_user(f"{stage} ..."))
     if as_json:
         click.echo(encode(result, indent=0), nl=False)
@@ -52,12 +52,11 @@ def run(out: Path | None, as_json: bool, **options: Any) -> None:
         raise SystemExit(1)
 
 
-def _in_guest(spec: RunSpec, out: Path, bw: float | str) -> Run:
+def _in_guest(spec: RunSpec, out: Path) -> Run:
     """The same in virtual time."""
     from harness.sweep import guests
 
     leave_root_for_good()
-    require_number(bw)
     require_writable(out.parent)
     ground = guests.prepare(tell_user)
     told = [""]

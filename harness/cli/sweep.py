@@ -12,7 +12,7 @@ import click
 from commands.options import cluster_options
 from files.rights import leave_root_for_good
 from harness.cli.guests import in_guests, jobs_option
-from harness.cli.options import experiment_options, require_number, spec_from, tell_user, with_rate
+from harness.cli.options import experiment_options, spec_from, tell_user, with_rate
 from harness.errors import UnfitMachine, UserMistake
 from harness.network import machine
 from harness.run.resolution import time_of
@@ -80,7 +80,7 @@ def sweep(
     """
     if cluster is not None:
         leave_root_for_good()  # the workers make the networks
-    base = spec_from(scheme="ecmp", traffic="stride:1", seconds=seconds, **options)
+    base, mtus = spec_from(scheme="ecmp", traffic="stride:1", seconds=seconds, **options)
     scheme_names = split_schemes(schemes)
     for each in plan(base, _workloads(base, suite, patterns), scheme_names, trials, results):
         each.spec.workload()  # every mistake in a pattern comes to light before the first run
@@ -89,16 +89,13 @@ def sweep(
         if cluster is not None:
             where = opened.enter_context(_fleet(cluster))
             where.gather(base.time)
-            base = where.resolve(base)
-            if base.time == "virtual":
-                require_number(options["link_mbps"])
-            base = with_rate(base, options["link_mbps"], options["mtu"], where.least_rates)
+            base = with_rate(where.resolve(base), mtus, where.least_rates)
         elif time_of(base) == "virtual":
-            where = in_guests(base, options["link_mbps"], at_once)
+            where = in_guests(with_rate(base, mtus), at_once)
         else:
             machine.require_root()
             machine.require_tools()
-            base = with_rate(base, options["link_mbps"], options["mtu"])
+            base = with_rate(base, mtus)
         workloads = _workloads(base, suite, patterns)
         folder = _folder(base, name, results, "-virtual" if time_of(base) == "virtual" else "")
         if isinstance(where, Fleet):

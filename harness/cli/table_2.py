@@ -120,16 +120,16 @@ def table_2(
     """
     assert not simulated  # `harness.cli.group` has seen to that
     names = split_schemes(schemes)
-    base = spec_from(scheme="ecmp", traffic="shuffle:1", seconds=20.0, **options)
+    base, mtus = spec_from(scheme="ecmp", traffic="shuffle:1", seconds=20.0, **options)
     for job in jobs_of(base, names, trials, scale, out):
         job.spec.workload()
     where = None
     if time_of(base) == "virtual":
-        where = in_guests(base, options["link_mbps"], at_once)
+        where = in_guests(with_rate(base, mtus), at_once)
     else:
         machine.require_root()
         machine.require_tools()
-        base = with_rate(base, options["link_mbps"], options["mtu"])
+        base = with_rate(base, mtus)
     jobs = jobs_of(base, names, trials, scale, out)
     folder = out / slug(f"k{base.k}-{base.link_mbps:g}mbps-scale{scale:g}{'-virtual' if where else ''}")
     settled = settle(replace(base, seconds=jobs[0].spec.seconds), folder)

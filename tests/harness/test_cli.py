@@ -310,3 +310,15 @@ def test_doctor_speaks_json():
     answer = json.loads(done.stdout)
     assert done.returncode == (0 if answer["ready"] else 3)
     assert {"item", "found", "needed", "ok", "fix"} == set(answer["findings"][0])
+
+
+RUN = ("run", "--scheme", "ecmp", "--traffic", "stride:4")
+SWEEP = ("sweep", 1, 5, "--schemes", "ecmp", "--patterns", "stride:4")
+
+
+@pytest.mark.parametrize(("words", "where"), [(RUN, "--out"), (SWEEP, "--results")])
+def test_no_machine_is_measured_for_virtual_time(tmp_path, words, where):
+    done = hedera(*words, "--time", "virtual", "--bw", "auto", where, tmp_path / "x")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "in virtual time it carries any rate: give one" in done.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -89,7 +89,7 @@ def test_the_dynamic_suite_makes_sense_at_any_rate():
 
 def in_virtual_time(monkeypatch, out, carry_out, *options):
     """`hedera table 2 --time virtual`, with guests that are none."""
-    monkeypatch.setattr(table_2, "in_guests", lambda base, bw, at_once: InGuests(None, at_once))
+    monkeypatch.setattr(table_2, "in_guests", lambda base, at_once: InGuests(None, at_once))
     monkeypatch.setattr(guests, "carry_out", carry_out)
     command = ["table", "2", "--time", "virtual", "--schemes", "nonblocking,ecmp", "--jobs", "2"]
     return CliRunner().invoke(cli, [*command, "--out", str(out), *options])
