@@ -196,8 +196,13 @@ class Guest:
             said = (self.job / "console").read_text(errors="replace").strip().splitlines()
         except OSError:
             return ""
-        telling = [line for line in said if "panic" in line or line.startswith("guest: ")] or said
-        return f": {telling[-1]}" if telling else ""
+        for telling in (
+            [line for line in said if line.startswith("guest: ")],
+            [line for line in said if "panic" in line],
+        ):
+            if telling:
+                return f": {telling[0]}"
+        return f": {said[-1]}" if said else ""
 
     @contextlib.contextmanager
     def _booted(self) -> Iterator[subprocess.Popen[bytes]]:

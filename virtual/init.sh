@@ -4,6 +4,9 @@ job=$1
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export PATH
 die() { echo "guest: $*" >/dev/console; read -r -t 1 <> <(:); kill -KILL $$; exit 1; } # the kernel panics without process 1
+# Linux 6.10 and later takes the host's folder as an option with a name where mount asks it option by option, as
+# util-linux 2.39 does; all others take it without one.
+host_folder() { mount -t hostfs -o "hostfs=$1$3" host "$2" 2>/dev/null || mount -t hostfs -o "$1$3" host "$2"; }
 cd "$job/in" || die "no job"
 mapfile -d '' -t layers <layers
 mapfile -d '' -t environment <environment
@@ -16,12 +19,12 @@ mount -t tmpfs -o mode=755 tmpfs /tmp && cd /tmp && mkdir upper work root || die
 lower=/
 for layer in "${layers[@]}"; do # each as a file system of its own: an overlay refuses a folder below another of its folders
     place=/tmp/layer${#lower}
-    mkdir "$place" && mount -t hostfs -o "$layer,ro" layer "$place" || die "no layer $layer"
+    mkdir "$place" && host_folder "$layer" "$place" ,ro || die "no layer $layer"
     lower=$place:$lower
 done
 mount -t overlay -o "lowerdir=$lower,upperdir=/tmp/upper,workdir=/tmp/work" root root || die "no overlay"
 cd root
-mount -t tmpfs run run && mkdir ".$out" && mount -t hostfs -o "$job/out" out ".$out" || die "no folder for results"
+mount -t tmpfs run run && mkdir ".$out" && host_folder "$job/out" ".$out" "" || die "no folder for results"
 mount -t proc proc proc && mount -t sysfs sys sys && mount -t devtmpfs dev dev || die "no /proc"
 mkdir -p dev/shm dev/pts
 mount -t tmpfs shm dev/shm

@@ -113,7 +113,7 @@ def test_without_root_a_sweep_in_virtual_time(system):
     run = system("python3-venv", "gcc", "libc6-dev", "iproute2")
     user = ["setpriv", f"--reuid={STUDENT}", f"--regid={STUDENT}", "--clear-groups", "--bounding-set=-all"]
     sweep = [f"{CLONE}/test.sh", "1", "5", "--patterns", "stride:4", "--schemes", "nonblocking,hedera-sa"]
-    done = run(*user, *sweep, "--bw", "2", HOME="/home/student")
+    done = run(*user, "env", "-C", CLONE, *sweep, "--bw", "2", HOME="/home/student")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "virtual time" in done.stdout + done.stderr
     made = run("find", f"{CLONE}/results/runs", "-name", "run.json", "-exec", "cat", "{}", "+").stdout
