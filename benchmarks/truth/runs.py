@@ -86,7 +86,7 @@ class Row:
     moved: int
     drops: int
     marked: int
-    core_minutes: float
+    real_minutes: float
 
 
 def row(name: str, run: Run) -> Row:
