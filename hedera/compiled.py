@@ -16,8 +16,8 @@ import os
 import pickle
 import platform
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, TypeVar, cast
@@ -28,6 +28,7 @@ from numba.core import config
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 from files.private import NotPrivate, Store, private_folder
@@ -68,14 +69,15 @@ class Kept(NullCache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The machine code for these types of arguments; None when it has to be compiled."""
-        target_context.refresh()
+        rtsys.initialize(target_context)  # what machine code needs; compiling needs more, and has it loaded
         try:
             found = Store(code_folder(), FILES).read(self._name(sig, target_context))
         except (NotPrivate, NotUnderstood) as error:
             _say(f"compiling the inner loops, half a minute or less, and at every start: {error}")
             return None
         if found is not None:
-            with suppress(ImportError):  # of the module of a function that was made at run time
+            # ImportError: of the module of a function that was made at run time.
+            with suppress(ImportError), _no_linear_algebra():
                 return CompileResult._rebuild(target_context, *pickle.loads(found))
         _say("compiling the inner loops, once: half a minute or less")
         return None
@@ -92,6 +94,20 @@ class Kept(NullCache):  # type: ignore[misc]
         python = self._function.py_func
         name = f"{python.__module__}.{python.__qualname__}"[:100].replace("/", "_")
         return f"{name}-{self.digest()[:32]}-{hashlib.sha256(for_what.encode()).hexdigest()[:32]}"
+
+
+@contextmanager
+def _no_linear_algebra() -> Iterator[None]:
+    """Numba looks for a BLAS, which no loop of ours calls, by importing SciPy's: half of the time that loading
+    takes."""
+    absent = "scipy.linalg" not in sys.modules
+    if absent:
+        sys.modules["scipy.linalg"] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        if absent:
+            del sys.modules["scipy.linalg"]
 
 
 def _is_numba_s(value: object) -> bool:

@@ -93,6 +93,12 @@ def test_machine_code_does_not_outlive_its_source(first, copy, cache, tmp_path):
     assert run(elsewhere, cache) == (right, ""), "neither a comment nor the place changes anything"
 
 
+def test_what_is_kept_is_loaded_without_what_compiling_takes(copy, cache, right):
+    """SciPy's linear algebra, in which Numba looks for a BLAS, takes half as long as all the rest."""
+    look = "import sys; print('scipy.linalg' in sys.modules, 'numba.cpython.listobj' in sys.modules)"
+    assert run(copy, cache, statements=f"{CALL}; {look}") == (f"{right}False False\n", "")
+
+
 def test_two_processes_at_once_are_both_right(copy, right, tmp_path):
     both = [start(copy, tmp_path) for _ in range(2)]
     assert [process.communicate(timeout=120)[0] for process in both] == [right, right]
