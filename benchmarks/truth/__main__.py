@@ -129,7 +129,9 @@ def keep_sweeps(folders: Iterable[Path], out: Path) -> list[Path]:
     for folder, name in zip(folders, SIDES, strict=True):
         make_folder(out / name)
         for file in SWEEP_FILES:
-            write_whole(out / name / file, (folder / file).read_bytes())
+            drawn = folder / "figures" / file  # where a sweep, or `hedera report`, puts its summary
+            source = drawn if drawn.exists() else folder / file
+            write_whole(out / name / file, source.read_bytes())
             files.append(out / name / file)
     return files + truth.draw_sweeps(conditions.compare([out / name for name in SIDES]), out / "sweeps.png")
 
