@@ -20,6 +20,7 @@ import click
 from controllers.find_pox import find_pox, pox_version, too_old
 from files.unprivileged import Unprivileged, unprivileged
 from harness.errors import RunFailed, UnfitMachine, UserMistake
+from harness.network.machine import time_travels
 from harness.network.processes import Children
 from harness.run.events import Event, parse_events
 from hedera.own_scheme import file_of
@@ -32,6 +33,8 @@ SILENCE_S = 4.0
 """Seconds without a word (it says one every second) after which it is taken to be frozen."""
 _LAST_BYTES = 4096
 ROOT = Path(__file__).resolve().parents[2]
+CODE = "/run/controller"
+"""Where a guest has machine code of the controller's own, if there is any (`harness.sweep.guests`)."""
 
 
 def choose_platform(asked: str) -> str:
@@ -135,6 +138,7 @@ class Controller:
         self._directory = directory
         self._namespace = namespace
         self._rights = _rights(platform, str(options.get("scheme", "")))
+        self._code = {"NUMBA_CACHE_DIR": CODE} if time_travels() and Path(CODE).is_dir() else {}
         self._to_run = (platform, address, options)
         self._children = children
         self._read = 0
@@ -159,7 +163,7 @@ class Controller:
                 ],
                 namespace=self._namespace,
                 output=self._output,
-                environment=self._rights.environment,
+                environment=self._rights.environment | self._code,
                 handed=(log,),
             )
         finally:

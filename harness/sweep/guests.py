@@ -7,8 +7,10 @@ comes out of it is not believed before it was looked at, as with a cluster's wor
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
+import py_compile
 import queue
 import sys
 import threading
@@ -20,16 +22,17 @@ from typing import Any
 
 import msgspec
 
-from files.rights import invoker, user
+from files.rights import NOBODY, invoker, user
 from files.temporary import temporary_folder
 from harness.errors import UnfitMachine, WorkerFailed
 from harness.network import machine
+from harness.run.controller import CODE
 from harness.run.spec import RunSpec
 from harness.sweep import enclosed, remote
 from harness.sweep.experiment import SLOWEST, failed_run, longest_s
 from harness.sweep.member import require_same
 from harness.sweep.plan import Job
-from harness.sweep.source import Source, first_source
+from harness.sweep.source import ROOT, Source, first_source, parts
 from harness.sweep.store import RESULT, new_run, require_room
 from results import record
 from results.record import Run
@@ -40,6 +43,10 @@ from virtual.guest import FILES, RESULTS, Ended, Guest, Progress
 from virtual.harvest import read_small, take
 from virtual.layer import layer
 
+COMPILED, CONTROLLER_S = "/run/compiled", CODE
+"""Where a guest has the machine code that earlier ones compiled: root's, and the controller's own."""
+MOST_COMPILED = 1000
+"""Pieces of it that are kept: some 80 for one state of the sources."""
 NAME = "guest"
 """What a run made in one says of its worker, so that it is told from runs of this machine."""
 
@@ -58,11 +65,14 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class Ground:
-    """What every guest stands on: the kernel, what is laid over this machine's files, and our code."""
+    """What every guest stands on: the kernel, what is laid over this machine's files, our code, what it is told so
+    that it need not look (`machine.told`), and the machine code that earlier guests have compiled."""
 
     kernel: kernels.Kernel
     layers: tuple[Path, ...]
     code: Source
+    told: str
+    compiled: Path
 
 
 def prepare(say: Callable[[str], None]) -> Ground:
@@ -71,11 +81,30 @@ def prepare(say: Callable[[str], None]) -> Ground:
         kernel = kernels.kernel(lambda sentence: say(f"{sentence} ..."))
         missing = [tool.package for tool in machine.TOOLS if machine.version_of(tool) is None]
         over = layer(list(dict.fromkeys(missing))) if missing else None
+        compiled = cache.folder("compiled")
     except Unavailable as reason:
         raise UnfitMachine(f"virtual time: {reason}") from None
     if kernel.slow is not None:
         say(kernel.slow)
-    return Ground(kernel, (over,) if over else (), first_source())
+    code, files = first_source(), parts(ROOT)
+    _compile(files)
+    told = {
+        "tools": {tool.name: version for tool in machine.TOOLS if (version := machine.version_of(tool))},
+        "revision": code.revision,
+        "parts": [str(path.relative_to(ROOT)) for path in files],
+    }
+    return Ground(kernel, (over,) if over else (), code, json.dumps(told), compiled)
+
+
+def _compile(files: Sequence[Path]) -> None:
+    """Python's own compiling, of modules that nobody may have imported here yet, and that a guest would compile
+    every time: what it writes beside them ends with it."""
+    for path in files:
+        if path.suffix == ".py" and not sys.dont_write_bytecode:
+            with contextlib.suppress(OSError, py_compile.PyCompileError):
+                written = Path(importlib.util.cache_from_source(str(path)))
+                if not written.exists() or written.stat().st_mtime < path.stat().st_mtime:
+                    py_compile.compile(str(path), doraise=True)
 
 
 def run_in_guest(spec: RunSpec, folder: Path, ground: Ground, hear: Hear, worker: str | None = None) -> Run:
@@ -116,10 +145,10 @@ def _from_guest(spec: RunSpec, raw: Path, ground: Ground, hear: Hear, worker: st
     asked["at"] = {name: f"{FILES}/{place}" for name, place in places.items()}
     with Guest(
         ground.kernel.linux,
-        _command(asked),
+        _command(asked, ground.compiled),
         folder=Path("/"),  # the user may stand in /tmp
         files={places[name]: content for name, content in contents.items()},
-        environment=_environment(),
+        environment=_environment() | {machine.TOLD: ground.told},
         layers=ground.layers,
         real_s=SLOWEST * longest_s(spec),
         seed=spec.seed,
@@ -133,6 +162,7 @@ def _from_guest(spec: RunSpec, raw: Path, ground: Ground, hear: Hear, worker: st
             words = (ended.stderr.strip().splitlines() or [f"it ended with status {ended.status}"])[-1]
             raise GuestFailed(words.removeprefix("hedera: "))
         take(guest.results / "run", raw)
+        _keep(guest, ground.compiled)
     try:
         run = record.read(raw / RESULT)
     except ValueError as error:
@@ -141,22 +171,42 @@ def _from_guest(spec: RunSpec, raw: Path, ground: Ground, hear: Hear, worker: st
     return _with_facts(msgspec.structs.replace(run, started=began), ended, worker)
 
 
-def _command(asked: Mapping[str, Any]) -> list[str]:
+def _keep(guest: Guest, compiled: Path) -> None:
+    """Machine code that a guest has compiled, for the next guests alone: here nobody loads it."""
+    place = guest.job / "compiled"
+    with contextlib.suppress(OSError, GuestFailed):
+        place.mkdir()
+        take(guest.results / "compiled", place)
+        for path in place.iterdir():
+            path.replace(compiled / path.name)
+        for old in sorted(compiled.iterdir(), key=lambda path: path.stat().st_mtime)[:-MOST_COMPILED]:
+            old.unlink()
+
+
+def _command(asked: Mapping[str, Any], compiled: Path) -> list[str]:
     hedera = Path(sys.executable).with_name("hedera")
     # A pipe that has both ends in the job itself: its standard input does not end, as it does when a caller is gone.
+    # Root loads no machine code that another user can write, and all on this machine's disk may be a user's.
+    owner = (invoker() or NOBODY).uid
     script = (
-        "mkfifo /run/asked && exec 3<>/run/asked && "
-        'printf "%s\\n" "$1" >&3 && exec "$2" -I "$3" cluster job "$4" <&3'
+        f"mkfifo /run/asked && exec 3<>/run/asked && mkdir -p {COMPILED} {CONTROLLER_S} {RESULTS}/compiled && "
+        f'cp -r "$5" {COMPILED} && cp -r "$5" {CONTROLLER_S} && chown -R {owner} {CONTROLLER_S} && '
+        'printf "%s\\n" "$1" >&3 && "$2" -I "$3" cluster job "$4" <&3; status=$?; '
+        f"for file in {COMPILED}/compiled/* {CONTROLLER_S}/compiled/*; do "
+        f'test -e "$5/${{file##*/}}" || cp "$file" {RESULTS}/compiled 2>/dev/null; done; exit $status'
     )
-    return ["sh", "-c", script, "sh", json.dumps(asked), sys.executable, str(hedera), f"{RESULTS}/run"]
+    job = [json.dumps(asked), sys.executable, str(hedera), f"{RESULTS}/run", str(compiled)]
+    return ["sh", "-c", script, "sh", *job]
 
 
 def _environment() -> dict[str, str]:
     """In there root is who we are, and whom root hands files and programs to is us as well."""
     who = invoker() or user(os.geteuid())
     kept = {name: os.environ[name] for name in ("POX_DIR", "PYTHONDONTWRITEBYTECODE") if name in os.environ}
+    # Mininet wants Python's distutils, and setuptools would give its own, with itself; Python 3.12 has no other.
+    lean = {"SETUPTOOLS_USE_DISTUTILS": "stdlib"} if sys.version_info < (3, 12) else {}
     sudo = {"SUDO_UID": str(who.uid), "SUDO_GID": str(who.gid)} if who.uid else {}
-    return {**kept, "HOME": who.home, **sudo}
+    return {**kept, **lean, "HOME": who.home, "NUMBA_CACHE_DIR": COMPILED, **sudo}
 
 
 def _stage(said: Path) -> str:

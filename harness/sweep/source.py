@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from files.imports import closure
-from harness.network.machine import git_revision
+from harness.network.machine import git_revision, told
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = "harness.sweep.experiment"
@@ -40,14 +40,22 @@ def first_source() -> Source:
 def fingerprint(root: Path) -> str:
     """16 hexadecimal digits that change when a module below ``root`` does that takes part in a run, or a table
     that lies beside one."""
-    modules = set(closure([RUN], root).values())
-    tables = {table for folder in {path.parent for path in modules} for table in folder.glob("*.csv")}
     found = hashlib.sha256()
-    for path in sorted(modules | tables):
+    for path in parts(root):
         content = path.read_bytes() if path.exists() else b""
         found.update(f"{path.relative_to(root)} {len(content)}\n".encode())
         found.update(content)
     return found.hexdigest()[:16]
+
+
+def parts(root: Path) -> list[Path]:
+    """The files that take part in a run. A guest is told them (`harness.network.machine.told`) and reads them itself:
+    whichever is another one in there, or names another module, it has another fingerprint."""
+    if known := told().get("parts"):
+        return [root / name for name in known]
+    modules = set(closure([RUN], root).values())
+    tables = {table for folder in {path.parent for path in modules} for table in folder.glob("*.csv")}
+    return sorted(modules | tables)
 
 
 def described() -> dict[str, str]:

@@ -36,7 +36,7 @@ class FakeKernel:
     slow = None
 
 
-GROUND = guests.Ground(FakeKernel(), (), guests.first_source())
+GROUND = guests.Ground(FakeKernel(), (), guests.first_source(), "{}", Path("/nowhere/compiled"))
 
 
 def a_run(spec):
@@ -70,7 +70,8 @@ def fake(monkeypatch):
             import tempfile
 
             with tempfile.TemporaryDirectory() as name:
-                results = Path(name) / "out" / "results"
+                self.job = Path(name)
+                results = self.job / "out" / "results"
                 (results / "run").mkdir(parents=True)
                 yield results
 
@@ -129,6 +130,37 @@ def test_a_run_is_at_the_last_stage_that_it_told(tmp_path, said, stage):
     (tmp_path / "stdout").write_text(said)
     assert guests._stage(tmp_path / "stdout") == stage
     assert guests._stage(tmp_path / "none") == "starting"
+
+
+def test_machine_code_of_one_guest_is_kept_for_the_next(fake, tmp_path, monkeypatch):
+    """What a guest compiles ends with it, and was compiled again in every guest of a user other than root."""
+    monkeypatch.setattr(guests, "MOST_COMPILED", 3)
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    for number in range(3):
+        (kept / f"old-{number}").write_text("code")
+        os.utime(kept / f"old-{number}", (number, number))
+
+    def compiles(folder):
+        (made := folder.parent / "compiled").mkdir()
+        (made / "new").write_text("more")
+        return leaves(a_run(SPEC))(folder)
+
+    fake["do"] = compiles
+    ground = replace(GROUND, compiled=kept)
+    guests.run_in_guest(SPEC, tmp_path / "run", ground, lambda stage, progress: None)
+    assert sorted(path.name for path in kept.iterdir()) == ["new", "old-1", "old-2"]
+    assert str(kept) in fake["commands"][0]
+
+    def links(folder):
+        ended = compiles(folder)
+        (folder.parent / "compiled" / "link").symlink_to("/etc/passwd")
+        return ended
+
+    fake["do"] = links
+    run = guests.run_in_guest(SPEC, tmp_path / "again", ground, lambda stage, progress: None)
+    assert "nothing was measured" in run.reasons[0], "the run counts as it is"
+    assert not (kept / "link").exists()
 
 
 def test_a_guest_that_saw_real_time_gives_no_run_that_counts(fake, tmp_path):
@@ -258,7 +290,7 @@ def test_no_run_is_called_virtual_where_time_is_real(tmp_path):
 def test_a_run_in_a_guest_counts_whatever_else_the_machine_does(tmp_path):
     if (found := kernel.built()) is None:
         pytest.skip("there is no kernel for virtual time here yet: hedera kernel build [--suite sid]")
-    ground = guests.Ground(found, (), guests.first_source())
+    ground = replace(guests.prepare(print), kernel=found)
     asked = RunSpec(
         "hedera-gff", "stride:4", seconds=5.0, time="virtual", platform="os-ken", controller_delay_ms=100.0
     )

@@ -46,6 +46,17 @@ def test_the_fingerprint_is_of_what_takes_part_in_a_run(code):
     assert fingerprint(code) != before
 
 
+def test_a_guest_reads_the_files_that_it_is_told_itself(code, monkeypatch):
+    """Which they are takes a third of a second to find out, and is the same in every guest."""
+    told = {"parts": [str(path.relative_to(code)) for path in module.parts(code)]}
+    right = fingerprint(code)
+    monkeypatch.setattr(module, "told", lambda: told)
+    monkeypatch.setattr(module, "closure", lambda *_: pytest.fail("it looked"))
+    assert fingerprint(code) == right
+    (code / "hedera/a.py").write_text("2")
+    assert fingerprint(code) != right
+
+
 def test_all_that_takes_part_in_a_run_counts():
     """What judges, what is imported late, and the programs that a run starts, on whatever platform."""
     needed = closure([RUN], ROOT)
