@@ -25,13 +25,14 @@ from typing import TextIO
 from virtual import cache
 from virtual.errors import GuestFailed, Unavailable
 from virtual.harvest import read_small
+from virtual.stall import Stall
 
 INIT = Path(__file__).with_name("init.sh")
 MEMORY_MIB = 3072
 """What a guest may use, and gets as it uses it: k = 4 takes some 900 MiB."""
 STALLED_S = 300.0
-"""Real seconds without a move of the guest's clock that no computing of ours takes (the longest, numba's compiler:
-40 s)."""
+"""Seconds without a move of the guest's clock that no computing of ours takes (the longest, numba's compiler: 40 s),
+of a processor, or of ours where it does not compute at all (`virtual.stall`)."""
 LOOK_EVERY_S = 0.1
 COMPUTING_US = 1000
 """Most guest time that a loop of some 20 ms may take where computing takes none: reading the clock takes 256 ns."""
@@ -80,8 +81,8 @@ class Guest:
     it leaves what it made in ``RESULTS``. ``layers``: folders laid over the guest's root (`virtual.layer`).
     ``files``: what it finds in ``FILES``, by paths that lead nowhere else.
     ``processor``: the one it runs on (default: one that no other guest has). ``seed``, ``start_s``: of its random
-    numbers, and of its clock. ``real_s``, ``stalled_s``: it is killed after so many of ours in all, and without
-    a move of its clock. Leave it in the thread that entered it: it dies with that thread.
+    numbers, and of its clock. ``real_s``, ``stalled_s``: it is killed after so many of ours in all, and when it
+    hangs (`virtual.stall`). Leave it in the thread that entered it: it dies with that thread.
     """
 
     def __init__(
@@ -146,21 +147,18 @@ class Guest:
 
         Raises GuestFailed when the guest ends without the command's status, stands still, or takes too long.
         """
-        moved = time.monotonic()
+        stall = Stall(self.pid, self._stalled_s)
         while True:
             ended = self._process.poll() is not None
             now = self.progress
-            if now.simulated_s > self._seen:
-                self._seen, moved = now.simulated_s, time.monotonic()
+            self._seen = now.simulated_s
             report(now)
             if ended:
                 return self._ended(now)
             if now.real_s > self._real_s:
                 raise GuestFailed(f"the guest was not done within {self._real_s:g} s")
-            if time.monotonic() - moved > self._stalled_s:
-                raise GuestFailed(
-                    f"the guest's clock has stood at {now.simulated_s:.0f} s for {self._stalled_s:g} s: it hangs"
-                )
+            if (hangs := stall.look(now.simulated_s)) is not None:
+                raise GuestFailed(hangs)
             time.sleep(LOOK_EVERY_S)
 
     def _ended(self, last: Progress) -> Ended:

@@ -125,7 +125,7 @@ def test_it_runs_on_one_processor_that_no_other_guest_has(linux, tmp_path, monke
 
 def test_a_guest_that_hangs_is_ended(linux):
     with Guest(linux, ["sh", "-c", f"sleep 5; {FOREVER}"], stalled_s=5, **SMALL) as guest:
-        with pytest.raises(GuestFailed, match=r"clock has stood at [4-6] s for 5 s"):
+        with pytest.raises(GuestFailed, match=r"clock has stood at [4-6] s while it computed for"):
             guest.wait()
         job = guest.job
     assert not of(job)

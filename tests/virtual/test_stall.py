@@ -1,0 +1,63 @@
+import contextlib
+import subprocess
+import sys
+import time
+
+import pytest
+
+from virtual.stall import Stall, used_s
+
+COMPUTES = "while True: pass"
+WAITS = "import time; time.sleep(600)"
+STARVED = "import time\nwhile True:\n    for _ in range(200_000): pass\n    time.sleep(0.1)"
+"""Has a tenth of a processor or less, as on a machine where others have the rest."""
+
+
+@pytest.fixture
+def session():
+    with contextlib.ExitStack() as ends:
+
+        def start(code):
+            process = ends.enter_context(
+                subprocess.Popen([sys.executable, "-I", "-c", code], start_new_session=True)
+            )
+            ends.callback(process.kill)
+            return process.pid
+
+        yield start
+
+
+def looked(stall, seconds, clock=lambda: 7.0):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if (said := stall.look(clock())) is not None:
+            return said
+        time.sleep(0.05)
+    return None
+
+
+def test_one_that_computes_without_end_hangs(session):
+    said = looked(Stall(session(COMPUTES), 0.5), 30)
+    assert said is not None
+    assert said.startswith("the guest's clock has stood at 7 s while it computed for")
+
+
+def test_one_that_waits_without_end_hangs(session):
+    said = looked(Stall(session(WAITS), 3.0), 60)
+    assert said is not None
+    assert said.endswith("and it did not compute: it hangs")
+
+
+def test_one_that_is_starved_does_not(session):
+    assert looked(Stall(session(STARVED), 1.5), 4) is None
+
+
+def test_nor_does_one_whose_clock_moves(session):
+    assert looked(Stall(session(COMPUTES), 0.5), 3, time.monotonic) is None
+
+
+def test_what_a_session_uses_is_its_own(session):
+    computing, waiting = session(COMPUTES), session(WAITS)
+    while used_s(computing) < 1.0:
+        time.sleep(0.1)
+    assert used_s(waiting) < 0.9
