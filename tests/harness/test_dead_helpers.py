@@ -82,6 +82,7 @@ def test_a_program_that_dies_or_hangs(tmp_path, clean, fake, name, does, words, 
     assert words in reasons_of(tmp_path, within=within)
 
 
+@pytest.mark.real  # in virtual time a thread holds each namespace, and there are no shells
 @pytest.mark.parametrize("does", ["exit 1", HANG], ids=["dies", "hangs"])
 def test_a_shell_of_mininet_s_that_never_says_it_is_ready(tmp_path, clean, fake, monkeypatch, does):
     """Where the namespace is made, but what should hold it is gone: Mininet waits for its prompt without end."""

@@ -236,6 +236,7 @@ def test_ctrl_c_leaves_nothing_and_publishes_nothing(tmp_path, clean, run_at, st
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.real  # in virtual time nothing is tied to the harness: the machine ends with it
 def test_kill_9_leaves_what_the_next_start_removes(tmp_path, run_at):
     before = footprint()
     process = run_at("sending", "ecmp")
