@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -270,19 +271,20 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 def _job() -> Iterator[Path]:
     """A folder for one guest, locked while we live; folders of who was killed are removed."""
     jobs = cache.folder("jobs")
-    for old in jobs.iterdir():
-        with contextlib.suppress(OSError), (old / "lock").open() as lock:
-            if _taken(lock):
-                shutil.rmtree(old, ignore_errors=True)
-    job = Path(tempfile.mkdtemp(dir=jobs))
-    try:
-        with (job / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    with contextlib.ExitStack() as held:
+        with cache.locked(jobs / "lock"):  # nobody removes what another has made, and not locked yet
+            for old in jobs.iterdir():
+                with contextlib.suppress(OSError), (old / "lock").open() as lock:
+                    if _taken(lock):
+                        shutil.rmtree(old, ignore_errors=True)
+            job = Path(tempfile.mkdtemp(dir=jobs))
+            fcntl.flock(held.enter_context((job / "lock").open("w")), fcntl.LOCK_EX)
+        try:
             for name in ("in", "out", "uml", "out/results"):
                 (job / name).mkdir(mode=0o700)
             yield job
-    finally:
-        shutil.rmtree(job, ignore_errors=True)
+        finally:
+            shutil.rmtree(job, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -295,7 +297,7 @@ def _processor() -> Iterator[int]:
             if _taken(lock):
                 yield number
                 return
-    yield ours[os.getpid() % len(ours)]
+    yield ours[threading.get_native_id() % len(ours)]  # guests of one process are in threads of their own
 
 
 def _taken(lock: TextIO) -> bool:

@@ -6,12 +6,14 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from virtual import cache, kernel
+from virtual import cache, guest, kernel
 from virtual.errors import GuestFailed
 from virtual.guest import RESULTS, START_S, Guest
 from virtual.harvest import take
@@ -121,6 +123,24 @@ def test_it_runs_on_one_processor_that_no_other_guest_has(linux, tmp_path, monke
     assert [len(each) for each in sets] == [1, 1]
     if len(os.sched_getaffinity(0)) > 1:
         assert sets[0] != sets[1]
+
+
+def test_many_that_begin_at_once_leave_each_other_s_folders_alone(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    together = threading.Barrier(8, timeout=20)
+
+    def begin():
+        for _ in range(30):
+            together.wait()
+            with guest._job() as job:
+                (job / "in" / "init").touch()
+                together.wait()
+                assert (job / "in" / "init").exists()
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(done.result() for done in [pool.submit(begin) for _ in range(8)])
+    assert [path.name for path in (tmp_path / "hedera/virtual/jobs").iterdir()] == ["lock"]
 
 
 def test_a_guest_that_hangs_is_ended(linux):
