@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
-import psutil  # type: ignore[import-untyped]
 from rich.table import Table
 
 from commands.output import wide_console
@@ -23,9 +22,9 @@ from files.temporary import temporary_folder
 from harness.run.resolution import resolve
 from harness.run.spec import RunSpec
 from harness.sweep import guests
+from harness.sweep.guest_meter import Meter
 from harness.sweep.guests import Ground
 from results.record import Run
-from virtual.guest import Progress
 
 
 @dataclass(frozen=True)
@@ -62,35 +61,6 @@ CASES = (
     Case(1000, 1500, "ecmp", 31.0, 15.0, seconds=4.0),
     Case(10, 1500, "hedera-sa", 10.0, 5.0, k=8, seconds=5.0, build_target=20.0, traffic="randbij"),
 )
-
-
-class Meter:
-    """Hears of a run, and adds up what each of its stages took of one guest."""
-
-    def __init__(self) -> None:
-        self.core_s: dict[str, float] = {}
-        self.simulated_s: dict[str, float] = {}
-        self._stage = ""
-        self._before = (0.0, 0.0)
-
-    def __call__(self, stage: str, progress: Progress) -> None:
-        """A stage, and the guest's clock."""
-        now = (used_s(), progress.simulated_s)
-        self.core_s[stage] = self.core_s.get(stage, 0.0) + now[0] - self._before[0]
-        self.simulated_s[stage] = self.simulated_s.get(stage, 0.0) + now[1] - self._before[1]
-        self._before = now
-
-
-def used_s() -> float:
-    """Processor seconds of the processes below this one, and of those that they have waited for."""
-    used = 0.0
-    for process in psutil.Process().children(recursive=True):
-        try:
-            times = process.cpu_times()
-        except psutil.NoSuchProcess:
-            continue
-        used += times.user + times.system + times.children_user + times.children_system
-    return used
 
 
 def measure(case: Case, ground: Ground, folder: Path) -> tuple[Meter, Run]:

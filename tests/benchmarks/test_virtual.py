@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from benchmarks import virtual
 from harness.run.spec import RunSpec
+from harness.sweep import guest_meter
 from harness.sweep.experiment import failed_run
 from virtual.guest import Progress
 
@@ -15,20 +16,20 @@ from virtual.guest import Progress
 def test_processor_time_is_that_of_all_processes_below():
     burn = "import time\nwhile time.process_time() < 0.4: pass\n"
     ended = f"import subprocess, sys, time; subprocess.run([sys.executable, '-c', {burn!r}]); print(1, flush=True)"
-    before = virtual.used_s()
+    before = guest_meter.used_s()
     with subprocess.Popen(
         [sys.executable, "-c", f"{ended}; time.sleep(60)"], stdout=subprocess.PIPE
     ) as process:
         process.stdout.readline()
-        used = virtual.used_s() - before
+        used = guest_meter.used_s() - before
         process.kill()
     assert 0.35 < used < 5
 
 
 def test_each_stage_has_its_own_seconds(monkeypatch):
     used = iter([1.0, 4.0, 9.0, 10.0])
-    monkeypatch.setattr(virtual, "used_s", lambda: next(used))
-    meter = virtual.Meter()
+    monkeypatch.setattr(guest_meter, "used_s", lambda: next(used))
+    meter = guest_meter.Meter()
     for stage, simulated in (("building", 11.0), ("sending", 12.0), ("sending", 22.0), ("finishing", 22.5)):
         meter(stage, Progress(simulated, 0.0))
     assert meter.core_s == {"building": 1.0, "sending": 8.0, "finishing": 1.0}
@@ -37,7 +38,7 @@ def test_each_stage_has_its_own_seconds(monkeypatch):
 
 @pytest.mark.parametrize("target", [2.0, None])
 def test_a_row_compares_with_the_prototype_and_what_is_aimed_at(target):
-    meter = virtual.Meter()
+    meter = guest_meter.Meter()
     meter.core_s = {"starting": 1.0, "building": 2.5, "sending": 30.0, "finishing": 4.0}
     meter.simulated_s = {"sending": 10.0}
     spec = RunSpec("ecmp", "stride:4", time="virtual").for_its_traffic()

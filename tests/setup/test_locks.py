@@ -76,7 +76,7 @@ def test_everything_declared_is_locked_and_what_only_checks_need_is_not_installe
     assert declared() <= run
     assert declared("cluster") <= cluster
     assert declared("test") | declared("cluster") <= check
-    of_others = {"cryptography", "psutil"}  # packages that runs and clusters need bring them
+    of_others = {"cryptography"}  # packages that clusters need bring it
     assert not (declared("test") | declared("cluster")) - of_others & run
     assert not declared("test") - of_others & cluster
 
