@@ -20,7 +20,6 @@ SAWTOOTH = {"cubic": 2 / 3 * (1 - 0.7**3) / (1 - 0.7**2), "reno": 2 / 3 * (1 - 0
 """The mean of a window that grows by a constant per round trip, over its peak, by what a loss leaves of it."""
 _KINDS = {
     "one": ("one flow", "#0072b2", "o"),
-    "apart": ("one flow, sockets forget", "#009e73", "s"),
     "two": ("two flows", "#d55e00", "^"),
 }
 _CLASSES = {"small": "#999999", "medium": "#0072b2", "all": "#222222"}
@@ -74,14 +73,11 @@ def _goodput(axes: Axes, lasting: Sequence[Line]) -> None:
 
 
 def _queues(axes: Axes, lasting: Sequence[Line]) -> None:
-    for kind, control, marker in (("one", "cubic", "o"), ("apart", "cubic", "s"), ("apart", "reno", "D")):
-        ours = [
-            r for r in lasting if (r["kind"], r["congestion_control"], r["mtu"]) == (kind, control, "1500")
-        ]
+    for control, marker in (("cubic", "o"), ("reno", "D")):
+        ours = [row for row in lasting if (row["kind"], row["congestion_control"]) == ("one", control)]
         share = [float(row["queue_mean_ms"]) / float(row["full_ms"]) for row in ours]
-        name = f"{control}, {'sockets forget' if kind == 'apart' else 'as it is'}"
         axes.plot(
-            [float(r["mbps"]) for r in ours], share, marker=marker, label=name, markersize=4, linewidth=0.8
+            [float(r["mbps"]) for r in ours], share, marker=marker, label=control, markersize=4, linewidth=0.8
         )
     for control, share_of_peak in SAWTOOTH.items():
         axes.axhline(share_of_peak, color=MUTED, linewidth=0.9, linestyle=DASHES)

@@ -272,7 +272,9 @@ def _job() -> Iterator[Path]:
     """A folder for one guest, locked while we live; folders of who was killed are removed."""
     jobs = cache.folder("jobs")
     with contextlib.ExitStack() as held:
-        with cache.locked(jobs / "lock"):  # nobody removes what another has made, and not locked yet
+        with cache.locked(
+            jobs.with_name("jobs.lock")
+        ):  # nobody removes what another has made, and not locked yet
             for old in jobs.iterdir():
                 with contextlib.suppress(OSError), (old / "lock").open() as lock:
                     if _taken(lock):

@@ -41,7 +41,7 @@ def play(scene: Scene, folder: Path) -> Seen:
     """One scene, from building to taking down."""
     topo = NonBlocking(1 + scene.senders)
     marks = scene.congestion_control == "dctcp"
-    shape = Shape(scene.mbps, scene.queue_packets, scene.mtu, marks)
+    shape = Shape(scene.mbps, scene.queue_packets, scene.mtu, marks, bucket_s=scene.bucket_s)
     with (
         permitted(scene.congestion_control, folder),
         HostGroups(owner_name(), 1.0, folder) as groups,
@@ -58,12 +58,9 @@ def play(scene: Scene, folder: Path) -> Seen:
             pid, port = fabric.pid_of(host), port_name(host, 0)
             _settle(scene, pid, port)
             if scene.access != 1 and host != topo.hosts[0]:
-                faster = Shape(scene.mbps * scene.access, 1000, scene.mtu)
+                faster = Shape(scene.mbps * scene.access, 1000, scene.mtu, bucket_s=scene.bucket_s)
                 apply(faster, [port], pid)
                 verify(faster, [port], pid)
-            if scene.apart and host != topo.hosts[0]:
-                forgets = f"qdisc replace dev {port} parent 1:1 handle 11: netem delay 1us limit 1000\n"
-                run(["tc", "-batch", "-"], namespace=pid, given=forgets)
         flows = folder / "flows.csv"
         flows.write_text(_as_csv(scene.flows), encoding="utf-8")
         work = workload(f"file:{flows}", topo, scene.seed, seconds=scene.seconds, link_mbps=scene.mbps)

@@ -8,6 +8,7 @@ from functools import cached_property
 import msgspec
 import numpy as np
 
+from harness.network.shaping import BUCKET_S
 from topos.arrays import Float64
 from topos.wire import ETHERNET_HEADER, payload_share
 
@@ -24,8 +25,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is played. ``access``: how many times faster the senders' links are than the receiver's.
 
     ``every_s``: between two looks at queue and round trips. ``rto_min_ms``: None leaves Linux's own, 200. ``window``:
-    what counts, seconds. ``seconds``: at most; sized flows may all have ended before. ``apart``: the senders' sockets
-    no longer count packets that have left their host (netem forgets whose they are), as Linux does across namespaces.
+    what counts, seconds. ``seconds``: at most; sized flows may all have ended before.
     """
 
     name: str
@@ -39,9 +39,13 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     mtu: int = 1500
     congestion_control: str = "cubic"
     rto_min_ms: int | None = None
-    apart: bool = False
     datapath: str = "kernel"
     every_s: float = 0.005
+
+    @property
+    def bucket_s(self) -> float:
+        """What an idle port sends at once: as in runs of that kind of time."""
+        return 0.0 if self.datapath == "kernel" else BUCKET_S
 
     @property
     def senders(self) -> int:

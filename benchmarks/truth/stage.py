@@ -13,6 +13,7 @@ from benchmarks.truth.scene import Scene, Seen
 from files.temporary import temporary_folder
 from files.writer import write_whole
 from harness.sweep.guests import Ground
+from virtual import kernel
 from virtual.errors import GuestFailed
 from virtual.guest import RESULTS, Guest
 from virtual.harvest import read_small
@@ -55,7 +56,7 @@ def played_here(scene: Scene, kept: Path, *, make: bool) -> Seen | None:
 
 
 def _place(scene: Scene, kept: Path) -> Path:
-    digest = hashlib.sha256(msgspec.json.encode(scene)).hexdigest()
+    digest = hashlib.sha256(msgspec.json.encode(scene) + kernel.ours().encode()).hexdigest()
     return kept / f"{scene.name}-{digest[:12]}.json"
 
 

@@ -20,7 +20,7 @@ from harness.judge.recovery import Recovery
 from harness.judge.saturation import FullLinks, full_links, through_queue_s
 from harness.judge.soundness import doubted_claims
 from harness.judge.verdict import judge
-from harness.network.shaping import Shape
+from harness.network import shaping
 from harness.run.events import Event
 from harness.run.observation import Observation
 from harness.run.spec import RunSpec, lasting
@@ -104,7 +104,7 @@ def describe(spec: RunSpec, seen: Observation) -> Run:
     evidence = Evidence(
         bw=spec.link_mbps,
         mtu=spec.mtu,
-        bucket_mbit=Shape(spec.link_mbps, spec.queue, spec.mtu, bunches=seen.bunches).burst_bytes * 8e-6,
+        bucket_mbit=shaping.of_run(spec, bunches=seen.bunches).burst_bytes * 8e-6,
         port_mbps=ports,
         measured_mbps=measured,
         counted_mbps=counters.received_mbps(counters.span),

@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.errors import RunFailed, UnfitMachine
 from harness.network.namespaces import held
@@ -21,9 +21,13 @@ from harness.network.processes import run
 from harness.network.queries import Queries
 from topos.wire import DEFAULT_MTU, ETHERNET_HEADER
 
+if TYPE_CHECKING:
+    from harness.run.spec import RunSpec
+
 BUCKET_S = 0.015
 """What a port may send at once after it was idle, as time at its rate: what a forwarding process makes its ports
-wait while it works for others. Mininet's 15 kB are 12 ms at 10 Mb/s. Measured in docs/performance.md."""
+wait while it works for others. Mininet's 15 kB are 12 ms at 10 Mb/s. Measured in docs/performance.md. In virtual time
+nothing makes a port wait, and it has the least that there is: two frames."""
 MARK_PACKETS = 20
 """DCTCP's K (section 3.4 of its paper, for 1 Gb/s; slower links could do with less)."""
 TC_ROUNDS = 1e-3
@@ -39,7 +43,8 @@ class Shape:
     A queue counts bytes, as Mininet's 50 packets of 1500 bytes do: acknowledgements take little room. One that
     ``marks`` tells TCP of congestion (ECN) from MARK_PACKETS on, or from half of itself on. A port that
     ``bunches`` (`harness.network.bunching`) sends until it is nearly half its bucket in debt, then waits until it
-    has paid; others wait for every packet.
+    has paid; others wait for every packet. ``bucket_s``: what it may send at once after it was idle, as time at its
+    rate.
     """
 
     mbps: float
@@ -47,6 +52,7 @@ class Shape:
     mtu: int = DEFAULT_MTU
     marks: bool = False
     bunches: bool = False
+    bucket_s: float = BUCKET_S
 
     @property
     def rate_bytes(self) -> int:
@@ -60,9 +66,9 @@ class Shape:
 
     @property
     def burst_bytes(self) -> int:
-        """The token bucket: BUCKET_S at the rate; at most a queue, at least two full frames (with bunches three)."""
+        """The token bucket, in bytes: at most a queue, at least two full frames (with bunches three)."""
         least = (3 if self.bunches else 2) * self.frame_bytes
-        return max(least, min(round(self.rate_bytes * BUCKET_S), self.queue_bytes))
+        return max(least, min(round(self.rate_bytes * self.bucket_s), self.queue_bytes))
 
     @property
     def frame_bytes(self) -> int:
@@ -112,6 +118,12 @@ class Shape:
                 f"burst {self.burst_bytes} limit {self.queue_bytes}\n"
             )
         return f"{limit}qdisc replace dev {interface} parent 1:1 handle 10: {self.queue}\n"
+
+
+def of_run(spec: RunSpec, *, bunches: bool) -> Shape:
+    """The shape of every port in a run."""
+    bucket_s = 0.0 if spec.time == "virtual" else BUCKET_S
+    return Shape(spec.link_mbps, spec.queue, spec.mtu, spec.marks, bunches, bucket_s)
 
 
 def apply(shape: Shape, interfaces: Iterable[str], namespace: int) -> None:

@@ -102,7 +102,7 @@ class Emulation:
 
     def _options(self, topo: Network) -> FabricOptions:
         spec = self.spec
-        shape = shaping.Shape(spec.link_mbps, spec.queue, spec.mtu, spec.marks, self.seen.bunches)
+        shape = shaping.of_run(spec, bunches=self.seen.bunches)
         lasts = lasting(self.workload) is not None
         return FabricOptions(
             self.spec.datapath,

@@ -34,33 +34,31 @@ def lasting(kind, **which):
 
 
 def lone_flows():
-    """By rate: goodput of what headers leave, and the mean queue of a full one, as it is and where sockets forget."""
-    for one in lasting("one"):
+    """By rate: goodput of what headers leave, and the mean queue of a full one, with cubic and Reno."""
+    for one in lasting("one", congestion_control="cubic"):
         mbps = one["mbps"]
         ours = [one, *lasting("direct", mbps=mbps), *lasting("jumbo", mbps=mbps)]
         cells = [f"{100 * float(row['goodput_mbps']) / float(row['payload_mbps']):.2f}" for row in ours]
-        apart = {row["congestion_control"]: row for row in lasting("apart", mbps=mbps)}
-        for row in (one, apart.get("cubic"), apart.get("reno")):
-            cells.append("" if row is None else f"{float(row['queue_mean_ms']) / float(row['full_ms']):.3f}")
+        for row in lasting("one", mbps=mbps):
+            cells.append(f"{float(row['queue_mean_ms']) / float(row['full_ms']):.3f}")
         cells.append(f"{float(one['full_ms']):,.3g}")
         cells.append(f"{float(one['rtt_mean_ms']) - float(one['queue_mean_ms']):.3g}")
         yield f"| {float(mbps):,.0f} | {' | '.join(cells)} |"
 
 
 def two_flows():
-    """By rate, queue and whether sockets forget: the sum, the lesser flow's share, Jain's index, timeouts."""
-    found = [{**row, "apart": "real"} for row in rows(KEPT / "real.csv")] + lasting("two")
-    keys = dict.fromkeys((row["mbps"], row["queue_packets"], row["apart"]) for row in found)
-    for mbps, queue, apart in keys:
-        ours = [r for r in found if (r["mbps"], r["queue_packets"], r["apart"]) == (mbps, queue, apart)]
+    """By rate and kind of time: the sum, the lesser flow's share, timeouts, and the mean queue."""
+    real = [row for row in rows(KEPT / "real.csv") if row["kind"] == "two"]
+    found = [("real", row) for row in real] + [("virtual", row) for row in lasting("two")]
+    for time, mbps in dict.fromkeys((time, row["mbps"]) for time, row in found):
+        ours = [row for kind, row in found if (kind, row["mbps"]) == (time, mbps)]
         total = interval([100 * float(row["goodput_mbps"]) / float(row["payload_mbps"]) for row in ours])
         least = interval([100 * float(row["least_flow_mbps"]) / float(row["goodput_mbps"]) for row in ours])
         waits = mean(int(row["timeouts"]) for row in ours)
         full = mean(float(row["queue_mean_ms"]) / float(row["full_ms"]) for row in ours)
         cells = (
             f"{float(mbps):,.0f}",
-            queue,
-            {"real": "real time", "True": "forget", "False": "as it is"}[apart],
+            time,
             f"{total[0]:.2f} ± {total[1]:.2f}",
             f"{least[0]:.1f} ± {least[1]:.1f}",
             f"{waits:.1f}",
@@ -228,14 +226,14 @@ def test_the_pictures_are_there(name):
 
 
 def test_a_lone_flow_has_what_the_headers_leave():
-    for row in [row for kind in ("one", "direct", "apart", "jumbo") for row in lasting(kind)]:
+    for row in [row for kind in ("one", "direct", "jumbo") for row in lasting(kind)]:
         assert float(row["goodput_mbps"]) / float(row["payload_mbps"]) == pytest.approx(1, abs=5e-4)
         assert float(row["queue_max_ms"]) <= float(row["full_ms"]) + 1e-9
         assert row["timeouts"] == "0"
 
 
-def test_where_sockets_forget_the_queue_is_a_sawtooth_at_10_mbps():
-    found = {row["congestion_control"]: row for row in lasting("apart", mbps="10")}
+def test_the_queue_is_a_sawtooth_at_10_mbps():
+    found = {row["congestion_control"]: row for row in lasting("one", mbps="10")}
     assert set(found) == set(SAWTOOTH)
     for control, row in found.items():
         assert float(row["queue_mean_ms"]) / float(row["full_ms"]) == pytest.approx(
@@ -244,12 +242,9 @@ def test_where_sockets_forget_the_queue_is_a_sawtooth_at_10_mbps():
 
 
 def test_two_flows_at_10_mbps_in_words():
-    kept = {apart: lasting("two", mbps="10", apart=apart) for apart in (True, False)}
-    waits = [int(row["timeouts"]) for row in kept[False]]
-    assert f"{min(waits)} to {max(waits)} timeouts in 30 s" in text()
-    assert sum(int(row["timeouts"]) for row in kept[True]) == 0
-    real = [int(row["timeouts"]) for row in rows(KEPT / "real.csv")]
-    assert f"where real time had {min(real)} to {max(real)}" in text()
+    assert sum(int(row["timeouts"]) for row in lasting("two", mbps="10")) == 0
+    real = [int(row["timeouts"]) for row in rows(KEPT / "real.csv") if row["kind"] == "two"]
+    assert f"real time had {min(real)} to {max(real)} timeouts" in text()
 
 
 def test_two_senders_into_a_short_queue_wait_once():

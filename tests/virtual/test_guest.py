@@ -140,7 +140,7 @@ def test_many_that_begin_at_once_leave_each_other_s_folders_alone(tmp_path, monk
 
     with ThreadPoolExecutor(8) as pool:
         assert all(done.result() for done in [pool.submit(begin) for _ in range(8)])
-    assert [path.name for path in (tmp_path / "hedera/virtual/jobs").iterdir()] == ["lock"]
+    assert list((tmp_path / "hedera/virtual/jobs").iterdir()) == []
 
 
 def test_a_guest_that_hangs_is_ended(linux):
