@@ -131,17 +131,17 @@ def _being(who: User | None) -> Iterator[None]:
         return
     before = os.getgroups(), os.getegid(), os.environ.get("HOME")
     try:
-        _become(who)
+        os.setgroups(who.groups)
+    except OSError as error:  # root of a user namespace, whose rights end there
+        advice = "in a user namespace be yourself (unshare --map-current-user), not root"
+        raise OSError(error.errno, f"root cannot become user {who.uid} here; {advice}") from error
+    try:
+        os.setegid(who.gid)
+        os.seteuid(who.uid)
+        os.environ["HOME"] = who.home  # libraries keep caches there
         yield
     finally:
         _be_root(*before)
-
-
-def _become(who: User) -> None:
-    os.setgroups(who.groups)
-    os.setegid(who.gid)
-    os.seteuid(who.uid)
-    os.environ["HOME"] = who.home  # libraries keep caches there
 
 
 def _be_root(groups: list[int], gid: int, home: str | None) -> None:

@@ -242,7 +242,9 @@ class Guest:
         return [
             "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", f"mem={self._memory_mib}M",
             f"uml_dir={self.job}/uml", "umid=guest", "seccomp=auto", *self._parameters,
-            "con=null", "con0=null,fd:1", "ssl=null", "init=/bin/bash", "--", f"{self.job}/in/init", str(self.job),
+            "con=null", "con0=null,fd:1", "ssl=null",
+            # In a user namespace root's files have an owner who is nobody: mount must not become that.
+            "init=/usr/bin/setpriv", "--", "--no-new-privs", "/bin/bash", f"{self.job}/in/init", str(self.job),
         ]  # fmt: skip
 
     def _memory_folder(self) -> str:

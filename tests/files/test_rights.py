@@ -212,3 +212,16 @@ except PermissionError: print("for good")
     said = subprocess.run(command, env=os.environ | sudo, capture_output=True, text=True, check=True).stdout
     gid = 54321 if sudo_uid else 65534
     assert said == f"{(54321,) * 3} {(gid,) * 3} False\nfor good\n"
+
+
+def test_root_of_a_user_namespace_that_has_nobody_else_is_told_so(monkeypatch):
+    def refused(_):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "setgroups", refused)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setenv("SUDO_UID", "1234")
+    monkeypatch.setenv("SUDO_GID", "1234")
+    told = "cannot become user 1234 here; in a user namespace be yourself"
+    with pytest.raises(OSError, match=told), as_owner(Path("/tmp")):
+        pass

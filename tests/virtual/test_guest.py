@@ -2,9 +2,11 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
@@ -195,6 +197,34 @@ def parent(linux, command, prefix=(), environment=None):
         cwd=Path(__file__).parents[2],
         env=environment,
     )
+
+
+def test_a_guest_boots_where_nobody_is_root(linux):
+    """As in a container without privileges: a user namespace in which there is one user, not root."""
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        place.chmod(0o755)
+        kernel = shutil.copy(linux, place)
+        (place / "cache").mkdir()
+        inside = ["unshare", "--user", "--map-current-user", "--"]
+        if os.geteuid() == 0:
+            os.chown(place / "cache", 4321, 4321)
+            inside = [
+                "setpriv",
+                "--reuid=4321",
+                "--regid=4321",
+                "--clear-groups",
+                "--bounding-set=-all",
+                "--",
+                *inside,
+            ]
+        reads = ["test", "-r", sys.executable, "-a", "-r", __file__]
+        if subprocess.run([*inside, *reads], capture_output=True, check=False).returncode:
+            pytest.skip("no ordinary user can make user namespaces here, or read this code")
+        environment = {"PATH": os.environ["PATH"], "HOME": name, "XDG_CACHE_HOME": str(place / "cache")}
+        with parent(kernel, f"id -u >{RESULTS}/uid", inside, environment) as process:
+            assert process.communicate(timeout=120)[1] == ""
+        assert process.returncode == 0
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
