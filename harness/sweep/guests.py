@@ -43,6 +43,7 @@ from virtual.guest import FILES, RESULTS, Ended, Guest, Progress
 from virtual.harvest import read_small, take
 from virtual.layer import layer
 
+JOB = Path(__file__).with_name("job.sh")
 COMPILED, CONTROLLER_S = "/run/compiled", CODE
 """Where a guest has the machine code that earlier ones compiled: root's, and the controller's own."""
 MOST_COMPILED = 1000
@@ -184,20 +185,11 @@ def _keep(guest: Guest, compiled: Path) -> None:
 
 
 def _command(asked: Mapping[str, Any], compiled: Path) -> list[str]:
+    """The command of a run's guest: `job.sh`, and what it is told."""
     hedera = Path(sys.executable).with_name("hedera")
-    # A pipe that has both ends in the job itself: its standard input does not end, as it does when a caller is gone.
-    # Root loads no machine code that another user can write, and all on this machine's disk may be a user's. Who that
-    # is cannot gain by it: root in there is the same user, so the environment is believed as it was made here.
     owner = (invoker() or NOBODY).uid
-    script = (
-        f"mkfifo /run/asked && exec 3<>/run/asked && mkdir -p {COMPILED} {CONTROLLER_S} {RESULTS}/compiled && "
-        f'cp -r "$5" {COMPILED} && cp -r "$5" {CONTROLLER_S} && chown -R {owner} {CONTROLLER_S} && '
-        'printf "%s\\n" "$1" >&3 && "$2" -X believed -I "$3" cluster job "$4" <&3; status=$?; '
-        f"for file in {COMPILED}/compiled/* {CONTROLLER_S}/compiled/*; do "
-        f'test -e "$5/${{file##*/}}" || cp "$file" {RESULTS}/compiled 2>/dev/null; done; exit $status'
-    )
-    job = [json.dumps(asked), sys.executable, str(hedera), f"{RESULTS}/run", str(compiled)]
-    return ["sh", "-c", script, "sh", *job]
+    places = [RESULTS, str(compiled), COMPILED, CONTROLLER_S]
+    return ["sh", str(JOB), json.dumps(asked), sys.executable, str(hedera), *places, str(owner)]
 
 
 def _environment() -> dict[str, str]:

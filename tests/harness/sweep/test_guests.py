@@ -112,7 +112,7 @@ def test_a_run_is_published_with_what_only_the_host_knows(fake, tmp_path):
     assert facts == {"time": "virtual", "guest_kernel": "7.2", "guest_mode": "seccomp"}
     assert abs(run.started.timestamp() - time.time()) < 60, "not the guest's clock"
     assert fake["settings"]["seed"] == SPEC.seed
-    asked = json.loads(fake["commands"][0][4])
+    asked = json.loads(fake["commands"][0][2])
     assert asked["spec"]["time"] == "virtual"
 
 
