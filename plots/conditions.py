@@ -5,7 +5,7 @@ when each has a valid one, with a valid control, of the same pattern, scheme and
 so over other hashed paths, would be another experiment.
 
 A scheme's differences, one for each pattern, have Student's interval, as those of trials have
-(`plots.report.trials`). It says how far their mean depends on which patterns were run. All patterns share their
+(`plots.trials`). It says how far their mean depends on which patterns were run. All patterns share their
 seeds: what others would give, it does not know.
 """
 
@@ -22,10 +22,10 @@ import numpy as np
 
 from hedera.parameter import option_of
 from hedera.schemes import CONTROL
-from plots.report.trials import difference
 from plots.sample import Bar, Every, Sample, Share, Value, said
 from plots.style import DASHES, INK, colour, house_style, save, scheme_order, short
 from plots.summary import pattern_order
+from plots.trials import difference
 
 Thing = TypeVar("Thing")
 _OPTIONS = {"link_mbps": "--bw", "k": "-k"}

@@ -20,15 +20,14 @@ def write_all(folder: str | Path) -> list[Path]:
     """Write the figures and tables of a sweep into ``folder/figures`` and return them, the main ones first.
 
     `figure9.png` and `.svg` (Mb/s of payload), `figure9-normalised` (share of the control), both with the published
-    numbers where a pattern has them; `summary.csv` and `summary.md`; `rates/PATTERN-trial-N.png` for each
-    trial, drawn again only when a run in it is newer; `completion.csv` and `.png` of traffic that comes and goes. No
-    run, no file. Raises ValueError when there is no
-    such folder.
+    numbers where a pattern has them; `summary.csv` and `summary.md`; `differences.csv`, paired tests between schemes;
+    `rates/PATTERN-trial-N.png` for each trial, drawn again only when a run in it is newer; `completion.csv` and
+    `.png` of traffic that comes and goes. No run, no file. Raises ValueError when there is no such folder.
     """
     sweep = load_sweep(folder)
     if not sweep.runs:
         return []
-    from plots import completion, figure9
+    from plots import completion, figure9, trials
 
     out = sweep.folder / FOLDER
     files = [
@@ -38,6 +37,7 @@ def write_all(folder: str | Path) -> list[Path]:
     for name, text in (
         ("summary.csv", csv_text(sweep.runs, sweep.tries)),
         ("summary.md", markdown(sweep.runs, sweep.tries)),
+        ("differences.csv", trials.csv_text(sweep.runs, sweep.tries)),
     ):
         write_whole(out / name, text)
         files.append(out / name)

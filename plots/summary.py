@@ -16,6 +16,10 @@ from hedera.schemes import CONTROL
 from plots.style import scheme_order, short
 from results.published import FIGURE_9
 from results.record import Run
+from results.window import mean_over
+
+Window = tuple[float, float]
+"""From and to, seconds since the traffic started."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,9 @@ class Bar:
     ``mbps`` sums up the valid trials, on the wire, ``payload`` what of it reached sockets. ``ratio`` sums up the
     quotients of ``mbps`` by the valid control run of the same trial, which had the same flows: drawn patterns differ
     from trial to trial. Each is None when there is no such trial. ``invalid_mbps`` is the median of the trials that
-    do not count, invalid or ``unjudged``, and came to a number; ``reasons`` are theirs.
+    do not count, invalid or ``unjudged``, and came to a number; ``reasons`` are theirs. ``late`` is ``ratio`` over
+    the last third of the run, when TCP has found its rates after most moves (None: flows come and go); ``before`` and
+    ``after`` are over the parts of the window before the first failure and after the last, or the last mending.
     """
 
     pattern: str
@@ -70,6 +76,9 @@ class Bar:
     ratio: Spread | None
     invalid_mbps: float | None
     every: AllTries
+    late: Spread | None
+    before: Spread | None
+    after: Spread | None
     reasons: tuple[str, ...]
 
     @property
@@ -98,7 +107,8 @@ class Summary:
 @dataclass(frozen=True)
 class Tally:
     """A scheme over all its patterns: trials that count and all of them, all tries and how many were left out; the
-    mean over patterns of its median share of the control, by what counts and by all tries, and over how many."""
+    mean over patterns of its median share of the control, by what counts and by all tries, and over how many;
+    ``late``, ``before`` and ``after``: the same of these shares of the `Bar`, by what counts."""
 
     scheme: str
     valid: int
@@ -109,6 +119,9 @@ class Tally:
     patterns: int
     all_share: float | None
     all_patterns: int
+    late: float | None
+    before: float | None
+    after: float | None
 
 
 def summarise(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> Summary:
@@ -121,7 +134,7 @@ def summarise(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> Summar
     schemes = scheme_order(run.scheme for run in runs)
     bars = {}
     for pattern in patterns:
-        control = {run.trial: run.bisection_mbps for run in trials.get((pattern, CONTROL), []) if run.valid}
+        control = {run.trial: run for run in trials.get((pattern, CONTROL), []) if run.valid}
         every_control = all_tries.get((pattern, CONTROL), [])
         for scheme in schemes:
             if (pattern, scheme) in trials:
@@ -139,6 +152,10 @@ def tallies(summary: Summary) -> tuple[Tally, ...]:
         bars = [bar for bar in summary.bars.values() if bar.scheme == scheme]
         ours = [bar.ratio.median for bar in bars if bar.ratio]
         every = [bar.every.ratio.median for bar in bars if bar.every.ratio]
+        windows = [
+            [one.median for one in found if one]
+            for found in zip(*((b.late, b.before, b.after) for b in bars), strict=True)
+        ]
         found.append(
             Tally(
                 scheme,
@@ -146,13 +163,24 @@ def tallies(summary: Summary) -> tuple[Tally, ...]:
                 sum(bar.trials for bar in bars),
                 sum(bar.every.tries for bar in bars),
                 sum(bar.every.left_out for bar in bars),
-                float(np.mean(ours)) if ours else None,
+                _mean(ours),
                 len(ours),
-                float(np.mean(every)) if every else None,
+                _mean(every),
                 len(every),
+                *map(_mean, windows),
             )
         )
     return tuple(found)
+
+
+def windows(found: Sequence[Tally]) -> list[tuple[str, list[float | None]]]:
+    """The other windows that any of these schemes has a share in, by name, and the share of each scheme."""
+    every = {
+        "in the last third": [one.late for one in found],
+        "before the failure": [one.before for one in found],
+        "after it": [one.after for one in found],
+    }
+    return [(name, shares) for name, shares in every.items() if any(share is not None for share in shares)]
 
 
 def pattern_order(patterns: Iterable[str]) -> list[str]:
@@ -167,6 +195,10 @@ def pattern_order(patterns: Iterable[str]) -> list[str]:
         return (published.index(name) if name in FIGURE_9 else len(published), parts)
 
     return sorted(set(patterns), key=key)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if values else None
 
 
 def _by_bar(runs: Iterable[Run]) -> dict[tuple[str, str], list[Run]]:
@@ -190,13 +222,17 @@ def _every(tries: Sequence[Run], control: Sequence[Run]) -> AllTries:
     )
 
 
-def _bar(
-    pattern: str, scheme: str, runs: Sequence[Run], control: Mapping[int, float | None], every: AllTries
-) -> Bar:
+def _bar(pattern: str, scheme: str, runs: Sequence[Run], control: Mapping[int, Run], every: AllTries) -> Bar:
     good = {run.trial: run.bisection_mbps for run in runs if run.valid and run.bisection_mbps is not None}
     bad = [run for run in runs if not run.valid]
     bad_rates = [run.bisection_mbps for run in bad if run.bisection_mbps is not None]
-    ratios = [rate / base for trial, rate in good.items() if (base := control.get(trial))]
+    pairs = [(run, control[run.trial]) for run in runs if run.valid and run.trial in control]
+    ratios = [
+        run.bisection_mbps / base.bisection_mbps
+        for run, base in pairs
+        if run.bisection_mbps is not None and base.bisection_mbps
+    ]
+    broken = [pair for pair in pairs if pair[0].failures and pair[0].phases]
     return Bar(
         pattern,
         scheme,
@@ -208,5 +244,33 @@ def _bar(
         ratio=Spread.of(ratios),
         invalid_mbps=float(np.median(bad_rates)) if bad_rates else None,
         every=every,
+        late=_in_windows([(pair, _last_third(pair[0])) for pair in pairs if _lasts(pair[0])]),
+        before=_in_windows([(pair, _phase(pair[0], 0)) for pair in broken]),
+        after=_in_windows([(pair, _phase(pair[0], -1)) for pair in broken]),
         reasons=tuple(dict.fromkeys(reason for run in bad for reason in run.reasons)),
     )
+
+
+def _in_windows(pairs: Sequence[tuple[tuple[Run, Run], Window]]) -> Spread | None:
+    """The spread of what runs received in a stretch of theirs, over what their controls did in it."""
+    rates = [[_received(run, window) for run in pair] for pair, window in pairs]
+    return Spread.of([own / base for own, base in rates if own is not None and base])
+
+
+def _received(run: Run, window: Window) -> float | None:
+    """By all hosts, Mb/s on the wire, None where no sample is inside."""
+    mean = mean_over(np.array(run.rates.t), np.array(run.rates.total_mbps), window)
+    return None if np.isnan(mean) else mean
+
+
+def _lasts(run: Run) -> bool:
+    """Whether all flows last, so that what is received at the end is what could be."""
+    return all(flow.size_bytes is None for flow in run.flows)
+
+
+def _last_third(run: Run) -> Window:
+    return run.spec.seconds * 2 / 3, run.spec.seconds
+
+
+def _phase(run: Run, number: int) -> Window:
+    return run.phases[number].from_s, run.phases[number].to_s

@@ -11,7 +11,8 @@ import msgspec
 
 from hedera.schemes import CONTROL
 from plots.style import short
-from plots.summary import Bar, Summary, summarise, tallies
+from plots.summary import Bar, Spread, Summary, summarise, tallies, windows
+from plots.trials import in_a_sentence
 from results.parts import Count, Mbps, Name, Positive
 from results.record import Run, content
 
@@ -20,15 +21,22 @@ CSV_COLUMNS = (
     "median_mbps", "p5_mbps", "p95_mbps", "median_ratio", "p5_ratio", "p95_ratio",
     "median_payload_mbps", "p5_payload_mbps", "p95_payload_mbps",
     "invalid_median_mbps", "not_judged_trials", "tries", "left_out_tries", "all_median_mbps", "all_median_ratio",
+    "late_median_ratio", "before_median_ratio", "after_median_ratio",
     "capacity_mbps", "payload_capacity_mbps", "reasons",
 )  # fmt: skip
 
 _HEADS = ("scheme", "valid trials", "share of the control", "tries", "left out", "share over all tries")
 _OF_ALL = (
     "Means over patterns (how many) of median shares of the control: by valid trials, and by all tries, valid or "
-    "not, first ones and repeated"
+    "not, first ones and repeated. In the last third of the run, by valid trials: TCP has found its rates again "
+    "after most moves"
 )
-_MEANING = "Mb/s on the wire received by all hosts: median of the valid trials, and its share of the control"
+_MEANING = (
+    "Mb/s on the wire received by all hosts: median of the valid trials, and its share of the control; where tries "
+    "were left out, after the bar the same over all of them"
+)
+_FEW_TRIALS = 20
+"""Of fewer the 5th and 95th percentile are nearly the least and the most."""
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +68,7 @@ def show(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
     console = Console(file=text, width=400, color_system=None)
     bars = ("pattern", *summary.schemes), _rows(summary, percentiles=False)
     meanings = (f"{_MEANING}. Capacity {summary.capacity_mbps:g} Mb/s.", f"{_OF_ALL}.")
-    for meaning, (heads, rows) in zip(meanings, (bars, (_HEADS, _tally_rows(summary))), strict=True):
+    for meaning, (heads, rows) in zip(meanings, (bars, _tally_table(summary)), strict=True):
         table = Table(box=SIMPLE_HEAD)
         for i, head in enumerate(heads):
             table.add_column(head, justify="right" if i else "left")
@@ -68,6 +76,7 @@ def show(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
             table.add_row(*map(escape, row))  # a file name in brackets is no markup
         console.print(meaning)
         console.print(table)
+    console.print(escape(in_a_sentence(runs, runs if tries is None else tries)), soft_wrap=True)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 
@@ -76,9 +85,16 @@ def markdown(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
     if not runs:
         return "no runs\n"
     summary = summarise(runs, tries)
-    meaning = f"{_MEANING}; in brackets the 5th to 95th percentile. Capacity {summary.capacity_mbps:g} Mb/s."
+    most = max(bar.valid for bar in summary.bars.values())
+    few = f", which of {most} trials are nearly the least and the most" if 1 < most < _FEW_TRIALS else ""
+    meaning = (
+        f"{_MEANING}; in brackets the 5th to 95th percentile{few}. Capacity {summary.capacity_mbps:g} Mb/s."
+    )
     bars = _markdown_table(("pattern", *summary.schemes), _rows(summary, percentiles=True))
-    return f"{bars}\n{meaning}\n\n{_markdown_table(_HEADS, _tally_rows(summary))}\n{_OF_ALL}.\n"
+    said = in_a_sentence(runs, runs if tries is None else tries)
+    return f"{bars}\n{meaning}\n\n{_markdown_table(*_tally_table(summary))}\n{_OF_ALL}.\n" + (
+        said and f"\n{said}\n"
+    )
 
 
 def _markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -89,7 +105,8 @@ def _markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def csv_text(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
     """One line per bar: the numbers that the figures show, on the wire unless a column is named payload; those named
-    all_ are over all tries, valid or not. Empty cells where there is no valid trial."""
+    all_ are over all tries, valid or not, late_ over the last third of the run, before_ and after_ over the parts of
+    the window before and after failures. Empty cells where there is no valid trial."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
@@ -103,10 +120,13 @@ def csv_text(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
             ]
             head = (bar.pattern, bar.scheme, bar.valid, bar.invalid)
             invalid = "" if bar.invalid_mbps is None else f"{bar.invalid_mbps:.4f}"
-            every = [f"{one.median:.4f}" if one else "" for one in (bar.every.mbps, bar.every.ratio)]
+            others = (bar.every.mbps, bar.every.ratio, bar.late, bar.before, bar.after)
+            medians = [f"{one.median:.4f}" if one else "" for one in others]
             counts = (bar.unjudged, bar.every.tries, bar.every.left_out)
             capacities = (f"{summary.capacity_mbps:g}", f"{summary.payload_capacity_mbps:.4f}")
-            writer.writerow((*head, *spreads, invalid, *counts, *every, *capacities, "; ".join(bar.reasons)))
+            writer.writerow(
+                (*head, *spreads, invalid, *counts, *medians, *capacities, "; ".join(bar.reasons))
+            )
     return text.getvalue()
 
 
@@ -139,20 +159,27 @@ def _rows(summary: Summary, *, percentiles: bool) -> list[list[str]]:
 def _cell(bar: Bar | None, scheme: str, *, percentiles: bool) -> str:
     if bar is None:
         return "-"
-    if bar.mbps is None:
-        return bar.void
-    text = f"{bar.mbps.median:.1f}"
-    if percentiles and bar.valid > 1:
-        text += f" ({bar.mbps.low:.1f}-{bar.mbps.high:.1f})"
-    if bar.ratio is not None and scheme != CONTROL:
-        text += f" {bar.ratio.median:.0%}"
-    if bar.valid < bar.trials:
+    spread = bar.valid > 1 and percentiles
+    text = _rate(bar.mbps, bar.ratio, scheme, percentiles=spread) if bar.mbps else bar.void
+    if bar.mbps and bar.valid < bar.trials:
         text += f" ({bar.valid} of {bar.trials})"
+    if bar.every.left_out and bar.every.mbps:
+        text += f", all {_rate(bar.every.mbps, bar.every.ratio, scheme, percentiles=False)}"
     return text
 
 
-def _tally_rows(summary: Summary) -> list[list[str]]:
-    return [
+def _rate(mbps: Spread, ratio: Spread | None, scheme: str, *, percentiles: bool) -> str:
+    text = f"{mbps.median:.1f}"
+    if percentiles:
+        text += f" ({mbps.low:.1f}-{mbps.high:.1f})"
+    return text + (f" {ratio.median:.0%}" if ratio is not None and scheme != CONTROL else "")
+
+
+def _tally_table(summary: Summary) -> tuple[tuple[str, ...], list[list[str]]]:
+    """Heads and rows."""
+    found = tallies(summary)
+    others = windows(found)
+    rows = [
         [
             one.scheme,
             f"{one.valid} of {one.trials}",
@@ -160,10 +187,16 @@ def _tally_rows(summary: Summary) -> list[list[str]]:
             str(one.tries),
             str(one.left_out),
             _of_patterns(one.all_share, one.all_patterns),
+            *(_percent(shares[number]) for _, shares in others),
         ]
-        for one in tallies(summary)
+        for number, one in enumerate(found)
     ]
+    return (*_HEADS, *(name for name, _ in others)), rows
 
 
 def _of_patterns(share: float | None, patterns: int) -> str:
-    return "-" if share is None else f"{share:.1%} ({patterns})"
+    return "-" if share is None else f"{_percent(share)} ({patterns})"
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.1%}"

@@ -93,13 +93,17 @@ def _all_tries(comparison: Comparison) -> Table:
 
 def _by_pattern(comparison: Comparison) -> Table:
     """A line for each scheme and pattern, a column for each folder."""
-    title = f"Shares of the control in %; in brackets points above {comparison.sides[0].name}"
+    title = (
+        f"Shares of the control in %; in brackets points above {comparison.sides[0].name}; "
+        "where tries were left out, by all of them"
+    )
     made = plain_table(title, "scheme", "pattern", *(side.label for side in comparison.sides), left=2)
     last = ""
     for (scheme, pattern), rows in groupby(comparison.pattern_rows(), lambda row: (row.scheme, row.pattern)):
         cells = [
             f"{100 * row.share:.1f}"
             + ("" if row.difference_points is None else f" ({row.difference_points:+.1f})")
+            + (f", all {100 * row.all_share:.1f}" if row.left_out and row.all_share is not None else "")
             for row in rows
         ]
         made.add_row(*map(escape, ("" if scheme == last else scheme, label(pattern), *cells)))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from harness.errors import RunFailed
 from harness.judge.flows import Window
-from harness.run.watch import mean_over
+from results.window import mean_over
 from topos.network import Network
 from traffic.bwmng import Series
 

@@ -24,9 +24,9 @@ from harness.network import shaping
 from harness.run.events import Event
 from harness.run.observation import Observation
 from harness.run.spec import RunSpec, lasting
-from harness.run.watch import mean_over
 from results.parts import Cpu, Disagreement, Rates, Restart, Round, Settings
 from results.record import SCHEMA, Run
+from results.window import mean_over
 from topos.links import sending_ports
 from topos.network import Network
 

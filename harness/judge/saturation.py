@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from harness.judge.prediction import RoutedFlow, predict
 from harness.run.observation import Outage
 from harness.run.spec import RunSpec
-from harness.run.watch import mean_over
 from results import parts
+from results.window import mean_over
 from topos.links import sending_ports
 from topos.network import Network
 

@@ -9,9 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 READINGS = 5
 """Of two clocks: one of so many is not interrupted."""
 
@@ -126,16 +123,3 @@ def idle_share(before: tuple[int, int], now: tuple[int, int]) -> float:
     """The idle fraction between two readings of `processor_ticks`."""
     total = now[1] - before[1]
     return (now[0] - before[0]) / total if total > 0 else 1.0
-
-
-def mean_over(times: NDArray[np.float64], rates: NDArray[np.float64], window: tuple[float, float]) -> float:
-    """The mean over ``window`` of a rate sampled as averages, sample i covering (times[i-1], times[i]].
-
-    ``times`` and ``rates`` have one shape (samples,); the first sample is taken to cover one second.
-    Samples that the window cuts count by the part inside it; nan when none is inside.
-    """
-    if len(times) == 0:
-        return float("nan")
-    starts = np.concatenate([[times[0] - 1.0], times[:-1]])
-    inside = np.clip(np.minimum(times, window[1]) - np.maximum(starts, window[0]), 0, None)
-    return float(np.sum(inside * rates) / np.sum(inside)) if np.sum(inside) > 0 else float("nan")

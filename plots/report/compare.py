@@ -88,11 +88,13 @@ class Mean:
 
 @dataclass(frozen=True)
 class Family:
-    """Patterns of one kind, and what each scheme reaches on them. A scheme without a number is absent."""
+    """Patterns of one kind, and what each scheme reaches on them. A scheme without a number is absent. ``all_tries``:
+    the mean share over all tries, of schemes of which any was left out."""
 
     name: str
     patterns: tuple[str, ...]
     means: dict[str, Mean]
+    all_tries: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -249,7 +251,17 @@ def _family(summary: Summary, name: str, patterns: tuple[str, ...]) -> Family:
                 len(pairs) or len(shares),
                 len(patterns),
             )
-    return Family(name, patterns, means)
+    found = {scheme: _over_all_tries(summary, scheme, patterns) for scheme in summary.schemes}
+    return Family(
+        name, patterns, means, {scheme: share for scheme, share in found.items() if share is not None}
+    )
+
+
+def _over_all_tries(summary: Summary, scheme: str, patterns: Iterable[str]) -> float | None:
+    """The mean share by all tries of a scheme; None where none was left out, and the other mean says it all."""
+    bars = [bar.every for p in patterns if (bar := summary.bars.get((p, scheme)))]
+    shares = [every.ratio.median for every in bars if every.ratio]
+    return float(np.mean(shares)) if shares and any(every.left_out for every in bars) else None
 
 
 def _correlation(pairs: Sequence[Pair]) -> float | None:

@@ -28,10 +28,10 @@ from plots.report.svg import (
     text,
     title,
 )
-from plots.report.trials import Difference
 from plots.shares import our_share, published_share
 from plots.style import label, short
 from plots.summary import Summary
+from plots.trials import Difference
 from results.record import NOT_JUDGED, Run, Verdict
 
 Box = tuple[float, float, float, float]

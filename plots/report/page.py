@@ -15,16 +15,16 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from files.writer import write_whole
 from hedera.schemes import CONTROL
-from plots import completion
+from plots import completion, trials
 from plots.load import Sweep, load_sweep
-from plots.report import bars, compare, environment, fabric, figures, rules, trials
+from plots.report import bars, compare, environment, fabric, figures, rules
 from plots.report import runs as runs_data
 from plots.report.machines import SLOWER, compare_machines
 from plots.report.rounds import Overhead, overheads
 from plots.report.svg import Css, classes, percent
 from plots.shares import Shares, our_share, published_share
 from plots.style import colour, label, short
-from plots.summary import Summary, summarise, tallies
+from plots.summary import Summary, summarise, tallies, windows
 from results.record import Run
 from traffic.completion import CLASSES
 
@@ -105,7 +105,7 @@ def _context(sweep: Sweep) -> dict[str, Any]:
         "css": css,
         "css_pairs": [(scheme, css(scheme)) for scheme in summary.schemes],
         **_published(summary, runs, css),
-        **_trials(runs),
+        **_trials(runs, sweep.tries),
         **_rounds(runs, css),
         **_completion(runs, sweep.tries),
         **_judgement(summary, runs, css),
@@ -154,8 +154,13 @@ def _published(summary: Summary, runs: Sequence[Run], css: Css) -> dict[str, Any
     }
 
 
-def _trials(runs: Sequence[Run]) -> dict[str, Any]:
+def _trials(runs: Sequence[Run], tries: Sequence[Run]) -> dict[str, Any]:
     compared = trials.compare_all(runs)
+    every = {
+        (each.first, each.second, row.pattern): row
+        for each in trials.compare_all(tries, every=True)
+        for row in (*each.patterns, each.overall)
+    }
     main = [each for each in compared if (each.first, each.second) in _MAIN_COMPARISONS]
     reach = max(
         (
@@ -170,6 +175,8 @@ def _trials(runs: Sequence[Run]) -> dict[str, Any]:
     reach = min(reach, runs[0].capacity_mbps) or 1.0
     return {
         "comparisons": main,
+        "certain": trials.in_a_sentence(runs, tries),
+        "of_all_tries": every if any(not run.valid for run in tries) else {},
         "other_comparisons": [each for each in compared if each not in main],
         "interval": lambda difference: figures.interval_strip(difference, reach),
         "reach": reach,
@@ -211,6 +218,7 @@ def _judgement(summary: Summary, runs: Sequence[Run], css: Css) -> dict[str, Any
         "rules": rules.applied(runs),
         "without_rules": sum(not run.rules for run in runs),
         "tallies": tallies(summary),
+        "windows": windows(tallies(summary)),
         "dropping": sum(bool(run.queue_drops) for run in runs),
     }
 

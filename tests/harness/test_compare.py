@@ -111,6 +111,19 @@ def test_by_pattern(folders):
     assert "--bw 100 --mtu 9000" in done.stdout
 
 
+def test_by_pattern_all_tries_stand_beside_where_one_was_left_out(folders):
+    first = folders[1] / "published_stride4" / "ecmp" / "trial-1" / "run.json"
+    slow = {"verdict": "invalid", "reasons": ["too slow"]}
+    document = json.loads(first.read_text())
+    slow["bisection_mbps"] = document["bisection_mbps"] * 60 / 68
+    before = first.parent.with_name("trial-1-0")
+    before.mkdir()
+    (before / "run.json").write_text(json.dumps(document | slow))
+    lines = [line.split() for line in invoked(*folders, "--by-pattern").stdout.splitlines()]
+    assert ["stride4", "70.0", "68.0", "(-2.0),", "all", "64.0"] in lines
+    assert ["ecmp", "stride1", "80.0", "78.0", "(-2.0)"] in lines
+
+
 def test_json_is_rows_and_nothing_else(folders, tmp_path):
     invalid = folders[1] / "published_stride4" / "ecmp" / "trial-1" / "run.json"
     invalid.write_text(

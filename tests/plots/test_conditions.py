@@ -2,7 +2,7 @@ import pytest
 
 from plots import conditions
 from plots.conditions import compare, draw
-from plots.report.trials import difference
+from plots.trials import difference
 from tests.plots.pictures import spied
 from tests.plots.sweeps import run_document, store
 

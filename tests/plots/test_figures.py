@@ -19,6 +19,7 @@ def test_write_all(tmp_path):
         "figure9-normalised.svg",
         "summary.csv",
         "summary.md",
+        "differences.csv",
         "rates/published_stride4-trial-1.png",
         "rates/published_stride4-trial-2.png",
         "rates/staggered_0.2,0.3-trial-1.png",

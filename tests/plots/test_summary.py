@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from plots.load import load_sweep
-from plots.summary import pattern_order, summarise
-from tests.plots.sweeps import failed, run_document, store, write_sweep
+from plots.summary import pattern_order, summarise, tallies, windows
+from tests.plots.sweeps import broken, failed, run_document, store, write_sweep
 
 
 def sweep_of(folder, rates):
@@ -90,3 +90,41 @@ def test_order(tmp_path):
 def test_nothing():
     with pytest.raises(ValueError, match="no run"):
         summarise([])
+
+
+def rates_of(*thirds):
+    """Rates that are one number in each third of 30 s."""
+    total = [rate for rate in thirds for _ in range(10)]
+    return {"rates": {"t": [second + 1.0 for second in range(30)], "total_mbps": total, "hosts": {}}}
+
+
+def test_the_last_third_is_of_the_run_and_over_the_control_s(tmp_path):
+    store(tmp_path, run_document("stride:4", "nonblocking", **rates_of(100.0, 100.0, 80.0)))
+    store(tmp_path, run_document("stride:4", "hedera-sa", **rates_of(10.0, 50.0, 72.0)))
+    store(tmp_path, run_document("stride:4", "ecmp", verdict="invalid", reasons=["slow"]))
+    bars = summarise(load_sweep(tmp_path).runs).bars
+    assert bars["stride:4", "hedera-sa"].late.median == pytest.approx(0.9)
+    assert bars["stride:4", "ecmp"].late is None
+    found = tallies(summarise(load_sweep(tmp_path).runs))
+    assert windows(found) == [("in the last third", [1.0, None, pytest.approx(0.9)])]
+
+
+def test_flows_that_come_and_go_have_no_last_third(tmp_path):
+    flow = {"src": 0, "dst": 4, "mbps": 9.1, "size_bytes": 1000}
+    for scheme in ("nonblocking", "ecmp"):
+        store(tmp_path, run_document("shuffle:1000", scheme, flows=[flow], **rates_of(100.0, 10.0, 0.0)))
+    assert summarise(load_sweep(tmp_path).runs).bars["shuffle:1000", "ecmp"].late is None
+
+
+def test_before_a_failure_and_after_it(tmp_path):
+    """The window from 5 to 25 s, a failure from 8.01 to 16.02 s."""
+    store(tmp_path, run_document("stride:4", "nonblocking", **rates_of(100.0, 100.0, 100.0)))
+    store(tmp_path, broken(traffic="stride:4", scheme="ecmp") | rates_of(90.0, 30.0, 60.0))
+    bar = summarise(load_sweep(tmp_path).runs).bars["stride:4", "ecmp"]
+    assert bar.before.median == pytest.approx(0.9)
+    assert bar.after.median == pytest.approx((3.98 * 30 + 5 * 60) / 8.98 / 100)
+    assert [name for name, _ in windows(tallies(summarise(load_sweep(tmp_path).runs)))] == [
+        "in the last third",
+        "before the failure",
+        "after it",
+    ]

@@ -20,7 +20,7 @@ def small_sweep(folder):
 def test_show(tmp_path):
     text = show(small_sweep(tmp_path))
     rows = [line.split() for line in text.splitlines()]
-    assert ["stride4", "152.0", "76.0", "50%", "(2", "of", "3)"] in rows
+    assert ["stride4", "152.0", "76.0", "50%", "(2", "of", "3),", "all", "76.0", "50%"] in rows
     assert ["file:[a]|b.csv", "-", "INVALID"] in rows
     assert "Capacity 160 Mb/s" in text
     assert show([]) == "no runs"
@@ -37,10 +37,10 @@ def test_every_scheme_has_a_second_column_over_all_tries(tmp_path):
     store(tmp_path, run_document("stride:4", "hedera-gff", 2, bisection_mbps=88.0, **short))
     sweep = load_sweep(tmp_path)
     line = ["hedera-gff", "1 of 2", "96.0% (1)", "3", "2", "88.0% (1)"]
-    assert line == [
-        cell.strip() for cell in markdown(sweep.runs, sweep.tries).splitlines()[-3].split("|")[1:-1]
-    ]
-    assert " ".join(line).split() in [row.split() for row in show(sweep.runs, sweep.tries).splitlines()]
+    told = [row.split("|") for row in markdown(sweep.runs, sweep.tries).splitlines()]
+    assert line in [[cell.strip() for cell in row[1:7]] for row in told]
+    words = " ".join(line).split()
+    assert words in [row.split()[: len(words)] for row in show(sweep.runs, sweep.tries).splitlines()]
     bar = list(csv.DictReader(io.StringIO(csv_text(sweep.runs, sweep.tries))))[1]
     assert (bar["tries"], bar["left_out_tries"], bar["not_judged_trials"], bar["invalid_trials"]) == (
         "3",
@@ -55,19 +55,44 @@ def test_every_scheme_has_a_second_column_over_all_tries(tmp_path):
     )
 
 
+def test_a_bar_that_is_invalid_says_what_its_tries_came_to(tmp_path):
+    store(tmp_path, run_document("stride:4", "nonblocking", bisection_mbps=100.0))
+    store(
+        tmp_path, run_document("stride:4", "ecmp", bisection_mbps=60.0, verdict="invalid", reasons=["slow"])
+    )
+    runs = load_sweep(tmp_path).runs
+    assert markdown(runs).splitlines()[2] == "| stride:4 | 100.0 | INVALID, all 60.0 60% |"
+
+
+def test_the_tables_say_in_how_many_patterns_the_gain_is_certain_and_what_few_trials_are(tmp_path):
+    for scheme, level in (("nonblocking", 100.0), ("ecmp", 50.0), ("hedera-sa", 90.0)):
+        for trial in (1, 2, 3):
+            store(tmp_path, run_document("stride:4", scheme, trial, bisection_mbps=level + trial))
+    sweep = load_sweep(tmp_path)
+    said = "hedera-sa in 1 of 1 patterns, below in 0 (over all tries 1 and 0 of 1)."
+    assert said in show(sweep.runs, sweep.tries)
+    text = markdown(sweep.runs, sweep.tries)
+    assert said in text
+    assert "which of 3 trials are nearly the least and the most" in text
+
+
 def test_a_bar_that_was_not_judged_is_not_called_invalid(tmp_path):
-    store(tmp_path, run_document("stride:4", "ecmp", verdict="not judged", reasons=["too short"]))
-    assert ["stride:4", "NOT", "JUDGED"] in [
+    unjudged = {"verdict": "not judged", "reasons": ["too short"]}
+    slow = {"verdict": "invalid", "reasons": ["too slow"]}
+    store(tmp_path, run_document("stride:4", "ecmp", bisection_mbps=60.0, **unjudged))
+    assert ["stride:4", "NOT", "JUDGED,", "all", "60.0"] in [
         row.split() for row in show(load_sweep(tmp_path).runs).splitlines()
     ]
-    store(tmp_path, run_document("stride:4", "ecmp", 2, verdict="invalid", reasons=["too slow"]))
-    assert ["stride:4", "INVALID"] in [row.split() for row in show(load_sweep(tmp_path).runs).splitlines()]
+    store(tmp_path, run_document("stride:4", "ecmp", 2, bisection_mbps=60.0, **slow))
+    assert ["stride:4", "INVALID,", "all", "60.0"] in [
+        row.split() for row in show(load_sweep(tmp_path).runs).splitlines()
+    ]
 
 
 def test_markdown(tmp_path):
     lines = markdown(small_sweep(tmp_path)).splitlines()
     assert lines[0] == "| pattern | nonblocking | ecmp |"
-    assert lines[2] == "| stride4 | 152.0 (150.2-153.8) | 76.0 (75.1-76.9) 50% (2 of 3) |"
+    assert lines[2] == "| stride4 | 152.0 (150.2-153.8) | 76.0 (75.1-76.9) 50% (2 of 3), all 76.0 50% |"
     assert lines[3] == "| file:[a]\\|b.csv | - | INVALID |"
 
 

@@ -198,6 +198,7 @@ def test_by_scheme_all_tries_stand_beside_what_counts(tmp_path):
     store(tmp_path, run_document("stride:4", "hedera-sa", bisection_mbps=70.0, **slow))
     store(tmp_path, run_document("stride:4", "hedera-sa", bisection_mbps=90.0), attempt="-again")
     text = " ".join(page_of(tmp_path).text.split())
+    assert "drawn stride1 90 % (all tries: 80 %)" in text
     assert "hedera-sa1 of 1 90.0 % (1) 21 80.0 % (1)" in text
     assert "nonblocking1 of 1 100.0 % (1) 10 100.0 % (1)" in text
 
@@ -313,3 +314,18 @@ def test_bars_have_the_height_of_their_numbers(tmp_path):
         assert bars == pytest.approx(bars_of, abs=0.001)
         assert marks == pytest.approx(published, abs=0.001)
         assert len({width for width, *_ in found}) == 1, "ours and the published ones are equally wide"
+
+
+def test_differences_over_all_tries_stand_beside_those_that_count_and_what_is_certain_is_said(tmp_path):
+    for trial in (1, 2, 3):
+        for scheme, level in (("nonblocking", 100.0), ("ecmp", 50.0), ("hedera-sa", 90.0)):
+            store(tmp_path, run_document("stride:4", scheme, trial, bisection_mbps=level + trial))
+    text = page_of(tmp_path).text
+    assert "hedera-sa in 1 of 1 patterns, below in 0 (over all tries 1 and 0 of 1)" in text
+    assert "all tries say" not in text, "none was left out"
+    slow = {"verdict": "invalid", "reasons": ["slow"]}
+    store(tmp_path, run_document("stride:4", "hedera-sa", 1, bisection_mbps=11.0, **slow), attempt="-0")
+    text = " ".join(page_of(tmp_path).text.split())
+    assert "all tries say" in text
+    assert "below in 0 (over all tries 0 and 0 of 1)" in text
+    assert "+26.7not supported" in text

@@ -1,11 +1,14 @@
+import csv
+import io
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_rel
 
+from plots import trials
 from plots.load import load_sweep
-from plots.report import trials as trials
 from tests.plots.sweeps import run_document, store
 
 
@@ -126,3 +129,51 @@ def test_all_pairs_the_better_expected_first(tmp_path):
         ("hedera-gff", "mine"),
         ("ecmp", "mine"),
     ]
+
+
+def gaining(folder):
+    """Hedera is above ECMP for certain under the first pattern, below under the second, neither under the third, and
+    a fourth has too few trials; of a trial of the first, one try more was left out."""
+    ecmp = [50.0, 51.0, 52.0]
+    rates = {}
+    for pattern, above in (("stride:1", 20.0), ("stride:2", -20.0), ("stride:3", 0.0)):
+        rates[pattern, "ecmp"] = ecmp
+        rates[pattern, "hedera-sa"] = [
+            rate + above + noise for rate, noise in zip(ecmp, (-0.1, 0.0, 0.1), strict=True)
+        ]
+    rates["stride:4", "ecmp"] = rates["stride:4", "hedera-sa"] = [50.0]
+    runs_of(folder, rates)
+    slow = {"verdict": "invalid", "reasons": ["slow"], "bisection_mbps": 1.0}
+    store(folder, run_document("stride:1", "hedera-sa", 1, **slow), attempt="-again")
+    return load_sweep(folder)
+
+
+def test_in_how_many_patterns_hedera_is_above_ecmp_for_certain(tmp_path):
+    sweep = gaining(tmp_path)
+    assert trials.gains(sweep.runs) == (trials.Gain("hedera-sa", 1, 1, 3, 4, 3),)
+    assert trials.gains(sweep.tries, every=True) == (trials.Gain("hedera-sa", 0, 1, 3, 4, 3),)
+    said = trials.in_a_sentence(sweep.runs, sweep.tries)
+    assert "hedera-sa in 1 of 3 patterns, below in 1 (over all tries 0 and 1 of 3)." in said
+
+
+def test_it_is_said_where_nothing_can_be_said_and_nothing_where_nothing_was_asked(tmp_path):
+    runs = runs_of(tmp_path, {("stride:4", s): [50.0, 51.0] for s in ("ecmp", "hedera-sa", "hedera-gff")})
+    assert trials.in_a_sentence(runs, runs).endswith(
+        "takes 3 valid trials of both with the same seeds; there are 2."
+    )
+    assert trials.in_a_sentence([run for run in runs if run.scheme != "ecmp"], runs) == ""
+
+
+def test_differences_as_csv_over_valid_runs_and_over_all_tries(tmp_path):
+    sweep = gaining(tmp_path)
+    rows = list(csv.DictReader(io.StringIO(trials.csv_text(sweep.runs, sweep.tries))))
+    assert tuple(rows[0]) == trials.CSV_COLUMNS
+    keys = [(row["over"], row["pattern"]) for row in rows]
+    patterns = ["stride:1", "stride:2", "stride:3", "stride:4", "all"]
+    assert keys == [(over, pattern) for over in (trials.VALID, trials.ALL_TRIES) for pattern in patterns]
+    valid, every = rows[0], rows[5]
+    assert (valid["pairs"], valid["mean_mbps"], valid["verdict"]) == ("3", "20.0000", "supported")
+    assert float(valid["holm_p"]) == pytest.approx(3 * float(valid["p"]), rel=1e-3)
+    assert (every["pairs"], every["verdict"]) == ("3", "not supported")
+    assert float(every["mean_mbps"]) == pytest.approx((35.45 - 50 + 20 + 20.1) / 3, abs=1e-4)
+    assert (rows[3]["pairs"], rows[3]["p"], rows[3]["verdict"]) == ("1", "", "nothing can be said")

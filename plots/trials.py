@@ -19,6 +19,8 @@ survive the correction, is called `alone`.
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +29,7 @@ from itertools import combinations
 import numpy as np
 
 from hedera.schemes import best_first
+from plots.style import scheme_order
 from plots.summary import pattern_order
 from results.record import Run
 
@@ -35,6 +38,12 @@ FEWEST = 3
 """With two trials an interval has t = 12.7 and rests on normality alone: nothing is said."""
 
 SUPPORTED, ALONE, UNSUPPORTED, SILENT = "supported", "alone", "not supported", "nothing can be said"
+VALID, ALL_TRIES = "valid runs", "all tries"
+BASE = "ecmp"
+CSV_COLUMNS = (
+    "over", "first", "second", "pattern", "pairs",
+    "mean_mbps", "low_mbps", "high_mbps", "p", "holm_p", "verdict",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -73,28 +82,106 @@ class Comparison:
     common: int
 
 
-def compare_all(runs: Sequence[Run]) -> tuple[Comparison, ...]:
-    """Every pair of schemes that were run, the one expected to be better first."""
+@dataclass(frozen=True)
+class Gain:
+    """In how many of the ``tested`` patterns, those with FEWEST pairs, a scheme is above BASE for certain, and below
+    it; ``patterns`` are those with any pair, ``pairs`` the most that one has."""
+
+    scheme: str
+    above: int
+    below: int
+    tested: int
+    patterns: int
+    pairs: int
+
+
+def gains(runs: Sequence[Run], every: bool = False) -> tuple[Gain, ...]:
+    """One for each of Hedera's schemes that were run under a pattern under which BASE was, as in `compare`."""
+    present = {run.scheme for run in runs if run.scheme.startswith("hedera-")}
+    found = []
+    for scheme in scheme_order(present):
+        rows = compare(runs, scheme, BASE, every).patterns
+        certain = [row.mean or 0.0 for row in rows if row.verdict == SUPPORTED]
+        found += (
+            [
+                Gain(
+                    scheme,
+                    sum(mean > 0 for mean in certain),
+                    sum(mean < 0 for mean in certain),
+                    sum(row.p is not None for row in rows),
+                    len(rows),
+                    max(row.pairs for row in rows),
+                )
+            ]
+            if rows
+            else []
+        )
+    return tuple(found)
+
+
+def in_a_sentence(runs: Sequence[Run], tries: Sequence[Run]) -> str:
+    """In how many patterns Hedera is above ECMP for certain, by valid runs and by all tries; nothing where that was
+    not run."""
+    found, every = gains(runs), {one.scheme: one for one in gains(tries, every=True)}
+    if not found:
+        return ""
+    if not any(one.tested for one in found):
+        most = max(one.pairs for one in found)
+        return (
+            f"Whether Hedera is above {BASE} for certain takes {FEWEST} valid trials of both with the same seeds; "
+            f"there {'is' if most == 1 else 'are'} {most}."
+        )
+    return (
+        f"Above {BASE} for certain (valid trials paired by their seeds, Student's t, {LEVEL:.0%} for all patterns of "
+        "a scheme together by Holm's correction): "
+        + "; ".join(
+            f"{one.scheme} in {one.above} of {one.tested} patterns, below in {one.below} (over all tries "
+            f"{every[one.scheme].above} and {every[one.scheme].below} of {every[one.scheme].tested})"
+            for one in found
+        )
+        + "."
+    )
+
+
+def csv_text(runs: Sequence[Run], tries: Sequence[Run]) -> str:
+    """Every difference between two schemes, over valid runs and over all ``tries``; over all patterns where the
+    pattern is ``all``. Holm's p is for all patterns of two schemes, and over all patterns for all pairs."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    for over, compared in ((VALID, compare_all(runs)), (ALL_TRIES, compare_all(tries, every=True))):
+        for each in compared:
+            for row in (*each.patterns, each.overall):
+                rates = ["" if value is None else f"{value:.4f}" for value in (row.mean, row.low, row.high)]
+                chances = ["" if value is None else f"{value:.4g}" for value in (row.p, row.adjusted)]
+                head = (over, each.first, each.second, row.pattern or "all", row.pairs)
+                writer.writerow((*head, *rates, *chances, row.verdict))
+    return text.getvalue()
+
+
+def compare_all(runs: Sequence[Run], every: bool = False) -> tuple[Comparison, ...]:
+    """Every pair of schemes that were run, the one expected to be better first, as in `compare`."""
     present = {run.scheme for run in runs}
     ranked = best_first()
     order = [s for s in ranked if s in present] + sorted(present - set(ranked))
-    found = [compare(runs, first, second) for first, second in combinations(order, 2)]
+    found = [compare(runs, first, second, every) for first, second in combinations(order, 2)]
     overall = holm([each.overall for each in found])
     return tuple(replace(each, overall=row) for each, row in zip(found, overall, strict=True))
 
 
-def compare(runs: Sequence[Run], first: str, second: str) -> Comparison:
-    """The differences between two schemes."""
-    rates = {
-        (run.pattern, run.scheme, run.trial): run.bisection_mbps
-        for run in runs
-        if run.valid and run.bisection_mbps is not None and run.scheme in (first, second)
-    }
+def compare(runs: Sequence[Run], first: str, second: str, every: bool = False) -> Comparison:
+    """The differences between two schemes: of valid runs, or of ``every`` one that came to a number, where the median
+    of a trial's tries stands for it."""
+    rates: dict[tuple[str, str, int], list[float]] = {}
+    for run in runs:
+        if (run.valid or every) and run.bisection_mbps is not None and run.scheme in (first, second):
+            rates.setdefault((run.pattern, run.scheme, run.trial), []).append(run.bisection_mbps)
     differences: dict[str, dict[int, float]] = {}
-    for pattern, scheme, trial in rates:
+    for (pattern, scheme, trial), own in rates.items():
         other = rates.get((pattern, second, trial))
         if scheme == first and other is not None:
-            differences.setdefault(pattern, {})[trial] = rates[pattern, first, trial] - other
+            difference_of_trial = float(np.median(own) - np.median(other))
+            differences.setdefault(pattern, {})[trial] = difference_of_trial
     rows = [difference(p, list(differences[p].values())) for p in pattern_order(differences)]
     trials = sorted({trial for by_trial in differences.values() for trial in by_trial})
     common = [by_trial for by_trial in differences.values() if len(by_trial) == len(trials)]
