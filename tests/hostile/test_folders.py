@@ -36,6 +36,7 @@ WRITTEN = (
     "report.html",
     "figures/summary.csv",
     "figures/summary.md",
+    "figures/differences.csv",
     "figures/figure9.png",
     "figures/figure9.svg",
     "figures/figure9-normalised.png",
