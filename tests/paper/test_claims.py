@@ -1,0 +1,75 @@
+"""What the documents say is what the data says, and docs/claims.md is the table of it."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from paper import claims
+from tests.paper.commands import run
+
+
+@pytest.mark.parametrize("claim", claims.CLAIMS, ids=lambda claim: f"{claim.said} {claim.source.data}")
+def test_the_document_says_what_the_data_does(claim):
+    assert claims.unsaid(claim) == []
+
+
+def test_the_page_is_made_of_them():
+    assert (claims.ROOT / claims.PAGE).read_text(encoding="utf-8") == claims.page()
+
+
+@pytest.mark.parametrize("claim", claims.CLAIMS, ids=lambda claim: f"{claim.said} {claim.source.data}")
+def test_a_document_that_says_another_number_is_found(claim, monkeypatch, tmp_path):
+    """The last digit, or letter, of every claim is another one, one at a time."""
+    data = claims.ROOT / "results" / claim.source.data
+    text = " ".join((claims.ROOT / claim.said).read_text(encoding="utf-8").split())
+    monkeypatch.setattr(claims, "ROOT", tmp_path)
+    document = tmp_path / claim.said
+    document.parent.mkdir(exist_ok=True)
+    for words in claim.words(data):
+        end = words.rstrip(" |%)")
+        other = end[:-1] + chr(ord(end[-1]) + 1)
+        document.write_text(text.replace(end, other), encoding="utf-8")
+        assert words in claims.unsaid(claim, data)
+
+
+def again(monkeypatch, tmp_path, data):
+    """Figure 3's data, made again by a command that leaves these."""
+
+    def made(words, **more):
+        if words[0] == "git":
+            return real(words, **more)
+        shutil.copy(data, Path(words[words.index("--out") + 1]) / "explain_ecmp_fits.csv")
+        return None
+
+    real = claims.subprocess.run
+    kept = tmp_path / "checked.csv"
+    kept.write_text("source,revision,date,processor_s\nhull/table2.csv,abc,2026-01-01,5\n")
+    monkeypatch.setattr(claims.subprocess, "run", made)
+    monkeypatch.setattr(claims, "CHECKED", kept)
+    return run(claims, "--again", "explain_ecmp"), kept.read_text().splitlines()
+
+
+def test_data_that_says_the_same_again_is_kept_as_checked(monkeypatch, tmp_path):
+    done, kept = again(monkeypatch, tmp_path, claims.ROOT / "results/simulated/explain_ecmp_fits.csv")
+    assert done.exit_code == 0, done.output
+    assert kept[1] == "hull/table2.csv,abc,2026-01-01,5"
+    assert kept[2].startswith("simulated/explain_ecmp_fits.csv,")
+
+
+def test_data_that_says_another_number_is_told_and_not_kept(monkeypatch, tmp_path):
+    other = tmp_path / "other.csv"
+    text = (claims.ROOT / "results/simulated/explain_ecmp_fits.csv").read_text()
+    other.write_text(text.replace("3.75826", "4.75826"))
+    done, kept = again(monkeypatch, tmp_path, other)
+    assert done.exit_code == 1
+    assert (
+        "README.md does not say what simulated/explain_ecmp_fits.csv does: mean error of 4.8 %" in done.output
+    )
+    assert len(kept) == 2
+
+
+def test_mistakes_are_one_sentence(monkeypatch, tmp_path):
+    assert "no simulated data has nonsense in its name" in run(claims, "--again", "nonsense").output
+    monkeypatch.setattr(claims, "ROOT", tmp_path)
+    assert "claims are of a clone of the project" in run(claims).output
