@@ -53,7 +53,8 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     share of the drawn flows that are kept; ``scale_sizes`` tells whether sizes of Poisson traffic went with the
     links' rate; ``new_flows``, who gave a flow its first path, ``controller`` or ``switch``. ``time`` is
     ``real`` or ``virtual``; ``platform`` and ``datapath`` say what ``auto`` became; ``fail`` is in the words of
-    `topos.faults`. ``controller_delay_ms``: how late the controller's messages were made, in virtual time.
+    `topos.faults`. ``controller_delay_ms``: how late the controller's messages were made, in virtual time. ``sack``:
+    whether TCP acknowledged selectively; ``min_rto_ms``: its shortest retransmission timeout, 200 in Linux.
 
     Runs are drawn together only when they agree in these, so an option that is not listed here is refused.
     """
@@ -74,6 +75,8 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     platform: Name
     datapath: Name
     congestion_control: Name
+    sack: bool = written(True)
+    min_rto_ms: Annotated[int, Meta(ge=1, le=60_000)] = written(200)
     queue: Count
     mtu: Annotated[int, Meta(ge=68, le=65535)] = written(DEFAULT_MTU)
     new_flows: Name = written("controller")

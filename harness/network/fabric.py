@@ -40,8 +40,8 @@ MOST_DELAYED = 100_000
 
 @dataclass(frozen=True)
 class FabricOptions:
-    """How the network is emulated; ``instances`` of Open vSwitch at most (`placement.place` says how many help),
-    ``unsent_bytes`` as of `hosts.HostSetup`, and by how much the controller's messages are late."""
+    """How the network is emulated; ``instances`` of Open vSwitch at most (`placement.place` says how many help), by
+    how much the controller's messages are late, and the rest as of `hosts.HostSetup`."""
 
     datapath: str
     instances: int
@@ -49,6 +49,8 @@ class FabricOptions:
     congestion_control: str = "cubic"
     unsent_bytes: int | None = None
     control_delay_ms: float = 0.0
+    sack: bool = True
+    min_rto_ms: int | None = None
 
 
 class Fabric:
@@ -178,6 +180,8 @@ class Fabric:
                     self.options.congestion_control,
                     self.options.unsent_bytes,
                     shape.segments_at_once if shape.bunches else None,
+                    self.options.sack,
+                    self.options.min_rto_ms,
                 ),
             )
             for host, name in enumerate(self.topo.hosts)

@@ -57,6 +57,8 @@ class HostSetup:
 
     ``neighbours``: (address, MAC) of all hosts. ``unsent_bytes``: what its TCP may hold of a connection that has not
     been sent once; None: what the kernel allows. ``segments_at_once``: most that it hands to its port in one.
+    ``sack``: whether it acknowledges selectively. ``min_rto_ms``: its shortest retransmission timeout (None: Linux's
+    own, 200 ms), of its only route, as kernels before 6.11 have no setting for it.
     """
 
     interface: str
@@ -66,6 +68,8 @@ class HostSetup:
     congestion_control: str
     unsent_bytes: int | None = None
     segments_at_once: int | None = None
+    sack: bool = True
+    min_rto_ms: int | None = None
 
     @property
     def settings(self) -> list[str]:
@@ -73,6 +77,8 @@ class HostSetup:
         settings = [*ipv6_off(), f"net.ipv4.tcp_congestion_control={self.congestion_control}"]
         if self.unsent_bytes is not None:
             settings.append(f"net.ipv4.tcp_notsent_lowat={self.unsent_bytes}")
+        if not self.sack:
+            settings.append("net.ipv4.tcp_sack=0")
         return settings
 
     @property
@@ -84,12 +90,18 @@ class HostSetup:
     def batch(self) -> str:
         """Lines for ``ip -batch``."""
         interface, segments = self.interface, self.segments_at_once
+        timeout = f"rto_min {self.min_rto_ms}ms" if self.min_rto_ms else ""
         lines = [
             "link set lo up",
             f"link set {interface} address {self.mac}",
             f"addr add {self.ip}/8 dev {interface}",
             f"link set {interface} up",
             *([f"link set {interface} gso_max_segs {segments}"] if segments else []),
+            *(
+                [f"route change 10.0.0.0/8 dev {interface} proto kernel scope link src {self.ip} {timeout}"]
+                if timeout
+                else []
+            ),
             *(
                 f"neigh add {a} lladdr {m} dev {interface} nud permanent"
                 for a, m in self.neighbours

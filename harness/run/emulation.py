@@ -25,7 +25,7 @@ from harness.run.injection import Injector
 from harness.run.observation import Observation, Say
 from harness.run.round_trips import RoundTrips
 from harness.run.senders import Senders, unsent_bytes
-from harness.run.spec import RunSpec, lasting
+from harness.run.spec import LINUX_MIN_RTO_MS, RunSpec, lasting
 from harness.run.transfers import Transfers
 from harness.run.watch import ClockWatch, ProcessorWatch, clock_offset
 from hedera.schemes import scheme as find_scheme
@@ -111,6 +111,8 @@ class Emulation:
             spec.congestion_control,
             unsent_bytes(spec.link_mbps) if lasts else None,
             spec.controller_delay_ms or 0.0,
+            spec.sack,
+            None if spec.min_rto_ms == LINUX_MIN_RTO_MS else spec.min_rto_ms,
         )
 
     def _start(self, fabric: Fabric, children: Children) -> Controller:

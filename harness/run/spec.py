@@ -26,6 +26,8 @@ SHORTEST_S = 3
 """Of a run: rates are read once a second, and the first and the last of them do not count."""
 MEASURED_DELAY_MS = 8.0
 """What polling and deciding took of a round in real time, the median (docs/deviations.md tells of which runs)."""
+LINUX_MIN_RTO_MS = 200
+"""TCP's shortest retransmission timeout in Linux, unless a route says otherwise (TCP_RTO_MIN)."""
 MAX_DELAY_MS = 1000.0
 """Beyond it Open vSwitch takes its controller for dead, and asks again and again."""
 
@@ -74,6 +76,18 @@ class RunSpec(Experiment):
     platform: str = parameter("auto", "The controller's platform.", choices=("auto", "os-ken", "pox"))
     datapath: str = parameter("auto", "Open vSwitch's datapath.", choices=("auto", "kernel", "user"))
     congestion_control: str = parameter("cubic", "TCP algorithm; with dctcp, queues mark from 20 packets on.")
+    sack: bool = parameter(
+        True,
+        "Selective acknowledgements (RFC 2018); without them Linux recovers as NewReno, and probes no tails.",
+    )
+    # What `ip route` takes whole; above a minute no run would see a second try.
+    min_rto_ms: int = parameter(
+        LINUX_MIN_RTO_MS,
+        "TCP's shortest retransmission timeout; 200 is Linux's own",
+        unit="ms",
+        least=1,
+        most=60_000,
+    )
     queue: int = parameter(50, "Queue of every port, full packets.", least=2, most=100_000)
     # What every IPv4 host takes (RFC 791), to the customary jumbo frame; more gave nothing.
     mtu: int = parameter(

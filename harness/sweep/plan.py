@@ -26,7 +26,14 @@ BESIDE_TRAFFIC_S = 3.0
 """Seconds a run takes beyond its traffic, for the forecast; measured in docs/performance.md."""
 VARYING = frozenset({"scheme", "traffic", "flows_per_host", "keep", "seed", "trial", "scale_sizes"})
 """What differs between the runs of one sweep; all else must be the same for them to be compared."""
-NO_CHOICE = {"mtu": DEFAULT_MTU, "new_flows": "auto", "time": "real", "controller_delay_ms": 0.0}
+NO_CHOICE = {
+    "mtu": DEFAULT_MTU,
+    "new_flows": "auto",
+    "time": "real",
+    "controller_delay_ms": 0.0,
+    "sack": True,
+    "min_rto_ms": 200,
+}
 """What sweeps of before did not write down, as there was but one."""
 
 

@@ -19,6 +19,8 @@ _SETTINGS = (
     ("Hedera's interval", "{0.interval_s:g} s"),
     ("large flow", "{0.large_flows}, above {0.threshold:.0%} of the link rate"),
     ("TCP congestion control", "{0.congestion_control}"),
+    ("TCP's selective acknowledgements", "{0.sack}"),
+    ("TCP's shortest timeout", "{0.min_rto_ms} ms"),
     ("queue of every port", "{0.queue} full packets"),
     ("largest packet", "{0.mtu} bytes"),
     ("datapath", "{0.datapath}"),

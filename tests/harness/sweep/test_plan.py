@@ -169,6 +169,16 @@ def test_virtual_runs_of_before_had_a_controller_that_took_no_time(tmp_path):
         keep_settings(replace(base, controller_delay_ms=None), tmp_path)
 
 
+def test_runs_of_before_acknowledged_selectively_and_waited_as_linux_does(tmp_path):
+    keep_settings(BASE, tmp_path)
+    before = json.loads((tmp_path / SETTINGS).read_text())
+    del before["sack"], before["min_rto_ms"]
+    (tmp_path / SETTINGS).write_text(json.dumps(before))
+    keep_settings(BASE, tmp_path)
+    with pytest.raises(UserMistake, match=r"sack True there, False here, min_rto_ms 200 there, 20 here"):
+        keep_settings(replace(BASE, sack=False, min_rto_ms=20), tmp_path)
+
+
 def test_settings_of_a_folder_do_not_change(tmp_path):
     settled = settle(BASE, tmp_path)
     assert settled.platform in ("os-ken", "pox")
