@@ -13,7 +13,6 @@ import sys
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import IO
 
 from files.private import private_folder
 
@@ -55,7 +54,9 @@ def engine(target: str = "engine") -> Path:
     return program
 
 
-_held: dict[Path, IO[str]] = {}
+_held: dict[Path, int] = {}
+"""Descriptors, by folder. No files: of those Python complains as the process ends, since nobody closes them."""
+
 KEPT = 4
 """Engines that are kept: of other sources, compilers or ns-3, those used last."""
 
@@ -65,11 +66,15 @@ def _hold(folder: Path) -> None:
     while folder not in _held:
         folder.mkdir(mode=0o700, exist_ok=True)
         with suppress(FileNotFoundError):  # it is being removed
-            used = (folder / "used").open("a")
-            fcntl.flock(used, fcntl.LOCK_SH)
-            if os.path.samestat(os.fstat(used.fileno()), (folder / "used").stat()):
-                os.utime(folder)
-                _held[folder] = used
+            used = os.open(folder / "used", os.O_WRONLY | os.O_CREAT, 0o666)
+            try:
+                fcntl.flock(used, fcntl.LOCK_SH)
+                if os.path.samestat(os.fstat(used), (folder / "used").stat()):
+                    os.utime(folder)
+                    _held[folder] = used
+            finally:
+                if folder not in _held:
+                    os.close(used)
 
 
 def _remove_old(kept: Path) -> None:

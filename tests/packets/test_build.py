@@ -24,7 +24,7 @@ def forget():
     for kept in (build._stamp, build._sources, build.fingerprint, build.version):
         kept.cache_clear()
     while build._held:
-        build._held.popitem()[1].close()
+        os.close(build._held.popitem()[1])
 
 
 @pytest.fixture
@@ -148,6 +148,33 @@ def test_an_engine_stays_while_a_process_that_asked_for_it_lives(sources, tmp_pa
     forget()
     subprocess.run(remove, check=True)
     assert not folder.exists()
+
+
+def test_what_is_held_is_not_complained_of_as_the_process_ends(tmp_path):
+    script = "import sys, packets.build as b; from pathlib import Path; b._hold(Path(sys.argv[1]))"
+    done = subprocess.run(
+        [sys.executable, "-W", "always", "-c", script, tmp_path / "held"], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_folder_that_goes_as_it_is_asked_for_is_made_anew_and_holds_one_descriptor(tmp_path, monkeypatch):
+    folder, lock = tmp_path / "held", fcntl.flock
+    gone = []
+
+    def goes(descriptor, how):
+        lock(descriptor, how)
+        if not gone:
+            gone.append(descriptor)
+            shutil.rmtree(folder)
+
+    monkeypatch.setattr(build.fcntl, "flock", goes)
+    monkeypatch.setattr(build, "_held", {})
+    before = len(os.listdir("/proc/self/fd"))
+    build._hold(folder)
+    assert len(os.listdir("/proc/self/fd")) == before + 1
+    assert os.path.samestat(os.fstat(build._held[folder]), (folder / "used").stat())
+    os.close(build._held[folder])
 
 
 def test_programs_that_others_could_replace_are_not_run(sources, tmp_path, monkeypatch):
