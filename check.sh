@@ -13,11 +13,14 @@ if [ "${1:-}" = --quick ]; then
     shift
     tests=(-m "not root")
 fi
+# Compiled tests are kept, as what the other tools make is: pytest needs 7 s of a processor to compile all of them, and
+# is started a dozen times.
+unset PYTHONDONTWRITEBYTECODE
 if [ "$(id -u)" -eq 0 ]; then
     setup/install.sh --check
     if [ "$(stat -c %u .)" -ne 0 ]; then # root leaves nothing behind in another user's folder
         caches=/root/.cache/hedera
-        export RUFF_CACHE_DIR=$caches/ruff MYPY_CACHE_DIR=$caches/mypy
+        export PYTHONDONTWRITEBYTECODE=1 RUFF_CACHE_DIR=$caches/ruff MYPY_CACHE_DIR=$caches/mypy
         export HYPOTHESIS_STORAGE_DIRECTORY=$caches/hypothesis PYTEST_ADDOPTS="-o cache_dir=$caches/pytest"
     fi
 else
@@ -62,39 +65,41 @@ end() {
 trap 'end 130' INT
 trap 'end 143' TERM
 
-# What measures nothing runs side by side; what holds the machine has it for itself, but for the second kernel, which
-# has networks, a lock and one processor's time of its own.
+# What measures nothing runs side by side, one more at once than there are processors, since many of these tests wait.
+# Each takes from the others' ends what is left, so that tests that share a set-up stay together. Guests measure by
+# their own clocks, and take what the others leave of the processors. What holds the machine has it for itself, but for
+# the second kernel, which has networks, a lock and one processor's time of its own.
+together=(-n $(($(nproc) + 1)) --dist worksteal)
 if [ ${#tests[@]} -gt 0 ]; then
-    start -n auto "${tests[@]}"
+    start "${together[@]}" "${tests[@]}"
     finish
     exit "$status"
 fi
-if [ "$(id -u)" -ne 0 ]; then
-    .venv/bin/hedera kernel status >/dev/null 2>&1 || run nice .venv/bin/hedera kernel build
-    start -n auto -m "not root and not virtual"
-    finish
-    [ ${#running[@]} -eq 0 ] || finish
-    start -m "virtual and not root"
-    finish
-    run .venv/bin/python -m tests.in_guests
-    finish
-    exit "$status"
-fi
-start -n auto -m "not alone"
-finish
 beside=$(mktemp)
 trap 'rm -f "$beside"' EXIT
+in_guests() { run nice .venv/bin/python -m tests.in_guests "$@" >"$beside"; }
+if [ "$(id -u)" -ne 0 ]; then
+    in_guests # which compiles their kernel, where it is not there yet
+    start "${together[@]}" -m "not root and not virtual"
+    finish
+    finish
+    cat "$beside"
+    start "${together[@]}" -m "virtual and not root"
+    finish
+    exit "$status"
+fi
 real=alone
 case $(.venv/bin/hedera kernel status 2>/dev/null) in
     *" in seccomp mode"*) real="alone and real" ;; # the rest in guests: two to three times as fast as in real time
 esac
+[ "$real" = alone ] || in_guests -m "alone and not real"
+start "${together[@]}" -m "not alone"
+finish
+[ ${#running[@]} -eq 0 ] || finish
+cat "$beside"
 start -m "$real" tests/kernel >"$beside" 2>&1
 start -m "$real" --ignore tests/kernel
 finish
 finish
 cat "$beside"
-if [ "$real" != alone ]; then
-    run .venv/bin/python -m tests.in_guests -m "alone and not real"
-    finish
-fi
 exit "$status"

@@ -9,20 +9,26 @@ from __future__ import annotations
 
 import argparse
 import os
+import pwd
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
+import matplotlib
+
 from harness.errors import UnfitMachine
 from harness.sweep.guests import Ground, prepare
+from hedera.compiled import code_folder
 from virtual.errors import GuestFailed
-from virtual.guest import Ended, Guest
+from virtual.guest import Ended, Guest, Progress
 
 ROOT = Path(__file__).resolve().parents[1]
 WHICH = "root and not real"
 NONE_LEFT = 5
 """pytest's status when there was no test to run."""
+INTERRUPTED = 130
 REAL_S = 3600.0
 """After so long a file's guest is ended; on a quiet machine the longest takes three minutes."""
 
@@ -35,20 +41,44 @@ def test_files(which: str, within: list[str]) -> list[str]:
     return sorted(counts, key=lambda name: -int(counts[name]))
 
 
-def tested(name: str, which: str, ground: Ground) -> Ended:
+HOME = Path(pwd.getpwuid(0).pw_dir)
+AT_HOME = f"""
+if ! ls {HOME} >/dev/null 2>&1; then
+    mount -t tmpfs -o mode=700 home {HOME} && mkdir -p {HOME}/.cache/hedera || exit 1
+    cp -r "$1" {HOME}/.cache/hedera/compiled
+    cp -r "$2" {HOME}/.cache/matplotlib
+fi
+shift 2
+exec "$@"
+"""
+"""Root in there may not see its home where we are not root here: it gets one, with what its programs would else make
+again and again, machine code and a list of fonts."""
+
+
+class Stopped(Exception):
+    """Nobody waits for these guests any more."""
+
+
+def tested(name: str, which: str, ground: Ground, stop: threading.Event) -> Ended:
     """What pytest said of one file."""
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--durations=5", "-m", which, name]
+
+    def go_on(_: Progress) -> None:
+        if stop.is_set():
+            raise Stopped
+
+    made = map(str, (code_folder(), matplotlib.get_cachedir()))
+    pytest = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--durations=5", "-m", which, name]
     kept = {name: value for name, value in os.environ.items() if name.startswith(("HEDERA_", "POX_"))}
     with Guest(
         ground.kernel.linux,
-        command,
+        ["sh", "-c", AT_HOME, "sh", *made, *pytest],
         folder=ROOT,
-        environment=kept,
+        environment={**kept, "HOME": str(HOME)},
         layers=ground.layers,
         real_s=REAL_S,
         stalled_s=REAL_S,
     ) as guest:
-        return guest.wait()
+        return guest.wait(go_on)
 
 
 def main(arguments: list[str]) -> int:
@@ -64,20 +94,24 @@ def main(arguments: list[str]) -> int:
         return reason.exit_status
     failed = 0
     at_once = len(os.sched_getaffinity(0))
+    files = test_files(asked.which, asked.files)
+    stop = threading.Event()
     with ThreadPoolExecutor(at_once) as pool:
-        doing = {
-            pool.submit(tested, name, asked.which, ground): name
-            for name in test_files(asked.which, asked.files)
-        }
-        for each in as_completed(doing):
-            try:
-                ended = each.result()
-            except GuestFailed as reason:
-                print(f"{doing[each]}: {reason}", flush=True)
-                failed += 1
-                continue
-            print(f"{doing[each]}, in {ended.real_s:.0f} s\n{ended.stdout}{ended.stderr}", flush=True)
-            failed += ended.status not in (0, NONE_LEFT)
+        doing = {pool.submit(tested, name, asked.which, ground, stop): name for name in files}
+        try:
+            for each in as_completed(doing):
+                try:
+                    ended = each.result()
+                except GuestFailed as reason:
+                    print(f"{doing[each]}: {reason}", flush=True)
+                    failed += 1
+                    continue
+                print(f"{doing[each]}, in {ended.real_s:.0f} s\n{ended.stdout}{ended.stderr}", flush=True)
+                failed += ended.status not in (0, NONE_LEFT)
+        except KeyboardInterrupt:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            return INTERRUPTED
     return 1 if failed else 0
 
 

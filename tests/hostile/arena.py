@@ -16,6 +16,8 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
+from tests.made import machine_code
+
 ROOT = Path(__file__).parents[2]
 USER = 21987
 """The ordinary user, where root tries."""
@@ -35,6 +37,7 @@ class Arena:
         if mode == "user" and os.geteuid() == 0:
             drop = ("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--")
             os.chown(place, USER, USER)
+        machine_code(place / "compiled", USER if drop else None)
         place.chmod(0o755)
         self.process = subprocess.Popen(
             [*drop, sys.executable, "-B", "-m", "tests.hostile.arena"],
@@ -48,7 +51,7 @@ class Arena:
                 "TMPDIR": str(place),
                 "SECRET": SECRET,
                 "PYTHONWARNINGS": "ignore",
-                "NUMBA_CACHE_DIR": str(place / "numba"),
+                "NUMBA_CACHE_DIR": str(place),
             },
         )
         self.unfit = self._read()["unfit"]

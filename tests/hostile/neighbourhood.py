@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import made
 from tests.harness.sweep.run_files import run_json
 
 ENEMY, ALICE = 54321, 54322
@@ -145,8 +146,8 @@ def environment(victim, place):
             "MPLCONFIGDIR": str(place.place / "mpl"),
             "NUMBA_DISABLE_JIT": "1",
         }
-        (place.place / "mpl").mkdir(exist_ok=True)
-        os.chown(place.place / "mpl", ALICE, ALICE)
+        if not (place.place / "mpl").exists():
+            made.fonts(place.place / "mpl", ALICE)
     return found
 
 

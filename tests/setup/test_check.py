@@ -80,6 +80,7 @@ def check(place, *arguments, **settings):
     )
 
 
+TOGETHER = f"-n {len(os.sched_getaffinity(0)) + 1} --dist worksteal"
 WHOLE = pytest.param((), marks=pytest.mark.root, id="whole")
 QUICK = pytest.param(("--quick",), id="quick")
 
@@ -89,14 +90,14 @@ def test_it_runs_all_of_them_and_shows_what_they_say(place):
     process = check(place)
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 0
-    asked = ["-m alone --ignore tests/kernel", "-m alone tests/kernel", "-n auto -m not alone"]
+    asked = ["-m alone --ignore tests/kernel", "-m alone tests/kernel", f"{TOGETHER} -m not alone"]
     assert began(place) == asked
     assert all(f"output of {words}\n" in said for words in asked)
 
 
 @pytest.mark.root
 @pytest.mark.parametrize(
-    "part", ["-n auto -m not alone", "-m alone tests/kernel", "-m alone --ignore tests/kernel"]
+    "part", [f"{TOGETHER} -m not alone", "-m alone tests/kernel", "-m alone --ignore tests/kernel"]
 )
 def test_one_part_that_fails_fails_all(place, part):
     (place / "fails").write_text(part)
@@ -116,15 +117,14 @@ def test_where_guests_are_fast_real_time_keeps_what_only_it_has(place):
         "-m alone and real --ignore tests/kernel",
         "-m alone and real tests/kernel",
         "-m tests.in_guests -m alone and not real",
-        "-n auto -m not alone",
+        f"{TOGETHER} -m not alone",
     ]
 
 
 USER_S = [
     "-m tests.in_guests",
-    "-m virtual and not root",
-    "-n auto -m not root and not virtual",
-    "kernel build",
+    f"{TOGETHER} -m not root and not virtual",
+    f"{TOGETHER} -m virtual and not root",
 ]
 
 
@@ -142,6 +142,18 @@ def test_and_one_part_of_those_that_fails_fails_all(place, nobody, part):
     process.communicate(timeout=60)
     assert process.returncode == 5
     assert began(place) == USER_S
+
+
+def test_compiled_tests_are_kept_but_by_root_in_another_s_folder(place, nobody, tmp_path):
+    """Else each pytest compiles all of them anew: seven seconds."""
+    (place / ".venv/bin/pytest").write_text(f"#!/bin/sh\nenv >{tmp_path}/said\n")
+    check(place, "-k", "fattree", PYTHONDONTWRITEBYTECODE="1").communicate(timeout=60)
+    assert "PYTHONDONTWRITEBYTECODE" not in (tmp_path / "said").read_text()
+    for name, says in (("id", 0), ("stat", 1234)):
+        (tmp_path / name).write_text(f"#!/bin/sh\necho {says}\n")
+        (tmp_path / name).chmod(0o755)
+    check(place, "-k", "fattree").communicate(timeout=60)
+    assert "PYTHONDONTWRITEBYTECODE=1\n" in (tmp_path / "said").read_text()
 
 
 def test_without_root_options_are_for_tests_that_need_none(place, nobody):
@@ -164,13 +176,16 @@ def test_without_root_mininet_has_to_be_there(place, nobody):
         pytest.param(("--quick",), "not root", 1, id="quick"),
         pytest.param((), "not alone", 1, id="side by side", marks=pytest.mark.root),
         pytest.param((), "alone --ignore,tests/kernel", 3, id="kernel and alone", marks=pytest.mark.root),
+        pytest.param(None, "tests.in_guests,not virtual", 2, id="beside guests"),
     ],
 )
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_ctrl_c_ends_all_of_it(place, arguments, lasts, parts, number, status):
+def test_ctrl_c_ends_all_of_it(place, arguments, lasts, parts, number, status, request):
     """What a terminal sends goes to the group of the shell; a cancelled job is told by its shell alone."""
     (place / "lasts").write_text(lasts)
-    process = check(place, *arguments)
+    if arguments is None:
+        request.getfixturevalue("nobody")
+    process = check(place, *arguments or ())
     assert wait_until(
         lambda: len(began(place)) == parts and len(alive(place)) >= 2 * lasts.count(",") + 2, 20
     )

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import made
 from virtual import kernel
 
 pytest.importorskip("distributed")
@@ -38,6 +39,7 @@ def place():
         kernels = folder / "cache/hedera/virtual/kernels"
         shutil.copytree(found.linux.parent, kernels / found.digest)
         kernel.remember(replace(found, linux=kernels / found.digest / "linux"), kernels)
+        made.machine_code(kernels.parent / "compiled")
         for path in (folder / "cache", folder / "cache/hedera", kernels.parent, kernels):
             path.chmod(0o700)
         (folder / "mine").mkdir()
