@@ -58,6 +58,7 @@ class Sink:
 
     def run(self) -> None:
         """Until SIGTERM."""
+        self.listener.listen(BACKLOG)  # not before SIGTERM is heard: whoever reaches this may then end it
         while True:
             for number, _ in self.poll.poll():
                 if number == self.wakeup:
@@ -156,14 +157,13 @@ class Sink:
                 data = data[os.write(self.records, data) :]
 
 
-def listen(address: str, port: int) -> socket.socket:
-    """A listening socket; OSError when there can be none."""
+def bound(address: str, port: int) -> socket.socket:
+    """A socket that is to listen there; OSError when there can be none."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind((address, port))
-    listener.listen(BACKLOG)
     return listener
 
 
 if __name__ == "__main__":
-    Sink(listen(sys.argv[1], int(sys.argv[2])), int(sys.argv[3]), 1).run()
+    Sink(bound(sys.argv[1], int(sys.argv[2])), int(sys.argv[3]), 1).run()

@@ -14,16 +14,20 @@ from harness import cli
 from harness.cli import group
 from harness.network import deadline
 
+def hang():
+    for _ in range(1200):  # a signal that comes just before a sleep does not cut it short
+        time.sleep(0.05)
+
 def hung():
     try:
         with deadline.deadline(600, "it hangs"):
             try:
                 print("sending", flush=True)
-                time.sleep(60)
+                hang()
             finally:
                 try:
                     print("tearing down", flush=True)
-                    time.sleep(60)
+                    hang()
                 finally:
                     print("the rest", flush=True)
     except BaseException as error:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.controllers.fake_switch import wait_for
-from transfers import records
+from transfers import records, sink
 
 FOLDER = Path(records.__file__).parent
 SINK = "127.0.0.1"
@@ -151,6 +151,28 @@ def test_what_a_killed_process_wrote_is_read_as_far_as_it_goes(tmp_path):
     output.write_text(json.dumps(good) + '\nTraceback\n{"number": 4}\n' + json.dumps(good)[:40])
     assert [one.number for one in records.sent_by(output)] == [3]
     assert records.arrived_at(tmp_path / "none.jsonl") == []
+
+
+def test_a_sink_is_not_reached_before_it_hears_that_it_is_to_end(tmp_path):
+    """Between the two a SIGTERM would kill it, with its records."""
+    was, fd = signal.getsignal(signal.SIGTERM), signal.set_wakeup_fd(-1)
+    try:
+        with (
+            sink.bound(SINK, 0) as listener,
+            (tmp_path / "records").open("wb") as output,
+            socket.socket() as probe,
+        ):
+            at = listener.getsockname()
+            assert probe.connect_ex(at) != 0
+            waiting = sink.Sink(listener, 1000, output.fileno())
+            assert signal.getsignal(signal.SIGTERM) is not was
+            assert probe.connect_ex(at) != 0
+            os.kill(os.getpid(), signal.SIGTERM)
+            waiting.run()
+            assert probe.connect_ex(at) == 0
+    finally:
+        signal.set_wakeup_fd(fd)
+        signal.signal(signal.SIGTERM, was)
 
 
 def test_an_interrupted_sink_writes_down_what_it_has(bench):
