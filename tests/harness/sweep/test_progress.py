@@ -1,6 +1,7 @@
 """What the user sees of a sweep; no run is real here."""
 
 import json
+import time
 
 import pytest
 
@@ -97,6 +98,8 @@ def test_a_sweep_in_guests_tells_both_clocks_to_whoever_watches_and_forecasts_fr
     keep_settings(base, tmp_path)
     jobs = plan(base, [TrafficSpec("stride:4")], ["nonblocking", "ecmp"], 1, tmp_path)
     seen = []
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now)  # what is left is less by as long as this test takes
 
     def carry_out(jobs, ground, at_once, watcher):
         for job in jobs:
