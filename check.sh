@@ -13,8 +13,8 @@ if [ "${1:-}" = --quick ]; then
     shift
     tests=(-m "not root")
 fi
-# Compiled tests are kept, as what the other tools make is: pytest needs 7 s of a processor to compile all of them, and
-# is started a dozen times.
+# Compiled tests are kept, as what the other tools make is: of the 10 s of a processor that pytest needs to find all of
+# them 3 are for compiling, and it is started a dozen times.
 unset PYTHONDONTWRITEBYTECODE
 if [ "$(id -u)" -eq 0 ]; then
     setup/install.sh --check

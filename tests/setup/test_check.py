@@ -145,7 +145,7 @@ def test_and_one_part_of_those_that_fails_fails_all(place, nobody, part):
 
 
 def test_compiled_tests_are_kept_but_by_root_in_another_s_folder(place, nobody, tmp_path):
-    """Else each pytest compiles all of them anew: seven seconds."""
+    """Else each pytest compiles all of them anew."""
     (place / ".venv/bin/pytest").write_text(f"#!/bin/sh\nenv >{tmp_path}/said\n")
     check(place, "-k", "fattree", PYTHONDONTWRITEBYTECODE="1").communicate(timeout=60)
     assert "PYTHONDONTWRITEBYTECODE" not in (tmp_path / "said").read_text()
