@@ -43,6 +43,10 @@ def client_command(
     return ["iperf", *ends, "-t", f"{seconds:g}", "-i", "1", "-y", "C"]
 
 
+STAMP_S = 1e-3
+"""A stamp tells whole milliseconds: it may be so much before what it is of."""
+
+
 @dataclass(frozen=True)
 class Interval:
     """What one report line covers: seconds since the flow began, bytes, and iperf's own rate in bit/s.
@@ -89,7 +93,7 @@ class FlowReport:
         if not self.intervals or self.intervals[0].stamp is None:
             return started
         began = self.intervals[0].stamp - self.intervals[0].end_s
-        return began - 1 if began - 1 >= started else began
+        return began - 1 if began - 1 > started - STAMP_S else began
 
     @property
     def per_second_mbps(self) -> tuple[float, ...]:

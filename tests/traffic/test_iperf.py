@@ -144,6 +144,8 @@ NEW_YEAR_2026 = 1_767_225_600
 def test_a_flow_began_two_seconds_before_the_stamp_of_its_first_second(text):
     (flow,) = parse_report(text).flows.values()
     assert flow.began(started=NEW_YEAR_2026 + 0.1) == pytest.approx(NEW_YEAR_2026 + 0.25)
+    # A stamp tells whole milliseconds: in virtual time a flow begins in the very one in which its client did.
+    assert flow.began(started=NEW_YEAR_2026 + 0.2507) == pytest.approx(NEW_YEAR_2026 + 0.25)
     # unless that is before its client was started
     assert flow.began(started=NEW_YEAR_2026 + 1) == pytest.approx(NEW_YEAR_2026 + 1.25)
 
