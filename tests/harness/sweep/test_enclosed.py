@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -78,8 +79,7 @@ def test_a_run_reads_what_was_sent_and_is_called_what_it_was(mine, tmp_path, mon
     spec = RunSpec(scheme, "p.py:two + file:a b.csv + poisson:sizes,0.5", seconds=5)
     flows = [tuple(flow) for flow in spec.workload()]
     asked = sent_away(spec, tmp_path, monkeypatch)
-    for path in mine.iterdir():
-        path.unlink()
+    shutil.rmtree(mine)
     with sent(found(asked)):
         there = spec_of(asked)
         assert there == spec

@@ -17,7 +17,7 @@ from harness.sweep.experiment import in_words, longest_s, run_experiment, stop_i
 from harness.sweep.store import RESULT, read_run
 from results import record
 
-SPEC = RunSpec("ecmp", "stride:4", seconds=3, link_mbps=10)
+SPEC = RunSpec("ecmp", "stride:4", seconds=3, link_mbps=10, time="real")
 
 
 @pytest.fixture
