@@ -47,7 +47,10 @@ def play(scene: Scene, folder: Path) -> Seen:
         HostGroups(owner_name(), 1.0, folder) as groups,
         Children() as children,
         Fabric(
-            topo, FabricOptions(scene.datapath, 1, shape, scene.congestion_control), folder, children
+            topo,
+            FabricOptions(scene.datapath, 1, shape, scene.congestion_control, min_rto_ms=scene.rto_min_ms),
+            folder,
+            children,
         ) as fabric,
     ):
         fabric.build()
@@ -56,7 +59,8 @@ def play(scene: Scene, folder: Path) -> Seen:
         fabric.make_room()
         for host in topo.hosts:
             pid, port = fabric.pid_of(host), port_name(host, 0)
-            _settle(scene, pid, port)
+            # No memory of earlier connections (RFC 2140), so that a scene's transfers are independent.
+            run(["sysctl", "-q", "-w", "net.ipv4.tcp_no_metrics_save=1"], namespace=pid)
             if scene.access != 1 and host != topo.hosts[0]:
                 faster = Shape(scene.mbps * scene.access, 1000, scene.mtu, bucket_s=scene.bucket_s)
                 apply(faster, [port], pid)
@@ -118,15 +122,6 @@ def _rules(topo: NonBlocking, place: Path) -> None:
     )
     bridge = f"unix:{place}/{topo.SWITCH}.mgmt"
     run(["ovs-ofctl", "-O", "OpenFlow10", "add-flows", bridge, "-"], given=rules)
-
-
-def _settle(scene: Scene, pid: int, port: str) -> None:
-    """No memory of earlier connections (RFC 2140), so that a scene's transfers are independent; and the least
-    retransmission time."""
-    run(["sysctl", "-q", "-w", "net.ipv4.tcp_no_metrics_save=1"], namespace=pid)
-    if scene.rto_min_ms is not None:
-        route = f"route change 10.0.0.0/8 dev {port} rto_min {scene.rto_min_ms}ms\n"
-        run(["ip", "-batch", "-"], namespace=pid, given=route)
 
 
 def _as_csv(flows: tuple[Flow, ...]) -> str:
