@@ -62,6 +62,7 @@ def feed(folder: Path) -> Iterator[Feed]:
             ours.close()
             process.join(ENDS_S)
             process.kill()
+            process.join()
 
 
 def _serve(sweep: socket.socket, folder: Path, owner: str) -> None:

@@ -249,4 +249,4 @@ class ControllerProcess:
     def stop(self, number=signal.SIGTERM):
         """Exit status; TimeoutExpired when it does not end by itself."""
         self.process.send_signal(number)
-        return self.process.wait(30)
+        return self.process.wait(120)

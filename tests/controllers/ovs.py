@@ -148,7 +148,7 @@ def end(process):
     """End one child, by its own handle."""
     process.terminate()
     try:
-        process.wait(5)
+        process.wait(120)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

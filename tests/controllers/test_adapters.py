@@ -224,7 +224,7 @@ def test_wrong_use_gets_one_sentence_and_status_2(platform, flag, complaint, tmp
         env=dict(os.environ, PYTHONPATH=str(of.REPOSITORY)),
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=120,
     )
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
@@ -238,7 +238,7 @@ def test_an_address_in_use_is_reported(tmp_path):
             of.command("os-ken", first.address, tmp_path / "second", scheme="ecmp"),
             capture_output=True,
             text=True,
-            timeout=20,
+            timeout=120,
         )
     assert done.returncode == 1
     assert "Address already in use" in done.stderr

@@ -461,7 +461,7 @@ def test_what_they_once_did_differently(bridge):
     twins.they_are_the_same()
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(600)
 def test_a_fake_switch_does_what_open_vswitch_does(bridge):
     run_state_machine_as_test(
         type("Twins", (Twins,), {"bridge": bridge}),

@@ -51,7 +51,7 @@ def test_without_root_there_is_nothing_to_give_up():
 
     child = multiprocessing.get_context("fork").Process(target=give_up)  # who can be root no more
     child.start()
-    child.join(60)
+    child.join(120)
     assert child.exitcode == 0
 
 

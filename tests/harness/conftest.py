@@ -11,7 +11,7 @@ def clean():
     """The test must leave the machine as it found it."""
     before = footprint()
     yield before
-    wait_until(lambda: footprint() == before, 5)
+    wait_until(lambda: footprint() == before, 60)
     assert footprint() == before
 
 

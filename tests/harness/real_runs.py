@@ -67,7 +67,7 @@ def hedera_run(out, *options, scheme="ecmp", traffic="stride:4", bw=2, seconds=4
         [*map(str, command), "--out", str(out), "--json", *options],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
 
@@ -91,7 +91,7 @@ def stop_at(process, stage):
     while process.poll() is None:
         if stage_of(process).endswith(stage):
             process.send_signal(signal.SIGSTOP)
-            wait_until(lambda: Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2][1] == "T", 5)
+            wait_until(lambda: Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2][1] == "T", 60)
             if stage_of(process).endswith(stage):
                 return True
             process.send_signal(signal.SIGCONT)  # it was quicker

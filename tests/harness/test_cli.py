@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def hedera(*arguments, **settings):
     return subprocess.run(
-        [HEDERA, *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False, **settings
+        [HEDERA, *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False, **settings
     )
 
 

@@ -77,10 +77,10 @@ def test_nor_after_a_sweep_that_was_cut_short(theirs, number):
     )
     assert wait_until(lambda: stage_of(process).endswith("sending"), 60), stage_of(process)
     process.send_signal(number)
-    process.wait(30)
+    process.wait(120)
     assert of_root(theirs) == ""
     subprocess.run([HEDERA, "clean"], check=True, capture_output=True)
-    assert wait_until(lambda: footprint() == before, 5)
+    assert wait_until(lambda: footprint() == before, 60)
 
 
 def run_in(here, out, **environment):

@@ -190,7 +190,7 @@ def test_a_table_whose_guest_is_ended_leaves_nothing(tmp_path, how, status, sent
     with under_way(tmp_path) as (process, job):
         (guest,) = of_guest(job, process.pid)
         os.kill(guest if how == signal.SIGKILL else process.pid, how)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=120)
     assert process.returncode == status
     assert sentence in said.splitlines()[-1], said
     assert "Traceback" not in said

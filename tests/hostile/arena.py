@@ -111,7 +111,7 @@ class Arena:
         """End the grader, and see that it takes with it what it made."""
         self.process.stdin.close()
         try:
-            assert self.process.wait(30) == 0
+            assert self.process.wait(120) == 0
             assert list(self.place.glob("hedera-grade-*")) == []
             assert list(Path("/sys/fs/cgroup").glob(f"**/hedera-grade-{self.process.pid}-*")) == []
         finally:

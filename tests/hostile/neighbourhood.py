@@ -166,7 +166,7 @@ def enemy(program, *arguments, **more):
 def does(program, *arguments):
     """What a program of the enemy's prints, when it has ended."""
     with enemy(program, *arguments, stdout=subprocess.PIPE, text=True) as process:
-        return process.communicate(timeout=60)[0]
+        return process.communicate(timeout=120)[0]
 
 
 def good_run(folder, scheme="ecmp", trial=1, **more):

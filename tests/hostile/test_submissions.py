@@ -1038,13 +1038,13 @@ while True:
         other = Arena(arena.mode, Path(place))
         assert not other.unfit
         other.begin(op="ask", source=attack, loop=False, call_s=60.0)
-        assert wait_until(lambda: len(children_of(other.process.pid)) > 30, 30)
+        assert wait_until(lambda: len(children_of(other.process.pid)) > 30, 60)
         mine = children_of(other.process.pid)
         other.process.kill()
         other.process.wait()
         other.process.stdin.close()
         other.process.stdout.close()
-        assert wait_until(lambda: not any(alive(pid) for pid in mine), 10)
+        assert wait_until(lambda: not any(alive(pid) for pid in mine), 60)
     assert arena.ask(HONEST["demand"]) is None
 
 

@@ -14,7 +14,7 @@ from watch import server as module
 from watch.follower import Follower
 from watch.server import Server
 
-pytestmark = [needs_root, pytest.mark.timeout(120)]
+pytestmark = [needs_root, pytest.mark.timeout(600)]
 FETCH = """
 def fetch(method, path, **headers):
     connection = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=10)
@@ -51,7 +51,7 @@ def server(folder, monkeypatch):
 
 def ask(server, name):
     """What the page's own user gets, and soon."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=120)
     connection.request("GET", f"/{server.secret}/{name}")
     answer = connection.getresponse()
     return answer.status, answer.read()

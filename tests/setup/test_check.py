@@ -88,7 +88,7 @@ QUICK = pytest.param(("--quick",), id="quick")
 @pytest.mark.root
 def test_it_runs_all_of_them_and_shows_what_they_say(place):
     process = check(place)
-    said, _ = process.communicate(timeout=60)
+    said, _ = process.communicate(timeout=120)
     assert process.returncode == 0
     asked = ["-m alone --ignore tests/kernel", "-m alone tests/kernel", f"{TOGETHER} -m not alone"]
     assert began(place) == asked
@@ -102,7 +102,7 @@ def test_it_runs_all_of_them_and_shows_what_they_say(place):
 def test_one_part_that_fails_fails_all(place, part):
     (place / "fails").write_text(part)
     process = check(place)
-    process.communicate(timeout=60)
+    process.communicate(timeout=120)
     assert process.returncode == 5
     assert len(began(place)) == 3
 
@@ -111,7 +111,7 @@ def test_one_part_that_fails_fails_all(place, part):
 def test_where_guests_are_fast_real_time_keeps_what_only_it_has(place):
     (place / ".venv/bin/hedera").write_text("#!/bin/sh\necho Linux 7.2.13 in seccomp mode, from here\n")
     process = check(place)
-    process.communicate(timeout=60)
+    process.communicate(timeout=120)
     assert process.returncode == 0
     assert began(place) == [
         "-m alone and real --ignore tests/kernel",
@@ -130,7 +130,7 @@ USER_S = [
 
 def test_without_root_what_needs_it_runs_in_guests(place, nobody):
     process = check(place)
-    process.communicate(timeout=60)
+    process.communicate(timeout=120)
     assert process.returncode == 0
     assert began(place) == USER_S
 
@@ -139,7 +139,7 @@ def test_without_root_what_needs_it_runs_in_guests(place, nobody):
 def test_and_one_part_of_those_that_fails_fails_all(place, nobody, part):
     (place / "fails").write_text(part)
     process = check(place)
-    process.communicate(timeout=60)
+    process.communicate(timeout=120)
     assert process.returncode == 5
     assert began(place) == USER_S
 
@@ -147,25 +147,25 @@ def test_and_one_part_of_those_that_fails_fails_all(place, nobody, part):
 def test_compiled_tests_are_kept_but_by_root_in_another_s_folder(place, nobody, tmp_path):
     """Else each pytest compiles all of them anew."""
     (place / ".venv/bin/pytest").write_text(f"#!/bin/sh\nenv >{tmp_path}/said\n")
-    check(place, "-k", "fattree", PYTHONDONTWRITEBYTECODE="1").communicate(timeout=60)
+    check(place, "-k", "fattree", PYTHONDONTWRITEBYTECODE="1").communicate(timeout=120)
     assert "PYTHONDONTWRITEBYTECODE" not in (tmp_path / "said").read_text()
     for name, says in (("id", 0), ("stat", 1234)):
         (tmp_path / name).write_text(f"#!/bin/sh\necho {says}\n")
         (tmp_path / name).chmod(0o755)
-    check(place, "-k", "fattree").communicate(timeout=60)
+    check(place, "-k", "fattree").communicate(timeout=120)
     assert "PYTHONDONTWRITEBYTECODE=1\n" in (tmp_path / "said").read_text()
 
 
 def test_without_root_options_are_for_tests_that_need_none(place, nobody):
     process = check(place, "-k", "fattree")
-    process.communicate(timeout=60)
+    process.communicate(timeout=120)
     assert began(place) == ["-m not root -k fattree"]
 
 
 def test_without_root_mininet_has_to_be_there(place, nobody):
     (place / ".venv/bin/python").write_text("#!/bin/sh\nexit 1\n")
     process = check(place)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=120)
     assert (process.returncode, began(place)) == (3, [])
     assert said == "check.sh: not set up yet: sudo setup/install.sh --check\n"
 
@@ -190,7 +190,7 @@ def test_ctrl_c_ends_all_of_it(place, arguments, lasts, parts, number, status, r
         lambda: len(began(place)) == parts and len(alive(place)) >= 2 * lasts.count(",") + 2, 20
     )
     os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
     assert process.returncode == status
     assert alive(place) == []
     assert len(list(place.glob("*.ended"))) == lasts.count(",") + 1, "each ends in order"
@@ -201,7 +201,7 @@ def test_ctrl_c_ends_all_of_it(place, arguments, lasts, parts, number, status, r
 def test_it_has_an_end(place, arguments):
     (place / "lasts").write_text("alone,root,kernel")
     process = check(place, *arguments, HEDERA_CHECK_S="2")
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=120)
     assert process.returncode == 124
     assert "check.sh: not done within 2 s, and ended (HEDERA_CHECK_S allows more)\n" in said
     assert alive(place) == []

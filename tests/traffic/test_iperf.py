@@ -117,14 +117,14 @@ def test_the_installed_iperf_takes_the_commands_and_both_ends_agree():
             for _ in range(20):  # until the server listens
                 command = client_command("127.0.0.1", ("127.0.0.1", source_port), seconds=10, port=port)
                 client = subprocess.run(  # of two limits iperf takes the last
-                    [*command, "-n", str(10**6)], capture_output=True, text=True, timeout=20, check=True
+                    [*command, "-n", str(10**6)], capture_output=True, text=True, timeout=120, check=True
                 ).stdout
                 if parse_report(client, port).flows:
                     break
                 time.sleep(0.1)
         finally:
             server.terminate()
-            output = server.communicate(timeout=20)[0]
+            output = server.communicate(timeout=120)[0]
     key = ("127.0.0.1", source_port)
     sent, received = parse_report(client, port).flows[key], parse_report(output, port).flows[key]
     assert sent.total.bytes == received.total.bytes == 10**6

@@ -58,13 +58,13 @@ class Bench:
 
     def finish(self):
         self.sender.stdin.close()
-        assert self.sender.wait(30) == 0
+        assert self.sender.wait(120) == 0
         return self.read()
 
     def read(self):
         if self.sink.poll() is None:
             self.sink.terminate()
-        assert self.sink.wait(10) == 0
+        assert self.sink.wait(120) == 0
         sent = {one.number: one for one in records.sent_by(self.files["sender"])}
         arrived = [one for one in records.arrived_at(self.files["sink"]) if one.source == SENDER]
         return sent, arrived
@@ -136,7 +136,7 @@ def test_a_sink_that_refuses_and_one_that_dies_are_named(bench):
     wait_for(lambda: bench.files["sender"].read_bytes())
     bench.sink.kill()
     bench.sender.stdin.close()
-    assert bench.sender.wait(10) == 0
+    assert bench.sender.wait(120) == 0
     hows = {one.number: one.how for one in records.sent_by(bench.files["sender"])}
     assert hows[0] == "Connection refused"
     assert hows[1] in ("closed early", "Connection reset by peer", "Broken pipe")

@@ -129,7 +129,7 @@ def test_it_runs_on_one_processor_that_no_other_guest_has(linux, tmp_path, monke
 
 def test_many_that_begin_at_once_leave_each_other_s_folders_alone(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    together = threading.Barrier(8, timeout=20)
+    together = threading.Barrier(8, timeout=120)
 
     def begin():
         for _ in range(30):
@@ -234,7 +234,7 @@ def test_nothing_is_left_when_the_parent_dies(linux, how):
         within(30, lambda: (job / "out/facts").exists())
         assert of(job)
         process.send_signal(how)
-        process.communicate(timeout=20)
+        process.communicate(timeout=120)
     within(10, lambda: not of(job))
     with Guest(linux, ["true"], **SMALL) as guest:
         guest.wait()

@@ -29,7 +29,7 @@ def server(tmp_path):
 
 
 def ask(server, path, **headers):
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=120)
     connection.putrequest("GET", path, skip_host="Host" in headers)
     for name, value in headers.items():
         connection.putheader(name, value)
@@ -91,7 +91,7 @@ def test_the_command_tells_its_address_and_ends_when_told(tmp_path):
     said = process.stdout.readline()
     assert said.startswith("watch it at http://127.0.0.1:")
     os.kill(process.pid, signal.SIGTERM)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=120)
     assert (process.returncode, errors) == (0, "")
     done = subprocess.run([hedera, "watch", tmp_path / "none"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
@@ -103,7 +103,7 @@ def test_under_nohup_it_outlives_its_terminal(tmp_path):
     with subprocess.Popen(["nohup", hedera, "watch", tmp_path], stdout=subprocess.PIPE, text=True) as process:
         address = process.stdout.readline().split()[-1]
         process.send_signal(signal.SIGHUP)
-        with urllib.request.urlopen(address, timeout=10) as page:
+        with urllib.request.urlopen(address, timeout=120) as page:
             assert page.status == 200
         process.terminate()
-        assert process.wait(30) == 0
+        assert process.wait(120) == 0

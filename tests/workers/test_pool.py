@@ -135,7 +135,7 @@ def test_a_cluster_that_does_not_answer_is_an_error(monkeypatch, tmp_path):
         run_all(slow_square, [1], cluster=ClusterAddress("tls://127.0.0.1:9", tmp_path / "keys"))
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(300)
 def test_a_cluster_without_workers_says_so(monkeypatch, tmp_path):
     distributed = pytest.importorskip("distributed")
     monkeypatch.setattr(pool, "NO_WORKER_S", 0.5, raising=False)
@@ -187,7 +187,7 @@ def test_an_end_is_the_end_of_everything_at_once(ending):
         else:
             caller.send_signal(signal.SIGTERM if ending == "polite" else signal.SIGKILL)
         deadline = time.monotonic() + 15
-        caller.wait(timeout=15)
+        caller.wait(timeout=120)
     with pytest.raises(ProcessLookupError):
         while time.monotonic() < deadline:
             os.killpg(caller.pid, 0)
@@ -212,4 +212,4 @@ def test_a_script_s_background_hears_of_no_ctrl_c():
         text=True,
         start_new_session=True,
     ) as caller:
-        assert caller.communicate(timeout=60) == ("4\n", "")
+        assert caller.communicate(timeout=120) == ("4\n", "")

@@ -40,7 +40,7 @@ def test_a_newcomer_waits_and_says_for_whom(first):
         first.stdin.flush()
 
     with sole_use("the second", say):
-        assert first.wait(5) == 0, "it ended by itself, and before the second began"
+        assert first.wait(120) == 0, "it ended by itself, and before the second began"
     (sentence,) = heard
     assert f"waiting for process {first.pid} (run 2 of 7)" in sentence
 

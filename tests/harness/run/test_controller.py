@@ -64,7 +64,7 @@ def started(tmp_path, monkeypatch):
     open_to_all(tmp_path)
     raw = tmp_path / "raw"
     raw.mkdir(mode=0o700)
-    monkeypatch.setattr(module, "SILENCE_S", 0.5)
+    monkeypatch.setattr(module, "SILENCE_S", 3.0)
     monkeypatch.setattr(
         module,
         "command",
@@ -85,11 +85,11 @@ def wait(controller, starts):
         controller.supervise()
         return len(controller.find("start")) == starts and controller.find("alive")
 
-    assert wait_until(done, 15)
+    assert wait_until(done, 60)
 
 
 @pytest.mark.parametrize(
-    ("how", "reason"), [("kill", "ended (status -9)"), ("freeze", "was not heard of for 0.5 s")]
+    ("how", "reason"), [("kill", "ended (status -9)"), ("freeze", "was not heard of for 3 s")]
 )
 def test_it_is_started_again_once(controller, how, reason):
     wait(controller, 1)
@@ -105,7 +105,7 @@ def test_it_is_started_again_once(controller, how, reason):
     assert [restart.reason for restart in controller.restarts] == [reason]
     assert controller.lost is None
     disturber.tick(2.0)
-    assert wait_until(lambda: controller.supervise() or controller.lost is not None, 15)
+    assert wait_until(lambda: controller.supervise() or controller.lost is not None, 60)
     assert controller.lost == f"the controller {reason}, and had been restarted once already"
     assert len(controller.restarts) == 1
 
@@ -132,11 +132,11 @@ def test_a_slow_one_runs_a_seventh_of_the_time_until_the_end(controller):
     for tenth in range(14):
         disturber.tick(1.05 + tenth / 10)
         runs = tenth % 7 == 6
-        assert wait_until(lambda runs=runs: stopped(controller.process) != runs, 1)
+        assert wait_until(lambda runs=runs: stopped(controller.process) != runs, 60)
     disturber.tick(2.45)
-    assert wait_until(lambda: stopped(controller.process), 1)
+    assert wait_until(lambda: stopped(controller.process), 60)
     disturber.finish()
-    assert wait_until(lambda: not stopped(controller.process), 1)
+    assert wait_until(lambda: not stopped(controller.process), 60)
 
 
 def test_what_is_no_event_is_left_out():
@@ -251,7 +251,7 @@ def test_what_it_writes_has_an_end(tmp_path, monkeypatch):
     monkeypatch.setitem(globals(), "PROGRAM", ENDLESS)
     for _ in started(tmp_path, monkeypatch):
         files = [tmp_path / "raw" / name for name in ("controller.txt", "controller.jsonl")]
-        wait_until(lambda files=files: min(file.stat().st_size for file in files) >= 2 << 20, 15)
+        wait_until(lambda files=files: min(file.stat().st_size for file in files) >= 2 << 20, 60)
         time.sleep(0.3)
         assert [file.stat().st_size for file in files] == [2 << 20, 2 << 20]
 
@@ -263,11 +263,11 @@ def test_what_its_scheduler_started_ends_with_it(tmp_path, monkeypatch):
     monkeypatch.setitem(globals(), "PROGRAM", LEAVING)
     for controller in started(tmp_path, monkeypatch):
         wait(controller, 1)
-        assert wait_until(sleepers, 5), "it became a sleep of nobody's"
+        assert wait_until(sleepers, 60), "it became a sleep of nobody's"
         (sleeper,) = sleepers()
         controller.process.kill()
         controller.process.wait()
-        assert wait_until(lambda sleeper=sleeper: not Path("/proc", sleeper).exists(), 5)
+        assert wait_until(lambda sleeper=sleeper: not Path("/proc", sleeper).exists(), 60)
 
 
 def sleepers():

@@ -48,7 +48,8 @@ def transfers(spec, folder, children, monkeypatch):
 
 
 def test_a_shuffle_takes_its_turns_and_ends_early(tmp_path, children, monkeypatch):
-    run = transfers(SPEC, tmp_path, children, monkeypatch)
+    spec = replace(SPEC, seconds=60)
+    run = transfers(spec, tmp_path, children, monkeypatch)
     begin = time.monotonic()
     run.start()
     ticks = []
@@ -56,7 +57,7 @@ def test_a_shuffle_takes_its_turns_and_ends_early(tmp_path, children, monkeypatc
     run.hang_up()
     assert run.collect() == []
     assert (run.troubles, len(run.flows)) == ([], 240)
-    assert time.monotonic() - begin < SPEC.seconds + 2
+    assert time.monotonic() - begin < spec.seconds
     assert ticks
     by_host = [[flow for flow in run.flows if flow.src == host] for host in range(16)]
     for flows in by_host:
@@ -97,7 +98,7 @@ def test_a_sender_and_a_sink_that_are_killed_are_named_and_nothing_hangs(tmp_pat
 
     began = time.monotonic()
     run.wait(tick)
-    assert time.monotonic() - began < spec.seconds + 12
+    assert time.monotonic() - began < spec.seconds + 60
     run.hang_up()
     failed = run.collect()
     assert run.troubles == ["the sender of host 3 ended during the run (status -9)"]

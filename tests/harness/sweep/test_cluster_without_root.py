@@ -95,7 +95,7 @@ def test_two_workers_make_a_sweep_in_virtual_time(place):
         finally:
             for process in reversed(processes):
                 process.send_signal(signal.SIGINT)
-                process.communicate(timeout=60)
+                process.communicate(timeout=120)
     assert done.returncode == 0, done.stderr
     runs = [json.loads(path.read_text()) for path in (place / "results/far").glob("*/*/trial-1/run.json")]
     assert sorted((run["scheme"], run["traffic"], run["verdict"]) for run in runs) == [

@@ -49,10 +49,10 @@ def test_the_page_ends_with_a_sweep_that_is_killed(tmp_path, settings):
         with socket.socket() as peer:
             return peer.connect_ex(where) != 0
 
-    assert wait_until(gone, 10)
+    assert wait_until(gone, 60)
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("program", "sentence"),
     [
@@ -73,4 +73,4 @@ def test_a_page_that_says_nothing_or_does_not_end_stops_no_sweep(tmp_path, monke
     with served(tmp_path, heard.append):
         pass
     assert heard == [sentence]
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 90
