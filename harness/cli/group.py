@@ -15,7 +15,7 @@ from hedera.text import printable
 _COMMANDS = {
     "compare": ("harness.cli.compare", "compare"),
     "completion": ("paper.completion", "command"),
-    "claims": ("paper.claims", "command"),
+    "claims": ("paper.claims.command", "command"),
     "clean": ("harness.cli.clean", "clean"),
     "cluster": ("harness.cli.cluster", "cluster"),
     "doctor": ("harness.cli.doctor", "doctor"),

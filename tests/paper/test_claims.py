@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from paper import claims
+from paper.claims import claim as one
+from paper.claims import command as claims
 from tests.paper.commands import run
 
 
@@ -23,7 +24,7 @@ def test_a_document_that_says_another_number_is_found(claim, monkeypatch, tmp_pa
     """The last digit, or letter, of every claim is another one, one at a time."""
     data = claims.ROOT / "results" / claim.source.data
     text = " ".join((claims.ROOT / claim.said).read_text(encoding="utf-8").split())
-    monkeypatch.setattr(claims, "ROOT", tmp_path)
+    monkeypatch.setattr(one, "ROOT", tmp_path)
     document = tmp_path / claim.said
     document.parent.mkdir(exist_ok=True)
     for words in claim.words(data):
