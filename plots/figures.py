@@ -11,6 +11,7 @@ from files.writer import write_whole
 from hedera.schemes import CONTROL
 from plots.load import Sweep, load_sweep
 from plots.table import csv_text, markdown
+from results.archive import ARCHIVE
 from results.record import Run
 
 FOLDER = "figures"
@@ -56,12 +57,17 @@ def _rate_sheets(sweep: Sweep, out: Path) -> list[Path]:
     files = []
     for (pattern, trial), members in sorted(sheets.items()):
         file = out / f"{_file_name(pattern)}-trial-{trial}.png"
-        newest = max(path.stat().st_mtime_ns for path in members)
+        newest = max(_changed_ns(path, sweep.folder) for path in members)
         if _drawn_ns(file) < newest:
             runs = list(members.values())
             rates.draw(runs, file, next((run for run in runs if run.scheme == CONTROL), None))
         files.append(file)
     return files
+
+
+def _changed_ns(run: Path, folder: Path) -> int:
+    """When a run was stored, or the archive that it is from."""
+    return (run if run.exists() else folder / ARCHIVE).stat().st_mtime_ns
 
 
 def _drawn_ns(file: Path) -> int:

@@ -1,10 +1,11 @@
-"""Stored runs, read back: every ``run.json`` below the folder of a sweep.
+"""Stored runs, read back: every ``run.json`` below the folder of a sweep, or in the archive that was made of them.
 
 Nothing found there can stop a figure from being drawn. What cannot be used is listed with the reason.
 """
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +14,8 @@ from pathlib import Path
 import msgspec
 
 from files.reader import find_files
-from results.record import Run, read
+from results.archive import ARCHIVE, unpacked
+from results.record import Run, decode, read
 
 _VARYING = ("flows_per_host", "keep", "scale_sizes", "new_flows", "large_flows")
 """Settings that may differ between the runs of one figure: they make another pattern, or follow from it. Runs that
@@ -30,8 +32,8 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Sweep:
-    """The runs of a folder, one per pattern, scheme and trial, the file of each, and what was left out. ``tries``:
-    all of them, those as well of which another try of the same trial counts."""
+    """The runs of a folder, one per pattern, scheme and trial, the file of each (as it was, of an archive), and what
+    was left out. ``tries``: all of them, those as well of which another try of the same trial counts."""
 
     folder: Path
     runs: tuple[Run, ...]
@@ -41,7 +43,8 @@ class Sweep:
 
 
 def load_sweep(folder: str | Path, read_one: Callable[[Path], Run] = read) -> Sweep:
-    """All runs below ``folder``, ordered by path; ``read_one`` reads a file, or remembers it.
+    """All runs below ``folder``, ordered by path; ``read_one`` reads a file, or remembers it. Where there is none,
+    those of the folder's archive.
 
     Of several tries of one trial the last valid one counts, else the last, in the order of their paths: times can be
     set, and copied. Runs whose link rate, length or
@@ -53,11 +56,23 @@ def load_sweep(folder: str | Path, read_one: Callable[[Path], Run] = read) -> Sw
         raise ValueError(f"there is no results folder {folder}")
     found: dict[Path, Run] = {}
     skipped = []
-    for path in find_files(folder, "run.json"):  # not hidden ones, which are being written
+    files = find_files(folder, "run.json")  # not hidden ones, which are being written
+    for path in files:
         try:
             found[path] = read_one(path)
         except (OSError, ValueError) as error:  # it may be gone by now
             skipped.append(Skipped(path, str(error)))
+    archive = folder / ARCHIVE
+    if not files and os.path.lexists(archive):
+        try:
+            for name, content in unpacked(archive):
+                try:
+                    found[folder / name] = decode(content)
+                except ValueError as error:
+                    skipped.append(Skipped(folder / name, str(error)))
+        except ValueError as error:
+            skipped.append(Skipped(archive, str(error)))
+        found = dict(sorted(found.items()))
     unlike = _unlike(found)
     for one in unlike:
         del found[one.path]

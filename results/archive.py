@@ -1,0 +1,52 @@
+"""What all runs of a sweep measured in one file, ``runs.tar.xz``: their run.json, under the names of their folders.
+
+Made to be kept or sent, and read where the runs themselves are not.
+"""
+
+from __future__ import annotations
+
+import io
+import lzma
+import tarfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from files.reader import Unreadable, read_bytes
+
+ARCHIVE = "runs.tar.xz"
+MAX_BYTES = 1 << 30
+"""Of an archive that is unpacked; 700 runs of a minute are a tenth of it."""
+_MAX_MEMORY = 256 << 20
+"""To unpack with: a file may ask for any."""
+
+
+def pack(documents: Mapping[str, bytes]) -> bytes:
+    """An archive of these documents by their names. The same ones give the same bytes."""
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for name in sorted(documents):
+            about = tarfile.TarInfo(name)
+            about.size = len(documents[name])
+            tar.addfile(about, io.BytesIO(documents[name]))
+    return lzma.compress(plain.getvalue(), preset=9 | lzma.PRESET_EXTREME)
+
+
+def unpacked(path: Path, name: str = "run.json") -> Iterator[tuple[str, bytes]]:
+    """The files called ``name`` in an archive, which may be anybody's: nothing is written, and no link is followed.
+
+    Raises Unreadable, which is a ValueError, when it is none, or larger than it may be.
+    """
+    packed = lzma.LZMADecompressor(memlimit=_MAX_MEMORY)
+    try:
+        plain = packed.decompress(read_bytes(path, MAX_BYTES), MAX_BYTES)
+        if not packed.eof:
+            raise Unreadable(f"is cut off, or larger than {MAX_BYTES / 1e6:.3g} MB when it is unpacked")
+        with tarfile.open(fileobj=io.BytesIO(plain), mode="r:") as tar:
+            for member in tar:
+                if member.isreg() and Path(member.name).name == name:
+                    content = tar.extractfile(member)
+                    yield member.name, content.read() if content else b""
+    except (lzma.LZMAError, tarfile.TarError, ValueError, OverflowError) as error:
+        if isinstance(error, Unreadable):
+            raise
+        raise Unreadable("is no archive of runs") from None
