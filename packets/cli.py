@@ -10,7 +10,18 @@ import click
 
 from commands.options import json_option, parallel
 from commands.output import progress_bar
-from packets.options import QUICK, SAMPLE, conclude, experiment_options, guarded, kept, parameters, sample
+from packets.options import (
+    QUICK,
+    SAMPLE,
+    asked,
+    compared,
+    conclude,
+    experiment_options,
+    guarded,
+    kept,
+    parameters,
+    sample,
+)
 from packets.parameters import Parameters
 
 SEEDS = 5
@@ -23,7 +34,8 @@ def _suite(options: dict[str, Any], parameters: Parameters) -> Any:
     from packets.suites import Suite
 
     seeds = options["seeds"] or (QUICK_SEEDS if options["quick"] else SEEDS)
-    return Suite(parameters, seeds, options["keep"], options["jobs"], options["cluster"])
+    chosen = {name: options[name] for name in ("schemes", "variants") if options.get(name)}
+    return Suite(parameters, seeds, options["keep"], options["jobs"], options["cluster"], **chosen)
 
 
 def _share(options: dict[str, Any]) -> float:
@@ -55,6 +67,7 @@ def table() -> None:
 
 @figure.command("1")
 @experiment_options(SEEDS)
+@compared
 @click.option("--seconds", default=2.0, show_default=True, help="Measured time of every run.")
 @guarded
 @parameters
@@ -65,15 +78,20 @@ def figure_1(parameters: Parameters, seconds: float, **options: Any) -> None:
     --segment-bytes or --drain say otherwise.
     """
     from packets import pictures, suites
+    from packets.experiment import STATIC_DRAIN, static_parameters
 
+    parameters = static_parameters(parameters, asked())
     name = {5.0: "figure1b", 100.0: "figure1c"}.get(parameters.link_delay_us, "figure1")
-    cells = suites.figure_1(_suite(options, parameters), name, 0.3 if options["quick"] else seconds)
-    picture = pictures.figure_1(cells, parameters.link_delay_us, _folder(options) / f"{name}.png")
-    conclude(f"Figure {name[6:]}", cells, "flows", name, picture, options["as_json"])
+    if parameters.drain != STATIC_DRAIN:
+        name += f"-drain{100 * parameters.drain:g}"
+    found = suites.figure_1(_suite(options, parameters), name, 0.3 if options["quick"] else seconds)
+    picture = pictures.figure_1(found.cells, parameters.link_delay_us, _folder(options) / f"{name}.png")
+    conclude(f"Figure {name[6:]}", found, "flows", name, picture, options["as_json"])
 
 
 @table.command("2")
 @experiment_options(SEEDS)
+@compared
 @guarded
 @parameters
 def table_2(parameters: Parameters, **options: Any) -> None:
@@ -83,13 +101,14 @@ def table_2(parameters: Parameters, **options: Any) -> None:
     """
     from packets import pictures, suites
 
-    cells = suites.table_2(_suite(options, parameters), _share(options))
-    picture = pictures.table_2(cells, _folder(options) / "table2.png")
-    conclude("Table 2", cells, "load_percent", "table2", picture, options["as_json"])
+    found = suites.table_2(_suite(options, parameters), _share(options))
+    picture = pictures.table_2(found.cells, _folder(options) / "table2.png")
+    conclude("Table 2", found, "load_percent", "table2", picture, options["as_json"])
 
 
 @figure.command("4")
 @experiment_options(SEEDS)
+@compared
 @guarded
 @parameters
 def figure_4(parameters: Parameters, **options: Any) -> None:
@@ -99,6 +118,7 @@ def figure_4(parameters: Parameters, **options: Any) -> None:
 
 @figure.command("5")
 @experiment_options(SEEDS)
+@compared
 @guarded
 @parameters
 def figure_5(parameters: Parameters, **options: Any) -> None:
@@ -109,9 +129,9 @@ def figure_5(parameters: Parameters, **options: Any) -> None:
 def _fan_out(workload: str, name: str, parameters: Parameters, options: dict[str, Any]) -> None:
     from packets import pictures, suites
 
-    cells = suites.fan_out(_suite(options, parameters), workload, name, _share(options))
-    picture = pictures.fan_out(cells, workload, _folder(options) / f"{name}.png")
-    conclude(f"Figure {name[6:]}", cells, "background_mbps", name, picture, options["as_json"])
+    found = suites.fan_out(_suite(options, parameters), workload, name, _share(options))
+    picture = pictures.fan_out(found.cells, workload, _folder(options) / f"{name}.png")
+    conclude(f"Figure {name[6:]}", found, "background_mbps", name, picture, options["as_json"])
 
 
 @hull.command()
@@ -190,7 +210,7 @@ def run(
     from packets.summary import as_object, in_sentences
 
     if fields["workload"] == "static":
-        parameters = static_parameters(parameters)
+        parameters = static_parameters(parameters, asked())
     if load is None:
         load = 0.2 if fields["workload"] == "dynamic" else 0.0
     experiments = [

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from packets.published import PUBLISHED
-from packets.result import Result
+from packets.result import KINDS, Result
 from topos.arrays import Float64
 
 SAMPLES: dict[str, Callable[[Result], Float64]] = {
@@ -21,6 +21,27 @@ SAMPLES: dict[str, Callable[[Result], Float64]] = {
     "servers_in_time": lambda result: result.in_time,
 }
 """The samples that a run gives for each metric; the unit is in the name."""
+
+
+def _chosen(kind: str, what: str, of: str) -> Callable[[Result], Float64]:
+    """What servers' pacers did with flows of a kind, in percent; nothing where there was none."""
+
+    def percent(result: Result) -> Float64:
+        whole = result.counts[f"{kind}_{of}"]
+        return np.array([100 * result.counts[f"{kind}_{what}"] / whole] if whole else [])
+
+    return percent
+
+
+SELECTIVITY = tuple(
+    f"{kind}_{what}_percent" for kind in KINDS.values() for what in ("associated", "association_ended")
+)
+"""How well pacers choose whom they pace: associations of a kind of flow per packet of it, and how many of them
+ended before another echo began their time anew."""
+
+for _kind in KINDS.values():
+    SAMPLES[f"{_kind}_associated_percent"] = _chosen(_kind, "associations", "packets")
+    SAMPLES[f"{_kind}_association_ended_percent"] = _chosen(_kind, "ended", "associations")
 
 
 def _worst(samples: Float64) -> float:
@@ -37,9 +58,13 @@ STATISTICS: dict[str, Callable[[Float64], float]] = {
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of a figure or table. ``lowest``, ``highest``: of single seeds. ``published``: None for none."""
+    """One number of a figure or table, of a ``variant`` (VARIANTS). ``lowest``, ``highest``: of single seeds.
+
+    ``published``: None for none.
+    """
 
     x: float
+    variant: str
     scheme: str
     metric: str
     statistic: str
@@ -55,23 +80,39 @@ class Cell:
         return self.ours / self.published if self.published else None
 
 
+def _samples(results: Sequence[Result], metric: str) -> list[Float64]:
+    return [samples for result in results if (samples := SAMPLES[metric](result)).size]
+
+
+def by_seed(results: Sequence[Result], metric: str, statistic: str) -> Float64:
+    """The statistic of every result that has such samples."""
+    return np.array([STATISTICS[statistic](each) for each in _samples(results, metric)])
+
+
 def cell(
-    experiment: str, x: float, scheme: str, metric: str, statistic: str, results: Sequence[Result]
+    experiment: str,
+    case: tuple[str, float, str],
+    metric: str,
+    statistic: str,
+    results: Sequence[Result],
 ) -> Cell:
-    """The number that all seeds' samples give together, beside the published one of that experiment."""
-    samples = [SAMPLES[metric](result) for result in results]
-    samples = [each for each in samples if each.size]
-    of = STATISTICS[statistic]
-    single = [of(each) for each in samples] or [float("nan")]
+    """The number that all seeds' samples give together, beside the published one of that experiment.
+
+    ``case``: variant, x, scheme.
+    """
+    variant, x, scheme = case
+    samples, single = _samples(results, metric), by_seed(results, metric, statistic)
+    nothing = float("nan")
     return Cell(
         x,
+        variant,
         scheme,
         metric,
         statistic,
         PUBLISHED.get((experiment, x, scheme, metric, statistic)),
-        of(np.concatenate(samples)) if samples else float("nan"),
-        min(single),
-        max(single),
+        STATISTICS[statistic](np.concatenate(samples)) if samples else nothing,
+        float(single.min()) if samples else nothing,
+        float(single.max()) if samples else nothing,
         len(results),
     )
 

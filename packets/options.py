@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from commands.options import in_words, json_option, options, parallel
 from commands.parameters import field_options
@@ -16,9 +17,13 @@ from packets.build import NotInstalled
 from packets.metrics import Cell, within
 from packets.parameters import Parameters
 from packets.quantity import Quantity, unit_of, written
+from packets.schemes import SCHEMES
+from packets.variants import VARIANTS
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from packets.suites import Compared
 
 Command = Callable[..., Any]
 
@@ -62,6 +67,13 @@ def parameters(function: Command) -> Command:
     return command
 
 
+def asked() -> set[str]:
+    """The parameters that the command line names."""
+    context = click.get_current_context()
+    named = ParameterSource.COMMANDLINE
+    return {each.name for each in fields(Parameters) if context.get_parameter_source(each.name) is named}
+
+
 kept = click.option(
     "--keep",
     "keep",
@@ -98,22 +110,60 @@ def experiment_options(seeds: int) -> Command:
     )
 
 
-def conclude(
-    title: str, cells: Sequence[Cell], x_name: str, name: str, picture: Path, json_wanted: bool
-) -> None:
+compared = options(
+    click.option(
+        "--variant",
+        "variants",
+        multiple=True,
+        type=click.Choice(tuple(VARIANTS)),
+        help="reproduction: as the report's authors built it (--no-sack --pacer-behind); conforming: with the"
+        " parameters given, by default TCP as in its RFCs and the pacer in front. May be repeated (default: both).",
+    ),
+    click.option(
+        "--scheme",
+        "schemes",
+        multiple=True,
+        type=click.Choice(tuple(SCHEMES)),
+        help="May be repeated (default: all).",
+    ),
+)
+"""The options of figures and tables that compare schemes, as both variants."""
+
+
+def conclude(title: str, found: Compared, x_name: str, name: str, picture: Path, json_wanted: bool) -> None:
     """Write the CSV beside the picture, and tell the cells: a table for each metric, or JSON."""
     from commands import output
 
-    rows = rows_of(cells, x_name)
-    csv = output.write_csv(picture.with_name(f"{name}.csv"), rows)
-    output.conclude(rows, [*_tables(title, cells, x_name), *_near(cells)], [csv, picture], json_wanted)
+    rows = rows_of(found.cells, x_name)
+    files = [output.write_csv(picture.with_name(f"{name}.csv"), rows), picture]
+    if found.reductions:
+        reductions = rows_of(found.reductions, x_name)
+        files.append(output.write_csv(picture.with_name(f"{name}_reductions.csv"), reductions))
+    told: list[Any] = []
+    for variant in dict.fromkeys(each.variant for each in found.cells):
+        cells = [each for each in found.cells if each.variant == variant]
+        told += [*_tables(f"{title}, {variant}", cells, x_name), *_near(cells)]
+    output.conclude(rows, [*told, *_reduced(found)], files, json_wanted)
 
 
-def rows_of(cells: Iterable[Cell], x_name: str) -> list[Any]:
-    """Cells as rows whose first column says what x is."""
-    columns = [each.name for each in fields(Cell) if each.name != "x"]
-    row = make_dataclass("Row", [x_name, *columns, "ratio"], frozen=True)
-    return [row(each.x, *(getattr(each, name) for name in columns), each.ratio) for each in cells]
+def rows_of(found: Sequence[Any], x_name: str) -> list[Any]:
+    """Cells or reductions as rows whose first column says what x is."""
+    columns = [each.name for each in fields(found[0]) if each.name != "x"]
+    more = ["ratio"] if hasattr(found[0], "ratio") else []
+    row = make_dataclass("Row", [x_name, *columns, *more], frozen=True)
+    return [row(each.x, *(getattr(each, name) for name in [*columns, *more])) for each in found]
+
+
+def _reduced(found: Compared) -> Iterable[str]:
+    """HULL's reductions, the mean over x, in words."""
+    for each in found.reductions:
+        if each.x is None:
+            interval = "" if each.low is None else f" ({each.low:.1f} to {each.high:.1f})"
+            published = "" if each.published is None else f"; published: {each.published:.1f} %"
+            yield (
+                f"{each.variant}, {each.metric} {each.statistic}: HULL has {each.percent:.1f} %{interval} less than"
+                f" {each.than}{published}"
+            )
 
 
 def _tables(title: str, cells: Sequence[Cell], x_name: str) -> Iterable[Table]:
@@ -132,7 +182,9 @@ def _tables(title: str, cells: Sequence[Cell], x_name: str) -> Iterable[Table]:
             for each in cells
             if each.metric == metric
         ]
-        unit = {"us": "us", "ms": "ms", "mbps": "Mb/s"}.get(metric.rpartition("_")[2], "of 10")
+        unit = {"us": "us", "ms": "ms", "mbps": "Mb/s", "percent": "%"}.get(
+            metric.rpartition("_")[2], "of 10"
+        )
         digits = 1 if max(row.ours for row in rows) >= 10 else 3
         yield comparison(f"{title}: {metric}", rows, unit, digits)
 

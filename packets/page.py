@@ -13,6 +13,7 @@ from files.writer import write_whole
 
 PARTS = {
     "figure1b": "Figure 1b: static flows, links of 5 us",
+    "figure1b-drain95": "Figure 1b with phantom queues that drain at 95 %",
     "figure1c": "Figure 1c: static flows, links of 100 us",
     "table2": "Table II: dynamic flows",
     "figure4": "Figure 4: web search",
@@ -20,6 +21,9 @@ PARTS = {
     "sensitivity": "What HULL's parameters trade",
 }
 """In the report's order: the name of picture and CSV, and the heading."""
+
+TABLES = {"": "", "_reductions": ": how much less HULL has, in percent, with 95 % intervals"}
+"""The ends of a CSV's name, and of its heading."""
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
@@ -29,7 +33,8 @@ def write(folder: Path) -> Path:
 
     Raises FileNotFoundError, one sentence, when nothing is there.
     """
-    parts = [_part(folder, name, title) for name, title in PARTS.items() if (folder / f"{name}.csv").exists()]
+    wanted = [(name + end, title + words) for name, title in PARTS.items() for end, words in TABLES.items()]
+    parts = [_part(folder, name, title) for name, title in wanted if (folder / f"{name}.csv").exists()]
     if not parts:
         raise FileNotFoundError(
             f"there are no results of hull figures in {folder}: run hedera hull table 2 first"

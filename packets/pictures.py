@@ -39,23 +39,18 @@ def _heading(figure: Figure, title: str, note: str) -> None:
 
 
 def _curves(axes: Axes, cells: Sequence[Cell], metric: str, statistic: str, log: bool) -> None:
-    """One line per scheme over x; seeds' range as a band, published numbers as open circles."""
+    """One line per scheme and variant over x; seeds' range as a band, published numbers as open circles."""
     least = _MIN_US if log else -np.inf
+    of_panel = [c for c in cells if (c.metric, c.statistic) == (metric, statistic)]
     for scheme, colour in COLOURS.items():
-        own = [c for c in cells if (c.scheme, c.metric, c.statistic) == (scheme, metric, statistic)]
-        if not own:
-            continue
-        x = [c.x for c in own]
-        axes.plot(
-            x,
-            np.maximum([c.ours for c in own], least),
-            "-o",
-            color=colour,
-            markersize=4,
-            label=SCHEMES[scheme].label,
-        )
-        low, high = (np.maximum([getattr(c, end) for c in own], least) for end in ("lowest", "highest"))
-        axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
+        own = [c for c in of_panel if c.scheme == scheme]
+        for variant, line in zip(dict.fromkeys(c.variant for c in own), ("-o", "--."), strict=False):
+            curve = [c for c in own if c.variant == variant]
+            x, label = [c.x for c in curve], SCHEMES[scheme].label if line == "-o" else None
+            y = np.maximum([c.ours for c in curve], least)
+            axes.plot(x, y, line, color=colour, markersize=4, label=label)
+            low, high = (np.maximum([getattr(c, end) for c in curve], least) for end in ("lowest", "highest"))
+            axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
         known = [c for c in own if c.published is not None]
         axes.plot(
             [c.x for c in known],
@@ -75,8 +70,10 @@ def _curves(axes: Axes, cells: Sequence[Cell], metric: str, statistic: str, log:
 def _note(cells: Sequence[Cell]) -> str:
     known = any(each.published is not None for each in cells)
     low = any(each.lowest < _MIN_US for each in cells if each.metric == "switch_latency_us")
+    first, *second = dict.fromkeys(each.variant for each in cells)
+    lines = f"Lines: {first}" + "".join(f", dashed: {each}" for each in second)
     return (
-        "Lines: ours, band: lowest and highest seed. "
+        f"{lines}; band: lowest and highest seed. "
         + ("Open circles: published." if known else "No numbers are published.")
         + (f" Latencies below {_MIN_US:g} us are drawn at {_MIN_US:g}." if low else "")
     )

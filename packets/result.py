@@ -42,6 +42,10 @@ class Result:
     counts: dict[str, float]
 
 
+KINDS = {LARGE: "large", SMALL: "small", QUERY: "query"}
+SELECTION = ("packets", "associations", "ended")
+"""Of the flows of a kind at the servers' pacers, in ``counts``."""
+
 _ARRAYS = (
     "queue_us",
     "queue_instant_us",
@@ -95,7 +99,8 @@ def reduce(experiment: Experiment, traffic: Traffic, data: bytes, wall_s: float)
         in_time=in_time,
         goodput_mbps=arrays["client_received_bytes"] * 8e3 / (end - begin),
         unfinished=0 if experiment.workload == "static" else int(head["unfinished"]),
-        counts=_counts(head, (end - begin) / 1e9, experiment.parameters.link_mbps, wall_s),
+        counts=_counts(head, (end - begin) / 1e9, experiment.parameters.link_mbps, wall_s)
+        | _selection(head, traffic),
     )
 
 
@@ -125,9 +130,21 @@ def _counts(head: dict[str, Any], window_s: float, link_mbps: float, wall_s: flo
         "simulated_s": head["simulated_s"],
         "wall_s": wall_s,
     }
-    for name in ("associations", "paced_packets", "passed_packets", "dropped_packets"):
+    for name in ("paced_packets", "passed_packets", "dropped_packets"):
         counts[f"pacers_{name}"] = sum(pacer[name] for pacer in head["pacers"])
     return {name: float(value) for name, value in counts.items()}
+
+
+def _selection(head: dict[str, Any], traffic: Traffic) -> dict[str, float]:
+    """Whom the servers' pacers chose, by kind of a flow: its packets, associations, and those of them that ended."""
+    counts = {f"{kind}_{what}": 0.0 for kind in KINDS.values() for what in SELECTION}
+    for pacer in head["pacers"]:
+        for flow in pacer["flows"] if pacer["host"] != "client" else ():
+            kind = KINDS[traffic.connections[flow["connection"]].kind]
+            counts[f"{kind}_packets"] += flow["packets"]
+            counts[f"{kind}_associations"] += flow["associations"]
+            counts[f"{kind}_ended"] += flow["begun"] - flow["associated"]
+    return counts
 
 
 def save(result: Result, path: Path) -> None:

@@ -65,7 +65,10 @@ def points(suite: Suite, load: float, share: float) -> list[Point]:
         Point(
             name,
             value,
-            tuple(cell(_published(name, value), percent, "hull", *metric, results) for metric in METRICS),
+            tuple(
+                cell(_published(name, value), ("conforming", percent, "hull"), *metric, results)
+                for metric in METRICS
+            ),
         )
         for (value, name), results in found.items()
     ]
@@ -88,7 +91,7 @@ def tell(found: Sequence[Point], load: float, picture: Path, json_wanted: bool) 
 
     from commands import output
 
-    columns = [each.name for each in fields(Cell) if each.name not in ("x", "scheme")]
+    columns = [each.name for each in fields(Cell) if each.name not in ("x", "variant", "scheme")]
     row = make_dataclass("Row", ["parameter", "value", *columns, "ratio"], frozen=True)
     rows = [
         row(point.parameter, point.value, *(getattr(each, name) for name in columns), each.ratio)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
-from packets.experiment import Experiment, static_parameters
-from packets.metrics import Cell, cell
+from packets.experiment import Experiment
+from packets.metrics import SELECTIVITY, Cell, by_seed, cell
 from packets.parameters import Parameters
+from packets.reductions import Found, Reduction, reductions
 from packets.result import Result
 from packets.run import run_many
 from packets.schemes import SCHEMES
+from packets.variants import VARIANTS, parameters_of
 
-X = TypeVar("X", int, float)
-"""What a figure varies."""
+Key = TypeVar("Key", bound=Hashable)
 
 STATISTICS = ("mean", "p99")
 FLOWS = tuple(range(2, 9))
@@ -39,18 +40,17 @@ class Suite:
     jobs: int | None = None
     cluster: str | None = None
     schemes: Sequence[str] = field(default_factory=lambda: tuple(SCHEMES))
+    variants: Sequence[str] = field(default_factory=lambda: tuple(VARIANTS))
 
-    def run(
-        self, label: str, experiments: Mapping[tuple[X, str], Experiment]
-    ) -> dict[tuple[X, str], list[Result]]:
-        """All seeds of every experiment, by (x, scheme)."""
+    def run(self, label: str, experiments: Mapping[Key, Experiment]) -> dict[Key, list[Result]]:
+        """All seeds of every experiment, by its key."""
         wanted = [
             (key, replace(experiment, seed=seed))
             for seed in range(1, self.seeds + 1)
             for key, experiment in experiments.items()
         ]
         results = run_many(label, [each for _, each in wanted], self.keep, self.jobs, self.cluster)
-        found: dict[tuple[X, str], list[Result]] = {key: [] for key in experiments}
+        found: dict[Key, list[Result]] = {key: [] for key in experiments}
         for (key, _), result in zip(wanted, results, strict=True):
             found[key].append(result)
         unfinished = sum(result.unfinished for result in results)
@@ -58,30 +58,59 @@ class Suite:
             raise RuntimeError(f"{label}: {unfinished} requests were never answered; the result is no good")
         return found
 
+    def compare(
+        self,
+        name: str,
+        experiments: Mapping[tuple[float, str], Experiment],
+        metrics: Mapping[str, Sequence[str]],
+    ) -> Compared:
+        """Every variant of the experiments, which are given by x and scheme; ``metrics``: statistics of each."""
+        found: Found = self.run(
+            name,
+            {
+                (variant, x, scheme): replace(each, parameters=parameters_of(variant, each.parameters))
+                for variant in self.variants
+                for (x, scheme), each in experiments.items()
+            },
+        )
+        pairs = [(metric, statistic) for metric, statistics in metrics.items() for statistic in statistics]
+        return Compared(
+            [
+                cell(name, case, metric, statistic, results)
+                for metric, statistics in metrics.items()
+                for case, results in found.items()
+                for statistic in statistics
+                if by_seed(results, metric, statistic).size
+            ],
+            [row for metric, statistic in pairs for row in reductions(name, found, metric, statistic)],
+        )
 
-def figure_1(suite: Suite, experiment: str, seconds: float) -> list[Cell]:
+
+@dataclass(frozen=True)
+class Compared:
+    """What a figure or table has: its numbers, and how much less HULL has of each time."""
+
+    cells: Sequence[Cell]
+    reductions: Sequence[Reduction]
+
+
+def figure_1(suite: Suite, name: str, seconds: float) -> Compared:
     """Static flows: queueing latency and goodput, against their number."""
-    parameters = static_parameters(suite.parameters)
-    found = replace(suite, parameters=parameters).run(
-        "Figure 1",
+    return suite.compare(
+        name,
         {
-            (n, scheme): Experiment(scheme, "static", flows=n, seconds=seconds, parameters=parameters)
+            (n, scheme): Experiment(scheme, "static", flows=n, seconds=seconds, parameters=suite.parameters)
             for n in FLOWS
             for scheme in suite.schemes
         },
+        {"switch_latency_us": STATISTICS, "goodput_mbps": ("mean",)},
     )
-    return [
-        cell(experiment, n, scheme, metric, statistic, results)
-        for metric, statistics in (("switch_latency_us", STATISTICS), ("goodput_mbps", ("mean",)))
-        for (n, scheme), results in found.items()
-        for statistic in statistics
-    ]
 
 
-def table_2(suite: Suite, share: float = 1.0, experiment: str = "table2") -> list[Cell]:
+def table_2(suite: Suite, share: float = 1.0) -> Compared:
     """Dynamic flows: latency and completion times at three loads. ``share``: of the full simulated time."""
-    found = suite.run(
-        "Table 2",
+    return suite.compare(
+        "table2",
         {
             (load, scheme): Experiment(
                 scheme, "dynamic", load=load / 100, seconds=share * seconds, parameters=suite.parameters
@@ -89,19 +118,14 @@ def table_2(suite: Suite, share: float = 1.0, experiment: str = "table2") -> lis
             for load, seconds in LOADS.items()
             for scheme in suite.schemes
         },
+        dict.fromkeys(("switch_latency_us", "fct_900B_us", "fct_10MB_ms"), STATISTICS),
     )
-    return [
-        cell(experiment, load, scheme, metric, statistic, results)
-        for metric in ("switch_latency_us", "fct_900B_us", "fct_10MB_ms")
-        for (load, scheme), results in found.items()
-        for statistic in STATISTICS
-    ]
 
 
-def fan_out(suite: Suite, workload: str, experiment: str, share: float = 1.0) -> list[Cell]:
+def fan_out(suite: Suite, workload: str, name: str, share: float = 1.0) -> Compared:
     """Figures 4 and 5: queries to all servers, over background traffic."""
-    found = suite.run(
-        experiment,
+    return suite.compare(
+        name,
         {
             (background, scheme): Experiment(
                 scheme,
@@ -113,14 +137,11 @@ def fan_out(suite: Suite, workload: str, experiment: str, share: float = 1.0) ->
             for background in BACKGROUNDS
             for scheme in suite.schemes
         },
+        {
+            "query_completion_ms": ("p99",),
+            "mean_response_ms": ("p99",),
+            "servers_in_time": ("worst 1%",),
+            "switch_latency_us": ("p99",),
+            **dict.fromkeys(SELECTIVITY, ("mean",)),
+        },
     )
-    return [
-        cell(experiment, background, scheme, metric, statistic, results)
-        for metric, statistic in (
-            ("query_completion_ms", "p99"),
-            ("mean_response_ms", "p99"),
-            ("servers_in_time", "worst 1%"),
-            ("switch_latency_us", "p99"),
-        )
-        for (background, scheme), results in found.items()
-    ]

@@ -21,7 +21,7 @@ Pacer::Pacer(const Settings& settings,
       m_port(port),
       m_bucket(settings.bucket, ns3::Simulator::Now().GetNanoSeconds()),
       m_coin(ns3::CreateObject<ns3::UniformRandomVariable>()),
-      m_associatedUntilNs(connections, -1)
+      m_flows(connections)
 {
     m_coin->SetStream(stream);
 }
@@ -29,7 +29,7 @@ Pacer::Pacer(const Settings& settings,
 bool
 Pacer::Associated(uint32_t connection) const
 {
-    return m_associatedUntilNs[connection] > ns3::Simulator::Now().GetNanoSeconds();
+    return m_flows[connection].associatedUntilNs > ns3::Simulator::Now().GetNanoSeconds();
 }
 
 void
@@ -37,8 +37,10 @@ Pacer::Echo(uint32_t connection)
 {
     if (m_coin->GetValue() < m_settings.associate)
     {
-        m_associatedUntilNs[connection] = ns3::Simulator::Now().GetNanoSeconds() + m_settings.associationNs;
-        m_counters.associations += 1;
+        Flow& flow = m_flows[connection];
+        flow.associations += 1;
+        flow.begun += Associated(connection) ? 0 : 1;
+        flow.associatedUntilNs = ns3::Simulator::Now().GetNanoSeconds() + m_settings.associationNs;
     }
 }
 
@@ -49,6 +51,7 @@ Pacer::Take(Frame frame)
     const double bits = 8.0 * frame.bytes;
     m_bucket.Advance(now, m_queueBits);
     m_bucket.Count(bits);
+    m_flows[frame.connection].packets += 1;
     const bool associated = Associated(frame.connection);
     const bool held = associated && (!m_queue.empty() || m_bucket.Tokens() < bits);
     if (m_journal)

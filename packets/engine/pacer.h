@@ -40,7 +40,15 @@ class Pacer : public FrameSink
         uint64_t passedPackets{0};
         uint64_t pacedPackets{0};
         uint64_t droppedPackets{0};
-        uint64_t associations{0};
+    };
+
+    /// A flow, by connection: how well the pacer chooses whom it paces.
+    struct Flow
+    {
+        int64_t associatedUntilNs{-1};
+        uint64_t packets{0};      //!< that came to the pacer
+        uint64_t associations{0}; //!< those that began the time anew included
+        uint64_t begun{0};        //!< of these, those of a flow that was not associated
     };
 
     /**
@@ -71,6 +79,11 @@ class Pacer : public FrameSink
         return m_counters;
     }
 
+    const std::vector<Flow>& Flows() const
+    {
+        return m_flows;
+    }
+
     void Keep(Journal* journal)
     {
         m_journal = journal;
@@ -95,7 +108,7 @@ class Pacer : public FrameSink
     FrameSink* m_port;
     TokenBucket m_bucket;
     ns3::Ptr<ns3::UniformRandomVariable> m_coin;
-    std::vector<int64_t> m_associatedUntilNs;
+    std::vector<Flow> m_flows;
     std::deque<Frame> m_queue;
     double m_queueBits{0};
     int64_t m_departNs{0};       //!< when the head is to leave, as things stand

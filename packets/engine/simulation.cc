@@ -260,11 +260,23 @@ Simulation::PacersAsJson() const
     {
         if (const auto* pacer = m_network->PacerOf(host))
         {
+            json flows = json::array();
+            for (size_t n = 0; n < pacer->Flows().size(); ++n)
+            {
+                if (const auto& flow = pacer->Flows()[n]; flow.packets > 0)
+                {
+                    flows.push_back({{"connection", n},
+                                     {"packets", flow.packets},
+                                     {"associations", flow.associations},
+                                     {"begun", flow.begun},
+                                     {"associated", pacer->Associated(n)}});
+                }
+            }
             pacers.push_back({{"host", host},
                               {"passed_packets", pacer->Count().passedPackets},
                               {"paced_packets", pacer->Count().pacedPackets},
                               {"dropped_packets", pacer->Count().droppedPackets},
-                              {"associations", pacer->Count().associations},
+                              {"flows", flows},
                               {"waiting_packets", pacer->WaitingPackets()},
                               {"rate_bps", pacer->Bucket().Rate()}});
         }

@@ -65,15 +65,15 @@ def test_a_run_in_words_and_as_json(tmp_path):
 
 @pytest.mark.usefixtures("built")
 def test_table_2_as_json_csv_and_picture(tmp_path, monkeypatch):
-    monkeypatch.setattr("packets.cli.QUICK_SHARE", 0.006)
-    answer = call(
-        "table", 2, "--quick", "--seeds", 1, "--jobs", 2, "--keep", tmp_path, "--out", tmp_path, "--json"
-    )
+    monkeypatch.setattr("packets.cli.QUICK_SHARE", 0.012)
+    arguments = ["--quick", "--seeds", 1, "--jobs", 2, "--keep", tmp_path, "--out", tmp_path, "--json"]
+    answer = call("table", 2, *arguments)
     assert answer.exit_code == 0, answer.output
     rows = json.loads(answer.stdout)["rows"]
-    assert len(rows) == 3 * 3 * 4 * 2  # metrics, loads, schemes, statistics
+    assert len(rows) == 2 * 3 * 3 * 4 * 2  # variants, metrics, loads, schemes, statistics
+    wanted = 20, "reproduction", "hull", "fct_900B_us"
     row = next(
-        r for r in rows if (r["load_percent"], r["scheme"], r["metric"]) == (20, "hull", "fct_900B_us")
+        r for r in rows if tuple(map(r.get, ("load_percent", "variant", "scheme", "metric"))) == wanted
     )
     assert row["published"] == 40.3
     assert row["ours"] == pytest.approx(40, rel=0.3)
@@ -83,8 +83,24 @@ def test_table_2_as_json_csv_and_picture(tmp_path, monkeypatch):
     assert call("page", "--out", tmp_path).exit_code == 0
     page = (tmp_path / "hull.html").read_text(encoding="utf-8")
     assert "Table II" in page
-    assert page.count("<tr>") == 1 + len(rows)
+    with (tmp_path / "table2_reductions.csv").open(encoding="utf-8") as file:
+        reductions = list(csv.DictReader(file))
+    # variants, metrics, statistics, other schemes, and of each the loads and their mean
+    assert len(reductions) == 2 * 3 * 2 * 3 * 4
+    assert page.count("<tr>") == 2 + len(rows) + len(reductions)
     assert "Figure 4" not in page
+
+
+@pytest.mark.usefixtures("built")
+def test_one_scheme_one_variant_and_a_drain_rate_that_is_the_tables(tmp_path):
+    """95 % is what Table I has, and static flows have 90 %, unless it is asked for."""
+    arguments = ["--scheme", "hull", "--variant", "conforming", "--seeds", 1, "--quick", "--json"]
+    answer = call("figure", 1, *arguments, "--drain", 0.95, "--keep", tmp_path, "--out", tmp_path)
+    assert answer.exit_code == 0, answer.output
+    rows = json.loads(answer.stdout)["rows"]
+    assert {(r["variant"], r["scheme"]) for r in rows} == {("conforming", "hull")}
+    assert {r["published"] for r in rows} == {None}
+    assert {path.name for path in tmp_path.glob("fig*")} == {"figure1b-drain95.csv", "figure1b-drain95.png"}
 
 
 def test_a_page_of_nothing_is_refused(tmp_path):

@@ -93,7 +93,8 @@ def test_every_parameter_reaches_the_engine():
 
 def test_static_flows_have_the_authors_two_parameters_unless_told_otherwise():
     assert static_parameters(Parameters()) == replace(Parameters(), segment_bytes=600, drain=0.9)
-    assert static_parameters(Parameters(drain=0.8)).drain == 0.8
+    asked = static_parameters(Parameters(drain=0.95), {"drain"})
+    assert (asked.drain, asked.segment_bytes) == (0.95, 600)
 
 
 def test_without_jitter_the_engine_hears_nothing_of_it():

@@ -11,7 +11,7 @@ import pytest
 
 from packets import build, run
 from packets.experiment import Experiment, static_parameters
-from packets.metrics import Cell, cell, within
+from packets.metrics import Cell, by_seed, cell, within
 from packets.parameters import Parameters
 from packets.result import Result, load, parse, save
 from packets.run import Task, kept_or_run, place, run_many
@@ -157,6 +157,14 @@ class TestWithEngine:
             slowest.append(np.percentile(run.run(experiment).small_us, 99))
         assert slowest[1] > 2 * slowest[0]
 
+    def test_a_pacer_keeps_large_files_and_lets_queries_go(self):
+        """What the report says of its pacer: most associations of queries end early, of 10 MB hardly one."""
+        counts = run.run(Experiment("hull", "search", load=0.2, seconds=1)).counts
+        assert counts["large_packets"] > 10 * LARGE_BYTES / 950
+        assert counts["large_ended"] < 0.01 * counts["large_associations"]
+        assert counts["query_ended"] > 0.5 * counts["query_associations"] > 0
+        assert counts["small_packets"] == 0
+
     def test_queries_are_complete_when_the_slowest_server_is(self):
         found = run.run(Experiment("hull", "low-latency", load=0.0, seconds=0.5))
         assert found.query_ms.size > 200
@@ -168,7 +176,7 @@ class TestWithEngine:
 
 def test_cells_pool_all_seeds_and_show_each():
     seeds = [result(small_us=np.array([1.0, 3.0])), result(small_us=np.array([5.0]))]
-    made = cell("table2", 20, "hull", "fct_900B_us", "mean", seeds)
+    made = cell("table2", ("conforming", 20, "hull"), "fct_900B_us", "mean", seeds)
     assert (made.ours, made.lowest, made.highest, made.seeds) == (3, 2, 5, 2)
     assert made.published == 40.3
     assert made.ratio == pytest.approx(3 / 40.3)
@@ -176,11 +184,25 @@ def test_cells_pool_all_seeds_and_show_each():
 
 def test_the_worst_hundredth_is_its_mean():
     served = result(in_time=np.array([10.0] * 198 + [4.0, 6.0]))
-    assert cell("figure4", 0, "hull", "servers_in_time", "worst 1%", [served]).ours == 5
+    case = "conforming", 0, "hull"
+    assert cell("figure4", case, "servers_in_time", "worst 1%", [served]).ours == 5
+
+
+def test_whom_a_pacer_chooses_is_told_in_percent_and_by_kind():
+    counts = {"query_packets": 200.0, "query_associations": 10.0, "query_ended": 8.0, "large_packets": 0.0}
+    counts |= {"large_associations": 0.0, "large_ended": 0.0}
+    chosen = result(counts=counts)
+    case = "reproduction", 200, "hull"
+    assert cell("figure4", case, "query_associated_percent", "mean", [chosen]).ours == 5
+    ended = cell("figure4", case, "query_association_ended_percent", "mean", [chosen])
+    assert (ended.ours, ended.published) == (80, 82)
+    assert not by_seed([chosen], "large_associated_percent", "mean").size
 
 
 def test_near_cells_are_counted_on_both_sides():
-    cells = [Cell(0, "hull", "m", "mean", 10, ours, ours, ours, 1) for ours in (4.9, 5.1, 19.0, 21.0)]
+    cells = [
+        Cell(0, "conforming", "hull", "m", "mean", 10, ours, ours, ours, 1) for ours in (4.9, 5.1, 19.0, 21.0)
+    ]
     assert within(cells, "mean", 2.0) == (2, 4)
 
 

@@ -41,6 +41,7 @@ TEST_CASE("a flow that has heard no echo passes at once")
         rig.pacer.Take(Data(990));
     }
     CHECK(rig.sink.arrived.size() == 10);
+    CHECK(rig.pacer.Flows()[0].packets == 10);
     CHECK(rig.pacer.Bucket().Tokens() == 24000); // and spends no tokens
 }
 
@@ -96,7 +97,11 @@ TEST_CASE("an association ends after its time, and another flow is not touched b
     At(9 * MS, [&] { rig.pacer.Echo(0); }); // an echo begins the time anew
     At(11 * MS, [&] { CHECK(rig.pacer.Associated(0)); });
     At(19 * MS, [&] { CHECK_FALSE(rig.pacer.Associated(0)); });
+    At(20 * MS, [&] { rig.pacer.Echo(0); });
     ns3::Simulator::Run();
+    CHECK(rig.pacer.Flows()[0].associations == 3);
+    CHECK(rig.pacer.Flows()[0].begun == 2); // one ended before the last echo
+    CHECK(rig.pacer.Flows()[1].associations == 0);
 }
 
 TEST_CASE("of many echoes the given share associates")
@@ -107,8 +112,8 @@ TEST_CASE("of many echoes the given share associates")
         rig.pacer.Echo(1);
     }
     // Binomial: mean 10,000, standard deviation 93.5
-    CHECK(rig.pacer.Count().associations > 9500);
-    CHECK(rig.pacer.Count().associations < 10500);
+    CHECK(rig.pacer.Flows()[1].associations > 9500);
+    CHECK(rig.pacer.Flows()[1].associations < 10500);
 }
 
 TEST_CASE("what does not fit into the pacer's queue is dropped, and nothing is lost besides")

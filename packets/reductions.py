@@ -1,0 +1,80 @@
+"""How much less HULL has of a time than each other scheme: paired by seed, with an interval.
+
+All schemes of a seed answer the very same requests, so that a seed's reduction compares like with like. The interval
+is Student's, of the seeds' reductions (`plots.trials` tells why).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from packets.metrics import by_seed
+from packets.published import PUBLISHED
+from packets.result import Result
+from topos.arrays import Float64
+
+HULL = "hull"
+TIMES = ("_us", "_ms")
+"""How the names of metrics end that are times."""
+
+Found = Mapping[tuple[str, float, str], Sequence[Result]]
+"""Every seed's result, by variant, x and scheme."""
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """HULL's time is less than another scheme's by so many percent of it; below 0: more.
+
+    ``x``: None for the mean of all x above 0. ``percent``: the mean over seeds; ``low``, ``high``: its 95 % interval,
+    None where the seeds are too few for one. ``published``: of the published numbers, None for none.
+    """
+
+    x: float | None
+    variant: str
+    metric: str
+    statistic: str
+    than: str
+    published: float | None
+    percent: float
+    low: float | None
+    high: float | None
+    seeds: int
+
+
+def reductions(experiment: str, found: Found, metric: str, statistic: str) -> list[Reduction]:
+    """HULL's, over every other scheme, by x and on average; none where a time is 0, or of what is no time."""
+    if not metric.endswith(TIMES):
+        return []
+    rows = []
+    for variant, than in dict.fromkeys((variant, scheme) for variant, _, scheme in found if scheme != HULL):
+        xs = [x for v, x, scheme in found if (v, scheme) == (variant, than) and (variant, x, HULL) in found]
+        percent: dict[float, Float64] = {}
+        published: dict[float, float | None] = {}
+        for x in xs:
+            own, other = (by_seed(found[variant, x, name], metric, statistic) for name in (HULL, than))
+            if own.size == other.size and own.size and (other > 0).all():
+                percent[x] = 100 * (1 - own / other)
+                theirs = [PUBLISHED.get((experiment, x, name, metric, statistic)) for name in (HULL, than)]
+                published[x] = 100 * (1 - theirs[0] / theirs[1]) if theirs[0] and theirs[1] else None
+        rows += [
+            _row((x, variant, metric, statistic, than), published[x], values) for x, values in percent.items()
+        ]
+        loaded = [x for x in percent if x > 0]
+        if len(loaded) > 1:
+            known = [value for x in loaded if (value := published[x]) is not None]
+            theirs_mean = float(np.mean(known)) if len(known) == len(loaded) else None
+            mean = np.mean([percent[x] for x in loaded], axis=0)
+            rows.append(_row((None, variant, metric, statistic, than), theirs_mean, mean))
+    return rows
+
+
+def _row(
+    what: tuple[float | None, str, str, str, str], published: float | None, percent: Float64
+) -> Reduction:
+    from plots.trials import difference  # slow to import
+
+    of_seeds = difference(None, percent.tolist())
+    return Reduction(*what, published, float(percent.mean()), of_seeds.low, of_seeds.high, percent.size)

@@ -1,0 +1,59 @@
+"""How much less HULL has: paired by seed, with Student's interval, beside the published; and of times alone."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from packets.reductions import reductions
+from tests.packets.test_run import result
+
+
+def seeds(*milliseconds):
+    """A result for each seed, of queries that all take as long."""
+    return [result(query_ms=np.full(3, each)) for each in milliseconds]
+
+
+FOUND = {
+    ("reproduction", 0, "tcp"): seeds(10, 10, 10),
+    ("reproduction", 0, "hull"): seeds(10, 10, 10),
+    ("reproduction", 400, "tcp"): seeds(20, 40, 10),
+    ("reproduction", 400, "hull"): seeds(10, 20, 5),
+    ("reproduction", 600, "tcp"): seeds(100, 50, 10),
+    ("reproduction", 600, "hull"): seeds(30, 20, 5),
+}
+
+
+def made(found, metric="query_completion_ms"):
+    return {(row.x, row.than): row for row in reductions("figure4", found, metric, "p99")}
+
+
+def test_a_reduction_is_paired_by_seed():
+    rows = made(FOUND)
+    assert list(rows) == [(0, "tcp"), (400, "tcp"), (600, "tcp"), (None, "tcp")]
+    half = rows[400, "tcp"]
+    assert (half.percent, half.low, half.high, half.seeds) == (50, 50, 50, 3)
+    assert half.published == pytest.approx(100 * (1 - 30.8 / 34.4), abs=0.3)
+    other = rows[600, "tcp"]  # 70, 60 and 50 %: t of 2 degrees is 4.303, and 10 / sqrt(3) the error
+    assert other.percent == pytest.approx(60)
+    assert (other.low, other.high) == pytest.approx((60 - 24.84, 60 + 24.84), abs=0.01)
+
+
+def test_the_mean_is_of_the_loads_above_0():
+    mean = made(FOUND)[None, "tcp"]
+    assert mean.percent == pytest.approx(55)
+    # by seed 60, 55 and 50 %
+    assert (mean.low, mean.high) == pytest.approx((55 - 12.42, 55 + 12.42), abs=0.01)
+
+
+def test_two_seeds_have_no_interval():
+    two = {case: results[:2] for case, results in FOUND.items()}
+    assert (made(two)[600, "tcp"].low, made(two)[600, "tcp"].high) == (None, None)
+
+
+def test_what_is_no_time_and_what_is_0_has_none():
+    assert made(FOUND, "servers_in_time") == {}
+    still = {
+        case: [replace(each, queue_us=np.zeros(4)) for each in results] for case, results in FOUND.items()
+    }
+    assert made(still, "switch_latency_us") == {}
