@@ -3,6 +3,7 @@
 Numbers are kept with six digits. Times, which are of the machine that took them, are left out.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -147,6 +148,16 @@ def test_sensitivity():
     configs = [Config("nonblocking", run.traffic, tick_s=0.01) for run in study.runs]
     shares = [simulator_sensitivity.summary(config)[0] for config in configs]
     (row,) = kept("sensitivity.csv", study=study.name, choice="0.01", scheme="nonblocking")
+    assert float(row["percent"]) == pytest.approx(sum(shares) / len(shares), rel=2e-5)
+
+
+def test_the_study_of_many_flows():
+    study = next(study for study in simulator_sensitivity.studies() if study.name.startswith("12 flows"))
+    shares = [
+        simulator_sensitivity.summary(replace(run, scheme="hedera-gff", by_rate=True))[0]
+        for run in study.runs
+    ]
+    (row,) = kept("sensitivity.csv", study=study.name, choice="1, 0", scheme="hedera-gff")
     assert float(row["percent"]) == pytest.approx(sum(shares) / len(shares), rel=2e-5)
 
 
