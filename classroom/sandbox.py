@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import pwd
 import random
+import re
 import resource
 import shutil
 import subprocess
@@ -34,6 +35,10 @@ _ANSWER = (
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 PROCESSES = 64
 """Processes and threads that somebody's code may have."""
+_SPARE = 1024
+"""What its user may start besides while it runs, where the kernel counts all of a user's processes together."""
+_COUNTS_BY_NAMESPACE = (5, 14)
+"""From this Linux on, processes in a user namespace have a count of their own."""
 LIMITS = {
     "as": 4 << 30,
     "fsize": 16 << 20,
@@ -106,7 +111,7 @@ def unclosed(cpu_s: int) -> Start:
     uid = (invoker() or NOBODY).uid if os.geteuid() == 0 else os.getuid()
     who = f"as user {uid}" if os.geteuid() == 0 else "as you"
     return Start(
-        (*_limits(cpu_s, PROCESSES + _tasks_of(uid)), *started.command),
+        (*_limits(cpu_s, _among_all_of(uid)), *started.command),
         started.environment,
         unprotected=(
             f"submissions run {who}, and can read what that user can, other submissions included",
@@ -150,17 +155,27 @@ def closed(place: Place, cpu_s: int, *, loop: bool = False, hidden: Sequence[Pat
             "grading closes submissions off with bubblewrap, which is not installed (apt-get install bubblewrap)"
         )
     command = ["sh", "-c", _JOIN, "sh", str(place.filter), *map(str, place.groups), "--"]
-    drop: tuple[str, ...] = ()
     if os.geteuid() == 0:
         uid = _free_uid()
         command += _limits(cpu_s, PROCESSES)
         rights = [word for name in ("SETUID", "SETGID", "SETPCAP") for word in ("--cap-add", f"CAP_{name}")]
         rights_gone = ("--no-new-privs", "--inh-caps=-all", "--bounding-set=-all")
-        drop = ("setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", *rights_gone, "--")
+        drop: tuple[str, ...] = (
+            "setpriv",
+            f"--reuid={uid}",
+            f"--regid={uid}",
+            "--clear-groups",
+            *rights_gone,
+            "--",
+        )
     else:
-        command += _limits(cpu_s, PROCESSES + _tasks_of(os.getuid()))
+        command += _limits(cpu_s)
         # Bubblewrap's own first process would be the same user's as what it runs, which could make it do anything.
-        rights = ["--as-pid-1"]
+        rights = ["--unshare-user", "--as-pid-1"]
+        # In its namespace, where the grader's desktop does not count: it starts programs while submissions run.
+        alone = _linux() >= _COUNTS_BY_NAMESPACE
+        processes = PROCESSES if alone else _among_all_of(os.getuid())
+        drop = ("prlimit", f"--nproc={_within_own('nproc', processes)}", "--")
     command += [bwrap, "--seccomp", "9", *rights]
     environment = {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"}
     for word, value in {**environment, **_ONE_THREAD}.items():
@@ -174,13 +189,26 @@ def closed(place: Place, cpu_s: int, *, loop: bool = False, hidden: Sequence[Pat
     )
 
 
-def _limits(cpu_s: int, processes: int) -> list[str]:
+def _limits(cpu_s: int, processes: int | None = None) -> list[str]:
     """The command that sets limits, for itself and all that it becomes and starts; nobody but root can raise them."""
-    words = ["prlimit"]
-    for name, value in {**LIMITS, "cpu": cpu_s, "nproc": processes}.items():
-        _, hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))
-        words.append(f"--{name}={value if hard == resource.RLIM_INFINITY else min(value, hard)}")
-    return [*words, "--"]
+    limits = {**LIMITS, "cpu": cpu_s} | ({} if processes is None else {"nproc": processes})
+    return ["prlimit", *(f"--{name}={_within_own(name, value)}" for name, value in limits.items()), "--"]
+
+
+def _within_own(name: str, value: int) -> int:
+    """A limit, or our own where that is less."""
+    _, hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))
+    return value if hard == resource.RLIM_INFINITY else min(value, hard)
+
+
+def _linux() -> tuple[int, ...]:
+    """The kernel's version and patch level, such as (6, 1)."""
+    return tuple(map(int, re.findall(r"\d+", os.uname().release)[:2]))
+
+
+def _among_all_of(uid: int) -> int:
+    """A limit of processes that leaves somebody's code enough, whatever else its user starts meanwhile."""
+    return PROCESSES + _SPARE + _tasks_of(uid)
 
 
 def _tasks_of(uid: int) -> int:

@@ -68,6 +68,27 @@ def test_what_is_hidden_in_folders_that_are_shown(place):
     assert told(start, f"return [float(os.access({str(shown)!r}, os.W_OK))]") == [0.0]
 
 
+@pytest.mark.parametrize("counted", ["by namespace", "by user"])
+def test_what_its_user_starts_meanwhile_takes_no_processes_from_it(place, monkeypatch, counted):
+    """A desktop goes on while it grades."""
+    if counted == "by user":
+        monkeypatch.setattr(sandbox, "_linux", lambda: (5, 10))
+    start = closed(place, 20)
+    begin = """
+import threading, time
+for _ in range(40):
+    threading.Thread(target=time.sleep, args=(5,), daemon=True).start()
+return [40.0]
+"""
+    programs = [subprocess.Popen(["sleep", "60"]) for _ in range(sandbox.PROCESSES)]
+    try:
+        assert told(start, begin.strip()) == [40.0]
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait()
+
+
 def test_a_bubblewrap_that_bounds_nothing(place, monkeypatch, tmp_path):
     """Before 0.7 it gives no tmpfs a size; then there is nothing that can be written to."""
     pretend(monkeypatch, tmp_path, f'[ "$1" = --help ] || exec {shutil.which("bwrap")} "$@"')

@@ -103,7 +103,8 @@ class Arena:
 
     def assert_nothing_is_left(self):
         """No process, file or control group of any submission."""
-        assert submissions_alive(self.process.pid) == []
+        left = submissions_alive(self.process.pid)
+        assert left == [], left
         kept = {path.name for path in self.place.glob("hedera-grade-*/*")}
         assert kept <= {"code", "loops", "filter"}, kept
 

@@ -21,6 +21,8 @@ seccomp = pytest.importorskip(
     "seccomp", reason="python3-seccomp is not installed: there is no grading without"
 )
 
+BUSY_S = 40
+"""What a busy machine may need besides to start, end and tell; two starts without a budget would take 60."""
 MODES = ["root", "user"] if os.geteuid() == 0 else ["user"]
 HONEST = {
     part: (SOLUTIONS / f"{part}.py").read_text() for part in ("demand", "first_fit", "annealing", "loop")
@@ -563,7 +565,7 @@ def has_capability(which):
 
 def test_memory(arena):
     """It takes memory until there is none."""
-    grade, _ = arena.grade(demand="x = []\nwhile True: x.append(bytearray(1 << 26))", budget_s=15.0)
+    grade, _ = arena.grade(demand="x = []\nwhile True: x.append(bytearray(1 << 26))")
     assert grade["points"] == 0.0
     assert "MemoryError" in grade["remarks"] or "of memory" in grade["remarks"]
 
@@ -636,7 +638,7 @@ def test_a_start_up_without_end(arena, how):
     """Its file does not end when it is read, and the next time, and the next."""
     grade, _ = arena.grade(demand=f"import os, time\n{how}", budget_s=5.0)
     assert grade["points"] == 0.0
-    assert arena.took_s < 5 + 10, "its budget, and what a busy machine needs to tell"
+    assert arena.took_s < 5 + BUSY_S
 
 
 def test_a_slow_start_up_for_every_question(arena):
@@ -644,7 +646,7 @@ def test_a_slow_start_up_for_every_question(arena):
     attack = "import os, time\ntime.sleep(1.5)\ndef estimate_demands(src, dst, num_hosts): os._exit(0)"
     grade, _ = arena.grade(demand=attack, budget_s=5.0)
     assert grade["points"] == 0.0
-    assert arena.took_s < 5 + 10
+    assert arena.took_s < 5 + BUSY_S
 
 
 def test_slow_answers(arena):
@@ -655,7 +657,7 @@ def test_slow_answers(arena):
     assert slow != HONEST["demand"]
     grade, checks = arena.grade(demand=slow, budget_s=5.0)
     assert grade["demand"] < 1
-    assert arena.took_s < 5 + 10
+    assert arena.took_s < 5 + BUSY_S
     assert any(check["words"] == "its 5 s in all are over" for check in checks["demand"])
 
 
