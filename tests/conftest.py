@@ -1,5 +1,7 @@
 """What holds for every test."""
 
+import os
+
 import pytest
 from hypothesis import settings
 
@@ -8,6 +10,11 @@ settings.load_profile("patient")
 
 ENDED_BADLY: list[str] = []
 """What was raised where nobody could catch it: in a thread, or as garbage was collected."""
+
+
+def pytest_runtest_setup(item):
+    if os.geteuid() != 0 and item.get_closest_marker("root"):
+        pytest.skip("needs root")
 
 
 def pytest_warning_recorded(warning_message):

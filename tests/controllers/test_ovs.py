@@ -23,7 +23,6 @@ pytestmark = [
     pytest.mark.root,
     pytest.mark.alone,  # they listen on one port
     pytest.mark.timeout(600),
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
     pytest.mark.skipif(shutil.which("ovs-vswitchd") is None, reason="Open vSwitch is not installed"),
     pytest.mark.skipif(shutil.which("iperf") is None, reason="iperf 2 is not installed"),
 ]

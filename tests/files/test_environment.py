@@ -40,7 +40,7 @@ def test_what_loads_code_is_not_heard(name):
     assert believed({**HARMLESS, name: "/root"}) == HARMLESS
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="makes folders of others")
+@pytest.mark.root
 @pytest.mark.parametrize("name", ["NUMBA_CACHE_DIR", "MPLCONFIGDIR", "XDG_CACHE_HOME", "TMPDIR"])
 @pytest.mark.parametrize(
     "kind", ["root's", "another's", "shared", "below another's", "another's link", "relative"]
@@ -64,7 +64,7 @@ def test_a_place_is_believed_when_root_alone_can_change_it(reachable, name, kind
     assert believed(environment) == (environment if kind == "root's" else {})
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="makes a folder of another's")
+@pytest.mark.root
 def test_home_is_root_s_and_programs_are_no_user_s(reachable):
     os.chown(reachable, 54321, 54321)
     path = f"/usr/bin:{reachable}:.::/bin"

@@ -16,7 +16,6 @@ from files.unprivileged import unprivileged
 from hedera.schemes import scheme
 from topos.fattree import FatTree
 
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="what root gives up")
 STATUS = """
 import os
 print(os.getuid(), os.getgroups(), *[line.split()[1] for line in open('/proc/self/status') if 'Cap' in line])
@@ -55,7 +54,7 @@ def test_without_root_there_is_nothing_to_give_up():
     assert child.exitcode == 0
 
 
-@as_root
+@pytest.mark.root
 def test_nothing_of_root_s_is_left(monkeypatch):
     monkeypatch.setenv("SECRET", "of root's")
     assert says(STATUS).stdout == f"{NOBODY.uid} []{' 0000000000000000' * 5}\n"
@@ -76,7 +75,7 @@ def closed(reachable):
     return folder
 
 
-@as_root
+@pytest.mark.root
 @pytest.mark.parametrize("mode", [0o644, 0o600])
 def test_code_out_of_reach_is_lent_and_nothing_beside_it(closed, mode):
     code = closed / "code.py"
@@ -96,7 +95,7 @@ def test_code_out_of_reach_is_lent_and_nothing_beside_it(closed, mode):
     assert code.read_text() == "x = 1"
 
 
-@as_root
+@pytest.mark.root
 def test_a_whole_clone_of_root_s_is_lent_by_its_own_names(closed):
     """Packages that root alone can read, and the Python beside them."""
     clone = closed / "clone"
@@ -116,7 +115,7 @@ def test_a_whole_clone_of_root_s_is_lent_by_its_own_names(closed):
     assert said.stdout == f"{NOBODY.uid} {clone}/files/rights.py {closed}/env\n", said.stderr
 
 
-@as_root
+@pytest.mark.root
 def test_what_the_user_behind_sudo_names_is_not_lent(closed, monkeypatch):
     """Else `sudo hedera run --scheme FILE` would tell what is in any file of root's."""
     monkeypatch.setenv("SUDO_UID", "54321")
@@ -124,7 +123,7 @@ def test_what_the_user_behind_sudo_names_is_not_lent(closed, monkeypatch):
     assert "Permission denied" in says(f"open('{closed}/code.py')", [closed / "code.py"]).stderr
 
 
-@as_root
+@pytest.mark.root
 def test_a_file_that_became_a_link_meanwhile_is_not_lent(closed):
     """To nobody, what was named is a plain file."""
     (closed / "code.py").unlink()
@@ -135,7 +134,7 @@ def test_a_file_that_became_a_link_meanwhile_is_not_lent(closed):
     assert said.stderr.count("\n") == 1
 
 
-@as_root
+@pytest.mark.root
 def test_it_dies_with_who_started_it():
     starter = f"""
 import subprocess, sys
@@ -160,7 +159,7 @@ sys.stdin.read()
     assert not child.exists()
 
 
-@as_root
+@pytest.mark.root
 def test_root_names_a_scheme_without_running_its_code(reachable):
     """Imported by nobody to see whether it can be had, and by root only where root itself schedules."""
     file, ran = reachable / "mine.py", reachable / "ran"
@@ -184,7 +183,7 @@ def test_root_names_a_scheme_without_running_its_code(reachable):
         ("import os; os.kill(os.getpid(), 11)", r"importing it ends the process \(status -11\)"),
     ],
 )
-@as_root
+@pytest.mark.root
 def test_a_module_that_ends_the_process_is_one_sentence(reachable, code, words):
     (reachable / "own.py").write_text(code)
     with pytest.raises(ValueError, match=words):

@@ -10,10 +10,10 @@ from harness.cli import group
 from harness.network.machine import TOOLS, version_of
 
 pytest.importorskip("distributed")
-ROOT = pytest.mark.skipif(
-    os.geteuid() != 0 or any(version_of(tool) is None for tool in TOOLS),
-    reason="what only root may do, and with the tools of a run",
-)
+ROOT = [
+    pytest.mark.root,
+    pytest.mark.skipif(any(version_of(tool) is None for tool in TOOLS), reason="needs the tools of a run"),
+]
 SWEEP = ["sweep", "1", "5", "--patterns", "stride:4", "--schemes", "ecmp", "--results", "out"]
 
 

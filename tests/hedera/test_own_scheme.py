@@ -110,7 +110,7 @@ def test_a_wrong_answer_is_one_sentence(answer, words, tmp_path):
         simulate(Config(f"{file}:Wrong", "stride:4", seconds=12.0, tick_s=0.01))
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="what root refuses")
+@pytest.mark.root
 def test_root_runs_nothing_that_others_can_write(tmp_path):
     file = tmp_path / "open.py"
     file.write_text("class Mine:\n    def place(self, flows, links): return flows.core\n")

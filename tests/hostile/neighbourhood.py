@@ -11,8 +11,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import pytest
-
 from tests import made
 from tests.harness.sweep.run_files import run_json
 
@@ -22,10 +20,6 @@ VICTIMS = ("root shell", "sudo", "user")
 ROOT = Path(__file__).parents[2]
 HEDERA = Path(sys.executable).with_name("hedera")
 SECRET = "S3CRET-of-one-who-may-not-be-read"
-AS_ROOT = [
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be users with other numbers"),
-]
 
 
 @contextlib.contextmanager

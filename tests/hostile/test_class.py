@@ -131,10 +131,9 @@ def test_something_else_than_a_class(place, what):
     assert sorted(place.iterdir()) == before
 
 
+@pytest.mark.root
 def test_results_where_others_lead_them(place):
     """The folder for grades is another user's, and grades.csv in it a link to a file of the grader's."""
-    if os.geteuid() != 0:
-        pytest.skip("needs another user")
     hand_in(place / "submissions" / "alice", demand=HONEST["demand"])
     secret = place / "root-s"
     secret.write_text("precious")

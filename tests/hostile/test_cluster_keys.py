@@ -6,11 +6,11 @@ from datetime import datetime, timezone
 
 import pytest
 
-from tests.hostile.enemy import DASK, UID, attack, needs_root, theirs
+from tests.hostile.enemy import DASK, UID, attack, theirs
 from workers.keys import AUTHORITY, CERTIFICATE, KEY, make_keys, read_keys
 
 pytest.importorskip("distributed")
-pytestmark = [needs_root, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.root, pytest.mark.timeout(300)]
 NOW = datetime.now(timezone.utc)
 MAKE = f"{DASK}make_keys(Path(sys.argv[1]), datetime.datetime.now(datetime.timezone.utc))"
 

@@ -16,7 +16,6 @@ import pytest
 
 from tests.hostile.neighbourhood import (
     ALICE,
-    AS_ROOT,
     HEDERA,
     SECRET,
     VICTIMS,
@@ -31,7 +30,7 @@ from tests.hostile.neighbourhood import (
     sweep_of,
 )
 
-pytestmark = AS_ROOT
+pytestmark = pytest.mark.root
 WRITTEN = (
     "report.html",
     "figures/summary.csv",

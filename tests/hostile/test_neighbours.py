@@ -19,7 +19,6 @@ import pytest
 
 from tests.hostile.neighbourhood import (
     ALICE,
-    AS_ROOT,
     ENEMY,
     HEDERA,
     ROOT,
@@ -32,7 +31,7 @@ from tests.hostile.neighbourhood import (
     sweep_of,
 )
 
-pytestmark = AS_ROOT
+pytestmark = pytest.mark.root
 SHELLS = ("root shell", "sudo")
 SIMULATE = ("simulate", "--scheme", "hedera-gff", "--traffic", "stride:1", "--seconds", 3)
 

@@ -8,13 +8,13 @@ import time
 
 import pytest
 
-from tests.hostile.enemy import UID, attack, begin, end, needs_root, theirs
+from tests.hostile.enemy import UID, attack, begin, end, theirs
 from tests.watch.sweep_at_work import at_work, finish, under_way
 from watch import server as module
 from watch.follower import Follower
 from watch.server import Server
 
-pytestmark = [needs_root, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.root, pytest.mark.timeout(600)]
 FETCH = """
 def fetch(method, path, **headers):
     connection = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=10)

@@ -16,7 +16,7 @@ from harness.errors import RunFailed
 from harness.sweep import fleet as fleet_module
 from harness.sweep.fleet import Fleet
 from tests.harness.sweep.test_fleet import CODE, Heard
-from tests.hostile.enemy import DASK, ROOT, attack, begin, end, needs_root, theirs
+from tests.hostile.enemy import DASK, ROOT, attack, begin, end, theirs
 from tests.workers.test_keys import SCHEDULER, WORKER
 from workers import cluster
 from workers.cluster import ClusterAddress, connected
@@ -56,7 +56,7 @@ def assert_it_serves(place):
         assert len(client.nthreads()) == 1
 
 
-@needs_root
+@pytest.mark.root
 def test_functions_for_a_worker_of_root_s_without_keys(place):
     """Another user of the machine runs functions on scheduler and worker, which listen on loopback, by plain TCP."""
     for address in place[:2]:
@@ -65,7 +65,7 @@ def test_functions_for_a_worker_of_root_s_without_keys(place):
     assert_it_serves(place)
 
 
-@needs_root
+@pytest.mark.root
 def test_functions_for_a_worker_of_root_s_with_other_keys(place, tmp_path):
     """Another user makes keys of its own, which look like ours, and runs functions with them."""
     program = DASK + (
@@ -79,7 +79,7 @@ def test_functions_for_a_worker_of_root_s_with_other_keys(place, tmp_path):
     assert_it_serves(place)
 
 
-@needs_root
+@pytest.mark.root
 @pytest.mark.parametrize("guard", ["no certificate", "a certificate of its own"])
 def test_pickles_over_tls_without_keys(place, tmp_path, guard):
     """Another user speaks TLS to scheduler and worker and sends a pickle that runs a program as whoever opens it."""
@@ -108,7 +108,7 @@ def test_pickles_over_tls_without_keys(place, tmp_path, guard):
     assert_it_serves(place)
 
 
-@needs_root
+@pytest.mark.root
 def test_a_worker_of_the_enemy_s_among_ours(place, tmp_path):
     """Another user joins the cluster as a worker, to be sent what others ask, and to answer with pickles."""
     program = DASK + (
@@ -129,7 +129,7 @@ def test_a_worker_of_the_enemy_s_among_ours(place, tmp_path):
     assert_it_serves(place)
 
 
-@needs_root
+@pytest.mark.root
 def test_noise_and_silence_for_scheduler_and_worker(place):
     """Another user opens 100 connections to each: half of them say nothing, half of them anything but TLS."""
     program = (
@@ -153,7 +153,7 @@ def test_noise_and_silence_for_scheduler_and_worker(place):
         end(noise)
 
 
-@needs_root
+@pytest.mark.root
 def test_what_else_a_worker_of_root_s_listens_on(place):
     """Another user asks all that scheduler and worker listen on, Dask's web pages among it, for anything at all."""
     ports = sorted({port for process in place[2] for port in listening(process.pid, tcp=True)})
@@ -172,7 +172,7 @@ def test_what_else_a_worker_of_root_s_listens_on(place):
     assert set(attack(program, *ports).split()) == {"404", "refused"}
 
 
-@needs_root
+@pytest.mark.root
 @pytest.mark.parametrize("who", ["worker", "client", "scheduler"])
 def test_a_scheduler_of_the_enemy_s_on_loopback(tmp_path, who):
     """Another user listens where root's worker or client looks for its scheduler, and sends it functions; or waits
@@ -254,7 +254,7 @@ def test_a_scheduler_that_falls_silent(tmp_path, monkeypatch):
         scheduler.communicate()
 
 
-@needs_root
+@pytest.mark.root
 def test_what_the_processes_of_jobs_listen_on():
     """Another user looks for a socket of root's pool of processes that it could send a pickle to."""
     found = []

@@ -103,7 +103,7 @@ def test_it_is_asked_again_when_the_file_changes(place):
     assert workload(f"{path}:f", FatTree(4), seconds=5.0).matrix.dst.tolist() == [2]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="gives root's rights up")
+@pytest.mark.root
 def test_root_runs_no_line_of_it(place):
     path = written(
         place,

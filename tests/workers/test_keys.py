@@ -88,7 +88,7 @@ def test_keys_that_others_can_read_or_change_are_refused(keys, name, mode, sente
         read_keys(keys, NOW)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give files away")
+@pytest.mark.root
 @pytest.mark.parametrize("name", [AUTHORITY, CERTIFICATE, KEY, ""])
 def test_keys_of_another_user_are_refused_but_for_the_one_behind_sudo(keys, name, monkeypatch):
     monkeypatch.delenv("SUDO_UID", raising=False)
@@ -99,7 +99,7 @@ def test_keys_of_another_user_are_refused_but_for_the_one_behind_sudo(keys, name
     read_keys(keys, NOW)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give files away")
+@pytest.mark.root
 def test_no_keys_are_made_in_another_user_s_folder(tmp_path):
     os.chown(tmp_path, 65534, 65534)
     with pytest.raises(ValueError, match="belongs to another user"):

@@ -6,7 +6,7 @@ import pytest
 from harness.network import namespaces
 from harness.network.processes import Children, in_namespace_of, run
 
-pytestmark = [pytest.mark.root, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
+pytestmark = pytest.mark.root
 
 
 def net(pid):

@@ -13,7 +13,7 @@ from harness.errors import RunFailed
 from harness.network.processes import run
 from harness.network.queries import Queries
 
-pytestmark = [pytest.mark.root, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
+pytestmark = pytest.mark.root
 
 SEND = """
 import socket, sys, time

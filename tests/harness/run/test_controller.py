@@ -1,7 +1,6 @@
 """A controller as a process that can end, freeze, or leave half a line behind, and has no rights of root's."""
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -208,7 +207,7 @@ def test_files_of_both_lives_are_kept(controller, tmp_path):
     assert Path(tmp_path / "raw" / "controller-restarted.txt").exists()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="what root gives up")
+@pytest.mark.root
 @pytest.mark.parametrize("sudo", [None, "12345"])
 def test_it_runs_as_the_user_behind_sudo_or_as_nobody(tmp_path, monkeypatch, sudo):
     monkeypatch.delenv("SUDO_UID", raising=False)
@@ -243,7 +242,7 @@ def test_its_modules_come_from_nowhere_else(tmp_path, monkeypatch, platform):
     assert done.stderr.startswith(f"controllers.{'os_ken' if platform == 'os-ken' else 'pox'}_main: ")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="what root gives up")
+@pytest.mark.root
 def test_what_it_writes_has_an_end(tmp_path, monkeypatch):
     """A scheduler that prints and logs without end; before, it filled the disk of /run."""
     monkeypatch.delenv("SUDO_UID", raising=False)
@@ -256,7 +255,7 @@ def test_what_it_writes_has_an_end(tmp_path, monkeypatch):
         assert [file.stat().st_size for file in files] == [2 << 20, 2 << 20]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="who is not root cannot keep processes together")
+@pytest.mark.root
 def test_what_its_scheduler_started_ends_with_it(tmp_path, monkeypatch):
     """A child that has left the session, and its environment, could be found by nothing."""
     monkeypatch.delenv("SUDO_UID", raising=False)

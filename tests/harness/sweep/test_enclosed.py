@@ -158,7 +158,7 @@ def test_a_file_that_cannot_be_sent_is_told_before_anything_is(mine, monkeypatch
         request("run", spec, "w1")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it is another user's then")
+@pytest.mark.root
 def test_who_called_sudo_can_read_what_was_sent_and_nobody_else(tmp_path, monkeypatch):
     monkeypatch.setenv("SUDO_UID", "4321")
     monkeypatch.setenv("SUDO_GID", "4321")

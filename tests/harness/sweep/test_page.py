@@ -13,7 +13,7 @@ from harness.network.processes import wait_until
 from harness.sweep import page
 from harness.sweep.page import served
 from tests.harness.sweep.test_remote import fake_hedera
-from tests.hostile.enemy import UID, needs_root, theirs
+from tests.hostile.enemy import UID, theirs
 
 
 def test_it_is_told_where_the_page_is_and_the_page_ends_with_the_block(tmp_path):
@@ -23,7 +23,7 @@ def test_it_is_told_where_the_page_is_and_the_page_ends_with_the_block(tmp_path)
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, pytest.param({"SUDO_UID": str(UID), "SUDO_GID": str(UID)}, marks=needs_root)]
+    "settings", [{}, pytest.param({"SUDO_UID": str(UID), "SUDO_GID": str(UID)}, marks=pytest.mark.root)]
 )
 def test_the_page_ends_with_a_sweep_that_is_killed(tmp_path, settings):
     """Who gives root up is no longer tied to who started it by the kernel."""
