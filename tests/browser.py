@@ -37,6 +37,7 @@ def chromium(profile):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(_DRIVER))
+    driver.set_script_timeout(300)
     try:
         yield driver
     finally:

@@ -1,6 +1,7 @@
 """What holds for every test."""
 
 import os
+import signal
 
 import pytest
 from hypothesis import settings
@@ -32,3 +33,9 @@ def pytest_sessionfinish(session):
 def pytest_terminal_summary(terminalreporter):
     for text in ENDED_BADLY:
         terminalreporter.write_line(f"nobody could catch this, so the tests have failed: {text}", red=True)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def heard():
+    """Ctrl-C means what it does at a terminal, though a script may have started the tests in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,5 +1,3 @@
-import signal
-
 import pytest
 
 from harness.network.processes import wait_until
@@ -13,9 +11,3 @@ def clean():
     yield before
     wait_until(lambda: footprint() == before, 60)
     assert footprint() == before
-
-
-@pytest.fixture(autouse=True, scope="session")
-def heard():
-    """Ctrl-C means what it does at a terminal, though a script may have started the tests in the background."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -45,13 +45,18 @@ def hung():
     """A command whose tear-down hangs, and what it says, line by line; ``patience_s`` and ``again_s`` as told."""
     started = []
 
+    def heard(before):
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup may have started the tests
+        if before:
+            before()
+
     def start(patience_s, again_s, before=None):
         process = subprocess.Popen(
             [sys.executable, "-c", PROGRAM, str(patience_s), str(again_s)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=before,
+            preexec_fn=lambda: heard(before),
         )
         started.append(process)
         assert process.stdout.readline() == "sending\n"
