@@ -19,6 +19,7 @@ SAMPLES: dict[str, Callable[[Result], Float64]] = {
     "query_completion_ms": lambda result: result.query_ms,
     "mean_response_ms": lambda result: result.response_ms,
     "servers_in_time": lambda result: result.in_time,
+    "timeouts": lambda result: np.array([result.counts["timeouts"]]),
 }
 """The samples that a run gives for each metric; the unit is in the name."""
 

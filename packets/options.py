@@ -182,7 +182,7 @@ def _tables(title: str, cells: Sequence[Cell], x_name: str) -> Iterable[Table]:
             for each in cells
             if each.metric == metric
         ]
-        unit = {"us": "us", "ms": "ms", "mbps": "Mb/s", "percent": "%"}.get(
+        unit = {"us": "us", "ms": "ms", "mbps": "Mb/s", "percent": "%", "timeouts": ""}.get(
             metric.rpartition("_")[2], "of 10"
         )
         digits = 1 if max(row.ours for row in rows) >= 10 else 3

@@ -142,6 +142,6 @@ def fan_out(suite: Suite, workload: str, name: str, share: float = 1.0) -> Compa
             "mean_response_ms": ("p99",),
             "servers_in_time": ("worst 1%",),
             "switch_latency_us": ("p99",),
-            **dict.fromkeys(SELECTIVITY, ("mean",)),
+            **dict.fromkeys(("timeouts", *SELECTIVITY), ("mean",)),
         },
     )

@@ -202,6 +202,33 @@ def test_figure_4_in_words():
     assert f"DCTCP-30K's {span(ours(*dctcp, xs=BESIDE))} ({span(published(*dctcp, xs=BESIDE))})" in PAGE
 
 
+def test_the_reproduction_of_figure_4_in_words():
+    def at_600(scheme, *which):
+        return kept("figure4", scheme, *which, xs=[600], variant="reproduction")[0]
+
+    query, mean = (at_600("tcp", metric, "p99") for metric in ("query_completion_ms", "mean_response_ms"))
+    assert (
+        f"takes {query.ours:.1f} ms for a query's 99th percentile (published: {query.published:.1f})" in PAGE
+    )
+    assert f"but {mean.ours:.1f} ms for the mean response's ({mean.published:.1f})" in PAGE
+    served = at_600("tcp", "servers_in_time", "worst 1%")
+    assert f"queries {served.ours:.1f} servers answer in time ({served.published:.1f})" in PAGE
+    hull, dctcp = (at_600(scheme, "switch_latency_us", "p99") for scheme in ("hull", "dctcp-30k"))
+    assert f"it is {hull.ours:.0f} us against {dctcp.ours:.0f} in the reproduction" in PAGE
+    assert f"as in its files ({hull.published:.0f} and {dctcp.published:.0f})" in PAGE
+    opening = [
+        kept("figure4", "tcp", "timeouts", "mean", xs=[200], variant=variant)[0]
+        for variant in ("reproduction", "conforming")
+    ]
+    assert [c.lowest for c in opening] == [c.highest for c in opening]  # the load has no part in them
+    assert f"({opening[0].ours:.0f} and {opening[1].ours:.0f} of them while connections open" in PAGE
+    latency = kept("figure4", "hull", "switch_latency_us", "p99", xs=BESIDE)
+    low, middle, high = (
+        f"{c.lowest:.{d}f} to {c.highest:.{d}f}" for c, d in zip(latency, (1, 1, 0), strict=True)
+    )
+    assert f"HULL's are {low}, {middle} and {high} by seed" in PAGE
+
+
 def test_figure_5_in_words():
     assert (ours("figure5", "hull", "servers_in_time", "worst 1%") == 10).all()
     query = "query_completion_ms", "p99"
