@@ -21,7 +21,7 @@ from commands.computing import Computing
 from commands.options import OUT
 from commands.output import wide_console, write_csv
 from paper.suite import SCHEMES
-from simulator.config import ENGINES, Config
+from simulator.config import Config
 from simulator.driver import simulate
 from traffic.published import PUBLISHED
 
@@ -81,11 +81,6 @@ def studies() -> Iterator[Study]:
         0,
         ("ecmp", "hedera-gff"),
     )
-    for engine in ENGINES:
-        baseline = (Config("ecmp", "random", 32, tick_s=0.01, flows_per_host=2, engine=engine),)
-        name = f"Section 4.4, a core per flow or per host, {engine}: iterations"
-        counts = _each("iterations", 1000, 10_000, 100_000)
-        yield Study(name, baseline, counts, 0, ("hedera-flow-sa", "hedera-sa", "nonblocking"))
 
 
 def _each(field: str, *values: float) -> tuple[dict[str, Any], ...]:

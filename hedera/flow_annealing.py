@@ -1,8 +1,8 @@
 """Simulated Annealing with a core per flow: the baseline that section 4.4 compares its own method with.
 
 State: a core for each flow, at first the path the flow is on. A move gives a random flow a random core. The
-rest is as in `hedera.simulated_annealing`. The energy is updated incrementally here too, so the paper's
-tenfold difference in computing time, which came from recomputing it, is not to be expected.
+rest is as in `hedera.simulated_annealing`. The energy is updated incrementally here too, so that an iteration takes
+no longer with more flows, as the paper says of its baseline (`hedera explain-sa`).
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 import click
@@ -11,9 +12,36 @@ from commands.options import Command, options
 from commands.parameters import field_options
 from hedera.schemes import scheme
 from paper.suite import AT_SCALE
+from plots.trials import difference
 from simulator.config import ENGINES, Config
+from topos.arrays import Float64
 
 Number = TypeVar("Number", int, float)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The mean over seeds and Student's interval of 95 %, in the unit of the values; None with fewer than three."""
+
+    mean: float
+    low: float | None
+    high: float | None
+
+    @property
+    def spread(self) -> str:
+        """In words, before more of them; nothing where there is none."""
+        return "" if self.low is None else f"{self.low:.1f} to {self.high:.1f}  "
+
+
+def interval(values: Float64) -> Interval:
+    """Of values with different seeds, (seeds,)."""
+    found = difference(None, values.tolist())
+    return Interval(float(values.mean()), found.low, found.high)
+
+
+def told_seeds(seeds: int) -> str:
+    """What intervals are of, for the title of a table."""
+    return f"{seeds} seeds, 95 % intervals" if seeds > 2 else f"{seeds} seed{'s' * (seeds > 1)}"
 
 
 def numbers(option: str, text: str, kind: Callable[[str], Number]) -> list[Number]:
@@ -70,7 +98,5 @@ def at_scale(k: int) -> Command:
     """The options as one decorator; ``k`` is the default."""
     return options(
         schemes_option(AT_SCALE),
-        field_options(
-            Config, "k seconds seed tick_s interval_s iterations", k=k, tick_s=0.01, iterations=100_000
-        ),
+        field_options(Config, "k seconds seed tick_s interval_s iterations", k=k, tick_s=0.01, iterations=100_000),
     )

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 import numpy as np
 
-from commands.options import in_words, json_option
-from commands.output import conclude
-from paper.timing import seconds_option, time_calls, told_of
+from commands.options import in_words, json_option, output
+from commands.output import conclude, write_csv
+from paper.timing import megabytes_grown, seconds_option, time_calls, told_of
 from results.published import TABLE_4
 from topos.arrays import Int32
 from topos.fattree import FatTree
@@ -59,31 +58,24 @@ def compute(seconds: float = 0.5) -> Iterator[Case]:
 
 
 def megabytes_needed(k: int = 48, flows: int = 250_000) -> float:
-    """10^6 bytes by which a process grows at its peak while it estimates, with the input's own added.
-
-    Measured by the kernel, in a fresh process that has the compiled code loaded already.
-    """
-    code = f"""
+    """10^6 bytes by which a process grows at its peak while it estimates, with the input's own added."""
+    hosts = FatTree(k).num_hosts
+    before = f"""
 from hedera.demand import estimate_demands
 from paper.table_4 import random_flows
-src, dst = random_flows({FatTree(k).num_hosts}, {flows})
+src, dst = random_flows({hosts}, {flows})
 estimate_demands([0], [1], 2)
-def kilobytes(name):
-    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(name))
-open("/proc/self/clear_refs", "w").write("5")  # the peak counts from here
-before = kilobytes("VmRSS")
-demand = estimate_demands(src, dst, {FatTree(k).num_hosts})
-print((kilobytes("VmHWM") - before) * 1024 + src.nbytes + dst.nbytes)
 """
-    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
-    return float(done.stdout) / 1e6
+    grown = megabytes_grown(before, f"demand = estimate_demands(src, dst, {hosts})")
+    return grown + sum(column.nbytes for column in random_flows(hosts, flows)) / 1e6
 
 
 @click.command()
 @seconds_option
+@output
 @json_option
 @in_words
-def command(seconds: float, as_json: bool) -> None:
+def command(seconds: float, out: Path, as_json: bool) -> None:
     """Time demand estimation: the paper's Table 4 and ours."""
     rows = list(compute(seconds))
     told: list[Table | str] = []
@@ -92,4 +84,4 @@ def command(seconds: float, as_json: bool) -> None:
             f"Memory for 250,000 flows at k=48: {megabytes_needed():.1f} MB (the paper: less than 20 MB)."
         )
         told = told_of("Table 4: demand estimation, ms per call", rows, FIRST_CALL, memory)
-    conclude(rows, told, [], as_json)
+    conclude(rows, told, [write_csv(out / "table4.csv", rows)], as_json)

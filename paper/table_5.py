@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 import numpy as np
 
-from commands.options import in_words, json_option
-from commands.output import conclude
+from commands.options import in_words, json_option, output
+from commands.output import conclude, write_csv
 from paper.table_4 import random_flows
 from paper.timing import Timing, seconds_option, time_calls, told_of
 from results.published import TABLE_5
@@ -108,10 +109,11 @@ def timed_placement(
 
 @click.command()
 @seconds_option
+@output
 @json_option
 @in_words
-def command(seconds: float, as_json: bool) -> None:
+def command(seconds: float, out: Path, as_json: bool) -> None:
     """Time Simulated Annealing: the paper's Table 5 and ours, with set-up and without."""
     rows = list(compute(seconds))
     told = [] if as_json else told_of("Table 5: Simulated Annealing, ms per call", rows, FIRST_CALL, *_NOTES)
-    conclude(rows, told, [], as_json)
+    conclude(rows, told, [write_csv(out / "table5.csv", rows)], as_json)

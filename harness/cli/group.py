@@ -21,6 +21,7 @@ _COMMANDS = {
     "doctor": ("harness.cli.doctor", "doctor"),
     "explain-ecmp": ("paper.explain_ecmp", "command"),
     "explain-gff": ("paper.explain_gff", "command"),
+    "explain-sa": ("paper.explain_sa", "command"),
     "flows-per-host": ("paper.flows_per_host", "command"),
     "grade": ("harness.cli.grade", "grade"),
     "hull": ("packets.cli", "hull"),
@@ -36,7 +37,7 @@ _COMMANDS = {
 _OF_ROOT = {"clean", "cluster", "doctor", "grade", "report", "run", "sweep"}
 """What root does as root as far as it must; everything else it does as the user behind sudo."""
 _FIGURES = ("3", "9", "10", "11")
-_TABLES = ("2", "3", "4", "5", "6")
+_TABLES = ("1", "2", "3", "4", "5", "6")
 
 
 def _emulated(args: list[str]) -> bool:

@@ -13,13 +13,20 @@ from pathlib import Path
 import click
 
 from files.writer import write_whole
-from paper.claims import at_scale, emulated, hull, rerouting, simulated
+from paper.claims import at_scale, brain, emulated, hull, rerouting, simulated
 from paper.claims.claim import ROOT, Claim, Source, rows, unsaid
 
 PAGE = Path("docs/claims.md")
 CHECKED = Path("results/checked.csv")
 """When the command of a source was last run and said what the documents say: source, revision, date, processor_s."""
-CLAIMS = (*simulated.CLAIMS, *at_scale.CLAIMS, *emulated.CLAIMS, *rerouting.CLAIMS, *hull.CLAIMS)
+CLAIMS = (
+    *simulated.CLAIMS,
+    *at_scale.CLAIMS,
+    *brain.CLAIMS,
+    *emulated.CLAIMS,
+    *rerouting.CLAIMS,
+    *hull.CLAIMS,
+)
 
 
 def page() -> str:

@@ -10,7 +10,18 @@ import numpy as np
 import pytest
 
 from benchmarks import simulator_sensitivity
-from paper import explain_ecmp, explain_gff, figure_3, figure_9, figure_10, figure_11, table_3, table_6
+from paper import (
+    explain_ecmp,
+    explain_gff,
+    explain_sa,
+    figure_3,
+    figure_9,
+    figure_10,
+    figure_11,
+    one_core,
+    table_3,
+    table_6,
+)
 from paper.explain import Task, predict
 from results.published import FIGURE_9, FIGURE_9_SIMULATED, TABLE_3, TABLE_6
 from simulator.config import Config
@@ -149,6 +160,22 @@ def test_sensitivity():
     shares = [simulator_sensitivity.summary(config)[0] for config in configs]
     (row,) = kept("sensitivity.csv", study=study.name, choice="0.01", scheme="nonblocking")
     assert float(row["percent"]) == pytest.approx(sum(shares) / len(shares), rel=2e-5)
+
+
+def test_explain_sa():
+    config = Config(
+        "hedera-flow-sa", "random", 16, tick_s=0.01, iterations=1000, flows_per_host=2, engine="maxmin"
+    )
+    (row,) = kept("explain_sa_k16.csv", engine="maxmin", scheme="hedera-flow-sa", iterations=1000, seed=1)
+    assert float(row["percent_of_full"]) == pytest.approx(
+        100 * bisection_mbps(config) / config.capacity_mbps, rel=2e-5
+    )
+    for fresh in explain_sa.searches((16, 1)):
+        (row,) = kept("explain_sa_search_k16.csv", scheme=fresh.scheme, iterations=fresh.iterations, seed=1)
+        assert float(row["excess_links"]) == pytest.approx(fresh.excess_links, rel=2e-5, abs=1e-9)
+    for fresh in one_core.patterns(5):
+        (row,) = kept("explain_sa_patterns.csv", k=fresh.k, pattern=fresh.pattern)
+        same(row, fresh)
 
 
 def test_the_study_of_many_flows():

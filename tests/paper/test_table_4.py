@@ -4,11 +4,11 @@ import pytest
 
 from paper import table_4
 from results.published import TABLE_4
-from tests.paper.commands import run, run_json
+from tests.paper.commands import rows, run, run_json
 
 
-def test_it_prints_paper_ours_and_ratio():
-    done = run(table_4, "--seconds", 0)
+def test_it_prints_paper_ours_and_ratio(tmp_path):
+    done = run(table_4, "--seconds", 0, "--out", tmp_path)
     assert done.exit_code == 0, done.output
     for (k, flows), paper in TABLE_4.items():
         (line,) = [line for line in done.output.splitlines() if f" {k} " in line and f" {flows:,} " in line]
@@ -18,7 +18,9 @@ def test_it_prints_paper_ours_and_ratio():
 
 
 def test_its_rows_as_json(tmp_path):
-    for row in run_json(table_4, "--seconds", 0):
+    found = run_json(table_4, "--seconds", 0, "--out", tmp_path)
+    assert len(rows(tmp_path / "table4.csv")) == len(found) == len(TABLE_4)
+    for row in found:
         assert 0 < row["best_ms"] <= row["median_ms"]
         assert row["ratio"] == pytest.approx(row["published_ms"] / row["median_ms"])
 

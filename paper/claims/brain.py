@@ -1,0 +1,46 @@
+"""Claims on what the brain's algorithms take: times are of a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+from paper import table_1
+from paper.claims.claim import Claim, Source, rows
+
+TIMED = "another machine's times"
+TABLE_1 = Source("simulated/table1.csv", "hedera table 1", "20 s of a processor")
+TABLE_4 = Source("simulated/table4.csv", "hedera table 4", "20 s of a processor")
+TABLE_5 = Source("simulated/table5.csv", "hedera table 5", "20 s of a processor")
+
+
+def _growth(path: Path) -> Iterator[str]:
+    """Table 1, as its command tells it."""
+    kinds = {"algorithm": str, "step": str, "k": int, "flows_per_host": int}
+    names = [field.name for field in fields(table_1.Case)]
+    cases = [table_1.Case(*(kinds.get(name, float)(row[name]) for name in names)) for row in rows(path)]
+    for algorithm in table_1.BUILT:
+        yield table_1.told_of(algorithm, cases).removesuffix(".")
+
+
+def _demand(path: Path) -> Iterator[str]:
+    for row in rows(path):
+        ours = f"{float(row['median_ms']):.3g} ({float(row['best_ms']):.3g}) | {float(row['ratio']):.0f}x"
+        yield f"| {row['k']} | {int(row['flows']):,} | {float(row['published_ms']):.2f} | {ours} |"
+
+
+def _annealing(path: Path) -> Iterator[str]:
+    for row in rows(path):
+        case = f"| {row['k']} | {int(row['flows']):,} | {int(row['iterations']):,} | {float(row['published_ms']):.2f}"
+        times = (f"{float(row[f'{what}_ms']):.3g}" for what in ("median", "best", "annealing"))
+        whole, best, alone = times
+        ratios = [f"{float(row[what]):.0f}x" for what in ("ratio", "annealing_ratio")]
+        yield f"{case} | {whole} ({best}) | {ratios[0]} | {alone} | {ratios[1]} |"
+
+
+CLAIMS = (
+    Claim("How placements grow (Table 1)", "docs/performance-brain.md", TABLE_1, _growth, TIMED),
+    Claim("Demand estimation's time (Table 4)", "docs/performance-brain.md", TABLE_4, _demand, TIMED),
+    Claim("Annealing's time (Table 5)", "docs/performance-brain.md", TABLE_5, _annealing, TIMED),
+)

@@ -1,0 +1,154 @@
+"""Table 1: how the time and space of both placements grow with the network and with the flows.
+
+The table has Global First Fit at O((k/2)^2) for a flow, whatever the number |F| of flows, Simulated Annealing at
+O(f) for an iteration, f the flows to a host, whatever k, and both at O(k^3 + |F|) of memory. Here powers of k/2 and
+of the flows per host are fitted to times, and multiples of k^3 and |F| to what a process grows by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import numpy as np
+
+from commands.options import in_words, json_option, output
+from commands.output import conclude, write_csv
+from paper.table_5 import placement_input, timed_placement
+from paper.timing import megabytes_grown, seconds_option, time_calls, timings
+from topos.arrays import Float64
+from topos.fattree import FatTree
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from hedera.global_first_fit import GlobalFirstFit
+
+SIZES = (16, 32, 48)
+FLOWS_PER_HOST = (1, 2, 4, 8)
+ITERATIONS = 10_000
+BUILT = {
+    "Global First Fit": "from hedera.global_first_fit import GlobalFirstFit as P\nmade = P(tree)",
+    "Simulated Annealing": "from hedera.simulated_annealing import SimulatedAnnealing as P\n"
+    "made = P(tree, np.random.default_rng(1))",
+}
+STEPS = {"Global First Fit": "flow", "Simulated Annealing": "iteration"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A placement's processor time for a step, a flow or an iteration, and its memory, flows included."""
+
+    algorithm: str
+    k: int
+    flows_per_host: int
+    step: str
+    step_us: float
+    megabytes: float
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Of one placement: step_us ~ (k/2)^k_power * flows^flows_power; bytes ~ per_k3 * k^3 + per_flow * |F|."""
+
+    k_power: float
+    flows_power: float
+    per_k3: float
+    per_flow: float
+
+
+def compute(seconds: float = 0.5) -> list[Case]:
+    """Flows between random hosts, each time from about ``seconds`` of calls."""
+    return [
+        Case(
+            name,
+            k,
+            many,
+            STEPS[name],
+            measure(k, many * FatTree(k).num_hosts, seconds),
+            _memory(name, k, many),
+        )
+        for name, measure in (("Global First Fit", _flow_us), ("Simulated Annealing", _iteration_us))
+        for k in SIZES
+        for many in FLOWS_PER_HOST
+    ]
+
+
+def _flow_us(k: int, flows: int, seconds: float) -> float:
+    """The best call's time over its flows."""
+    from hedera.global_first_fit import GlobalFirstFit
+
+    tree, large, links = placement_input(k, flows)
+    made: list[GlobalFirstFit] = []
+
+    def prepare() -> None:
+        made[:] = [GlobalFirstFit(tree)]
+
+    return 1e3 * time_calls(lambda: made[0].place(large, links), prepare, seconds).best_ms / flows
+
+
+def _iteration_us(k: int, flows: int, seconds: float) -> float:
+    """The best call's time without that of no iterations, over its iterations."""
+    timed: Callable[[int], float] = partial(_placement_ms, k, flows, seconds)
+    return 1e3 * (timed(ITERATIONS) - timed(0)) / ITERATIONS
+
+
+def _placement_ms(k: int, flows: int, seconds: float, iterations: int) -> float:
+    return timed_placement(*placement_input(k, flows), iterations, seconds)[0].best_ms
+
+
+def _memory(name: str, k: int, many: int) -> float:
+    """Of a first period, and the flows that it is given."""
+    flows = many * FatTree(k).num_hosts
+    built = f"import numpy as np\nfrom paper.table_5 import placement_input\n{{}}\n{BUILT[name]}"
+    warm = built.format("tree, flows, links = placement_input(4, 16)") + "\nmade.place(flows, links)\n"
+    before = warm + f"tree, flows, links = placement_input({k}, {flows})"
+    _, large, _ = placement_input(k, flows)
+    columns = (large.key, large.src, large.dst, large.demand, large.core, large.hashed)
+    return megabytes_grown(before, f"{BUILT[name]}\ncore = made.place(flows, links)") + (
+        sum(column.nbytes for column in columns) / 1e6
+    )
+
+
+def growth(rows: Sequence[Case]) -> Growth:
+    """Least squares, of logarithms for the time."""
+    k = np.array([row.k for row in rows], dtype=np.float64)
+    many = np.array([row.flows_per_host for row in rows], dtype=np.float64)
+    spent = np.log([row.step_us for row in rows])
+    _, k_power, flows_power = _fit([np.ones_like(k), np.log(k / 2), np.log(many)], spent)
+    memory = np.array([row.megabytes * 1e6 for row in rows])
+    per_k3, per_flow = _fit([k**3, many * k**3 / 4], memory)
+    return Growth(k_power, flows_power, per_k3, per_flow)
+
+
+def _fit(columns: Sequence[Float64], aim: Float64) -> list[float]:
+    found: list[float] = np.linalg.lstsq(np.stack(columns, axis=1), aim, rcond=None)[0].tolist()
+    return found
+
+
+def told_of(name: str, rows: Sequence[Case]) -> str:
+    """The growth of one placement in a sentence."""
+    found = growth([row for row in rows if row.algorithm == name])
+    return (
+        f"{name}: time of one {STEPS[name]} ~ (k/2)^{found.k_power:.2f} x (flows per host)^{found.flows_power:.2f}; "
+        f"memory {found.per_k3:.0f} bytes x k^3 + {found.per_flow:.0f} bytes x flows."
+    )
+
+
+@click.command()
+@seconds_option
+@output
+@json_option
+@in_words
+def command(seconds: float, out: Path, as_json: bool) -> None:
+    """How both placements' time and space grow: the paper's Table 1, measured."""
+    rows = compute(seconds=seconds)
+    told: list[Table | str] = [
+        timings("Table 1: time and space of placements", rows),
+        *(told_of(name, rows) for name in BUILT),
+    ]
+    conclude(rows, told, [write_csv(out / "table1.csv", rows)], as_json)
