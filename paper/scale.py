@@ -98,5 +98,7 @@ def at_scale(k: int) -> Command:
     """The options as one decorator; ``k`` is the default."""
     return options(
         schemes_option(AT_SCALE),
-        field_options(Config, "k seconds seed tick_s interval_s iterations", k=k, tick_s=0.01, iterations=100_000),
+        field_options(
+            Config, "k seconds seed tick_s interval_s iterations", k=k, tick_s=0.01, iterations=100_000
+        ),
     )
