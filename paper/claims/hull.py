@@ -13,7 +13,7 @@ HULL_2 = Source(
 )
 REPORTS = "--scheme tcp --scheme dctcp-30k --scheme hull"
 HULL_4 = Source(
-    "hull/figure4.csv", f"hedera hull figure 4 {REPORTS}", "18 minutes of a processor", again=True
+    "hull/figure4.csv", f"hedera hull figure 4 {REPORTS}", "16 minutes of a processor", again=True
 )
 HULL_5 = Source(
     "hull/figure5.csv", "hedera hull figure 5 --variant conforming", "10 minutes of a processor", again=True
@@ -21,12 +21,12 @@ HULL_5 = Source(
 BUILT_5 = Source(
     "hull/reproduction/figure5.csv",
     f"hedera hull figure 5 --variant reproduction {REPORTS} --out results/hull/reproduction",
-    "5 minutes of a processor",
+    "6 minutes of a processor",
 )
 DRAIN = Source(
     "hull/figure1b-drain95.csv",
     "hedera hull figure 1 --drain 0.95 --scheme hull",
-    "2 minutes of a processor",
+    "about 2 minutes of a processor",
     again=True,
 )
 LOADED = ("200", "400", "600")
