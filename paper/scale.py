@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import click
 
-from commands.options import Command, options
+from commands.options import Command, options, seeds_option
 from commands.parameters import field_options
 from hedera.schemes import scheme
 from paper.suite import AT_SCALE
@@ -98,7 +98,6 @@ def at_scale(k: int) -> Command:
     """The options as one decorator; ``k`` is the default."""
     return options(
         schemes_option(AT_SCALE),
-        field_options(
-            Config, "k seconds seed tick_s interval_s iterations", k=k, tick_s=0.01, iterations=100_000
-        ),
+        field_options(Config, "k seconds tick_s interval_s iterations", k=k, tick_s=0.01, iterations=100_000),
+        seeds_option(5),
     )
