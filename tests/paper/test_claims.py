@@ -7,7 +7,9 @@ import pytest
 
 from paper.claims import claim as one
 from paper.claims import command as claims
+from paper.claims import figure_9
 from tests.paper.commands import run
+from tests.plots.sweeps import run_document, store
 
 
 @pytest.mark.parametrize("claim", claims.CLAIMS, ids=lambda claim: f"{claim.said} {claim.source.data}")
@@ -32,6 +34,45 @@ def test_a_document_that_says_another_number_is_found(claim, monkeypatch, tmp_pa
         other = end[:-1] + chr(ord(end[-1]) + 1)
         document.write_text(text.replace(end, other), encoding="utf-8")
         assert words in claims.unsaid(claim, data)
+
+
+def test_the_readme_says_of_figure_9_what_its_sweep_does():
+    assert figure_9.unsaid() == []
+
+
+@pytest.fixture
+def swept(tmp_path, monkeypatch):
+    """A folder with a sweep and a README that is older than it."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "README.md").write_text(f"Before.\n{figure_9.BEGIN}Old.\n{figure_9.END}\nAfter.\n")
+    schemes = ("nonblocking", "ecmp", "spanning-tree", "hedera-gff", "hedera-sa")
+    for pattern in ("stride2", "randbij0"):
+        for scheme in schemes:
+            share = {"hedera-sa": 0.5}.get(scheme, 0.9) if pattern == "stride2" else None
+            store(tmp_path / figure_9.KEPT, run_document(f"published:{pattern}", scheme, share=share))
+    monkeypatch.setattr(figure_9, "ROOT", tmp_path)
+    return tmp_path
+
+
+def test_the_section_on_figure_9_is_written_from_the_sweep(swept):
+    assert "Old." in figure_9.unsaid()
+    figure_9.write()
+    assert figure_9.unsaid() == []
+    text = (swept / "README.md").read_text()
+    assert text.startswith("Before.\n")
+    assert text.endswith("\nAfter.\n")
+    assert "1 of the 5 trials so far" in text
+    assert "`hedera-sa` below `hedera-gff` on stride2" in text
+    assert "takes 3 valid trials" in text
+    assert [path.name for path in (swept / "docs").iterdir()] == ["figure9.png"]
+
+
+def test_a_number_of_it_that_is_another_one_is_found(swept):
+    figure_9.write()
+    text = (swept / "README.md").read_text()
+    (row,) = (line for line in text.splitlines() if line.startswith("| all "))
+    (swept / "README.md").write_text(text.replace(row, row.replace("0.", "1.", 1)))
+    assert figure_9.unsaid() == [row, row.replace("0.", "1.", 1)]
 
 
 def again(monkeypatch, tmp_path, data):
