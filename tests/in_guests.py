@@ -1,4 +1,4 @@
-"""Tests of real networks in virtual time: each file in a guest of its own, as many at once as there are processors.
+"""Tests of real networks in virtual time: files in guests of their own, as many at once as there are processors.
 
     python -m tests.in_guests [-m MARKERS] [FILE ...]
 
@@ -30,15 +30,31 @@ NONE_LEFT = 5
 """pytest's status when there was no test to run."""
 INTERRUPTED = 130
 REAL_S = 3600.0
-"""After so long a file's guest is ended; on a quiet machine the longest takes three minutes."""
+"""After so long a guest is ended; on a quiet machine the longest takes three minutes."""
+TOGETHER = 24
+"""So many tests of small files share a guest: a boot, and finding the tests, take some 4 s of a processor."""
 
 
-def test_files(which: str, within: list[str]) -> list[str]:
-    """The files with such tests, those with most of them first."""
+def groups(which: str, within: list[str]) -> list[list[str]]:
+    """The files with such tests, those with most of them first, in groups that share a guest."""
     asked = [sys.executable, "-m", "pytest", "--collect-only", "-qq", "-m", which, *within]
     said = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    counts = dict(line.rsplit(": ", 1) for line in said.splitlines() if ".py: " in line)
-    return sorted(counts, key=lambda name: -int(counts[name]))
+    found = (line.rsplit(": ", 1) for line in said.splitlines() if ".py: " in line)
+    return together({name: int(count) for name, count in found})
+
+
+def together(counts: dict[str, int]) -> list[list[str]]:
+    """Files by groups, from the number of their tests. What makes networks takes long, and shares with none."""
+    made: list[list[str]] = []
+    shared: list[str] = []
+    for name in sorted(counts, key=lambda name: -counts[name]):
+        if counts[name] > TOGETHER // 2 or "mark.alone" in (ROOT / name).read_text():
+            made.append([name])
+            continue
+        if not shared or sum(counts[other] for other in shared) + counts[name] > TOGETHER:
+            made.append(shared := [])
+        shared.append(name)
+    return made
 
 
 HOME = Path(pwd.getpwuid(0).pw_dir)
@@ -56,8 +72,8 @@ class Stopped(Exception):
     """Nobody waits for these guests any more."""
 
 
-def tested(name: str, which: str, ground: Ground, stop: threading.Event) -> Ended:
-    """What pytest said of one file."""
+def tested(names: list[str], which: str, ground: Ground, stop: threading.Event) -> Ended:
+    """What pytest said of files."""
 
     def go_on(_: Progress) -> None:
         if stop.is_set():
@@ -68,7 +84,7 @@ def tested(name: str, which: str, ground: Ground, stop: threading.Event) -> Ende
         at_home = ["sh", "-c", AT_HOME, "sh", str(code_folder()), matplotlib.get_cachedir()]
     # Root in there may not see what root's tests left in /tmp out here.
     how = ["-p", "no:cacheprovider", "--basetemp=/run/pytest", "--durations=5", "-m", which]
-    pytest = [sys.executable, "-m", "pytest", *how, name]
+    pytest = [sys.executable, "-m", "pytest", *how, *names]
     kept = {name: value for name, value in os.environ.items() if name.startswith(("HEDERA_", "POX_"))}
     with Guest(
         ground.kernel.linux,
@@ -95,10 +111,12 @@ def main(arguments: list[str]) -> int:
         return reason.exit_status
     failed = 0
     at_once = len(os.sched_getaffinity(0))
-    files = test_files(asked.which, asked.files)
     stop = threading.Event()
     with ThreadPoolExecutor(at_once) as pool:
-        doing = {pool.submit(tested, name, asked.which, ground, stop): name for name in files}
+        doing = {
+            pool.submit(tested, names, asked.which, ground, stop): " ".join(names)
+            for names in groups(asked.which, asked.files)
+        }
         try:
             for each in as_completed(doing):
                 try:

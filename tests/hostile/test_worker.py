@@ -1,5 +1,6 @@
 """Attacks on the scheduler and the workers of a cluster, and on those who look for them."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -261,12 +262,22 @@ def test_what_the_processes_of_jobs_listen_on():
     ran = threading.Thread(target=run_all, args=(time.sleep, [4.0, 4.0]), kwargs={"jobs": 2})
     ran.start()
     time.sleep(2)
-    pool = [int(pid) for pid in Path(f"/proc/self/task/{ran.native_id}/children").read_text().split()]
+    pool = started_by(os.getpid())
     for pid in [os.getpid(), *pool]:
         found += listening(pid)
     ran.join()
     assert len(pool) >= 2
     assert found == []
+
+
+def started_by(pid):
+    """What a process has started; not every kernel lists them below it."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            if int(stat.read_text().rpartition(")")[2].split()[1]) == pid:
+                found.append(int(stat.parent.name))
+    return found
 
 
 def listening(pid, tcp=False):
@@ -280,8 +291,8 @@ def listening(pid, tcp=False):
         if name.startswith("socket:["):
             inodes.add(name[8:-1])
     found = []
-    for table in ("tcp", "tcp6"):
-        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+    for table in Path(f"/proc/{pid}/net").glob("tcp*"):  # without IPv6 there is one
+        for line in table.read_text().splitlines()[1:]:
             words = line.split()
             if words[3] == "0A" and words[9] in inodes:
                 found.append(int(words[1].rpartition(":")[2], 16) if tcp else words[9])

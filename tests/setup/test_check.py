@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.network.processes import wait_until
+from tests.in_guests import together
 
 ROOT = Path(__file__).parents[2]
 PYTEST = f"""#!{sys.executable}
@@ -205,3 +206,20 @@ def test_it_has_an_end(place, arguments):
     assert process.returncode == 124
     assert "check.sh: not done within 2 s, and ended (HEDERA_CHECK_S allows more)\n" in said
     assert alive(place) == []
+
+
+def test_small_files_share_a_guest_but_for_those_that_make_networks():
+    """Every file is in one group; what is found first is begun first, and has most tests."""
+    counts = {
+        "tests/harness/test_faults.py": 2,
+        "tests/workers/test_keys.py": 10,
+        "tests/files/test_unprivileged.py": 12,
+        "tests/harness/sweep/test_page.py": 3,
+        "tests/hostile/test_watch.py": 39,
+    }
+    assert together(counts) == [
+        ["tests/hostile/test_watch.py"],
+        ["tests/files/test_unprivileged.py", "tests/workers/test_keys.py"],
+        ["tests/harness/sweep/test_page.py"],
+        ["tests/harness/test_faults.py"],
+    ]
