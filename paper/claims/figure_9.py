@@ -15,6 +15,7 @@ from plots.shares import our_share
 from plots.style import short
 from plots.summary import Summary, summarise
 from plots.trials import in_a_sentence
+from results.record import Run
 
 KEPT = Path("results/figure9")
 TRIALS, SECONDS = 5, 60
@@ -37,7 +38,7 @@ def section(sweep: Sweep) -> str:
     lines = "\n".join(_rows([*families(summary), everything(summary)]))
     said = in_a_sentence(sweep.runs, sweep.tries)
     order = _order(expected_order(summary, sweep.runs), summary)
-    return f"{_how(sweep)}\n\n{lines}\n\n{order}\n{said}\n"
+    return f"{_how(sweep)}\n\n{lines}\n\n{order}\n{said}\n{_over_fair(sweep.runs)}\n"
 
 
 def _how(sweep: Sweep) -> str:
@@ -83,6 +84,15 @@ def _order(order: Order, summary: Summary) -> str:
     held = f"On the {len(order.patterns)} bijective patterns one expects {expected}; "
     return f"{held}it holds, to 1 %, on {order.held}" + (
         f". Exceptions: {'; '.join(breaches)}." if breaches else "."
+    )
+
+
+def _over_fair(runs: Sequence[Run]) -> str:
+    """How far runs are from max-min fair rates."""
+    over = [run.bisection_mbps / run.maxmin_mbps for run in runs if run.bisection_mbps and run.maxmin_mbps]
+    return (
+        f"Runs have {min(over):.0%} to {max(over):.0%} of the total that max-min fair rates on their flows' "
+        "paths would have; it is more where TCP shares unequally."
     )
 
 
