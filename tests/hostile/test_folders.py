@@ -180,6 +180,7 @@ while os.getppid() != 1:
 """
 
 
+@pytest.mark.real  # in virtual time no clock stops who computes without end
 @pytest.mark.parametrize("deep", [False, True], ids=["the folder", "the one above it"])
 def test_a_folder_that_turns_into_a_link_and_back(place, victim, deep):
     """The enemy swaps a folder for a link to one of the victim's, thousands of times a second, so as to hit the
