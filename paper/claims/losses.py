@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hedera.schemes import CONTROL
 from paper.claims.claim import EMULATED, Claim, Source
-from plots.load import load_sweep
+from plots.sample import Sample
 from plots.shares import published_share
 from results.record import Run
 
@@ -26,9 +26,10 @@ def _shares(folder: Path) -> Iterator[str]:
     published = [published_share(pattern, "ecmp") or 0.0 for pattern in PATTERNS]
     yield f"| published | | | {' | '.join(f'{share:.0%}' for share in published)} | |".replace("%", " %")
     for sweep in sorted(path for path in folder.iterdir() if path.is_dir()):
-        runs = load_sweep(sweep).tries
+        sample = Sample.read(sweep, sweep.name)
+        runs, shares = sample.tries, sample.every()
         spec = runs[0].spec
-        cells = [_cell(runs, pattern) for pattern in PATTERNS]
+        cells = [f"{100 * (shares[pattern, 'ecmp'].median or 0):.0f} %" for pattern in PATTERNS]
         timeouts = " / ".join(f"{_timeouts(runs, scheme):.0f}" for scheme in ("ecmp", CONTROL))
         sack = "yes" if spec.sack else "no"
         yield f"| {spec.queue} | {sack} | {spec.congestion_control} | {' | '.join(cells)} | {timeouts} |"
@@ -38,13 +39,6 @@ def _timeouts(runs: Sequence[Run], scheme: str) -> float:
     """Per second."""
     ours = [run for run in runs if run.scheme == scheme]
     return sum(run.costs["timeouts"] for run in ours) / sum(run.spec.seconds for run in ours)
-
-
-def _cell(runs: Sequence[Run], pattern: str) -> str:
-    of = {run.scheme: run.bisection_mbps for run in runs if run.pattern == pattern}
-    if (ours := of.get("ecmp")) is None or not (control := of.get(CONTROL)):
-        return "-"
-    return f"{100 * ours / control:.0f} %"
 
 
 CLAIMS = (
