@@ -9,7 +9,7 @@ import io
 import lzma
 import tarfile
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from files.reader import Unreadable, read_bytes
 
@@ -32,7 +32,8 @@ def pack(documents: Mapping[str, bytes]) -> bytes:
 
 
 def unpacked(path: Path, name: str = "run.json") -> Iterator[tuple[str, bytes]]:
-    """The files called ``name`` in an archive, which may be anybody's: nothing is written, and no link is followed.
+    """The files called ``name`` in an archive, which may be anybody's: nothing is written, no link is followed, and
+    what would lie outside the folder is left out.
 
     Raises Unreadable, which is a ValueError, when it is none, or larger than it may be.
     """
@@ -43,7 +44,8 @@ def unpacked(path: Path, name: str = "run.json") -> Iterator[tuple[str, bytes]]:
             raise Unreadable(f"is cut off, or larger than {MAX_BYTES / 1e6:.3g} MB when it is unpacked")
         with tarfile.open(fileobj=io.BytesIO(plain), mode="r:") as tar:
             for member in tar:
-                if member.isreg() and Path(member.name).name == name:
+                place = PurePosixPath(member.name)
+                if member.isreg() and place.name == name and not (place.is_absolute() or ".." in place.parts):
                     content = tar.extractfile(member)
                     yield member.name, content.read() if content else b""
     except (lzma.LZMAError, tarfile.TarError, ValueError, OverflowError) as error:

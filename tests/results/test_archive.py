@@ -37,6 +37,12 @@ def test_other_files_and_links_are_left_out(tmp_path):
     assert list(unpacked(store(tmp_path, lzma.compress(plain.getvalue())))) == []
 
 
+@pytest.mark.parametrize("name", ["/abs/run.json", "../run.json", "a/../../run.json"])
+def test_what_would_lie_outside_the_folder_is_left_out(tmp_path, name):
+    path = store(tmp_path, pack({name: b"{}", "a/run.json": b"[]"}))
+    assert list(unpacked(path)) == [("a/run.json", b"[]")]
+
+
 @pytest.mark.parametrize("data", [b"", b"nothing", lzma.compress(b"no tar" * 1000)], ids=len)
 def test_what_is_no_archive_is_one_sentence(tmp_path, data):
     with pytest.raises(Unreadable, match=r"is no archive of runs|is cut off"):
