@@ -47,6 +47,12 @@ def _ecmp_destination(tree: FatTree, seed: int) -> Routing:
     return EcmpDestination(tree, seed)
 
 
+def _ecmp_edge_pair(tree: FatTree, seed: int) -> Routing:
+    from hedera.routing import EdgePairHash
+
+    return EdgePairHash(tree, seed)
+
+
 def _spanning_tree(tree: FatTree, seed: int) -> Routing:
     from hedera.routing import SpanningTree
 
@@ -139,11 +145,15 @@ _ALL = (
     ),
     Scheme(
         "spanning-tree", "all flows by way of one core", _spanning_tree,
-        label="spanning tree", colour="#d55e00", rank=6, column="ECMP", simulated=False,
+        label="spanning tree", colour="#d55e00", rank=7, column="ECMP", simulated=False,
+    ),
+    Scheme(
+        "ecmp-edge-pair", "every switch hashes the pair of edge switches, as some replications did", _ecmp_edge_pair,
+        label="ECMP (hash of the edge switches)", rank=5, column="ECMP", simulated=False, baseline=True,
     ),
     Scheme(
         "random", "a random path for each flow", _random_path,
-        label="a random path per flow", colour="#cc79a7", rank=5,
+        label="a random path per flow", colour="#cc79a7", rank=6,
     ),
     Scheme(
         "hedera-gff", "Hedera with Global First Fit", _ecmp, _global_first_fit,

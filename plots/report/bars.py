@@ -19,7 +19,7 @@ from plots.summary import Spread
 # A panel of Figure 9: what stands side by side. "published ..." is the published bar of a scheme; the published
 # ECMP stands between the two of our schemes that might be it.
 _GROUPS = (
-    ("random", "ecmp-dst", "ecmp", "published ecmp", "spanning-tree"),
+    ("random", "ecmp-dst", "ecmp-edge-pair", "ecmp", "published ecmp", "spanning-tree"),
     ("hedera-gff", "published hedera-gff"),
     ("hedera-sa", "published hedera-sa"),
     (CONTROL, f"published {CONTROL}"),

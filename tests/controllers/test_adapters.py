@@ -20,7 +20,7 @@ from tests.controllers.frames import between
 from topos.fattree import FatTree
 
 TREE = FatTree(4)
-DETERMINISTIC = ["ecmp", "ecmp-dst", "spanning-tree", "hedera-gff", "hedera-sa"]
+DETERMINISTIC = ["ecmp", "ecmp-dst", "spanning-tree", "ecmp-edge-pair", "hedera-gff", "hedera-sa"]
 
 
 @pytest.fixture(params=PLATFORMS)

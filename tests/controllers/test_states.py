@@ -31,6 +31,7 @@ SCHEMES = {
         "ecmp",
         "ecmp-dst",
         "spanning-tree",
+        "ecmp-edge-pair",
         "random",
         "hedera-gff",
         "hedera-sa",

@@ -11,7 +11,8 @@ from topos.fattree import FatTree
 
 def test_names_and_order() -> None:
     expected = (
-        "nonblocking ecmp ecmp-dst spanning-tree random hedera-gff hedera-sa hedera-clos hedera-flow-sa"
+        "nonblocking ecmp ecmp-dst spanning-tree ecmp-edge-pair random hedera-gff hedera-sa hedera-clos "
+        "hedera-flow-sa"
     )
     assert " ".join(SCHEMES) == expected
     assert all(name == SCHEMES[name].name for name in SCHEMES)
@@ -24,6 +25,7 @@ def test_what_each_scheme_is_made_of() -> None:
         "ecmp": ("Ecmp", "NoneType"),
         "ecmp-dst": ("EcmpDestination", "NoneType"),
         "spanning-tree": ("SpanningTree", "NoneType"),
+        "ecmp-edge-pair": ("EdgePairHash", "NoneType"),
         "random": ("RandomPath", "NoneType"),
         "hedera-gff": ("Ecmp", "GlobalFirstFit"),
         "hedera-sa": ("Ecmp", "SimulatedAnnealing"),
@@ -51,6 +53,7 @@ def test_a_scheme_says_how_it_is_shown_and_what_it_is_held_against() -> None:
         "hedera-gff",
         "ecmp",
         "ecmp-dst",
+        "ecmp-edge-pair",
         "random",
         "spanning-tree",
     ]
@@ -59,4 +62,5 @@ def test_a_scheme_says_how_it_is_shown_and_what_it_is_held_against() -> None:
     assert [name for name, one in SCHEMES.items() if one.column and not one.simulated] == [
         "ecmp-dst",
         "spanning-tree",
+        "ecmp-edge-pair",
     ]
