@@ -54,7 +54,7 @@ def time_calls(
 
 def first_call(statements: str) -> str:
     """What statements take in a fresh process, in words: with compiled code on disk, and without."""
-    code = f"import time\nstart = time.perf_counter()\n{statements}\nprint(time.perf_counter() - start)"
+    code = f"{_found()}import time\nstart = time.perf_counter()\n{statements}\nprint(time.perf_counter() - start)"
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
         command = [sys.executable, "-I", "-c", code]
@@ -71,7 +71,7 @@ def megabytes_grown(before: str, call: str) -> float:
     Measured by the kernel, in a fresh process, after the statements ``before``; these have code compiled and loaded.
     """
     code = f"""
-{before}
+{_found()}{before}
 def kilobytes(name):
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(name))
 open("/proc/self/clear_refs", "w").write("5")  # the peak counts from here
@@ -81,6 +81,11 @@ print((kilobytes("VmHWM") - grown) * 1024)
 """
     done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
     return float(done.stdout) / 1e6
+
+
+def _found() -> str:
+    """By this an isolated process finds what we find."""
+    return f"import sys\nsys.path[:] = {sys.path!r}\n"
 
 
 def timings(title: str, rows: Sequence[DataclassInstance]) -> Table:

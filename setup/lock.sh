@@ -14,7 +14,7 @@ lock() {
     uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --only-binary :all: \
         --override "$without" --no-header pyproject.toml "$@"
 }
-lock --output-file setup/requirements.lock "$@"
-lock --extra cluster --extra test --constraint setup/requirements.lock --output-file setup/requirements-check.lock "$@"
+lock --extra build --output-file setup/requirements.lock "$@"
+lock --extra build --extra cluster --extra test --constraint setup/requirements.lock --output-file setup/requirements-check.lock "$@"
 lock --all-extras --constraint setup/requirements-check.lock --output-file setup/requirements-measure.lock "$@"
-lock --extra cluster --constraint setup/requirements-check.lock --output-file setup/requirements-cluster.lock "$@"
+lock --extra build --extra cluster --constraint setup/requirements-check.lock --output-file setup/requirements-cluster.lock "$@"

@@ -29,6 +29,20 @@ def wheel(tmp_path_factory):
     return next(folder.glob("*.whl"))
 
 
+def test_the_source_archive_makes_the_same_wheel(wheel):
+    folder = wheel.parent
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", folder],
+        cwd=folder / "clone",
+        check=True,
+    )
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    (archive,) = folder.glob("*.tar.gz")
+    subprocess.run([*build, "--wheel-dir", folder / "again", archive], check=True)
+    (again,) = (folder / "again").glob("*.whl")
+    assert zipfile.ZipFile(again).namelist() == zipfile.ZipFile(wheel).namelist()
+
+
 @pytest.fixture(scope="module")
 def installed(wheel):
     """The folder of commands of a new environment with that wheel; its dependencies are those of this one."""
@@ -37,6 +51,8 @@ def installed(wheel):
     python = environment / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", wheel], check=True)
     packages = next(environment.glob("lib/python3*/site-packages"))
+    for name in ("commands", "plots", "results"):  # a stranger's own, of the same names
+        (packages / f"{name}.py").write_text(f"raise SystemExit('took {name} of another package')\n")
     (packages / "dependencies.pth").write_text(f"{Path(numba.__file__).parents[1]}\n")
     return environment / "bin"
 
@@ -57,16 +73,21 @@ def hedera(installed, folder, *arguments):
 
 
 def test_a_wheel_has_the_code_and_its_data_and_nothing_that_was_run(wheel):
-    names = zipfile.ZipFile(wheel).namelist()
+    whole = zipfile.ZipFile(wheel).namelist()
+    assert {name.partition("/")[0].partition("-")[0] for name in whole} == {"hedera_harness"}, (
+        "no other names"
+    )
+    assert any(name.endswith("dist-info/licenses/LICENSE") for name in whole)
+    names = [name.partition("/")[2] for name in whole if name.startswith("hedera_harness/")]
     assert {"results/published/figure9_testbed.csv", "traffic/published.csv", "topos/py.typed"} <= set(names)
     assert any(name.startswith("plots/") and name.endswith("report.html") for name in names)
-    assert any(name.endswith("dist-info/licenses/LICENSE") for name in names)
     of_results = {name.split("/")[1] for name in names if name.startswith("results/") and name.count("/") > 1}
     assert of_results == {"published"}, "not what was run"
     code = [folder for folder in ROOT.glob("[a-z]*") if folder.name != "tests"]
     files = [file for folder in code for file in folder.glob("**/__init__.py")]
     expected = {file.relative_to(ROOT).parent.as_posix() for file in files}
     assert {name.removesuffix("/__init__.py") for name in names if name.endswith("/__init__.py")} == expected
+    assert "__init__.py" in names
 
 
 def test_the_commands_work_from_any_folder(installed, elsewhere):

@@ -1,0 +1,16 @@
+"""What an installed `hedera` begins with: all of the project's packages lie in the folder of this file.
+
+Their names (`results`, `plots`) are ordinary ones, which another package of the same environment may have: an
+installed copy keeps them in a folder of its own, and ahead of the others only in processes of this command.
+"""
+
+import sys
+from pathlib import Path
+
+
+def main() -> None:
+    """Entry point of the `hedera` command."""
+    sys.path.insert(0, str(Path(__file__).resolve().parent))
+    from harness.cli import main as command
+
+    command()
