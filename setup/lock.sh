@@ -15,6 +15,6 @@ lock() {
         --override "$without" --no-header pyproject.toml "$@"
 }
 lock --extra build --output-file setup/requirements.lock "$@"
-lock --extra build --extra cluster --extra test --constraint setup/requirements.lock --output-file setup/requirements-check.lock "$@"
+lock --extra build --extra cluster --extra site --extra test --constraint setup/requirements.lock --output-file setup/requirements-check.lock "$@"
 lock --all-extras --constraint setup/requirements-check.lock --output-file setup/requirements-measure.lock "$@"
 lock --extra build --extra cluster --constraint setup/requirements-check.lock --output-file setup/requirements-cluster.lock "$@"

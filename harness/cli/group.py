@@ -22,6 +22,7 @@ _COMMANDS = {
     "explain-ecmp": ("paper.explain_ecmp", "command"),
     "explain-gff": ("paper.explain_gff", "command"),
     "explain-sa": ("paper.explain_sa", "command"),
+    "figure": (__name__, "figure"),
     "flows-per-host": ("paper.flows_per_host", "command"),
     "grade": ("harness.cli.grade", "grade"),
     "hull": ("packets.cli", "hull"),
@@ -31,6 +32,7 @@ _COMMANDS = {
     "scheduler": ("classroom.cli", "scheduler"),
     "simulate": ("simulator.cli", "simulate"),
     "sweep": ("harness.cli.sweep", "sweep"),
+    "table": (__name__, "table"),
     "watch": ("watch.cli", "watch"),
 }
 """Where each command lives; imported only when it is asked for, because the simulator loads numba."""
@@ -45,17 +47,21 @@ def _emulated(args: list[str]) -> bool:
     return args[:2] == ["table", "2"] and "--simulated" not in args
 
 
+def _imported(name: str, module: str, attribute: str) -> click.Command:
+    """The command, by the name that it is asked for: its module may call it otherwise."""
+    command: click.Command = getattr(import_module(module), attribute)
+    command.name = name
+    return command
+
+
 class _Commands(click.Group):
     """A group whose commands are in modules of their own."""
 
     def list_commands(self, context: click.Context) -> list[str]:
-        return sorted([*super().list_commands(context), *_COMMANDS])
+        return sorted(_COMMANDS)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name in _COMMANDS:
-            module, attribute = _COMMANDS[name]
-            return getattr(import_module(module), attribute)  # type: ignore[no-any-return]
-        return super().get_command(context, name)
+        return _imported(name, *_COMMANDS[name]) if name in _COMMANDS else None
 
     def resolve_command(
         self, context: click.Context, args: list[str]
@@ -76,9 +82,7 @@ class _Numbered(click.Group):
         return list(self._numbers)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in self._numbers:
-            return None
-        return import_module(f"paper.{self.name}_{name}").command  # type: ignore[no-any-return]
+        return _imported(name, f"paper.{self.name}_{name}", "command") if name in self._numbers else None
 
     def resolve_command(
         self, context: click.Context, args: list[str]
@@ -98,8 +102,8 @@ def cli() -> None:
     """
 
 
-cli.add_command(_Numbered(_FIGURES, name="figure", help="Reproduce a figure of the paper."))
-cli.add_command(_Numbered(_TABLES, name="table", help="Reproduce a table of the paper."))
+figure = _Numbered(_FIGURES, name="figure", help="Reproduce a figure of the paper.")
+table = _Numbered(_TABLES, name="table", help="Reproduce a table of the paper.")
 
 
 def run_cli() -> int:

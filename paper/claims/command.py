@@ -41,7 +41,7 @@ def page() -> str:
             claim.what,
             f"{_quoted(first)}{f' (and {len(more)} more)' if more else ''}",
             f"[{claim.said}]({_from_docs(claim.said)})",
-            f"[{claim.source.data}](../results/{claim.source.data})",
+            f"[{claim.source.data}](../results/{_page_of(claim.source.data)})",
             f"`{claim.source.command}`",
             f"{float(last['processor_s']):.0f} s of a processor" if last else claim.source.takes,
             claim.tolerance,
@@ -55,6 +55,11 @@ def _quoted(words: str) -> str:
     """Words in a cell; a line of a table by its cells."""
     cells = [cell.strip() for cell in words.strip("| ").split("|")]
     return "; ".join(cells)
+
+
+def _page_of(data: str) -> str:
+    """Of a folder, what says how it was made."""
+    return data if Path(data).suffix else f"{data}/README.md"
 
 
 def _from_docs(said: str) -> str:

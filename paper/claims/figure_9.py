@@ -53,7 +53,7 @@ def _how(sweep: Sweep) -> str:
     links = f"links of {spec.link_mbps:g} Mb/s in virtual time"
     return (
         f"The paper's protocol, runs of {SECONDS} s, on {links}: `{COMMAND}`\n"
-        f"({left}; {valid} of {len(sweep.runs)} runs valid{tries}; [{KEPT}]({KEPT})). "
+        f"({left}; {valid} of {len(sweep.runs)} runs valid{tries}; [{KEPT}]({KEPT}/README.md)). "
         "Medians as shares of the control, ours / published, and\n"
         "in brackets the mean absolute difference over the patterns of the family:"
     )
