@@ -29,8 +29,12 @@ TREE = FatTree(4)
 TRIALS = 5
 SHORT = 150
 """Iterations where only what is said about states matters."""
-ENOUGH = 1.5
-"""How much more than the project's own may be left exceeded, in links, as the mean over the trials."""
+HOT = 8
+"""Iterations of a search that ends before it is cold: its last state is often not its best."""
+SEARCHES = 16
+"""Bijections on which searches are compared: descending without ever climbing leaves 1.9 links exceeded there."""
+ENOUGH = 0.6
+"""How much more than the project's own may be left exceeded, in links, as the mean over these."""
 
 
 class Wrong(Exception):
@@ -47,9 +51,9 @@ class State:
     initial_energy: float
 
 
-def _flows(rng: Random) -> LargeFlows:
-    """Random traffic of two flows from each host, hashed."""
-    matrix = draw("random", TREE, rng.randrange(1 << 30), flows_per_host=2)
+def _flows(rng: Random, pattern: str = "random", flows_per_host: int = 2) -> LargeFlows:
+    """Random traffic, hashed; by itself two flows from each host."""
+    matrix = draw(pattern, TREE, rng.randrange(1 << 30), flows_per_host=flows_per_host)
     hashed = np.array([rng.randrange(4) for _ in matrix.src], dtype=np.int32)
     hashed = canonical_cores(TREE, matrix.src, matrix.dst, hashed)
     demand = estimate_demands(matrix.src, matrix.dst, TREE.num_hosts)
@@ -164,17 +168,20 @@ def _true_energy(submission: Submission, rng: Random) -> tuple[str, str]:
 
 def _not_worse(submission: Submission, rng: Random) -> tuple[str, str]:
     moved = False
-    for seed in range(TRIALS):
-        submission.fresh(4, seed, SHORT)
-        state = _period(submission, _flows(rng))
-        if state.energy > state.initial_energy + CLOSE:
-            return (
-                f"the search began at energy {state.initial_energy:.3f} and ends at {state.energy:.3f}: "
-                "Figure 6 returns the "
-                "best state seen, s_B, and not the last one",
-                f"seed {seed}, k = 4",
-            )
-        moved |= state.energy < state.initial_energy - CLOSE
+    for seed in range(2 * TRIALS):
+        hot = seed >= TRIALS
+        submission.fresh(4, seed, HOT if hot else SHORT)
+        flows = _flows(rng)
+        for _ in range(8 if hot else 1):
+            state = _period(submission, flows)
+            if state.energy > state.initial_energy + CLOSE:
+                return (
+                    f"the search began at energy {state.initial_energy:.3f} and ends at {state.energy:.3f}: "
+                    "Figure 6 returns the "
+                    "best state seen, s_B, and not the last one",
+                    f"seed {seed}, k = 4, {HOT if hot else SHORT} iterations a period",
+                )
+            moved |= state.energy < state.initial_energy - CLOSE
     return _searched(moved)
 
 
@@ -199,8 +206,8 @@ def _finds(submission: Submission, rng: Random) -> tuple[str, str]:
     from hedera.simulated_annealing import SimulatedAnnealing
 
     links, mine, ours = LinkState(TREE), [], []
-    for seed in range(TRIALS):
-        flows = _flows(rng)
+    for seed in range(SEARCHES):
+        flows = _flows(rng, "randbij", 1)
         submission.fresh(4, seed)
         mine.append(_energy(flows, _period(submission, flows).core_of))
         reference = SimulatedAnnealing(TREE, np.random.default_rng(seed))
@@ -210,10 +217,10 @@ def _finds(submission: Submission, rng: Random) -> tuple[str, str]:
         return "", ""
     return (
         f"after 1000 iterations {np.mean(mine):.2f} links' worth of demand is exceeded, the mean of "
-        f"{TRIALS} searches; the project's own "
+        f"{SEARCHES} searches; the project's own "
         f"leaves {np.mean(ours):.2f}. Are all three kinds of move tried, worse states accepted while it "
         "is hot, and few when it is cold?",
-        "k = 4, two flows from each host to random others",
+        "k = 4, random bijections: each host sends a flow and receives one",
     )
 
 
