@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from files.writer import write_whole
-from paper.claims import at_scale, brain, emulated, figure_9, hull, losses, rerouting, simulated
+from paper.claims import at_scale, brain, emulated, figure_9, hull, losses, mice, rerouting, simulated
 from paper.claims.claim import ROOT, Claim, Source, rows, unsaid
 
 PAGE = Path("docs/claims.md")
@@ -25,6 +25,7 @@ CLAIMS = (
     *brain.CLAIMS,
     *emulated.CLAIMS,
     *rerouting.CLAIMS,
+    *mice.CLAIMS,
     *losses.CLAIMS,
     *hull.CLAIMS,
 )

@@ -47,14 +47,6 @@ def _web_search(path: Path) -> Iterator[str]:
         yield f"| {load} | {' | '.join(cells)} |".replace("%", " %")
 
 
-def _short_shuffle(path: Path) -> Iterator[str]:
-    share = {
-        row["scheme"]: float(row["median_ratio"]) for row in rows(path) if row["pattern"] == "shuffle:208333"
-    }
-    cells = (f"under `{name}` {share[name]:.0%}" for name in ("ecmp", *SCHEMES))
-    yield ", ".join(cells).replace("%", " %")
-
-
 def _flow_by_flow(path: Path) -> Iterator[str]:
     by = {(row["second"], row["size_class"]): row for row in rows(path) if row["first"] == "emulated"}
     aimd, fair = (float(by[engine, "all"]["correlation"]) for engine in ("aimd", "maxmin"))
@@ -126,7 +118,6 @@ CLAIMS = (
     Claim(
         "Web search under real TCP, shares of the control", "docs/answers.md", DYNAMIC, _web_search, EMULATED
     ),
-    Claim("A shuffle of short transfers", "docs/dynamic.md", DYNAMIC, _short_shuffle, EMULATED),
     Claim("The same flows emulated and simulated", "docs/answers.md", FLOWS, _flow_by_flow, EMULATED),
     Claim("Shares of the control at 25 and 100 Mb/s", "docs/conditions.md", SWEEPS, _whole_sweeps, EMULATED),
     Claim("Shares of the control by condition", "docs/conditions.md", CONDITIONS, _conditions, EMULATED),

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 
 from paper.claims.claim import EMULATED, Claim, Source, rows
-from paper.claims.emulated import DYNAMIC, REPLICATION, SCHEMES
+from paper.claims.emulated import REPLICATION, SCHEMES
 from plots.load import load_sweep
 from plots.trials import difference
 from results.record import Run
@@ -17,7 +17,6 @@ SHOWN = ("nonblocking", "ecmp", *SCHEMES)
 BOTH_TIMES = Source(
     "virtual", "./test.sh 1 10 --time real, and --time virtual", "140 runs each, an hour of real time"
 )
-MICE = Source("dynamic/completion.csv", DYNAMIC.command, DYNAMIC.takes)
 
 
 def _above(shares: Mapping[tuple[str, str], float], what: str) -> Iterator[str]:
@@ -92,24 +91,10 @@ def _median(runs: Sequence[Run], cost: Cost) -> float | None:
     return median(values) if values else None
 
 
-def _mice(path: Path) -> Iterator[str]:
-    """By scheme: what all hosts received, and how long mice took."""
-    shares = {
-        row["scheme"]: float(row["median_ratio"])
-        for row in rows(path.with_name("summary.csv"))
-        if row["pattern"].startswith("stride:4 + poisson:fixed:10000")
-    }
-    for row in rows(path):
-        if row["pattern"].startswith("stride:4 + poisson:fixed:10000") and row["size_class"] == "small":
-            share = f"{shares[row['scheme']]:.0%}".replace("%", " %")
-            yield f"| {row['scheme']} | {share} | {float(row['median_s']):.2f} s | {float(row['p99_s']):.2g} s |"
-
-
 CLAIMS = (
     Claim(
         "Hedera above ECMP, several flows per host", "docs/answers.md", REPLICATION, _several_flows, EMULATED
     ),
     Claim("Hedera above ECMP, one flow per host", "docs/answers.md", BOTH_TIMES, _one_flow, EMULATED),
-    Claim("Mice beside lasting elephants under real TCP", "docs/answers.md", MICE, _mice, EMULATED),
     Claim("What re-routing costs", "docs/answers.md", BOTH_TIMES, _costs, EMULATED),
 )
