@@ -1,6 +1,7 @@
 """What is declared, what is locked, and what the code imports."""
 
 import ast
+import json
 import re
 import sys
 from importlib.metadata import metadata, packages_distributions, requires, version
@@ -33,7 +34,7 @@ def declared(extra=None):
     """The names that the project declares, always or with an extra."""
     names = set()
     for line in requires("hedera-harness"):
-        condition = re.search(r'extra == "(\w+)"', line)
+        condition = re.search(r"extra == ['\"](\w+)", line)
         if (condition and condition[1]) == extra:
             names.add(re.match(r"[\w.-]+", line)[0].lower())
     return names
@@ -73,9 +74,11 @@ def test_what_measuring_needs_comes_to_what_the_checks_do_in_the_same_versions()
 
 def test_everything_declared_is_locked_and_what_only_checks_need_is_not_installed_for_runs():
     run, cluster, check = (set(pins(f"requirements{which}.lock")) for which in ("", "-cluster", "-check"))
-    assert declared() <= run
+    assert declared() | declared("build") <= run
     assert declared("cluster") <= cluster
-    assert declared("test") | declared("cluster") <= check
+    of_3_11 = declared("site") if sys.version_info >= (3, 11) else set()
+    assert declared("test") | declared("cluster") | of_3_11 <= check
+    assert not of_3_11 & cluster
     of_others = {"cryptography"}  # packages that clusters need bring it
     assert not (declared("test") | declared("cluster")) - of_others & run
     assert not declared("test") - of_others & cluster
@@ -96,4 +99,12 @@ def test_the_citation_is_of_this_version():
     text = (ROOT / "CITATION.cff").read_text()
     assert f"version: {version('hedera-harness')}\n" in text
     assert f"license: {metadata('hedera-harness')['License-Expression']}\n" in text
+    archived = json.loads((ROOT / ".zenodo.json").read_text())
+    assert (archived["version"], archived["license"]) == (version("hedera-harness"), "Apache-2.0")
+    assert archived["title"] in text
     assert (ROOT / "LICENSE").read_text().split()[:4] == ["Apache", "License", "Version", "2.0,"]
+
+
+def test_every_locked_package_has_a_line_with_its_licence():
+    told = set(re.findall(r"(?m)^\| ([a-z0-9.-]+) \| \w[^|]+ \|", (ROOT / "docs/licences.md").read_text()))
+    assert set(pins("requirements-check.lock")) <= told
