@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack
+import os
+from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from commands.options import in_words, json_option
 from commands.output import progress_bar
 from files.rights import make_folder
+from files.writer import write_whole
 from harness.cli.options import tell_user
 from harness.errors import UnfitMachine, UserMistake
 from hedera.text import one_line
 
-if TYPE_CHECKING:
-    from classroom.grading import Grade
+ORDINARY_S = 10.0
+"""What an ordinary submission of all five files takes on a processor of its own (docs/assignment/instructor.md)."""
 
 
 @click.command()
@@ -41,6 +43,22 @@ if TYPE_CHECKING:
     help="Real: grading makes no networks, and limits the time that submissions compute.",
 )
 @click.option(
+    "--jobs",
+    type=click.IntRange(1, 64),
+    help="Submissions at once.  [default: one for each processor]",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("csv", "gradescope", "prairielearn", "classroom50")),
+    default="csv",
+    show_default=True,
+    help="Besides grades.csv: a file for each submission as that service reads it.",
+)
+@click.option(
+    "--again", is_flag=True, help="Grade all of them again, also those whose grades are in the folder."
+)
+@click.option(
     "--unprotected",
     is_flag=True,
     help="Grade without closing submissions off: with limits, but files and network within reach.",
@@ -59,6 +77,9 @@ def grade(
     seed: int,
     seconds: float,
     time: str,
+    jobs: int | None,
+    form: str,
+    again: bool,
     unprotected: bool,
     out: Path,
     as_json: bool,
@@ -69,6 +90,8 @@ def grade(
     Each runs in a process of its own, as a user who is nobody else where root grades, with nothing of the machine in
     reach but Python, no network, and limits on time, memory and files. What one does costs no other anything.
 
+    Interrupted, the same command goes on where it ended; a submission that changed is graded again.
+
     Example: sudo hedera grade submissions/ --seed 20261121
     """
     if time == "virtual":
@@ -77,19 +100,38 @@ def grade(
             "that computes without end, and the kernel there has no filter of system calls to close it off with"
         )
     from classroom import grading
+    from classroom.crew import graded
+    from classroom.formats import FORMATS
     from classroom.histories import leave_nothing
     from classroom.probe import require_closed
     from classroom.sandbox import Unfit, closed, prepared, unclosed
+    from classroom.store import Kept, Store
     from commands.output import wide_console, write_csv
 
     found = grading.submissions(folders)
     if others := grading.left_out(folders, found):
         tell_user(f"not graded, for they are no folders: {one_line(', '.join(others))}")
+    if len({folder.resolve().name for folder in found}) < len(found):
+        raise UserMistake(
+            "two submissions have one name: grade their folders apart, each with an --out of its own"
+        )
     make_folder(out)
+    make_folder(out / "kept")
     leave_nothing()
-    grades: list[Grade] = []
-    details: list[dict[str, Any]] = []
+    store = Store(out / "kept", f"{seed} {seconds} {unprotected}")
+    kept: dict[Path, Kept | None] = {folder: None if again else store.find(folder) for folder in found}
+    left = [folder for folder, one in kept.items() if one is None]
+    made = {folder: (one.grade, one.checks) for folder, one in kept.items() if one is not None}
+    jobs = min(jobs or len(os.sched_getaffinity(0)), len(left) or 1)
+    tell_user(_plan(len(left), len(made), jobs))
+    path = out / "grades.csv"
+
+    def write() -> None:
+        if made:
+            write_csv(path, [made[folder][0] for folder in found if folder in made])
+
     with ExitStack() as stack:
+        stack.callback(write)  # whatever ends it
         try:
             place = None if unprotected else stack.enter_context(prepared())
             hidden = tuple({folder.parent for folder in found} | {out})
@@ -100,19 +142,33 @@ def grade(
                     tell_user(f"unprotected: {sentence}")
             course = grading.Class(seed, seconds, place, hidden)
             done = stack.enter_context(progress_bar("grading", len(found)))
-            for folder in found:
-                one, checks = grading.grade(folder, course)
-                grades.append(one)
-                parts = {
-                    part: [asdict(c) | {"passed": c.passed} for c in each] for part, each in checks.items()
-                }
-                details.append({**asdict(one), "checks": parts})
-                path = write_csv(out / "grades.csv", grades)  # after each, so that nothing is lost
-                done(len(grades))
+            done(len(made))
+            for folder, one, checks in stack.enter_context(closing(graded(left, course, jobs))):
+                made[folder] = one, checks
+                store.keep(folder, one, checks)
+                write()  # after each, so that nothing is lost
+                done(len(made))
         except Unfit as error:
             raise UnfitMachine(f"{error}; or --unprotected, for submissions that you trust") from None
+    if form != "csv":
+        make_folder(out / form)
+        for folder, (one, checks) in made.items():
+            told = json.dumps(FORMATS[form](one, checks), indent=1, allow_nan=False)
+            write_whole(out / form / f"{folder.resolve().name}.json", told + "\n")
     if as_json:
-        click.echo(json.dumps({"seed": seed, "rows": details}, allow_nan=False))
+        rows: list[dict[str, Any]] = []
+        for folder in found:
+            one, checks = made[folder]
+            parts = {part: [asdict(c) | {"passed": c.passed} for c in each] for part, each in checks.items()}
+            rows.append({**asdict(one), "checks": parts})
+        click.echo(json.dumps({"seed": seed, "rows": rows}, allow_nan=False))
     else:
-        wide_console().print(grading.table(grades), highlight=False)
-    click.echo(f"written: {path}", err=as_json)
+        wide_console().print(grading.table([made[folder][0] for folder in found]), highlight=False)
+    click.echo(f"written: {path}" + (f" and {out / form}" if form != "csv" else ""), err=as_json)
+
+
+def _plan(left: int, made: int, jobs: int) -> str:
+    """How long it will take, before it does."""
+    minutes = left * ORDINARY_S / jobs / 60
+    told = f"{left} submissions to grade, {jobs} at once: some {max(1, round(minutes))} minutes if they are ordinary"
+    return told + (f"; {made} are graded already" if made else "")

@@ -1,0 +1,152 @@
+"""A grade as the file that a grading service reads: Gradescope, PrairieLearn, Classroom 50.
+
+Each part's points are shared out evenly among its checks, so that the tests that a student sees add up to the grade.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+from classroom.grading import BASELINE, FREE, PARTS, POINTS, Grade
+from classroom.verdict import Check, share_passed
+
+Checks = Mapping[str, Sequence[Check]]
+_CLASSROOM_50 = {
+    "classroom": "CLASSROOM",
+    "assignment": "ASSIGNMENT",
+    "submission": "SUBMISSION_TAG",
+    "commit": "COMMIT_URL",
+    "release": "RELEASE_URL",
+    "review": "REVIEW_URL",
+}
+"""Which of its variables each entry of its result is."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One test as a student sees it: its part and name, ``points`` of ``most``, and what to do about it."""
+
+    part: str
+    name: str
+    points: float
+    most: float
+    feedback: str
+
+
+def lines(grade: Grade, checks: Checks) -> list[Line]:
+    """All that a grade is made of; the points add up to it."""
+    found = []
+    for part in PARTS:
+        file = PARTS[part][0]
+        if part not in checks:
+            words = f"{file} was not handed in."
+            found.append(Line(part, file, 0.0, POINTS[part], words))
+            continue
+        each = POINTS[part] / len(checks[part])
+        counts = share_passed(checks[part], FREE.get(part, ())) > 0
+        for one in checks[part]:
+            points = each if one.passed and counts else 0.0
+            found.append(Line(part, f"{file}: {one.name}", points, each, _feedback(one, counts)))
+    share = grade.quality
+    words = "Not measured: scheduler.py has to answer as its contract says first."
+    if wrong := [one for one in checks.get("quality", ()) if not one.passed]:
+        words = _feedback(wrong[0], counts=True)
+    elif share is not None:
+        words = (
+            f"Your scheduler reaches {grade.percent_of_bound:.1f} % of what no paths can exceed, as the mean of "
+            f"eight simulations. Points go from ECMP (none) to {BASELINE} (all)."
+        )
+    name = "scheduler.py: bandwidth in the simulator"
+    found.append(Line("quality", name, POINTS["quality"] * (share or 0.0), POINTS["quality"], words))
+    return found
+
+
+def _feedback(check: Check, counts: bool) -> str:
+    if check.passed:
+        return (
+            ""
+            if counts
+            else "Holds, but an untouched template passes this, too: points come with the others."
+        )
+    told = f"{check.words}\nRead again: {check.section}."
+    return f"{told}\nThe smallest input found that shows it:\n{check.example}" if check.example else told
+
+
+def gradescope(grade: Grade, checks: Checks) -> dict[str, Any]:
+    """What goes to /autograder/results/results.json."""
+    return {
+        "score": round(grade.points, 2),
+        "execution_time": round(grade.seconds),
+        "output": _summary(grade),
+        "output_format": "text",
+        "test_output_format": "text",
+        "test_name_format": "text",
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "tests": [
+            {
+                "name": line.name,
+                "number": str(number),
+                "score": round(line.points, 4),
+                "max_score": round(line.most, 4),
+                "status": "passed" if line.points >= line.most else "failed",
+                "output": line.feedback,
+                "tags": [line.part],
+            }
+            for number, line in enumerate(lines(grade, checks), 1)
+        ],
+    }
+
+
+def prairielearn(grade: Grade, checks: Checks) -> dict[str, Any]:
+    """What goes to /grade/results/results.json."""
+    return {
+        "gradable": True,
+        "score": round(min(1.0, grade.points / 100), 6),
+        "message": _summary(grade),
+        "tests": [
+            {
+                "name": line.name,
+                "description": f"part: {line.part}",
+                "points": round(line.points, 4),
+                "max_points": round(line.most, 4),
+                "output": line.feedback,
+            }
+            for line in lines(grade, checks)
+        ],
+    }
+
+
+def classroom50(grade: Grade, checks: Checks) -> dict[str, Any]:
+    """What goes to result.json: a test for each part, as its scores are whole numbers."""
+    told = lines(grade, checks)
+    tests = []
+    for part, most in POINTS.items():
+        points = sum(line.points for line in told if line.part == part)
+        tests.append(
+            {
+                "test-name": part,
+                "passed": points >= most - 1e-9,
+                "score": int(points + 0.5),
+                "max-score": round(most),
+            }
+        )
+    return {
+        "schema": "classroom50/result/v1",
+        **{entry: os.environ.get(variable, "") for entry, variable in _CLASSROOM_50.items()},
+        "datetime": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "score": sum(test["score"] for test in tests),
+        "max-score": sum(test["max-score"] for test in tests),
+        "tests": tests,
+    }
+
+
+FORMATS = {"gradescope": gradescope, "prairielearn": prairielearn, "classroom50": classroom50}
+
+
+def _summary(grade: Grade) -> str:
+    return f"{grade.points:.1f} of 100 points. Tests that fail say what is wrong and what to read again."

@@ -1,0 +1,88 @@
+"""Submissions that are graded at once have the same grades as one after another; nothing is lost on the way."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.classroom.mistakes import SOLUTIONS
+from tests.classroom.test_grading import pytestmark  # noqa: F401, where bubblewrap works
+
+HEDERA = Path(sys.executable).with_name("hedera")
+NAMES = [f"s{n}" for n in range(5)]
+
+
+@pytest.fixture
+def course(tmp_path):
+    for name in NAMES:
+        (tmp_path / "all" / name).mkdir(parents=True)
+        (tmp_path / "all" / name / "loop.py").write_text((SOLUTIONS / "loop.py").read_text())
+    return tmp_path
+
+
+def command(course, *more):
+    words = ["grade", course / "all", "--seed", "7", "--out", course / "out", *more]
+    return [HEDERA, *map(str, words)]
+
+
+def gone(group):
+    end = time.monotonic() + 20  # Python's own helper of several processes ends when it hears that they did
+    while time.monotonic() < end:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def points(course):
+    with (course / "out" / "grades.csv").open() as file:
+        return {row["submission"]: float(row["points"]) for row in csv.DictReader(file)}
+
+
+def test_several_at_once_are_graded_and_what_is_graded_is_not_graded_again(course):
+    done = subprocess.run(
+        command(course, "--jobs", "2", "--format", "gradescope"),
+        capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "5 submissions to grade, 2 at once: some " in done.stderr
+    assert points(course) == dict.fromkeys(NAMES, 10.0)
+    assert json.loads((course / "out/gradescope/s0.json").read_text())["score"] == 10
+    (course / "all" / "s3" / "loop.py").write_text("Loop = 1")
+    again = subprocess.run(command(course), capture_output=True, text=True, check=False, timeout=300)
+    assert again.returncode == 0, again.stderr
+    assert "1 submissions to grade" in again.stderr
+    assert "4 are graded already" in again.stderr
+    assert points(course) == {**dict.fromkeys(NAMES, 10.0), "s3": 0.0}
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_after_ctrl_c_it_goes_on_where_it_ended(course, jobs):
+    started = subprocess.Popen(
+        command(course, "--jobs", jobs),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    end = time.monotonic() + 200
+    kept = course / "out" / "kept"
+    while not (kept.is_dir() and any(kept.glob("*.json"))):
+        assert started.poll() is None
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    os.killpg(started.pid, signal.SIGINT)
+    _, said = started.communicate(timeout=100)
+    assert (started.returncode, "Traceback" in said) == (130, False), said
+    assert gone(started.pid), "nothing that it started is left"
+    finished = len(points(course))
+    assert 0 < finished < len(NAMES)
+    again = subprocess.run(command(course), capture_output=True, text=True, check=False, timeout=300)
+    assert f"{finished} are graded already" in again.stderr
+    assert points(course) == dict.fromkeys(NAMES, 10.0)

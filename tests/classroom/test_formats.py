@@ -1,0 +1,78 @@
+"""What grading services are given is what they read: held against a schema of each."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator, ValidationError
+
+from classroom.contract import FREE
+from classroom.formats import FORMATS, lines
+from classroom.grading import Grade
+from classroom.milestones.demand import NO_FLOWS
+from classroom.verdict import Check
+
+SCHEMAS = Path(__file__).with_name("schemas")
+FULL = Grade("ann", 62.0, 0.5, 1.0, None, 1.0, 1.0, 0.6, 91.25, 12.3, "", "")
+CHECKS = {
+    "demand": [
+        Check("Figure 4", "section 4.2"),
+        Check("order", "section 4.2", "other demands", "flows [(0, 1)]"),
+    ],
+    "first_fit": [Check("fits", "section 4.3")],
+    "loop": [Check(f"{n}", "section 3") for n in range(7)],
+    "contract": [Check(name, "docs/own-scheduler.md") for name in FREE]
+    + [Check("moves", "docs/own-scheduler.md")],
+    "quality": [],
+}
+NOTHING = Grade("bob", 0.0, 0.0, None, None, None, 0.0, None, None, 1.0, "", "")
+TEMPLATES = {
+    "demand": [Check(NO_FLOWS, "section 4.2"), Check("Figure 4", "section 4.2", "all demands are 0")],
+    "contract": [Check(FREE[0], "docs"), Check("moves", "docs", "this is ECMP")],
+}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize(("grade", "checks"), [(FULL, CHECKS), (NOTHING, TEMPLATES), (NOTHING, {})])
+def test_each_format_keeps_to_its_schema(form, grade, checks):
+    schema = json.loads((SCHEMAS / f"{form}.json").read_text())
+    Draft202012Validator.check_schema(schema)
+    validator = Draft202012Validator(schema)
+    told = json.loads(json.dumps(FORMATS[form](grade, checks), allow_nan=False))
+    validator.validate(told)
+    for wrong in ({**told, "score": "many"}, {**told, "more": 1}):
+        with pytest.raises(ValidationError):
+            validator.validate(wrong)
+
+
+@pytest.mark.parametrize(("grade", "checks"), [(FULL, CHECKS), (NOTHING, TEMPLATES), (NOTHING, {})])
+def test_points_add_up_to_the_grade_and_to_a_hundred(grade, checks):
+    told = lines(grade, checks)
+    assert sum(line.points for line in told) == pytest.approx(grade.points)
+    assert sum(line.most for line in told) == pytest.approx(100)
+    gradescope = FORMATS["gradescope"](grade, checks)
+    assert sum(test["score"] for test in gradescope["tests"]) == pytest.approx(gradescope["score"], abs=0.01)
+    assert FORMATS["prairielearn"](grade, checks)["score"] == pytest.approx(grade.points / 100)
+    fifty = FORMATS["classroom50"](grade, checks)
+    assert fifty["score"] == sum(test["score"] for test in fifty["tests"])
+    assert fifty["max-score"] == 100
+
+
+def test_a_student_reads_what_is_wrong_where_to_read_again_and_an_example():
+    (wrong,) = [line for line in lines(FULL, CHECKS) if "order" in line.name]
+    assert wrong.feedback.splitlines()[:2] == ["other demands", "Read again: section 4.2."]
+    assert "flows [(0, 1)]" in wrong.feedback
+    (absent,) = [line for line in lines(FULL, CHECKS) if line.part == "annealing"]
+    assert absent.feedback == "annealing.py was not handed in."
+    (free,) = [line for line in lines(NOTHING, TEMPLATES) if NO_FLOWS in line.name]
+    assert (free.points, "untouched template" in free.feedback) == (0.0, True)
+
+
+def test_classroom_50_is_told_what_it_says_in_its_variables(monkeypatch):
+    monkeypatch.setenv("SUBMISSION_TAG", "submit/3")
+    assert FORMATS["classroom50"](FULL, CHECKS)["submission"] == "submit/3"
+
+
+def test_a_score_that_floats_stays_within_bounds():
+    assert FORMATS["prairielearn"](replace(FULL, points=100.00000001), CHECKS)["score"] == 1.0
