@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from jsonschema import Draft202012Validator, ValidationError
 
 from classroom.contract import FREE
 from classroom.formats import FORMATS, lines
@@ -13,6 +12,9 @@ from classroom.grading import Grade
 from classroom.milestones.demand import NO_FLOWS
 from classroom.verdict import Check
 
+jsonschema = pytest.importorskip(
+    "jsonschema", reason="python3-jsonschema is not installed (setup/apt-packages-check.txt)"
+)
 SCHEMAS = Path(__file__).with_name("schemas")
 FULL = Grade("ann", 62.0, 0.5, 1.0, None, 1.0, 1.0, 0.6, 91.25, 12.3, "", "")
 CHECKS = {
@@ -37,12 +39,12 @@ TEMPLATES = {
 @pytest.mark.parametrize(("grade", "checks"), [(FULL, CHECKS), (NOTHING, TEMPLATES), (NOTHING, {})])
 def test_each_format_keeps_to_its_schema(form, grade, checks):
     schema = json.loads((SCHEMAS / f"{form}.json").read_text())
-    Draft202012Validator.check_schema(schema)
-    validator = Draft202012Validator(schema)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
     told = json.loads(json.dumps(FORMATS[form](grade, checks), allow_nan=False))
     validator.validate(told)
     for wrong in ({**told, "score": "many"}, {**told, "more": 1}):
-        with pytest.raises(ValidationError):
+        with pytest.raises(jsonschema.ValidationError):
             validator.validate(wrong)
 
 
