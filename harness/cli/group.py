@@ -15,6 +15,7 @@ from hedera.text import printable
 _COMMANDS = {
     "compare": ("harness.cli.compare", "compare"),
     "completion": ("paper.completion", "command"),
+    "assignment": ("classroom.assignment", "assignment"),
     "claims": ("paper.claims.command", "command"),
     "clean": ("harness.cli.clean", "clean"),
     "cluster": ("harness.cli.cluster", "cluster"),

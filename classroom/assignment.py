@@ -1,0 +1,43 @@
+"""`hedera assignment pack`."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+import click
+
+from classroom.packing import SERVICES, pack_grader, pack_handout
+from commands.options import in_words
+
+
+@click.group()
+def assignment() -> None:
+    """What a class is given, and what grades it.
+
+    Example: hedera assignment pack course --for gradescope
+    """
+
+
+@assignment.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--for", "service", type=click.Choice(SERVICES), help="Pack what this service grades with, too."
+)
+@click.option(
+    "--seed", type=click.IntRange(0, 10**12 - 1), help="Grades are drawn from it.  [default: drawn]"
+)
+@in_words
+def pack(folder: Path, service: str | None, seed: int | None) -> None:
+    """Make FOLDER/handout for students (templates and documents, no solutions), and FOLDER/grader for the service.
+
+    What grades has the solutions and the seed in it: keep it from students.
+    """
+    if folder.exists():
+        raise ValueError(f"{folder} is there already, and is not overwritten")
+    pack_handout(folder / "handout")
+    click.echo(f"written: {folder / 'handout'}")
+    if service:
+        drawn = secrets.randbelow(10**9) if seed is None else seed
+        made = pack_grader(folder / "grader", service, drawn)
+        click.echo(f"written: {made}, which grades with --seed {drawn}; keep it from students")

@@ -1,0 +1,142 @@
+"""What a class is given, without solutions; and what grades it, as a grading service expects it."""
+
+from __future__ import annotations
+
+import shutil
+import zipfile
+from pathlib import Path
+
+from classroom.lent import PACKAGES, ROOT, lend
+from classroom.template import MILESTONES, write_template
+
+DOCUMENTS = ("assignment/handout.md", "assignment/rubric.md", "own-scheduler.md")
+SERVICES = ("gradescope", "prairielearn", "classroom50")
+_SKIPPED = ("__pycache__", ".hypothesis", "runs", "build")
+_RUN = "import sys; sys.path.insert(0, '{project}'); from harness.cli import main; main()"
+_SETUP = """#!/usr/bin/env bash
+set -euo pipefail
+apt-get update && apt-get install -y bubblewrap libseccomp2 python3 python3-seccomp python3-venv
+python3 -m venv --system-site-packages {place}/env
+{place}/env/bin/pip install --require-hashes -r {place}/project/setup/requirements.lock
+"""
+_GRADE = """#!/usr/bin/env bash
+# Closed off where this container lets bubblewrap work; else as another user, with limits alone (instructor.md).
+set -uo pipefail
+grade() {{
+    {place}/env/bin/python -c "{run}" \\
+        grade {submission} --seed {seed} --jobs 1 --format {service} --out /tmp/grades "$@"
+}}
+grade || grade --unprotected
+mkdir -p {results}
+cp /tmp/grades/{service}/*.json {results}/results.json
+"""
+_INFO = """{{
+  "uuid": "00000000-0000-4000-8000-{seed:012d}",
+  "title": "Hedera's schedulers",
+  "topic": "Networks",
+  "type": "v3",
+  "gradingMethod": "External",
+  "externalGradingOptions": {{
+    "enabled": true,
+    "image": "YOUR-REGISTRY/hedera-grader",
+    "entrypoint": "/hedera/run_autograder",
+    "timeout": 600,
+    "enableNetworking": false
+  }}
+}}
+"""
+_DOCKERFILE = """FROM debian:13
+COPY . /hedera
+RUN bash /hedera/setup.sh
+"""
+_AUTOGRADER = '''"""Run by Classroom 50 in a student's checkout; writes ./result.json."""
+
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+with tempfile.TemporaryDirectory() as folder:
+    place = Path(folder)
+    zipfile.ZipFile(Path(__file__).with_name("project.zip")).extractall(place)
+    subprocess.run([sys.executable, "-m", "venv", place / "env"], check=True)
+    python = str(place / "env/bin/python")
+    lock = str(place / "project/setup/requirements.lock")
+    subprocess.run([python, "-m", "pip", "install", "-q", "--require-hashes", "-r", lock], check=True)
+    run = f"import sys; sys.path.insert(0, {{str(place / 'project')!r}}); from harness.cli import main; main()"
+    words = ["grade", ".", "--seed", "{seed}", "--jobs", "1", "--format", "classroom50", "--out", str(place / "out")]
+    if subprocess.run([python, "-c", run, *words]).returncode:
+        subprocess.run([python, "-c", run, *words, "--unprotected"], check=True)
+    (result,) = (place / "out/classroom50").glob("*.json")
+    Path("result.json").write_bytes(result.read_bytes())
+'''
+
+
+def pack_handout(folder: Path) -> None:
+    """Templates, documents, and the modules that these may import; none has an answer in it."""
+    folder.mkdir(parents=True)
+    for milestone, task in MILESTONES.items():
+        write_template(folder / task.file, milestone)
+    write_template(folder / "scheduler.py")
+    for name in DOCUMENTS:
+        shutil.copyfile(ROOT / "docs" / name, folder / Path(name).name)
+    lend(folder / "project")
+    for made in sorted((folder / "project").rglob("__pycache__")):
+        shutil.rmtree(made)
+
+
+def pack_grader(folder: Path, service: str, seed: int) -> Path:
+    """What is uploaded to a service, or put into the course's repository: returns that file or folder.
+
+    Raises ValueError where the project is not a clone: what is packed is its source.
+    """
+    if not (ROOT / "setup" / "requirements.lock").is_file():
+        raise ValueError("the grader is packed from a clone of the project, which this is not")
+    folder.mkdir(parents=True)
+    if service == "classroom50":
+        (folder / "autograder.py").write_text(_AUTOGRADER.format(seed=seed))
+        _zip(folder / "project.zip", {})
+        return folder
+    gradescope = service == "gradescope"
+    place = "/autograder/source" if gradescope else "/hedera"
+    scripts = {
+        "setup.sh": _SETUP.format(place=place),
+        "run_autograder": _GRADE.format(
+            place=place,
+            run=_RUN.format(project=f"{place}/project"),
+            submission="/autograder/submission" if gradescope else "/grade/student",
+            results="/autograder/results" if gradescope else "/grade/results",
+            seed=seed,
+            service=service,
+        ),
+    }
+    if gradescope:
+        return _zip(folder / "autograder.zip", scripts)
+    (folder / "info.json").write_text(_INFO.format(seed=seed))
+    _zip(folder / "image.zip", {**scripts, "Dockerfile": _DOCKERFILE})
+    return folder
+
+
+def _zip(path: Path, scripts: dict[str, str]) -> Path:
+    """The project below ``project/``, and scripts at the root, which can be run once they are unpacked."""
+    with zipfile.ZipFile(path, "x", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in scripts.items():
+            entry = zipfile.ZipInfo(name)
+            entry.external_attr = 0o100755 << 16
+            archive.writestr(entry, text)
+        for file in _sources():
+            archive.write(file, Path("project") / file.relative_to(ROOT))
+    return path
+
+
+def _sources() -> list[Path]:
+    inside = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*"))]
+    files = [path for path in inside if path.is_file() and not path.is_symlink()]
+    kept = [path for path in files if not set(path.relative_to(ROOT).parts) & set(_SKIPPED)]
+    kept = [
+        path
+        for path in kept
+        if path.suffix in (".py", ".txt", ".csv", ".json") and path.parts[-2] != "figure9"
+    ]
+    return [*kept, ROOT / "pyproject.toml", ROOT / "setup" / "requirements.lock"]

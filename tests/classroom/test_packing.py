@@ -1,0 +1,142 @@
+"""A handout has everything to begin with and no answer; each service finds the files that it looks for."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from classroom.lent import ROOT
+from classroom.packing import SERVICES, pack_grader, pack_handout
+from classroom.template import MILESTONES
+from tests.classroom.mistakes import SOLUTIONS
+
+ANSWERS = ("demand", "figure_7", "global_first_fit", "simulated_annealing", "clos", "edge_colouring")
+
+
+def bodies(source):
+    """What the functions of a file do, whatever they, their file and their documentation are called."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef):
+            inside = node.body[1:] if ast.get_docstring(node) else node.body
+            if len(inside) > 1:  # a line alone may be anybody's
+                found.add("".join(map(ast.dump, inside)))
+    return found
+
+
+def windows(text, height=4):
+    """All runs of some lines, without what is blank."""
+    lines = [line.strip() for line in text.splitlines() if len(line.strip()) > 3]
+    return {tuple(lines[n : n + height]) for n in range(len(lines) - height + 1)}
+
+
+@pytest.fixture(scope="module")
+def handout(tmp_path_factory):
+    place = tmp_path_factory.mktemp("pack") / "handout"
+    pack_handout(place)
+    return place
+
+
+def solved():
+    return [*SOLUTIONS.glob("*.py"), *(ROOT / "hedera" / f"{name}.py" for name in ANSWERS)]
+
+
+def given_away(handout):
+    """Files of a handout that say what a solution says, by its functions or by its lines."""
+    answers = {body for path in solved() for body in bodies(path.read_text())}
+    lines = {w for path in solved() for w in windows(path.read_text()) if not any("import" in x for x in w)}
+    lines -= {w for path in Path(ROOT / "classroom/templates").iterdir() for w in windows(path.read_text())}
+    found = []
+    for path in sorted(path for path in handout.rglob("*") if path.is_file()):
+        text = path.read_text()  # all of it is text: nothing compiled
+        if (path.suffix == ".py" and bodies(text) & answers) or windows(text) & lines:
+            found.append(str(path.relative_to(handout)))
+    return found
+
+
+def test_no_solution_is_in_the_handout_under_any_name(handout):
+    assert given_away(handout) == []
+
+
+@pytest.mark.parametrize("path", solved(), ids=lambda path: path.name)
+def test_a_solution_would_be_seen_whatever_it_is_called(handout, path):
+    hidden = handout / "project" / "colours.py"
+    try:
+        hidden.write_text("# nothing to see\n" + path.read_text())
+        assert given_away(handout) == ["project/colours.py"]
+    finally:
+        hidden.unlink()
+
+
+def test_its_templates_run_with_what_is_in_it_alone(handout):
+    files = {task.file for task in MILESTONES.values()} | {"scheduler.py"}
+    assert files <= {path.name for path in handout.iterdir()}
+    code = "; ".join(f"import {file.removesuffix('.py')}" for file in sorted(files))
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", code],
+        cwd=handout, env={**os.environ, "PYTHONPATH": str(handout / "project")},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_each_service_finds_what_it_looks_for(tmp_path, service):
+    made = pack_grader(tmp_path / "grader", service, 7)
+    archive = {"gradescope": made, "prairielearn": made / "image.zip", "classroom50": made / "project.zip"}[
+        service
+    ]
+    with zipfile.ZipFile(archive) as packed:
+        names = packed.namelist()
+        scripts = {name: packed.read(name).decode() for name in names if "/" not in name}
+        packed.extractall(tmp_path / "out")
+    assert "project/classroom/grading.py" in names
+    assert not [name for name in names if "__pycache__" in name or "results/runs" in name]
+    assert sum(path.stat().st_size for path in (tmp_path / "out").rglob("*") if path.is_file()) < 20 << 20
+    for name in ("setup.sh", "run_autograder") if service != "classroom50" else ():
+        assert subprocess.run(["bash", "-n", "-c", scripts[name]], check=False).returncode == 0
+    if service == "prairielearn":
+        options = json.loads((made / "info.json").read_text())["externalGradingOptions"]
+        assert options["timeout"] <= 600
+        assert options["entrypoint"] == "/hedera/run_autograder"
+    if service == "classroom50":
+        source = (made / "autograder.py").read_text()
+        assert compile(source, "autograder.py", "exec")
+        assert '"--seed", "7"' in source
+
+
+def test_what_is_packed_grades(tmp_path):
+    """The project in the archive, by itself, grades a template as the project does."""
+    with zipfile.ZipFile(pack_grader(tmp_path / "grader", "gradescope", 7)) as packed:
+        packed.extractall(tmp_path / "out")
+    (tmp_path / "ann").mkdir()
+    (tmp_path / "ann" / "loop.py").write_text((SOLUTIONS / "loop.py").read_text())
+    run = f"import sys; sys.path.insert(0, {str(tmp_path / 'out/project')!r}); from harness.cli import main; main()"
+    words = [
+        "grade",
+        "ann",
+        "--seed",
+        "7",
+        "--jobs",
+        "1",
+        "--format",
+        "gradescope",
+        "--out",
+        "grades",
+        "--unprotected",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", run, *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "grades/gradescope/ann.json").read_text())["score"] == 10
