@@ -63,6 +63,11 @@ def test_no_solution_is_in_the_handout_under_any_name(handout):
     assert given_away(handout) == []
 
 
+def test_no_document_for_instructors_is_in_it(handout):
+    names = {path.name for path in handout.rglob("*.md")}
+    assert names == {"handout.md", "rubric.md", "own-scheduler.md"}
+
+
 @pytest.mark.parametrize("path", solved(), ids=lambda path: path.name)
 def test_a_solution_would_be_seen_whatever_it_is_called(handout, path):
     hidden = handout / "project" / "colours.py"
