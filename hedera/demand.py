@@ -8,7 +8,7 @@ that of no NIC at the other end of its flows will not see any of them settle low
 now. In each round all such NICs settle all their flows; the NIC with the least share is always among them, so the
 rounds come to an end.
 
-A round reads the list of unsettled flows twice, without branching on what it reads; docs/performance-brain.md says
+A round reads the list of unsettled flows twice, without branching on what it reads; docs/notes/placement.md says
 what that saves, and where it costs. Shares are whole numbers of 2^-52 of a NIC's rate, rounded down: sums and
 differences are exact, so the order of the flows does not show in the result, and no NIC is overfilled.
 """

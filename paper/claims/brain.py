@@ -40,7 +40,7 @@ def _annealing(path: Path) -> Iterator[str]:
 
 
 CLAIMS = (
-    Claim("How placements grow (Table 1)", "docs/performance-brain.md", TABLE_1, _growth, TIMED),
-    Claim("Demand estimation's time (Table 4)", "docs/performance-brain.md", TABLE_4, _demand, TIMED),
-    Claim("Annealing's time (Table 5)", "docs/performance-brain.md", TABLE_5, _annealing, TIMED),
+    Claim("How placements grow (Table 1)", "docs/performance.md", TABLE_1, _growth, TIMED),
+    Claim("Demand estimation's time (Table 4)", "docs/performance.md", TABLE_4, _demand, TIMED),
+    Claim("Annealing's time (Table 5)", "docs/performance.md", TABLE_5, _annealing, TIMED),
 )

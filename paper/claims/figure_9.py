@@ -111,7 +111,7 @@ def write() -> None:
     sweep = load_sweep(ROOT / KEPT)
     before, _, after = _now()
     write_whole(ROOT / SAID, f"{before}{BEGIN}{section(sweep)}{END}{after}")
-    for path in figure9.draw(sweep.runs, ROOT / PICTURE.with_suffix("")):
+    for path in figure9.draw(sweep.runs, ROOT / PICTURE.with_suffix(""), normalised=True):
         if path.suffix != PICTURE.suffix:
             path.unlink()
 

@@ -46,7 +46,7 @@ def test_the_one_switch_of_the_control_has_one_instance(processors):
 
 def test_the_documentation_has_the_table_for_k_4():
     tree = FatTree(4)
-    text = (Path(__file__).parents[3] / "docs" / "performance.md").read_text()
+    text = (Path(__file__).parents[3] / "docs/notes/emulation.md").read_text()
     rows = re.findall(r"^\| (\d+)(?: to (\d+))? \| (\d+) \| ([\d ]+) \| ([\d ]+) \|$", text, re.MULTILINE)
     told = {n: row[2:] for row in rows for n in range(int(row[0]), int(row[1] or row[0]) + 1)}
     assert set(told) == set(range(1, 65))
