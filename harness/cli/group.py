@@ -23,6 +23,7 @@ _COMMANDS = {
     "explain-ecmp": ("paper.explain_ecmp", "command"),
     "explain-gff": ("paper.explain_gff", "command"),
     "explain-sa": ("paper.explain_sa", "command"),
+    "export": ("harness.cli.export", "export"),
     "figure": (__name__, "figure"),
     "flows-per-host": ("paper.flows_per_host", "command"),
     "grade": ("harness.cli.grade", "grade"),
@@ -37,7 +38,7 @@ _COMMANDS = {
     "watch": ("watch.cli", "watch"),
 }
 """Where each command lives; imported only when it is asked for, because the simulator loads numba."""
-_OF_ROOT = {"clean", "cluster", "doctor", "grade", "report", "run", "sweep"}
+_OF_ROOT = {"clean", "cluster", "doctor", "export", "grade", "report", "run", "sweep"}
 """What root does as root as far as it must; everything else it does as the user behind sudo."""
 _FIGURES = ("3", "9", "10", "11")
 _TABLES = ("1", "2", "3", "4", "5", "6")

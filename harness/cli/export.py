@@ -1,0 +1,37 @@
+"""`hedera export`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from files.rights import leave_root_for_good
+from harness.errors import UserMistake
+
+
+@click.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Folder for the files [default: FOLDER/export].",
+)
+def export(folder: Path, out: Path | None) -> None:
+    """A sweep as CSV: a row per run, a row per flow; and a notebook that reads them.
+
+    FOLDER is a sweep (results/runs/NAME), or what was kept of one (results/figure9). `hedera compare` takes what is
+    written as it takes the sweep. The columns: docs/results.md.
+
+    Example: hedera export results/figure9 --out /tmp/figure9
+    """
+    leave_root_for_good(folder)  # nothing of it needs root
+    from plots.export import export as write
+
+    try:
+        files = write(folder, out or folder / "export")
+    except ValueError as error:
+        raise UserMistake(str(error)) from None
+    for path in files:
+        click.echo(path)

@@ -1,0 +1,138 @@
+"""A sweep as tables that any program reads: a row per run, a row per flow, and a notebook that begins with them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from files.reader import read_bytes
+from files.rights import make_folder
+from files.writer import write_whole
+from hedera.schemes import CONTROL
+from plots import notebook
+from plots.keep import SETTINGS
+from plots.load import Sweep, load_sweep
+from plots.shares import published_share
+from plots.table import csv_text
+from results.parts import FlowRecord, Settings
+from results.record import MAX_BYTES, Run
+
+RUNS, FLOWS, NOTEBOOK = "runs.csv", "flows.csv", "sweep.ipynb"
+WHICH = ("run", "pattern", "scheme", "trial", "seed", "verdict")
+"""Of both tables; ``run`` is the run's folder, by which they are joined."""
+RESULTS = (
+    "bisection_mbps", "share_of_control", "published_share", "payload_mbps", "maxmin_mbps", "capacity_mbps",
+    "window_from_s", "window_to_s", "flows", "moves", "dropped_packets", "started", "reasons",
+)  # fmt: skip
+OPTIONS = tuple(field.name for field in msgspec.structs.fields(Settings))
+OF_FLOWS = {
+    "src": "src", "dst": "dst", "src_port": "src_port", "start_s": "start", "seconds": "seconds", "mbps": "mbps",
+    "window_mbps": "window_mbps", "size_bytes": "size_bytes", "completion_s": "completion_s",
+    "fluid_s": "fluid_s", "late_s": "late_s", "connect_s": "connect_s", "how": "how",
+    "retransmissions": "retransmissions", "rtt_ms": "rtt_ms",
+}  # fmt: skip
+"""Columns, by the entries of a flow in run.json."""
+PATHS = ("first_core", "last_core", "moves")
+
+
+def export(folder: Path, to: Path) -> list[Path]:
+    """Write the tables and the notebook into ``to``, which is made, and what `hedera compare` reads (summary.csv,
+    sweep.json); returns the files. Of a trial that was run twice, the try that counts.
+
+    Raises ValueError, one sentence, when there is no run, or its sweep.json cannot be read.
+    """
+    sweep = load_sweep(folder)
+    if not sweep.runs:
+        why = f": {sweep.skipped[0].path} {sweep.skipped[0].reason}" if sweep.skipped else ""
+        raise ValueError(f"{folder} has no run (run.json) to export{why}")
+    written: dict[str, str | bytes] = {
+        RUNS: _table((*WHICH, *RESULTS, *OPTIONS), run_rows(sweep)),
+        FLOWS: _table((*WHICH, "flow", *OF_FLOWS, *PATHS), flow_rows(sweep)),
+        NOTEBOOK: notebook.text(folder.resolve().name, RUNS, FLOWS),
+        "summary.csv": csv_text(sweep.runs, sweep.tries),
+        SETTINGS: _settings(folder),
+    }
+    make_folder(to)
+    for name, content in written.items():
+        write_whole(to / name, content)
+    return [to / name for name in written]
+
+
+def _settings(folder: Path) -> bytes:
+    try:
+        return read_bytes(folder / SETTINGS, MAX_BYTES)
+    except ValueError as reason:
+        raise ValueError(f"{folder / SETTINGS} {reason}") from None
+
+
+def run_rows(sweep: Sweep) -> Iterator[dict[str, Any]]:
+    """A row per run. ``share_of_control``: of the control of the same pattern and trial, where both count;
+    ``published_share``: the paper's own for such a bar, where it has one."""
+    control = {(run.pattern, run.trial): run for run in sweep.runs if run.valid and run.scheme == CONTROL}
+    for file, run in zip(sweep.files, sweep.runs, strict=True):
+        yield {
+            **_which(sweep, file, run),
+            "bisection_mbps": run.bisection_mbps,
+            "share_of_control": _share(run, control.get((run.pattern, run.trial))),
+            "published_share": published_share(run.pattern, run.scheme),
+            "payload_mbps": run.payload_mbps,
+            "maxmin_mbps": run.maxmin_mbps,
+            "capacity_mbps": run.capacity_mbps,
+            "window_from_s": run.window_s[0],
+            "window_to_s": run.window_s[1],
+            "flows": len(run.flows),
+            "moves": sum(_moves(flow) for flow in run.flows),
+            "dropped_packets": sum(run.queue_drops.values()),
+            "started": run.started.isoformat() if run.started else None,
+            "reasons": "; ".join(run.reasons),
+            **msgspec.structs.asdict(run.spec),
+        }
+
+
+def flow_rows(sweep: Sweep) -> Iterator[dict[str, Any]]:
+    """A row per flow of every run. ``moves``: how often it went to another core; cores are counted from 0."""
+    for file, run in zip(sweep.files, sweep.runs, strict=True):
+        which = _which(sweep, file, run)
+        for number, flow in enumerate(run.flows):
+            paths = {"moves": _moves(flow)}
+            if flow.paths:
+                paths |= {"first_core": flow.paths[0].core, "last_core": flow.paths[-1].core}
+            told = {column: getattr(flow, name) for column, name in OF_FLOWS.items()}
+            yield {**which, "flow": number, **told, **paths}
+
+
+def _which(sweep: Sweep, file: Path, run: Run) -> dict[str, Any]:
+    place = str(file.parent.relative_to(sweep.folder))
+    return dict(zip(WHICH, (place, run.pattern, run.scheme, run.trial, run.seed, run.verdict), strict=True))
+
+
+def _share(run: Run, control: Run | None) -> float | None:
+    if control is None or not run.valid or run.bisection_mbps is None or not control.bisection_mbps:
+        return None
+    return run.bisection_mbps / control.bisection_mbps
+
+
+def _moves(flow: FlowRecord) -> int:
+    cores = [change.core for change in flow.paths]
+    return sum(one != other for one, other in pairwise(cores))
+
+
+def _table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """As CSV; what there is not is an empty cell, several words of one cell are separated by blanks."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow(
+            {
+                name: " ".join(map(str, cell)) if isinstance(cell, tuple) else cell
+                for name, cell in row.items()
+            }
+        )
+    return text.getvalue()

@@ -1,0 +1,117 @@
+"""Tables of a sweep for other programs: what is in them, and what reads them."""
+
+import csv
+import json
+import statistics
+
+import pytest
+from matplotlib import pyplot
+
+from plots.export import export
+from plots.load import load_sweep
+from plots.notebook import text
+from plots.summary import summarise
+from tests.harness.test_cli import ROOT, asked, assert_one_sentence
+from tests.plots.sweeps import run_document, store, write_sweep
+
+PATTERN = "published:stride4"
+
+
+def rows(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def sweep(tmp_path):
+    """Two trials of three schemes, one run twice; flows of one were moved twice and back."""
+    folder = write_sweep(tmp_path / "mine", [PATTERN], ["nonblocking", "ecmp", "hedera-sa"], trials=2)
+    store(folder, run_document(PATTERN, "random", verdict="invalid", reasons=["too slow", "by far"]))
+    store(folder, run_document(PATTERN, "random"), attempt="-again")
+    paths = [{"t": 0.0, "core": 2}, {"t": 1.0, "core": 2}, {"t": 2.0, "core": 1}, {"t": 4.0, "core": 2}]
+    flows = [{"src": 0, "dst": 4, "mbps": 9.1, "paths": paths}, {"src": 1, "dst": 5, "mbps": 4.0}]
+    store(
+        folder,
+        run_document(PATTERN, "hedera-sa", 2, flows=flows, queue_drops={"0_0_1-eth1": 3, "0_0_1-eth3": 4}),
+    )
+    (folder / "sweep.json").write_bytes((ROOT / "results/figure9/sweep.json").read_bytes())
+    return folder
+
+
+def test_a_row_for_each_run_that_counts_and_its_share_is_the_summary_s(sweep, tmp_path):
+    export(sweep, tmp_path / "out")
+    found = rows(tmp_path / "out" / "runs.csv")
+    assert len({row["run"] for row in found}) == len(found) == 7
+    bars = summarise(load_sweep(sweep).runs).bars
+    for scheme in ("nonblocking", "ecmp", "hedera-sa", "random"):
+        own = [float(row["share_of_control"]) for row in found if row["scheme"] == scheme]
+        assert statistics.median(own) == pytest.approx(bars[PATTERN, scheme].ratio.median)
+    (moved,) = (row for row in found if (row["scheme"], row["trial"]) == ("hedera-sa", "2"))
+    assert (moved["moves"], moved["dropped_packets"], moved["flows"]) == ("2", "7", "2")
+    assert (moved["link_mbps"], moved["queue"], moved["disturb"]) == ("10.0", "50", "")
+    assert float(moved["published_share"]) == pytest.approx(0.966, abs=0.05)
+
+
+def test_an_invalid_run_has_its_reasons_and_no_share(tmp_path):
+    folder = write_sweep(tmp_path / "mine", [PATTERN], ["nonblocking"])
+    store(folder, run_document(PATTERN, "ecmp", verdict="invalid", reasons=["too slow", "by far"]))
+    (folder / "sweep.json").write_text("{}")
+    export(folder, tmp_path / "out")
+    (bad,) = (row for row in rows(tmp_path / "out" / "runs.csv") if row["scheme"] == "ecmp")
+    assert (bad["verdict"], bad["reasons"], bad["share_of_control"]) == ("invalid", "too slow; by far", "")
+
+
+def test_a_row_for_each_flow_that_its_run_is_found_by(sweep, tmp_path):
+    export(sweep, tmp_path / "out")
+    runs, flows = (rows(tmp_path / "out" / name) for name in ("runs.csv", "flows.csv"))
+    assert len(flows) == sum(int(run["flows"]) for run in runs) == 8
+    assert {flow["run"] for flow in flows} == {run["run"] for run in runs}
+    moved, other = (row for row in flows if (row["scheme"], row["trial"]) == ("hedera-sa", "2"))
+    assert (moved["flow"], moved["src"], moved["dst"], moved["mbps"]) == ("0", "0", "4", "9.1")
+    assert (moved["first_core"], moved["last_core"], moved["moves"]) == ("2", "2", "2")
+    assert (other["first_core"], other["moves"], other["completion_s"]) == ("", "0", "")
+
+
+def test_the_notebook_runs_cell_by_cell_and_draws(sweep, tmp_path, monkeypatch, capsys):
+    export(sweep, tmp_path / "out")
+    monkeypatch.chdir(tmp_path / "out")
+    pyplot.switch_backend("agg")
+    document = json.loads((tmp_path / "out" / "sweep.ipynb").read_text())
+    assert (document["nbformat"], document["nbformat_minor"]) == (4, 5)
+    assert len({cell["id"] for cell in document["cells"]}) == len(document["cells"])
+    names = {}
+    for cell in document["cells"]:
+        if cell["cell_type"] == "code":
+            exec(compile("".join(cell["source"]), cell["id"], "exec"), names)
+    assert capsys.readouterr().out.startswith("7 runs, 8 flows\n")
+    for name in ("shares.png", "flows.png"):
+        assert (tmp_path / "out" / name).stat().st_size > 5_000
+    pyplot.close("all")
+
+
+def test_a_sweep_s_name_is_no_code(tmp_path):
+    document = json.loads(text('x"\n```', "runs.csv", "flows.csv"))
+    assert all(
+        'x"' not in "".join(cell["source"]) for cell in document["cells"] if cell["cell_type"] == "code"
+    )
+
+
+def test_compare_takes_what_was_exported_of_what_was_kept(tmp_path):
+    kept = ROOT / "results/figure9"
+    done = asked("export", kept, "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "runs.csv", "flows.csv", "sweep.ipynb", "summary.csv", "sweep.json",
+    }  # fmt: skip
+    done = asked("compare", kept, tmp_path / "out", "--json")
+    assert done.returncode == 0, done.stderr
+    beside = [row for row in json.loads(done.stdout)["rows"] if row["folder"] == "out"]
+    assert beside
+    assert all(row["difference_points"] == pytest.approx(0, abs=0.01) for row in beside)
+
+
+def test_what_has_no_run_is_one_sentence(tmp_path):
+    assert_one_sentence(asked("export", tmp_path), 2, "has no run (run.json) to export")
+    write_sweep(tmp_path / "mine", [PATTERN], ["ecmp"])
+    assert_one_sentence(asked("export", tmp_path / "mine"), 2, "sweep.json")
+    assert not (tmp_path / "mine" / "export").exists()
