@@ -28,6 +28,7 @@ BELOW = {
     "classroom": "topos traffic hedera simulator plots commands",
     "harness": "topos traffic transfers hedera controllers packets plots results commands workers classroom watch "
     "virtual",
+    "hifi": "topos harness plots results commands virtual",
     "benchmarks": "topos traffic transfers hedera controllers simulator packets plots results commands workers paper "
     "harness watch virtual",
 }

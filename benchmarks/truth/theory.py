@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from benchmarks.truth.scene import Flow, Scene, Seen, Told
 from harness.network.shaping import MARK_PACKETS, Shape
+from harness.scenes.scene import Flow, Scene, Seen, Told
 from topos.wire import payload_share
 
 SEEDS = (1, 2, 3, 4, 5)

@@ -27,6 +27,7 @@ _COMMANDS = {
     "figure": (__name__, "figure"),
     "flows-per-host": ("paper.flows_per_host", "command"),
     "grade": ("harness.cli.grade", "grade"),
+    "hifi": ("hifi.cli", "hifi"),
     "hull": ("packets.cli", "hull"),
     "kernel": ("harness.cli.kernel", "kernel"),
     "report": ("harness.cli.report", "report"),

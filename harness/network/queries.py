@@ -31,7 +31,7 @@ _QDISC = struct.Struct("=BxxxiIII")
 _LEAF_OF_THE_LIMIT = 0x1_0001
 """``parent 1:1``, where `harness.network.shaping` puts the queue of a port."""
 _ROOT = 0xFFFF_FFFF
-_KIND, _OPTIONS, _STATISTICS, _OF_THE_QUEUE = 1, 2, 7, 3
+_KIND, _OPTIONS, _STATISTICS, _OF_THE_QUEUE, _SENT = 1, 2, 7, 3, 1
 _PARAMETERS, _TBF_RATE64 = 1, 4
 _TBF_RATE_AT, _TBF_RATE_END = 8, 12
 _RED_FLAGS_AT, _RED_ECN = 15, 1
@@ -127,6 +127,10 @@ class Queries:
 
     def queued_bytes(self) -> dict[str, int]:
         """What waits in the queue of each port that is limited, by the port's name."""
+        return {name: queued for name, (queued, _) in self.queues().items()}
+
+    def queues(self) -> dict[str, tuple[int, int]]:
+        """Bytes that wait in the queue of each port that is limited, and that have left it, by the port's name."""
         found = {}
         for message in _dump(self._routes, _GET_QDISC, bytes(_QDISC.size)):
             _, port, _, parent, _ = _QDISC.unpack_from(message)
@@ -134,9 +138,11 @@ class Queries:
                 continue
             for kind, statistics in _attributes(message[_QDISC.size :]):
                 if kind == _STATISTICS:
-                    for part, values in _attributes(statistics):
-                        if part == _OF_THE_QUEUE:
-                            found[self.names[port]] = _number(values[4:8])
+                    parts = dict(_attributes(statistics))
+                    found[self.names[port]] = (
+                        _number(parts[_OF_THE_QUEUE][4:8]),
+                        _number(parts[_SENT][:8]),
+                    )
         return found
 
     def round_trips(self, destination_port: int) -> list[RoundTrip]:

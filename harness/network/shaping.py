@@ -41,10 +41,10 @@ class Shape:
     """A rate in Mb/s and a queue in full-size packets of ``mtu`` bytes, for one direction of one link.
 
     A queue counts bytes, as Mininet's 50 packets of 1500 bytes do: acknowledgements take little room. One that
-    ``marks`` tells TCP of congestion (ECN) from MARK_PACKETS on, or from half of itself on. A port that
-    ``bunches`` (`harness.network.bunching`) sends until it is nearly half its bucket in debt, then waits until it
-    has paid; others wait for every packet. ``bucket_s``: what it may send at once after it was idle, as time at its
-    rate.
+    ``marks`` tells TCP of congestion (ECN) from ``mark_packets`` on, or from half of itself on, and with every packet
+    from ``ramp_packets`` more on. A port that ``bunches`` (`harness.network.bunching`) sends until it is nearly half
+    its bucket in debt, then waits until it has paid; others wait for every packet. ``bucket_s``: what it may send at
+    once after it was idle, as time at its rate.
     """
 
     mbps: float
@@ -53,6 +53,8 @@ class Shape:
     marks: bool = False
     bunches: bool = False
     bucket_s: float = BUCKET_S
+    mark_packets: int = MARK_PACKETS
+    ramp_packets: float = 1.0
 
     @property
     def rate_bytes(self) -> int:
@@ -92,9 +94,10 @@ class Shape:
         average: with its ``burst`` at the least that tc takes, of half the queue now and half the average before."""
         if not self.marks:
             return f"bfifo limit {self.queue_bytes}"
-        packets = max(2, min(MARK_PACKETS, self.queue_packets // 2))
+        packets = max(2, min(self.mark_packets, self.queue_packets // 2))
         return (
-            f"red limit {self.queue_bytes} min {packets * self.mtu} max {(packets + 1) * self.mtu} "
+            f"red limit {self.queue_bytes} min {packets * self.mtu} "
+            f"max {round((packets + self.ramp_packets) * self.mtu)} "
             f"avpkt {self.mtu} burst {packets} probability 1 bandwidth {self.rate_bytes * 8}bit ecn"
         )
 

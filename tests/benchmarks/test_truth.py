@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from benchmarks.truth import ns3, runs, theory
-from benchmarks.truth.scene import Done, Flow, Look, Scene, Seen, Told
-from benchmarks.truth.stage import played
+from harness.scenes.scene import Done, Flow, Look, Scene, Seen, Told
+from harness.scenes.stage import played
 from harness.sweep import guests
 from results.parts import FlowRecord, PathChange
 from tests.paper.test_emulated import RUN

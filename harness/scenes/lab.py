@@ -1,6 +1,6 @@
 """Plays scenes one after the other; inside a guest, as its root.
 
-python -m benchmarks.truth.lab SCENES.json FOLDER
+python -m harness.scenes.lab SCENES.json FOLDER
 
 The network is the harness's own: Mininet hosts, Open vSwitch, links limited and verified as those of every run;
 senders and sinks are those of traffic that comes and goes. Beside them one thread looks at the queue and at TCP.
@@ -15,11 +15,10 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.truth.scene import Done, Flow, Look, Scene, Seen
 from files.temporary import owner_name, temporary_folder
 from harness.network.congestion import permitted
 from harness.network.cpulimit import HostGroups
-from harness.network.fabric import Fabric, FabricOptions
+from harness.network.fabric import MOST_DELAYED, Fabric, FabricOptions
 from harness.network.processes import Children, run
 from harness.network.queries import Queries
 from harness.network.shaping import Shape, apply, verify
@@ -27,6 +26,7 @@ from harness.run import tcp_counters
 from harness.run.spec import RunSpec
 from harness.run.transfers import Transfers
 from harness.run.watch import Sampler
+from harness.scenes.scene import Done, Flow, Look, Scene, Seen
 from topos.fattree import port_name
 from topos.nonblocking import NonBlocking
 from traffic.ports import SERVER_PORT
@@ -40,8 +40,7 @@ NOBODY = 6653
 def play(scene: Scene, folder: Path) -> Seen:
     """One scene, from building to taking down."""
     topo = NonBlocking(1 + scene.senders)
-    marks = scene.congestion_control == "dctcp"
-    shape = Shape(scene.mbps, scene.queue_packets, scene.mtu, marks, bucket_s=scene.bucket_s)
+    shape = scene.shape
     with (
         permitted(scene.congestion_control, folder),
         HostGroups(owner_name(), 1.0, folder) as groups,
@@ -61,10 +60,12 @@ def play(scene: Scene, folder: Path) -> Seen:
             pid, port = fabric.pid_of(host), port_name(host, 0)
             # No memory of earlier connections (RFC 2140), so that a scene's transfers are independent.
             run(["sysctl", "-q", "-w", "net.ipv4.tcp_no_metrics_save=1"], namespace=pid)
-            if scene.access != 1 and host != topo.hosts[0]:
-                faster = Shape(scene.mbps * scene.access, 1000, scene.mtu, bucket_s=scene.bucket_s)
-                apply(faster, [port], pid)
-                verify(faster, [port], pid)
+            if host != topo.hosts[0]:
+                _sender_s_cable(scene, port, pid)
+                if scene.delay_ms:
+                    number = topo.hosts.index(host) + 1
+                    _sender_s_cable(scene, port_name(topo.SWITCH, number), fabric.instances[0].pid)
+        verify(shape, [port_name(topo.SWITCH, 1)], fabric.instances[0].pid)
         flows = folder / "flows.csv"
         flows.write_text(_as_csv(scene.flows), encoding="utf-8")
         work = workload(f"file:{flows}", topo, scene.seed, seconds=scene.seconds, link_mbps=scene.mbps)
@@ -73,8 +74,8 @@ def play(scene: Scene, folder: Path) -> Seen:
             f"file:{flows}",
             seconds=scene.seconds,
             link_mbps=max(
-                0.1, scene.mbps / 100
-            ),  # by which sinks are woken: so they count in steps of 0.1 ms
+                0.1, scene.mbps * scene.wake
+            ),  # by which sinks are woken: so they count in steps of 0.1 ms, where `wake` is a hundredth
             queue=scene.queue_packets,
             mtu=scene.mtu,
         )
@@ -115,6 +116,23 @@ def play(scene: Scene, folder: Path) -> Seen:
         return Seen(scene, tuple(done), tuple(looking.looks), dict(tcp), drops)
 
 
+def _sender_s_cable(scene: Scene, port: str, namespace: int) -> None:
+    """One end of it: its rate, and below that its delay, as Mininet's links have it."""
+    if scene.access == 1 and not scene.delay_ms:
+        return
+    faster = Shape(scene.mbps * scene.access, 1000, scene.mtu, bucket_s=scene.bucket_s)
+    run(["tc", "qdisc", "del", "dev", port, "root"], namespace=namespace)  # its queue may be of another kind
+    apply(faster, [port], namespace)
+    verify(faster, [port], namespace)
+    if scene.delay_ms:
+        varies = f" {scene.jitter_ms * 1e3:.0f}us" if scene.jitter_ms else ""
+        delay = f"delay {scene.delay_ms * 1e3:.0f}us{varies} limit {MOST_DELAYED}"
+        run(
+            ["tc", *f"qdisc replace dev {port} parent 1:1 handle 20: netem {delay}".split()],
+            namespace=namespace,
+        )
+
+
 def _rules(topo: NonBlocking, place: Path) -> None:
     """To every host by its address, as the control's."""
     rules = "".join(
@@ -144,7 +162,7 @@ class Looking(Sampler):
         self._switch = self._opened.enter_context(contextlib.closing(Queries(fabric.instances[0].pid)))
         self._hosts = [
             self._opened.enter_context(contextlib.closing(Queries(fabric.pid_of(name))))
-            for name in fabric.topo.hosts[1:]
+            for name in (fabric.topo.hosts[1:] if scene.round_trips else ())
         ]
 
     def __exit__(self, *exception: object) -> None:
@@ -156,13 +174,13 @@ class Looking(Sampler):
         t = time.monotonic() - self.begin
         if t < 0:
             return
-        queued = self._switch.queued_bytes()[self._port]
+        queued, sent = self._switch.queues()[self._port]
         rtt_ms = {
             number: 1e3 * one.rtt_s
             for number, host in enumerate(self._hosts, start=1)
             for one in host.round_trips(SERVER_PORT)
         }
-        self.looks.append(Look(t, queued, rtt_ms))
+        self.looks.append(Look(t, queued, rtt_ms, sent))
 
 
 def main() -> None:

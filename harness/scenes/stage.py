@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.truth.scene import Scene, Seen
 from files.temporary import temporary_folder
 from files.writer import write_whole
+from harness.scenes.scene import Scene, Seen
 from harness.sweep.guests import Ground
 from virtual import kernel
 from virtual.errors import GuestFailed
@@ -41,7 +41,7 @@ def played(scenes: Sequence[Scene], ground: Ground | None, kept: Path) -> list[S
 def played_here(scene: Scene, kept: Path, *, make: bool) -> Seen | None:
     """The same on this machine, in real time: takes root, Mininet, and a machine that is free. None where it is not
     kept, and shall not be made."""
-    from benchmarks.truth.lab import play
+    from harness.scenes.lab import play
 
     path = _place(scene, kept)
     if not path.exists():
@@ -61,7 +61,7 @@ def _place(scene: Scene, kept: Path) -> Path:
 
 
 def _play(scenes: Sequence[Scene], ground: Ground, kept: Path) -> None:
-    script = 'printf %s "$1" >/run/scenes.json && exec "$2" -m benchmarks.truth.lab /run/scenes.json "$3"'
+    script = 'printf %s "$1" >/run/scenes.json && exec "$2" -m harness.scenes.lab /run/scenes.json "$3"'
     asked = msgspec.json.encode(scenes).decode()
     command = ["sh", "-c", script, "sh", asked, sys.executable, RESULTS]
     with Guest(ground.kernel.linux, command, folder=ROOT, layers=ground.layers, real_s=LONGEST_S) as guest:

@@ -1,4 +1,4 @@
-"""A scene: some senders, one switch, one receiver; and what was seen of it. Played inside a guest (`lab`)."""
+"""A scene: some senders, one switch, one receiver; and what was seen of it. Played by `harness.scenes.lab`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from functools import cached_property
 import msgspec
 import numpy as np
 
-from harness.network.shaping import BUCKET_S
+from harness.network.shaping import BUCKET_S, MARK_PACKETS, Shape
 from topos.arrays import Float64
 from topos.wire import ETHERNET_HEADER, payload_share
+
+
+def packets_for(frames: int, mtu: int = 1500) -> int:
+    """As a queue counts packets, of ``mtu`` bytes each, so many that ``frames`` whole frames fit in."""
+    return -(-frames * (mtu + ETHERNET_HEADER) // mtu)
 
 
 class Flow(msgspec.Struct, frozen=True):
@@ -25,7 +30,10 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is played. ``access``: how many times faster the senders' links are than the receiver's.
 
     ``every_s``: between two looks at queue and round trips. ``rto_min_ms``: None leaves Linux's own, 200. ``window``:
-    what counts, seconds. ``seconds``: at most; sized flows may all have ended before.
+    what counts, seconds. ``seconds``: at most; sized flows may all have ended before. ``delay_ms``, ``jitter_ms``: of
+    each sender's cable, each way, uniform between less and more. ``mark_packets``, ``ramp_packets``: of the marking
+    queue. ``round_trips``: whether a look asks TCP for them. ``wake``: how much of 10 ms of the receiver's rate
+    arrives before its program is woken.
     """
 
     name: str
@@ -41,11 +49,30 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     rto_min_ms: int | None = None
     datapath: str = "kernel"
     every_s: float = 0.005
+    delay_ms: float = 0.0
+    jitter_ms: float = 0.0
+    mark_packets: int = MARK_PACKETS
+    ramp_packets: float = 1.0
+    round_trips: bool = True
+    wake: float = 0.01
 
     @property
     def bucket_s(self) -> float:
         """What an idle port sends at once: as in runs of that kind of time."""
         return 0.0 if self.datapath == "kernel" else BUCKET_S
+
+    @property
+    def shape(self) -> Shape:
+        """Of the receiver's port in the switch."""
+        return Shape(
+            self.mbps,
+            self.queue_packets,
+            self.mtu,
+            self.congestion_control == "dctcp",
+            bucket_s=self.bucket_s,
+            mark_packets=self.mark_packets,
+            ramp_packets=self.ramp_packets,
+        )
 
     @property
     def senders(self) -> int:
@@ -74,11 +101,13 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Look(msgspec.Struct, frozen=True):
-    """At ``t`` seconds after the beginning: the queue to the receiver, and TCP's smoothed round trips, by sender."""
+    """At ``t`` seconds after the beginning: the queue to the receiver, TCP's smoothed round trips, by sender, and the
+    bytes that have left the queue since it was made."""
 
     t: float
     queued_bytes: int
     rtt_ms: dict[int, float]
+    sent_bytes: int = 0
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -131,13 +160,23 @@ class Told:
     @cached_property
     def queue_ms(self) -> Float64:
         """What waits at the receiver's port, as time, of every look."""
-        scene = self.seen.scene
-        return np.array([look.queued_bytes * 8e-3 / scene.mbps for look in self._looks])
+        return self.queue_packets * self.seen.scene.frame_ms
 
     @cached_property
     def rtt_ms(self) -> Float64:
         """TCP's round trips, of all looks and senders."""
         return np.array([rtt for look in self._looks for rtt in look.rtt_ms.values()])
+
+    @cached_property
+    def utilisation(self) -> float:
+        """What left the receiver's port between the window's first look and its last, as a share of its rate."""
+        first, last = self._looks[0], self._looks[-1]
+        return (last.sent_bytes - first.sent_bytes) * 8e-6 / self.seen.scene.mbps / (last.t - first.t)
+
+    @cached_property
+    def queue_packets(self) -> Float64:
+        """What waits at the receiver's port, in full frames, of every look."""
+        return np.array([look.queued_bytes / self.seen.scene.frame_bytes for look in self._looks])
 
     @property
     def _looks(self) -> list[Look]:

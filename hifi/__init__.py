@@ -1,0 +1,1 @@
+"""Mininet-HiFi's other two experiments (Handigol et al., CoNEXT '12): DCTCP, and the sizes of buffers."""

@@ -1,0 +1,163 @@
+"""DCTCP and TCP in one queue: two endless senders, one receiver (CoNEXT '12, section 5.1).
+
+The published medians are of a hardware switch and of Mininet-HiFi, with links of 100 Mb/s, a queue of 425 packets, a
+delay of 75 us and marks from K = 20 packets on. At 1 Gb/s K is 65, as in DCTCP's own paper (section 4). The delay of
+Mininet-HiFi varies by 50 us; netem then reorders what a host hands over at once, which no switch does, so it is an
+option.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.scenes.scene import Flow, Scene, Seen, Told, packets_for
+
+MTU = 1500
+FRAMES = 425
+"""Full ones that fit in the queue."""
+RAMP = (35_000 - 30_000) / MTU
+"""Packets from the first mark until all are marked, as in the original's RED (min 30000, max 35000)."""
+MARKS = {100.0: 20, 1000.0: 65}
+CONTROLS = ("dctcp", "reno")
+PERCENTILES = (0, 5, 25, 50, 75, 95, 100)
+LENGTH_S = {100.0: 60.0, 1000.0: 6.0}
+QUICK_S = {100.0: 15.0, 1000.0: 1.5}
+SETTLED_S = 5.0
+"""From when on the original looks; of shorter runs a third."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """The queue in packets: median, and 5th and 95th percentile."""
+
+    median: float
+    p5: float
+    p95: float
+
+
+HARDWARE = {"dctcp": Published(19.0, 17.1, 20.7), "reno": Published(337, 226, 418)}
+HIFI = {"dctcp": Published(21, 18, 22), "reno": Published(353, 235, 418)}
+"""At 100 Mb/s; from the data of `mininet/mininet-tests`, dctcp/ (commit d8cb876)."""
+GATES = {
+    "dctcp": {"median": (19, 21), "p5": (17, 22), "p95": (17, 22)},
+    "reno": {"median": (337, 353), "p95": (413, 423)},
+}
+"""Within what a reproduction lies: between the two published ones, and 5 packets beside a percentile of TCP."""
+
+
+@dataclass(frozen=True)
+class Queue:
+    """One run: the queue in full frames over its looks, what left the port as a share of its rate, both flows' rates,
+    and drops and timeouts."""
+
+    mbps: float
+    congestion_control: str
+    marks: int
+    seed: int
+    seconds: float
+    looks: int
+    least: float
+    p5: float
+    p25: float
+    median: float
+    p75: float
+    p95: float
+    most: float
+    mean: float
+    utilisation: float
+    least_flow_mbps: float
+    most_flow_mbps: float
+    drops: int
+    timeouts: int
+    out_of_order: int
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """Of the queue of one run, packets; what the picture is drawn from."""
+
+    mbps: float
+    congestion_control: str
+    seed: int
+    percent: int
+    packets: float
+
+
+def scenes(mbps: float, seeds: int, quick: bool = False, jitter: bool = False) -> list[Scene]:
+    """TCP and DCTCP, one of each for every seed, which draws when the flows start."""
+    return [
+        _scene(mbps, control, seed, quick, jitter) for control in CONTROLS for seed in range(1, seeds + 1)
+    ]
+
+
+def _scene(mbps: float, control: str, seed: int, quick: bool, jitter: bool) -> Scene:
+    seconds = (QUICK_S if quick else LENGTH_S)[mbps]
+    starts = np.random.default_rng(seed).uniform(0, 0.05 * seconds, 2)
+    return Scene(
+        name=f"dctcp-{mbps:g}-{control}{'-jitter' if jitter else ''}-{seconds:g}s-{seed}",
+        mbps=mbps,
+        flows=tuple(Flow(n, float(start)) for n, start in enumerate(starts, start=1)),
+        seconds=seconds,
+        window=(min(SETTLED_S, seconds / 3), seconds),
+        seed=seed,
+        queue_packets=packets_for(FRAMES),
+        congestion_control=control,
+        mark_packets=MARKS[mbps],
+        ramp_packets=RAMP,
+        every_s=1e-3 * 100 / mbps if control == "dctcp" else 5e-3 * 100 / mbps,
+        delay_ms=0.075,
+        jitter_ms=0.05 if jitter else 0.0,
+        round_trips=False,
+        wake=0.1,
+    )
+
+
+def row(seen: Seen) -> Queue:
+    """What a scene came to."""
+    told, scene = Told(seen), seen.scene
+    least, p5, p25, median, p75, p95, most = np.percentile(told.queue_packets, PERCENTILES).tolist()
+    return Queue(
+        scene.mbps,
+        scene.congestion_control,
+        scene.mark_packets if scene.congestion_control == "dctcp" else 0,
+        scene.seed,
+        scene.seconds,
+        told.queue_packets.size,
+        least,
+        p5,
+        p25,
+        median,
+        p75,
+        p95,
+        most,
+        float(told.queue_packets.mean()),
+        told.utilisation,
+        float(told.goodput.min()),
+        float(told.goodput.max()),
+        seen.drops,
+        seen.tcp.get("timeouts", 0),
+        seen.tcp.get("segments_out_of_order", 0),
+    )
+
+
+def quantiles(seen: Seen) -> Iterator[Quantile]:
+    """Each percentile of its queue."""
+    scene = seen.scene
+    found = np.percentile(Told(seen).queue_packets, range(101))
+    for percent, packets in enumerate(found.tolist()):
+        yield Quantile(scene.mbps, scene.congestion_control, scene.seed, percent, packets)
+
+
+def missed(rows: Sequence[Queue]) -> list[str]:
+    """Which gates the means over runs at 100 Mb/s miss, a sentence each."""
+    found = []
+    for control, gates in GATES.items():
+        ours = [row for row in rows if row.congestion_control == control and row.mbps == 100]
+        for what, (low, high) in gates.items() if ours else ():
+            value = float(np.mean([getattr(row, what) for row in ours]))
+            if not low <= value <= high:
+                found.append(f"{control}, {what}: {value:.1f} packets, not {low} to {high}")
+    return found

@@ -1,0 +1,63 @@
+import csv
+
+import pytest
+from click.testing import CliRunner
+
+from harness.cli.group import cli
+from hifi import cli as commands
+from tests.hifi.made import seen
+
+
+@pytest.fixture
+def told(tmp_path, monkeypatch):
+    """The command, with guests in which every queue is full of 20 frames and every link busy."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        commands, "_player", lambda only_kept: lambda scenes: [seen(one, [20, 20, 20]) for one in scenes]
+    )
+
+    def run(*words):
+        return CliRunner().invoke(cli, ["hifi", *words, "--out", "out"], catch_exceptions=False)
+
+    return run
+
+
+def rows(path):
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_dctcp_writes_rows_quantiles_and_a_picture(told, tmp_path):
+    done = told("dctcp", "--seeds", "2")
+    assert done.exit_code == 0
+    assert "Mininet-HiFi" in done.output
+    assert "reno, median: 20.0 packets, not 337 to 353" in " ".join(done.output.split())
+    assert len(rows(tmp_path / "out/dctcp.csv")) == 4
+    assert len(rows(tmp_path / "out/dctcp-queue.csv")) == 4 * 101
+    assert (tmp_path / "out/dctcp.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_buffers_quickly(told, tmp_path):
+    done = told("buffers", "--quick")
+    assert done.exit_code == 0
+    found = rows(tmp_path / "out/least.csv")
+    assert [(row["flows"], row["target"], row["least"]) for row in found] == [
+        ("10", "0.99", "2"),
+        ("100", "0.99", "2"),
+    ]
+    assert (tmp_path / "out/buffers.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_all_of_buffers_has_single_flows_and_appenzeller_s_cells(told, tmp_path):
+    done = told("buffers", "--json")
+    assert done.exit_code == 0
+    links = [row["link"] for row in rows(tmp_path / "out/buffers.csv")]
+    assert links.count("appenzeller") == 16
+    assert "hifi" in links
+
+
+def test_only_what_is_kept(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(cli, ["hifi", "dctcp", "--only-kept"])
+    assert done.exit_code == 1
+    assert "nothing of this was run yet" in done.output
