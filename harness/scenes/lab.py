@@ -23,6 +23,7 @@ from harness.network.processes import Children, run
 from harness.network.queries import Queries
 from harness.network.shaping import Shape, apply, verify
 from harness.run import tcp_counters
+from harness.run.senders import EmulatedFlow
 from harness.run.spec import RunSpec
 from harness.run.transfers import Transfers
 from harness.run.watch import Sampler
@@ -90,7 +91,8 @@ def play(scene: Scene, folder: Path) -> Seen:
         tcp.subtract(before)
         drops = fabric.queue_drops()[port_name(topo.SWITCH, 1)]
         transfers.hang_up()
-        if failed := transfers.collect() + transfers.troubles:
+        transfers.collect()
+        if failed := [*filter(None, map(_trouble, transfers.flows)), *transfers.troubles]:
             raise RuntimeError("; ".join(failed))
         done = []
         for flow in transfers.flows:
@@ -114,6 +116,12 @@ def play(scene: Scene, folder: Path) -> Seen:
                 )
             )
         return Seen(scene, tuple(done), tuple(looking.looks), dict(tcp), drops)
+
+
+def _trouble(flow: EmulatedFlow) -> str:
+    """What went wrong with it. One that lasts may wait for a retransmission as the scene ends, and be cut off."""
+    how = "not started" if flow.sent is None else flow.sent.how
+    return "" if how in ("done", "cut off") else f"{flow.src} to {flow.dst} ({how})"
 
 
 def _sender_s_cable(scene: Scene, port: str, namespace: int) -> None:
