@@ -111,7 +111,8 @@ def _scene(mbps: float, control: str, seed: int, quick: bool, jitter: bool) -> S
         delay_ms=0.075,
         jitter_ms=0.05 if jitter else 0.0,
         round_trips=False,
-        wake=0.1,
+        wake=10
+        / mbps,  # so seldom that it costs little, so often that the receive window grows as with any program
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -19,6 +19,8 @@ from virtual.guest import RESULTS, Guest
 from virtual.harvest import read_small
 
 ROOT = Path(__file__).resolve().parents[2]
+LONGEST_ARGUMENT = 100_000
+"""Bytes; Linux takes 128 KiB."""
 LONGEST_S = 1800.0
 """Of ours, for the scenes of one guest."""
 
@@ -34,7 +36,8 @@ def played(scenes: Sequence[Scene], ground: Ground | None, kept: Path) -> list[S
         scenes = [scene for scene in scenes if scene not in missing]
     elif missing:
         print(f"{missing[0].name} and {len(missing) - 1} more ...", file=sys.stderr)
-        _play(missing, ground, kept)
+        for group in _groups(missing):
+            _play(group, ground, kept)
     return [msgspec.json.decode(_place(scene, kept).read_bytes(), type=Seen) for scene in scenes]
 
 
@@ -53,6 +56,17 @@ def played_here(scene: Scene, kept: Path, *, make: bool) -> Seen | None:
         kept.mkdir(parents=True, exist_ok=True)
         write_whole(path, seen)
     return msgspec.json.decode(path.read_bytes(), type=Seen)
+
+
+def _groups(scenes: Sequence[Scene]) -> Iterator[list[Scene]]:
+    """As many as a command line takes."""
+    group: list[Scene] = []
+    for scene in scenes:
+        if group and len(msgspec.json.encode([*group, scene])) > LONGEST_ARGUMENT:
+            yield group
+            group = []
+        group.append(scene)
+    yield group
 
 
 def _place(scene: Scene, kept: Path) -> Path:
