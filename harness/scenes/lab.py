@@ -94,28 +94,19 @@ def play(scene: Scene, folder: Path) -> Seen:
         transfers.collect()
         if failed := [*filter(None, map(_trouble, transfers.flows)), *transfers.troubles]:
             raise RuntimeError("; ".join(failed))
-        done = []
-        for flow in transfers.flows:
-            assert flow.sent is not None
-            assert flow.sent.start is not None
-            assert flow.arrived is not None
-            assert flow.arrived.first is not None
-            assert flow.arrived.last is not None
-            done.append(
-                Done(
-                    flow.src,
-                    flow.sent.start - begin,
-                    flow.arrived.accepted - begin,
-                    flow.arrived.first - begin,
-                    flow.arrived.last - begin,
-                    flow.arrived.bytes,
-                    flow.arrived.bins,
-                    BIN_S,
-                    flow.sent.retransmissions,
-                    flow.sent.how,
-                )
-            )
+        done = [_done(flow, begin, begin + scene.seconds) for flow in transfers.flows]
         return Seen(scene, tuple(done), tuple(looking.looks), dict(tcp), drops)
+
+
+def _done(flow: EmulatedFlow, begin: float, end: float) -> Done:
+    """What became of it, counted from ``begin``. One of many on a slow link may have had no byte read at ``end``."""
+    sent, arrived = flow.sent, flow.arrived
+    assert sent is not None
+    assert sent.start is not None
+    assert arrived is not None
+    first, last = arrived.first or end, arrived.last or end
+    times = (sent.start - begin, arrived.accepted - begin, first - begin, last - begin)
+    return Done(flow.src, *times, arrived.bytes, arrived.bins, BIN_S, sent.retransmissions, sent.how)
 
 
 def _trouble(flow: EmulatedFlow) -> str:
