@@ -19,6 +19,7 @@ _COMMANDS = {
     "claims": ("paper.claims.command", "command"),
     "clean": ("harness.cli.clean", "clean"),
     "cluster": ("harness.cli.cluster", "cluster"),
+    "demo": ("harness.cli.demo", "demo"),
     "doctor": ("harness.cli.doctor", "doctor"),
     "explain-ecmp": ("paper.explain_ecmp", "command"),
     "explain-gff": ("paper.explain_gff", "command"),
@@ -39,7 +40,7 @@ _COMMANDS = {
     "watch": ("watch.cli", "watch"),
 }
 """Where each command lives; imported only when it is asked for, because the simulator loads numba."""
-_OF_ROOT = {"clean", "cluster", "doctor", "export", "grade", "report", "run", "sweep"}
+_OF_ROOT = {"clean", "cluster", "demo", "doctor", "export", "grade", "report", "run", "sweep"}
 """What root does as root as far as it must; everything else it does as the user behind sudo."""
 _FIGURES = ("3", "9", "10", "11")
 _TABLES = ("1", "2", "3", "4", "5", "6")

@@ -1,0 +1,48 @@
+"""`hedera demo`, which ./test.sh --demo is: one pattern under three schemes, in about a minute."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from commands.parameters import field_options
+from harness.cli.options import tell_user
+from harness.cli.sweep import sweep
+from harness.run.resolution import time_of
+from harness.run.spec import RunSpec
+from plots.figures import FOLDER
+
+PATTERN = "published:stride4"
+"""Every flow crosses the core, and the paper's bars are there to be marked beside ours."""
+SCHEMES = "nonblocking,ecmp,hedera-sa"
+SECONDS = 15.0
+"""Long enough for seven rounds of scheduling, of which the first is before what is measured."""
+
+
+@click.command()
+@field_options(RunSpec, "time seed")
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path),
+    default=Path("results/runs"),
+    help="Where sweeps are kept.",
+    show_default=True,
+)
+@click.pass_context
+def demo(context: click.Context, time: str, seed: int, results: Path) -> None:
+    """One pattern (stride(4)) under the control, ECMP and Hedera, 15 s of traffic each: about a minute.
+
+    The same as a sweep of three runs, for a first look; then the table, and the picture beside the published bars.
+    """
+    kind = time_of(RunSpec("ecmp", PATTERN, time=time))
+    tell_user(
+        "three runs of the same 16 flows: on one big switch (the control), by ECMP's hash, and with Hedera moving them"
+    )
+    # A folder for each: unlike runs are not mixed.
+    name = f"demo-{kind}" + (f"-seed{seed}" if seed != 1 else "")
+    context.invoke(
+        sweep, trials=1, seconds=SECONDS, patterns=PATTERN, schemes=SCHEMES, name=name,
+        results=results, time=time, seed=seed,
+    )  # fmt: skip
+    click.echo(f"the picture: {results / name / FOLDER / 'figure9.png'}")

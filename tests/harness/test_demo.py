@@ -1,0 +1,62 @@
+"""The first look: what `hedera demo` and `./test.sh --demo` run, and what they leave."""
+
+import subprocess
+
+import pytest
+
+from harness.cli import demo, sweep
+from tests.harness.test_cli import HEDERA, ROOT, asked
+from virtual import kernel
+from virtual.errors import Unavailable
+
+
+@pytest.fixture
+def planned(monkeypatch):
+    """The runs that a sweep was told to carry out, as (scheme, traffic, seconds, seed), and in which folder."""
+    found = {}
+
+    def carry_out(jobs, folder, where=None):
+        found["runs"] = [(each.spec.scheme, each.spec.traffic, each.spec.seconds, each.spec.seed) for each in jobs]
+        found["folder"] = folder
+
+    monkeypatch.setattr(sweep.progress, "carry_out_with_progress", carry_out)
+    monkeypatch.setattr(sweep, "in_guests", lambda base, at_once: None)
+    return found
+
+
+def test_it_is_one_pattern_under_the_control_ecmp_and_hedera(planned, tmp_path):
+    done = asked("demo", "--time", "virtual", "--results", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert planned["runs"] == [
+        (scheme, "published:stride4", demo.SECONDS, 1) for scheme in ("nonblocking", "ecmp", "hedera-sa")
+    ]
+    picture = planned["folder"] / "figures" / "figure9.png"
+    assert done.stdout == f"the picture: {picture}\n"
+
+
+def test_seeds_have_folders_of_their_own(planned, tmp_path):
+    """Or the second demonstration would be refused: unlike runs are not mixed."""
+    for seed in (1, 2):
+        done = asked("demo", "--time", "virtual", "--results", tmp_path, "--seed", seed)
+        assert done.returncode == 0, done.stderr
+        assert planned["runs"][0][-1] == seed
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["demo-virtual", "demo-virtual-seed2"]
+
+
+@pytest.mark.virtual
+@pytest.mark.root
+def test_root_s_test_sh_makes_a_table_and_a_picture_in_a_minute_or_two(tmp_path):
+    try:
+        if kernel.built() is None:
+            pytest.skip("there is no kernel for virtual time here yet")
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+    done = subprocess.run(
+        [HEDERA, "demo", "--time", "virtual", "--results", tmp_path / "runs"],
+        capture_output=True, text=True, timeout=500, check=False, cwd=ROOT,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    figures = tmp_path / "runs" / "demo-virtual" / "figures"
+    assert (figures / "figure9.png").stat().st_size > 10_000
+    assert done.stdout.endswith(f"the picture: {figures / 'figure9.png'}\n")
+    assert "hedera-sa" in done.stdout
