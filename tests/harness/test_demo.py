@@ -1,5 +1,6 @@
 """The first look: what `hedera demo` and `./test.sh --demo` run, and what they leave."""
 
+import csv
 import subprocess
 
 import pytest
@@ -16,7 +17,9 @@ def planned(monkeypatch):
     found = {}
 
     def carry_out(jobs, folder, where=None):
-        found["runs"] = [(each.spec.scheme, each.spec.traffic, each.spec.seconds, each.spec.seed) for each in jobs]
+        found["runs"] = [
+            (each.spec.scheme, each.spec.traffic, each.spec.seconds, each.spec.seed) for each in jobs
+        ]
         found["folder"] = folder
 
     monkeypatch.setattr(sweep.progress, "carry_out_with_progress", carry_out)
@@ -41,6 +44,20 @@ def test_seeds_have_folders_of_their_own(planned, tmp_path):
         assert done.returncode == 0, done.stderr
         assert planned["runs"][0][-1] == seed
     assert sorted(path.name for path in tmp_path.iterdir()) == ["demo-virtual", "demo-virtual-seed2"]
+
+
+def test_the_readme_shows_what_came_out():
+    """Its row, as the table of the kept demonstration tells it."""
+    with (ROOT / "results" / "demo" / "summary.csv").open() as file:
+        bars = {row["scheme"]: row for row in csv.DictReader(file)}
+    assert tuple(bars) == tuple(demo.SCHEMES.split(","))
+    cells = [
+        f"{float(row['median_mbps']):.1f}"
+        + ("" if name == "nonblocking" else f" {float(row['median_ratio']):.0%}")
+        for name, row in bars.items()
+    ]
+    lines = [line.split() for line in (ROOT / "README.md").read_text().splitlines()]
+    assert ["stride4", *" ".join(cells).split()] in lines
 
 
 @pytest.mark.virtual
