@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass
+from typing import Any
 
 from hedera.large_flows import RULES
 from hedera.parameter import check, parameter
@@ -97,6 +98,12 @@ class Experiment:
 
     def workload(self) -> Workload:
         """Who sends what to whom, and when; ValueError, one sentence, when that makes no sense on this network."""
+        found = self._workload()
+        if found.graph is not None:
+            raise ValueError(f"traffic {self.traffic!r} is for the simulator alone (hedera simulate)")
+        return found
+
+    def _workload(self, **collective: Any) -> Workload:
         return workload(
             self.traffic,
             self.tree,
@@ -106,6 +113,7 @@ class Experiment:
             scale_sizes=self.scale_sizes,
             flows_per_host=self.flows_per_host,
             keep=self.keep,
+            **collective,
         )
 
     @property

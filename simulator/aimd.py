@@ -17,14 +17,15 @@ from numpy.typing import NDArray
 from hedera.compiled import compiled
 from hedera.draws import below, bits
 from simulator.engine import TickEngine
-from simulator.workload import start_queue, successors
+from simulator.workload import start_queue, waits
 from topos.arrays import Float64, Int32, Int64
 from traffic.flows import Flows
+from traffic.graph import FlowGraph
 
 LINK = 1_000_000_000
 """The rate of every link, in the unit of this module."""
 
-_ACTIVE, _ARRIVED, _QUEUED = 0, 1, 2  # counts of flows
+_ACTIVE, _ARRIVED, _FREED, _QUEUED = 0, 1, 2, 3  # counts of flows
 _RATE, _SLOW_START = 6, 7  # columns after the six links in a flow's row: one flow is half a cache line
 _ENDLESS = np.int64(2**62)
 _PLENTY = np.int32(2**30)  # spare capacity of the link that stands for a tier the path does not reach
@@ -39,7 +40,8 @@ class AimdEngine(TickEngine):
 
     A flow that starts takes at most what its path can spare; one that finds nothing starts at 0 in congestion
     avoidance, like a flow whose first update met a full path. So no link ever carries more than its rate.
-    ``closed`` names a link that carries nothing, for flows that have no path.
+    ``closed`` names a link that carries nothing, for flows that have no path. ``graph``: for whom the first flows
+    wait; those of size 0 end as they start, and use no link.
 
     Raises ValueError when the increase is not above 0 or exceeds the link's rate.
     """
@@ -55,6 +57,7 @@ class AimdEngine(TickEngine):
         link_mbps: float = 1000.0,
         increase_mbps: float = 120.0,
         closed: int | None = None,
+        graph: FlowGraph | None = None,
     ) -> None:
         self.increase = round(increase_mbps / link_mbps * LINK)
         if not 0 < self.increase <= LINK:
@@ -79,9 +82,9 @@ class AimdEngine(TickEngine):
         size = np.minimum(np.ceil(work.size_bytes / self._bytes), float(_ENDLESS))
         self._size = size.astype(np.int64)
         self._left = self._size.copy()
-        self._successor = successors(work)
-        self._queue, self._due, queued = start_queue(work, tick_s)
-        self._count = np.array([0, 0, queued], dtype=np.int64)
+        self._waits = waits(work, graph, tick_s)
+        self._queue, self._due, self._known = start_queue(work, tick_s)
+        self._count = np.array([0, 0, self._known, self._known], dtype=np.int64)
         self._started = np.full(flows, -1, dtype=np.int64)
         self._finished = np.full(flows, -1, dtype=np.int64)
         self._order = np.empty(flows, dtype=np.int32)
@@ -98,7 +101,8 @@ class AimdEngine(TickEngine):
             self._count,
             self._row,
             self._left,
-            self._successor,
+            *self._waits,
+            self._known,
             self._started,
             self._finished,
             self._leaving,
@@ -117,7 +121,8 @@ class AimdEngine(TickEngine):
 
     @property
     def idle(self) -> bool:
-        return bool(self._count[_ACTIVE] == 0 and self._count[_ARRIVED] == self._count[_QUEUED])
+        active, arrived, freed, queued = self._count
+        return bool(active == 0 and arrived == self._known and freed == queued)
 
     @property
     def rates_mbps(self) -> Float64:
@@ -142,6 +147,11 @@ class AimdEngine(TickEngine):
         The rate of the last tick tells how far into the tick that was.
         """
         rate = np.maximum(self._row[:, _RATE], 1)
+        if not self._size.all():  # what only computes
+            return np.where(self._size == 0, self.started_s, self._ended_s(rate))
+        return self._ended_s(rate)
+
+    def _ended_s(self, rate: Int32) -> Float64:
         return np.where(self._finished >= 0, (self._finished + 1 + self._left / rate) * self.tick_s, np.nan)
 
     @property
@@ -201,7 +211,11 @@ def _advance(
     count: Int64,
     row: Int32,
     left: Int64,
-    successor: Int32,
+    edges: Int64,
+    follower: Int32,
+    missing: Int32,
+    delay: Int64,
+    known: int,
     started: Int64,
     finished: Int64,
     leaving: Int32,
@@ -213,13 +227,16 @@ def _advance(
 ) -> None:
     """Run ``totals.size`` ticks. ``flat``: all paths have two links.
 
-    The first ``count[_ACTIVE]`` of ``order`` are active; of the ``count[_QUEUED]`` flows in ``queue`` the first
-    ``count[_ARRIVED]`` have started. The shuffle (Fisher-Yates from the front) and the update are one loop: a flow
-    is updated when it is drawn, and its place in ``order`` is then final. Indices are unsigned where they are data:
+    The first ``count[_ACTIVE]`` of ``order`` are active. Of ``queue`` the first ``known`` flows have a start of their
+    own, of which ``count[_ARRIVED]`` have started; those behind them, up to ``count[_QUEUED]``, wait for nobody any
+    more, and have started up to ``count[_FREED]``. Both parts are in the order in which they are ``due``.
+
+    The shuffle (Fisher-Yates from the front) and the update are one loop: a flow is updated when it is drawn, and its
+    place in ``order`` is then final. Indices are unsigned where they are data:
     for signed ones Numba asks each time whether they count from the end, which takes as long as all the rest.
     """
     seed, draws = random[0], random[1]
-    active, arrived, queued = count[_ACTIVE], count[_ARRIVED], count[_QUEUED]
+    active, arrived, freed, queued = count[_ACTIVE], count[_ARRIVED], count[_FREED], count[_QUEUED]
     nowhere = spare.size - 1
     total = np.int64(0)
     for i in range(active):
@@ -259,10 +276,19 @@ def _advance(
                 leaving[done] = i
                 done += 1
 
-        while arrived < queued and due[arrived] <= now:
-            f = queue[arrived]
-            arrived += 1
+        while True:
+            if arrived < known and due[arrived] <= now:
+                f = queue[arrived]
+                arrived += 1
+            elif freed < queued and due[freed] <= now:
+                f = queue[freed]
+                freed += 1
+            else:
+                break
             started[f] = now
+            if left[f] == 0:
+                queued = _free(f, now, edges, follower, missing, delay, queue, due, freed, queued)
+                continue
             got = _take(f, increase, row, spare)
             if got == 0:
                 row[f, _SLOW_START] = 0
@@ -285,9 +311,33 @@ def _advance(
             finished[f] = now
             active -= 1
             order[i] = order[active]
-            if successor[f] >= 0:
-                queue[queued] = successor[f]
-                due[queued] = now + 1
-                queued += 1
+            queued = _free(f, now + 1, edges, follower, missing, delay, queue, due, freed, queued)
     random[1] = draws
-    count[_ACTIVE], count[_ARRIVED], count[_QUEUED] = active, arrived, queued
+    count[_ACTIVE], count[_ARRIVED], count[_FREED], count[_QUEUED] = active, arrived, freed, queued
+
+
+@compiled
+def _free(
+    f: int,
+    tick: int,
+    edges: Int64,
+    follower: Int32,
+    missing: Int32,
+    delay: Int64,
+    queue: Int32,
+    due: Int64,
+    freed: int,
+    queued: int,
+) -> int:
+    """Line up those that waited for flow f alone by now, as it has ended at ``tick``; returns the queue's new end."""
+    for e in range(edges[f], edges[f + 1]):
+        g = follower[e]
+        missing[g] -= 1
+        if missing[g] == 0:
+            place, when = queued, tick + delay[g]
+            while place > freed and due[place - 1] > when:
+                queue[place], due[place] = queue[place - 1], due[place - 1]
+                place -= 1
+            queue[place], due[place] = g, when
+            queued += 1
+    return queued

@@ -49,6 +49,9 @@ def simulate(as_json: bool, record: Path | None, **fields: Any) -> None:
         f"{config.scheme}, {config.traffic}, k={config.k}: bisection bandwidth "
         f"{result.bisection_mbps:,.1f} Mb/s, {share:.1%} of {result.capacity_mbps:,.0f}"
     )
+    if (told := result.collective()) is not None:
+        done_s = "not done" if told.completion_s is None else f"done after {told.completion_s:.6g} s"
+        click.echo(f"collective: {told.flows:,} flows in {told.steps:,} steps, {done_s}")
     if result.completion_s.size:
         click.echo(
             f"{result.completion_s.size:,} flows completed, {result.completion_s.mean():.3f} s on average"

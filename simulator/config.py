@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from hedera.experiment import Experiment, middle
 from hedera.parameter import parameter
 from hedera.schemes import Options
+from traffic.collectives import PLACEMENTS
+from traffic.workload import Workload
 
 ENGINES = ("aimd", "maxmin")
 INCREASE = 0.12
@@ -42,6 +44,13 @@ class Config(Experiment):
     mean_mbytes: float = parameter(
         125.0, "Their mean size (exponential)", unit="MB", above=0, option="--mean-size"
     )
+    placement: str = parameter(
+        "compact", "Which hosts a collective's ranks are: in their order, or drawn.", choices=PLACEMENTS
+    )
+    compute_s: float = parameter(
+        0.0, "What hosts compute before each collective; in every stage of a pipeline", unit="s", least=0
+    )
+    repeats: int = parameter(1, "How often the collective is done.", least=1)
     by_rate: bool = parameter(False, "Place flows by measured rates instead of estimated demands.")
     shuffled: bool = parameter(False, "Global First Fit takes flows and paths in a random order.")
     detect_s: float = parameter(
@@ -70,6 +79,10 @@ class Config(Experiment):
             raise ValueError(
                 f"the scheduling period of {self.interval_s:g} s is shorter than a tick of {self.tick_s:g} s"
             )
+
+    def workload(self) -> Workload:
+        """As `Experiment.workload`; it may be a collective."""
+        return self._workload(placement=self.placement, compute_s=self.compute_s, repeats=self.repeats)
 
     @property
     def options(self) -> Options:

@@ -21,10 +21,11 @@ from simulator.fair import MaxMinEngine
 from simulator.result import Result, RoundLog
 from simulator.workload import flows_of
 from topos.arrays import Float64, Int32
-from topos.links import num_links, path_links
+from topos.links import NO_LINK, num_links, path_links
 from traffic.flows import Flows
 from traffic.matrix import Matrix
 from traffic.ports import SERVER_PORT, source_ports
+from traffic.workload import connections
 
 # What happens at the same moment happens in this order.
 _LOOK, _WINDOW, _FAILURE, _ROUND, _END = range(5)
@@ -54,14 +55,15 @@ class Simulation:
     def __init__(self, config: Config) -> None:
         chosen, tree = config.chosen, config.tree
         self.config = config
-        self.work = flows_of(config)
+        self.work, self.graph = flows_of(config)
         self.network = config.network()
         self.routing = chosen.routing(tree, config.seed)
         self.breakage = Breakage(config.faults, self.routing.links) if config.fail and self.routing else None
         self.ports = _ports(self.work, tree.num_hosts, config.seed)
         self.hashed = self._static(np.arange(len(self.work)))
         self.core = self.hashed.copy()
-        self.links = path_links(self.network, self.work.src, self.work.dst, self.core)
+        self._connection = None if self.graph is None else connections(self.graph)[1]
+        self.links = self._paths(np.arange(len(self.work), dtype=np.int32))
         self.engine = self._engine()
         placement = chosen.placement(tree, config.seed, config.options)
         self.scheduler = None
@@ -93,7 +95,13 @@ class Simulation:
             closed, count = self.breakage.nowhere, count + 1
         if config.engine == "maxmin":
             return MaxMinEngine(
-                self.work, self.links, count, tick_s=config.tick_s, link_mbps=config.link_mbps, closed=closed
+                self.work,
+                self.links,
+                count,
+                tick_s=config.tick_s,
+                link_mbps=config.link_mbps,
+                closed=closed,
+                graph=self.graph,
             )
         return AimdEngine(
             self.work,
@@ -104,6 +112,7 @@ class Simulation:
             link_mbps=config.link_mbps,
             increase_mbps=config.first_mbps,
             closed=closed,
+            graph=self.graph,
         )
 
     def run(self, progress: Callable[[float], None] | None = None) -> Result:
@@ -127,6 +136,7 @@ class Simulation:
             start_s=np.where(known, self.work.start_s, self.engine.started_s),
             end_s=self.engine.finished_s,
             size_bytes=self.work.size_bytes,
+            graph=self.graph,
             rounds=tuple(self.rounds),
             failures=tuple(self.breakage.failures) if self.breakage else (),
             phases=self._phases(total),
@@ -198,15 +208,34 @@ class Simulation:
 
     def _move(self, flows: Int32) -> None:
         """Put those of these flows on new links whose path, as it is now, has others."""
+        links = self._paths(flows)
+        changed = (links != self.links[flows]).any(axis=1)
+        if changed.any():
+            self.links[flows[changed]] = links[changed]
+            self.engine.reroute(flows[changed], links[changed])
+
+    def _paths(self, flows: Int32) -> Int32:
+        """The links of these flows as `topos.links.path_links`; what only computes has none."""
         src, dst, core = self.work.src[flows], self.work.dst[flows], self.core[flows]
         if self.breakage is None:
             links = path_links(self.network, src, dst, core)
         else:
             links = self.breakage.paths(src, dst, core)
-        changed = (links != self.links[flows]).any(axis=1)
-        if changed.any():
-            self.links[flows[changed]] = links[changed]
-            self.engine.reroute(flows[changed], links[changed])
+        if self.graph is not None:
+            links[src == dst] = NO_LINK
+        return links
+
+    def _with_their_connections(self, moved: Int32) -> Int32:
+        """``moved``, and behind it what their connections are still to send: a switch knows no flow but these."""
+        if self._connection is None or not moved.size:
+            return moved
+        to_come = np.flatnonzero(np.isnan(self.engine.started_s[: self._connection.size]))
+        core = np.full(int(self._connection.max()) + 1, -1, dtype=np.int32)
+        mine = moved[moved < self._connection.size]
+        core[self._connection[mine]] = self.core[mine]
+        to_come = to_come[(self._connection[to_come] >= 0) & (core[self._connection[to_come]] >= 0)]
+        self.core[to_come] = core[self._connection[to_come]]
+        return np.concatenate([moved, to_come]).astype(np.int32)
 
     def _schedule(self, now: float) -> None:
         """One round of the control loop: poll, let the scheduler decide, move the flows that it moves."""
@@ -234,7 +263,7 @@ class Simulation:
         spent = time.perf_counter() - before
         moved = np.array([change.key for change in decided.changes], dtype=np.int32)
         self.core[moved] = [change.core for change in decided.changes]
-        self._move(moved)
+        self._move(self._with_their_connections(moved))
         self.rounds.append(RoundLog(now, len(decided.large), moved.size, spent))
 
 

@@ -5,13 +5,16 @@ It answers what the paths alone allow, and so explains what `simulator.aimd` sho
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
+
 import numpy as np
 
 from hedera.maxmin import max_min_rates
 from simulator.engine import TickEngine
-from simulator.workload import start_queue, successors
+from simulator.workload import start_queue, waits
 from topos.arrays import Float64, Int32
 from traffic.flows import Flows
+from traffic.graph import FlowGraph
 
 
 class MaxMinEngine(TickEngine):
@@ -20,7 +23,8 @@ class MaxMinEngine(TickEngine):
     ``links``: int32 (flows, tiers), the directed links of each flow's path, -1 where there is none;
     ``num_links`` of them exist, all of rate ``link_mbps``. Flows start and end on ticks of ``tick_s``
     seconds; rates are computed anew only after a tick in which a flow started, ended or moved. ``closed``
-    names a link that carries nothing, for flows that have no path.
+    names a link that carries nothing, for flows that have no path. ``graph``: for whom the first flows wait; those
+    of size 0 end as they start, and use no link.
     """
 
     def __init__(
@@ -32,6 +36,7 @@ class MaxMinEngine(TickEngine):
         tick_s: float,
         link_mbps: float = 1000.0,
         closed: int | None = None,
+        graph: FlowGraph | None = None,
     ) -> None:
         flows = len(work)
         super().__init__(tick_s)
@@ -43,7 +48,10 @@ class MaxMinEngine(TickEngine):
         self._size = work.size_bytes
         self._sent = np.zeros(flows)
         self._rate = np.zeros(flows)
-        self._successor = successors(work)
+        self._waits = waits(work, graph, tick_s)
+        self._missing = self._waits.missing.copy()
+        self._freed: list[tuple[int, int, int]] = []  # a heap: when due, the how-manieth, which flow
+        self._ever_freed = 0
         self._queue, self._due, self._queued = start_queue(work, tick_s)
         self._arrived = 0
         self._active = np.empty(0, dtype=np.int32)
@@ -64,6 +72,8 @@ class MaxMinEngine(TickEngine):
             until = end
             if self._arrived < self._queued:
                 until = min(until, int(self._due[self._arrived]))
+            if self._freed:
+                until = min(until, self._freed[0][0])
             ends = np.isfinite(left) & (rate > 0)
             if ends.any():
                 until = int(min(until, self.tick + max(1.0, np.ceil((left[ends] / rate[ends]).min()))))
@@ -76,12 +86,37 @@ class MaxMinEngine(TickEngine):
     def _start_due(self) -> None:
         waiting = self._due[self._arrived : self._queued]
         count = int(np.searchsorted(waiting, self.tick, side="right"))
-        if count:
-            new = self._queue[self._arrived : self._arrived + count]
-            self._arrived += count
-            self._started[new] = self.tick * self.tick_s
+        new = self._begin(self._queue[self._arrived : self._arrived + count])
+        self._arrived += count
+        while self._freed and self._freed[0][0] <= self.tick:
+            due = []
+            while self._freed and self._freed[0][0] <= self.tick:
+                due.append(heappop(self._freed)[2])
+            new = np.concatenate([new, self._begin(np.array(due, dtype=np.int32))])
+        if new.size:
             self._active = np.concatenate([self._active, new])
             self._stale = True
+
+    def _begin(self, flows: Int32) -> Int32:
+        """Start these flows; returns those that have something to send. The others have ended thereby."""
+        self._started[flows] = self.tick * self.tick_s
+        sends = self._size[flows] > 0
+        if sends.all():
+            return flows
+        computing = flows[~sends]
+        self._finished[computing] = self._started[computing]
+        self._free(computing)
+        return flows[sends]
+
+    def _free(self, ended: Int32) -> None:
+        """Line up those that waited for nobody else any more."""
+        edges, follower, _, delay = self._waits
+        for f in ended.tolist():
+            for g in follower[edges[f] : edges[f + 1]].tolist():
+                self._missing[g] -= 1
+                if self._missing[g] == 0:
+                    heappush(self._freed, (self.tick + int(delay[g]), self._ever_freed, g))
+                    self._ever_freed += 1
 
     def _purge(self) -> None:
         over = self._sent[self._active] >= self._size[self._active]
@@ -92,11 +127,7 @@ class MaxMinEngine(TickEngine):
             self._sent[done] = self._size[done]
             self._rate[done] = 0.0
             self._active = self._active[~over]
-            following = self._successor[done]
-            following = following[following >= 0]
-            tail = slice(self._queued, self._queued + following.size)
-            self._queue[tail], self._due[tail] = following, self.tick
-            self._queued += following.size
+            self._free(done)
             self._stale = True
 
     @property
@@ -105,7 +136,7 @@ class MaxMinEngine(TickEngine):
 
     @property
     def idle(self) -> bool:
-        return self._active.size == 0 and self._arrived == self._queued
+        return self._active.size == 0 and self._arrived == self._queued and not self._freed
 
     @property
     def rates_mbps(self) -> Float64:

@@ -12,6 +12,7 @@ from simulator.config import Config
 from simulator.failures import Failure, Phase
 from topos.arrays import Float64, Int32
 from traffic.completion import Completion, by_class
+from traffic.graph import Collective, FlowGraph, completed
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,8 @@ class Result:
     ``total_mbps``: the sum of receive rates in every tick, float64 (ticks,). Per flow, shape (flows,): ``src``,
     ``dst``, ``core`` (its last path), ``mbps`` (mean over the measuring window), ``sent_bytes``, ``start_s``,
     ``end_s`` (nan when it did not happen), ``size_bytes`` (inf for one that lasts). ``rounds``: the scheduler's.
-    ``failures`` and ``phases``: what broke, and what was left of the bandwidth, if anything broke.
+    ``graph``: that of the collective, whose flows are the first. ``failures`` and ``phases``: what broke, and what
+    was left of the bandwidth, if anything broke.
     """
 
     config: Config
@@ -45,6 +47,7 @@ class Result:
     end_s: Float64
     size_bytes: Float64
     rounds: tuple[RoundLog, ...]
+    graph: FlowGraph | None = None
     failures: tuple[Failure, ...] = ()
     phases: tuple[Phase, ...] = ()
 
@@ -82,6 +85,10 @@ class Result:
         seconds = np.where(ended, self.end_s[counted], least) - first
         return by_class(size / config.size_scale, seconds, alone_s(config, size), ended)
 
+    def collective(self) -> Collective | None:
+        """What became of the collective, if there was one."""
+        return None if self.graph is None else completed(self.graph, self.start_s, self.end_s)
+
     def as_json(self) -> dict[str, Any]:
         """The result as plain values: what `hedera simulate --json` prints."""
         config, per_second = self.config, max(1, round(1 / self.config.tick_s))
@@ -111,6 +118,11 @@ class Result:
             "completed": int(self.completion_s.size),
             "mean_completion_s": float(self.completion_s.mean()) if self.completion_s.size else None,
             "completion": [asdict(one) for one in self.completion()],
+            **(
+                {}
+                if self.graph is None
+                else {"collective": asdict(completed(self.graph, self.start_s, self.end_s))}
+            ),
             "rounds": [asdict(one) for one in self.rounds],
             "flows": flows,
             **({"failures": [asdict(f) for f in self.failures]} if config.fail else {}),

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from simulator.config import Config
 from topos.arrays import Int32, Int64
 from traffic.flows import NOBODY, NOTHING, Flows, columns, joined
+from traffic.graph import FlowGraph, followers
 from traffic.matrix import Matrix
 from traffic.streams import Stream, generator
 from traffic.workload import Workload
@@ -22,10 +24,14 @@ FLOW_BYTES = 800
 _FREE = Path("/proc/meminfo")
 
 
-def flows_of(config: Config) -> Flows:
-    """The flows of a simulation. ValueError, one sentence, when they make no sense, or are far too many."""
+def flows_of(config: Config) -> tuple[Flows, FlowGraph | None]:
+    """The flows of a simulation, and the graph of the first of them, if there is one.
+
+    ValueError, one sentence, when they make no sense, or are far too many.
+    """
     if not config.arrivals_per_s:
-        return joined(list(bounded(config.workload()).blocks()) or [NOTHING])
+        work = bounded(config.workload())
+        return joined(list(work.blocks()) or [NOTHING]), work.graph
     matrix = config.matrix()
     if matrix.sequential:
         raise ValueError(
@@ -38,7 +44,7 @@ def flows_of(config: Config) -> Flows:
             f"{config.seconds:g} s; {MAX_FLOWS:,} is the limit"
         )
     rng = generator(config.seed, Stream.SIMULATED_ARRIVALS)
-    return poisson(matrix, config.arrivals_per_s, config.mean_mbytes * 1e6, config.seconds, rng)
+    return poisson(matrix, config.arrivals_per_s, config.mean_mbytes * 1e6, config.seconds, rng), None
 
 
 def bounded(work: Workload) -> Workload:
@@ -77,19 +83,36 @@ def poisson(
     return columns(matrix.src[flow], matrix.dst[flow], start[order], rng.exponential(mean_bytes, flow.size))
 
 
-def successors(flows: Flows) -> Int32:
-    """The flow that starts when each one ends, or NOBODY: int32 (flows,)."""
-    following = np.full(len(flows), NOBODY, dtype=np.int32)
+class Waits(NamedTuple):
+    """Who starts when whose last predecessor has ended.
+
+    ``first`` int64 (flows + 1,), ``follower`` int32 (edges,): those that wait for flow f are
+    ``follower[first[f] : first[f + 1]]``. ``missing`` int32 (flows,): for how many each flow still waits.
+    ``delay`` int64 (flows,): the ticks from the end of the last of them to its start.
+    """
+
+    first: Int64
+    follower: Int32
+    missing: Int32
+    delay: Int64
+
+
+def waits(flows: Flows, graph: FlowGraph | None, tick_s: float) -> Waits:
+    """As each flow says it in ``after``, and ``graph`` of the first of them."""
     waiting = np.flatnonzero(flows.after != NOBODY)
-    following[flows.after[waiting]] = waiting
-    return following
+    before = flows.after[waiting]
+    delay = np.zeros(len(flows), dtype=np.int64)
+    if graph is not None:
+        waiting, before = np.concatenate([graph.waiting, waiting]), np.concatenate([graph.before, before])
+        delay[: len(graph)] = np.ceil(graph.delay_s / tick_s - 1e-6)
+    return Waits(*followers(before, waiting, len(flows)), delay)
 
 
 def start_queue(flows: Flows, tick_s: float) -> tuple[Int32, Int64, int]:
     """The flows in the order of their starts, the tick in which each is due, and how many have a start.
 
     int32 (flows,), int64 (flows,). A start falls on the first tick that begins at or after it. The tail
-    of both arrays, flows that wait for another's end, is room in which an engine lines them up when it comes.
+    of both arrays, flows that wait for others' ends, is room in which an engine lines them up when these come.
     """
     queue = np.argsort(flows.start_s, kind="stable").astype(np.int32)
     start = flows.start_s[queue] / tick_s

@@ -20,6 +20,7 @@ class Stream(IntEnum):
     POISSON = 5
     PORT_CYCLE = 6
     OWN_PATTERN = 7
+    RANKS = 8
 
 
 def generator(seed: int, stream: Stream, *part: int) -> np.random.Generator:

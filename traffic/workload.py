@@ -8,6 +8,7 @@ A spec is a pattern (`traffic.patterns`), ``poisson:SIZES,LOAD``, or several joi
     poisson:fixed:10000,0.2 to stride:4          the same, to the receivers of a pattern
     stride:4 + poisson:fixed:10000,0.05          mice beside elephants
     file:flows.csv                               starts and sizes of one's own (`traffic.flowfile`)
+    ring:16,1000000                              a collective: flows that wait for each other (`traffic.collectives`)
 
 `workload` reads one, and refuses what makes no sense before anything is drawn. What comes back is a small object that
 can be pickled; nothing of its arrivals is kept in memory, and every walk over it gives the same flows:
@@ -38,17 +39,20 @@ from pathlib import Path
 
 import numpy as np
 
+from topos.arrays import Int32, Int64
 from topos.network import Network
 from topos.nonblocking import NonBlocking
-from traffic import own_pattern, patterns, poisson
+from traffic import collectives, own_pattern, patterns, poisson
 from traffic.flowfile import Listed, read_listed
 from traffic.flows import LASTING, NOBODY, NOTHING, WAITS, Flow, Flows, columns, joined
+from traffic.graph import FlowGraph
 from traffic.matrix import Matrix
 from traffic.poisson import Arrivals
-from traffic.ports import PortCycle, source_ports
+from traffic.ports import FIRST_PORT, PortCycle, source_ports
 
 SPELLINGS: dict[str, str] = {
     **patterns.SPELLINGS,
+    **collectives.SPELLINGS,
     poisson.SPELLING: "Poisson arrivals; SIZES: web-search, data-mining, exponential:BYTES, fixed:BYTES, a CSV file; "
     "followed by ' to PATTERN': to that pattern's receivers",
     own_pattern.SPELLING: "a function of your own",
@@ -64,6 +68,7 @@ class Workload:
     ``name``: as the user spelled it. ``size_scale``: what sizes of ``poisson`` were multiplied by. ``matrix``: who
     sends to whom, when that says it all, as all flows last, or take turns; else None. ``standing``: flows that last
     or take turns; ``listed``: flows of files with starts or sizes of their own; ``arrivals``: drawn on the way.
+    ``graph``: flows of which each may wait for many; they are the first of the standing ones, in its order.
     """
 
     name: str
@@ -75,6 +80,7 @@ class Workload:
     standing: Flows
     listed: Flows
     arrivals: tuple[Arrivals, ...]
+    graph: FlowGraph | None = None
 
     @property
     def comes_and_goes(self) -> bool:
@@ -129,10 +135,14 @@ def workload(
     scale_sizes: bool = True,
     flows_per_host: int = 1,
     keep: float = 1.0,
+    placement: str = "compact",
+    compute_s: float = 0.0,
+    repeats: int = 1,
 ) -> Workload:
     """The flows of ``spec`` on a network (or just a number of hosts) whose links carry ``link_mbps``.
 
-    ``flows_per_host`` and ``keep`` are those of `traffic.patterns.draw`, and mean the spec's patterns.
+    ``flows_per_host`` and ``keep`` are those of `traffic.patterns.draw`, and mean the spec's patterns; ``placement``,
+    ``compute_s`` and ``repeats`` are those of `traffic.collectives.collective`, and mean its collective.
     Raises ValueError, one sentence, for whatever makes no sense, be it the spec, a file or an option.
     """
     network = NonBlocking(topology) if isinstance(topology, int) else topology
@@ -140,10 +150,20 @@ def workload(
     matrices: list[Matrix] = []
     listed: list[Flows] = []
     arrivals: list[Arrivals] = []
+    graph: FlowGraph | None = None
     texts = _parts(spec)
     for text in texts:
         name, _, argument = text.partition(":")
         flows = None
+        if collectives.is_collective(text):
+            if graph is not None or flows_per_host != 1 or keep != 1:
+                raise ValueError(
+                    f"traffic {text!r}: there is one collective at a time, with 1 flow per host and keep 1"
+                )
+            graph = collectives.collective(
+                text, network, seed, placement=placement, compute_s=compute_s, repeats=repeats
+            )
+            continue
         if name == "poisson":
             part = len(arrivals)
             arrivals.append(_arrivals(text, argument, network, seed, part, link_mbps, scale))
@@ -170,8 +190,10 @@ def workload(
         else:
             listed.append(flows)
     alone = matrices[0] if len(texts) == len(matrices) == 1 else None
-    standing, timed = _with_ports(matrices, listed, seed, alone is not None)
-    return Workload(spec, network.num_hosts, seed, seconds, scale, alone, standing, timed, tuple(arrivals))
+    standing, timed = _with_ports(matrices, listed, seed, alone is not None, graph)
+    return Workload(
+        spec, network.num_hosts, seed, seconds, scale, alone, standing, timed, tuple(arrivals), graph
+    )
 
 
 def files_of(spec: str) -> list[Path]:
@@ -224,8 +246,13 @@ def _timed(text: str, found: Listed, seconds: float, alone: bool) -> Flows | Non
     return columns(src[order], dst[order], start_s[order], size_bytes[order])
 
 
-def _with_ports(matrices: list[Matrix], listed: list[Flows], seed: int, alone: bool) -> tuple[Flows, Flows]:
-    """The standing flows and the listed ones; those that last, or take turns, have got their source ports."""
+def _with_ports(
+    matrices: list[Matrix], listed: list[Flows], seed: int, alone: bool, graph: FlowGraph | None
+) -> tuple[Flows, Flows]:
+    """The standing flows and the listed ones; those that last, or take turns, have got their source ports.
+
+    All flows of a graph from one host to another are one connection, with one port: so do libraries of collectives.
+    """
     standing = joined([standing_flows(matrix) for matrix in matrices] or [NOTHING])
     offset = 0
     for matrix in matrices:
@@ -236,11 +263,36 @@ def _with_ports(matrices: list[Matrix], listed: list[Flows], seed: int, alone: b
     lasting = np.flatnonzero(timed.size_bytes == LASTING)
     src = np.concatenate([standing.src, timed.src[lasting]])
     dst = np.concatenate([standing.dst, timed.dst[lasting]])
+    if graph is not None:
+        pairs, number = connections(graph)
+        src, dst = np.concatenate([pairs[0], src]), np.concatenate([pairs[1], dst])
     if src.size:
         hosts = int(max(src.max(), dst.max())) + 1
         ports = source_ports(Matrix(src, dst, hosts), seed, beside_others=not alone)
-        standing.src_port[:], timed.src_port[lasting] = ports[: len(standing)], ports[len(standing) :]
+        own = ports[src.size - len(standing) - lasting.size :]
+        standing.src_port[:], timed.src_port[lasting] = own[: len(standing)], own[len(standing) :]
+    if graph is not None:
+        start = np.where(graph.level == 0, graph.delay_s, WAITS)
+        of_graph = columns(graph.src, graph.dst, start, graph.size_bytes.astype(np.float64))
+        flows = np.flatnonzero(number >= 0)
+        of_graph.src_port[:] = FIRST_PORT  # computing has none; 0 would ask for one
+        of_graph.src_port[flows] = ports[number[flows]]
+        after = np.where(standing.after == NOBODY, NOBODY, standing.after + len(graph))
+        standing = joined([of_graph, replace(standing, after=after)])
     return standing, timed
+
+
+def connections(graph: FlowGraph) -> tuple[tuple[Int32, Int32], Int64]:
+    """The pairs of hosts that a graph's flows join: senders and receivers, int32 (pairs,); and each node's pair.
+
+    int64 (nodes,), -1 for computing.
+    """
+    flows = np.flatnonzero(~graph.computes)
+    key = graph.src[flows].astype(np.int64) * graph.num_hosts + graph.dst[flows]
+    pairs, which = np.unique(key, return_inverse=True)
+    number = np.full(len(graph), -1, dtype=np.int64)
+    number[flows] = which
+    return ((pairs // graph.num_hosts).astype(np.int32), (pairs % graph.num_hosts).astype(np.int32)), number
 
 
 def standing_flows(matrix: Matrix) -> Flows:

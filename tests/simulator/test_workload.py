@@ -3,7 +3,7 @@ import pytest
 
 from simulator import workload
 from simulator.config import Config
-from simulator.workload import poisson, start_queue, successors
+from simulator.workload import poisson, start_queue, waits
 from traffic.flows import LASTING, WAITS
 from traffic.matrix import Matrix
 from traffic.patterns import draw
@@ -14,10 +14,10 @@ def test_static_flows_start_at_once_and_never_end():
     work = standing_flows(draw("stride:3", 16))
     assert (work.start_s == 0).all()
     assert (work.size_bytes == LASTING).all()
-    assert (successors(work) == -1).all()
+    assert not waits(work, None, 0.001).missing.any()
 
 
-def test_turns_become_successors():
+def test_turns_wait_for_each_other():
     matrix = Matrix(
         np.array([0, 0, 0, 1]),
         np.array([1, 2, 3, 0]),
@@ -26,7 +26,10 @@ def test_turns_become_successors():
         turn=np.array([2, 0, 1, 0]),
     )
     work = standing_flows(matrix)
-    assert successors(work).tolist() == [-1, 2, 0, -1]
+    first, follower, missing, delay = waits(work, None, 0.001)
+    assert [follower[first[n] : first[n + 1]].tolist() for n in range(4)] == [[], [2], [0], []]
+    assert missing.tolist() == [1, 0, 1, 0]
+    assert not delay.any()
     assert work.start_s.tolist() == [WAITS, 0.0, WAITS, 0.0]
     assert work.size_bytes.tolist() == [10.0, 20.0, 30.0, 40.0]
 
@@ -69,7 +72,7 @@ def test_the_start_queue_rounds_up_to_ticks_and_leaves_room_for_those_that_wait(
 
 def test_more_flows_than_memory_are_refused_before_any_is_drawn(tmp_path, monkeypatch):
     config = Config("ecmp", "poisson:web-search,0.5", seconds=10.0)
-    assert 5_000 < len(workload.flows_of(config)) < 7_000
+    assert 5_000 < len(workload.flows_of(config)[0]) < 7_000
     free = tmp_path / "meminfo"
     monkeypatch.setattr(workload, "_FREE", free)
     free.write_text("MemTotal:       16000 kB\nMemAvailable:    2000 kB\n")
@@ -77,4 +80,4 @@ def test_more_flows_than_memory_are_refused_before_any_is_drawn(tmp_path, monkey
     with pytest.raises(ValueError, match=told):
         workload.flows_of(config)
     free.unlink()
-    assert len(workload.flows_of(config)) > 5_000, "a system that does not tell"
+    assert len(workload.flows_of(config)[0]) > 5_000, "a system that does not tell"

@@ -13,6 +13,7 @@ def test_streams_of_a_seed_are_what_they_have_always_been():
         "POISSON": 5,
         "PORT_CYCLE": 6,
         "OWN_PATTERN": 7,
+        "RANKS": 8,
     }
     expected = np.random.default_rng((8, 5, 2)).integers(1 << 60, size=4)
     assert generator(8, Stream.POISSON, 2).integers(1 << 60, size=4).tolist() == expected.tolist()

@@ -1,0 +1,128 @@
+"""Collectives in both engines, against arithmetic: 1 Gb/s carries 125 bytes in a microsecond."""
+
+import json
+
+import numpy as np
+import pytest
+
+from simulator.cli import simulate as command
+from simulator.config import Config
+from simulator.driver import Simulation, simulate
+
+TICK = 0.0001
+
+
+def run(traffic, scheme="nonblocking", engine="maxmin", seconds=2.0, **more):
+    return simulate(Config(scheme, traffic, seconds=seconds, tick_s=TICK, engine=engine, **more))
+
+
+@pytest.mark.parametrize("group", [2, 4, 16])
+def test_a_ring_takes_2_n_minus_1_steps_of_a_part(group):
+    found = run(f"ring:{group},{group}000000").collective()
+    assert found.ended == found.flows == 16 * 2 * (group - 1)
+    assert found.steps == 2 * (group - 1)
+    assert found.completion_s == pytest.approx(2 * (group - 1) * 0.008, rel=1e-9)
+    assert found.slowest_step_s == pytest.approx(0.008, rel=1e-9)
+
+
+@pytest.mark.parametrize("group", [2, 8, 16])
+def test_halving_and_doubling_takes_as_long_as_what_it_sends(group):
+    found = run(f"halving-doubling:{group},16000000").collective()
+    assert found.completion_s == pytest.approx(2 * 16e6 * 8e-9 * (group - 1) / group, rel=1e-9)
+    assert found.slowest_step_s == pytest.approx(8e6 * 8e-9), "half of the buffer, first and last"
+
+
+def test_all_to_all_takes_as_long_as_what_a_host_sends():
+    assert run("all-to-all:16,16000000").collective().completion_s == pytest.approx(15 * 0.008, rel=1e-9)
+
+
+def test_a_pipeline_fills_and_drains():
+    # Four batches over three hops forward and as many back, one behind the other: 12 times 8 ms, and a delay each.
+    assert run("pipeline:4,1000000").collective().completion_s == pytest.approx(12 * 0.008, rel=1e-9)
+    found = run("pipeline:4,1000000", compute_s=0.02).collective()
+    assert found.completion_s == pytest.approx(12 * 0.028, rel=1e-9)
+
+
+@pytest.mark.parametrize("engine", ["maxmin", "aimd"])
+def test_computing_takes_no_bandwidth_and_repeats_add_up(engine):
+    once = run("all-to-all:5,5000000", engine=engine, increase_mbps=1000.0)
+    found = run("all-to-all:5,5000000", engine=engine, increase_mbps=1000.0, compute_s=0.05, repeats=3)
+    if engine == "maxmin":
+        assert once.collective().completion_s == pytest.approx(0.032, rel=1e-9)
+        assert found.collective().completion_s == pytest.approx(3 * 0.082, rel=1e-9)
+    else:
+        assert found.collective().completion_s > 0.15 + 3 * 0.032
+    assert found.collective().flows == 3 * once.collective().flows
+    assert not found.total_mbps[: round(0.05 / TICK)].any(), "hosts compute before they send"
+    assert found.total_mbps.max() <= 16_000 + 1e-6
+    computes = found.graph.computes
+    assert (found.end_s[computes] == found.start_s[computes]).all()
+
+
+def test_the_paper_s_engine_takes_longer_than_fair_shares_and_not_twice_as_long():
+    fair, paper = (run("ring:16,16000000", engine=engine).collective() for engine in ("maxmin", "aimd"))
+    assert fair.completion_s < paper.completion_s < 2 * fair.completion_s
+
+
+@pytest.mark.parametrize("engine", ["maxmin", "aimd"])
+@pytest.mark.parametrize("traffic", ["ring:8,800000", "halving-doubling:16,1600000", "pipeline:4,100000"])
+def test_no_flow_starts_before_all_that_it_waits_for_has_ended(engine, traffic):
+    found = run(traffic, "ecmp", engine, placement="random", compute_s=0.001, repeats=2)
+    graph, tick = found.graph, 1e-9 + (TICK if engine == "aimd" else 0)
+    assert found.collective().ended == found.collective().flows
+    gap = found.start_s[graph.waiting] - found.end_s[graph.before] - graph.delay_s[graph.waiting]
+    assert gap.min() >= -1e-9
+    latest = np.full(len(graph), -np.inf)
+    np.maximum.at(latest, graph.waiting, found.end_s[graph.before])
+    waits = np.isfinite(latest)
+    assert (found.start_s - latest - graph.delay_s)[waits].max() <= TICK + tick, (
+        "and no later than on the next tick"
+    )
+
+
+@pytest.mark.parametrize("engine", ["maxmin", "aimd"])
+def test_turns_do_not_wait_for_arrivals_beside_them(engine, tmp_path):
+    mice = tmp_path / "mice.csv"
+    mice.write_text("src_host,dst_host,start_s,size_bytes\n0,5,1.9,1000\n")
+    found = run(f"all-to-all:2,1000 + shuffle:1000 + file:{mice}", engine=engine)
+    assert found.end_s[:-1].max() < 1.0
+    assert found.end_s[-1] == pytest.approx(1.9, abs=0.001)
+
+
+def test_a_placement_stays_with_its_connection():
+    config = Config(
+        "hedera-gff", "ring:16,1600000000", placement="random", seconds=9.0, engine="maxmin", seed=3
+    )
+    simulation = Simulation(config)
+    found = simulation.run()
+    assert [one.t for one in found.rounds] == [5.0]
+    assert found.rounds[0].changed
+    later = found.start_s > 5.0
+    for src in range(16):
+        moved_to = np.unique(found.core[(found.start_s <= 5.0) & ~(found.end_s <= 5.0) & (found.src == src)])
+        if moved_to.size:
+            assert set(found.core[later & (found.src == src)].tolist()) <= set(moved_to.tolist())
+    assert (found.core != simulation.hashed)[later].any()
+
+
+def test_an_unfinished_collective_has_no_completion():
+    found = run("ring:16,1600000000", seconds=0.1).collective()
+    assert found.completion_s is None
+    assert found.ended == 0
+
+
+def test_the_command_tells_of_the_collective(capsys):
+    options = "--scheme ecmp --traffic ring:16,16000000 --placement random --seconds 2 --engine maxmin"
+    command(options.split(), standalone_mode=False)
+    assert "collective: 480 flows in 30 steps, done after 0." in capsys.readouterr().out
+    command([*options.split(), "--json"], standalone_mode=False)
+    found = json.loads(capsys.readouterr().out)["collective"]
+    assert found["completion_s"] >= 0.24
+    assert found["steps"] == 30
+
+
+def test_the_emulation_says_that_it_has_none():
+    from hedera.experiment import Experiment
+
+    with pytest.raises(ValueError, match="for the simulator alone"):
+        Experiment("ecmp", "ring:4,1000").workload()

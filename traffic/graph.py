@@ -1,0 +1,214 @@
+"""Flows that wait for each other: what a collective sends, as a graph without circles.
+
+A node is a flow, or computing at one host: then it has no bytes, sends to itself and ends as it starts. It starts
+``delay_s`` after the last of the nodes that it waits for has ended, or after the start of the run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from topos.arrays import Bool, Float64, Int32, Int64
+
+MAX_NODES = 5_000_000
+MAX_EDGES = 20_000_000
+"""Larger graphs are refused: an engine keeps some 400 bytes of a node and 16 of an edge."""
+NODE_BYTES, EDGE_BYTES = 400, 16
+MAX_BYTES = 10**15
+MAX_DELAY_S = 1e6
+
+
+@dataclass(frozen=True, eq=False)
+class FlowGraph:
+    """Nodes as arrays (nodes,): ``src``, ``dst`` int32, ``size_bytes`` int64, ``delay_s`` float64.
+
+    Edges as arrays (edges,), int64: node ``waiting[e]`` starts after node ``before[e]`` has ended. ``level`` int32
+    (nodes,) is made here: how many nodes lie before it on the longest way through the graph.
+
+    Raises ValueError, one sentence, for nodes or edges that make no sense, and for a circle, with a node of it.
+    """
+
+    name: str
+    num_hosts: int
+    src: Int32
+    dst: Int32
+    size_bytes: Int64
+    delay_s: Float64
+    waiting: Int64
+    before: Int64
+    level: Int32 = field(init=False)
+
+    def __post_init__(self) -> None:
+        nodes = self.src.size
+        bounded(self.name, nodes, self.waiting.size)
+        if not (nodes == self.dst.size == self.size_bytes.size == self.delay_s.size):
+            raise ValueError(f"traffic {self.name!r}: a node needs one sender, receiver, size and delay each")
+        if self.waiting.shape != self.before.shape:
+            raise ValueError(f"traffic {self.name!r}: an edge needs a node at both of its ends")
+        if nodes == 0:
+            raise ValueError(f"traffic {self.name!r} has no flow")
+        for role, hosts in (("sends from", self.src), ("sends to", self.dst)):
+            self._refuse((hosts < 0) | (hosts >= self.num_hosts), f"{role} a host that is not there")
+        self._refuse((self.size_bytes < 0) | (self.size_bytes > MAX_BYTES), "has no size that can be true")
+        self._refuse((self.src == self.dst) & (self.size_bytes > 0), "goes from a host to itself")
+        self._refuse((self.src != self.dst) & (self.size_bytes == 0), "has no bytes to send")
+        self._refuse(
+            ~((self.delay_s >= 0) & (self.delay_s <= MAX_DELAY_S)), "has a delay that makes no sense"
+        )
+        for ends in (self.waiting, self.before):
+            if ends.size and (ends.min() < 0 or ends.max() >= nodes):
+                raise ValueError(f"traffic {self.name!r}: an edge hangs from a node that is not there")
+        object.__setattr__(self, "level", self._levels())
+
+    def __len__(self) -> int:
+        """The number of nodes."""
+        return int(self.src.size)
+
+    @property
+    def computes(self) -> Bool:
+        """Which nodes are computing, and no flow: bool (nodes,)."""
+        nothing: Bool = self.size_bytes == 0
+        return nothing
+
+    def on(self, host: Int32, num_hosts: int, name: str) -> FlowGraph:
+        """The same graph with node number n of today on ``host[n]``."""
+        return replace(self, name=name, num_hosts=num_hosts, src=host[self.src], dst=host[self.dst])
+
+    def repeated(self, times: int, compute_s: float) -> FlowGraph:
+        """The graph ``times`` over: a host begins again when all that it sends and gets is done, ``compute_s`` later.
+
+        It computes as long before the first time.
+        """
+        if times == 1 and compute_s == 0:
+            return self
+        roots = np.flatnonzero(np.bincount(self.waiting, minlength=len(self)) == 0)
+        ends = [self._last_at(host) for host in (self.src, self.dst)]
+        hosts = np.unique(np.concatenate([self.src, self.dst]))
+        once, joins = len(self), hosts.size
+        whole = once + joins  # each time: a node of computing for every host, then the graph
+        bounded(
+            self.name, whole * times, times * (self.waiting.size + roots.size + ends[0].size + ends[1].size)
+        )
+        join = np.searchsorted(hosts, np.arange(self.num_hosts))
+        waiting = [np.concatenate([roots, self.waiting]) + joins]
+        before = [np.concatenate([join[self.src[roots]], self.before + joins])]
+        first_w, first_b = waiting[0], before[0]
+        over = np.concatenate(ends)
+        at = np.concatenate([join[self.src[ends[0]]], join[self.dst[ends[1]]]])
+        for time in range(1, times):
+            offset = time * whole
+            waiting += [first_w + offset, at + offset]
+            before += [first_b + offset, over + joins + offset - whole]
+        computing = np.zeros(joins)
+        return FlowGraph(
+            self.name,
+            self.num_hosts,
+            np.tile(np.concatenate([hosts, self.src]), times).astype(np.int32),
+            np.tile(np.concatenate([hosts, self.dst]), times).astype(np.int32),
+            np.tile(np.concatenate([computing.astype(np.int64), self.size_bytes]), times),
+            np.tile(np.concatenate([computing + compute_s, self.delay_s]), times),
+            np.concatenate(waiting).astype(np.int64),
+            np.concatenate(before).astype(np.int64),
+        )
+
+    def _last_at(self, host: Int32) -> Int64:
+        """The nodes that none waits for which their own ``host`` has a part in, their sender or their receiver."""
+        at = host[self.before]
+        same = (at == self.src[self.waiting]) | (at == self.dst[self.waiting])
+        last = np.ones(len(self), dtype=bool)
+        last[self.before[same]] = False
+        return np.flatnonzero(last)
+
+    def _refuse(self, wrong: Bool, what: str) -> None:
+        if wrong.any():
+            node = int(wrong.argmax())
+            raise ValueError(
+                f"traffic {self.name!r}: flow {node}, from host {self.src[node]} to {self.dst[node]}, {what}"
+            )
+
+    def _levels(self) -> Int32:
+        """Kahn's order, a level at a time."""
+        first, follower, missing = followers(self.before, self.waiting, len(self))
+        level = np.zeros(len(self), dtype=np.int32)
+        now, done, depth = np.flatnonzero(missing == 0), 0, 0
+        while now.size:
+            level[now] = depth
+            done, depth = done + now.size, depth + 1
+            count = first[now + 1] - first[now]
+            total = int(count.sum())
+            begin = np.repeat(first[now] - (np.cumsum(count) - count), count)
+            reached = follower[begin + np.arange(total)]
+            np.subtract.at(missing, reached, 1)
+            now = np.unique(reached[missing[reached] == 0])
+        if done < len(self):
+            node = int((missing > 0).argmax())
+            raise ValueError(
+                f"traffic {self.name!r} has flows that wait for each other in a circle, or for such: flow {node}, "
+                f"from host {self.src[node]} to {self.dst[node]}, would never start"
+            )
+        return level
+
+
+@dataclass(frozen=True)
+class Collective:
+    """What became of a graph. ``flows``: without computing; ``ended`` of them.
+
+    ``completion_s``: when the last node ended, None where one has not. ``steps``: flows are of one when as many nodes
+    lie before them on the longest way; ``slowest_step_s``: the longest time from the first start to the last end of
+    one that has ended. ``longest_flow_s``: the longest time of a flow.
+    """
+
+    flows: int
+    ended: int
+    completion_s: float | None
+    steps: int
+    slowest_step: int | None
+    slowest_step_s: float | None
+    longest_flow_s: float | None
+
+
+def completed(graph: FlowGraph, start_s: Float64, end_s: Float64) -> Collective:
+    """When its nodes, the first of these (flows,), started and ended; nan where they did not."""
+    start, end = start_s[: len(graph)], end_s[: len(graph)]
+    flows = ~graph.computes
+    _, step = np.unique(graph.level[flows], return_inverse=True)
+    steps = int(step.max(initial=-1)) + 1
+    first, last = np.full(steps, np.inf), np.full(steps, -np.inf)
+    with np.errstate(invalid="ignore"):
+        np.minimum.at(first, step, start[flows])
+        np.maximum.at(last, step, end[flows])  # nan stays nan
+    took, alone = last - first, (end - start)[flows]
+    known = np.isfinite(took).any()
+    return Collective(
+        int(flows.sum()),
+        int(np.isfinite(alone).sum()),
+        float(end.max()) if np.isfinite(end).all() else None,
+        steps,
+        int(np.nanargmax(took)) if known else None,
+        float(np.nanmax(took)) if known else None,
+        float(np.nanmax(alone)) if np.isfinite(alone).any() else None,
+    )
+
+
+def bounded(name: str, nodes: int, edges: int) -> None:
+    """ValueError, one sentence, for a graph that is too large, before its arrays are made."""
+    if nodes > MAX_NODES or edges > MAX_EDGES:
+        needed = (nodes * NODE_BYTES + edges * EDGE_BYTES) / 1e9
+        raise ValueError(
+            f"traffic {name!r} would be {nodes:,} flows with {edges:,} waits, some {needed:.1f} GB in memory; "
+            f"{MAX_NODES:,} flows and {MAX_EDGES:,} waits are the limit"
+        )
+
+
+def followers(before: Int64, waiting: Int64, nodes: int) -> tuple[Int64, Int32, Int32]:
+    """Edges (edges,) by the node that is waited for.
+
+    ``first`` int64 (nodes + 1,), ``follower`` int32 (edges,): those that wait for node n are
+    ``follower[first[n] : first[n + 1]]``; ``missing`` int32 (nodes,): for how many each node waits.
+    """
+    first = np.zeros(nodes + 1, dtype=np.int64)
+    np.cumsum(np.bincount(before, minlength=nodes), out=first[1:])
+    follower = waiting[np.argsort(before, kind="stable")].astype(np.int32)
+    return first, follower, np.bincount(waiting, minlength=nodes).astype(np.int32)
