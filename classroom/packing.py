@@ -22,41 +22,45 @@ python3 -m venv --system-site-packages {place}/env
 _GRADE = """#!/usr/bin/env bash
 # Closed off where this container lets bubblewrap work; else as another user, with limits alone (instructor.md).
 set -uo pipefail
+export HEDERA_GRADE_SEED={seed}  # not among a command's words, which every process on the machine can read
 grade() {{
     {place}/env/bin/python -c "{run}" \\
-        grade {submission} --seed {seed} --jobs 1 --format {service} --out /tmp/grades "$@"
+        grade {submission} --jobs 1 --format {service} --out /tmp/grades "$@"
 }}
 grade || grade --unprotected
 mkdir -p {results}
 cp /tmp/grades/{service}/*.json {results}/results.json
 """
-_INFO = """{{
-  "uuid": "00000000-0000-4000-8000-{seed:012d}",
+_INFO = """{
+  "uuid": "6f0cfd4b-5ad1-4b0c-9a5e-7b52e0f1a3c8",
   "title": "Hedera's schedulers",
   "topic": "Networks",
   "type": "v3",
   "gradingMethod": "External",
-  "externalGradingOptions": {{
+  "externalGradingOptions": {
     "enabled": true,
     "image": "YOUR-REGISTRY/hedera-grader",
     "entrypoint": "/hedera/run_autograder",
     "timeout": 600,
     "enableNetworking": false
-  }}
-}}
+  }
+}
 """
+"""Its uuid says which question this is, in every pack of it, and nothing of the grading."""
 _DOCKERFILE = """FROM debian:13
 COPY . /hedera
 RUN bash /hedera/setup.sh
 """
 _AUTOGRADER = '''"""Run by Classroom 50 in a student's checkout; writes ./result.json."""
 
+import os
 import subprocess
 import sys
 import tempfile
 import zipfile
 from pathlib import Path
 
+os.environ["HEDERA_GRADE_SEED"] = "{seed}"  # among a command's words a log would have it
 with tempfile.TemporaryDirectory() as folder:
     place = Path(folder)
     zipfile.ZipFile(Path(__file__).with_name("project.zip")).extractall(place)
@@ -65,7 +69,7 @@ with tempfile.TemporaryDirectory() as folder:
     lock = str(place / "project/setup/requirements.lock")
     subprocess.run([python, "-m", "pip", "install", "-q", "--require-hashes", "-r", lock], check=True)
     run = f"import sys; sys.path.insert(0, {{str(place / 'project')!r}}); from harness.cli import main; main()"
-    words = ["grade", ".", "--seed", "{seed}", "--jobs", "1", "--format", "classroom50", "--out", str(place / "out")]
+    words = ["grade", ".", "--jobs", "1", "--format", "classroom50", "--out", str(place / "out")]
     if subprocess.run([python, "-c", run, *words]).returncode:
         subprocess.run([python, "-c", run, *words, "--unprotected"], check=True)
     (result,) = (place / "out/classroom50").glob("*.json")
@@ -113,7 +117,7 @@ def pack_grader(folder: Path, service: str, seed: int) -> Path:
     }
     if gradescope:
         return _zip(folder / "autograder.zip", scripts)
-    (folder / "info.json").write_text(_INFO.format(seed=seed))
+    (folder / "info.json").write_text(_INFO)
     _zip(folder / "image.zip", {**scripts, "Dockerfile": _DOCKERFILE})
     return folder
 
@@ -123,7 +127,7 @@ def _zip(path: Path, scripts: dict[str, str]) -> Path:
     with zipfile.ZipFile(path, "x", zipfile.ZIP_DEFLATED) as archive:
         for name, text in scripts.items():
             entry = zipfile.ZipInfo(name)
-            entry.external_attr = 0o100755 << 16
+            entry.external_attr = 0o100700 << 16  # the seed is in one of them
             archive.writestr(entry, text)
         for file in _sources():
             archive.write(file, Path("project") / file.relative_to(ROOT))

@@ -6,17 +6,21 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
 
 from classroom.code import MAX_FILE
 from classroom.grading import FILES, Grade
+from classroom.lent import ROOT
 from classroom.verdict import Check
+from files.imports import closure
 from files.reader import Unreadable, read_bytes
 from files.writer import write_whole
 
-_OURS = Path(__file__).parent
+_DECIDE = ("classroom.crew", "classroom.answering")
+"""The modules that grade, and that run what is graded; all that these need decides a grade, too."""
 _MOST = 4 << 20
 """Bytes of a grade that is still read."""
 
@@ -31,10 +35,27 @@ class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Store:
-    """Finished grades below ``folder``; ``how``: all but the submission that a grade depends on."""
+    """Finished grades below ``folder``; ``how``: all that a grade depends on but the submission, and the code below
+    ``root`` that grades."""
 
     folder: Path
     how: str
+    root: Path = ROOT
+
+    @cached_property
+    def code(self) -> str:
+        """A hash of every module, and of every table beside one, that takes part in a grade."""
+        modules = set(closure(_DECIDE, self.root).values())
+        folders = {path.parent for path in modules if not path.is_relative_to(self.root / "results")}
+        tables = {
+            table for folder in folders for table in folder.glob("*.csv")
+        }  # results are read by nothing here
+        found = hashlib.sha256()
+        for path in sorted(modules | tables):
+            found.update(
+                f"{path.relative_to(self.root)} {path.stat().st_size}\n".encode() + path.read_bytes()
+            )
+        return found.hexdigest()
 
     def find(self, submission: Path) -> Kept | None:
         """The grade of exactly these files, if it is there. One that cannot be read is made again."""
@@ -55,9 +76,7 @@ class Store:
         return self.folder / f"{where}.json"
 
     def _of(self, submission: Path) -> str:
-        found = hashlib.sha256(f"{self.how} {submission.name!r}".encode())
-        for path in sorted(_OURS.rglob("*.py")):  # checks that changed grade anew
-            found.update(path.read_bytes())
+        found = hashlib.sha256(f"{self.how} {self.code} {submission.name!r}".encode())
         for file in FILES:
             try:
                 data = read_bytes(submission / file, MAX_FILE)

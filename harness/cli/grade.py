@@ -19,6 +19,7 @@ from harness.cli.options import tell_user
 from harness.errors import UnfitMachine, UserMistake
 from hedera.text import one_line
 
+SEED = "HEDERA_GRADE_SEED"
 ORDINARY_S = 10.0
 """What an ordinary submission of all five files takes on a processor of its own (docs/assignment/instructor.md)."""
 
@@ -26,7 +27,11 @@ ORDINARY_S = 10.0
 @click.command()
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
-    "--seed", required=True, type=click.IntRange(0), help="Fixes patterns and draws; keep it to yourself."
+    "--seed",
+    required=True,
+    type=click.IntRange(0),
+    envvar=SEED,
+    help="Fixes patterns and draws; keep it to yourself. HEDERA_GRADE_SEED in the environment does as well.",
 )
 @click.option(
     "--seconds",
@@ -108,6 +113,7 @@ def grade(
     from classroom.store import Kept, Store
     from commands.output import wide_console, write_csv
 
+    os.environ.pop(SEED, None)  # without walls, submissions are given what is in it
     found = grading.submissions(folders)
     if others := grading.left_out(folders, found):
         tell_user(f"not graded, for they are no folders: {one_line(', '.join(others))}")

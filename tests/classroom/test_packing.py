@@ -112,7 +112,7 @@ def test_each_service_finds_what_it_looks_for(tmp_path, service):
     if service == "classroom50":
         source = (made / "autograder.py").read_text()
         assert compile(source, "autograder.py", "exec")
-        assert '"--seed", "7"' in source
+        assert 'os.environ["HEDERA_GRADE_SEED"] = "7"' in source
 
 
 def test_what_is_packed_grades(tmp_path):

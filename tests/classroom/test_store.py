@@ -1,8 +1,11 @@
 """A grade that is kept is that of the same files, graded in the same way, and of nothing else."""
 
+import time
+
 import pytest
 
 from classroom.grading import Grade
+from classroom.lent import PACKAGES, ROOT
 from classroom.store import Store
 from classroom.verdict import Check
 
@@ -47,3 +50,56 @@ def test_what_cannot_be_read_is_graded_anew(kept, text):
     (file,) = store.folder.iterdir()
     file.write_text(text)
     assert store.find(folder) is None
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """The project's source, to be changed."""
+    for package in PACKAGES:
+        for path in (ROOT / package).rglob("*"):
+            if path.suffix == ".py" or (path.suffix == ".csv" and package != "results"):
+                copy = tmp_path / "clone" / path.relative_to(ROOT)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.write_bytes(path.read_bytes())
+    return tmp_path / "clone"
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "classroom/milestones/demand.py", "classroom/answering.py", "classroom/sandbox.py",
+        "hedera/global_first_fit.py", "hedera/simulated_annealing.py", "hedera/figure_7.py", "hedera/linkstate.py",
+        "simulator/driver.py", "hedera/maxmin.py", "traffic/patterns.py",
+        "traffic/published.csv", "topos/links.py",
+    ],
+)  # fmt: skip
+def test_code_that_decides_a_grade_grades_anew_when_it_changes(kept, clone, module):
+    store, folder = kept
+    assert Store(store.folder, store.how, clone).find(folder), "the same code elsewhere"
+    with (clone / module).open("a") as file:
+        file.write("# changed\n")
+    assert Store(store.folder, store.how, clone).find(folder) is None
+
+
+def test_code_that_decides_none_does_not(kept, clone):
+    store, folder = kept
+    for module in (
+        "packets/run.py",
+        "harness/network/fabric.py",
+        "classroom/packing.py",
+        "results/checked.csv",
+    ):
+        with (clone / module).open("a") as file:
+            file.write("# changed\n")
+    assert Store(store.folder, store.how, clone).find(folder)
+
+
+def test_looking_at_the_code_costs_little_and_is_done_once(tmp_path):
+    store = Store(tmp_path, "7 120")
+    before = time.process_time()
+    assert len(store.code) == 64
+    first = time.process_time()
+    for _ in range(100):
+        store.find(tmp_path)
+    assert time.process_time() - first < 2
+    assert first - before < 10
