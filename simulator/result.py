@@ -66,7 +66,7 @@ class Result:
     def completion_s(self) -> Float64:
         """Completion times of the flows that ended, seconds, in the order of the flows."""
         times = self.end_s - self.start_s
-        return times[np.isfinite(times)]
+        return times[np.isfinite(times) & (self.size_bytes > 0)]
 
     def completion(self) -> list[Completion]:
         """Completion times and slowdowns by size class, of the flows that began in the measuring window.
@@ -76,7 +76,7 @@ class Result:
         """
         config = self.config
         begin, end = config.window_s
-        sized = np.isfinite(self.size_bytes)
+        sized = np.isfinite(self.size_bytes) & (self.size_bytes > 0)  # 0: it only computes
         counted = np.flatnonzero(sized & (self.start_s >= begin) & (self.start_s < end))
         size, left = self.size_bytes[counted], (self.size_bytes - self.sent_bytes)[counted]
         ended = np.isfinite(self.end_s[counted])

@@ -126,3 +126,12 @@ def test_the_emulation_says_that_it_has_none():
 
     with pytest.raises(ValueError, match="for the simulator alone"):
         Experiment("ecmp", "ring:4,1000").workload()
+
+
+@pytest.mark.parametrize("engine", ["maxmin", "aimd"])
+def test_computing_is_no_flow_in_what_is_told_of_flows(engine):
+    found = run("ring:16,1600000", engine=engine, seconds=0.3, compute_s=0.06, repeats=2)
+    assert found.completion_s.size == found.collective().flows == 2 * 480
+    begin, end = found.config.window_s
+    sends = ~found.graph.computes & (found.start_s >= begin) & (found.start_s < end)
+    assert found.completion()[0].flows == sends.sum() > 0
