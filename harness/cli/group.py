@@ -37,6 +37,7 @@ _COMMANDS = {
     "simulate": ("simulator.cli", "simulate"),
     "sweep": ("harness.cli.sweep", "sweep"),
     "table": (__name__, "table"),
+    "topology": ("harness.cli.topology", "topology"),
     "watch": ("watch.cli", "watch"),
 }
 """Where each command lives; imported only when it is asked for, because the simulator loads numba."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from markupsafe import Markup, escape
 
 from plots.report.svg import picture as svg
-from plots.report.svg import tag
+from plots.report.svg import tag, title
 from topos.fattree import FatTree
 from topos.links import link_ends, sending_ports
 
@@ -21,6 +21,8 @@ WIDTH, HEIGHT = 1000.0, 430.0
 MAX_K = 8
 """The hosts of a larger fat-tree would be narrower than a finger, and its cables a black surface."""
 _Y = {"core": 34.0, "aggregation": 150.0, "edge": 278.0, "host": 386.0}
+LEVELS = (0.01, 0.25, 0.5, 0.75, 0.9)
+"""Loads, as shares of what a link can carry, above which it is drawn thicker (links.js has the same)."""
 _APART = 5.0  # half the distance between the two directions of a cable, at most
 
 
@@ -119,19 +121,28 @@ def _spread(node: Node, towards: float) -> float:
 def picture(drawing: Drawing) -> Markup:
     """The drawing as SVG: each direction of a cable is a path with ``data-link`` (its id), each node a group with
     ``data-node`` (its name). The page's script colours them."""
-    cables = [
-        tag("path", d=f"M{line.x1} {line.y1}L{line.x2} {line.y2}", class_="cable", data_link=i)
-        for i, line in enumerate(drawing.lines)
-    ]
+    hosts = sum(node.layer == "host" for node in drawing.nodes)
+    said = f"The fat-tree: {hosts} hosts, three layers of switches"
+    return svg(WIDTH, HEIGHT, said, *shapes(drawing), class_="fabric")
+
+
+def shapes(drawing: Drawing, shares: Mapping[str, float] | None = None) -> list[Markup]:
+    """Its cables and its nodes on top of them. ``shares``: the load of lines by their ports, of what they can carry;
+    with these each has the class of its load (`LEVELS`), and tells it to a pointer that rests there."""
+    cables = []
+    for i, line in enumerate(drawing.lines):
+        share = None if shares is None else shares.get(line.port)
+        words = () if share is None else (title(f"{line.source} to {line.target}: {share:.0%}"),)
+        look = "cable" if share is None else f"cable u{sum(share > least for least in LEVELS)}"
+        path = f"M{line.x1} {line.y1}L{line.x2} {line.y2}"
+        cables.append(tag("path", *words, d=path, class_=look, data_link=i))
     boxes = []
     for node in drawing.nodes:
         shape = {"x": node.x - node.width / 2, "y": node.y - node.height / 2, "rx": 4, "class_": node.layer}
-        words = tag("text", escape(node.name), x=node.x, y=node.y + 4, text_anchor="middle")
+        name = tag("text", escape(node.name), x=node.x, y=node.y + 4, text_anchor="middle")
         fits = node.width > 6.2 * len(
             node.name
         )  # a name that does not fit is told to a pointer that rests there
-        rect = tag("rect", tag("title", escape(node.name)), width=node.width, height=node.height, **shape)
-        boxes.append(tag("g", rect, words if fits else Markup(""), data_node=node.name))
-    hosts = sum(node.layer == "host" for node in drawing.nodes)
-    said = f"The fat-tree: {hosts} hosts, three layers of switches"
-    return svg(WIDTH, HEIGHT, said, *cables, *boxes, class_="fabric")
+        rect = tag("rect", title(node.name), width=node.width, height=node.height, **shape)
+        boxes.append(tag("g", rect, name if fits else Markup(""), data_node=node.name))
+    return [*cables, *boxes]
