@@ -1,0 +1,65 @@
+"""The tutorial's commands are understood, and print what it says they do."""
+
+import csv
+import shlex
+from pathlib import Path
+
+import pytest
+
+from harness.cli.group import cli
+from tests.harness.test_cli import asked
+
+ROOT = Path(__file__).parents[2]
+LINES = [line[4:] for line in (ROOT / "docs/tutorial.md").read_text().splitlines() if line.startswith("    ")]
+COMMANDS = [line.removeprefix("$ ") for line in LINES if line.startswith(("$ hedera ", "hedera "))]
+
+
+def after(start):
+    """What stands in the page below a command."""
+    return LINES[next(i for i, line in enumerate(LINES) if line.startswith(f"$ {start}")) + 1 :]
+
+
+def test_every_command_is_understood():
+    """Down to the last option, without being carried out."""
+    assert len(COMMANDS) >= 8
+    for line in COMMANDS:
+        words = shlex.split(line.replace("results/runs/tutorial", str(ROOT / "results/tutorial")))[1:]
+        context, command = None, cli
+        while words and hasattr(command, "get_command"):
+            command = command.get_command(context, words.pop(0))
+            assert command is not None, line
+        command.make_context(command.name, words)
+
+
+@pytest.mark.parametrize("command", [line for line in COMMANDS if line.startswith("hedera simulate")])
+def test_the_simulator_prints_what_the_page_has(command, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    done = asked(*shlex.split(command)[1:])
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == after(command)[0]
+
+
+def test_the_check_prints_what_the_page_has(monkeypatch, tmp_path):
+    """The contract's lines; what it reaches is left out in the page."""
+    told = after("hedera scheduler check")
+    wanted = told[: told.index("...")]
+    monkeypatch.chdir(ROOT)
+    (command,) = (line for line in COMMANDS if line.startswith("hedera scheduler check"))
+    done = asked(*shlex.split(command)[1:], "--quick", "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(wanted) == 6
+    assert [line for line in done.stderr.splitlines() if line.startswith("ok ")][:6] == wanted
+
+
+def test_its_bars_are_those_of_the_runs_that_are_kept():
+    with (ROOT / "results/tutorial/summary.csv").open(newline="") as file:
+        bars = [
+            (row["scheme"], float(row["median_mbps"]), float(row["median_ratio"]))
+            for row in csv.DictReader(file)
+        ]
+    table = " ".join(after("hedera sweep"))
+    assert len(bars) == 6
+    for scheme, mbps, ratio in bars:
+        assert f"{mbps:.1f}" in table
+        assert scheme in table
+        assert scheme == "nonblocking" or f"{mbps:.1f} {ratio:.0%}" in table
