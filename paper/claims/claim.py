@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from plots.trials import difference
+
 ROOT = Path(__file__).parents[2]
 UNKNOWN = "not told"
 EMULATED = "another machine's runs: docs/conditions.md; the digits are those of these runs"
@@ -44,6 +46,16 @@ def rows(path: Path) -> Rows:
     """Of a CSV file."""
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
+
+
+def interval_told(values: Sequence[float], spelled: str = ".0f") -> str:
+    """The mean over seeds, and in brackets Student's 95 % interval; the mean alone of fewer than three, or of equal
+    ones."""
+    found = difference(None, values)
+    assert found.mean is not None
+    if found.low is None or found.high is None or max(values) - min(values) < 1e-9:
+        return format(found.mean, spelled)
+    return f"{found.mean:{spelled}} ({found.low:{spelled}} to {found.high:{spelled}})"
 
 
 def unsaid(claim: Claim, data: Path | None = None) -> list[str]:

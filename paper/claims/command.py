@@ -13,7 +13,19 @@ from pathlib import Path
 import click
 
 from files.writer import write_whole
-from paper.claims import at_scale, brain, emulated, figure_9, hull, losses, mice, rerouting, simulated
+from paper.claims import (
+    at_scale,
+    brain,
+    emulated,
+    figure_9,
+    hashes,
+    hull,
+    losses,
+    mice,
+    rerouting,
+    simulated,
+    table_2,
+)
 from paper.claims.claim import ROOT, Claim, Source, rows, unsaid
 
 PAGE = Path("docs/claims.md")
@@ -26,6 +38,8 @@ CLAIMS = (
     *emulated.CLAIMS,
     *rerouting.CLAIMS,
     *mice.CLAIMS,
+    *table_2.CLAIMS,
+    *hashes.CLAIMS,
     *losses.CLAIMS,
     *hull.CLAIMS,
 )

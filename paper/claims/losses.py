@@ -1,4 +1,4 @@
-"""Claims on what loss does to ECMP: shallow queues and a TCP of the testbed's years, at its own rate."""
+"""Claims on what loss does to each scheme: shallow queues and a TCP of the testbed's years, at its own rate."""
 
 from __future__ import annotations
 
@@ -9,30 +9,60 @@ from hedera.schemes import CONTROL
 from paper.claims.claim import EMULATED, Claim, Source
 from plots.sample import Sample
 from plots.shares import published_share
+from plots.style import scheme_order
+from plots.summary import Bar, summarise
 from results.record import Run
 
 PATTERNS = tuple(
     f"published:{name}" for name in ("stride4", "rand0", "stag0(0.2,0.3)", "randbij0")
 )  # one of each family
-LOSSES = Source(
+ECMP = Source(
     "ecmp",
     "./test.sh 1 4 --time virtual --bw 1000 ...: results/ecmp/README.md",
     "2 minutes of a processor a run",
 )
+EVERY = Source(
+    "losses",
+    "./test.sh 1 4 --time virtual --bw 1000 --interval 0.5 ...: results/losses/README.md",
+    "2 minutes of a processor a run",
+)
 
 
-def _shares(folder: Path) -> Iterator[str]:
+def _of_ecmp(folder: Path) -> Iterator[str]:
     """By setting: ECMP's shares of the control, of which there is one try each, and its timeouts."""
     published = [published_share(pattern, "ecmp") or 0.0 for pattern in PATTERNS]
     yield f"| published | | | {' | '.join(f'{share:.0%}' for share in published)} | |".replace("%", " %")
-    for sweep in sorted(path for path in folder.iterdir() if path.is_dir()):
-        sample = Sample.read(sweep, sweep.name)
-        runs, shares = sample.tries, sample.every()
-        spec = runs[0].spec
+    for sweep in _sweeps(folder):
+        runs, shares = sweep.tries, sweep.every()
         cells = [f"{100 * (shares[pattern, 'ecmp'].median or 0):.0f} %" for pattern in PATTERNS]
         timeouts = " / ".join(f"{_timeouts(runs, scheme):.0f}" for scheme in ("ecmp", CONTROL))
-        sack = "yes" if spec.sack else "no"
-        yield f"| {spec.queue} | {sack} | {spec.congestion_control} | {' | '.join(cells)} | {timeouts} |"
+        yield f"| {_setting(runs)} | {' | '.join(cells)} | {timeouts} |"
+
+
+def _of_every_scheme(folder: Path) -> Iterator[str]:
+    """By setting and scheme: shares of the control pattern by pattern, and timeouts a second."""
+    for sweep in _sweeps(folder):
+        runs, bars = sweep.tries, summarise(sweep.runs, sweep.tries).bars
+        patterns = [pattern for pattern in PATTERNS if (pattern, "ecmp") in bars]
+        for scheme in scheme_order({run.scheme for run in runs}):
+            cells = [_share(bars[pattern, scheme]) for pattern in patterns]
+            yield f"| {_setting(runs)} | {scheme} | {' | '.join(cells)} | {_timeouts(runs, scheme):.0f} |"
+
+
+def _share(bar: Bar) -> str:
+    """Of the control, and in the last third of the run."""
+    if bar.ratio is None or bar.late is None:
+        return ""
+    return f"{100 * bar.ratio.median:.0f} % ({100 * bar.late.median:.0f})"
+
+
+def _sweeps(folder: Path) -> list[Sample]:
+    return [Sample.read(path, path.name) for path in sorted(folder.iterdir()) if path.is_dir()]
+
+
+def _setting(runs: Sequence[Run]) -> str:
+    spec = runs[0].spec
+    return f"{spec.queue} | {'yes' if spec.sack else 'no'} | {spec.congestion_control}"
 
 
 def _timeouts(runs: Sequence[Run], scheme: str) -> float:
@@ -42,7 +72,6 @@ def _timeouts(runs: Sequence[Run], scheme: str) -> float:
 
 
 CLAIMS = (
-    Claim(
-        "What loss leaves of ECMP at 1 Gb/s, of the control", "docs/deviations.md", LOSSES, _shares, EMULATED
-    ),
+    Claim("What loss leaves of ECMP at 1 Gb/s, of the control", "docs/ecmp.md", ECMP, _of_ecmp, EMULATED),
+    Claim("What loss leaves of every scheme at 1 Gb/s", "docs/ecmp.md", EVERY, _of_every_scheme, EMULATED),
 )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from hedera.schemes import CONTROL
-from paper.claims.claim import EMULATED, Claim, Source
+from paper.claims.claim import EMULATED, Claim, Source, interval_told
 from plots.load import load_sweep
-from plots.trials import difference
 from results.record import Run
 
 SWEEP = Source(
@@ -57,22 +56,13 @@ def _beyond(runs: dict[str, dict[int, Run]], scheme: str, number: Number) -> lis
     return [number(run) - number(ecmp[seed]) for seed, run in runs[scheme].items() if seed in ecmp]
 
 
-def _told(values: Sequence[float], spelled: str = ".0f") -> str:
-    """The mean, and Student's 95 % interval."""
-    found = difference(None, values)
-    assert found.mean is not None
-    if found.low is None or found.high is None:
-        return format(found.mean, spelled)
-    return f"{found.mean:{spelled}} ({found.low:{spelled}} to {found.high:{spelled}})"
-
-
 def _mice(folder: Path) -> Iterator[str]:
     runs = _by_scheme(folder, MICE)
     for scheme, own in runs.items():
-        cells = [_told(_over_control(runs, scheme)) if scheme != CONTROL else "100"]
+        cells = [interval_told(_over_control(runs, scheme)) if scheme != CONTROL else "100"]
         for of in ("median_s", "p99_s"):
-            cells.append(_told([_took(of)(run) for run in own.values()]))
-            cells.append("" if scheme == "ecmp" else _told(_beyond(runs, scheme, _took(of)), "+.0f"))
+            cells.append(interval_told([_took(of)(run) for run in own.values()]))
+            cells.append("" if scheme == "ecmp" else interval_told(_beyond(runs, scheme, _took(of)), "+.0f"))
         yield f"| {scheme} | {' | '.join(cells)} |".replace("  ", " ")
 
 
@@ -83,8 +73,10 @@ def _shuffle(folder: Path) -> Iterator[str]:
         if scheme == CONTROL:
             continue
         gain = [100 * one / control for one in _beyond(runs, scheme, _received)]
-        above = "" if scheme == "ecmp" else _told(gain, "+.1f")
-        yield f"| {scheme} | {_told(_over_control(runs, scheme), '.1f')} | {above} |".replace("  ", " ")
+        above = "" if scheme == "ecmp" else interval_told(gain, "+.1f")
+        yield f"| {scheme} | {interval_told(_over_control(runs, scheme), '.1f')} | {above} |".replace(
+            "  ", " "
+        )
 
 
 CLAIMS = (
