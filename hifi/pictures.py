@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hifi.buffers import BETA, TARGETS, Least
 from hifi.dctcp import HARDWARE, HIFI, Quantile
-from plots.style import DASHES, INK, MUTED, house_style, save
+from plots.style import DASHES, INK, MUTED, house_style, logarithmic, save
 
 COLOURS = {"dctcp": "#0072b2", "reno": "#d55e00", "cubic": "#009e73"}
 _MARKS = {"hardware": (HARDWARE, "o"), "Mininet-HiFi": (HIFI, "s")}
@@ -63,9 +63,11 @@ def least(rows: Sequence[Least], path: Path) -> Path:
                     color=COLOURS[control],
                     label=control,
                 )
-            axes.set(xscale="log", yscale="log", xlabel="flows", title=f"{target:.1%} of the link")
+            axes.set(xscale="log", xlabel="flows", title=f"{target:.1%} of the link")
+            logarithmic(axes)
             axes.set_xticks(flows, [str(n) for n in flows])
-            axes.minorticks_off()
+            axes.tick_params(axis="x", which="minor", bottom=False)
         panels[0].set_ylabel("smallest buffer, packets")
-        panels[0].legend(fontsize=8)
+        panels[0].set_ylim(1, 2 * own[0].product)
+        panels[0].legend(fontsize=8, loc="lower left")
         return save(figure, path.with_suffix(""))[0]

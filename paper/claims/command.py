@@ -19,6 +19,7 @@ from paper.claims import (
     emulated,
     figure_9,
     hashes,
+    hifi,
     hull,
     losses,
     mice,
@@ -42,6 +43,7 @@ CLAIMS = (
     *hashes.CLAIMS,
     *losses.CLAIMS,
     *hull.CLAIMS,
+    *hifi.CLAIMS,
 )
 
 
