@@ -7,40 +7,44 @@ from importlib import import_module
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from files.rights import leave_root_for_good
 from harness.errors import HarnessError
 from hedera.text import printable
 
 _COMMANDS = {
-    "compare": ("harness.cli.compare", "compare"),
-    "completion": ("paper.completion", "command"),
-    "assignment": ("classroom.assignment", "assignment"),
-    "claims": ("paper.claims.command", "command"),
-    "clean": ("harness.cli.clean", "clean"),
-    "cluster": ("harness.cli.cluster", "cluster"),
-    "demo": ("harness.cli.demo", "demo"),
-    "doctor": ("harness.cli.doctor", "doctor"),
-    "explain-ecmp": ("paper.explain_ecmp", "command"),
-    "explain-gff": ("paper.explain_gff", "command"),
-    "explain-sa": ("paper.explain_sa", "command"),
-    "export": ("harness.cli.export", "export"),
-    "figure": (__name__, "figure"),
-    "flows-per-host": ("paper.flows_per_host", "command"),
-    "grade": ("harness.cli.grade", "grade"),
-    "hifi": ("hifi.cli", "hifi"),
-    "hull": ("packets.cli", "hull"),
-    "kernel": ("harness.cli.kernel", "kernel"),
-    "report": ("harness.cli.report", "report"),
-    "run": ("harness.cli.run", "run"),
-    "scheduler": ("classroom.cli", "scheduler"),
-    "simulate": ("simulator.cli", "simulate"),
-    "sweep": ("harness.cli.sweep", "sweep"),
-    "table": (__name__, "table"),
-    "topology": ("harness.cli.topology", "topology"),
-    "watch": ("watch.cli", "watch"),
-}
-"""Where each command lives; imported only when it is asked for, because the simulator loads numba."""
+    "assignment": ("classroom.assignment", "assignment", "Make the handout of a class, and the graders' half of it."),
+    "claims": ("paper.claims.command", "command", "Hold what the documents claim against the committed data."),
+    "clean": ("harness.cli.clean", "clean", "Remove what killed runs of this project left on the machine."),
+    "cluster": ("harness.cli.cluster", "cluster", "Many machines for one sweep: keys, a scheduler, workers."),
+    "compare": ("harness.cli.compare", "compare", "Which shares of the control change between sweeps."),
+    "completion": ("paper.completion", "command", "Simulate load against slowdown, by size of flow."),
+    "demo": ("harness.cli.demo", "demo", "A first look: one pattern under the control, ECMP and Hedera."),
+    "doctor": ("harness.cli.doctor", "doctor", "What this machine can do, and what is missing."),
+    "explain-ecmp": ("paper.explain_ecmp", "command", "Which static routing the published ECMP bars look like."),
+    "explain-gff": ("paper.explain_gff", "command", "What the paper's simulator may have done as Global First Fit."),
+    "explain-sa": ("paper.explain_sa", "command", "What a core per destination host gains (section 4.4)."),
+    "export": ("harness.cli.export", "export", "Write a sweep as CSV, by run and by flow, and a notebook."),
+    "figure": (__name__, "figure", "Reproduce a figure of the paper."),
+    "flows-per-host": ("paper.flows_per_host", "command", "What Hedera gains with several flows per host."),
+    "grade": ("harness.cli.grade", "grade", "Grade a class's submissions, closed off from the machine."),
+    "hifi": ("hifi.cli", "hifi", "Mininet-HiFi's other experiments: DCTCP's queue, and buffer sizes."),
+    "hull": ("packets.cli", "hull", "HULL on packets: phantom queues, DCTCP and pacing."),
+    "kernel": ("harness.cli.kernel", "kernel", "The Linux of virtual time: build it, or say what is there."),
+    "patterns": ("harness.cli.names", "patterns", "List the traffic patterns."),
+    "report": ("harness.cli.report", "report", "Draw figures and the page again from the runs of a sweep."),
+    "run": ("harness.cli.run", "run", "One run: one pattern, one scheme."),
+    "scheduler": ("classroom.cli", "scheduler", "A scheduler of your own: a file to start from, and its check."),
+    "schemes": ("harness.cli.names", "schemes", "List the schemes."),
+    "simulate": ("simulator.cli", "simulate", "Run the paper's flow-level simulator once."),
+    "sweep": ("harness.cli.sweep", "sweep", "Patterns x schemes x trials, their table and figures."),
+    "table": (__name__, "table", "Reproduce a table of the paper."),
+    "topology": ("harness.cli.topology", "topology", "Draw the fat-tree with its names, or the link loads of a run."),
+    "watch": ("watch.cli", "watch", "Serve a page on 127.0.0.1 that follows a sweep."),
+}  # fmt: skip
+"""Where each command lives, and what it does; imported only when it is asked for, because the simulator loads
+numba."""
 _OF_ROOT = {"clean", "cluster", "demo", "doctor", "export", "grade", "report", "run", "sweep"}
 """What root does as root as far as it must; everything else it does as the user behind sudo."""
 _FIGURES = ("3", "9", "10", "11")
@@ -66,7 +70,20 @@ class _Commands(click.Group):
         return sorted(_COMMANDS)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        return _imported(name, *_COMMANDS[name]) if name in _COMMANDS else None
+        return _imported(name, *_COMMANDS[name][:2]) if name in _COMMANDS else None
+
+    def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
+        """By name and summary alone: Click would import every command."""
+        own = [
+            CompletionItem(name, help=summary)
+            for name, (_, _, summary) in _COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return own + click.Command.shell_complete(self, context, incomplete)
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, _, summary) in _COMMANDS.items()])
 
     def resolve_command(
         self, context: click.Context, args: list[str]
@@ -100,10 +117,14 @@ class _Numbered(click.Group):
 @click.group(
     cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
+@click.version_option(package_name="hedera-harness", message="hedera-harness %(version)s")
 def cli() -> None:
     """Reproduce Figure 9 of Hedera (NSDI '10) on this machine: real TCP, real switches, a real controller.
 
-    Start with `hedera doctor`, then `./test.sh 1 10` (which is `hedera sweep 1 10`).
+    Start with `hedera demo` or `hedera doctor`, then `./test.sh 1 10` (which is `hedera sweep 1 10`).
+
+    Exit status: 0 done; 1 a run is invalid, or something failed; 2 wrong use; 3 this machine cannot do it; 130
+    stopped by Ctrl-C. Completion in bash: eval "$(_HEDERA_COMPLETE=bash_source hedera)"
     """
 
 

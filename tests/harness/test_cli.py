@@ -3,15 +3,20 @@
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from harness.cli import group
+from hedera.schemes import SCHEMES
+from traffic.published import PUBLISHED
+from traffic.workload import SPELLINGS
 
 HEDERA = Path(sys.executable).with_name("hedera")
 ROOT = Path(__file__).resolve().parents[2]
@@ -322,3 +327,28 @@ def test_no_machine_is_measured_for_virtual_time(tmp_path, words, where):
     assert (done.returncode, done.stdout) == (2, "")
     assert "in virtual time it carries any rate: give one" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_help_cuts_no_line_and_says_what_an_exit_status_means():
+    told = asked("--help").stdout
+    assert "..." not in told.split("Commands:")[1]
+    assert "3 this machine cannot do it" in " ".join(told.split())
+    assert all(re.search(rf"(?m)^  {name} ", told) for name in ("sweep", "schemes", "hifi", "table"))
+
+
+def test_completion_and_help_import_no_command():
+    code = (
+        "import sys; from harness.cli.group import cli; from click import Context; "
+        "found = cli.shell_complete(Context(cli), 's'); cli.get_help(Context(cli)); "
+        "print([item.value for item in found], 'numba' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['scheduler', 'schemes', 'simulate', 'sweep'] False"
+
+
+def test_version_schemes_and_patterns():
+    assert asked("--version").stdout.split() == ["hedera-harness", version("hedera-harness")]
+    told = asked("schemes").stdout
+    assert [line.split()[0] for line in told.splitlines() if not line.startswith(" ")][:-1] == list(SCHEMES)
+    told = asked("patterns").stdout
+    assert all(spelling in told for spelling in (*SPELLINGS, *PUBLISHED))
