@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from harness.errors import UnfitMachine, UserMistake
 from harness.network import machine
 from harness.run.resolution import time_of
 from harness.run.spec import RunSpec
-from harness.sweep import progress
+from harness.sweep import dry_run, progress
 from harness.sweep.fleet import Fleet
+from harness.sweep.guests import guests_at_once
 from harness.sweep.page import served
 from harness.sweep.plan import keep_settings, plan, settle, split_schemes
 from harness.sweep.progress import InGuests
@@ -50,6 +52,9 @@ from workers.cluster import ClusterAddress, connected
 @click.option(
     "--watch", is_flag=True, help="Serve a page on 127.0.0.1 that follows the sweep (hedera watch)."
 )
+@click.option(
+    "--dry-run", "only_told", is_flag=True, help="Say what would be run and how long that takes; run nothing."
+)
 def sweep(
     trials: int,
     seconds: float,
@@ -61,6 +66,7 @@ def sweep(
     cluster: ClusterAddress | None,
     watch: bool,
     at_once: int | None,
+    only_told: bool,
     **options: Any,
 ) -> None:
     """Run patterns x schemes x TRIALS, SECONDS of traffic each; then print the table and draw the figures.
@@ -84,6 +90,17 @@ def sweep(
     scheme_names = split_schemes(schemes)
     for each in plan(base, _workloads(base, suite, patterns), scheme_names, trials, results):
         each.spec.workload()  # every mistake in a pattern comes to light before the first run
+    if only_told:
+        if mtus:
+            raise click.UsageError("--dry-run needs a rate of links: --bw auto may take minutes to find one")
+        base = replace(base, time=time_of(base))
+        virtual = base.time == "virtual"
+        folder = _folder(base, name, results, "-virtual" if virtual else "")
+        jobs = plan(base, _workloads(base, suite, patterns), scheme_names, trials, folder)
+        side_by_side = min(guests_at_once(at_once), machine.processors()) if virtual else 1
+        for line in dry_run.told(jobs, folder, side_by_side):
+            click.echo(line)
+        return
     with ExitStack() as opened:
         where: Fleet | InGuests | None = None
         if cluster is not None:

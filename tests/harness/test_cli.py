@@ -352,3 +352,17 @@ def test_version_schemes_and_patterns():
     assert [line.split()[0] for line in told.splitlines() if not line.startswith(" ")][:-1] == list(SCHEMES)
     told = asked("patterns").stdout
     assert all(spelling in told for spelling in (*SPELLINGS, *PUBLISHED))
+
+
+def test_a_dry_run_says_what_a_sweep_would_do_and_does_nothing(tmp_path):
+    words = ["sweep", "2", "10", "--dry-run", "--time", "virtual", "--jobs", "1", "--results", tmp_path]
+    told = asked(*words, "--patterns", "stride:4,randbij", "--schemes", "nonblocking,ecmp")
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.splitlines()[:3] == [
+        "patterns: stride:4  randbij",
+        "schemes: nonblocking  ecmp",
+        "trials: 2 of 10 s, links of 10 Mb/s, in virtual time, 1 at once",
+    ]
+    assert told.stdout.splitlines()[3].startswith("8 runs, 0 already done; about ")
+    assert list(tmp_path.iterdir()) == []
+    assert asked(*words, "--bw", "auto").returncode == 2
