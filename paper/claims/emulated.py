@@ -9,7 +9,7 @@ from statistics import mean
 from paper.claims.claim import EMULATED, UNKNOWN, Claim, Source, rows
 from plots import conditions
 from plots.sample import Sample
-from plots.style import label
+from plots.style import label, short
 
 REPLICATION = Source(
     "replication/summary.csv", "./test.sh 3 10 --suite replication", "336 runs, 75 minutes of real time"
@@ -22,6 +22,11 @@ SWEEPS = Source(
     "sample-100mbps/summary.csv",
     "./test.sh 3 10 --suite figure9 --bw 100 --mtu 9000",
     "93 minutes of real time",
+)
+OWN_RATE = Source(
+    "figure9-1g",
+    "./test.sh 1 10 --suite figure9 --time virtual --bw 1000 --mtu 9000",
+    "140 runs, 50 seconds of a processor each",
 )
 CONDITIONS = Source("conditions", "results/conditions/README.md has one for each folder", UNKNOWN)
 SCHEMES = ("hedera-gff", "hedera-sa")
@@ -113,6 +118,20 @@ def _second_kernel(folder: Path) -> Iterator[str]:
         yield f"| {cubic.scheme} | {label(cubic.pattern)} | {shares} |"
 
 
+def _own_rate(folder: Path) -> Iterator[str]:
+    """Pattern by pattern at 1 Gb/s, and in brackets at 10 Mb/s; what has both."""
+    fast = Sample.read(folder, folder.name).shares()
+    slow = Sample.read(folder.with_name("figure9"), "figure9").shares()
+    schemes = ("ecmp", "spanning-tree", *SCHEMES)
+    for pattern in dict.fromkeys(pattern for pattern, _ in fast):
+        if all((pattern, scheme) in fast for scheme in schemes):
+            cells = (
+                f"{100 * fast[pattern, scheme].median:.0f} ({100 * slow[pattern, scheme].median:.0f})"
+                for scheme in schemes
+            )
+            yield f"| {short(pattern)} | {' | '.join(cells)} |"
+
+
 CLAIMS = (
     Claim("Real TCP gains as much", "docs/answers.md", REPLICATION, _replication, EMULATED),
     Claim(
@@ -122,4 +141,5 @@ CLAIMS = (
     Claim("Shares of the control at 25 and 100 Mb/s", "docs/conditions.md", SWEEPS, _whole_sweeps, EMULATED),
     Claim("Shares of the control by condition", "docs/conditions.md", CONDITIONS, _conditions, EMULATED),
     Claim("Shares of the control with DCTCP", "docs/conditions.md", CONDITIONS, _second_kernel, EMULATED),
+    Claim("Shares of the control at 1 Gb/s", "docs/conditions.md", OWN_RATE, _own_rate, EMULATED),
 )
