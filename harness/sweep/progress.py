@@ -282,7 +282,8 @@ def _conclude(jobs: Sequence[Job], folder: Path) -> None:
         counts = [(len(bad) - unjudged, "invalid"), (unjudged, NOT_JUDGED)]
         said = " and ".join(f"{n} {'is' if n == 1 else 'are'} {verdict}" for n, verdict in counts if n)
         virtual = all(job.spec.time == "virtual" for job in jobs)  # where no machine is too slow
-        advice = "the reasons are above" if virtual else "use a lower --bw, or --time virtual, where no machine is too slow"
+        slower = "use a lower --bw, or --time virtual, where no machine is too slow"
+        advice = "the reasons are above" if virtual else slower
         if unjudged:
             advice = "longer runs can be judged" + (f"; {advice}" if unjudged < len(bad) else "")
         raise RunFailed(f"of {len(jobs)} runs {said}, and shown as such; {advice}")
