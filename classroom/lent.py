@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = (
     "files", "topos", "traffic", "transfers", "hedera", "controllers", "simulator", "packets", "paper", "commands",
-    "plots", "results", "benchmarks", "classroom", "watch", "workers", "virtual", "harness",
+    "plots", "results", "benchmarks", "classroom", "watch", "workers", "virtual", "harness", "hifi",
 )  # fmt: skip
 """All of the project's. Modules of others are there or not, as the machine has them."""
 _DOTTED = re.compile(rf"\b(?:{'|'.join(PACKAGES)})(?:\.\w{{1,60}}){{1,3}}\b", re.ASCII)
