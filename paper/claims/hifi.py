@@ -8,6 +8,7 @@ from pathlib import Path
 from paper.claims.claim import EMULATED, Claim, Source, interval_told, rows
 
 DCTCP = Source("hifi/dctcp.csv", "hedera hifi dctcp", "10 runs, 2 minutes of a processor")
+AGAIN = Source("hifi/dctcp-again.csv", "hedera hifi dctcp", "10 runs, 2 minutes of a processor")
 FASTER = Source("hifi/dctcp-1g.csv", "hedera hifi dctcp --bw 1000", "10 runs, 3 minutes of a processor")
 JITTER = Source("hifi/dctcp-jitter.csv", "hedera hifi dctcp --jitter", "10 runs, 3 minutes of a processor")
 LEAST = Source("hifi/least.csv", "hedera hifi buffers", "half an hour of a processor")
@@ -23,6 +24,17 @@ def _queues(path: Path) -> Iterator[str]:
         own = [row for row in found if row["congestion_control"] == control]
         cells = [interval_told([float(row[column]) for row in own], ".1f") for column in COLUMNS]
         yield f"| {name}, ours | {' | '.join(cells)} |"
+
+
+def _locked_out(path: Path) -> Iterator[str]:
+    """Runs of TCP in which one flow hardly sends."""
+    own = [row for row in rows(path) if row["congestion_control"] == "reno"]
+    out = [row for row in own if float(row["least_flow_mbps"]) < 1]
+    for row in out:
+        yield (
+            f"in {len(out)} of {len(own)} runs of TCP one flow had {float(row['least_flow_mbps']):.1f} Mb/s, after "
+            f"{row['timeouts']} timeouts, and the queue stood at {float(row['median']):.0f} packets"
+        )
 
 
 def _with_jitter(path: Path) -> Iterator[str]:
@@ -58,6 +70,7 @@ def _one_flow(path: Path) -> Iterator[str]:
 
 CLAIMS = (
     Claim("DCTCP's queue and TCP's at 100 Mb/s", "docs/hifi.md", DCTCP, _queues, EMULATED),
+    Claim("A flow that is locked out", "docs/hifi.md", AGAIN, _locked_out, EMULATED),
     Claim("DCTCP's queue and TCP's at 1 Gb/s", "docs/hifi.md", FASTER, _queues, EMULATED),
     Claim("What a varying delay does to DCTCP", "docs/hifi.md", JITTER, _with_jitter, EMULATED),
     Claim("The smallest buffer that keeps a link busy", "docs/hifi.md", LEAST, _least, EMULATED),
