@@ -150,8 +150,8 @@ def grade(
             done = stack.enter_context(progress_bar("grading", len(found)))
             done(len(made))
             for folder, one, checks in stack.enter_context(closing(graded(left, course, jobs))):
+                store.keep(folder, one, checks)  # first: Ctrl-C may come between the two
                 made[folder] = one, checks
-                store.keep(folder, one, checks)
                 write()  # after each, so that nothing is lost
                 done(len(made))
         except Unfit as error:

@@ -56,7 +56,7 @@ class Nothing:
 
 def test_a_log_has_one_line_per_run_and_two_for_what_was_drawn(told, capsys):
     jobs, folder, _ = told
-    with pytest.raises(RunFailed, match=r"^of 4 runs 1 is invalid, and shown as such; a lower --bw"):
+    with pytest.raises(RunFailed, match=r"^of 4 runs 1 is invalid, and shown as such; use a lower --bw"):
         progress.carry_out_with_progress(jobs, folder)
     out, err = capsys.readouterr()
     lines = [line for line in err.splitlines() if "trial 1" in line and not line.startswith("invalid:")]
@@ -79,7 +79,7 @@ def test_runs_that_are_not_judged_are_no_silent_success(told, capsys):
         "invalid",
     ]  # only the invalid one is tried again
     with pytest.raises(
-        RunFailed, match=r"^of 4 runs 1 is invalid and 2 are not judged, .*; longer runs can be judged; a"
+        RunFailed, match=r"^of 4 runs 1 is invalid and 2 are not judged, .*; longer runs can be judged; use a"
     ):
         progress.carry_out_with_progress(jobs, folder)
     err = capsys.readouterr().err
