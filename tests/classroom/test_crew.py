@@ -19,12 +19,20 @@ HEDERA = Path(sys.executable).with_name("hedera")
 NAMES = [f"s{n}" for n in range(5)]
 
 
+MANY = [f"s{n}" for n in range(12)]
+"""So many that they are not all graded before a Ctrl-C arrives."""
+
+
 @pytest.fixture
 def course(tmp_path):
-    for name in NAMES:
-        (tmp_path / "all" / name).mkdir(parents=True)
-        (tmp_path / "all" / name / "loop.py").write_text((SOLUTIONS / "loop.py").read_text())
+    submit(tmp_path, NAMES)
     return tmp_path
+
+
+def submit(course, names):
+    for name in names:
+        (course / "all" / name).mkdir(parents=True, exist_ok=True)
+        (course / "all" / name / "loop.py").write_text((SOLUTIONS / "loop.py").read_text())
 
 
 def command(course, *more):
@@ -67,6 +75,7 @@ def test_several_at_once_are_graded_and_what_is_graded_is_not_graded_again(cours
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_after_ctrl_c_it_goes_on_where_it_ended(course, jobs):
+    submit(course, MANY)
     started = subprocess.Popen(
         command(course, "--jobs", jobs),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
@@ -83,10 +92,10 @@ def test_after_ctrl_c_it_goes_on_where_it_ended(course, jobs):
     assert (started.returncode, "Traceback" in said) == (130, False), said
     assert gone(started.pid), "nothing that it started is left"
     finished = len(points(course))
-    assert 0 < finished < len(NAMES)
+    assert 0 < finished < len(MANY)
     again = subprocess.run(command(course), capture_output=True, text=True, check=False, timeout=300)
     (already,) = re.findall(r"(\d+) are graded already", again.stderr)
     assert finished <= int(already) <= finished + 1, (
         "Ctrl-C may come between a grade that is kept and its row"
     )
-    assert points(course) == dict.fromkeys(NAMES, 10.0)
+    assert points(course) == dict.fromkeys(MANY, 10.0)
