@@ -23,7 +23,7 @@ from pathlib import Path
 
 from classroom import syscalls
 from classroom.group import limited_group
-from classroom.lent import PACKAGES, ROOT, lend
+from classroom.lent import ROOT, lend
 from files.rights import NOBODY, invoker
 from files.temporary import temporary_folder
 from files.unprivileged import unprivileged
@@ -255,11 +255,9 @@ def _walls(bwrap: str, code: Path, hidden: Sequence[Path]) -> list[str]:
     for path in (Path("/etc/ld.so.cache"), Path("/etc/alternatives")):
         seen[path] = shown(path)
     prefixes = Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve()
-    clone = ROOT.name not in ("site-packages", "dist-packages")  # where others' modules lie beside ours
-    ours = [ROOT] if clone else [ROOT / package for package in PACKAGES if (ROOT / package).is_dir()]
     masks = [
         path
-        for path in (*ours, *(path.resolve() for path in hidden))
+        for path in (ROOT, *(path.resolve() for path in hidden))
         if any(path.is_relative_to(tree) for tree in (Path("/usr"), *prefixes))
     ]
     seen |= {path: ["--size", "4096", "--tmpfs"] if bounded else ["--tmpfs"] for path in masks}

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from commands.parameters import field_options
-from harness.cli.options import tell_user
+from harness.cli.options import results_option, tell_user
 from harness.cli.sweep import sweep
 from harness.run.resolution import time_of
 from harness.run.spec import RunSpec
@@ -22,13 +22,7 @@ SECONDS = 15.0
 
 @click.command()
 @field_options(RunSpec, "time seed")
-@click.option(
-    "--results",
-    type=click.Path(path_type=Path),
-    default=Path("results/runs"),
-    help="Where sweeps are kept.",
-    show_default=True,
-)
+@results_option
 @click.pass_context
 def demo(context: click.Context, time: str, seed: int, results: Path) -> None:
     """One pattern (stride(4)) under the control, ECMP and Hedera, 15 s of traffic each: about a minute.

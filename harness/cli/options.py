@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,6 +17,14 @@ from harness.run.resolution import time_of
 from harness.run.spec import RunSpec
 from harness.sweep import calibration
 from topos.wire import DEFAULT_MTU
+
+results_option = click.option(
+    "--results",
+    type=click.Path(path_type=Path),
+    default=Path("results/runs"),
+    help="Where sweeps are kept.",
+    show_default=True,
+)
 
 RatesOf = Callable[[RunSpec, Sequence[int]], dict[int, float]]
 """The highest link rate, Mb/s, for each of these packet sizes."""

@@ -13,7 +13,7 @@ import click
 from commands.options import cluster_options
 from files.rights import leave_root_for_good
 from harness.cli.guests import in_guests, jobs_option
-from harness.cli.options import experiment_options, spec_from, tell_user, with_rate
+from harness.cli.options import experiment_options, results_option, spec_from, tell_user, with_rate
 from harness.errors import UnfitMachine, UserMistake
 from harness.network import machine
 from harness.run.resolution import time_of
@@ -39,13 +39,7 @@ from workers.cluster import ClusterAddress, connected
 @click.option("--suite", default="figure9", help="figure9, replication, dynamic or all.", show_default=True)
 @click.option("--schemes", default="all", metavar="LIST", help="Comma-separated, or all.", show_default=True)
 @click.option("--name", help="Folder below results/runs (default: named after the settings).")
-@click.option(
-    "--results",
-    type=click.Path(path_type=Path),
-    default=Path("results/runs"),
-    help="Where sweeps are kept.",
-    show_default=True,
-)
+@results_option
 @experiment_options
 @cluster_options
 @jobs_option
