@@ -1,7 +1,12 @@
-"""Folders for a while, named after the process that made them: by that what a killed one has left is known."""
+"""Folders for a while, named after the process that made them: by that what a killed one has left is known.
+
+/tmp may be shared with who counts other processes (a container, a guest of virtual time): a name says whose pids it
+means, and a folder of other pids is nobody's here.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import subprocess
@@ -11,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _OWNER = re.compile(r"[1-9][0-9]{0,9}-[0-9]{1,20}")
-_NAME = re.compile(rf"hedera-[a-z]+-({_OWNER.pattern})-[a-z0-9_]+")
+_NAME = re.compile(rf"hedera-[a-z]+-([0-9a-f]{{8}})-({_OWNER.pattern})-[a-z0-9_]+")
 
 
 def _start_time(pid: int) -> str | None:
@@ -21,6 +26,15 @@ def _start_time(pid: int) -> str | None:
     except OSError:
         return None
     return None if fields[0] in "ZX" else fields[19]
+
+
+def whose_pids() -> str:
+    """Eight hexadecimal digits for the kernel, since it booted, and the namespace in which pids are ours.
+
+    The namespace alone is not enough: the first one has the same number in every kernel.
+    """
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text()
+    return hashlib.sha256((boot + os.readlink("/proc/self/ns/pid")).encode()).hexdigest()[:8]
 
 
 def owner_name(pid: int | None = None) -> str:
@@ -43,23 +57,25 @@ def is_alive(owner: str) -> bool:
 @contextmanager
 def temporary_folder(kind: str) -> Iterator[Path]:
     """A folder that nobody else can look into, gone when the block ends. ``kind``: what for, a word."""
-    with tempfile.TemporaryDirectory(prefix=f"hedera-{kind}-{owner_name()}-") as name:
+    with tempfile.TemporaryDirectory(prefix=f"hedera-{kind}-{whose_pids()}-{owner_name()}-") as name:
         yield Path(name)
 
 
 def left_by(uids: Iterable[int]) -> dict[str, list[Path]]:
     """The temporary folders of these users' processes, alive or not, by owner."""
     found: dict[str, list[Path]] = {}
+    ours = whose_pids()
     with suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
         for entry in sorted(entries, key=lambda one: one.name):
             named = _NAME.fullmatch(entry.name)
             with suppress(OSError):
                 if (
                     named
+                    and named[1] == ours
                     and entry.is_dir(follow_symlinks=False)
                     and entry.stat(follow_symlinks=False).st_uid in uids
                 ):
-                    found.setdefault(named[1], []).append(Path(entry.path))
+                    found.setdefault(named[2], []).append(Path(entry.path))
     return found
 
 

@@ -40,7 +40,7 @@ COMPUTING_US = 1000
 OUT = Path("/run/guest")
 """Where a guest sees the folder that comes out of it: the same for all guests, so that one can be repeated."""
 FILES = f"{OUT}/files"
-"""Where it finds the files that it was given: this machine's /tmp it does not see."""
+"""Where it finds the files that it was given."""
 RESULTS = f"{OUT}/results"
 """Where a guest's command puts its results."""
 START_S = 1_767_225_600

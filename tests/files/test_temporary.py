@@ -1,11 +1,14 @@
 import os
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 
-from files.temporary import left_by, owner_name, remove_tree, temporary_folder
+from files.temporary import left_by, owner_name, remove_tree, temporary_folder, whose_pids
 
+ROOT = Path(__file__).resolve().parents[2]
 US = {os.geteuid()}
 
 
@@ -30,19 +33,50 @@ def test_whose_it_is_shows_in_its_name_while_it_is_there():
         assert left_by({os.geteuid() + 1}) == {}
 
 
+HERE = whose_pids()
+
+
 @pytest.mark.parametrize(
-    "name", ["hedera-grade-x", "hedera-run-1-2", "hedera-1-2-x", "hedera-run-01-2-x", "x-hedera-run-1-2-x"]
+    ("name", "ours"),
+    [
+        (f"hedera-run-{HERE}-1-2-x", True),
+        ("hedera-run-00000000-1-2-x", False),
+        ("hedera-grade-x", False),
+        ("hedera-run-1-2-x", False),
+        (f"hedera-run-{HERE}-1-2", False),
+        (f"hedera-{HERE}-1-2-x", False),
+        (f"hedera-run-{HERE}-01-2-x", False),
+        (f"x-hedera-run-{HERE}-1-2-x", False),
+    ],
 )
-def test_a_name_that_we_never_give_is_nobody_s(place, name):
+def test_a_name_that_we_never_give_is_nobody_s(place, name, ours):
     (place / name).mkdir()
-    assert left_by(US) == {}
+    assert left_by(US) == ({"1-2": [place / name]} if ours else {})
 
 
 def test_what_is_no_folder_is_not_one(place):
     (place / "victim").mkdir()
-    (place / "hedera-run-1-2-link").symlink_to(place / "victim")
-    (place / "hedera-run-1-2-file").touch()
+    (place / f"hedera-run-{HERE}-1-2-link").symlink_to(place / "victim")
+    (place / f"hedera-run-{HERE}-1-2-file").touch()
     assert left_by(US) == {}
+
+
+def test_who_counts_other_pids_takes_nothing_for_a_dead_one_s(place):
+    """A container that shares /tmp, say: none of our processes is alive in there."""
+    inside = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
+    if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this machine has no user namespaces for ordinary users")
+    look = "from files.temporary import left_by; print(left_by({0}))"
+    with temporary_folder("grade"):
+        said = subprocess.run(
+            [*inside, sys.executable, "-c", look],
+            env=os.environ | {"TMPDIR": str(place)},
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=ROOT,
+        )
+    assert said.stdout == "{}\n"
 
 
 def test_a_tree_goes_however_deep_it_is_and_nothing_beside_it(place):

@@ -15,12 +15,14 @@ from pathlib import Path
 
 import pytest
 
+from files.temporary import temporary_folder
 from virtual import cache, guest, kernel
 from virtual.errors import GuestFailed
 from virtual.guest import RESULTS, START_S, Guest
 from virtual.harvest import take
 
 pytestmark = pytest.mark.virtual
+ROOT = Path(__file__).parents[2]
 FOREVER = "while :; do :; done"
 SMALL = {"memory_mib": 256, "real_s": 120.0}
 
@@ -88,6 +90,12 @@ def test_the_host_s_files_are_seen_and_stay_as_they_are(linux, tmp_path):
         ended = guest.wait()
     assert (ended.status, ended.stdout) == (0, "hostguest\n")
     assert file.read_text() == "host"
+
+
+def test_temporary_folders_of_the_host_s_processes_are_no_dead_one_s_in_there(linux):
+    look = "import os; from files.temporary import left_by; print(left_by({os.geteuid(), os.stat('/tmp').st_uid}))"
+    with temporary_folder("guest"), Guest(linux, [sys.executable, "-c", look], folder=ROOT, **SMALL) as guest:
+        assert guest.wait().stdout == "{}\n"
 
 
 def test_what_is_in_the_results_is_taken_and_nothing_odd(linux, tmp_path):
@@ -194,7 +202,7 @@ def parent(linux, command, prefix=(), environment=None):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        cwd=Path(__file__).parents[2],
+        cwd=ROOT,
         env=environment,
     )
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from files.temporary import is_alive, owner_name, temporary_folder
+from files.temporary import is_alive, owner_name, temporary_folder, whose_pids
 from harness.errors import UnfitMachine
 from harness.network import footprint
 from harness.network.footprint import (
@@ -78,7 +78,7 @@ def test_leftovers_of_the_dead_are_removed_and_nothing_else(own_home):
 
 
 def test_temporary_folders_of_the_dead_go_and_those_of_the_living_stay(own_home):
-    dead = own_home / "tmp" / f"hedera-grade-{dead_owner()}-x1"
+    dead = own_home / "tmp" / f"hedera-grade-{whose_pids()}-{dead_owner()}-x1"
     (dead / "code").mkdir(parents=True)
     with temporary_folder("worker") as living:
         assert remove_leftovers() == Cleaned([str(dead)])
@@ -88,7 +88,7 @@ def test_temporary_folders_of_the_dead_go_and_those_of_the_living_stay(own_home)
 @pytest.mark.root
 @pytest.mark.parametrize("behind_sudo", [True, False])
 def test_those_of_another_user_go_only_if_that_is_who_called_sudo(own_home, monkeypatch, behind_sudo):
-    dead = own_home / "tmp" / f"hedera-parcel-{dead_owner()}-x1"
+    dead = own_home / "tmp" / f"hedera-parcel-{whose_pids()}-{dead_owner()}-x1"
     dead.mkdir()
     os.chown(dead, 65534, 65534)
     monkeypatch.setenv("SUDO_UID", "65534" if behind_sudo else "65533")
