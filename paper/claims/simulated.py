@@ -122,6 +122,7 @@ def _collisions(path: Path) -> Iterator[str]:
 
 CLAIMS = (
     Claim("The published ECMP bars fit a spanning tree, and no hash", "README.md", ECMP, _ecmp),
+    Claim("The same, beside its picture", "docs/ecmp.md", ECMP, _ecmp),
     Claim("Gains by flows per host, 16 hosts, max-min rates", "docs/answers.md", HOSTS_16, _gains("maxmin")),
     Claim("Gains by flows per host, 16 hosts, AIMD", "docs/answers.md", HOSTS_16, _gains("aimd")),
     Claim(
