@@ -10,17 +10,21 @@ before, and for the flow that its sender sends before.
   of a half of the buffer, a quarter and so on; and back.
 * ``all-to-all``: every rank sends 1/GROUP of its buffer to every other one, all at once.
 * ``pipeline``: GROUP stages; as many micro-batches of BYTES go through them forward, and back.
+* ``goal:FILE``: what a file of GOAL text says (`traffic.goal`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
 from topos.arrays import Int64
 from topos.network import Network
+from traffic.goal import SPELLING as GOAL
+from traffic.goal import read_goal
 from traffic.graph import FlowGraph, bounded
 from traffic.streams import Stream, generator
 
@@ -30,7 +34,13 @@ PLACEMENTS = ("compact", "random")
 def is_collective(text: str) -> bool:
     """Whether a traffic's spec is one of these; ``all-to-all`` without a size is a pattern that lasts."""
     name, colon, _ = text.partition(":")
-    return name in _GRAPHS and bool(colon)
+    return (name in _GRAPHS or name == "goal") and bool(colon)
+
+
+def file_of(text: str) -> Path | None:
+    """The user's file that a spec names; None for one that names none."""
+    name, colon, argument = text.partition(":")
+    return Path(argument) if name == "goal" and colon else None
 
 
 def collective(
@@ -47,6 +57,8 @@ def collective(
     A pipeline computes in every stage instead. Raises ValueError, one sentence, for whatever makes no sense.
     """
     name, _, argument = text.partition(":")
+    if (file := file_of(text)) is not None:
+        return placed(read_goal(file, text).repeated(repeats, compute_s), network, seed, placement)
     group, size = _argument(text, argument)
     if not 2 <= group <= network.num_hosts:
         raise ValueError(
@@ -188,5 +200,6 @@ SPELLINGS = {
     "halving-doubling:GROUP,BYTES": "the same, between partners that are half a group away, a quarter ...",
     "all-to-all:GROUP,BYTES": "every host sends 1/GROUP of BYTES to every other one of its group",
     "pipeline:STAGES,BYTES": "micro-batches of BYTES go forward through the stages, and back",
+    GOAL: "what a file of GOAL text says, the schedules of LogGOPSim and ATLAHS",
 }
 """How each is spelled, and what it means."""

@@ -18,6 +18,7 @@ _COMMANDS = {
     "claims": ("paper.claims.command", "command", "Hold what the documents claim against the committed data."),
     "clean": ("harness.cli.clean", "clean", "Remove what killed runs of this project left on the machine."),
     "cluster": ("harness.cli.cluster", "cluster", "Many machines for one sweep: keys, a scheduler, workers."),
+    "collective": ("paper.collective", "command", "Collectives as graphs of flows, and for other simulators."),
     "compare": ("harness.cli.compare", "compare", "Which shares of the control change between sweeps."),
     "completion": ("paper.completion", "command", "Simulate load against slowdown, by size of flow."),
     "demo": ("harness.cli.demo", "demo", "A first look: one pattern under the control, ECMP and Hedera."),

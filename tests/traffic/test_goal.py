@@ -1,0 +1,215 @@
+"""GOAL text: what is read, what is written, and what is refused."""
+
+import os
+
+import numpy as np
+import pytest
+
+from topos.fattree import FatTree
+from traffic.collectives import collective
+from traffic.goal import goal_in, read_goal, write_goal
+from traffic.workload import files_of
+
+TWO = "num_ranks 2\nrank 0 {\n%s\n}\nrank 1 {\n%s\n}\n"
+
+
+def read(first, second=""):
+    return goal_in(TWO % (first, second), "it", "goal:it")
+
+
+def rows(graph):
+    return list(
+        zip(
+            graph.src.tolist(),
+            graph.dst.tolist(),
+            graph.size_bytes.tolist(),
+            graph.delay_s.tolist(),
+            strict=True,
+        )
+    )
+
+
+def edges(graph):
+    return sorted(zip(graph.waiting.tolist(), graph.before.tolist(), strict=True))
+
+
+def same(one, other):
+    return rows(one) == rows(other) and edges(one) == edges(other) and one.num_hosts == other.num_hosts
+
+
+def test_a_send_and_its_receive_are_one_flow_and_what_requires_either_waits_for_it():
+    found = read(
+        "l1: send 10b to 1 tag 7\n// a comment\nl2: send 20b to 1 tag 8 cpu 1 nic 2\nl2 requires l1\nrecv 5b from 1",
+        "/* two\nlines */\na: recv 10b from 0 tag 7\nb: send 5b to 0 tag 0\nb requires a\nrecv 20b from 0 tag 8",
+    )  # fmt: skip
+    assert rows(found) == [(0, 1, 10, 0.0), (0, 1, 20, 0.0), (1, 0, 5, 0.0)]
+    assert edges(found) == [(1, 0), (2, 0)]
+
+
+def test_computing_before_one_flow_alone_is_its_delay_and_else_a_node():
+    one = read("c: calc 1500\nl: send 1b to 1\nl requires c", "recv 1b from 0")
+    assert rows(one) == [(0, 1, 1, 1.5e-6)]
+    two = read(
+        "c: calc 1500\nl: send 1b to 1\nl requires c\nm: send 1b to 1\nm requires c",
+        "recv 1b from 0\nrecv 1b from 0",
+    )
+    assert rows(two) == [(0, 0, 0, 1.5e-6), (0, 1, 1, 0.0), (0, 1, 1, 0.0)]
+    assert edges(two) == [(1, 0), (2, 0)]
+
+
+def test_what_irequires_another_starts_when_that_may():
+    # b may start after a; c when b may, and not when b has ended.
+    found = read(
+        "a: calc 1000\nb: calc 9000\nc: calc 5\nd: calc 5\nb requires a\nc irequires b\nd requires c\nd requires b"
+    )
+    starts, follows = {}, edges(found)
+    for node in np.argsort(found.level, kind="stable").tolist():
+        waited = [before for waiting, before in follows if waiting == node]
+        starts[node] = max((starts[one] + found.delay_s[one] for one in waited), default=0.0)
+    delay = found.delay_s.tolist()
+    c = delay.index(5e-9)
+    assert starts[c] == pytest.approx(1e-6)
+    assert starts[len(delay) - 1] == pytest.approx(1e-5)
+
+
+def test_a_receive_that_requires_something_delays_what_requires_it():
+    found = read("send 3b to 1", "c: calc 7\nr: recv 3b from 0\nr requires c\ns: calc 1\ns requires r")
+    assert rows(found) == [(0, 1, 3, 0.0), (1, 1, 0, 7e-9), (1, 1, 0, 0.0), (1, 1, 0, 1e-9)]
+    assert edges(found) == [(2, 0), (2, 1), (3, 2)]
+
+
+def test_no_bytes_are_one_byte_and_to_oneself_is_computing():
+    found = read("send 0b to 1\nsend 5b to 0\nrecv 5b from 0", "recv 0b from 0")
+    assert rows(found) == [(0, 1, 1, 0.0), (0, 0, 0, 0.0)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "says"),
+    [
+        ("send 1b to 1", "", "line 3: rank 0 sends to rank 1 with tag 0, which never receives"),
+        ("recv 1b from 1", "", "line 3: rank 0 waits for rank 1 with tag 0, which never sends: that would hang"),
+        ("send 1b to 1 tag 1", "recv 1b from 0 tag 2", "never sends"),
+        ("send 1b to 1", "recv 2b from 0", "for 2 bytes, and 1 are sent"),
+        ("send 1b to 2", "", "there is no rank 2, only 0 to 1"),
+        ("send 1b from 1", "", "one sends to a rank"),
+        ("recv 1b from -1", "", "any rank or with any tag are not simulated"),
+        ("recv 1b from 1 tag -1", "", "any rank or with any tag are not simulated"),
+        ("a: calc 1\na: calc 2", "", "line 4: the label 'a' is there already"),
+        ("a: calc 1\na requires b", "", "no label 'b' before it"),
+        ("b requires a\na: calc 1", "", "no label 'b' before it"),
+        ("1a: calc 1", "", "is neither send"),
+        ("calc -1", "", "is neither send"),
+        ("calc 1" + "0" * 15, "", "is neither send"),
+        ("send 1b to 1; rm", "", "is neither send"),
+        ("/* open", "", "is neither send"),
+        ("rank 1 {", "", "is neither send"),
+        ("", "", "has no operation"),
+        ("a: calc 1\nb: calc 1\na requires b\nb requires a", "", "in a circle"),
+        ("a: calc 1\na irequires a", "", "in a circle"),
+        # Each waits for the other's message before it sends its own.
+        ("r: recv 1b from 1\ns: send 1b to 1\ns requires r", "r: recv 1b from 0\ns: send 1b to 0\ns requires r",
+         "in a circle"),
+        ("calc 999999999999999", "", None),
+        ("calc 1\n}\nrank 0 {", "", "rank 0 is there already"),
+        ("calc 1\n}\nrank 2 {", "", "not below num_ranks"),
+        ("calc 1\n}\ncalc 2", "", "'calc 2' is in no rank"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused_in_one_sentence(first, second, says):
+    if says is None:
+        assert read(first, second).delay_s.tolist() == [999999.999999999]
+        return
+    with pytest.raises(ValueError, match=says) as told:
+        read(first, second)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "is no GOAL text"),
+        ("\x7fELF", "is no GOAL text"),
+        ("rank 0 {\n}", "line 1 is not num_ranks and a number"),
+        ("num_ranks 0", "from 1 to 1,000,000 ranks"),
+        ("num_ranks 999999999", "from 1 to 1,000,000 ranks"),
+        ("num_ranks 1\nrank 0 {\ncalc 1", "ends within rank 0"),
+    ],
+)
+def test_what_is_no_goal_text_is_refused_in_one_sentence(text, says):
+    with pytest.raises(ValueError, match=says):
+        goal_in(text, "it", "goal:it")
+
+
+def test_a_file_that_is_none_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "binary.goal").write_bytes(b"\xff\xfe\x00")
+    for name in ("pipe", "binary.goal", "missing"):
+        with pytest.raises(ValueError, match=name):
+            collective(f"goal:{tmp_path / name}", FatTree(4), 1)
+
+
+@pytest.mark.parametrize(
+    "spec", ["ring:16,1600", "halving-doubling:8,1600", "all-to-all:5,1000", "pipeline:4,100"]
+)
+def test_what_is_written_is_read_back(spec, tmp_path):
+    graph = collective(spec, FatTree(4), 3, placement="random")
+    write_goal(tmp_path / "one.goal", graph)
+    first = read_goal(tmp_path / "one.goal")
+    order = np.argsort(graph.src, kind="stable")
+    assert rows(first) == [rows(graph)[n] for n in order]
+    place = np.argsort(order)
+    assert edges(first) == sorted((int(place[w]), int(place[b])) for w, b in edges(graph))
+    write_goal(tmp_path / "two.goal", first)
+    assert same(first, read_goal(tmp_path / "two.goal"))
+    assert (tmp_path / "one.goal").read_text().count("send") == len(graph)
+
+
+def test_computing_is_written_and_read_back(tmp_path):
+    graph = collective("ring:4,1600", FatTree(4), 3, compute_s=0.25, repeats=3)
+    write_goal(tmp_path / "one.goal", graph)
+    first = read_goal(tmp_path / "one.goal")
+    assert not first.computes.any(), "computing before one flow alone is its delay"
+    assert first.delay_s.sum() == pytest.approx(3 * 16 * 0.25)
+    write_goal(tmp_path / "two.goal", first)
+    assert same(first, read_goal(tmp_path / "two.goal"))
+
+
+def test_a_schedule_in_the_manner_of_schedgen_is_read_back_equal(tmp_path):
+    """A binomial tree, as LogGOPSim's own example has one."""
+    ranks, lines = 32, {rank: [] for rank in range(32)}
+    for rank in range(1, ranks):
+        parent = rank - (1 << (rank.bit_length() - 1))
+        lines[rank].append(f"l1: recv 1b from {parent} tag 0")
+    for rank in range(ranks):
+        for bit in range(rank.bit_length(), 5):
+            label = f"l{len(lines[rank]) + 1 if rank == 0 else bit + 2}"
+            lines[rank].append(f"{label}: send 1b to {rank + (1 << bit)} tag 0")
+            if rank:
+                lines[rank].append(f"{label} requires l1")
+    text = f"num_ranks {ranks}\n" + "".join(
+        f"\nrank {rank} {{\n" + "\n".join(lines[rank]) + "\n}\n" for rank in lines
+    )
+    found = goal_in(text, "it", "goal:it")
+    assert len(found) == 31
+    assert found.level.max() == 4
+    write_goal(tmp_path / "again.goal", found)
+    assert same(found, read_goal(tmp_path / "again.goal"))
+
+
+def test_a_graph_that_goal_cannot_say_is_refused(tmp_path):
+    from tests.traffic.test_graph import graph
+
+    with pytest.raises(ValueError, match="flow 1 of host 2 waits for one from host 0 to 1"):
+        write_goal(tmp_path / "no.goal", graph((0, 1, 5, 0.0), (2, 3, 5, 0.0), edges=[(1, 0)]))
+    assert not list(tmp_path.iterdir())
+
+
+def test_it_is_traffic_like_any_other(tmp_path):
+    path = tmp_path / "mine.goal"
+    path.write_text(TWO % ("send 1b to 1", "recv 1b from 0"))
+    assert files_of(f"goal:{path} + stride:4") == [path]
+    found = collective(f"goal:{path}", FatTree(4), 3, repeats=2)
+    assert found.num_hosts == 16
+    path.write_text("num_ranks 17\nrank 0 {\ncalc 1\n}\n")
+    with pytest.raises(ValueError, match="has 17 ranks, and the network 16 hosts"):
+        collective(f"goal:{path}", FatTree(4), 3)
