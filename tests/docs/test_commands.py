@@ -1,0 +1,88 @@
+"""Every command of every page: each is understood down to its last option, and the quick ones are run."""
+
+import importlib.util
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from harness.cli.group import cli
+from tests.harness.test_cli import asked
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/**/*.md"),
+        *ROOT.glob("setup/*.md"),
+        *ROOT.glob("results/*/README.md"),
+    ]
+)
+COMMAND = re.compile(r"(?:    )?(?:\$ )?(?:sudo )?(?:[A-Z_]+=\S+ )*\S*?(hedera|test\.sh|python -m) (.*)")
+STANDS_FOR = {
+    "results/runs/NAME": "results/hashes",
+    "results/runs/tutorial": "results/tutorial",
+    "$P": "stride:4",
+}
+"""Of what is a reader's own: what the repository has of its kind."""
+READERS = re.compile(r"(?:demand|first_fit|annealing|loop|scheduler|my_scheduler)\.py")
+
+
+def commands():
+    """A page's lines that begin with a command of ours, without their remarks. What may be left out is there, and
+    alternatives are commands of their own."""
+    for page in PAGES:
+        fenced = False
+        for line in page.read_text(encoding="utf-8").replace("\\\n", " ").splitlines():
+            fenced ^= line.startswith("```")
+            if (fenced or line.startswith("    ")) and (found := COMMAND.fullmatch(line)):
+                program, words = found.groups()
+                words = re.split(r" {2,}(?=\S+ )| +# ", words)[0]
+                if program == "hedera":
+                    words = re.sub(r"[][]", "", words)
+                for name, whose in STANDS_FOR.items():
+                    words = words.replace(name, whose)
+                for each in words.split(" | ") if program == "hedera" else [words]:
+                    yield page.relative_to(ROOT).as_posix(), program, each
+
+
+ALL = [pytest.param(program, words, id=f"{page}: {words[:50]}") for page, program, words in commands()]
+QUICK = sorted(
+    {
+        words
+        for _, _, words in commands()
+        if re.match("simulate|compare", words) and "-k 32" not in words and not READERS.search(words)
+    }
+)
+
+
+@pytest.mark.parametrize(("program", "words"), ALL)
+def test_it_is_understood(program, words, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    words = shlex.split(words)
+    if program == "python -m":
+        assert importlib.util.find_spec(words[0])
+        return
+    if program == "test.sh":
+        words = ["demo", *words[1:]] if words[0] == "--demo" else ["sweep", *words]
+    command = cli
+    while isinstance(command, click.Group):
+        name, command, words = command.resolve_command(click.Context(command), words)
+        assert command is not None, name
+    command.make_context(name, words)
+
+
+@pytest.mark.parametrize("words", QUICK)
+def test_it_does_what_the_page_says(words, monkeypatch):
+    """The quick ones: those that simulate one run, and that compare what is kept."""
+    monkeypatch.chdir(ROOT)
+    done = asked(*shlex.split(words))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_pages_have_commands():
+    assert len(ALL) > 80
+    assert len(QUICK) > 5
