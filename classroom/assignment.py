@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from classroom import public
 from classroom.packing import SERVICES, pack_grader, pack_handout
 from commands.options import in_words
 
@@ -27,10 +28,12 @@ def assignment() -> None:
 @click.option("--seed", type=click.IntRange(0), help="Grades are drawn from it.  [default: drawn]")
 @in_words
 def pack(folder: Path, service: str | None, seed: int | None) -> None:
-    """Make FOLDER/handout for students (templates and documents, no solutions), and FOLDER/grader for the service.
+    """Make FOLDER/handout for students (templates, checks, documents; no solutions), and FOLDER/grader.
 
     What grades has the solutions and the seed in it: keep it from students.
     """
+    if seed == public.SEED:
+        raise ValueError(public.KNOWN)
     if folder.exists():
         raise ValueError(f"{folder} is there already, and is not overwritten")
     pack_handout(folder / "handout")

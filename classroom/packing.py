@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import zipfile
 from pathlib import Path
 
 from classroom.lent import PACKAGES, ROOT, lend
+from classroom.public import public_checks
 from classroom.template import MILESTONES, write_template
 
 DOCUMENTS = ("assignment/handout.md", "assignment/rubric.md", "own-scheduler.md")
@@ -78,14 +80,17 @@ with tempfile.TemporaryDirectory() as folder:
 
 
 def pack_handout(folder: Path) -> None:
-    """Templates, documents, and the modules that these may import; none has an answer in it."""
+    """Templates, documents, modules to import, and checks with recorded answers; no solution is in it."""
+    checks = json.dumps(public_checks(), allow_nan=False)
     folder.mkdir(parents=True)
     for milestone, task in MILESTONES.items():
-        write_template(folder / task.file, milestone)
-    write_template(folder / "scheduler.py")
+        write_template(folder / task.file, milestone, handout=True)
+    write_template(folder / "scheduler.py", handout=True)
     for name in DOCUMENTS:
         shutil.copyfile(ROOT / "docs" / name, folder / Path(name).name)
     lend(folder / "project")
+    shutil.copyfile(ROOT / "classroom" / "checker.py", folder / "check.py")
+    (folder / "cases.json").write_text(checks + "\n")
     for made in sorted((folder / "project").rglob("__pycache__")):
         shutil.rmtree(made)
 

@@ -36,8 +36,10 @@ def class_name(path: Path) -> str:
     return name if name.isidentifier() else "MyScheduler"
 
 
-def write_template(path: Path, milestone: str | None = None) -> str:
+def write_template(path: Path, milestone: str | None = None, *, handout: bool = False) -> str:
     """Write a new file to start from, and return the FILE:NAME that it is checked by.
+
+    ``handout``: its students have `classroom.checker` beside it, and not the project.
 
     Raises ValueError when the file is there already, or is no .py file.
     """
@@ -45,8 +47,12 @@ def write_template(path: Path, milestone: str | None = None) -> str:
         raise ValueError(f"a scheduler is a Python file: {path}.py?")
     name = class_name(path) if milestone is None else MILESTONES[milestone].name
     text = (TEMPLATES / f"{milestone or 'scheduler'}.txt").read_text(encoding="utf-8")
+    command = f"hedera scheduler check {path}:{name}" + (f" --milestone {milestone}" if milestone else "")
     filled = Template(text).substitute(
-        file=path, name=name, summary="say in a sentence how it chooses paths."
+        file=path.name if handout else path,
+        check=f"python3 check.py {path.name}" if handout else command,
+        name=name,
+        summary="say in a sentence how it chooses paths.",
     )
     try:
         with path.open("x", encoding="utf-8") as file:

@@ -51,7 +51,7 @@ class State:
     initial_energy: float
 
 
-def _flows(rng: Random, pattern: str = "random", flows_per_host: int = 2) -> LargeFlows:
+def hashed_flows(rng: Random, pattern: str = "random", flows_per_host: int = 2) -> LargeFlows:
     """Random traffic, hashed; by itself two flows from each host."""
     matrix = draw(pattern, TREE, rng.randrange(1 << 30), flows_per_host=flows_per_host)
     hashed = np.array([rng.randrange(4) for _ in matrix.src], dtype=np.int32)
@@ -129,7 +129,7 @@ def _mapping(submission: Submission, rng: Random) -> tuple[str, str]:
     first = _period(submission, _nothing())
     if wrong := _one_to_one(first.core_of):
         return f"{wrong} (in the first state)", ""
-    states = [_period(submission, _flows(rng)).core_of for _ in range(3)]
+    states = [_period(submission, hashed_flows(rng)).core_of for _ in range(3)]
     for core_of in states:
         if wrong := _one_to_one(core_of):
             return f"{wrong} (after a search: does every move swap two cores of one pod?)", ""
@@ -147,7 +147,7 @@ def _true_energy(submission: Submission, rng: Random) -> tuple[str, str]:
     for seed in range(TRIALS):
         submission.fresh(4, seed, SHORT)
         first = _period(submission, _nothing())
-        flows = _flows(rng)
+        flows = hashed_flows(rng)
         state = _period(submission, flows)
         for which, said, core_of in (
             ("initial_energy", state.initial_energy, first.core_of),
@@ -171,7 +171,7 @@ def _not_worse(submission: Submission, rng: Random) -> tuple[str, str]:
     for seed in range(2 * TRIALS):
         hot = seed >= TRIALS
         submission.fresh(4, seed, HOT if hot else SHORT)
-        flows = _flows(rng)
+        flows = hashed_flows(rng)
         for _ in range(8 if hot else 1):
             state = _period(submission, flows)
             if state.energy > state.initial_energy + CLOSE:
@@ -189,7 +189,7 @@ def _goes_on(submission: Submission, rng: Random) -> tuple[str, str]:
     moved = False
     for seed in range(TRIALS):
         submission.fresh(4, seed, SHORT)
-        flows = _flows(rng)
+        flows = hashed_flows(rng)
         before = _period(submission, flows)
         again = _period(submission, flows)
         if abs(again.initial_energy - before.energy) > CLOSE:
@@ -207,7 +207,7 @@ def _finds(submission: Submission, rng: Random) -> tuple[str, str]:
 
     links, mine, ours = LinkState(TREE), [], []
     for seed in range(SEARCHES):
-        flows = _flows(rng, "randbij", 1)
+        flows = hashed_flows(rng, "randbij", 1)
         submission.fresh(4, seed)
         mine.append(_energy(flows, _period(submission, flows).core_of))
         reference = SimulatedAnnealing(TREE, np.random.default_rng(seed))

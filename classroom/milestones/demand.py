@@ -24,6 +24,7 @@ FIGURE_4: Pairs = [(0, 1), (0, 2), (0, 3), (1, 0), (1, 0), (1, 2), (2, 0), (2, 3
 """The example of section 4.2: H0 sends a flow each to H1, H2 and H3, H1 two to H0 and one to H2, and so on."""
 CLOSE = 1e-6
 NO_FLOWS = "nothing to estimate"
+ORDER = "the order of the flows does not matter"
 
 
 def _right(pairs: Pairs, num_hosts: int) -> Floats:
@@ -78,17 +79,27 @@ def _passes(pairs: Pairs, num_hosts: int, passes: int, inner: int) -> Floats:
     return demand
 
 
-def _why(pairs: Pairs, num_hosts: int, given: Floats) -> str:
-    """What is wrong with an estimate, in the field's words."""
-    if not given.any():
-        return "all demands are 0: is a share computed with whole numbers? 1 // 3 is 0"
-    if np.allclose(given, _passes(pairs, num_hosts, 1, len(pairs)), atol=CLOSE):
-        return "this is what one pass of EST-SRC and EST-DST gives; Figure 7 goes on until no demand changes any more"
-    if np.allclose(given, _passes(pairs, num_hosts, 2 * len(pairs) + 2, 1), atol=CLOSE):
-        return (
+def mistaken(pairs: Pairs, num_hosts: int) -> list[tuple[str, Floats]]:
+    """What known mistakes give, each with its name in the field's words."""
+    return [
+        ("all demands are 0: is a share computed with whole numbers? 1 // 3 is 0", np.zeros(len(pairs))),
+        (
+            "this is what one pass of EST-SRC and EST-DST gives; Figure 7 goes on until no demand changes any more",
+            _passes(pairs, num_hosts, 1, len(pairs)),
+        ),
+        (
             "this is what EST-DST gives when its own loop (lines 9 to 18) runs once: when a flow turns out not to be "
-            "limited by the receiver, the share of the others grows, and others may fall below it"
-        )
+            "limited by the receiver, the share of the others grows, and others may fall below it",
+            _passes(pairs, num_hosts, 2 * len(pairs) + 2, 1),
+        ),
+    ]
+
+
+def _why(pairs: Pairs, num_hosts: int, given: Floats) -> str:
+    """What is wrong with an estimate."""
+    for words, like in mistaken(pairs, num_hosts):
+        if np.allclose(given, like, atol=CLOSE):
+            return words
     for end, verb in ((0, "sends"), (1, "receives")):
         for host in range(num_hosts):
             total = sum(g for g, pair in zip(given, pairs, strict=True) if pair[end] == host)
@@ -171,6 +182,6 @@ LOOKS: list[tuple[str, str, Look]] = [
     ("the example of Figure 4", "section 4.2, Figure 4", _figure_4),
     (NO_FLOWS, "section 4.2", _no_flows),
     ("random flows, as Figure 7 has it", "section 4.2, Figure 7", _random_flows),
-    ("the order of the flows does not matter", "section 4.2", _order),
+    (ORDER, "section 4.2", _order),
     ("600 flows among 128 hosts", "section 4.2, Figure 7", _many),
 ]

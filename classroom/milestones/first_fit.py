@@ -7,6 +7,7 @@ reservation whose flow changes its demand is left open by the paper, and here.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
@@ -40,38 +41,29 @@ def _cores(submission: Submission, history: History) -> dict[int, int]:
     return dict(zip(flows.key.tolist(), core.tolist(), strict=True))
 
 
-def _scene(history: History, expected: dict[int, int], words: str) -> Look:
-    """A check that flows end on these cores."""
+@dataclass(frozen=True)
+class Scene:
+    """A history with a right answer: on which core flows are in its last period, or which two share a path."""
 
-    def look(submission: Submission, rng: Random) -> tuple[str, str]:
+    name: str
+    section: str
+    history: History
+    words: str
+    on: dict[int, int] = field(default_factory=dict)
+    together: tuple[int, ...] = ()
+
+    def look(self, submission: Submission, rng: Random) -> tuple[str, str]:
+        """What is wrong, and the history."""
         try:
-            found = _cores(submission, history)
+            found = _cores(submission, self.history)
         except Broken as error:
-            return str(error), str(history)
-        if all(found[flow] == core for flow, core in expected.items()):
+            return str(error), str(self.history)
+        if all(found[n] == core for n, core in self.on.items()) and (
+            len({found[n] for n in self.together}) < 2
+        ):
             return "", ""
-        where = ", ".join(f"flow {n} on core {found[n]}" for n in expected)
-        return f"{words} Found in the last period: {where}", str(history)
-
-    return look
-
-
-def _together(history: History, pair: tuple[int, int], words: str) -> Look:
-    """A check that two flows are on one path in the last period."""
-
-    def look(submission: Submission, rng: Random) -> tuple[str, str]:
-        try:
-            found = _cores(submission, history)
-        except Broken as error:
-            return str(error), str(history)
-        one, other = pair
-        if found[one] == found[other]:
-            return "", ""
-        return f"{words} Found: flow {one} on core {found[one]}, flow {other} on core {found[other]}", str(
-            history
-        )
-
-    return look
+        where = ", ".join(f"flow {n} on core {found[n]}" for n in (*self.on, *self.together))
+        return f"{self.words} Found in the last period: {where}", str(self.history)
 
 
 def _random(submission: Submission, rng: Random) -> tuple[str, str]:
@@ -109,8 +101,7 @@ def _random(submission: Submission, rng: Random) -> tuple[str, str]:
                 gone.append((str(error), str(history)))
             return error.kind == "raised"
 
-    plain = histories(failures=False, most=12, sizes=(1.0, 0.5, 0.25))
-    found: Any = smallest(plain, fails, rng.randrange(1 << 30), 150)
+    found: Any = smallest(RANDOM, fails, rng.randrange(1 << 30), 150)
     if gone:
         return gone[0]
     if found is None:
@@ -121,89 +112,74 @@ def _random(submission: Submission, rng: Random) -> tuple[str, str]:
         return str(error), str(found)
 
 
-LOOKS: list[tuple[str, str, Look]] = [
-    (
+SCENES = (
+    Scene(
         "a demand of 1.0 fits an empty link",
         "section 4.3, Figure 5 line 4",
-        _scene(
-            History(4, (FITS,)),
-            {0: 0},
-            "A flow that wants a whole link has the network to itself, and the first path has room for exactly that.",
-        ),
+        History(4, (FITS,)),
+        "A flow that wants a whole link has the network to itself, and the first path has room for exactly that.",
+        on={0: 0},
     ),
-    (
+    Scene(
         "reserved capacity is not given away twice",
         "section 4.3, Figure 5 lines 4 and 5",
-        _scene(
-            History(4, (FITS, HistoryFlow(1, 5, hashed=0, demand=1.0))),
-            {0: 0, 1: 2},
-            "Both flows want a whole link, from one edge switch and to one; the first holds core 0 and "
-            "with it the links to "
-            "the aggregation switch below.",
-        ),
+        History(4, (FITS, HistoryFlow(1, 5, hashed=0, demand=1.0))),
+        "Both flows want a whole link, from one edge switch and to one; the first holds core 0 and with it the links "
+        "to the aggregation switch below.",
+        on={0: 0, 1: 2},
     ),
-    (
+    Scene(
         "two flows of half a link share one",
         "section 4.3, Figure 5 line 4",
-        _together(
-            History(4, (HistoryFlow(0, 4, 3, demand=0.5), HistoryFlow(1, 5, 1, demand=0.5))),
-            (0, 1),
-            "A link has room for two demands of a half, so both flows fit the first path.",
-        ),
+        History(4, (HistoryFlow(0, 4, 3, demand=0.5), HistoryFlow(1, 5, 1, demand=0.5))),
+        "A link has room for two demands of a half, so both flows fit the first path.",
+        together=(0, 1),
     ),
-    (
+    Scene(
         "an assigned flow keeps its path",
         "section 4.3, Figure 5 lines 1 and 2",
-        _scene(
-            History(
-                4, (HistoryFlow(1, 5, 3, demand=1.0, gone=1), HistoryFlow(0, 4, 1, demand=1.0)), periods=2
-            ),
-            {1: 2},
-            "Flow 1 was given its path while flow 0 held the first one. That flow is gone; the other stays.",
-        ),
+        History(4, (HistoryFlow(1, 5, 3, demand=1.0, gone=1), HistoryFlow(0, 4, 1, demand=1.0)), periods=2),
+        "Flow 1 was given its path while flow 0 held the first one. That flow is gone; the other stays.",
+        on={1: 2},
     ),
-    (
+    Scene(
         "reservations are cleared when flows expire",
         "section 4.3",
-        _scene(
-            History(
-                4,
-                (HistoryFlow(0, 4, 1, demand=1.0, gone=1), HistoryFlow(1, 5, 3, born=1, demand=1.0)),
-                periods=2,
-            ),
-            {1: 0},
-            "Flow 0 is gone, and with it must be what it reserved: a full-rate flow fits its path again.",
+        History(
+            4,
+            (HistoryFlow(0, 4, 1, demand=1.0, gone=1), HistoryFlow(1, 5, 3, born=1, demand=1.0)),
+            periods=2,
         ),
+        "Flow 0 is gone, and with it must be what it reserved: a full-rate flow fits its path again.",
+        on={1: 0},
     ),
-    (
+    Scene(
         "what a flow holds does not grow from period to period",
         "section 4.3, Figure 5",
-        _together(
-            History(
-                4, (HistoryFlow(0, 4, 1, demand=0.5), HistoryFlow(1, 5, 3, born=4, demand=0.5)), periods=5
-            ),
-            (0, 1),
-            "Flow 0 has been there for five periods and still wants half a link; flow 1 wants the other half.",
-        ),
+        History(4, (HistoryFlow(0, 4, 1, demand=0.5), HistoryFlow(1, 5, 3, born=4, demand=0.5)), periods=5),
+        "Flow 0 has been there for five periods and still wants half a link; flow 1 wants the other half.",
+        together=(0, 1),
     ),
-    (
+    Scene(
         "a flow that fits nowhere goes by its hash and holds nothing",
         "section 4.3, Figure 5 lines 7 to 9",
-        _scene(
-            History(
-                4,
-                (
-                    HistoryFlow(0, 4, 0, demand=1.0),
-                    HistoryFlow(1, 5, 0, demand=1.0),
-                    HistoryFlow(0, 6, 1, demand=0.5),
-                    HistoryFlow(2, 7, 0, demand=1.0),
-                ),
+        History(
+            4,
+            (
+                HistoryFlow(0, 4, 0, demand=1.0),
+                HistoryFlow(1, 5, 0, demand=1.0),
+                HistoryFlow(0, 6, 1, demand=0.5),
+                HistoryFlow(2, 7, 0, demand=1.0),
             ),
-            {0: 0, 1: 2, 2: 1, 3: 1},
-            "Flows 0 and 1 fill both uplinks of their edge switch; flow 2 finds no room there and goes "
-            "as it is hashed. Flow 3, "
-            "from another edge switch, must not suffer from that.",
         ),
+        "Flows 0 and 1 fill both uplinks of their edge switch; flow 2 finds no room there and goes as it is hashed. "
+        "Flow 3, from another edge switch, must not suffer from that.",
+        on={0: 0, 1: 2, 2: 1, 3: 1},
     ),
+)
+
+RANDOM = histories(failures=False, most=12, sizes=(1.0, 0.5, 0.25))
+LOOKS: list[tuple[str, str, Look]] = [
+    *((scene.name, scene.section, scene.look) for scene in SCENES),
     ("random histories, as Figure 5 has it", "section 4.3, Figure 5", _random),
 ]

@@ -104,7 +104,7 @@ def grade(
             "grading takes real time: in virtual time computing takes none, so that no limit would end a submission "
             "that computes without end, and the kernel there has no filter of system calls to close it off with"
         )
-    from classroom import grading
+    from classroom import grading, public
     from classroom.crew import graded
     from classroom.formats import FORMATS
     from classroom.histories import leave_nothing
@@ -113,6 +113,8 @@ def grade(
     from classroom.store import Kept, Store
     from commands.output import wide_console, write_csv
 
+    if seed == public.SEED:
+        raise UserMistake(public.KNOWN)
     os.environ.pop(SEED, None)  # without walls, submissions are given what is in it
     found = grading.submissions(folders)
     if others := grading.left_out(folders, found):
