@@ -9,7 +9,7 @@ import numpy as np
 
 from paper import explain_sa, figure_10
 from paper.claims.claim import UNKNOWN, Claim, Source, rows
-from paper.claims.simulated import TABLE_3
+from paper.claims.simulated import ANSWERS, TABLE_3
 from paper.scale import interval
 from topos.arrays import Float64
 
@@ -189,7 +189,7 @@ CLAIMS = (
     Claim("Figure 10: over ECMP", "docs/simulator.md", FIGURE_10, _over_static),
     Claim("Figure 10: first fit ahead of annealing", "docs/simulator.md", FIGURE_10, _ahead),
     Claim("Figure 11: of the non-blocking network", "docs/simulator.md", FIGURE_11, _over_time),
-    Claim("Readings of first fit with many flows", "docs/answers.md", SENSITIVITY, _readings),
+    Claim("Readings of first fit with many flows", ANSWERS, SENSITIVITY, _readings),
     Claim("Table 3's plateau", "docs/simulator.md", TABLE_3, _plateau),
     Claim("A core per host: bandwidth", "docs/simulator.md", EXPLAIN_SA, _bandwidth),
     Claim("A core per host: work", "docs/simulator.md", SEARCHES, _work, "the time, on another machine"),

@@ -1,4 +1,4 @@
-"""Claims on what was simulated: the paper's figures and tables, and docs/answers.md's questions."""
+"""Claims on what was simulated: the paper's figures and tables, and the questions of docs/answers.md."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ COMPLETION = Source(
 )
 TABLE_3 = Source("simulated/table3.csv", "hedera table 3", UNKNOWN, again=True)
 SCHEMES = ("hedera-gff", "hedera-sa")
+ANSWERS = "docs/notes/answers.md"
 
 
 def _ecmp(path: Path) -> Iterator[str]:
@@ -123,13 +124,11 @@ def _collisions(path: Path) -> Iterator[str]:
 CLAIMS = (
     Claim("The published ECMP bars fit a spanning tree, and no hash", "README.md", ECMP, _ecmp),
     Claim("The same, beside its picture", "docs/ecmp.md", ECMP, _ecmp),
-    Claim("Gains by flows per host, 16 hosts, max-min rates", "docs/answers.md", HOSTS_16, _gains("maxmin")),
-    Claim("Gains by flows per host, 16 hosts, AIMD", "docs/answers.md", HOSTS_16, _gains("aimd")),
-    Claim(
-        "Gains by flows per host, 1,024 hosts, max-min rates", "docs/answers.md", HOSTS_1024, _gains("maxmin")
-    ),
-    Claim("Small flows' slowdown over ECMP's", "docs/answers.md", COMPLETION, _slowdowns("small")),
-    Claim("Large flows' slowdown over ECMP's", "docs/answers.md", COMPLETION, _slowdowns("large")),
+    Claim("Gains by flows per host, 16 hosts, max-min rates", ANSWERS, HOSTS_16, _gains("maxmin")),
+    Claim("Gains by flows per host, 16 hosts, AIMD", ANSWERS, HOSTS_16, _gains("aimd")),
+    Claim("Gains by flows per host, 1,024 hosts, max-min rates", ANSWERS, HOSTS_1024, _gains("maxmin")),
+    Claim("Small flows' slowdown over ECMP's", ANSWERS, COMPLETION, _slowdowns("small")),
+    Claim("Large flows' slowdown over ECMP's", ANSWERS, COMPLETION, _slowdowns("large")),
     Claim("Mean slowdowns of small and large flows", "docs/workloads.md", COMPLETION, _mean_slowdowns),
     Claim("What collisions cost (Figure 3)", "docs/simulator.md", LOSS, _collisions),
     Claim("What few iterations cost (Table 3)", "docs/simulator.md", TABLE_3, _table_3),

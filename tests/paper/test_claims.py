@@ -28,7 +28,7 @@ def test_a_document_that_says_another_number_is_found(claim, monkeypatch, tmp_pa
     text = " ".join((claims.ROOT / claim.said).read_text(encoding="utf-8").split())
     monkeypatch.setattr(one, "ROOT", tmp_path)
     document = tmp_path / claim.said
-    document.parent.mkdir(exist_ok=True)
+    document.parent.mkdir(parents=True, exist_ok=True)
     for words in claim.words(data):
         end = words.rstrip(" |%)")
         other = end[:-1] + chr(ord(end[-1]) + 1)
