@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from commands.output import QUIET
 from workers.cluster import KEYS, ClusterAddress
 
 Command = Callable[..., Any]
@@ -89,14 +90,26 @@ output = click.option(
     show_default=True,
     help="Folder for picture and CSV.",
 )
+
+
+def _keep_quiet(context: click.Context, parameter: click.Parameter, quiet: bool) -> None:
+    context.meta[QUIET] = quiet
+
+
+quiet_option = click.option(
+    "--quiet",
+    is_flag=True,
+    expose_value=False,
+    callback=_keep_quiet,
+    help="No progress on standard error: only warnings, and what went wrong.",
+)
 parallel = options(
-    click.option("--jobs", type=click.IntRange(1), help="Processes (default: one per core)."), cluster_options
+    click.option("--jobs", type=click.IntRange(1), help="Processes (default: one per core)."),
+    cluster_options,
+    quiet_option,
 )
 
-
-json_option = click.option(
-    "--json", "as_json", is_flag=True, help="The rows as one JSON object on standard output."
-)
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 
 
 def seeds_option(default: int) -> Command:

@@ -23,6 +23,16 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
+QUIET = "commands.quiet"
+"""Where click's context keeps ``--quiet``."""
+
+
+def quiet() -> bool:
+    """Whether the command that is under way was told to be quiet."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(QUIET))
+
+
 @dataclass(frozen=True)
 class Compared:
     """One number of the paper and ours.
@@ -128,6 +138,6 @@ def progress_bar(label: str, total: float) -> Iterator[Callable[[float], None]]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    with Progress(*columns, console=Console(stderr=True, quiet=quiet())) as bar:
         task = bar.add_task(label, total=total)
         yield lambda done: bar.update(task, completed=done)

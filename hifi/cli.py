@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from commands.options import json_option, quiet_option
 from commands.output import conclude, plain_table, write_csv
 
 if TYPE_CHECKING:
@@ -29,13 +30,14 @@ def hifi() -> None:
 def _options(command: Callable[..., None]) -> Callable[..., None]:
     for option in (
         click.option("--quick", is_flag=True, help="Less of it, in under three minutes."),
-        click.option("--only-kept", is_flag=True, help="Run nothing: tell and draw what was run before."),
+        click.option("--redraw", is_flag=True, help="Run nothing: tell and draw what was run before."),
         click.option(
             "--out",
             type=click.Path(path_type=Path, file_okay=False),
             help="Folder of CSV and pictures (default: results/hifi, or with --quick results/runs/hifi-quick).",
         ),
-        click.option("--json", "as_json", is_flag=True, help="Rows as JSON on standard output."),
+        json_option,
+        quiet_option,
     ):
         command = option(command)
 
@@ -51,7 +53,7 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
     return guarded
 
 
-def _player(only_kept: bool) -> Callable[[Sequence[Scene]], list[Seen]]:
+def _player(redraw: bool) -> Callable[[Sequence[Scene]], list[Seen]]:
     """By what scenes are played, or found where they were kept."""
     from files.rights import leave_root_for_good
     from harness.cli.options import tell_user
@@ -59,7 +61,7 @@ def _player(only_kept: bool) -> Callable[[Sequence[Scene]], list[Seen]]:
     from harness.sweep import guests
 
     leave_root_for_good()
-    ground = None if only_kept else guests.prepare(tell_user)
+    ground = None if redraw else guests.prepare(tell_user)
     return lambda scenes: played(scenes, ground, KEPT)
 
 
@@ -77,23 +79,31 @@ def _folder(out: Path | None, quick: bool) -> Path:
 )
 @click.option("--seeds", type=click.IntRange(1), help="Runs of each (default: 5; 1 with --quick).")
 @click.option(
-    "--jitter", is_flag=True, help="Delays that vary, as in Mininet-HiFi's script; netem then reorders."
+    "--varying-delay",
+    is_flag=True,
+    help="Delays that vary, as in Mininet-HiFi's script; netem then reorders.",
 )
 @_options
 def dctcp(
-    bw: str, seeds: int | None, jitter: bool, quick: bool, only_kept: bool, out: Path | None, as_json: bool
+    bw: str,
+    seeds: int | None,
+    varying_delay: bool,
+    quick: bool,
+    redraw: bool,
+    out: Path | None,
+    as_json: bool,
 ) -> None:
     """The queue of two endless flows, under DCTCP and under TCP, beside a hardware switch and Mininet-HiFi."""
     from hifi import dctcp as experiment
     from hifi import pictures
 
-    asked = experiment.scenes(float(bw), seeds or (1 if quick else 5), quick, jitter)
-    seen = _player(only_kept)(asked)
+    asked = experiment.scenes(float(bw), seeds or (1 if quick else 5), quick, varying_delay)
+    seen = _player(redraw)(asked)
     if not seen:
         raise click.ClickException("nothing of this was run yet")
     rows = [experiment.row(one) for one in seen]
     quantiles = [quantile for one in seen for quantile in experiment.quantiles(one)]
-    name = f"dctcp{'' if bw == '100' else '-1g'}{'-jitter' if jitter else ''}"
+    name = f"dctcp{'' if bw == '100' else '-1g'}{'-jitter' if varying_delay else ''}"
     folder = _folder(out, quick)
     files = [write_csv(folder / f"{name}.csv", rows), write_csv(folder / f"{name}-queue.csv", quantiles)]
     files.append(pictures.queues(quantiles, folder / f"{name}.png"))
@@ -116,12 +126,12 @@ def dctcp(
 
 @hifi.command()
 @_options
-def buffers(quick: bool, only_kept: bool, out: Path | None, as_json: bool) -> None:
+def buffers(quick: bool, redraw: bool, out: Path | None, as_json: bool) -> None:
     """The smallest buffer that keeps a link busy, against RTT C and RTT C / sqrt(n); Reno and cubic."""
     from hifi import buffers as experiment
     from hifi import pictures
 
-    play = _player(only_kept)
+    play = _player(redraw)
     searches = [
         experiment.Search(experiment.HIFI, n, control, target)
         for control in (("reno",) if quick else experiment.CONTROLS)

@@ -14,6 +14,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+from commands.output import quiet
 from files.private import private_folder
 
 SOURCES = Path(__file__).parent / "engine"
@@ -91,7 +92,8 @@ def _compile(folder: Path, target: str) -> None:
     objects = folder / "objects"
     goal = "engine" if target == "engine" else "tests"
     settings = [f"OUT={objects}", f"STD={_standard()}", "CXX=g++"]
-    print(f"compiling the packet {target}, once: a minute or two", file=sys.stderr, flush=True)
+    if not quiet():
+        print(f"compiling the packet {target}, once: a minute or two", file=sys.stderr, flush=True)
     done = subprocess.run(
         ["make", "--silent", "-C", str(SOURCES), f"-j{_jobs()}", *settings, goal],
         env={name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ},

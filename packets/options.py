@@ -75,7 +75,7 @@ def asked() -> set[str]:
 
 
 kept = click.option(
-    "--keep",
+    "--results",
     "keep",
     default=KEPT,
     type=click.Path(path_type=Path),
@@ -110,21 +110,34 @@ def experiment_options(seeds: int) -> Command:
     )
 
 
+def _listed(
+    known: Iterable[str],
+) -> Callable[[click.Context, click.Parameter, tuple[str, ...]], tuple[str, ...]]:
+    """What reads names of ``known``, separated by commas or each behind an option of its own."""
+
+    def read(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+        named = click.Choice(tuple(known))
+        words = (word for value in values for word in value.split(","))
+        return tuple(dict.fromkeys(named.convert(word.strip(), parameter, context) for word in words))
+
+    return read
+
+
 compared = options(
     click.option(
-        "--variant",
-        "variants",
+        "--variants",
         multiple=True,
-        type=click.Choice(tuple(VARIANTS)),
+        metavar="LIST",
+        callback=_listed(VARIANTS),
         help="reproduction: as the report's authors built it (--no-sack --pacer-behind); conforming: with the"
-        " parameters given, by default TCP as in its RFCs and the pacer in front. May be repeated (default: both).",
+        " parameters given, by default TCP as in its RFCs and the pacer in front. Comma-separated (default: both).",
     ),
     click.option(
-        "--scheme",
-        "schemes",
+        "--schemes",
         multiple=True,
-        type=click.Choice(tuple(SCHEMES)),
-        help="May be repeated (default: all).",
+        metavar="LIST",
+        callback=_listed(SCHEMES),
+        help=f"Comma-separated: {', '.join(SCHEMES)} (default: all).",
     ),
 )
 """The options of figures and tables that compare schemes, as both variants."""

@@ -16,9 +16,11 @@ class Parameters:
     range.
     """
 
-    link_mbps: float = parameter(1000.0, "Rate of every link", unit="Mb/s", least=1)
+    link_mbps: float = parameter(1000.0, "Rate of every link", unit="Mb/s", least=1, option="--bw")
     link_delay_us: float = parameter(5.0, "Propagation delay of every link", unit="us", least=0)
-    port_queue_packets: int = parameter(500, "Queue of every switch port", unit="packets", least=1)
+    port_queue_packets: int = parameter(
+        500, "Queue of every switch port", unit="packets", least=1, option="--queue"
+    )
     host_queue_packets: int = parameter(1000, "Queue of every host", unit="packets", least=1)
     segment_bytes: int = parameter(
         950, "TCP payload of a full packet (MTU in Table I)", unit="bytes", least=50, most=8960
@@ -47,7 +49,9 @@ class Parameters:
     )
     association_ms: float = parameter(10.0, "Pacer: T_i, how long an association lasts", unit="ms", least=0)
     update_us: float = parameter(32.0, "Pacer: T_r, between updates of the rate", unit="us", least=1)
-    tick_us: float = parameter(16.0, "Pacer: between deliveries of tokens", unit="us", least=1)
+    tick_us: float = parameter(
+        16.0, "Pacer: between deliveries of tokens", unit="us", least=1, option="--pacer-tick"
+    )
     start_mbps: float = parameter(100.0, "Pacer: first rate", unit="Mb/s", least=0)
     pacer_behind: bool = parameter(
         False, "Pacer behind the host's queue, which it stops, as in the authors' ns-2."

@@ -140,7 +140,7 @@ def _cell(kind: str, text: str) -> Any:
     show_default=True,
     help="Shares of the links' rate that hosts send.",
 )
-@click.option("--intervals", default="5,1,0.1", show_default=True, help="Scheduling periods, s.")
+@click.option("--intervals", default="5,1,0.1", show_default=True, help="Hedera's scheduling periods, s.")
 @field_options(
     Config,
     "k seconds seed tick_s engine iterations large_flows detect_s",

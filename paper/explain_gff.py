@@ -150,7 +150,7 @@ def _readings_table(readings: Sequence[Reading]) -> Table:
 
 @click.command("explain-gff")
 @seeds_option(30)
-@click.option("--tick", "tick_s", default=0.001, show_default=True, help="Length of a tick, seconds.")
+@click.option("--tick", "tick_s", default=0.001, show_default=True, help="Length of a tick, s.")
 @computed
 def command(asked: Computing, seeds: int, tick_s: float) -> None:
     """What the paper's simulator may have done as Global First Fit.

@@ -143,7 +143,9 @@ def search_space(k: int) -> float:
 @click.command("explain-sa")
 @field_options(Config, "k seconds tick_s", k=32, tick_s=0.01)
 @seeds_option(5)
-@click.option("--patterns", "drawn", default=40, show_default=True, help="Random patterns of 16 hosts.")
+@click.option(
+    "--random-patterns", "drawn", default=40, show_default=True, help="Random patterns of 16 hosts."
+)
 @computed
 def command(asked: Computing, seeds: int, drawn: int, **fields: Any) -> None:
     """What a core per destination host gains over a core per flow, and what it cannot place (section 4.4)."""

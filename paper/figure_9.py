@@ -145,7 +145,7 @@ def draw(rows: Sequence[Bar], seeds: int, path: Path) -> Path:
 @schemes_option(SCHEMES)
 @seeds_option(10)
 @click.option("--engine", default="aimd", show_default=True, help="aimd or maxmin.")
-@click.option("--tick", "tick_s", default=0.001, show_default=True, help="Length of a tick, seconds.")
+@click.option("--tick", "tick_s", default=0.001, show_default=True, help="Length of a tick, s.")
 @computed
 def command(
     asked: Computing, simulated: bool, schemes: tuple[str, ...], seeds: int, engine: str, tick_s: float

@@ -170,7 +170,9 @@ def _panel(axes: Axes, rows: Sequence[Row]) -> None:
 
 @click.command()
 @schemes_option(SCHEMES)
-@click.option("--flows", "counts", default=COUNTS, show_default=True, help="Per host.")
+@click.option(
+    "--flows-per-host", "counts", default=COUNTS, show_default=True, help="How many, comma-separated."
+)
 @click.option(
     "--thresholds",
     default="0.1,0.01",
@@ -193,7 +195,7 @@ def command(
 ) -> None:
     """Hedera's gain over ECMP against the number of flows per host."""
     large_from = sorted(numbers("--thresholds", thresholds, float), reverse=True)
-    many = numbers("--flows", counts, int)
+    many = numbers("--flows-per-host", counts, int)
     tasks = []
     for engine in engines:
         tasks += plan(Config("ecmp", "random", k, engine=engine, **options), many, schemes, large_from, seeds)

@@ -60,8 +60,10 @@ def compute(
 @click.option("--simulated", is_flag=True, help="By the simulator.")
 @schemes_option(SCHEMES)
 @seeds_option(5)
-@click.option("--interval", "interval_s", default=5.0, show_default=True, help="Scheduling period, s.")
-@click.option("--tick", "tick_s", default=0.001, show_default=True, help="Length of a tick, seconds.")
+@click.option(
+    "--interval", "interval_s", default=5.0, show_default=True, help="Hedera's scheduling period, s."
+)
+@click.option("--tick", "tick_s", default=0.001, show_default=True, help="Length of a tick, s.")
 @click.option(
     "--detect", "detect_s", default=0.0, help="Global First Fit looks for large flows this often, s."
 )

@@ -209,7 +209,7 @@ def draw(rows: Sequence[Cell], subtitle: str, path: Path) -> Path:
     show_default=True,
     help="Of Simulated Annealing, each round.",
 )
-@click.option("--intervals", default="5,1,0.1", show_default=True, help="Scheduling periods, seconds.")
+@click.option("--intervals", default="5,1,0.1", show_default=True, help="Hedera's scheduling periods, s.")
 @field_options(Config, "flows_per_host seconds tick_s", flows_per_host=3, tick_s=0.01)
 @engines_option
 @seeds_option(3)

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from commands.options import in_words
+from commands.options import in_words, json_option, quiet_option
 from commands.output import progress_bar
 from commands.parameters import field_options
 from simulator.config import Config
@@ -24,7 +24,8 @@ from simulator.config import Config
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write the flows to this CSV file, for --traffic file:PATH.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
+@json_option
+@quiet_option
 @in_words
 def simulate(as_json: bool, record: Path | None, **fields: Any) -> None:
     """Run the paper's flow-level simulator once."""

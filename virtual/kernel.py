@@ -92,7 +92,7 @@ class Kernel:
             return None
         return (
             f"Linux {self.release} traces its processes, which takes two to three times as long as the seccomp mode "
-            "of Linux 6.16 and later: hedera kernel build --suite sid takes a newer source from Debian "
+            "of Linux 6.16 and later: hedera kernel build --apt-suite sid takes a newer source from Debian "
             f"({source.NAMED} names one of yours)"
         )
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     "--picture",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE.png",
-    help="Draw the means as well.",
+    help="Draw the means as well, into this file.",
 )
 @json_option
 @in_words

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from commands.options import quiet_option
 from commands.parameters import field_options
 from harness.cli.options import results_option, tell_user
 from harness.cli.sweep import sweep
@@ -23,6 +24,7 @@ SECONDS = 15.0
 @click.command()
 @field_options(RunSpec, "time seed")
 @results_option
+@quiet_option
 @click.pass_context
 def demo(context: click.Context, time: str, seed: int, results: Path) -> None:
     """One pattern (stride(4)) under the control, ECMP and Hedera, 15 s of traffic each: about a minute.

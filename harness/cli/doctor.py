@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from commands.options import json_option, quiet_option
 from commands.parameters import field_options
 from files.rights import leave_root_for_good
 from harness.cli.options import machine_rates, tell_user
@@ -20,7 +21,8 @@ from harness.sweep.calibration import MTUS
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
+@json_option
+@quiet_option
 @click.option(
     "--calibrate",
     is_flag=True,

@@ -10,6 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from files.rights import leave_root_for_good
+from harness.cli.old_names import renamed
 from harness.errors import HarnessError
 from hedera.text import printable
 
@@ -89,6 +90,7 @@ class _Commands(click.Group):
     def resolve_command(
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        args = renamed(args)
         if args and args[0] not in _OF_ROOT and not _emulated(args):
             leave_root_for_good()
         return super().resolve_command(context, args)

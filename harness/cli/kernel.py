@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import click
 
-from commands.options import json_option
+from commands.options import json_option, quiet_option
 from harness.cli.options import tell_user
 from harness.errors import UnfitMachine
 from virtual import kernel as kernels
@@ -21,16 +21,18 @@ def kernel() -> None:
 
 @kernel.command()
 @click.option(
-    "--suite",
+    "--apt-suite",
+    "suite",
     default="",
     metavar="SUITE",
     help="Take the source from this suite of the distribution, such as sid (default: what apt knows here).",
 )
 @json_option
+@quiet_option
 def build(suite: str, as_json: bool) -> None:
     """Fetch the source, compile it, test it, keep it. HEDERA_KERNEL_SOURCE names a tarball or a tree instead.
 
-    Example: hedera kernel build --suite sid
+    Example: hedera kernel build --apt-suite sid
     """
     try:
         _tell(kernels.build(lambda sentence: tell_user(f"{sentence} ..."), suite), as_json)

@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from commands.options import options, quiet_option
+from commands.output import quiet
 from commands.parameters import field_options
 from harness.errors import UnfitMachine, UserMistake
 from harness.network import machine
@@ -87,7 +89,7 @@ def machine_rates(spec: RunSpec, mtus: Sequence[int], *, again: bool) -> dict[in
         except UnfitMachine as error:
             if len(mtus) == 1:
                 raise
-            tell_user(f"packets of {mtu} bytes: {error}")
+            warn_user(f"packets of {mtu} bytes: {error}")
     if not rates:
         raise UnfitMachine("no rate of links was found that this machine carries")
     return rates
@@ -108,7 +110,13 @@ def machine_rate(spec: RunSpec, *, again: bool) -> float:
 
 
 def tell_user(sentence: str) -> None:
-    """A line on standard error."""
+    """A line of progress on standard error, unless --quiet."""
+    if not quiet():
+        warn_user(sentence)
+
+
+def warn_user(sentence: str) -> None:
+    """A line on standard error that --quiet does not keep back."""
     click.echo(sentence, err=True)
 
 
@@ -119,11 +127,11 @@ def _tell_probe(probe: calibration.Probe) -> None:
         tell_user(f"    {reason}")
 
 
-experiment_options = field_options(
-    RunSpec,
-    without="scheme traffic seconds disturb",
-    kinds={"link_mbps": RateOrAuto()},
-    mtu=None,
+experiment_options = options(
+    field_options(
+        RunSpec, without="scheme traffic seconds disturb", kinds={"link_mbps": RateOrAuto()}, mtu=None
+    ),
+    quiet_option,
 )
 """The options that `run`, `sweep` and `table 2` share: the fields of RunSpec. ``--bw`` may be ``auto``, and ``--mtu``
-left to that."""
+left to that. And --quiet."""

@@ -13,21 +13,21 @@ from harness.errors import UserMistake
 @click.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option(
-    "--keep",
+    "--publish",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
     help="Draw nothing, but write what is worth publishing into DIR: summary.csv, differences.csv, sweep.json, and "
     "run.json of all runs in one compressed file, from which `hedera report DIR` and `hedera compare` work again.",
 )
-def report(folder: Path, keep: Path | None) -> None:
+def report(folder: Path, publish: Path | None) -> None:
     """Figures and one self-contained HTML page from the runs stored in FOLDER (results/runs/NAME, or what was kept of
     one)."""
     leave_root_for_good(folder)  # nothing of it needs root
-    if keep:
+    if publish:
         from plots import keep as kept
 
         try:
-            files = kept.keep(folder, keep)
+            files = kept.keep(folder, publish)
         except ValueError as error:
             raise UserMistake(str(error)) from None
         for path in files:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from commands.options import json_option
 from commands.parameters import field_options
 from files.rights import leave_root_for_good
 from harness.cli.options import experiment_options, spec_from, tell_user, with_rate
@@ -25,7 +26,7 @@ from virtual.guest import Progress
 @experiment_options
 @field_options(RunSpec, "disturb")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the result (default: a new one).")
-@click.option("--json", "as_json", is_flag=True, help="The result as one JSON object on standard output.")
+@json_option
 def run(out: Path | None, as_json: bool, **options: Any) -> None:
     """One run: one pattern, one scheme. Exit status 1 when it is invalid, or not judged.
 

@@ -13,7 +13,7 @@ import click
 from commands.options import cluster_options
 from files.rights import leave_root_for_good
 from harness.cli.guests import in_guests, jobs_option
-from harness.cli.options import experiment_options, results_option, spec_from, tell_user, with_rate
+from harness.cli.options import experiment_options, results_option, spec_from, tell_user, warn_user, with_rate
 from harness.errors import UnfitMachine, UserMistake
 from harness.network import machine
 from harness.run.resolution import time_of
@@ -148,4 +148,4 @@ def _fleet(address: ClusterAddress) -> Iterator[Fleet]:
             raise UserMistake(str(error)) from None
         except RuntimeError as error:
             raise UnfitMachine(str(error)) from None
-        yield Fleet(client, progress.Telling(tell_user))
+        yield Fleet(client, progress.Telling(warn_user))

@@ -10,9 +10,10 @@ from typing import Any
 
 import click
 
+from commands.options import json_option
 from commands.output import conclude, duration, write_csv
 from harness.cli.guests import in_guests, jobs_option
-from harness.cli.options import experiment_options, spec_from, tell_user, with_rate
+from harness.cli.options import experiment_options, spec_from, tell_user, warn_user, with_rate
 from harness.errors import RunFailed
 from harness.network import machine
 from harness.network.lock import sole_use
@@ -97,11 +98,15 @@ def _shuffle(run: Run) -> Shuffle | None:
     help="Share of the paper's transfers: 1 takes a quarter of an hour, 0.1 three minutes.",
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path), default=Path("results/runs/table2"), show_default=True
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("results/runs/table2"),
+    show_default=True,
+    help="Folder for runs, picture and CSV.",
 )
 @experiment_options
 @jobs_option
-@click.option("--json", "as_json", is_flag=True, help="Rows as JSON on standard output.")
+@json_option
 def table_2(
     simulated: bool,
     trials: int,
@@ -143,7 +148,7 @@ def table_2(
     elif left:
         with sole_use(f"table 2 into {folder}", tell_user):
             carry_out(
-                jobs, _told, lambda job: lambda stage: tell_user(f"{job.spec.scheme}: {stage}"), tell_user
+                jobs, _told, lambda job: lambda stage: tell_user(f"{job.spec.scheme}: {stage}"), warn_user
             )
     found, bad = shuffles(jobs)
     if not found:

@@ -15,31 +15,32 @@ from harness.run.spec import RunSpec
 @click.argument("run", required=False, type=click.Path(exists=True, path_type=Path))
 @field_options(RunSpec, "k")
 @click.option(
-    "--out",
+    "--picture",
     type=click.Path(path_type=Path, dir_okay=False),
     default=Path("topology.svg"),
     show_default=True,
-    help="The SVG file to write.",
+    metavar="FILE.svg",
+    help="The file to write.",
 )
 @in_words
-def topology(run: Path | None, k: int, out: Path) -> None:
+def topology(run: Path | None, k: int, picture: Path) -> None:
     """Draw the fat-tree, with the names of its switches and hosts; of a RUN (its folder, or its run.json) with what
     every link carried.
 
     \b
     hedera topology
-    hedera topology results/runs/demo-virtual/published_stride4/ecmp/trial-1 --out ecmp.svg
+    hedera topology results/runs/demo-virtual/published_stride4/ecmp/trial-1 --picture ecmp.svg
     """
     from plots import topology as drawn
     from results.record import read
     from topos.fattree import FatTree
 
     if run is None:
-        click.echo(drawn.write(out, FatTree(k)))
+        click.echo(drawn.write(picture, FatTree(k)))
         return
     file = run / "run.json" if run.is_dir() else run
     try:
         found = read(file)
     except ValueError as reason:
         raise ValueError(f"{file} {reason}; a run's folder is below results/runs/NAME") from None
-    click.echo(drawn.write(out, FatTree(found.spec.k), found))
+    click.echo(drawn.write(picture, FatTree(found.spec.k), found))

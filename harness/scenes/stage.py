@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from commands.output import quiet
 from files.temporary import temporary_folder
 from files.writer import write_whole
 from harness.scenes.scene import Scene, Seen
@@ -35,7 +36,8 @@ def played(scenes: Sequence[Scene], ground: Ground | None, kept: Path) -> list[S
     if ground is None:
         scenes = [scene for scene in scenes if scene not in missing]
     elif missing:
-        print(f"{missing[0].name} and {len(missing) - 1} more ...", file=sys.stderr)
+        if not quiet():
+            print(f"{missing[0].name} and {len(missing) - 1} more ...", file=sys.stderr)
         for group in _groups(missing):
             _play(group, ground, kept)
     return [msgspec.json.decode(_place(scene, kept).read_bytes(), type=Seen) for scene in scenes]

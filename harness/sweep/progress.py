@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from commands.output import duration
+from commands.output import duration, quiet
 from files.rights import as_owner
 from harness.errors import RunFailed
 from harness.network.lock import sole_use, tell
@@ -63,7 +63,7 @@ def carry_out_with_progress(jobs: Sequence[Job], folder: Path, where: Fleet | In
 
     Raises RunFailed at the end when some runs do not count, after everything else is done.
     """
-    console = Console(stderr=True)
+    console = Console(stderr=True, quiet=quiet())
     left = [job for job in jobs if job.next_folder() is not None]
     at_once = len(where.fit) if isinstance(where, Fleet) else where.busy if where else 1
     console.print(
@@ -150,8 +150,9 @@ class Shown:
         self._foreseen_s += forecast_s(job.spec)
 
     def warn(self, sentence: str) -> None:
-        """Something the user has to know."""
-        self._console.print(f"[yellow]{escape(sentence)}[/]", highlight=False, soft_wrap=True)
+        """Something the user has to know, be it with --quiet."""
+        console = Console(stderr=True) if self._console.quiet else self._console
+        console.print(f"[yellow]{escape(sentence)}[/]", highlight=False, soft_wrap=True)
 
     def live(self, folder: Path, runs: Sequence[Now], workers: Sequence[Worker] = ()) -> None:
         """Tell whoever watches; where that cannot be, he sees nothing, and the sweep goes on."""

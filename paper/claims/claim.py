@@ -21,7 +21,7 @@ Rows = Sequence[Mapping[str, str]]
 @dataclass(frozen=True)
 class Source:
     """Data that is kept: a CSV file, or a folder of summaries, below results/; the command that makes it; the time
-    that took, as far as it is known. ``again``: whether `hedera claims --again` may run it, for a simulation says the
+    that took, as far as it is known. ``again``: whether `hedera claims --rerun` may run it, for a simulation says the
     same again."""
 
     data: str

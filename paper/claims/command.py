@@ -88,7 +88,7 @@ _PAGE = """# Claims
 Made by `hedera claims --write` from `paper/claims/`. Each claim is made from the committed data, as it is spelled
 where it is said: `hedera claims`, and a test, fail where a document says another number than its data.
 
-`hedera claims --again NAME` runs the command of simulated data again (NAME: a part of the file's name), in a folder
+`hedera claims --rerun NAME` runs the command of simulated data again (NAME: a part of the file's name), in a folder
 of its own, holds the documents against what comes out, and keeps when that was and by which code. What is emulated
 differs from run to run and from machine to machine: its command is there to be run, and `hedera compare` says by how
 much.
@@ -107,26 +107,26 @@ results/simulated anew. The README's section on Figure 9, and its picture, are m
 @click.command()
 @click.option("--write", is_flag=True, help="Write docs/claims.md, and the README's Figure 9.")
 @click.option(
-    "--again",
+    "--rerun",
     metavar="NAME",
     help="Run the commands of simulated data whose files have NAME in their names again.",
 )
-def command(write: bool, again: str | None) -> None:
+def command(write: bool, rerun: str | None) -> None:
     """What the documents claim, and whether the committed data says so; and to make the data again."""
     if not (ROOT / CHECKED).is_file():
         raise click.UsageError(
             "claims are of a clone of the project: an installed one has no documents and no data"
         )
-    wrong = _said_again(again) if again is not None else [(c, one) for c in CLAIMS for one in unsaid(c)]
+    wrong = _said_again(rerun) if rerun is not None else [(c, one) for c in CLAIMS for one in unsaid(c)]
     if write:
         write_whole(ROOT / PAGE, page())
         figure_9.write()
     for claim, words in wrong:
         click.echo(f"{claim.said} does not say what {claim.source.data} does: {words}")
-    other = figure_9.unsaid() if again is None else []
+    other = figure_9.unsaid() if rerun is None else []
     for line in other:
         click.echo(f"{figure_9.SAID} does not say what {figure_9.KEPT} does: {line}")
-    if not wrong and not other and again is None:
+    if not wrong and not other and rerun is None:
         click.echo(f"{len(CLAIMS)} claims say what their data does")
     if wrong or other:
         raise SystemExit(1)
@@ -142,7 +142,7 @@ def _said_again(name: str) -> list[tuple[Claim, str]]:
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             words = [*shlex.split(source.command)[1:], "--out", folder]
             if words[0] == "hull":
-                words += ["--keep", f"{folder}/runs"]
+                words += ["--results", f"{folder}/runs"]
             subprocess.run([sys.argv[0], *words], check=True, stdout=subprocess.DEVNULL)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             data = Path(folder) / Path(source.data).name

@@ -9,23 +9,23 @@ from pathlib import Path
 from paper.claims.claim import ROOT, Claim, Source, rows
 
 HULL_2 = Source(
-    "hull/table2.csv", "hedera hull table 2 --variant conforming", "15 minutes on two processors", again=True
+    "hull/table2.csv", "hedera hull table 2 --variants conforming", "15 minutes on two processors", again=True
 )
-REPORTS = "--scheme tcp --scheme dctcp-30k --scheme hull"
+REPORTS = "--schemes tcp,dctcp-30k,hull"
 HULL_4 = Source(
     "hull/figure4.csv", f"hedera hull figure 4 {REPORTS}", "16 minutes of a processor", again=True
 )
 HULL_5 = Source(
-    "hull/figure5.csv", "hedera hull figure 5 --variant conforming", "10 minutes of a processor", again=True
+    "hull/figure5.csv", "hedera hull figure 5 --variants conforming", "10 minutes of a processor", again=True
 )
 BUILT_5 = Source(
     "hull/reproduction/figure5.csv",
-    f"hedera hull figure 5 --variant reproduction {REPORTS} --out results/hull/reproduction",
+    f"hedera hull figure 5 --variants reproduction {REPORTS} --out results/hull/reproduction",
     "6 minutes of a processor",
 )
 DRAIN = Source(
     "hull/figure1b-drain95.csv",
-    "hedera hull figure 1 --drain 0.95 --scheme hull",
+    "hedera hull figure 1 --drain 0.95 --schemes hull",
     "about 2 minutes of a processor",
     again=True,
 )

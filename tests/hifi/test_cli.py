@@ -58,6 +58,6 @@ def test_all_of_buffers_has_single_flows_and_appenzeller_s_cells(told, tmp_path)
 
 def test_only_what_is_kept(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(cli, ["hifi", "dctcp", "--only-kept"])
+    done = CliRunner().invoke(cli, ["hifi", "dctcp", "--redraw"])
     assert done.exit_code == 1
     assert "nothing of this was run yet" in done.output

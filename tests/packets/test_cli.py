@@ -41,8 +41,8 @@ def test_a_machine_without_ns3_is_told_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setattr("packets.run.fingerprint", missing)
     monkeypatch.setattr("packets.run.engine", missing)
     for arguments in (
-        ["run", "--scheme", "hull", "--workload", "static", "--keep", tmp_path],
-        ["table", "2", "--quick", "--keep", tmp_path, "--out", tmp_path],
+        ["run", "--scheme", "hull", "--workload", "static", "--results", tmp_path],
+        ["table", "2", "--quick", "--results", tmp_path, "--out", tmp_path],
     ):
         answer = call(*arguments)
         assert answer.exit_code == 3
@@ -52,21 +52,21 @@ def test_a_machine_without_ns3_is_told_what_to_install(monkeypatch, tmp_path):
 @pytest.mark.usefixtures("built")
 def test_a_run_in_words_and_as_json(tmp_path):
     arguments = ["run", "--scheme", "hull", "--workload", "dynamic", "--seconds", 0.5, "--load", 0.3]
-    words = call(*arguments, "--keep", tmp_path)
+    words = call(*arguments, "--results", tmp_path)
     assert words.exit_code == 0
     assert "900-byte files complete in" in words.output
-    found = json.loads(call(*arguments, "--keep", tmp_path, "--json").stdout)
+    found = json.loads(call(*arguments, "--results", tmp_path, "--json").stdout)
     assert found["verdict"] == "ok"
     assert found["fct_900B_us_mean"] > 37.6
     assert found["seeds"] == 1
-    several = json.loads(call(*arguments, "--keep", tmp_path, "--json", "--seeds", 2, "--jobs", 1).stdout)
+    several = json.loads(call(*arguments, "--results", tmp_path, "--json", "--seeds", 2, "--jobs", 1).stdout)
     assert several["fct_900B_us_samples"] > found["fct_900B_us_samples"]
 
 
 @pytest.mark.usefixtures("built")
 def test_table_2_as_json_csv_and_picture(tmp_path, monkeypatch):
     monkeypatch.setattr("packets.cli.QUICK_SHARE", 0.012)
-    arguments = ["--quick", "--seeds", 1, "--jobs", 2, "--keep", tmp_path, "--out", tmp_path, "--json"]
+    arguments = ["--quick", "--seeds", 1, "--jobs", 2, "--results", tmp_path, "--out", tmp_path, "--json"]
     answer = call("table", 2, *arguments)
     assert answer.exit_code == 0, answer.output
     rows = json.loads(answer.stdout)["rows"]
@@ -94,8 +94,8 @@ def test_table_2_as_json_csv_and_picture(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("built")
 def test_one_scheme_one_variant_and_a_drain_rate_that_is_the_tables(tmp_path):
     """95 % is what Table I has, and static flows have 90 %, unless it is asked for."""
-    arguments = ["--scheme", "hull", "--variant", "conforming", "--seeds", 1, "--quick", "--json"]
-    answer = call("figure", 1, *arguments, "--drain", 0.95, "--keep", tmp_path, "--out", tmp_path)
+    arguments = ["--schemes", "hull", "--variants", "conforming", "--seeds", 1, "--quick", "--json"]
+    answer = call("figure", 1, *arguments, "--drain", 0.95, "--results", tmp_path, "--out", tmp_path)
     assert answer.exit_code == 0, answer.output
     rows = json.loads(answer.stdout)["rows"]
     assert {(r["variant"], r["scheme"]) for r in rows} == {("conforming", "hull")}
@@ -130,7 +130,7 @@ def test_a_scenario_of_ones_own(tmp_path):
 def test_a_run_that_cannot_be_kept_is_not_run(tmp_path, monkeypatch):
     monkeypatch.setattr("packets.run.run", lambda *_: pytest.fail("ran in vain"))
     (tmp_path / "file").touch()
-    answer = call("run", "--scheme", "hull", "--workload", "static", "--keep", tmp_path / "file")
+    answer = call("run", "--scheme", "hull", "--workload", "static", "--results", tmp_path / "file")
     assert answer.exit_code == 1
     assert "file" in answer.output
     assert "Traceback" not in answer.output

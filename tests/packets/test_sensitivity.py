@@ -65,7 +65,7 @@ def test_a_point_knows_its_seeds_and_what_is_published_of_it(asked, tmp_path):
 
 @pytest.mark.usefixtures("asked")
 def test_it_is_told_as_a_table_as_json_as_csv_and_as_a_picture(tmp_path):
-    arguments = ["sensitivity", "--seeds", "2", "--out", str(tmp_path), "--keep", str(tmp_path)]
+    arguments = ["sensitivity", "--seeds", "2", "--out", str(tmp_path), "--results", str(tmp_path)]
     words = CliRunner().invoke(hull, arguments)
     assert words.exit_code == 0, words.output
     assert "--phantom 1.5KB" in words.output

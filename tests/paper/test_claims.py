@@ -89,7 +89,7 @@ def again(monkeypatch, tmp_path, data):
     kept.write_text("source,revision,date,processor_s\nhull/table2.csv,abc,2026-01-01,5\n")
     monkeypatch.setattr(claims.subprocess, "run", made)
     monkeypatch.setattr(claims, "CHECKED", kept)
-    return run(claims, "--again", "explain_ecmp"), kept.read_text().splitlines()
+    return run(claims, "--rerun", "explain_ecmp"), kept.read_text().splitlines()
 
 
 def test_data_that_says_the_same_again_is_kept_as_checked(monkeypatch, tmp_path):
@@ -112,6 +112,6 @@ def test_data_that_says_another_number_is_told_and_not_kept(monkeypatch, tmp_pat
 
 
 def test_mistakes_are_one_sentence(monkeypatch, tmp_path):
-    assert "no simulated data has nonsense in its name" in run(claims, "--again", "nonsense").output
+    assert "no simulated data has nonsense in its name" in run(claims, "--rerun", "nonsense").output
     monkeypatch.setattr(claims, "ROOT", tmp_path)
     assert "claims are of a clone of the project" in run(claims).output

@@ -6,7 +6,7 @@ import pytest
 from paper import explain_sa
 from tests.paper.commands import rows, run
 
-SHORT = ("-k", 4, "--seconds", 12, "--seeds", 2, "--patterns", 2, "--jobs", 1)
+SHORT = ("-k", 4, "--seconds", 12, "--seeds", 2, "--random-patterns", 2, "--jobs", 1)
 
 
 def test_it_writes_what_it_tells(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 from paper import flows_per_host
 from tests.paper.commands import is_png, rows, run, run_json
 
-QUICK = ("-k", 4, "--flows", "1,12", "--seeds", 2, "--jobs", 1, "--engines", "maxmin")
+QUICK = ("-k", 4, "--flows-per-host", "1,12", "--seeds", 2, "--jobs", 1, "--engines", "maxmin")
 
 
 def test_ratios_and_what_is_large(tmp_path):
@@ -35,7 +35,7 @@ def test_ratios_and_what_is_large(tmp_path):
 
 
 def test_in_words(tmp_path):
-    done = run(flows_per_host, "-k", 4, "--flows", "2", "--seeds", 1, "--jobs", 1, "--out", tmp_path)
+    done = run(flows_per_host, "-k", 4, "--flows-per-host", "2", "--seeds", 1, "--jobs", 1, "--out", tmp_path)
     assert done.exit_code == 0, done.output
     assert "aimd" in done.stdout
     assert "maxmin" in done.stdout
@@ -46,12 +46,12 @@ def test_in_words(tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--flows", "0"), "--flows takes whole numbers above 0"),
-        (("--flows", "1.5"), "--flows takes whole numbers above 0"),
+        (("--flows-per-host", "0"), "--flows-per-host takes whole numbers above 0"),
+        (("--flows-per-host", "1.5"), "--flows-per-host takes whole numbers above 0"),
         (("--thresholds", "x"), "--thresholds takes numbers above 0"),
         (("-k", "5"), "k"),
         (("--engines", "tcp"), "no engine 'tcp'"),
-        (("--flows", "1000000000"), "more than"),
+        (("--flows-per-host", "1000000000"), "more than"),
     ],
 )
 def test_mistakes_come_to_light_first(options, words, tmp_path):

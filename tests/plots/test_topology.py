@@ -47,10 +47,10 @@ def test_lines_are_as_thick_as_what_they_carried(tmp_path):
 def test_the_command_takes_a_run_s_folder(tmp_path):
     file = store(tmp_path, a_run())
     for named in (file, file.parent):
-        done = asked("topology", named, "--out", tmp_path / "out.svg")
+        done = asked("topology", named, "--picture", tmp_path / "out.svg")
         assert (done.returncode, done.stdout) == (0, f"{tmp_path / 'out.svg'}\n")
         assert "ecmp" in words(tmp_path / "out.svg")[0]
-    done = asked("topology", "-k", 6, "--out", tmp_path / "tree.svg")
+    done = asked("topology", "-k", 6, "--picture", tmp_path / "tree.svg")
     assert done.returncode == 0
     assert "54 hosts, 45 switches" in words(tmp_path / "tree.svg")[0]
 
@@ -66,6 +66,6 @@ def test_the_command_takes_a_run_s_folder(tmp_path):
 def test_what_cannot_be_drawn_is_one_sentence(tmp_path, document, said):
     file = tmp_path / "run.json"
     file.write_bytes(msgspec.json.encode(document))
-    assert_one_sentence(asked("topology", tmp_path, "--out", tmp_path / "x.svg"), 2, said)
-    assert_one_sentence(asked("topology", "-k", 10, "--out", tmp_path / "x.svg"), 2, "up to k = 8")
+    assert_one_sentence(asked("topology", tmp_path, "--picture", tmp_path / "x.svg"), 2, said)
+    assert_one_sentence(asked("topology", "-k", 10, "--picture", tmp_path / "x.svg"), 2, "up to k = 8")
     assert not (tmp_path / "x.svg").exists()

@@ -12,5 +12,5 @@ def linux():
     except Unavailable as reason:
         pytest.skip(str(reason))
     if found is None:
-        pytest.skip("there is no kernel for virtual time here yet: hedera kernel build [--suite sid]")
+        pytest.skip("there is no kernel for virtual time here yet: hedera kernel build [--apt-suite sid]")
     return found.linux

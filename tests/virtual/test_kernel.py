@@ -73,7 +73,7 @@ def test_a_record_of_a_kernel_that_is_gone(kernels):
 
 def test_a_slow_kernel_says_so(kernels):
     made = kernel.built()
-    assert "hedera kernel build --suite sid" in made.slow
+    assert "hedera kernel build --apt-suite sid" in made.slow
     kernel.remember(dataclasses.replace(made, mode="seccomp"), kernels)
     assert kernel.built().slow is None
 

@@ -33,7 +33,7 @@ class Mine:
 def place():
     """A folder that an ordinary user has, with the kernel in it."""
     if (found := kernel.built()) is None:
-        pytest.skip("there is no kernel for virtual time here yet: hedera kernel build [--suite sid]")
+        pytest.skip("there is no kernel for virtual time here yet: hedera kernel build [--apt-suite sid]")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         kernels = folder / "cache/hedera/virtual/kernels"

@@ -3,8 +3,10 @@
 import json
 import time
 
+import click
 import pytest
 
+from commands.options import quiet_option
 from harness.errors import RunFailed
 from harness.run.spec import RunSpec
 from harness.sweep import guest_costs, guests, progress
@@ -67,6 +69,22 @@ def test_a_log_has_one_line_per_run_and_two_for_what_was_drawn(told, capsys):
         f"pictures and tables: {folder}/figures/",
         f"the page: {folder}/report.html",
     ]
+
+
+def test_a_quiet_sweep_tells_what_does_not_count_alone(told, capsys):
+    jobs, folder, _ = told
+
+    @click.command()
+    @quiet_option
+    def command():
+        progress.carry_out_with_progress(jobs, folder)
+
+    with pytest.raises(RunFailed):
+        command.main(["--quiet"], standalone_mode=False)
+    out, err = capsys.readouterr()
+    assert err.count("\n") == 1
+    assert err.startswith("invalid: ")
+    assert "the page: " in out
 
 
 def test_runs_that_are_not_judged_are_no_silent_success(told, capsys):

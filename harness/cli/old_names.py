@@ -1,0 +1,43 @@
+"""Names that options had: one thing has one name in all commands, and what people typed before still works."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+_SCHEMES = {"--scheme": "--schemes", "--variant": "--variants"}
+OLD: dict[tuple[str, ...], dict[str, str]] = {
+    ("claims",): {"--again": "--rerun"},
+    ("explain-sa",): {"--patterns": "--random-patterns"},
+    ("flows-per-host",): {"--flows": "--flows-per-host"},
+    ("hifi",): {"--only-kept": "--redraw", "--jitter": "--varying-delay"},
+    ("hull",): {
+        "--keep": "--results", "--link": "--bw", "--port-queue-packets": "--queue", "--tick": "--pacer-tick"
+    },
+    ("hull", "figure"): _SCHEMES,
+    ("hull", "table"): _SCHEMES,
+    ("kernel", "build"): {"--suite": "--apt-suite"},
+    ("report",): {"--keep": "--publish"},
+    ("topology",): {"--out": "--picture"},
+}  # fmt: skip
+"""What each is called now, by the words that a command line begins with."""
+
+
+def renamed(args: Sequence[str]) -> list[str]:
+    """A command line, its first word a command, in today's names; a line on standard error for each old one."""
+    names: dict[str, str] = {}
+    for words, known in OLD.items():
+        if tuple(args[: len(words)]) == words:
+            names |= known
+    ended = args.index("--") if "--" in args else len(args)
+    found: dict[str, str] = {}
+    new = []
+    for word in args[:ended]:
+        option, equals, value = word.partition("=")
+        if option in names:
+            found[option] = option = names[option]
+        new.append(option + equals + value)
+    for option in found:
+        click.echo(f"hedera: {option} is now called {names[option]}; the old name still works", err=True)
+    return [*new, *args[ended:]]
