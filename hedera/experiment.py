@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from hedera.large_flows import RULES
 from hedera.parameter import check, parameter
@@ -69,8 +69,13 @@ class Experiment:
         metavar="WHAT@SECONDS",
     )
 
+    _simulates: ClassVar[bool] = False
+    """Whether this backend has the schemes that are for the simulator alone."""
+
     def __post_init__(self) -> None:
         _ = self.chosen, self.tree  # raise for a scheme or a k that does not exist
+        if not (self.chosen.emulated or self._simulates):
+            raise ValueError(f"scheme {self.scheme!r} is for the simulator alone (hedera simulate)")
         check(self)
         try:
             _ = self.faults

@@ -8,8 +8,9 @@ Importing this module costs next to nothing: what a scheme needs is imported whe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -103,6 +104,10 @@ class Scheme:
     paper leads one to expect an order of, the best first. ``column``: of the published Figure 9, which it is held
     against; ``simulated``: whether the paper's simulator has it as well. ``absolute``: the name that a process which
     stands in another folder has to use.
+
+    For the simulator alone: ``sprays``: a flow's packets go by all its shortest paths, in equal parts. ``plans``: the
+    flows of a collective are placed before they start, step by step, by who knows its graph. ``subflows``: into how
+    many each flow of a collective is split, with a connection of its own for each.
     """
 
     name: str
@@ -117,6 +122,14 @@ class Scheme:
     baseline: bool = False
     nonblocking: bool = False
     absolute: str = ""
+    sprays: bool = False
+    plans: bool = False
+    subflows: int = 1
+
+    @property
+    def emulated(self) -> bool:
+        """Whether the emulation has it."""
+        return not self.sprays and not self.plans and self.subflows == 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "absolute", self.absolute or self.name)
@@ -171,12 +184,24 @@ _ALL = (
         "hedera-flow-sa", "annealing with a core per flow (section 4.4)", _ecmp, _flow_annealing,
         label="annealing per flow", baseline=True,
     ),
+    Scheme(
+        "spray", "every packet by another path (simulator alone)", _ecmp,
+        label="packet spraying", baseline=True, sprays=True,
+    ),
+    Scheme(
+        "planned", "each step of a collective edge-coloured before it starts (simulator alone)", _ecmp,
+        label="planned beforehand", baseline=True, plans=True,
+    ),
 )  # fmt: skip
 """In the order in which pictures and tables show them. All static schemes face the published column that the paper
 calls ECMP: which of them it behaves like is a question that Figure 9 answers."""
 
 SCHEMES: dict[str, Scheme] = {scheme.name: scheme for scheme in _ALL}
 """All that have a name here."""
+
+SUBFLOWS = "SCHEME-xN"
+"""How a scheme with N sub-flows for each flow of a collective is spelled."""
+MAX_SUBFLOWS = 64
 
 CONTROL = next(scheme.name for scheme in _ALL if scheme.nonblocking)
 """The scheme of the control runs, to which all others are compared."""
@@ -193,6 +218,17 @@ def best_first() -> list[str]:
     return [scheme.name for scheme in sorted(ranked, key=lambda one: one.rank or 0)]
 
 
+def _split(one: Scheme, name: str, subflows: int) -> Scheme:
+    if one.nonblocking or one.sprays or not 2 <= subflows <= MAX_SUBFLOWS:
+        raise ValueError(
+            f"there is no scheme {name!r}: from 2 to {MAX_SUBFLOWS} sub-flows, of a scheme that chooses one path"
+        )
+    told = f"{one.label}, {subflows} sub-flows"
+    return replace(
+        one, name=name, absolute=name, label=told, baseline=True, rank=None, column="", subflows=subflows
+    )
+
+
 def scheme(name: str) -> Scheme:
     """The scheme of that name, or the user's own that it spells.
 
@@ -200,6 +236,8 @@ def scheme(name: str) -> Scheme:
     """
     if name in SCHEMES:
         return SCHEMES[name]
+    if (split := re.fullmatch(r"(.+)-x([1-9][0-9]?)", name)) and split[1] in SCHEMES:
+        return _split(SCHEMES[split[1]], name, int(split[2]))
     from hedera.own_scheme import SPELLING, from_anywhere, own_scheduler
 
     if ":" not in name:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from hedera.experiment import Experiment, middle
 from hedera.parameter import parameter
@@ -60,6 +61,8 @@ class Config(Experiment):
         least=0,
     )
 
+    _simulates: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if not (self.detect_s == 0 or self.tick_s <= self.detect_s <= self.interval_s):
@@ -80,9 +83,22 @@ class Config(Experiment):
                 f"the scheduling period of {self.interval_s:g} s is shorter than a tick of {self.tick_s:g} s"
             )
 
+        if self.chosen.sprays and self.fail and self.engine == "aimd":
+            raise ValueError("spraying with failed links needs --engine maxmin")
+
     def workload(self) -> Workload:
         """As `Experiment.workload`; it may be a collective."""
-        return self._workload(placement=self.placement, compute_s=self.compute_s, repeats=self.repeats)
+        found = self._workload(
+            placement=self.placement,
+            compute_s=self.compute_s,
+            repeats=self.repeats,
+            subflows=self.chosen.subflows,
+        )
+        if found.graph is None and (self.chosen.plans or self.chosen.subflows > 1):
+            raise ValueError(
+                f"scheme {self.scheme!r} is for collectives, and traffic {self.traffic!r} is none"
+            )
+        return found
 
     @property
     def options(self) -> Options:

@@ -18,6 +18,7 @@ from simulator.config import Config
 from simulator.engine import Engine
 from simulator.failures import Breakage, Phase, phases_of
 from simulator.fair import MaxMinEngine
+from simulator.paths import planned_cores, sprayed_rates
 from simulator.result import Result, RoundLog
 from simulator.workload import flows_of
 from topos.arrays import Float64, Int32
@@ -62,6 +63,7 @@ class Simulation:
         self.ports = _ports(self.work, tree.num_hosts, config.seed)
         self.hashed = self._static(np.arange(len(self.work)))
         self.core = self.hashed.copy()
+        self._plan_paths(np.arange(len(self.work)))
         self._connection = None if self.graph is None else connections(self.graph)[1]
         self.links = self._paths(np.arange(len(self.work), dtype=np.int32))
         self.engine = self._engine()
@@ -88,6 +90,12 @@ class Simulation:
         src, dst = self.work.src[flows], self.work.dst[flows]
         return np.array(self.routing.cores(src, dst, self.ports[flows], SERVER_PORT), dtype=np.int32)
 
+    def _plan_paths(self, flows: NDArray[np.intp]) -> None:
+        """Paths for those of these flows that are a collective's, where the scheme plans them."""
+        if self.config.chosen.plans and self.graph is not None and self.routing is not None:
+            mine = flows[flows < len(self.graph)]
+            self.core[mine] = planned_cores(self.graph, mine, self.core[mine], self.routing.links)
+
     def _engine(self) -> Engine:
         config, count = self.config, num_links(self.network)
         closed = None
@@ -102,6 +110,7 @@ class Simulation:
                 link_mbps=config.link_mbps,
                 closed=closed,
                 graph=self.graph,
+                rates=self._sprayed_rates if self.breakage and config.chosen.sprays else None,
             )
         return AimdEngine(
             self.work,
@@ -190,7 +199,10 @@ class Simulation:
         stuck = active[~self.breakage.links.usable(src[active], dst[active], self.core[active])]
         moved = np.concatenate([to_come, stuck])
         self.hashed[moved] = self.core[moved] = self._static(moved)
+        self._plan_paths(to_come)
         self._move(np.concatenate([to_come, active]).astype(np.int32))
+        if self.config.chosen.sprays:  # their rates are others, though their own links are the same
+            self.engine.reroute(active, self.links[active])
         if not looking:
             self._look_again(t)
 
@@ -221,9 +233,17 @@ class Simulation:
             links = path_links(self.network, src, dst, core)
         else:
             links = self.breakage.paths(src, dst, core)
+        if self.config.chosen.sprays:  # all links between are shared evenly, so none fills before a host's
+            links[:, 1:-1] = NO_LINK
         if self.graph is not None:
             links[src == dst] = NO_LINK
         return links
+
+    def _sprayed_rates(self, flows: Int32) -> Float64:
+        assert self.breakage is not None
+        return sprayed_rates(
+            self.breakage.links, self.work.src[flows], self.work.dst[flows], self.config.link_mbps
+        )
 
     def _with_their_connections(self, moved: Int32) -> Int32:
         """``moved``, and behind it what their connections are still to send: a switch knows no flow but these."""

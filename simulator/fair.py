@@ -5,6 +5,7 @@ It answers what the paths alone allow, and so explains what `simulator.aimd` sho
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from heapq import heappop, heappush
 
 import numpy as np
@@ -24,7 +25,8 @@ class MaxMinEngine(TickEngine):
     ``num_links`` of them exist, all of rate ``link_mbps``. Flows start and end on ticks of ``tick_s``
     seconds; rates are computed anew only after a tick in which a flow started, ended or moved. ``closed``
     names a link that carries nothing, for flows that have no path. ``graph``: for whom the first flows wait; those
-    of size 0 end as they start, and use no link.
+    of size 0 end as they start, and use no link. ``rates`` says the rates of the flows under way, Mb/s (active,),
+    instead of their links.
     """
 
     def __init__(
@@ -37,9 +39,11 @@ class MaxMinEngine(TickEngine):
         link_mbps: float = 1000.0,
         closed: int | None = None,
         graph: FlowGraph | None = None,
+        rates: Callable[[Int32], Float64] | None = None,
     ) -> None:
         flows = len(work)
         super().__init__(tick_s)
+        self._rates = rates or (lambda active: max_min_rates(self._links[active], self._capacity))
         self._links = links.astype(np.int32)
         self._capacity = np.full(num_links, link_mbps)
         if closed is not None:
@@ -65,7 +69,7 @@ class MaxMinEngine(TickEngine):
         while self.tick < end:
             self._start_due()
             if self._stale:
-                self._rate[self._active] = max_min_rates(self._links[self._active], self._capacity)
+                self._rate[self._active] = self._rates(self._active)
                 self._stale = False
             rate = self._rate[self._active] * self._bytes
             left = self._size[self._active] - self._sent[self._active]

@@ -24,8 +24,9 @@ MAX_DELAY_S = 1e6
 class FlowGraph:
     """Nodes as arrays (nodes,): ``src``, ``dst`` int32, ``size_bytes`` int64, ``delay_s`` float64.
 
-    Edges as arrays (edges,), int64: node ``waiting[e]`` starts after node ``before[e]`` has ended. ``level`` int32
-    (nodes,) is made here: how many nodes lie before it on the longest way through the graph.
+    Edges as arrays (edges,), int64: node ``waiting[e]`` starts after node ``before[e]`` has ended. ``lane`` int32
+    (nodes,): which of the sub-flows of a flow it is. ``level`` int32 (nodes,) is made here: how many nodes lie before
+    it on the longest way through the graph.
 
     Raises ValueError, one sentence, for nodes or edges that make no sense, and for a circle, with a node of it.
     """
@@ -38,6 +39,7 @@ class FlowGraph:
     delay_s: Float64
     waiting: Int64
     before: Int64
+    lane: Int32 = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
     level: Int32 = field(init=False)
 
     def __post_init__(self) -> None:
@@ -60,6 +62,8 @@ class FlowGraph:
         for ends in (self.waiting, self.before):
             if ends.size and (ends.min() < 0 or ends.max() >= nodes):
                 raise ValueError(f"traffic {self.name!r}: an edge hangs from a node that is not there")
+        if not self.lane.size:
+            object.__setattr__(self, "lane", np.zeros(nodes, dtype=np.int32))
         object.__setattr__(self, "level", self._levels())
 
     def __len__(self) -> int:
@@ -111,6 +115,38 @@ class FlowGraph:
             np.tile(np.concatenate([computing + compute_s, self.delay_s]), times),
             np.concatenate(waiting).astype(np.int64),
             np.concatenate(before).astype(np.int64),
+        )
+
+    def split(self, parts: int) -> FlowGraph:
+        """The graph with every flow in ``parts`` sub-flows, at once; their bytes are rounded up.
+
+        Who waited for a flow waits for computing that takes no time, which waits for all its sub-flows.
+        """
+        if parts == 1:
+            return self
+        flows, others = np.flatnonzero(~self.computes), np.flatnonzero(self.computes)
+        followed = np.zeros(len(self), dtype=bool)
+        followed[self.before] = True
+        joined = np.flatnonzero(followed & ~self.computes)
+        subs, count = flows.size * parts, len(self)
+        bounded(self.name, subs + others.size + joined.size, parts * (self.waiting.size + joined.size))
+        own = np.full((parts, count), -1, dtype=np.int64)  # the nodes that stand for a node in each lane
+        own[:, flows] = np.arange(subs).reshape(parts, -1)
+        own[0, others] = subs + np.arange(others.size)
+        end = own[0].copy()
+        end[joined] = subs + others.size + np.arange(joined.size)
+        waiting = np.concatenate([own[:, self.waiting].ravel(), np.tile(end[joined], parts)])
+        before = np.concatenate([np.tile(end[self.before], parts), own[:, joined].ravel()])
+        real = waiting >= 0  # computing has no second lane
+        nodes = np.concatenate([np.tile(flows, parts), others, joined])
+        size, delay = -(-self.size_bytes[nodes] // parts), self.delay_s[nodes]
+        dst = self.dst[nodes]
+        tail = slice(subs + others.size, None)
+        size[tail], delay[tail], dst[tail] = 0, 0.0, self.src[joined]
+        lane = np.zeros(nodes.size, dtype=np.int32)
+        lane[:subs] = np.repeat(np.arange(parts), flows.size)
+        return FlowGraph(
+            self.name, self.num_hosts, self.src[nodes], dst, size, delay, waiting[real], before[real], lane
         )
 
     def _last_at(self, host: Int32) -> Int64:

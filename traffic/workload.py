@@ -138,11 +138,13 @@ def workload(
     placement: str = "compact",
     compute_s: float = 0.0,
     repeats: int = 1,
+    subflows: int = 1,
 ) -> Workload:
     """The flows of ``spec`` on a network (or just a number of hosts) whose links carry ``link_mbps``.
 
     ``flows_per_host`` and ``keep`` are those of `traffic.patterns.draw`, and mean the spec's patterns; ``placement``,
-    ``compute_s`` and ``repeats`` are those of `traffic.collectives.collective`, and mean its collective.
+    ``compute_s`` and ``repeats`` are those of `traffic.collectives.collective`, and mean its collective, whose flows
+    are split into ``subflows`` each.
     Raises ValueError, one sentence, for whatever makes no sense, be it the spec, a file or an option.
     """
     network = NonBlocking(topology) if isinstance(topology, int) else topology
@@ -162,7 +164,7 @@ def workload(
                 )
             graph = collectives.collective(
                 text, network, seed, placement=placement, compute_s=compute_s, repeats=repeats
-            )
+            ).split(subflows)
             continue
         if name == "poisson":
             part = len(arrivals)
@@ -283,13 +285,15 @@ def _with_ports(
 
 
 def connections(graph: FlowGraph) -> tuple[tuple[Int32, Int32], Int64]:
-    """The pairs of hosts that a graph's flows join: senders and receivers, int32 (pairs,); and each node's pair.
+    """The connections of a graph's flows: senders and receivers, int32 (connections,); and which is each node's.
 
-    int64 (nodes,), -1 for computing.
+    int64 (nodes,), -1 for computing. There is one for every pair of hosts, or for every sub-flow of theirs.
     """
     flows = np.flatnonzero(~graph.computes)
-    key = graph.src[flows].astype(np.int64) * graph.num_hosts + graph.dst[flows]
-    pairs, which = np.unique(key, return_inverse=True)
+    hosts = graph.num_hosts
+    key = (graph.lane[flows].astype(np.int64) * hosts + graph.src[flows]) * hosts + graph.dst[flows]
+    found, which = np.unique(key, return_inverse=True)
+    pairs = found % (hosts * hosts)
     number = np.full(len(graph), -1, dtype=np.int64)
     number[flows] = which
     return ((pairs // graph.num_hosts).astype(np.int32), (pairs % graph.num_hosts).astype(np.int32)), number

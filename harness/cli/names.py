@@ -11,13 +11,14 @@ import click
 def schemes() -> None:
     """List the schemes: how flows get their paths."""
     from hedera.own_scheme import SPELLING
-    from hedera.schemes import SCHEMES
+    from hedera.schemes import SCHEMES, SUBFLOWS
 
     _tell(
         {
             name: scheme.summary + (" (`--schemes all` leaves it out)" if scheme.baseline else "")
             for name, scheme in SCHEMES.items()
         }
+        | {SUBFLOWS: "the same with N sub-flows for each flow of a collective (simulator alone)"}
         | {SPELLING: "a scheduler of your own (docs/own-scheduler.md)"}
     )
 

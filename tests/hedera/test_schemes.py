@@ -12,7 +12,7 @@ from topos.fattree import FatTree
 def test_names_and_order() -> None:
     expected = (
         "nonblocking ecmp ecmp-dst spanning-tree ecmp-edge-pair random hedera-gff hedera-sa hedera-clos "
-        "hedera-flow-sa"
+        "hedera-flow-sa spray planned"
     )
     assert " ".join(SCHEMES) == expected
     assert all(name == SCHEMES[name].name for name in SCHEMES)
@@ -31,8 +31,34 @@ def test_what_each_scheme_is_made_of() -> None:
         "hedera-sa": ("Ecmp", "SimulatedAnnealing"),
         "hedera-flow-sa": ("Ecmp", "FlowAnnealing"),
         "hedera-clos": ("Ecmp", "ClosColouring"),
+        "spray": ("Ecmp", "NoneType"),
+        "planned": ("Ecmp", "NoneType"),
     }
     assert [name for name, s in SCHEMES.items() if s.nonblocking] == ["nonblocking"]
+
+
+def test_what_the_emulation_does_not_have_is_refused() -> None:
+    from hedera.experiment import Experiment
+
+    assert [name for name, one in SCHEMES.items() if not one.emulated] == ["spray", "planned"]
+    for name in ("spray", "planned", "ecmp-x4"):
+        with pytest.raises(ValueError, match=f"scheme '{name}' is for the simulator alone"):
+            Experiment(name, "stride:4")
+
+
+def test_sub_flows_are_spelled_behind_the_scheme() -> None:
+    found = scheme("hedera-clos-x16")
+    assert (found.name, found.subflows, found.label) == (
+        "hedera-clos-x16",
+        16,
+        "edge colouring, 16 sub-flows",
+    )
+    assert type(found.placement(FatTree(4), 1)).__name__ == "ClosColouring"
+    for wrong in ("ecmp-x1", "ecmp-x65", "nonblocking-x4", "spray-x4"):
+        with pytest.raises(ValueError, match="from 2 to 64 sub-flows"):
+            scheme(wrong)
+    with pytest.raises(ValueError, match="no scheme 'edmp-x4'"):
+        scheme("edmp-x4")
 
 
 def test_unknown_name() -> None:

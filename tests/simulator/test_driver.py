@@ -28,7 +28,7 @@ def test_the_non_blocking_network_gives_12533_on_permutations(name):
 
 
 @pytest.mark.parametrize("engine", ["aimd", "maxmin"])
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", [name for name, scheme in SCHEMES.items() if not scheme.plans])
 def test_every_scheme_runs_and_does_not_beat_the_links(scheme, engine):
     found = simulate(Config(scheme, "published:rand1", seconds=12.0, engine=engine))
     receivers = np.bincount(found.dst, weights=found.mbps, minlength=16)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from traffic.graph import MAX_EDGES, MAX_NODES, FlowGraph, bounded, completed
+from traffic.workload import connections
 
 
 def graph(*rows, edges=(), hosts=4):
@@ -81,3 +82,24 @@ def test_completion_and_the_slowest_step():
     assert (found.slowest_step, found.slowest_step_s, found.longest_flow_s) == (0, 3.0, 2.5)
     cut = completed(two_steps, np.array([0.0, 0.5, np.nan]), np.array([1.0, np.nan, np.nan]))
     assert (cut.ended, cut.completion_s, cut.slowest_step_s, cut.longest_flow_s) == (1, None, None, 1.0)
+
+
+def test_sub_flows_start_together_and_are_waited_for_together():
+    whole = graph((0, 1, 10, 0.5), (1, 2, 7, 0.0), (2, 2, 0, 0.25), edges=[(1, 0), (2, 1)])
+    assert whole.split(1) is whole
+    found = whole.split(3)
+    rows = list(zip(found.src, found.dst, found.size_bytes, found.delay_s, found.lane, strict=True))
+    assert rows == [
+        (0, 1, 4, 0.5, 0), (1, 2, 3, 0.0, 0), (0, 1, 4, 0.5, 1), (1, 2, 3, 0.0, 1), (0, 1, 4, 0.5, 2),
+        (1, 2, 3, 0.0, 2), (2, 2, 0, 0.25, 0), (0, 0, 0, 0.0, 0), (1, 1, 0, 0.0, 0),
+    ]  # fmt: skip
+    edges = set(zip(found.waiting.tolist(), found.before.tolist(), strict=True))
+    assert edges == {(7, 0), (7, 2), (7, 4), (1, 7), (3, 7), (5, 7), (8, 1), (8, 3), (8, 5), (6, 8)}
+    assert len(found.waiting) == len(edges)
+
+
+def test_each_sub_flow_is_a_connection():
+    found = graph((0, 1, 10, 0.0), (0, 1, 7, 0.0), edges=[(1, 0)]).split(2)
+    pairs, number = connections(found)
+    assert [pair.tolist() for pair in pairs] == [[0, 0], [1, 1]]
+    assert number.tolist() == [0, 0, 1, 1, -1]
