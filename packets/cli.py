@@ -51,7 +51,7 @@ def _folder(options: dict[str, Any]) -> Path:
 def hull() -> None:
     """HULL on packets: phantom queues, DCTCP and pacing, against the report of its reproduction.
 
-    Start with `hedera hull table 2 --quick`. docs/hull.md tells what it is and how far to trust it.
+    Start with `hedera hull table 2 --quick`. docs/hull.md has the results and their limits.
     """
 
 
@@ -153,7 +153,7 @@ def sensitivity(parameters: Parameters, load: float, **options: Any) -> None:
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @guarded
 def scenario(file: Path) -> None:
-    """Run a scenario of one's own (docs/hull.md), and print what the engine says as one JSON object."""
+    """Run your own scenario (docs/notes/packet-engine.md), and print the engine's result as one JSON object."""
     from packets.result import parse
     from packets.run import run_scenario
 

@@ -1,4 +1,4 @@
-"""One packet's way through HULL, step by step, out of a run's journal: for docs/hull.md."""
+"""One packet's way through HULL, step by step, out of a run's journal: for docs/notes/packet-engine.md."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ much.
 | --- | --- | --- | --- | --- | --- | --- | --- |
 {rows}
 
-More of docs/hull.md is held by `tests/packets/test_committed.py`, of docs/virtual-time-truth.md by
+More of docs/hull.md and its note is held by `tests/packets/test_committed.py`, of docs/virtual-time-truth.md by
 `tests/benchmarks/test_truth_page.py`; `tests/paper/test_committed.py` computes a cheap part of every file in
 results/simulated anew. The README's section on Figure 9, and its picture, are made from results/figure9 by
 `hedera claims --write`; `tests/paper/test_claims.py` holds the one against the other.

@@ -1,4 +1,4 @@
-"""The tour of docs/hull.md: its numbers are those of a run, and they follow from each other as it says."""
+"""The tour of docs/notes/packet-engine.md: its numbers are those of a run, and follow from each other."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from packets.build import version
 from packets.tour import EXPERIMENT, journey, table
 
-PAGE = Path(__file__).parents[2] / "docs" / "hull.md"
+PAGE = Path(__file__).parents[2] / "docs" / "notes" / "packet-engine.md"
 pytestmark = pytest.mark.usefixtures("built")
 
 
