@@ -6,18 +6,19 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from controllers.find_pox import find_pox, pox_version, too_old
 from files.temporary import owner_name, temporary_folder
+from harness import neighbours
 from harness.network import congestion, machine
 from harness.network.cpulimit import HostGroups
 from harness.network.footprint import leftovers
 from harness.run.spec import RunSpec
 from harness.sweep import calibration, guest_costs
 from packets import build as packet_engine
-from topos.fattree import FatTree
 from virtual import apt, kernel
 from virtual.errors import Unavailable
 from virtual.guest import require_programs
@@ -50,6 +51,7 @@ def examine(time: str) -> list[Finding]:
         _pox(),
         _packets(),
         _leftovers(),
+        *_neighbours(virtual),
         *(() if virtual else map(_calibrated, calibration.MTUS)),
     ]
 
@@ -91,29 +93,6 @@ def _guest_costs() -> Finding:
         return Finding(item, guest_costs.told(found), "optional", True)
     fix = f"hedera doctor --time virtual --calibrate; elsewhere it was {guest_costs.told(found)}"
     return Finding(item, "unknown", "optional", None, fix)
-
-
-def virtual_sentence() -> str:
-    """How runs in virtual time are made, and how many at once."""
-    at_once = machine.processors()
-    return (
-        "In virtual time Open vSwitch forwards in the kernel of a guest, a Linux that is a process: "
-        f"{'one guest' if at_once == 1 else f'{at_once} guests'} at once, and links of any rate."
-    )
-
-
-def datapath_sentence() -> str:
-    """Which datapath a run will use, and why."""
-    datapath = machine.choose_datapath("auto")
-    count, usable = machine.instances_for(datapath, FatTree(4)), machine.processors()
-    if datapath == "kernel":
-        return "Open vSwitch forwards in the kernel: its module is here, and it is the fastest there is."
-    return (
-        f"Open vSwitch forwards in userspace, because its kernel module is missing: at k = 4 in {count} private "
-        f"instance{'s' * (count > 1)}, for {usable} usable processor{'s' * (usable > 1)}. "
-        "Links of 15 to 25 Mb/s are what two carry, or 200 Mb/s in packets of 9000 bytes (--mtu); "
-        "any rate in virtual time (hedera doctor --time virtual)."
-    )
 
 
 def _tool(tool: machine.Tool) -> Finding:
@@ -224,6 +203,38 @@ def _leftovers() -> Finding:
     if left:
         return Finding("leftovers of killed runs", ", ".join(left), "none", None, "hedera clean")
     return Finding("leftovers of killed runs", "none", "none", True)
+
+
+def _neighbours(virtual: bool) -> list[Finding]:
+    """Others' networks, other runs of ours, and the load: what a run in real time would be disturbed by."""
+    found = list(neighbours.processes())
+    networks, runs, load = neighbours.networks(found), neighbours.runs(found), neighbours.load()
+    usable = machine.processors()
+    wait = "in virtual time runs only take longer" if virtual else "wait until they end, or --time virtual"
+    idle = load < BUSY * usable
+    return [
+        _alone(NEIGHBOURS[0], networks, not networks, wait),
+        _alone(NEIGHBOURS[1], "; ".join(runs), not runs, wait),
+        replace(
+            _alone(NEIGHBOURS[2], f"{load:.1f} on {usable} usable processors", idle, wait),
+            needed=f"below {BUSY * usable:g}",
+        ),
+    ]
+
+
+NEIGHBOURS = ("networks of others", "other runs of ours", "other load")
+BUSY = 0.5
+"""Of the processors: with so much load beside it a run in real time is seldom valid."""
+
+
+def _alone(item: str, found: str, ok: bool, fix: str) -> Finding:
+    return Finding(item, found or "none", "none", True if ok else None, "" if ok else fix)
+
+
+def busy(findings: Sequence[Finding]) -> str:
+    """What else runs here, in words; empty where nothing does."""
+    beside = [each for each in findings if each.item in NEIGHBOURS and not each.ok]
+    return " and ".join(each.item for each in beside)
 
 
 def _calibrated(mtu: int) -> Finding:

@@ -12,8 +12,9 @@ from rich.table import Table
 from commands.options import json_option, quiet_option
 from commands.parameters import field_options
 from files.rights import leave_root_for_good
+from harness.advice import carried, next_command
 from harness.cli.options import machine_rates, tell_user
-from harness.doctor import datapath_sentence, examine, virtual_sentence
+from harness.doctor import busy, examine
 from harness.run.resolution import time_of
 from harness.run.spec import RunSpec
 from harness.sweep import guest_costs, guest_meter, guests
@@ -39,9 +40,20 @@ def doctor(as_json: bool, calibrate: bool, time: str) -> None:
                 "without root: for virtual time, in a Linux that is a process; --time real asks for the other"
             )
     findings = examine(time)
-    missing = any(finding.ok is False for finding in findings)
+    first = next((finding for finding in findings if finding.ok is False), None)
+    carries = carried(time)
+    command = next_command(time, f"{first.item}: {first.fix}" if first else "", busy(findings))
     if as_json:
-        click.echo(json.dumps({"ready": not missing, "findings": [asdict(f) for f in findings]}))
+        click.echo(
+            json.dumps(
+                {
+                    "ready": not first,
+                    "findings": [asdict(f) for f in findings],
+                    "carries": carries,
+                    "next": command,
+                }
+            )
+        )
     else:
         table = Table("", "item", "found", "needed", box=None)
         marks = {True: "[green]ok[/]", False: "[red]missing[/]", None: "[yellow]-[/]"}
@@ -53,8 +65,8 @@ def doctor(as_json: bool, calibrate: bool, time: str) -> None:
             if finding.fix:
                 need = "needed" if finding.ok is False else "optional"
                 click.echo(f"{finding.item} ({need}): {finding.fix}")
-        click.echo(f"\n{virtual_sentence() if time == 'virtual' else datapath_sentence()}")
-    if missing:
+        click.echo(f"\n{carries}\n\n{command}")
+    if first:
         raise SystemExit(3)
     if calibrate and time == "virtual":
         tell_user("measuring what a simulated second of 16 hosts takes; a few minutes, once")

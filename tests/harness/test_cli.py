@@ -315,6 +315,11 @@ def test_doctor_speaks_json():
     answer = json.loads(done.stdout)
     assert done.returncode == (0 if answer["ready"] else 3)
     assert {"item", "found", "needed", "ok", "fix"} == set(answer["findings"][0])
+    assert {"networks of others", "other runs of ours", "other load"} < {
+        each["item"] for each in answer["findings"]
+    }
+    assert answer["next"].startswith("Next: ")
+    assert answer["carries"]
 
 
 RUN = ("run", "--scheme", "ecmp", "--traffic", "stride:4")
