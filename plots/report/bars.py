@@ -16,10 +16,9 @@ from plots.shares import Shares
 from plots.style import label, short
 from plots.summary import Spread
 
-# A panel of Figure 9: what stands side by side. "published ..." is the published bar of a scheme; the published
-# ECMP stands between the two of our schemes that might be it.
+# A panel's groups of bars; "published ..." is the published bar of a scheme. The static schemes stand before these,
+# in the order of the legend, and after them the published ECMP, which might be any of them.
 _GROUPS = (
-    ("random", "ecmp-dst", "ecmp-edge-pair", "ecmp", "published ecmp", "spanning-tree"),
     ("hedera-gff", "published hedera-gff"),
     ("hedera-sa", "published hedera-sa"),
     (CONTROL, f"published {CONTROL}"),
@@ -71,8 +70,13 @@ def _panel(shares: Shares, pattern: str, css: Css, ceiling: float) -> Markup:
 
 def _groups(shares: Shares, pattern: str) -> list[list[str]]:
     known = {name for group in _GROUPS for name in group}
-    groups = [list(group) for group in _GROUPS]
-    groups[0] = [s for s in shares.summary.schemes if s not in known] + groups[0]
+    others = [scheme for scheme in shares.summary.schemes if scheme not in known]
+    static = [scheme for scheme in others if scheme in STATIC]
+    groups = [
+        [*static, "published ecmp"],
+        [scheme for scheme in others if scheme not in static],
+        *map(list, _GROUPS),
+    ]
     if shares.of_control:
         groups.pop()
     shown = [[name for name in group if _exists(shares, pattern, name)] for group in groups]
