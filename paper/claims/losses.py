@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from hedera.schemes import CONTROL
-from paper.claims.claim import EMULATED, Claim, Source
+from paper.claims.claim import EMULATED, Claim, Source, interval_told
 from plots.sample import Sample
 from plots.shares import published_share
 from plots.style import scheme_order
@@ -23,7 +23,7 @@ ECMP = Source(
 )
 EVERY = Source(
     "losses",
-    "./test.sh 1 4 --time virtual --bw 1000 --interval 0.5 ...: results/losses/README.md",
+    "./test.sh 1 4 --time virtual --bw 1000 --interval 1 ...: results/losses/README.md",
     "2 minutes of a processor a run",
 )
 
@@ -42,18 +42,26 @@ def _of_ecmp(folder: Path) -> Iterator[str]:
 def _of_every_scheme(folder: Path) -> Iterator[str]:
     """By setting and scheme: shares of the control pattern by pattern, and timeouts a second."""
     for sweep in _sweeps(folder):
-        runs, bars = sweep.tries, summarise(sweep.runs, sweep.tries).bars
-        patterns = [pattern for pattern in PATTERNS if (pattern, "ecmp") in bars]
+        runs = sweep.tries
+        trials = [summarise([run for run in sweep.runs if run.trial == trial]).bars for trial in _trials(runs)]
+        patterns = [pattern for pattern in PATTERNS if (pattern, "ecmp") in trials[0]]
         for scheme in scheme_order({run.scheme for run in runs}):
-            cells = [_share(bars[pattern, scheme]) for pattern in patterns]
-            yield f"| {_setting(runs)} | {scheme} | {' | '.join(cells)} | {_timeouts(runs, scheme):.0f} |"
+            cells = [_share([bars[pattern, scheme] for bars in trials]) for pattern in patterns]
+            counts = f"{len(trials)} | {_timeouts(runs, scheme):.0f}"
+            yield f"| {_setting(runs)} | {scheme} | {' | '.join(cells)} | {counts} |"
 
 
-def _share(bar: Bar) -> str:
-    """Of the control, and in the last third of the run."""
-    if bar.ratio is None or bar.late is None:
-        return ""
-    return f"{100 * bar.ratio.median:.0f} % ({100 * bar.late.median:.0f})"
+def _trials(runs: Sequence[Run]) -> list[int]:
+    return sorted({run.trial for run in runs})
+
+
+def _share(bars: Sequence[Bar]) -> str:
+    """Of the control, trial by trial: the mean with its interval; of one trial the last third of the run."""
+    shares = [100 * bar.ratio.median for bar in bars if bar.ratio is not None]
+    if len(shares) > 1:
+        return interval_told(shares)
+    (late,) = (bar.late for bar in bars)
+    return f"{shares[0]:.0f} ({100 * late.median:.0f})" if shares and late else ""
 
 
 def _sweeps(folder: Path) -> list[Sample]:
