@@ -23,7 +23,7 @@ def hifi() -> None:
     """Mininet-HiFi's other experiments (CoNEXT '12): DCTCP's queue, and buffer sizes.
 
     Real TCP in virtual time; needs no root. What was run is kept in results/runs/hifi, and not run again: stop it at
-    any time (Ctrl-C), and the same command goes on. docs/hifi.md tells what came out.
+    any time (Ctrl-C), and the same command goes on. docs/hifi.md has the results.
     """
 
 

@@ -76,6 +76,6 @@ CLAIMS = (
     Claim("DCTCP's queue and TCP's at 1 Gb/s", "docs/hifi.md", FASTER, _queues, EMULATED),
     Claim("What a varying delay does to DCTCP", "docs/hifi.md", JITTER, _with_jitter, EMULATED),
     Claim("The smallest buffer that keeps a link busy", "docs/hifi.md", LEAST, _least, EMULATED),
-    Claim("Appenzeller's cells", "docs/hifi.md", POINTS, _cells, EMULATED),
-    Claim("One flow and its buffer", "docs/hifi.md", POINTS, _one_flow, EMULATED),
+    Claim("Appenzeller's cells", "docs/notes/hifi.md", POINTS, _cells, EMULATED),
+    Claim("One flow and its buffer", "docs/notes/hifi.md", POINTS, _one_flow, EMULATED),
 )
