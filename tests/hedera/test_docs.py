@@ -9,6 +9,6 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def test_one_scheduling_period() -> None:
-    failures, examples = doctest.testfile(str(DOCS / "scheduling-period.md"), module_relative=False)
+    failures, examples = doctest.testfile(str(DOCS / "notes" / "scheduling-period.md"), module_relative=False)
     assert failures == 0
     assert examples > 20
