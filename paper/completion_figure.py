@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 HIDDEN = 0.001
 """From this share of flows on that were cut off, what is drawn is marked as a lower bound."""
-_LINES = ("-", "--", ":", "-.")
 _BASELINE = "ecmp"
+_LIKE_ECMP = ("ecmp-dst", "random")
+_DRAWN = ("small", "large")
 _STEP = 0.008
 
 
@@ -73,43 +74,42 @@ def overloaded(cells: Sequence[Cell]) -> list[str]:
 
 
 def draw(cells: Sequence[Cell], subtitle: str, path: Path) -> Path:
-    """A column per size class: mean and 99th percentile of slowdowns, and means over ECMP's.
+    """Small flows and large ones: mean slowdowns, and below these over ECMP's. The CSV file has more.
 
-    Hollow where the end of the run hides many flows. Emulated runs are diamonds, simulations of these crosses, both
-    over ECMP's of their own kind.
+    Of a scheme's periods the longest and the shortest are drawn, of ECMP's relatives none. Hollow where the end of a
+    run hides many flows. Diamonds are emulated runs.
     """
     simulated = [cell for cell in cells if not cell.beside]
-    curves = list(dict.fromkeys(curve_of(cell) for cell in simulated if cell.mean_slowdown is not None))
-    periods = sorted({period for _, period, _ in curves if period is not None}, reverse=True)
+    found = dict.fromkeys(curve_of(cell) for cell in simulated if cell.mean_slowdown is not None)
+    periods = sorted({period for _, period, _ in found if period is not None}, reverse=True)
+    ends = (None, *periods[:1], *periods[-1:])
+    curves = [curve for curve in found if curve[1] in ends and curve[0] not in _LIKE_ECMP]
     with house_style():
-        figure = new_figure(10.4, 9.0)
-        grid = figure.subplots(3, 3, sharex=True)
-        for column, (name, meaning) in enumerate(list(CLASSES.items())[1:]):
+        figure = new_figure(10.4, 7.4)
+        grid = figure.subplots(2, 2, sharex=True, sharey="row")
+        for column, name in enumerate(_DRAWN):
             members = [cell for cell in cells if cell.size_class == name and cell.flows]
             baseline = {cell.load: _mean(cell) for cell in members if _is_baseline(cell)}
             for curve in curves:
                 ours = [cell for cell in members if curve_of(cell) == curve and not cell.beside]
-                line = "-" if curve[1] is None else _LINES[::-1][periods.index(curve[1]) % len(_LINES)]
                 style: dict[str, Any] = {
-                    "ls": line,
+                    "ls": "-" if curve[1] in (None, periods[0]) else ":",
                     "color": colour(curve[0]),
-                    "lw": 2.2 if curve[2] else 1.3,
+                    "lw": 2.6 if curve[2] else 1.5,
                 }
-                named = label(curve[0]) + when(curve)
                 ratios = [_mean(cell) / baseline.get(cell.load, math.nan) for cell in ours]
+                named = label(curve[0]) + when(curve)
                 _curve(grid[0, column], ours, [_mean(cell) for cell in ours], named, style)
-                _curve(grid[1, column], ours, [_high(cell) for cell in ours], named, style)
-                _curve(grid[2, column], ours, ratios, named, style)
-            for emulated in (True, False):
-                _points(grid[:, column], [c for c in members if c.beside and c.emulated == emulated])
-            grid[0, column].set_title(meaning)
-            grid[2, column].set_xlabel("load")
-        for axes in grid[:2].flat:
-            if any(len(line.get_xdata()) for line in axes.lines):
-                logarithmic(axes)
+                _curve(grid[1, column], ours, ratios, named, style)
+            _points(grid[0, column], [cell for cell in members if cell.emulated])
+            grid[0, column].set_title(f"{name} flows, {CLASSES[name]}")
+            grid[1, column].set_xlabel("load")
+        if any(len(line.get_xdata()) for line in grid[0, 0].lines):
+            logarithmic(grid[0, 0])
+        grid[1, 0].set_ylim(bottom=0)
         for axes in grid.flat:
             clean(axes)
-        for row, text in enumerate(("mean slowdown", "99th percentile of slowdown", "mean over ECMP's")):
+        for row, text in enumerate(("mean slowdown", "mean over ECMP's")):
             grid[row, 0].set_ylabel(text)
         by_label: dict[str, Any] = {}
         for axes in grid[0]:
@@ -120,21 +120,14 @@ def draw(cells: Sequence[Cell], subtitle: str, path: Path) -> Path:
         return saved(figure, path)
 
 
-def _points(column: Sequence[Axes], cells: Sequence[Cell]) -> None:
-    """Runs that stand beside the curves, each scheme a little to the side of the one before."""
+def _points(axes: Axes, cells: Sequence[Cell]) -> None:
+    """Emulated runs beside the curves, each scheme a little to the side of the one before."""
     schemes = list(dict.fromkeys(cell.scheme for cell in cells))
     for cell in cells:
         at = cell.load + _STEP * (schemes.index(cell.scheme) - (len(schemes) - 1) / 2)
-        ecmp = next((c for c in cells if (c.scheme, c.load) == (_BASELINE, cell.load)), None)
-        ratio = math.nan if ecmp is None else _mean(cell) / _mean(ecmp)
-        style: dict[str, Any] = {"color": colour(cell.scheme), "ls": "", "marker": "D", "ms": 4.5}
-        if not cell.emulated:
-            style |= {"marker": "x", "ms": 5}
-        for axes, value in zip(column, (_mean(cell), _high(cell), ratio), strict=True):
-            axes.plot([at], [value], **style)
+        axes.plot([at], [_mean(cell)], color=colour(cell.scheme), ls="", marker="D", ms=4.5)
     if cells:
-        text = f"emulated, k={cells[0].k}" if cells[0].emulated else "the same runs, simulated"
-        column[0].plot([], [], ls="", marker="D" if cells[0].emulated else "x", color=MUTED, ms=5, label=text)
+        axes.plot([], [], ls="", marker="D", color=MUTED, ms=5, label=f"emulated, k={cells[0].k}")
 
 
 def _is_baseline(cell: Cell) -> bool:
@@ -143,10 +136,6 @@ def _is_baseline(cell: Cell) -> bool:
 
 def _mean(cell: Cell) -> float:
     return math.nan if cell.mean_slowdown is None else cell.mean_slowdown
-
-
-def _high(cell: Cell) -> float:
-    return math.nan if cell.p99_slowdown is None else cell.p99_slowdown
 
 
 def _curve(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -16,7 +16,7 @@ from commands.output import Compared, comparison
 from hedera.schemes import SCHEMES as BY_NAME
 from hedera.schemes import label
 from paper.scale import schemes_option
-from paper.style import PUBLISHED, PUBLISHED_SIMULATED, clean, heading, new_figure, saved
+from paper.style import PUBLISHED, clean, heading, new_figure, saved
 from plots.style import INK, MUTED, colour, house_style
 from results.published import FIGURE_9, FIGURE_9_SIMULATED
 from simulator.config import Config
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 SCHEMES = ("ecmp", "spanning-tree", "hedera-gff", "hedera-sa", "nonblocking")
 _TESTBED_ALONE = [name for name, scheme in BY_NAME.items() if not scheme.simulated]
-_PUBLISHED = {"published_testbed_mbps": PUBLISHED, "published_simulator_mbps": PUBLISHED_SIMULATED}
+_PUBLISHED: dict[str, dict[str, Any]] = {
+    "published_testbed_mbps": {"color": PUBLISHED},
+    "published_simulator_mbps": {"facecolor": "white", "edgecolor": MUTED, "hatch": "////", "linewidth": 0.5},
+}
 _PANELS = {
     'published "ECMP" against ours: 5-tuple hashing, and a spanning tree': ("ecmp", "spanning-tree"),
     "Global First Fit": ("hedera-gff",),
@@ -104,9 +107,9 @@ def draw(rows: Sequence[Bar], seeds: int, path: Path) -> Path:
         for axes, (title, schemes) in zip(all_axes, panels.items(), strict=True):
             width = 0.84 / (2 + len(schemes))
             left = x - 0.42 + width / 2
-            for place, (field, shade) in enumerate(_PUBLISHED.items()):
+            for place, (field, style) in enumerate(_PUBLISHED.items()):
                 published = np.array([getattr(bars[n, schemes[0]], field) or 0 for n in names])
-                axes.bar(left + place * width, published / 1000, width, color=shade)
+                axes.bar(left + place * width, published / 1000, width, **style)
             for place, scheme in enumerate(schemes, start=2):
                 ours = [bars[n, scheme] for n in names]
                 at = left + place * width
@@ -125,8 +128,7 @@ def draw(rows: Sequence[Bar], seeds: int, path: Path) -> Path:
         all_axes[-1].set_xticks(x, names, rotation=40, ha="right", rotation_mode="anchor")
         all_axes[-1].set_xlim(-0.6, len(names) - 0.4)
         handles = [
-            Patch(color=shade, label=f"published, {field.split('_')[1]}")
-            for field, shade in _PUBLISHED.items()
+            Patch(**style, label=f"published, {field.split('_')[1]}") for field, style in _PUBLISHED.items()
         ]
         handles += [Patch(color=colour(s), label=f"simulated, {label(s)}") for s in wanted]
         figure.legend(handles=handles, loc="outside upper right", ncols=3, fontsize=8.5)

@@ -165,6 +165,7 @@ def _panel(axes: Axes, rows: Sequence[Row]) -> None:
             axes.plot(
                 x, y, "--" if other else ".-", color=colour(scheme), lw=0.9 if other else 1.5, label=named
             )
+    axes.set_ylim(0, 1.05)
     clean(axes)
 
 

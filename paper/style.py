@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PUBLISHED = "#d4d4d4"
-PUBLISHED_SIMULATED = "#a8a8a8"
 ENGINE_LABELS = {"aimd": "AIMD (section 5.5)", "maxmin": "max-min fair rates"}
 
 
@@ -33,6 +32,19 @@ def heading(figure: Figure, title: str, subtitle: str = "") -> None:
     figure.suptitle(title, x=0.01, ha="left", fontsize=11.5, fontweight="bold", color=INK)
     if subtitle:
         figure.axes[0].set_title(subtitle, loc="left", fontsize=9, color=MUTED, pad=10)
+
+
+def broken(axes: Axes) -> None:
+    """Two strokes across the foot of an axis that does not begin with zero."""
+    for height in (0.02, 0.035):
+        axes.plot(
+            (-0.012, 0.012),
+            (height - 0.008, height + 0.008),
+            transform=axes.transAxes,
+            color=INK,
+            lw=1,
+            clip_on=False,
+        )
 
 
 def clean(axes: Axes, grid: str = "y") -> None:

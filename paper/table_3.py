@@ -21,7 +21,7 @@ from commands.options import seeds_option
 from commands.output import Compared, comparison
 from commands.parameters import field_options
 from paper.scale import engines_option, numbers
-from paper.style import ENGINE_LABELS, clean, heading, new_figure, saved
+from paper.style import ENGINE_LABELS, broken, clean, heading, new_figure, saved
 from paper.suite import ports_for
 from plots.style import INK, MUTED, house_style
 from results.published import TABLE_3
@@ -188,6 +188,7 @@ def draw(rows: Sequence[Cell], subtitle: str, path: Path) -> Path:
             axes.minorticks_off()
             axes.set_xlabel("iterations in every round")
             axes.set_title(ENGINE_LABELS[engine])
+            broken(axes)
             clean(axes)
         for shade, hosts in zip(shades, sizes, strict=False):
             grid[0].plot([], [], "-", color=shade, label=f"{hosts:,} hosts")

@@ -127,21 +127,26 @@ def draw(rows: Sequence[Row], subtitle: str, path: Path) -> Path:
     schemes = scheme_order(by_scheme)
     with house_style():
         figure = Figure(figsize=(8.4, 3.6), layout="constrained")
-        axes = figure.subplots()
+        less, more = figure.subplots(1, 2, sharey=True)
         width = 0.8 / max(1, len(schemes))
-        for n, scheme in enumerate(schemes):
-            row = by_scheme[scheme]
-            x = [i - 0.4 + (n + 0.5) * width for i in range(len(QUANTITIES))]
-            heights = [getattr(row, f"{q}_to_control") for q in QUANTITIES]
-            axes.bar(x, heights, 0.9 * width, color=colour(scheme), label=scheme)
-            marks = [getattr(row, f"published_{q}_to_control") for q in QUANTITIES]
-            known = [(at, mark) for at, mark in zip(x, marks, strict=True) if mark is not None]
-            if known:
-                axes.plot(*zip(*known, strict=True), "_", color=INK, ms=16, mew=1.6)
-        axes.axhline(1.0, color=MUTED, lw=0.8)
-        axes.set_xticks(range(len(QUANTITIES)), _TITLES)
-        axes.set_ylabel("ratio to the control (mark: published)")
-        axes.set_title(f"Table 2: the shuffle. {subtitle}")
-        axes.grid(axis="y")
-        figure.legend(ncols=len(schemes), loc="outside lower center")
+        for axes, better, quantities, names in (
+            (less, "less is better", QUANTITIES[:2], _TITLES[:2]),
+            (more, "more is better", QUANTITIES[2:], _TITLES[2:]),
+        ):
+            for n, scheme in enumerate(schemes):
+                row = by_scheme[scheme]
+                x = [i - 0.4 + (n + 0.5) * width for i in range(len(quantities))]
+                heights = [getattr(row, f"{q}_to_control") for q in quantities]
+                axes.bar(x, heights, 0.9 * width, color=colour(scheme), label=scheme)
+                marks = [getattr(row, f"published_{q}_to_control") for q in quantities]
+                known = [(at, mark) for at, mark in zip(x, marks, strict=True) if mark is not None]
+                if known:
+                    axes.plot(*zip(*known, strict=True), "_", color=INK, ms=16, mew=1.6)
+            axes.axhline(1.0, color=MUTED, lw=0.8)
+            axes.set_xticks(range(len(quantities)), names)
+            axes.set_title(better)
+            axes.grid(axis="y")
+        less.set_ylabel("ratio to the control (mark: published)")
+        figure.suptitle(f"Table 2: the shuffle. {subtitle}", x=0.01, ha="left", fontsize=10)
+        figure.legend(*less.get_legend_handles_labels(), ncols=len(schemes), loc="outside lower center")
         return save(figure, path)[0]

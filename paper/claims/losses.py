@@ -43,7 +43,9 @@ def _of_every_scheme(folder: Path) -> Iterator[str]:
     """By setting and scheme: shares of the control pattern by pattern, and timeouts a second."""
     for sweep in _sweeps(folder):
         runs = sweep.tries
-        trials = [summarise([run for run in sweep.runs if run.trial == trial]).bars for trial in _trials(runs)]
+        trials = [
+            summarise([run for run in sweep.runs if run.trial == trial]).bars for trial in _trials(runs)
+        ]
         patterns = [pattern for pattern in PATTERNS if (pattern, "ecmp") in trials[0]]
         for scheme in scheme_order({run.scheme for run in runs}):
             cells = [_share([bars[pattern, scheme] for bars in trials]) for pattern in patterns]
