@@ -93,7 +93,7 @@ def draw(cells: Sequence[Cell], subtitle: str, path: Path) -> Path:
             for curve in curves:
                 ours = [cell for cell in members if curve_of(cell) == curve and not cell.beside]
                 style: dict[str, Any] = {
-                    "ls": "-" if curve[1] in (None, periods[0]) else ":",
+                    "ls": "-" if curve[1] in (None, *periods[:1]) else ":",
                     "color": colour(curve[0]),
                     "lw": 2.6 if curve[2] else 1.5,
                 }
@@ -104,7 +104,7 @@ def draw(cells: Sequence[Cell], subtitle: str, path: Path) -> Path:
             _points(grid[0, column], [cell for cell in members if cell.emulated])
             grid[0, column].set_title(f"{name} flows, {CLASSES[name]}")
             grid[1, column].set_xlabel("load")
-        if any(len(line.get_xdata()) for line in grid[0, 0].lines):
+        if any(len(line.get_xdata()) for axes in grid[0] for line in axes.lines):
             logarithmic(grid[0, 0])
         grid[1, 0].set_ylim(bottom=0)
         for axes in grid.flat:
