@@ -43,10 +43,11 @@ def examine(time: str) -> list[Finding]:
     root = os.geteuid() == 0
     return [
         *(() if virtual else (_there("root", root, "run it with sudo, or hedera doctor --time virtual"),)),
+        *((_rights(),) if root and not virtual else ()),
         *(_of_guests(_tool(tool)) if virtual else _tool(tool) for tool in machine.TOOLS),
         _of_guests(_mininet()) if virtual else _mininet(),
         *(_library(name) for name in machine.LIBRARIES),
-        *(_kernel_features() if root and not virtual else ()),
+        *(_kernel_features() if root and not virtual and not machine.lacking_rights() else ()),
         *((_guest_kernel(), _guest_costs()) if virtual else ()),
         _pox(),
         _packets(),
@@ -54,6 +55,11 @@ def examine(time: str) -> list[Finding]:
         *_neighbours(virtual),
         *(() if virtual else map(_calibrated, calibration.MTUS)),
     ]
+
+
+def _rights() -> Finding:
+    lacking = machine.lacking_rights()
+    return _there("root's rights", not lacking, f"{lacking}: docs/container.md, or --time virtual")
 
 
 def _of_guests(found: Finding) -> Finding:

@@ -252,7 +252,11 @@ class Guest:
         shared = Path("/dev/shm")
         try:
             found = os.statvfs(shared)
-            if found.f_bavail * found.f_frsize >= self._memory_mib << 20 and os.access(shared, os.W_OK):
+            room = found.f_bavail * found.f_frsize >= self._memory_mib << 20
+            code = (
+                not found.f_flag & os.ST_NOEXEC
+            )  # its processes run from there; containers often forbid that
+            if room and code and os.access(shared, os.W_OK):
                 return str(shared)
         except OSError:
             pass

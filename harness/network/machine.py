@@ -47,6 +47,8 @@ TOOLS = (
     Tool("setpriv", ("setpriv", "--version"), "2.33", "util-linux"),
 )
 
+RIGHTS = {"CAP_NET_ADMIN": 12, "CAP_NET_RAW": 13, "CAP_SYS_ADMIN": 21}
+"""Capabilities that real time takes beside those that engines of containers leave to root, by their bits."""
 NO_MININET = (
     "Mininet was not found. It is a system package (apt-get install mininet), seen by environments made with "
     "python3 -m venv --system-site-packages; setup/install.sh does both"
@@ -144,8 +146,29 @@ def require_root() -> None:
         raise UnfitMachine("network namespaces need root: run it with sudo")
 
 
+def lacking_rights(status: Path = Path("/proc/self/status"), ids: Path = Path("/proc/self/uid_map")) -> str:
+    """What root lacks here of what networks in real time take, as in a container; empty where nothing."""
+    found = re.search(r"^CapEff:\s*([0-9a-f]+)$", status.read_text(), re.MULTILINE)
+    has = int(found.group(1), 16) if found else 0
+    missing = [name for name, bit in RIGHTS.items() if not has >> bit & 1]
+    if missing:
+        return f"root lacks {', '.join(missing)} here"
+    if ids.read_text().split() != ["0", "0", str(2**32 - 1)]:
+        return "root is root of a user namespace here, and not of the machine"
+    return ""
+
+
+def require_rights() -> None:
+    """UnfitMachine names the rights that root lacks."""
+    if lacking := lacking_rights():
+        raise UnfitMachine(
+            f"{lacking}, and real time takes that (docs/container.md); --time virtual needs no rights at all"
+        )
+
+
 def require_tools() -> None:
-    """UnfitMachine names what is missing, programs or Mininet, and the command that installs it."""
+    """UnfitMachine names what is missing, programs or Mininet, and the command that installs it; or root's rights."""
+    require_rights()
     if find_spec("mininet") is None:
         raise UnfitMachine(NO_MININET)
     missing = [tool for tool in TOOLS if version_of(tool) is None]
