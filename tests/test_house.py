@@ -30,7 +30,7 @@ BELOW = {
     "virtual",
     "hifi": "topos harness plots results commands virtual",
     "benchmarks": "topos traffic transfers hedera controllers simulator packets plots results commands workers paper "
-    "harness watch virtual",
+    "harness watch virtual classroom",
 }
 """What each package may import, besides itself and `files`, on which all stand."""
 MODULES = {

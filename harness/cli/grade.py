@@ -20,8 +20,6 @@ from harness.errors import UnfitMachine, UserMistake
 from hedera.text import one_line
 
 SEED = "HEDERA_GRADE_SEED"
-ORDINARY_S = 10.0
-"""What an ordinary submission of all five files takes on a processor of its own (docs/assignment/instructor.md)."""
 
 
 @click.command()
@@ -106,6 +104,7 @@ def grade(
         )
     from classroom import grading, public
     from classroom.crew import graded
+    from classroom.estimate import estimate_s
     from classroom.formats import FORMATS
     from classroom.histories import leave_nothing
     from classroom.probe import require_closed
@@ -131,7 +130,6 @@ def grade(
     left = [folder for folder, one in kept.items() if one is None]
     made = {folder: (one.grade, one.checks) for folder, one in kept.items() if one is not None}
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(left) or 1)
-    tell_user(_plan(len(left), len(made), jobs))
     path = out / "grades.csv"
 
     def write() -> None:
@@ -149,6 +147,7 @@ def grade(
                 for sentence in unclosed(1).unprotected:
                     tell_user(f"unprotected: {sentence}")
             course = grading.Class(seed, seconds, place, hidden)
+            tell_user(_plan(len(left), len(made), jobs, estimate_s(left, course, jobs)))
             done = stack.enter_context(progress_bar("grading", len(found)))
             done(len(made))
             for folder, one, checks in stack.enter_context(closing(graded(left, course, jobs))):
@@ -175,8 +174,7 @@ def grade(
     click.echo(f"written: {path}" + (f" and {out / form}" if form != "csv" else ""), err=as_json)
 
 
-def _plan(left: int, made: int, jobs: int) -> str:
+def _plan(left: int, made: int, jobs: int, seconds: float) -> str:
     """How long it will take, before it does."""
-    minutes = left * ORDINARY_S / jobs / 60
-    told = f"{left} submissions to grade, {jobs} at once: some {max(1, round(minutes))} minutes if they are ordinary"
+    told = f"{left} submissions to grade, {jobs} at once: some {max(1, round(seconds / 60))} min if they are ordinary"
     return told + (f"; {made} are graded already" if made else "")

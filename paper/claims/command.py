@@ -18,6 +18,7 @@ from paper.claims import (
     brain,
     emulated,
     figure_9,
+    grading,
     hashes,
     hifi,
     hull,
@@ -44,6 +45,7 @@ CLAIMS = (
     *losses.CLAIMS,
     *hull.CLAIMS,
     *hifi.CLAIMS,
+    *grading.CLAIMS,
 )
 
 
