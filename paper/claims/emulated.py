@@ -138,7 +138,11 @@ CLAIMS = (
     Claim("Web search under real TCP, shares of the control", ANSWERS, DYNAMIC, _web_search, EMULATED),
     Claim("The same flows emulated and simulated", ANSWERS, FLOWS, _flow_by_flow, EMULATED),
     Claim("Shares of the control at 25 and 100 Mb/s", "docs/conditions.md", SWEEPS, _whole_sweeps, EMULATED),
-    Claim("Shares of the control by condition", "docs/conditions.md", CONDITIONS, _conditions, EMULATED),
-    Claim("Shares of the control with DCTCP", "docs/conditions.md", CONDITIONS, _second_kernel, EMULATED),
+    Claim(
+        "Shares of the control by condition", "docs/notes/conditions.md", CONDITIONS, _conditions, EMULATED
+    ),
+    Claim(
+        "Shares of the control with DCTCP", "docs/notes/conditions.md", CONDITIONS, _second_kernel, EMULATED
+    ),
     Claim("Shares of the control at 1 Gb/s", "docs/conditions.md", OWN_RATE, _own_rate, EMULATED),
 )

@@ -43,7 +43,7 @@ def test_links_that_have_to_be_full_are_judged_once_tcp_has_settled():
         # 25 times through a full queue of 166 packets of 1500 bytes at 10 Mb/s are 4.98 s, of 167 are 5.01
         (10, 166, 2.33, (7.33, 8.333)),
         (10, 167, 2.33, (7.34, 10)),
-        # docs/conditions.md: 50 packets of 9000 bytes at 10 Mb/s are 9 s, 200 at 25 Mb/s are 14.4
+        # docs/notes/conditions.md: 50 packets of 9000 bytes at 10 Mb/s are 9 s, 200 at 25 Mb/s are 14.4
         (10, 300, 0.0, (9.0, 10)),
         (10, 300, 0.01, None),
         (25, 1200, 0.0, None),
