@@ -95,6 +95,7 @@ def figure_1(cells: Sequence[Cell], link_delay_us: float, path: Path) -> Path:
         middle.set_title("\nqueueing latency, p99 (us)")
         _curves(right, cells, "goodput_mbps", "mean", log=False)
         right.set_title("\ngoodput of all flows (Mb/s)")
+        right.set_ylim(0, 1.05 * right.get_ylim()[1])
         for axes in (left, middle, right):
             axes.set_xlabel("flows")
         _legend(figure, left)
