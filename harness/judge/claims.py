@@ -20,7 +20,9 @@ from topos.network import Network
 from topos.wire import acknowledgements_per_payload, wire_per_payload
 
 MOVED_S = 0.25
-"""How far the log's time of a move and that of the first packet on the new path may be apart, beside the queue."""
+"""How far the log's time of a move and that of the first packet on the new path may be apart, beside the queue. For
+both a flow still delivers what came by its old path: packets that were in a queue there, and those behind them that
+had come before."""
 
 
 @dataclass(frozen=True)
@@ -53,15 +55,15 @@ def claims(
     Mb/s by sending port, nothing where it was not sampled; ``ports``: the sending port of each directed link;
     ``mtu``: of every link, bytes."""
     delivered = np.zeros(num_links(topo))
-    moves = np.zeros(num_links(topo))
+    moving_s = np.zeros(num_links(topo))
     for flow in flows:
         for stream, per_payload in (
             (flow.routed, wire_per_payload(mtu)),
             (flow.acknowledgements, acknowledgements_per_payload(mtu)),
         ):
-            _add(topo, flow, stream, per_payload, window, delivered, moves)
+            _add(topo, flow, stream, per_payload, window, queue_s + MOVED_S, delivered, moving_s)
     length = window[1] - window[0]
-    slack = moves * bw * (queue_s + MOVED_S) / length
+    slack = moving_s * bw / length
     return [
         Claim(ports[link], delivered[link] / length, carried.get(ports[link], 0.0), slack[link])
         for link in np.flatnonzero(delivered).tolist()
@@ -74,10 +76,12 @@ def _add(
     stream: RoutedFlow,
     per_payload: float,
     window: Window,
+    late_s: float,
     delivered: NDArray[np.float64],
-    moves: NDArray[np.float64],
+    moving_s: NDArray[np.float64],
 ) -> None:
-    """Add the megabits that a stream of a flow brought over each link in the window, and count its moves there."""
+    """Add the megabits that a stream of a flow brought over each link in the window, and for how long of it the log
+    may be wrong about the flow: ``late_s`` after each move, also after one shortly before the window."""
     if not stream.paths and topo.num_cores > 1:
         return  # the controller claims nothing of it
     times = [-np.inf, *(change.t for change in stream.paths[1:]), np.inf]
@@ -89,4 +93,4 @@ def _add(
         links = path_links(topo, [stream.src], [stream.dst], [core])[0]
         links = links[links >= 0]
         delivered[links] += per_payload * flow.mbit((since, until))
-        moves[links] += (since > window[0]) + (until < window[1])
+        moving_s[links] += np.clip(times[i] + late_s - window[0], 0.0, late_s) + late_s * (until < window[1])

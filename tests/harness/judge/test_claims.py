@@ -51,5 +51,12 @@ def test_a_flow_that_moves_counts_where_it_was_and_its_move_may_be_late():
     assert found["0_2_1-eth1"].slack_mbps == pytest.approx(10 * (0.06 + 0.25) / 4)
 
 
+@pytest.mark.parametrize(("moved", "late_s"), [(0.5, 0.0), (0.9, 0.21), (1.0, 0.31), (2.0, 0.31)])
+def test_what_was_under_way_as_a_flow_moved_is_allowed_for_after_the_window_began_too(moved, late_s):
+    """A full queue of its old path takes 0.06 s, and the log may be 0.25 s late."""
+    found = excesses([flow(0, 4, (0.0, 0), (moved, 1))], dict.fromkeys(PORTS, 0.0))
+    assert found["0_2_1-eth3"].slack_mbps == pytest.approx(10 * late_s / 4)
+
+
 def test_a_port_without_samples_has_carried_nothing():
     assert excesses([flow(0, 4, 0)], {})["0_0_2"].carried_mbps == 0
