@@ -2,7 +2,7 @@
 # Real time, and what of this was tried: docs/container.md.
 FROM debian:trixie-slim
 
-# Whose linux-source becomes the kernel of virtual time; with nothing, this Debian's own, which is slower.
+# Whose linux-source becomes the kernel of virtual time; where that cannot be had, this Debian's own, which is slower.
 ARG KERNEL_SUITE=sid
 
 COPY setup/apt-packages.txt /tmp/apt-packages.txt
@@ -19,6 +19,8 @@ USER 1000
 WORKDIR /home/student/hedera
 # User-Mode Linux is there for x86 alone: elsewhere the image has no virtual time.
 RUN setup/install.sh \
-    && if [ "$(uname -m)" = x86_64 ]; then .venv/bin/hedera kernel build ${KERNEL_SUITE:+--apt-suite "$KERNEL_SUITE"}; fi
+    && if [ "$(uname -m)" = x86_64 ]; then \
+        .venv/bin/hedera kernel build --apt-suite "$KERNEL_SUITE" || .venv/bin/hedera kernel build; \
+    fi
 ENV PATH=/home/student/hedera/.venv/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 CMD ["./test.sh", "--demo"]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.network.machine import lacking_rights
+from harness.network.machine import RIGHTS, lacking_rights
 from tests.setup.image import Image, lines
 from virtual.guest import Guest
 
@@ -34,7 +34,10 @@ def test_compose_gives_virtual_time_no_privilege():
     assert plain["cap_drop"] == ["ALL"]
     assert plain["security_opt"] == ["no-new-privileges:true"]
     assert not {"privileged", "cap_add", "devices", "user"} & set(plain)
-    assert services["real"]["profiles"] == ["real"], "compose up alone starts nothing with privileges"
+    real = services["real"]
+    assert real["profiles"] == ["real"], "compose up alone starts nothing with privileges"
+    assert "privileged" not in real
+    assert {name.removeprefix("CAP_") for name in RIGHTS} - {"NET_RAW"} < set(real["cap_add"])
 
 
 def test_the_devcontainer_is_made_of_the_same_image():
