@@ -7,7 +7,7 @@ import os
 from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +18,9 @@ from files.writer import write_whole
 from harness.cli.options import tell_user
 from harness.errors import UnfitMachine, UserMistake
 from hedera.text import one_line
+
+if TYPE_CHECKING:
+    from harness.sweep.milestone import Emulated
 
 SEED = "HEDERA_GRADE_SEED"
 
@@ -62,6 +65,11 @@ SEED = "HEDERA_GRADE_SEED"
     "--again", is_flag=True, help="Grade all of them again, also those whose grades are in the folder."
 )
 @click.option(
+    "--emulate",
+    is_flag=True,
+    help="The emulated milestone, too: scheduler.py on real TCP in virtual time (emulated.csv); a minute each.",
+)
+@click.option(
     "--unprotected",
     is_flag=True,
     help="Grade without closing submissions off: with limits, but files and network within reach.",
@@ -83,6 +91,7 @@ def grade(
     jobs: int | None,
     form: str,
     again: bool,
+    emulate: bool,
     unprotected: bool,
     out: Path,
     as_json: bool,
@@ -131,6 +140,7 @@ def grade(
     made = {folder: (one.grade, one.checks) for folder, one in kept.items() if one is not None}
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(left) or 1)
     path = out / "grades.csv"
+    rows_emulated: list[Emulated] = []
 
     def write() -> None:
         if made:
@@ -155,6 +165,14 @@ def grade(
                 made[folder] = one, checks
                 write()  # after each, so that nothing is lost
                 done(len(made))
+            if emulate:
+                from harness.sweep.milestone import emulated
+
+                done = stack.enter_context(progress_bar("emulating", len(found)))
+                for row in emulated(found, course, tell_user):
+                    rows_emulated.append(row)
+                    write_csv(out / "emulated.csv", rows_emulated)
+                    done(len(rows_emulated))
         except Unfit as error:
             raise UnfitMachine(f"{error}; or --unprotected, for submissions that you trust") from None
     if form != "csv":
@@ -168,9 +186,14 @@ def grade(
             one, checks = made[folder]
             parts = {part: [asdict(c) | {"passed": c.passed} for c in each] for part, each in checks.items()}
             rows.append({**asdict(one), "checks": parts})
-        click.echo(json.dumps({"seed": seed, "rows": rows}, allow_nan=False))
+        both = {"seed": seed, "rows": rows, "emulated": [asdict(row) for row in rows_emulated]}
+        click.echo(json.dumps(both, allow_nan=False))
     else:
         wide_console().print(grading.table([made[folder][0] for folder in found]), highlight=False)
+    for row in () if as_json else rows_emulated:
+        share = "" if row.percent_of_control is None else f", {row.percent_of_control:.1f} % of the control"
+        given = [] if row.points is None else [f"{row.points} points{share}"]
+        click.echo(f"emulated: {row.submission}: {'; '.join([*given, *filter(None, [row.remarks])])}")
     click.echo(f"written: {path}" + (f" and {out / form}" if form != "csv" else ""), err=as_json)
 
 

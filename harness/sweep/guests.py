@@ -53,6 +53,8 @@ NAME = "guest"
 
 Hear = Callable[[str, Progress], None]
 """Hears the stage a run is at, and how far its guest is, some ten times a second."""
+Beside = Callable[[Path], contextlib.AbstractContextManager[Any]]
+"""What goes on outside while a guest lives, told the folder that its results come to."""
 
 
 def clocks(progress: Progress) -> str:
@@ -108,10 +110,18 @@ def _compile(files: Sequence[Path]) -> None:
                     py_compile.compile(str(path), doraise=True)
 
 
-def run_in_guest(spec: RunSpec, folder: Path, ground: Ground, hear: Hear, worker: str | None = None) -> Run:
+def run_in_guest(
+    spec: RunSpec,
+    folder: Path,
+    ground: Ground,
+    hear: Hear,
+    worker: str | None = None,
+    beside: Beside = contextlib.nullcontext,
+) -> Run:
     """Carry out one run, resolved but for its traffic, in a guest, and publish it in ``folder``.
 
-    ``worker``: the name of this machine among those of a cluster, for the result.
+    ``worker``: the name of this machine among those of a cluster, for the result. ``beside``: entered while the guest
+    is there, with the folder that its results come to.
 
     A guest that fails is published as an invalid run, with the reason. Raises RunFailed when ``folder`` is taken or
     a disk full, UnfitMachine where no guest can be booted, and what ``hear`` raises.
@@ -122,7 +132,7 @@ def run_in_guest(spec: RunSpec, folder: Path, ground: Ground, hear: Hear, worker
         with new_run(folder, raw):
             try:
                 require_room(cache.folder("jobs"))
-                run = _from_guest(spec, raw, ground, hear, worker)
+                run = _from_guest(spec, raw, ground, hear, worker, beside)
             except Unavailable as reason:
                 raise UnfitMachine(f"virtual time: {reason}") from None
             except (GuestFailed, WorkerFailed) as reason:
@@ -139,12 +149,14 @@ def _made_by(worker: str | None) -> dict[str, str]:
     return {"worker": worker} if worker else {}
 
 
-def _from_guest(spec: RunSpec, raw: Path, ground: Ground, hear: Hear, worker: str | None) -> Run:
+def _from_guest(
+    spec: RunSpec, raw: Path, ground: Ground, hear: Hear, worker: str | None, beside: Beside
+) -> Run:
     asked = remote.request("run", spec, NAME)
     contents = asked.pop("contents")
     places = enclosed.places_of(contents)
     asked["at"] = {name: f"{FILES}/{place}" for name, place in places.items()}
-    with Guest(
+    guest_of_run = Guest(
         ground.kernel.linux,
         _command(asked, ground.compiled),
         folder=Path("/"),  # the user may stand in /tmp
@@ -153,7 +165,8 @@ def _from_guest(spec: RunSpec, raw: Path, ground: Ground, hear: Hear, worker: st
         layers=ground.layers,
         real_s=SLOWEST * longest_s(spec),
         seed=spec.seed,
-    ) as guest:
+    )
+    with guest_of_run as guest, beside(guest.results):
         began = datetime.now(timezone.utc).replace(
             microsecond=0
         )  # in there all runs begin with the same year
