@@ -146,5 +146,5 @@ CLAIMS = (
     Claim("Mean slowdowns of small and large flows", "docs/notes/dynamic.md", COMPLETION, _mean_slowdowns),
     Claim("How much sooner large flows end than under ECMP", "docs/dynamic.md", COMPLETION, _less_time),
     Claim("What collisions cost (Figure 3)", "docs/simulator.md", LOSS, _collisions),
-    Claim("What few iterations cost (Table 3)", "docs/simulator.md", TABLE_3, _table_3),
+    Claim("What few iterations cost (Table 3)", "docs/notes/simulator.md", TABLE_3, _table_3),
 )
