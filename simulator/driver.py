@@ -246,32 +246,60 @@ class Simulation:
         )
 
     def _with_their_connections(self, moved: Int32) -> Int32:
-        """``moved``, and behind it what their connections are still to send: a switch knows no flow but these."""
+        """``moved``, and behind it what their connections have not sent: a switch knows no flow but these."""
         if self._connection is None or not moved.size:
             return moved
-        to_come = np.flatnonzero(np.isnan(self.engine.started_s[: self._connection.size]))
+        left = np.flatnonzero(np.isnan(self.engine.finished_s[: self._connection.size]))
         core = np.full(int(self._connection.max()) + 1, -1, dtype=np.int32)
         mine = moved[moved < self._connection.size]
         core[self._connection[mine]] = self.core[mine]
-        to_come = to_come[(self._connection[to_come] >= 0) & (core[self._connection[to_come]] >= 0)]
-        self.core[to_come] = core[self._connection[to_come]]
-        return np.concatenate([moved, to_come]).astype(np.int32)
+        left = left[(self._connection[left] >= 0) & (core[self._connection[left]] >= 0)]
+        self.core[left] = core[self._connection[left]]
+        return np.concatenate([moved[moved >= self._connection.size], left]).astype(np.int32)
+
+    def _polled(self, now: float) -> tuple[Int32, Int32, Float64]:
+        """What switches tell of the last period: flows, int32 (seen,); by which names; and their bytes per second.
+
+        Of a graph they see connections: those that have sent something since, whether they send just now or not. Each
+        is the first of its flows that has not ended, by the name of the first that it ever had.
+        """
+        engine, period_s = self.engine, self.period_s
+        sent, active = engine.sent_bytes, engine.active
+        gained, self.polled_bytes = sent - self.polled_bytes, sent
+        nodes = 0 if self._connection is None else self._connection.size
+        seen = name = active[active >= nodes]
+        since = engine.started_s[seen]
+        if self._connection is not None:
+            flows = np.flatnonzero(self._connection >= 0)
+            which = self._connection[flows]
+            count = int(which.max()) + 1
+            got = np.bincount(which, gained[flows], minlength=count)
+            begun = np.full(count, np.inf)
+            np.fmin.at(begun, which, engine.started_s[flows])
+            first, left = np.full((2, count), nodes)
+            np.minimum.at(first, which, flows)
+            unfinished = np.isnan(engine.finished_s[flows])
+            np.minimum.at(left, which[unfinished], flows[unfinished])
+            shown = np.flatnonzero((left < nodes) & ((got > 0) | np.isin(left, active)))
+            gained[left[shown]] = got[shown]
+            seen = np.concatenate([left[shown], seen]).astype(np.int32)
+            name = np.concatenate([first[shown], name]).astype(np.int32)
+            since = np.concatenate([begun[shown], since])
+        age = np.maximum(np.minimum(now - since, period_s), self.config.tick_s)
+        return seen, name, gained[seen] / age
 
     def _schedule(self, now: float) -> None:
         """One round of the control loop: poll, let the scheduler decide, move the flows that it moves."""
         assert self.scheduler is not None
         if self.engine.idle:
             return
-        config, active = self.config, self.engine.active
+        active, name, speed = self._polled(now)
+        rate = 8 * speed / (self.config.link_mbps * 1e6)
         if self.breakage is not None:  # what cannot move has no rate, and a controller leaves it out
-            active = active[self.links[active, 0] != self.breakage.nowhere]
-        sent = self.engine.sent_bytes
-        age = np.minimum(now - self.engine.started_s[active], self.period_s)
-        age = np.maximum(age, config.tick_s)
-        rate = 8 * (sent[active] - self.polled_bytes[active]) / age / (config.link_mbps * 1e6)
-        self.polled_bytes = sent
+            there = self.links[active, 0] != self.breakage.nowhere
+            active, name, rate = active[there], name[there], rate[there]
         table = ActiveFlows(
-            key=active.astype(np.int64),
+            key=name.astype(np.int64),
             src=self.work.src[active],
             dst=self.work.dst[active],
             rate=rate,

@@ -135,3 +135,36 @@ def test_computing_is_no_flow_in_what_is_told_of_flows(engine):
     begin, end = found.config.window_s
     sends = ~found.graph.computes & (found.start_s >= begin) & (found.start_s < end)
     assert found.completion()[0].flows == sends.sum() > 0
+
+
+@pytest.mark.parametrize("engine", ["maxmin", "aimd"])
+def test_a_scheduler_sees_connections_and_what_they_sent_since_it_last_looked(engine, tmp_path):
+    """Host 0 sends to 4 and then to 8, again and again: at any moment one flow, in any period two connections."""
+    graph = "num_ranks 9\nrank 0 {\n"
+    for n in range(6):
+        graph += f"s{n}: send 1250000b to {(4, 8)[n % 2]} tag {n}\n" + (
+            f"s{n} requires s{n - 1}\n" if n else ""
+        )
+    graph += "}\n" + "".join(
+        f"rank {rank} {{\n" + "".join(f"recv 1250000b from 0 tag {n}\n" for n in range(first, 6, 2)) + "}\n"
+        for rank, first in ((4, 0), (8, 1))
+    )
+    path = tmp_path / "turns.goal"
+    path.write_text(graph)
+    config = Config(
+        "hedera-clos", f"goal:{path}", seconds=0.2, tick_s=TICK, engine=engine, interval_s=0.024,
+        increase_mbps=1000.0,
+    )  # fmt: skip
+    simulation = Simulation(config)
+    seen = []
+    polled = simulation._polled
+    simulation._polled = lambda now: seen.append(polled(now)) or seen[-1]
+    simulation.run()
+    assert [one.large for one in simulation.rounds][:2] == [2, 2]
+    assert [one[1].tolist() for one in seen[:2]] == [[0, 1], [0, 1]], "by the same names"
+    assert seen[1][0].tolist() != [0, 1], "each as a flow that has not ended"
+    if engine == "maxmin":
+        assert seen[1][0].tolist() == [4, 5]
+        assert seen[0][2] * 8e-6 == pytest.approx([583.3, 714.3], rel=0.01), (
+            "14 of 24 ms, 10 of 14"
+        )
