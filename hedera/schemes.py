@@ -186,11 +186,11 @@ _ALL = (
     ),
     Scheme(
         "spray", "every packet by another path (simulator alone)", _ecmp,
-        label="packet spraying", baseline=True, sprays=True,
+        label="packet spraying", colour="#44aa99", baseline=True, sprays=True,
     ),
     Scheme(
         "planned", "each step of a collective edge-coloured before it starts (simulator alone)", _ecmp,
-        label="planned beforehand", baseline=True, plans=True,
+        label="planned beforehand", colour="#000000", baseline=True, plans=True,
     ),
 )  # fmt: skip
 """In the order in which pictures and tables show them. All static schemes face the published column that the paper

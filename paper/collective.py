@@ -7,8 +7,11 @@ from typing import Any
 
 import click
 
-from commands.options import in_words
+from commands.computing import Computing, computed
+from commands.options import in_words, seeds_option
 from commands.parameters import field_options
+from paper.claims.claim import rows as kept_rows
+from paper.collective_table import compute, tasks, told
 from simulator.config import Config
 from traffic.goal import write_goal
 from traffic.htsim import write_matrix
@@ -19,6 +22,39 @@ _WRITERS = {".goal": write_goal, ".cm": write_matrix}
 @click.group()
 def command() -> None:
     """Collectives: graphs of flows that wait for each other."""
+
+
+@command.command()
+@click.option("--quick", is_flag=True, help="A first look: k = 4, two sizes, nothing that fails, no mice.")
+@seeds_option(5)
+@computed
+def table(asked: Computing, seeds: int, quick: bool) -> None:
+    """Simulate how long collectives take under each scheme, over the non-blocking network.
+
+    By size, placement, scheme, period, failed link and mice; some minutes of a processor, or a second with --quick.
+    """
+    found = compute(tasks(seeds, quick), asked.runner("collectives"))
+    asked.conclude(found, [told(found)], [asked.csv("collectives", found)])
+
+
+@command.command()
+@click.argument("data", type=click.Path(exists=True, path_type=Path, dir_okay=False))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("collectives.png"),
+    show_default=True,
+    help="The PNG file to write.",
+)
+@in_words
+def figure(data: Path, out: Path) -> None:
+    """Draw DATA, the collectives.csv of `hedera collective table`."""
+    from paper.collective_figure import COLUMNS, draw
+
+    rows = kept_rows(data)
+    if not rows or not set(COLUMNS) <= set(rows[0]):
+        raise ValueError(f"{data} is no collectives.csv of hedera collective table")
+    click.echo(f"written: {draw(rows, out)}")
 
 
 @command.command()

@@ -16,6 +16,7 @@ from files.writer import write_whole
 from paper.claims import (
     at_scale,
     brain,
+    collectives,
     emulated,
     figure_9,
     grading,
@@ -45,6 +46,7 @@ CLAIMS = (
     *losses.CLAIMS,
     *hull.CLAIMS,
     *hifi.CLAIMS,
+    *collectives.CLAIMS,
     *grading.CLAIMS,
 )
 

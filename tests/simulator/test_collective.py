@@ -165,6 +165,4 @@ def test_a_scheduler_sees_connections_and_what_they_sent_since_it_last_looked(en
     assert seen[1][0].tolist() != [0, 1], "each as a flow that has not ended"
     if engine == "maxmin":
         assert seen[1][0].tolist() == [4, 5]
-        assert seen[0][2] * 8e-6 == pytest.approx([583.3, 714.3], rel=0.01), (
-            "14 of 24 ms, 10 of 14"
-        )
+        assert seen[0][2] * 8e-6 == pytest.approx([583.3, 714.3], rel=0.01), "14 of 24 ms, 10 of 14"

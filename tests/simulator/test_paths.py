@@ -86,18 +86,22 @@ def test_a_ring_and_an_exchange_planned_beforehand_are_as_good_as_non_blocking()
         assert completion("ecmp", traffic) > 1.2 * completion("nonblocking", traffic)
 
 
-def test_what_is_planned_keeps_off_a_link_that_has_failed():
-    config = Config(
-        "planned", RING, seconds=1.0, tick_s=0.0001, engine="maxmin", placement="random",
-        fail=("link:0_2_1-4_1_1@0.01",),
-    )  # fmt: skip
-    simulation = Simulation(config)
-    found = simulation.run()
-    assert found.collective().completion_s
-    down = np.flatnonzero(~simulation.breakage.links.up)
-    later = ~found.graph.computes & (found.start_s > 0.01)
-    assert later.any()
-    assert not np.isin(simulation.links[: len(found.graph)][later], down).any()
+@pytest.mark.parametrize("link", ["0_2_1-4_1_1", "0_0_1-0_2_1"])
+@pytest.mark.parametrize("traffic", [RING, "halving-doubling:16,16000000", "all-to-all:16,16000000"])
+def test_what_is_planned_keeps_off_a_link_that_has_failed(traffic, link):
+    """Where what is left is too little as well: then two of an edge switch's flows share its other link."""
+    for seed in range(1, 4):
+        config = Config(
+            "planned", traffic, seconds=2.0, tick_s=0.0001, engine="maxmin", placement="random", seed=seed,
+            fail=(f"link:{link}@0.01",),
+        )  # fmt: skip
+        simulation = Simulation(config)
+        found = simulation.run()
+        assert found.collective().completion_s
+        down = np.flatnonzero(~simulation.breakage.links.up)
+        later = ~found.graph.computes & (found.end_s > 0.011)
+        assert later.any()
+        assert not np.isin(simulation.links[: len(found.graph)][later], down).any()
 
 
 def test_sub_flows_shorten_what_one_hash_spoils():

@@ -1,0 +1,123 @@
+"""Claims on collectives: what one planned path, several and all paths lose to the non-blocking network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from paper.claims.claim import Claim, Rows, Source, interval_told, rows
+from paper.collective_table import BUFFERS, FAILING, HEDERA, STATIC
+
+SAID = "docs/collectives.md"
+DATA = Source(
+    "collectives/collectives.csv",
+    "hedera collective table",
+    "four minutes of a processor",
+    again=True,
+)
+SPLIT = ("ecmp", "ecmp-x2", "ecmp-x4", "ecmp-x8", "ecmp-x16")
+_Cells = Iterator[str]
+
+
+def _of(table: Rows, column: str = "over_control", **case: str) -> list[float]:
+    """The numbers of a column in the rows of a case, one for each seed."""
+    return [float(row[column]) for row in table if all(row[name] == cell for name, cell in case.items())]
+
+
+def _line(head: str, cells: _Cells) -> str:
+    return f"| {head} | {' | '.join(cells)} |"
+
+
+def _times(table: Rows, schemes: Sequence[str], **case: str) -> _Cells:
+    for scheme in schemes:
+        yield interval_told(_of(table, scheme=scheme, **case), ".2f")
+
+
+def _one_path(path: Path) -> Iterator[str]:
+    """All schemes, buffers of 1 GB on hosts drawn at random."""
+    table = rows(path)
+    for collective in BUFFERS:
+        for placement in ("compact", "random"):
+            case = {"part": "size", "collective": collective, "mbytes": "1000", "placement": placement}
+            yield _line(f"{collective}, {placement}", _times(table, (*STATIC, *HEDERA), **case))
+
+
+def _too_short(path: Path) -> Iterator[str]:
+    """Where a period of 5 s changes nothing: all sizes but the largest, and how many runs of these differ."""
+    table = rows(path)
+    found = {
+        size: [
+            abs(ours - theirs) > 1e-6 * theirs
+            for collective in BUFFERS
+            for placement in ("compact", "random")
+            for scheme in HEDERA
+            for case in [{"part": "size", "collective": collective, "mbytes": size, "placement": placement}]
+            for ours, theirs in zip(
+                _of(table, scheme=scheme, **case), _of(table, scheme="ecmp", **case), strict=True
+            )
+        ]
+        for size in ("1", "100", "1000")
+    }
+    for size, differ in found.items():
+        yield f"{sum(differ)} of {len(differ)} runs with {size} MB"
+
+
+def _failed(path: Path) -> Iterator[str]:
+    table = rows(path)
+    for collective in BUFFERS:
+        for failed in ("core", "edge"):
+            case = {"part": "failure", "collective": collective, "failed": failed}
+            yield _line(f"{collective}, {failed}", _times(table, FAILING, **case))
+
+
+def _mice(path: Path) -> Iterator[str]:
+    table = rows(path)
+    for collective in BUFFERS:
+        yield _line(collective, _times(table, (*STATIC, *HEDERA), part="mice", collective=collective))
+
+
+def _split(path: Path) -> Iterator[str]:
+    table = rows(path)
+    for collective in BUFFERS:
+        yield _line(f"{collective}, k = 4", _times(table, SPLIT, part="sub-flows", collective=collective))
+
+
+def _period(path: Path) -> Iterator[str]:
+    """By collective and period: Hedera's; and what needs none."""
+    table = rows(path)
+    for collective in ("ring", "halving-doubling"):
+        case = {"part": "period", "collective": collective}
+        for period in ("5", "1", "0.1", "0.01"):
+            yield _line(f"{collective}, {period} s", _times(table, HEDERA, interval_s=period, **case))
+        for scheme in ("ecmp", "planned"):
+            told = interval_told(_of(table, scheme=scheme, **case), ".2f")
+            yield f"{collective}: {told} under `{scheme}`"
+
+
+def _degree(path: Path) -> Iterator[str]:
+    """The share of time with more flows than NICs, per cent, and what planning then loses."""
+    table = rows(path)
+    for collective in BUFFERS:
+        cells = []
+        for part, case in (
+            ("size", {"mbytes": "1000", "placement": "random"}),
+            ("failure", {"failed": "core"}),
+            ("mice", {}),
+        ):
+            here = {"part": part, "collective": collective, "scheme": "planned", **case}
+            cells += [
+                interval_told([100 * one for one in _of(table, "crowded", **here)]),
+                interval_told(_of(table, **here), ".2f"),
+            ]
+        yield _line(collective, iter(cells))
+
+
+CLAIMS = (
+    Claim("Collectives of 1 GB over the non-blocking network", SAID, DATA, _one_path),
+    Claim("Runs that a period of 5 s changes", SAID, DATA, _too_short),
+    Claim("Collectives with a failed link", SAID, DATA, _failed),
+    Claim("Collectives with mice beside", SAID, DATA, _mice),
+    Claim("Collectives in sub-flows", SAID, DATA, _split),
+    Claim("Which period steps of 10 ms need", SAID, DATA, _period),
+    Claim("How often a host has more flows than NICs", SAID, DATA, _degree),
+)
