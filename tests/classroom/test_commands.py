@@ -141,8 +141,8 @@ def test_bad_use_is_one_sentence(tmp_path):
         assert "Traceback" not in done.stderr
 
 
-def test_the_instructor_s_page_lists_every_seeded_mistake():
-    page = (DOCS / "instructor.md").read_text()
+def test_the_note_lists_every_seeded_mistake():
+    page = (DOCS.parent / "notes" / "class.md").read_text()
     for mistake in MISTAKES:
         assert f"| {mistake.name} | {mistake.milestone} | *{mistake.found_by}* |" in page
 

@@ -573,7 +573,9 @@ def test_memory(arena):
 def test_memory_of_many(arena):
     """It takes memory in many processes, each of them below its limit."""
     if arena.mode == "user":
-        pytest.skip("without root there are no groups: the machine's memory is the limit (instructor.md)")
+        pytest.skip(
+            "without root there are no groups: the machine's memory is the limit (docs/notes/class.md)"
+        )
     attack = """
 import os, time
 for _ in range(40):
