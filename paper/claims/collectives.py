@@ -12,7 +12,7 @@ SAID = "docs/collectives.md"
 DATA = Source(
     "collectives/collectives.csv",
     "hedera collective table",
-    "four minutes of a processor",
+    "three minutes of a processor",
     again=True,
 )
 SPLIT = ("ecmp", "ecmp-x2", "ecmp-x4", "ecmp-x8", "ecmp-x16")
