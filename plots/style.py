@@ -31,7 +31,7 @@ DASHES = (0, (5, 3))
 MUTED = "#6b6b6b"
 
 _LONGEST_LABEL = 30
-_OTHER = ("#000000", "#999933", "#882255", "#44aa99")  # schemes added later, in the order of their names
+_OTHER = ("#332288", "#999933", "#882255", "#117733")  # schemes added later, in the order of their names
 _SETTINGS = {
     "font.family": "DejaVu Sans",
     "font.size": 9,

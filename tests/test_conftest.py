@@ -44,3 +44,15 @@ def test_what_nobody_could_catch_fails_the_tests(tmp_path, body, options):
 
 def test_a_busy_machine_fails_no_property():
     assert settings().deadline is None
+
+
+def test_a_test_that_grades_here_leaves_hypothesis_as_it_was(tmp_path):
+    body = (
+        "from hypothesis.configuration import storage_directory\n"
+        "from classroom.histories import leave_nothing\n"
+        "def place(): return str(storage_directory('examples', intent_to_write=False).path)\n"
+        "def test_one(): leave_nothing(); assert place().startswith('/dev/null')\n"
+        "def test_two(): assert not place().startswith('/dev/null')\n"
+    )
+    done = pytest_on(tmp_path, body)
+    assert done.returncode == 0, done.stdout

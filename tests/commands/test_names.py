@@ -23,10 +23,10 @@ DIFFER = {
     "--load": 2,
     "--min-rto": 2,  # Linux has its own
     "--name": 2,  # what results call it: a sweep, a machine
-    "--out": 8,  # the folder for what a command writes
+    "--out": 9,  # the folder for what a command writes
     "--picture": 2,
     "--queue": 2,
-    "--quick": 3,  # less of it
+    "--quick": 4,  # less of it
     "--redraw": 2,
     "--results": 2,
     "--sack": 2,

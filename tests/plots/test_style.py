@@ -22,7 +22,8 @@ def test_a_file_is_called_by_its_name(pattern, short):
 
 
 def test_colours_are_distinct_and_unknown_schemes_get_one():
-    assert len(set(style.COLOURS.values())) == len(style.COLOURS) == 8
+    assert len(set(style.COLOURS.values())) == len(style.COLOURS) == 10
+    assert not set(style.COLOURS.values()) & set(style._OTHER)
     assert style.colour("my-scheme") == style.colour("my-scheme")
     assert style.colour("my-scheme") not in style.COLOURS.values()
 
