@@ -48,9 +48,13 @@ def _of_every_scheme(folder: Path) -> Iterator[str]:
         ]
         patterns = [pattern for pattern in PATTERNS if (pattern, "ecmp") in trials[0]]
         for scheme in scheme_order({run.scheme for run in runs}):
-            cells = [_share([bars[pattern, scheme] for bars in trials]) for pattern in patterns]
-            counts = f"{len(trials)} | {_timeouts(runs, scheme):.0f}"
-            yield f"| {_setting(runs)} | {scheme} | {' | '.join(cells)} | {counts} |"
+            seeds = [
+                [bars[pattern, scheme] for bars in trials if (pattern, scheme) in bars]
+                for pattern in patterns
+            ]
+            cells = " | ".join(map(_share, seeds))
+            counts = "/".join(f"{len(bars)}" for bars in seeds) if len(trials) > 1 else "1"
+            yield f"| {_setting(runs)} | {scheme} | {cells} | {counts} | {_timeouts(runs, scheme):.0f} |"
 
 
 def _trials(runs: Sequence[Run]) -> list[int]:
