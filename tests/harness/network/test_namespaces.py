@@ -4,7 +4,7 @@ import subprocess
 import pytest
 
 from harness.network import namespaces
-from harness.network.processes import Children, in_namespace_of, run
+from harness.network.processes import Children, in_namespace_of, run, wait_until
 
 pytestmark = pytest.mark.root
 
@@ -59,7 +59,9 @@ def test_what_fails_in_there_fails_here(pid):
 def test_it_goes_with_its_thread(pid):
     namespaces.release(pid)
     assert not namespaces.held(pid)
-    assert not os.path.exists(f"/proc/{pid}")
+    assert wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 30), (
+        "the kernel takes a moment after the join"
+    )
 
 
 def test_who_holds_none_does_the_work_where_it_is():
