@@ -29,14 +29,19 @@ EVERY = Source(
 
 
 def _of_ecmp(folder: Path) -> Iterator[str]:
-    """By setting: ECMP's shares of the control, of which there is one try each, and its timeouts."""
-    published = [published_share(pattern, "ecmp") or 0.0 for pattern in PATTERNS]
-    yield f"| published | | | {' | '.join(f'{share:.0%}' for share in published)} | |".replace("%", " %")
+    """ECMP's shares of the control, of which there is one try each: with long queues, with short ones; published."""
+    measured = []
     for sweep in _sweeps(folder):
-        runs, shares = sweep.tries, sweep.every()
-        cells = [f"{100 * (shares[pattern, 'ecmp'].median or 0):.0f} %" for pattern in PATTERNS]
-        timeouts = " / ".join(f"{_timeouts(runs, scheme):.0f}" for scheme in ("ecmp", CONTROL))
-        yield f"| {_setting(runs)} | {' | '.join(cells)} | {timeouts} |"
+        bars = sweep.every()
+        measured.append([bars[pattern, "ecmp"].median or 0.0 for pattern in PATTERNS])
+    published = [published_share(pattern, "ecmp") or 0.0 for pattern in PATTERNS]
+    long, short, known = map(_listed, (*measured, published))
+    yield f"ECMP falls from {long} of the control to {short}; published are {known}"
+
+
+def _listed(shares: Sequence[float]) -> str:
+    *most, last = (f"{100 * share:.0f}" for share in shares)
+    return f"{', '.join(most)} and {last} %"
 
 
 def _of_every_scheme(folder: Path) -> Iterator[str]:
