@@ -25,7 +25,7 @@ MAX_FLOWS = 200_000
 SHORTEST_S = 3
 """Of a run: rates are read once a second, and the first and the last of them do not count."""
 MEASURED_DELAY_MS = 8.0
-"""What polling and deciding took of a round in real time, the median (docs/deviations.md tells of which runs)."""
+"""What polling and deciding took of a round in real time, the median (docs/notes/deviations.md: of which runs)."""
 LINUX_MIN_RTO_MS = 200
 """TCP's shortest retransmission timeout in Linux, unless a route says otherwise (TCP_RTO_MIN)."""
 MAX_DELAY_MS = 1000.0
