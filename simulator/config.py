@@ -20,7 +20,7 @@ MAX_TICKS = 100_000_000
 
 @dataclass(frozen=True)
 class Config(Experiment):
-    """One run of the simulator. The defaults are the paper's, or where it gives none docs/simulator.md's.
+    """One run of the simulator. The defaults are the paper's, or where it gives none docs/notes/simulator.md's.
 
     ``by_rate`` and ``shuffled`` are there to try what the paper's own simulator may have done (`hedera explain-gff`).
     Raises ValueError, one sentence, for a value that makes no sense.
