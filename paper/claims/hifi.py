@@ -28,6 +28,15 @@ def _queues(path: Path) -> Iterator[str]:
         yield f"| {name}, ours | {' | '.join(cells)} |"
 
 
+def _medians(path: Path) -> Iterator[str]:
+    found = rows(path)
+    dctcp, reno = (
+        interval_told([float(row["median"]) for row in found if row["congestion_control"] == control], ".1f")
+        for control in NAMES
+    )
+    yield f"the median is {dctcp} packets under DCTCP and {reno} under TCP"
+
+
 def _locked_out(path: Path) -> Iterator[str]:
     """Runs of TCP in which one flow hardly sends."""
     own = [row for row in rows(path) if row["congestion_control"] == "reno"]
@@ -73,7 +82,8 @@ def _one_flow(path: Path) -> Iterator[str]:
 CLAIMS = (
     Claim("DCTCP's queue and TCP's at 100 Mb/s", "docs/hifi.md", DCTCP, _queues, EMULATED),
     Claim("A flow that is locked out", "docs/hifi.md", AGAIN, _locked_out, EMULATED),
-    Claim("DCTCP's queue and TCP's at 1 Gb/s", "docs/hifi.md", FASTER, _queues, EMULATED),
+    Claim("DCTCP's queue and TCP's at 1 Gb/s", "docs/hifi.md", FASTER, _medians, EMULATED),
+    Claim("The same, by percentile", "docs/notes/hifi.md", FASTER, _queues, EMULATED),
     Claim("What a varying delay does to DCTCP", "docs/hifi.md", JITTER, _with_jitter, EMULATED),
     Claim("The smallest buffer that keeps a link busy", "docs/hifi.md", LEAST, _least, EMULATED),
     Claim("Appenzeller's cells", "docs/notes/hifi.md", POINTS, _cells, EMULATED),
