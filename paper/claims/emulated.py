@@ -50,14 +50,12 @@ def _replication_in_words(path: Path) -> Iterator[str]:
     """Global First Fit over ECMP, the mean over three patterns."""
     share = {(row["pattern"], row["scheme"]): float(row["median_ratio"]) for row in rows(path)}
     two, six = (
-        mean(
-            share[f"{one} {suffix}", "hedera-gff"] / share[f"{one} {suffix}", "ecmp"] for one in THREE
-        )
+        mean(share[f"{one} {suffix}", "hedera-gff"] / share[f"{one} {suffix}", "ecmp"] for one in THREE)
         for suffix in ("x2", "x6 keep 0.5")
     )
     yield (
-        f"Global First Fit has {two:.2f} times ECMP's bandwidth with two flows per host, and {six:.2f} times with six "
-        "of which half are dropped"
+        f"Global First Fit has {two:.2f} times ECMP's bandwidth with two flows per host, and {six:.2f} times "
+        "with six of which half are dropped"
     )
 
 

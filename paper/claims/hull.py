@@ -101,7 +101,9 @@ def _low_latency(than: str, *loads: str) -> Callable[[Path], Iterator[str]]:
 
     def words(path: Path) -> Iterator[str]:
         beside = path.with_name(f"{path.stem}_reductions.csv")
-        found = {(row["than"], row["background_mbps"]): row for row in rows(beside) if row["metric"] == QUERIES}
+        found = {
+            (row["than"], row["background_mbps"]): row for row in rows(beside) if row["metric"] == QUERIES
+        }
         conforming = _ours(ROOT / "results" / HULL_5.data, QUERIES, "p99")
         for x in loads:
             row, pooled = found[than, x], conforming["hull", int(x)][0] / conforming[than, int(x)][0]

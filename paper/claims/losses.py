@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from hedera.schemes import CONTROL
 from paper.claims.claim import EMULATED, Claim, Source, interval_told
 from plots.sample import Sample
 from plots.shares import published_share
