@@ -64,7 +64,7 @@ def text(sweep: str, runs: str, flows: str) -> str:
     """The notebook of the sweep of that name, as the file's text; ``runs`` and ``flows`` are files beside it."""
     cells = (
         ("markdown", f"# {sweep}\n\nA row per run in `{runs}`, a row per flow in `{flows}`; `run` joins them. "
-         f'With pandas: `pandas.read_csv("{runs}")`. docs/results.md says what the columns mean.'),
+         f'With pandas: `pandas.read_csv("{runs}")`. docs/fields.md says what the columns mean.'),
         ("code", _READ.replace("{runs}", runs).replace("{flows}", flows)),
         ("markdown", "Shares of the control: medians over the trials that count."),
         ("code", _SHARES),

@@ -57,58 +57,89 @@ MAX_BYTES = 256 << 20
 class Run(Record, frozen=True, kw_only=True):
     """One pattern, one scheme, one trial.
 
-    ``bisection_mbps`` is the sum over hosts of what each received, averaged over ``window_s``, **on the wire**:
-    by bwm-ng at the switch ports that face the hosts. So Ethernet, IP and TCP headers count, and the
-    acknowledgements of what a host sends. It is held against ``capacity_mbps``, hosts x link rate, and against
-    ``maxmin_mbps``, what max-min fair sharing of the flows' own paths would give. ``payload_mbps`` is what the
-    receivers' sockets were given in the same time (by iperf), which section 6.2 of the paper counts; it is held
-    against ``payload_capacity_mbps``.
-
-    A run that broke off is invalid and has no bisection bandwidth. One that is ``not judged`` counts no more than an
-    invalid one: no rule of speed could say that the machine was fast enough. ``reasons`` say why a run does not
-    count, ``remarks`` what is to be said of one that may. Runs of before ``rules`` were told have none.
-
-    ``links``: by port, on the wire, mean over the window. ``progress``: what time flows that take long should have
-    taken, over what they took. ``costs``: what controlling took (`harness.judge.costs`).
+    Rates are on the wire, Ethernet headers and acknowledgements included, unless it says otherwise: those of
+    ``payload_mbps`` compare with ``payload_capacity_mbps``, the others with ``capacity_mbps``. A run that is
+    ``not judged`` counts no more than an invalid one: no rule of speed could say that the machine was fast enough.
     """
 
     schema: Literal[2]
+    """Version of this format. Files of schema 1 are read too."""
     scheme: Name
+    """How paths were chosen."""
     traffic: Name
+    """Who sent to whom, as it was spelled."""
     trial: Count
+    """From 1."""
     seed: Count
+    """Of everything that was drawn."""
     started: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
+    """When, UTC."""
     capacity_mbps: Positive
+    """Hosts x link rate."""
     window_s: tuple[Seconds, Seconds]
+    """The measured part: the middle two thirds of the run (section 6.2)."""
     spec: Settings
+    """Every other option; `platform`, `datapath`, `new_flows` and `large_flows` say what `auto` became."""
     matrix: tuple[tuple[Count, Count], ...] = written(())
+    """Flows asked for: host numbers, source and destination."""
     bisection_mbps: Mbps | None
+    """The result: what all hosts received, averaged over the window, on the wire (bwm-ng at the ports that
+    face hosts)."""
     maxmin_mbps: Mbps | None = written(None)
+    """What max-min fair sharing of the flows' paths would give, averaged over the window."""
     payload_mbps: Mbps | None = written(None)
+    """As the result, but payload that sockets received (iperf), which section 6.2 of the paper counts."""
     verdict: Verdict
+    """`ok`, `invalid` or `not judged`."""
     reasons: tuple[Sentence, ...]
+    """Of a verdict that is not `ok`. A run that broke off is invalid and has no result."""
     remarks: tuple[Sentence, ...] = ()
+    """On a run that counts, for instance that TCP was slow, not the machine."""
     rules: tuple[Rule, ...] = written(())
+    """Every rule of the verdict; runs of before they were told have none."""
     rates: Rates = written(Rates())
+    """Per second."""
     links: Mapping[Port, Mbps | None] = written({})
+    """Mean over the window by port: `SWITCH-ethN` out of that switch, a host's name out of the host."""
     full_links: FullLinks | None = None
+    """Links that max-min fairness says are full, once TCP has settled: 5 s or 25 round trips through a full
+    queue after the last move."""
     round_trips: RoundTrips = RoundTrips()
+    """Twice a second, over lasting flows."""
     disagreements: Mapping[Port, Disagreement] = {}
+    """Links whose counter contradicts the flows placed on them."""
     queue_drops: Mapping[Port, Count] = written({})
+    """Packets dropped by a port's queue."""
     flows: tuple[FlowRecord, ...]
+    """Every one."""
     completion: tuple[Completion, ...] = ()
+    """By size class: flows due in the window. The FCT alone is the bytes at the link rate and 1.5 of the run's
+    shortest handshake."""
     progress: float | None = None
+    """`fluid_s` over `completion_s`, summed over flows that need half a second or more."""
     turns: Turns | None = None
+    """Of a shuffle."""
     cpu: Cpu = written(Cpu())
+    """Every second."""
     rounds: tuple[Round, ...] = written(())
+    """What Hedera did, each time."""
     costs: Mapping[Name, float] = written({})
+    """The controller's processor time, messages and bytes per second; TCP's retransmissions, reorderings,
+    timeouts and ECN marks; how soon large flows were found, moved and back at their rate."""
     lost_packets: Mapping[Name, Count] = {}
+    """Packets lost outside every queue, by place."""
     throttled_s: Mapping[Name, Seconds] = {}
+    """How long its CPU limit held each host back."""
     controller_restarts: tuple[Restart, ...] = ()
+    """Each time that the controller was missed."""
     failures: tuple[Failure, ...] = ()
+    """With `--fail`."""
     phases: tuple[Phase, ...] = ()
+    """With `--fail`: between the moments."""
     timing: Timing = written(Timing())
+    """What took how long."""
     environment: Mapping[Name, Fact] = written({})
+    """Kernel, processor, versions, git revision, hash of the code, worker."""
 
     def __post_init__(self) -> None:
         if self.valid and (self.bisection_mbps is None or self.payload_mbps is None):

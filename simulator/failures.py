@@ -25,7 +25,7 @@ from topos.network import Network
 
 @dataclass(frozen=True)
 class Failure:
-    """What one moment of failing and mending did; the entries are those of the emulation (docs/results.md).
+    """What one moment of failing and mending did; the entries are those of the emulation (docs/fields.md).
 
     ``moving_s``: seconds until the last of the flows that were hit, or had no path before, sent something
     again, to the tick. None when there was none to wait for, or one never did before something else happened.

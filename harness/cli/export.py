@@ -22,7 +22,7 @@ def export(folder: Path, out: Path | None) -> None:
     """A sweep as CSV: a row per run, a row per flow; and a notebook that reads them.
 
     FOLDER is a sweep (results/runs/NAME), or what was kept of one (results/figure9). `hedera compare` takes what is
-    written as it takes the sweep. The columns: docs/results.md.
+    written as it takes the sweep. The columns: docs/fields.md.
 
     Example: hedera export results/figure9 --out /tmp/figure9
     """

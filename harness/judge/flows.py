@@ -80,7 +80,7 @@ class MeasuredFlow:
         return [(self.start + line.start_s, line.bits_per_s / 1e6) for line in lines]
 
     def record(self, window: Window, **more: Any) -> FlowRecord:
-        """As it is stored (docs/results.md); ``more`` are fields of flows that come and go."""
+        """As it is stored (docs/fields.md); ``more`` are fields of flows that come and go."""
         report = self._report
         return FlowRecord(
             src=self.routed.src,

@@ -54,7 +54,7 @@ def unmeasured(spec: RunSpec) -> Run:
 
 
 def describe(spec: RunSpec, seen: Observation) -> Run:
-    """What a run was worth (docs/results.md). Raises RunFailed when a host was not sampled."""
+    """What a run was worth (docs/fields.md). Raises RunFailed when a host was not sampled."""
     topo = spec.network()
     counters = Counters(topo, seen.series, seen.begin)
     _check_cores(topo, seen.events)
