@@ -171,7 +171,7 @@ def _shaper_works() -> bool:
 
 
 def _sessions() -> Finding:
-    """Whether work of others at low priority stays out of the way (docs/performance.md)."""
+    """Whether work of others at low priority stays out of the way (docs/notes/emulation.md)."""
     setting = Path("/proc/sys/kernel/sched_autogroup_enabled")
     grouped = setting.exists() and setting.read_text().strip() != "0"
     name, needed = "processors shared by session", "no, beside other work"

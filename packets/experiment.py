@@ -37,7 +37,7 @@ EXCHANGE_COLUMNS = ("connection", "start_ns", "request_bytes", "reply_bytes", "s
 
 STATIC_SEGMENT_BYTES = 600
 STATIC_DRAIN = 0.90
-"""What the authors used for static flows in place of 950 bytes and 95 %; see docs/hull.md."""
+"""What the authors used for static flows in place of 950 bytes and 95 %; see docs/notes/hull.md."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def static_parameters(parameters: Parameters, asked: Collection[str] = ()) -> Pa
 
 
 def scenario(experiment: Experiment, traffic: Traffic, trace: dict[str, int] | None = None) -> dict[str, Any]:
-    """The scenario as the engine reads it (docs/hull.md): one rack, a client and its servers at one switch.
+    """The scenario as the engine reads it (docs/notes/packet-engine.md): one rack, a client and its servers at one switch.
 
     ``trace``: keep a journal of ``connection`` between ``from_ns`` and ``until_ns``.
     """

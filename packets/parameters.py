@@ -12,7 +12,7 @@ class Parameters:
     """One setting of network, TCP, pacer and phantom queue; KB are 1,000 bytes.
 
     The fields are the options of every ``hedera hull`` command. Where Table I is silent the value is that of
-    the authors' experiments (docs/hull.md says which). Raises ValueError, one sentence, for a value out of
+    the authors' experiments (docs/notes/hull.md says which). Raises ValueError, one sentence, for a value out of
     range.
     """
 

@@ -17,7 +17,7 @@ MIN_OF_FULL = 0.97
 share a path of several full links as max-min fairness does; a machine that is too slow is so for every link."""
 MIN_ON_LINKS = 0.93
 """What a run must have of what TCP's windows would have brought over the links alone (`harness.judge.links_alone`),
-for what it lacks to be TCP's doing. Measured in docs/performance.md."""
+for what it lacks to be TCP's doing. Measured in docs/notes/emulation.md."""
 
 TOTAL = "total"
 

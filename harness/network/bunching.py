@@ -1,7 +1,7 @@
 """Leave for ports to send in bunches: with a setting of HTB's, a timer for several packets instead of one for each.
 
 A port that is full needs a timer for every packet, and what leaves packet by packet is received, forwarded and
-acknowledged so: docs/performance.md has what that costs. HTB with hysteresis lets a class run up a debt before it
+acknowledged so: docs/notes/emulation.md has what that costs. HTB with hysteresis lets a class run up a debt before it
 has to wait, so that packets leave some together, at the same rate. Linux has it as one setting for the machine.
 """
 

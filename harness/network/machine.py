@@ -127,7 +127,7 @@ def processors() -> int:
 def instances_for(datapath: str, topo: Network) -> int:
     """How many private Open vSwitch instances: in userspace one ovs-vswitchd per processor, as far as that helps.
 
-    The kernel datapath forwards in the kernel, so one instance is enough. Measured in docs/performance.md.
+    The kernel datapath forwards in the kernel, so one instance is enough. Measured in docs/notes/emulation.md.
     """
     return 1 if datapath == "kernel" else 1 + max(place(topo, processors()).values())
 

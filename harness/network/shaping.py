@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from harness.run.spec import RunSpec
 
 BUCKET_S = 0.015
-"""What a port may send at once after it was idle, as time at its rate: what a forwarding process makes its ports
-wait while it works for others. Mininet's 15 kB are 12 ms at 10 Mb/s. Measured in docs/performance.md. In virtual time
-nothing makes a port wait, and it has the least that there is: two frames."""
+"""What a port may send at once after it was idle, as time at its rate: what a forwarding process makes its
+ports wait while it works for others. Mininet's 15 kB are 12 ms at 10 Mb/s. Measured in
+docs/notes/emulation.md. In virtual time nothing makes a port wait, and it has the least that there is: two
+frames."""
 MARK_PACKETS = 20
 """DCTCP's K (section 3.4 of its paper, for 1 Gb/s; slower links could do with less)."""
 TC_ROUNDS = 1e-3

@@ -38,7 +38,7 @@ def unsent_bytes(bw: float) -> int:
 
     A block of iperf's at least, and what a link carries while a client may have to wait for a processor, so that TCP
     never runs dry. Left to itself a socket holds as much again as its window, and a client is done the later for it:
-    at 10 Mb/s by a second and a half (docs/performance.md).
+    at 10 Mb/s by a second and a half (docs/notes/emulation.md).
     """
     return max(BLOCK_BYTES, round(bw * 1e6 / 8 * HELD_S))
 

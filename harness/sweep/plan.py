@@ -23,7 +23,7 @@ from topos.wire import DEFAULT_MTU
 
 SETTINGS = "sweep.json"
 BESIDE_TRAFFIC_S = 3.0
-"""Seconds a run takes beyond its traffic, for the forecast; measured in docs/performance.md."""
+"""Seconds a run takes beyond its traffic, for the forecast; measured in docs/notes/emulation.md."""
 VARYING = frozenset({"scheme", "traffic", "flows_per_host", "keep", "seed", "trial", "scale_sizes"})
 """What differs between the runs of one sweep; all else must be the same for them to be compared."""
 NO_CHOICE = {

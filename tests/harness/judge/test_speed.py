@@ -83,7 +83,7 @@ def test_who_was_slow_is_asked_of_the_time_in_which_it_was():
 
 
 def test_idle_time_is_no_judge():
-    """A start-up burst takes every processor of a small machine, and does no harm; see docs/performance.md."""
+    """A start-up burst takes every processor of a small machine, and does no harm; see docs/notes/emulation.md."""
     busy = [Second(i + 1, 0.0, {}, 155.0) for i in range(6)]
     assert reasons(replace(FINE, seconds=busy)) == []
 
