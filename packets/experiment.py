@@ -115,7 +115,7 @@ def static_parameters(parameters: Parameters, asked: Collection[str] = ()) -> Pa
 
 
 def scenario(experiment: Experiment, traffic: Traffic, trace: dict[str, int] | None = None) -> dict[str, Any]:
-    """The scenario as the engine reads it (docs/notes/packet-engine.md): one rack, a client and its servers at one switch.
+    """The scenario as the engine reads it (docs/notes/packet-engine.md): a client and its servers at one switch.
 
     ``trace``: keep a journal of ``connection`` between ``from_ns`` and ``until_ns``.
     """
