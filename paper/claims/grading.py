@@ -15,8 +15,8 @@ def _sixty(path: Path) -> Iterator[str]:
     took, told = ours["60 submissions, 2 at once"], ours["the estimate beforehand, beside what it took"]
     load = ours["load of the machine meanwhile"]
     yield (
-        f"took {took:.1f} min on two processors that other programs wanted seven times over (load {load:.0f}); "
-        f"{told:.0f} min were foretold"
+        f"took {took:.1f} min on two processors that other programs used, too (load {load:.0f}); "
+        f"the estimate was {told:.0f} min"
     )
     yield f"On the clock an untouched one took {ours['untouched']:.0f} s, a right one {ours['right']:.0f} s"
 
