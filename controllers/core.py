@@ -58,7 +58,7 @@ class Controller:
         if self._routing is not None:
             self._failures = Failures(self._tree, self._routing.links)
             self._recall = Recall(self._switches, self._flows, self._ends, self._route, log)
-            placement = settings.placement()
+            placement = settings.new_placement()
             if placement is not None:
                 # Only here, because numba takes half a second that static schemes need not pay.
                 from controllers.hedera_loop import HederaLoop

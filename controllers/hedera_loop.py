@@ -210,7 +210,7 @@ class HederaLoop:
 
 def _warm_up(settings: Settings, tree: FatTree) -> None:
     """Schedule once for nothing, so that the first round does not wait for compiled code to be loaded."""
-    placement = settings.placement()  # one of its own: its draws are thrown away
+    placement = settings.new_placement()  # one of its own: its draws are thrown away
     assert placement is not None
     hosts = np.arange(tree.num_hosts)
     src, core = hosts.astype(np.int32), np.zeros(hosts.size, dtype=np.int32)

@@ -63,7 +63,7 @@ class Settings(Experiment):
                 raise ValueError(f"{flag} must be {noun}, not {text!r}") from None
         return cls(**values)
 
-    def placement(self) -> Placement | None:
+    def new_placement(self) -> Placement | None:
         """The scheme's placement, made anew; None for a static scheme."""
         return self.chosen.placement(self.tree, self.seed, self.options)
 

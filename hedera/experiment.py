@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hedera.large_flows import RULES
 from hedera.parameter import check, parameter
@@ -18,6 +18,7 @@ from topos.fattree import FatTree
 from topos.faults import Fault, parse_all
 from topos.network import Network
 from topos.nonblocking import NonBlocking
+from traffic.collectives import PLACEMENTS
 from traffic.matrix import Matrix
 from traffic.workload import Workload, size_scale, workload
 
@@ -63,6 +64,13 @@ class Experiment:
         True,
         "Scale the sizes of poisson traffic, which are meant for 1 Gb/s, with --bw: times stay the same.",
     )
+    placement: str = parameter(
+        "compact", "Which hosts a collective's ranks are: in their order, or drawn.", choices=PLACEMENTS
+    )
+    compute_s: float = parameter(
+        0.0, "What hosts compute before each collective; in every stage of a pipeline", unit="s", least=0
+    )
+    repeats: int = parameter(1, "How often the collective is done.", least=1)
     fail: tuple[str, ...] = parameter(
         (),
         "Break link:A-B@SECONDS or switch:NAME@SECONDS, until :UNTIL. Can be given again.",
@@ -103,12 +111,6 @@ class Experiment:
 
     def workload(self) -> Workload:
         """Who sends what to whom, and when; ValueError, one sentence, when that makes no sense on this network."""
-        found = self._workload()
-        if found.graph is not None:
-            raise ValueError(f"traffic {self.traffic!r} is for the simulator alone (hedera simulate)")
-        return found
-
-    def _workload(self, **collective: Any) -> Workload:
         return workload(
             self.traffic,
             self.tree,
@@ -118,7 +120,10 @@ class Experiment:
             scale_sizes=self.scale_sizes,
             flows_per_host=self.flows_per_host,
             keep=self.keep,
-            **collective,
+            placement=self.placement,
+            compute_s=self.compute_s,
+            repeats=self.repeats,
+            subflows=self.chosen.subflows,
         )
 
     @property

@@ -55,6 +55,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ``real`` or ``virtual``; ``platform`` and ``datapath`` say what ``auto`` became; ``fail`` is in the words of
     `topos.faults`. ``controller_delay_ms``: how late the controller's messages were made, in virtual time. ``sack``:
     whether TCP acknowledged selectively; ``min_rto_ms``: its shortest retransmission timeout, 200 in Linux.
+    ``placement``, ``compute_s`` and ``repeats`` are a collective's.
 
     Runs are drawn together only when they agree in these, so an option that is not listed here is refused.
     """
@@ -81,6 +82,9 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     mtu: Annotated[int, Meta(ge=68, le=65535)] = written(DEFAULT_MTU)
     new_flows: Name = written("controller")
     disturb: tuple[Name, ...] = ()
+    placement: Name = "compact"
+    compute_s: Seconds = 0.0
+    repeats: Count = 1
 
 
 def _same_length(t: tuple[float, ...], *series: tuple[float, ...]) -> None:
@@ -162,6 +166,18 @@ class Turns(Record, frozen=True, kw_only=True):
     shuffle_s: Seconds | None
     host_completion_s: Seconds | None
     goodput_mbytes_per_s: Mbps | None
+
+
+class Collective(Record, frozen=True, kw_only=True):
+    """A graph of flows, in the words of `traffic.graph.Collective`."""
+
+    flows: Count
+    ended: Count
+    completion_s: Seconds | None
+    steps: Count
+    slowest_step: Count | None
+    slowest_step_s: Seconds | None
+    longest_flow_s: Seconds | None
 
 
 class Round(Record, frozen=True, kw_only=True):

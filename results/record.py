@@ -18,6 +18,7 @@ import msgspec
 from files.reader import read_bytes
 from files.writer import write_whole
 from results.parts import (
+    Collective,
     Completion,
     Count,
     Cpu,
@@ -119,6 +120,8 @@ class Run(Record, frozen=True, kw_only=True):
     """`fluid_s` over `completion_s`, summed over flows that need half a second or more."""
     turns: Turns | None = None
     """Of a shuffle."""
+    collective: Collective | None = None
+    """Of a collective: flows that wait for each other."""
     cpu: Cpu = written(Cpu())
     """Every second."""
     rounds: tuple[Round, ...] = written(())

@@ -8,7 +8,6 @@ from typing import ClassVar
 from hedera.experiment import Experiment, middle
 from hedera.parameter import parameter
 from hedera.schemes import Options
-from traffic.collectives import PLACEMENTS
 from traffic.workload import Workload
 
 ENGINES = ("aimd", "maxmin")
@@ -45,13 +44,6 @@ class Config(Experiment):
     mean_mbytes: float = parameter(
         125.0, "Their mean size (exponential)", unit="MB", above=0, option="--mean-size"
     )
-    placement: str = parameter(
-        "compact", "Which hosts a collective's ranks are: in their order, or drawn.", choices=PLACEMENTS
-    )
-    compute_s: float = parameter(
-        0.0, "What hosts compute before each collective; in every stage of a pipeline", unit="s", least=0
-    )
-    repeats: int = parameter(1, "How often the collective is done.", least=1)
     by_rate: bool = parameter(False, "Place flows by measured rates instead of estimated demands.")
     shuffled: bool = parameter(False, "Global First Fit takes flows and paths in a random order.")
     detect_s: float = parameter(
@@ -87,13 +79,8 @@ class Config(Experiment):
             raise ValueError("spraying with failed links needs --engine maxmin")
 
     def workload(self) -> Workload:
-        """As `Experiment.workload`; it may be a collective."""
-        found = self._workload(
-            placement=self.placement,
-            compute_s=self.compute_s,
-            repeats=self.repeats,
-            subflows=self.chosen.subflows,
-        )
+        """As `Experiment.workload`; ValueError for a scheme that is for collectives, and other traffic."""
+        found = super().workload()
         if found.graph is None and (self.chosen.plans or self.chosen.subflows > 1):
             raise ValueError(
                 f"scheme {self.scheme!r} is for collectives, and traffic {self.traffic!r} is none"

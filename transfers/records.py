@@ -45,6 +45,12 @@ class Arrived(msgspec.Struct, frozen=True):
     bins: tuple[int, ...]
 
 
+class Message(Arrived, frozen=True):
+    """One flow of a collective as its receiver saw it; ``number``: of the node in the graph."""
+
+    number: int = msgspec.field()
+
+
 @dataclass(frozen=True)
 class Connection:
     """One flow of a workload: its number, the addresses of its hosts, its source port."""
@@ -63,6 +69,11 @@ def sent_by(output: Path) -> list[Sent]:
 def arrived_at(output: Path) -> list[Arrived]:
     """The records of a sink, in the order in which the flows were accepted."""
     return sorted(_lines(output, msgspec.json.Decoder(Arrived)), key=lambda one: one.accepted)
+
+
+def messages_at(output: Path) -> list[Message]:
+    """The records of what a rank received."""
+    return _lines(output, msgspec.json.Decoder(Message))
 
 
 def paired(

@@ -82,6 +82,9 @@ def _tell(result: Run, out: Path) -> None:
         click.echo(
             f"  shuffle {turns.shuffle_s:.1f} s, hosts done after {turns.host_completion_s:.1f} s on average"
         )
+    if (told := result.collective) is not None:
+        done_s = "not done" if told.completion_s is None else f"done after {told.completion_s:.3f} s"
+        click.echo(f"  collective: {told.flows:,} flows in {told.steps:,} steps, {done_s}")
     for reason in (*result.reasons, *result.remarks):
         click.echo(f"  {reason}")
     click.echo(f"  {out}/run.json")

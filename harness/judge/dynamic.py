@@ -16,17 +16,20 @@ from harness.run.observation import Observation
 from harness.run.senders import EmulatedFlow
 from harness.run.spec import SHORTEST_S, RunSpec
 from hedera.experiment import middle
-from results.parts import Completion, FlowRecord, Turns
+from results.parts import Collective, Completion, FlowRecord, Turns
 from topos.network import Network
 from topos.wire import BARE_FRAME, SYN_FRAME, TCP_IP_HEADERS, payload_share
 from traffic.completion import by_class
 from traffic.workload import Workload
+from transfers.wires import NUMBER
 
 SETTLED_S = 0.5
 """Flows that would take this long at least show whether the machine kept up; shorter ones show how TCP starts."""
 CONNECTION_BYTES = 2 * SYN_FRAME + 5 * BARE_FRAME
 """What a connection brings to both its hosts besides data and acknowledgements: SYN, SYN-ACK, ACK; the sink's FIN,
 its ACK, the sender's FIN, its ACK."""
+ANSWER_BYTES = 2 * BARE_FRAME + NUMBER.size
+"""What a message of a collective brings besides: its receiver's answer, and the acknowledgement of that."""
 LATE_S = 0.1
 """A sender may open a connection this long after it was due; the median flow is meant."""
 
@@ -41,10 +44,15 @@ class Dynamic:
     seen: Observation
     flows: Sequence[MeasuredFlow]
 
+    @property
+    def ends_itself(self) -> bool:
+        """Whether the run ends with its last flow: a shuffle or a collective."""
+        return self.workload.matrix is not None or self.workload.graph is not None
+
     @cached_property
     def ended(self) -> float:
-        """When the run ended: when the last turn had, or as asked."""
-        if self.workload.matrix is None:
+        """When the run ended: when its last flow had, or as asked."""
+        if not self.ends_itself:
             return self.spec.seconds
         ends = [one.sent.end for one in self._sent if one.sent is not None]
         return max(ends, default=self._begin + self.spec.seconds) - self._begin
@@ -100,11 +108,12 @@ class Dynamic:
         """What opening and closing the flows' connections brings to hosts, on the wire; and that a flow's last
         segment has a header of its own, however short it is."""
         segment = self.spec.mtu - TCP_IP_HEADERS
+        each = CONNECTION_BYTES if self.workload.graph is None else ANSWER_BYTES
         total = 0.0
         for one, flow in zip(self.flows, self.seen.flows, strict=True):
             if window[0] <= one.start < window[1]:
                 short = -(flow.size_bytes or 0) / segment % 1
-                total += CONNECTION_BYTES + short * BARE_FRAME
+                total += each + short * BARE_FRAME
         return total * 8e-6 / (window[1] - window[0])
 
     @property
@@ -176,14 +185,15 @@ class Dynamic:
         return arrived.last - sent.start if sent.how == arrived.how == "done" else None
 
     def _sized(self, flow: EmulatedFlow) -> tuple[float, float, bool] | None:
-        """Bytes, seconds, and whether it ended: of a flow that has a size and was due in the window (of turns: any),
-        so that schemes are compared on the same flows. One that was cut off counts with the least that it would have
-        taken, at the full rate of its link. One that failed is none: the verdict names it."""
+        """Bytes, seconds, and whether it ended: of a flow that has a size and was due in the window, so that schemes
+        are compared on the same flows (where the run ends with its last flow: of all). One that was cut off counts
+        with the least that it would have taken, at the full rate of its link. One that failed is none: the verdict
+        names it."""
         sent, arrived, took = flow.sent, flow.arrived, self._took(flow)
         if flow.size_bytes is None or sent is None or sent.start is None:
             return None
         due = sent.asked - self._begin
-        if self.workload.matrix is None and not self.window[0] <= due < self.window[1]:
+        if not self.ends_itself and not self.window[0] <= due < self.window[1]:
             return None
         if took is not None:
             return flow.size_bytes, took, True
@@ -215,6 +225,12 @@ class Dynamic:
             how="not started" if sent is None else sent.how,
             **more,
         )
+
+    @property
+    def collective(self) -> Collective | None:
+        """Of a collective: when it was done, and its steps."""
+        found = self.seen.collective
+        return None if found is None else Collective(**asdict(found))
 
     @property
     def turns(self) -> Turns | None:

@@ -168,6 +168,7 @@ def describe(spec: RunSpec, seen: Observation) -> Run:
         completion=() if dynamic is None else dynamic.completion,
         progress=None if dynamic is None or dynamic.progress is None else round(dynamic.progress, 4),
         turns=None if dynamic is None else dynamic.turns,
+        collective=None if dynamic is None else dynamic.collective,
         cpu=Cpu(
             t=tuple(round(t - seen.begin, 3) for t in seen.cpu_times),
             idle_percent=_rounded(seen.cpu_idle),

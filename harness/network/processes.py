@@ -120,6 +120,10 @@ class Children:
         for child in children:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(max(0.0, limit - time.monotonic()))
+        for child in children:
+            if child.stdin is not None:
+                with contextlib.suppress(OSError):  # what it had not read goes with it
+                    child.stdin.close()
         gone = {id(child) for child in children}
         self._running = [(name, child) for name, child in self._running if id(child) not in gone]
 

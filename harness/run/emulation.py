@@ -23,6 +23,8 @@ from harness.run.controller import PORT, START_S, Controller
 from harness.run.disturbance import Disturber
 from harness.run.injection import Injector
 from harness.run.observation import Observation, Say
+from harness.run.programs import Programs
+from harness.run.ranks import Ranks
 from harness.run.round_trips import RoundTrips
 from harness.run.senders import Senders, unsent_bytes
 from harness.run.spec import LINUX_MIN_RTO_MS, RunSpec, lasting
@@ -73,9 +75,11 @@ class Emulation:
             controller = self._start(fabric, children)
             with_all = (self.spec, self._raw, children, groups)
             matrix = lasting(self.workload)
-            senders: Senders | Transfers
+            senders: Senders | Programs
             if matrix is not None:
                 senders = Senders(fabric, matrix, *with_all)
+            elif self.workload.graph is not None:
+                senders = Ranks(fabric, self.workload, *with_all)
             else:
                 senders = Transfers(fabric, self.workload, *with_all)
             self._send(fabric, controller, senders, children)
@@ -96,6 +100,7 @@ class Emulation:
         self.seen.flows = senders.flows
         self.seen.unfinished = senders.collect() or self.seen.unfinished
         self.seen.troubles = senders.troubles
+        self.seen.collective = senders.collective if isinstance(senders, Programs) else None
         self.seen.clock_offset = clock_offset()
         self.seen.events = controller.events
         self.seen.restarts = controller.restarts
@@ -145,7 +150,7 @@ class Emulation:
         return controller
 
     def _send(
-        self, fabric: Fabric, controller: Controller, senders: Senders | Transfers, children: Children
+        self, fabric: Fabric, controller: Controller, senders: Senders | Programs, children: Children
     ) -> None:
         """The traffic, and everything that watches it."""
         senders.listen()
@@ -180,7 +185,7 @@ class Emulation:
         self.seen.cpu_waiting = processors.waiting_percent
         self.seen.looks = round_trips.looks if round_trips else []
         self.seen.lost = controller.lost
-        said = ("client", "sender", *(("controller",) if controller.lost else ()))
+        said = ("client", "sender", "rank", *(("controller",) if controller.lost else ()))
         self.seen.dead = [name for name in children.dead() if not name.startswith(said)]
         self.seen.tcp = tcp_counters.of_hosts(fabric)
         self.seen.tcp.subtract(tcp_before)

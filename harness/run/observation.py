@@ -11,6 +11,7 @@ from harness.run.events import Event
 from harness.run.round_trips import Look
 from harness.run.senders import EmulatedFlow
 from traffic.bwmng import Series
+from traffic.graph import Collective
 
 Say = Callable[[str], None]
 """Hears which stage a run is at."""
@@ -31,7 +32,7 @@ class Observation:
     ``bunches``: whether ports sent so (`harness.network.bunching`); ``tcp``: what hosts counted meanwhile
     (`harness.run.tcp_counters`); ``troubles``: what went wrong with senders, a sentence each; ``clock_offset``: the
     epoch's clock minus the monotonic one; ``clock_set_s``: how far the former was set meanwhile, seconds; ``looks``:
-    at round trips, of flows that last.
+    at round trips, of flows that last; ``collective``: what became of a graph of flows.
     """
 
     begin: float = 0.0
@@ -55,3 +56,4 @@ class Observation:
     clock_offset: float = 0.0
     clock_set_s: float = 0.0
     looks: list[Look] = field(default_factory=list)
+    collective: Collective | None = None

@@ -15,7 +15,9 @@ from hedera.experiment import Experiment
 from hedera.large_flows import RULES
 from hedera.parameter import narrowed, parameter
 from topos.wire import DEFAULT_MTU
+from traffic.graph import FlowGraph
 from traffic.matrix import Matrix
+from traffic.ranks import ranks
 from traffic.workload import Workload
 
 MAX_MBPS = 1e6
@@ -138,7 +140,10 @@ class RunSpec(Experiment):
     def workload(self) -> Workload:
         """The flows of this run; UserMistake when the traffic makes no sense."""
         try:
-            return super().workload().bounded(MAX_FLOWS)
+            found = super().workload().bounded(MAX_FLOWS)
+            if found.graph is not None:
+                _alone(found, found.graph)
+            return found
         except (ValueError, OSError) as error:
             raise UserMistake(str(error)) from None
 
@@ -149,17 +154,27 @@ class RunSpec(Experiment):
 
     def for_its_traffic(self) -> RunSpec:
         """With what ``auto`` means for ``new_flows`` and ``large_flows`` under this traffic."""
-        lasts = lasting(self.workload()) is not None
+        work = self.workload()
+        few = lasting(work) is not None or work.graph is not None  # a collective's connections stay
         new_flows, large_flows = self.new_flows, self.large_flows
         if new_flows == "auto":
-            new_flows = "controller" if lasts else "switch"
+            new_flows = "controller" if few else "switch"
         if large_flows == "auto":
-            large_flows = "measured-or-estimated" if lasts else "measured"
+            large_flows = "measured-or-estimated" if few else "measured"
         return replace(self, new_flows=new_flows, large_flows=large_flows)
 
     def as_json(self) -> dict[str, Any]:
         """Plain data, for the result file. What few runs have is left out of those that do not have it."""
         return {name: value for name, value in asdict(self).items() if value not in ((), None)}
+
+
+def _alone(work: Workload, graph: FlowGraph) -> None:
+    """ValueError for a collective that the hosts' programs cannot carry out."""
+    if len(work.standing) > len(graph) or len(work.listed) or work.arrivals:
+        raise ValueError(
+            f"traffic {work.name!r}: other traffic beside a collective is for the simulator alone (hedera simulate)"
+        )
+    ranks(graph, work.standing.src_port)
 
 
 def lasting(workload: Workload) -> Matrix | None:

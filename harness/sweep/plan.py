@@ -33,6 +33,9 @@ NO_CHOICE = {
     "controller_delay_ms": 0.0,
     "sack": True,
     "min_rto_ms": 200,
+    "placement": "compact",
+    "compute_s": 0.0,
+    "repeats": 1,
 }
 """What sweeps of before did not write down, as there was but one."""
 

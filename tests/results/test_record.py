@@ -68,7 +68,13 @@ def test_what_every_run_has_is_always_there_and_what_few_have_is_left_out():
     assert document["bisection_mbps"] is None
     assert document["rounds"] == []
     assert document["rates"] == {"t": [], "total_mbps": [], "hosts": {}}
-    assert document["spec"].keys() == set(Settings.__struct_fields__) - {"fail", "disturb"}
+    assert document["spec"].keys() == set(Settings.__struct_fields__) - {
+        "fail",
+        "disturb",
+        "placement",
+        "compute_s",
+        "repeats",
+    }
 
 
 def test_a_run_that_was_read_is_written_as_it_was():

@@ -121,13 +121,6 @@ def test_the_command_tells_of_the_collective(capsys):
     assert found["steps"] == 30
 
 
-def test_the_emulation_says_that_it_has_none():
-    from hedera.experiment import Experiment
-
-    with pytest.raises(ValueError, match="for the simulator alone"):
-        Experiment("ecmp", "ring:4,1000").workload()
-
-
 @pytest.mark.parametrize("engine", ["maxmin", "aimd"])
 def test_computing_is_no_flow_in_what_is_told_of_flows(engine):
     found = run("ring:16,1600000", engine=engine, seconds=0.3, compute_s=0.06, repeats=2)

@@ -12,10 +12,10 @@ from harness.judge.dynamic import Dynamic
 from harness.judge.flows import measured_flows
 from harness.judge.result import describe
 from harness.run.observation import Observation
+from harness.run.programs import _report
 from harness.run.senders import EmulatedFlow
 from harness.run.spec import RunSpec
 from harness.run.tcp_counters import parse
-from harness.run.transfers import _report
 from results.record import decode, encode
 from topos.nonblocking import NonBlocking
 from topos.wire import payload_share

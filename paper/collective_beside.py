@@ -1,0 +1,163 @@
+"""Emulated collectives beside the simulator, flow by flow: real TCP against max-min fair rates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from commands.output import plain_table
+from hedera.schemes import scheme as scheme_of
+from paper.style import clean, heading, new_figure, saved
+from plots.style import colour, house_style
+from results.record import Run, read
+from simulator.config import Config
+from topos.wire import payload_share
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+TICK_S = 1e-4
+
+
+@dataclass(frozen=True)
+class Row:
+    """A flow of a run: seconds since the collective began. ``core``: by which it went when it started."""
+
+    traffic: str
+    scheme: str
+    seed: int
+    flow: int
+    src: int
+    dst: int
+    size_bytes: int
+    core: int | None
+    simulated_core: int
+    start_s: float
+    end_s: float
+    simulated_start_s: float
+    simulated_end_s: float
+
+
+def run_of(folder: Path) -> Run:
+    """The run of a folder. Raises ValueError, one sentence, unless it is of a collective, and counts."""
+    path = folder / "run.json"
+    try:
+        run = read(path)
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    if run.collective is None:
+        raise ValueError(f"{path} is a run of {run.traffic!r}, which is no collective")
+    if not run.valid or run.collective.completion_s is None:
+        raise ValueError(f"{path} does not count: it is {run.verdict}, or its collective did not end")
+    return run
+
+
+def config_of(run: Run) -> Config:
+    """The same experiment in the simulator. Its links carry what packets leave to payload."""
+    shared = {field.name for field in fields(Config)} & set(run.spec.__struct_fields__)
+    return replace(
+        Config(
+            run.scheme,
+            run.traffic,
+            seed=run.seed,
+            engine="maxmin",
+            **{name: getattr(run.spec, name) for name in shared},
+        ),
+        link_mbps=run.spec.link_mbps * payload_share(run.spec.mtu),
+        tick_s=TICK_S,
+    )
+
+
+def beside(run: Run) -> list[Row]:
+    """The flows of an emulated collective, and what the simulator makes of each."""
+    from simulator.driver import simulate
+
+    found = simulate(config_of(run))
+    assert found.graph is not None
+    nodes = np.flatnonzero(~found.graph.computes)
+    rows = []
+    for number, (node, flow) in enumerate(zip(nodes.tolist(), run.flows, strict=True)):
+        if (flow.src, flow.dst) != (found.graph.src[node], found.graph.dst[node]):
+            raise ValueError(
+                f"flow {number} of the run is not what its seed and traffic {run.traffic!r} give"
+            )
+        before = [change.core for change in flow.paths if change.t <= flow.start]
+        rows.append(
+            Row(
+                run.traffic,
+                run.scheme,
+                run.seed,
+                number,
+                flow.src,
+                flow.dst,
+                flow.size_bytes or 0,
+                before[-1] if before else None,
+                int(found.core[node]),
+                flow.start,
+                flow.start + (flow.completion_s or 0.0),
+                float(found.start_s[node]),
+                float(found.end_s[node]),
+            )
+        )
+    return rows
+
+
+def told(runs: Sequence[Sequence[Row]]) -> Table:
+    """A line for each run: when it was done by both, and how the flows' times compare."""
+    table = plain_table(
+        "Emulated over simulated",
+        "collective", "scheme", "seed", "flows", "emulated [s]", "simulated [s]", "ratio",
+        "flows' times: median", "5th to 95th percentile", "same path [%]", left=2,
+    )  # fmt: skip
+    for rows in runs:
+        one = rows[0]
+        done, simulated = max(row.end_s for row in rows), max(row.simulated_end_s for row in rows)
+        low, middle, high = np.percentile(ratios(rows), (5, 50, 95))
+        same = np.mean([row.core is None or row.core == row.simulated_core for row in rows])
+        table.add_row(
+            one.traffic, one.scheme, str(one.seed), str(len(rows)), f"{done:.3f}", f"{simulated:.3f}",
+            f"{done / simulated:.3f}", f"{middle:.3f}", f"{low:.3f} to {high:.3f}", f"{100 * same:.0f}",
+        )  # fmt: skip
+    return table
+
+
+def ratios(rows: Sequence[Row]) -> list[float]:
+    """How long each flow took, over how long it took in the simulator."""
+    return [
+        (row.end_s - row.start_s) / (row.simulated_end_s - row.simulated_start_s)
+        for row in rows
+        if row.simulated_end_s > row.simulated_start_s
+    ]
+
+
+def draw(runs: Sequence[Sequence[Row]], path: Path) -> Path:
+    """When each flow ended, emulated over simulated: a panel for each traffic."""
+    traffics = list(dict.fromkeys(rows[0].traffic for rows in runs))
+    with house_style():
+        figure = new_figure(4.6 * len(traffics), 4.2)
+        panels = figure.subplots(1, len(traffics), squeeze=False)[0]
+        for axes, traffic in zip(panels, traffics, strict=True):
+            here = [rows for rows in runs if rows[0].traffic == traffic]
+            most = max(max(row.end_s, row.simulated_end_s) for rows in here for row in rows)
+            axes.plot([0, most], [0, most], color="0.6", linewidth=0.8)
+            for rows in here:
+                scheme = rows[0].scheme
+                axes.plot(
+                    [row.simulated_end_s for row in rows], [row.end_s for row in rows], ".", markersize=3,
+                    color=colour(scheme), label=scheme_of(scheme).label,
+                )  # fmt: skip
+            axes.set_title(traffic)
+            axes.set_xlabel("flow ended, simulated [s]")
+            clean(axes)
+        panels[0].set_ylabel("flow ended, emulated [s]")
+        handles, labels = panels[0].get_legend_handles_labels()
+        unique = dict(zip(labels, handles, strict=True))
+        figure.legend(unique.values(), unique.keys(), loc="outside lower center", ncols=4)
+        heading(figure, "Every flow of a collective: real TCP in virtual time over the simulator")
+        return saved(figure, path)
