@@ -60,9 +60,7 @@ def figure(data: Path, out: Path) -> None:
 
 
 @command.command()
-@click.argument(
-    "folders", nargs=-1, required=True, type=click.Path(path_type=Path, file_okay=False)
-)
+@click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path, file_okay=False))
 @output
 @json_option
 @in_words
