@@ -1,1 +1,1 @@
-"""What the commands of every backend share: execution on many processors, options, progress, paper against ours."""
+"""What the commands of every backend share: parallel execution, options, progress, the paper against ours."""

@@ -8,9 +8,9 @@ from threading import Thread
 
 
 def end_with_caller(end: Callable[[], object]) -> None:
-    """Have ``end`` called when standard input does: the caller holds on to its other end, however that ends.
+    """Call ``end`` when standard input ends: the caller holds its other end open until the caller itself ends.
 
-    For what `files.unprivileged.tied` does not do: the kernel unties who gives root up, be it for a moment.
+    `files.unprivileged.tied` is not enough here: the kernel drops that tie when a process gives up root's rights.
     """
 
     def follow() -> None:

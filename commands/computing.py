@@ -1,4 +1,4 @@
-"""Commands that compute rows: who carries their tasks out, where their files go, how rows are shown."""
+"""Commands that compute rows: what carries out their tasks, where their files go, how rows are shown."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def run_tasks(
 
 @dataclass(frozen=True)
 class Computing:
-    """What such a command is told besides options of its own.
+    """The options that all such commands share.
 
-    ``out``: the folder of its files. ``as_json``: rows go to standard output. ``jobs``, ``cluster``: as
-    `workers.pool.run_all` has them.
+    ``out``: the folder of its files. ``as_json``: rows go to standard output. ``jobs``, ``cluster``: as in
+    `workers.pool.run_all`.
     """
 
     out: Path = OUT
@@ -81,7 +81,7 @@ class Computing:
 
 
 def computed(function: Command) -> Command:
-    """The decorator of such a command, which gets all that as ``asked``."""
+    """The decorator of such a command, which gets the shared options as ``asked``."""
 
     @wraps(function)
     def gathered(out: Path, as_json: bool, jobs: int | None, cluster: str | None, **own: Any) -> Any:

@@ -18,7 +18,7 @@ OUT = Path("results/simulated")
 
 
 def in_words(function: Command) -> Command:
-    """Turn what the user got wrong, or what is missing, into one sentence instead of a traceback."""
+    """Turn a user's mistake, or something missing, into one sentence instead of a traceback."""
 
     @wraps(function)
     def guarded(*args: Any, **kwargs: Any) -> Any:
@@ -79,7 +79,7 @@ cluster_options = options(
         "--cluster",
         metavar="ADDRESS",
         callback=_scheduler,
-        help="Run on the workers of this Dask scheduler instead, tls://HOST:PORT.",
+        help="Run on the workers of this Dask scheduler, tls://HOST:PORT.",
     ),
     keys_option,
 )
@@ -88,7 +88,7 @@ output = click.option(
     default=OUT,
     type=click.Path(path_type=Path, file_okay=False),
     show_default=True,
-    help="Folder for picture and CSV.",
+    help="Folder for the picture and CSV.",
 )
 
 
@@ -119,5 +119,5 @@ def seeds_option(default: int) -> Command:
         default=default,
         type=click.IntRange(1),
         show_default=True,
-        help="How many: 1, 2, and so on.",
+        help="Number of seeds: 1, 2, and so on.",
     )

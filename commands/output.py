@@ -1,4 +1,4 @@
-"""How results are told: rows as CSV and as JSON, the paper against ours in the terminal, times in words, progress."""
+"""How results are written: rows as CSV and as JSON, the paper against ours in the terminal, durations, progress."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ QUIET = "commands.quiet"
 
 
 def quiet() -> bool:
-    """Whether the command that is under way was told to be quiet."""
+    """Whether the present command has ``--quiet``."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(QUIET))
 
@@ -37,9 +37,8 @@ def quiet() -> bool:
 class Compared:
     """One number of the paper and ours.
 
-    ``case``: what it is. ``paper``: None where the paper shows it in a figure only, and no number is
-    published. ``spread``: of ours, over seeds or repetitions, in words. Numbers are in the unit of the
-    whole table.
+    ``case``: what is measured. ``paper``: None where the paper has it in a figure only, without a number.
+    ``spread``: of ours, over seeds or repetitions, as text. Numbers are in the unit of the whole table.
     """
 
     case: str
@@ -61,7 +60,7 @@ def plain_table(title: str, *headings: str, left: int = 1) -> Table:
 
 
 def comparison(title: str, rows: Sequence[Compared], unit: str, digits: int = 1) -> Table:
-    """The rows with their differences: points where the unit is percent, else percent of the paper's if not 0."""
+    """The rows with their differences: in points if the unit is percent, else percent of the paper's (if not 0)."""
     points = unit == "%"
     made = plain_table(title, "case", f"paper [{unit}]", f"ours [{unit}]", "difference", "spread of ours")
     for row in rows:
@@ -93,7 +92,7 @@ def write_csv(path: Path, rows: Sequence[DataclassInstance]) -> Path:
 
 
 def as_json(rows: Sequence[DataclassInstance]) -> str:
-    """``{"rows": [...]}``, one object per row. JSON has no word for what is not a number: null stands for it."""
+    """``{"rows": [...]}``, one object per row. Null stands for infinite and NaN, which JSON does not have."""
 
     def plain(cell: Any) -> Any:
         return None if isinstance(cell, float) and not math.isfinite(cell) else cell
@@ -105,7 +104,7 @@ def as_json(rows: Sequence[DataclassInstance]) -> str:
 def conclude(
     rows: Sequence[DataclassInstance], told: Sequence[Table | str], files: Sequence[Path], json_wanted: bool
 ) -> None:
-    """The end of every command: the rows as JSON, or else tables and sentences; and where the files are."""
+    """The end of every command: print the rows as JSON, or else tables and sentences; then name the files written."""
     if json_wanted:
         click.echo(as_json(rows))
     else:
@@ -124,7 +123,7 @@ def duration(seconds: float) -> str:
 
 
 def wide_console() -> Console:
-    """Standard output; a file or a pipe, which has no width of its own, gets one that tables fit in."""
+    """Standard output. A file or a pipe has no width of its own, and gets one that tables fit in."""
     from rich.console import Console
 
     console = Console()
@@ -133,7 +132,7 @@ def wide_console() -> Console:
 
 @contextmanager
 def progress_bar(label: str, total: float) -> Iterator[Callable[[float], None]]:
-    """A progress bar on standard error; yields what to call with the amount done."""
+    """A progress bar on standard error; yields a function to call with the amount done."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 

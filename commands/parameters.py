@@ -24,9 +24,9 @@ def field_options(
 ) -> Command:
     """An option for each described field of a dataclass; the command gets the values by the fields' names.
 
-    ``names``: these fields alone, in this order, else all but ``without`` (both separated by blanks). ``kinds``:
-    click's types where the field's own does not do. ``shown``: a default as the help tells it. ``defaults``: where
-    they differ from the fields'.
+    ``names``: only these fields, in this order; if empty, all but ``without`` (both separated by blanks). ``kinds``:
+    click types that replace a field's own. ``shown``: gives a default's text in the help. ``defaults``: those that
+    differ from the fields'.
     """
     known = parameters_of(owner)
     chosen = names.split() or [name for name in known if name not in without.split()]
@@ -74,9 +74,9 @@ def _hints(owner: type) -> dict[str, Any]:
 
 
 def option_table(*backends: tuple[str, type]) -> str:
-    """A table in Markdown of every option of experiments: what it means, what it may be, and its default by backend.
+    """A table in Markdown of every option of experiments: meaning, allowed values, and default by backend.
 
-    ``backends``: name and dataclass of each, the columns in this order.
+    ``backends``: name and dataclass of each, in the order of the columns.
     """
     described = []
     for title, owner in backends:

@@ -1,1 +1,1 @@
-"""The paper's brain, pure: demand estimation, the two placement algorithms and the scheduling loop."""
+"""The paper's scheduler as pure functions: demand estimation, placement algorithms and the scheduling loop."""

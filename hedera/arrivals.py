@@ -1,4 +1,4 @@
-"""Large flows by destination, and the load they put on links: what annealing over destination hosts works on."""
+"""Large flows grouped by destination, and the load they put on links: the data of annealing per destination host."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from topos.arrays import Bool, Int32, Int64
 from topos.fattree import FatTree
 from topos.links import Cores, tier_links
 
-# The load table is indexed by link. Hosts' links are not looked at, so the first one stands for the core link that a
-# flow inside a pod does without (and those after it for "c further"): room there never ends.
+# The load table is indexed by link. Hosts' links never limit a placement, so the first of them stands in for the core
+# link that a flow inside a pod does not use (and the next ones for "c further"): they have unlimited room.
 _NOWHERE = 0
 _BOUNDLESS = np.int64(1 << 62)
 
 
 class Shape(NamedTuple):
-    """The fat-tree in tables: dividing host numbers by k/2 all the time would take longer than the rest.
+    """The fat-tree as lookup tables: dividing host numbers by k/2 each time would take longer than everything else.
 
-    ``edge_up``, ``core_up``, ``core_down``, ``edge_down``, int32 (hosts,): the links of `topos.links` that flows from
-    a host take upwards, or to a host downwards, by way of core 0. By way of core c it is the edge link that is
-    ``up[c]`` further, or the core link that is c further; ``up`` int32 (cores,) is the core's aggregation index. Two
-    hosts have the same ``edge_up`` below one edge switch, the same ``core_up`` in one pod. ``pod`` int32 (hosts,) is
-    the first host of the pod.
+    ``edge_up``, ``core_up``, ``core_down``, ``edge_down``, int32 (hosts,): the numbers (`topos.links`) of the links
+    that flows take by way of core 0, upwards from a host or downwards to one. By way of core c, add ``up[c]`` to an
+    edge link and c to a core link; ``up`` int32 (cores,) is the core's aggregation index. Hosts below the same edge
+    switch have the same ``edge_up``, hosts of a pod the same ``core_up``. ``pod`` int32 (hosts,) is the first host of
+    the pod.
     """
 
     edge_up: Int32
@@ -96,7 +96,7 @@ def group(src: Int32, dst: Int32, demand: Int64, shape: Shape) -> Arrivals:
 
 @compiled
 def load(arrivals: Arrivals, core_of: Cores, works: Bool, shape: Shape) -> Int64:
-    """Load minus capacity, int64 (links,) in units; ``works`` (links,) says which links do."""
+    """Load minus capacity, int64 (links,) in units; ``works`` (links,) says which links work."""
     core_down, edge_down, up = shape.core_down, shape.edge_down, shape.up
     first, demand = arrivals.first, arrivals.demand
     edge_up, core_up = arrivals.edge_up, arrivals.core_up

@@ -1,23 +1,23 @@
 """Placement by edge colouring: a fat-tree is a folded Clos network, and is routed as one.
 
-Between edge switches, which have k/2 links up and k/2 down, the aggregation indices are colours
-(`hedera.edge_colouring`). Then, between the pods' aggregation switches of one index, the cores above that index
-are. Where flows have whole NICs to themselves each edge switch sends and receives at most k/2 of them, and then
-each aggregation switch does: so both colourings succeed, and any permutation goes without a collision, at every k
-(Slepian 1952, Duguid 1959: a Clos network of this size is rearrangeably non-blocking). The same holds for flows of
-one size 1/m, and for any that are larger than half a link. Other flows are coloured by falling size, which is best
-effort; what then still exceeds a link goes by the first path that fits it, if there is one. What is left is searched
-for better (`hedera.tabu_search`).
+There are two stages of edge colouring (`hedera.edge_colouring`). First the edge switches, which have k/2 links up and
+k/2 down, are the nodes, and the aggregation indices are the colours. Then, for each aggregation index, its switches
+in all pods are the nodes, and the cores above it are the colours. If every flow has a whole NIC to itself, each edge
+switch sends and receives at most k/2 flows, and so does each aggregation switch. Both colourings then succeed: any
+permutation is routed without a collision, at every k (Slepian 1952, Duguid 1959: a Clos network of this size is
+rearrangeably non-blocking). The same holds for flows of one size 1/m, and for any flows larger than half a link.
+Other flows are coloured in order of falling size, without a guarantee. A flow that still exceeds a link takes the
+first path that fits it, if there is one. A search (`hedera.tabu_search`) then tries to reduce what excess is left.
 
-Paths are left as they are unless others exceed less: in a period that begins without an excess nothing moves, and
-no move ever comes without gain. Where there is one, flows first keep what fits, the largest first, and only the
-others are coloured. A new flow as large as a NIC turns out two others of its edge links at most, and the trail of
-each changes the aggregation switch of fewer than k^2 flows (it meets no edge switch twice in one direction). If a
-link is still exceeded then, all flows are coloured afresh, to see whether that is better; and at once where half of
-them meet an exceeded link, as hashed flows do in a full network, since next to none could stay.
+Paths change only where that lowers the excess. A period that begins without excess moves nothing. If there is excess,
+flows first keep the paths that fit, the largest flows first, and only the others are coloured. A new flow as large as
+a NIC displaces at most two others from its edge links, and the trail of each changes the aggregation switch of fewer
+than k^2 flows (it meets no edge switch twice in one direction). If a link is still exceeded then, all flows are
+coloured afresh, and the better result is taken. That is done at once if half of the flows meet an exceeded link, as
+hashed flows do in a full network, because hardly any of them could stay.
 
-Failed links have no room. The colouring of edge switches does not look ahead to failed links above; first fit
-then finds another path, where one path has room.
+Failed links have no room. The colouring of edge switches does not look ahead to failed links above; first fit then
+finds another path, if one has room.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from topos.fattree import FatTree
 from topos.links import Cores, canonical_cores, climb
 
 STEPS = 5000
-"""Moves that the search tries where colouring leaves an excess."""
+"""Moves that the search tries if colouring leaves an excess."""
 
 _SEED = np.uint64(1)  # of the search, in every period: the same flows get the same paths
 _FAILED = -(1 << 60)  # the room of a failed link: below that of any link that works, whatever it carries
@@ -115,7 +115,7 @@ def _part(wish: Cores, part: Cores) -> Int32:
 
 @compiled
 def _move_by_first_fit(src: Int32, dst: Int32, size: Int64, core: Cores, room: Int64, half: int) -> None:
-    """Flows on a link without the room go by the first path that has it, where there is one."""
+    """Move flows from links without room to the first path with room, where there is one."""
     for flow in range(size.size):
         links = choice_links(src[flow], dst[flow], core[flow], half)
         for link in links:

@@ -1,11 +1,11 @@
 """How the project compiles its inner loops: Numba, without the interpreter lock, kept on disk between processes.
 
-Machine code holds a copy of all that it calls, and of every constant. Numba's own cache looks at the file of the
-outermost function alone, so that a change elsewhere went unseen. Ours is by what the compiler reads: the code of the
-function and of all that it can call, as they are in this process, and every constant. Which file they came from,
-when, and what lies on the disk by now does not matter, nor do comments.
+Machine code contains a copy of everything it calls, and of every constant. Numba's own cache checks only the file of
+the outermost function, and so misses changes elsewhere. Ours is keyed by what the compiler reads: the code of the
+function and of everything it can call, as loaded in this process, and every constant. File names, dates, comments and
+later changes on the disk do not matter.
 
-The folder is ``NUMBA_CACHE_DIR``, else one in this user's cache (`files.private`).
+The folder is ``NUMBA_CACHE_DIR``, or else one in this user's cache (`files.private`).
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from files.private import NotPrivate, Store, private_folder
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 FILES = 500
-"""What is kept: a file per function and types of its arguments, some 80 for one state of the sources."""
+"""Files kept: one per function and types of its arguments, about 80 for one state of the sources."""
 
 
 def compiled(function: Function) -> Function:
     """Decorator: compile ``function`` on its first call, or load what an earlier process compiled."""
-    # By numpy's rules a division need not look whether it is by zero; no loop of ours divides by zero.
+    # With numpy's rules a division does not check for zero; no loop of ours divides by zero.
     made: Any = numba.njit(nogil=True, error_model="numpy")(function)
     if _is_numba_s(made):  # else NUMBA_DISABLE_JIT is set
         made._cache = Kept(made)
@@ -48,18 +48,18 @@ def compiled(function: Function) -> Function:
 
 
 class NotUnderstood(TypeError):
-    """A function depends on something that is not understood here, so that nobody could say when it changes."""
+    """A function depends on a value whose changes cannot be detected here."""
 
 
 class Kept(NullCache):  # type: ignore[misc]
-    """What a function of Numba's asks before it compiles, and tells afterwards; it compiles where nothing is kept."""
+    """The cache of one Numba function: asked before it compiles, filled afterwards."""
 
     def __init__(self, function: Any) -> None:
         self._function = function
         self._digest: str | None = None
 
     def digest(self) -> str:
-        """Of all that the compiler reads of this function, as it was when it was first asked. NotUnderstood."""
+        """The digest of everything the compiler reads of this function, computed once. Raises NotUnderstood."""
         if self._digest is None:
             try:
                 self._digest = hashlib.sha256(repr(_reading(self._function)).encode()).hexdigest()
@@ -69,21 +69,21 @@ class Kept(NullCache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The machine code for these types of arguments; None when it has to be compiled."""
-        rtsys.initialize(target_context)  # what machine code needs; compiling needs more, and has it loaded
+        rtsys.initialize(target_context)  # needed to run machine code; compiling would have done it
         try:
             found = Store(code_folder(), FILES).read(self._name(sig, target_context))
         except (NotPrivate, NotUnderstood) as error:
             _say(f"compiling the inner loops, half a minute or less, and at every start: {error}")
             return None
         if found is not None:
-            # ImportError: of the module of a function that was made at run time.
+            # ImportError: a function made at run time has no module to import.
             with suppress(ImportError), _no_linear_algebra():
                 return CompileResult._rebuild(target_context, *pickle.loads(found))
         _say("compiling the inner loops, once: half a minute or less")
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep machine code, where that can be; `load_overload` has said where it cannot."""
+        """Keep machine code where that is possible; where it is not, `load_overload` has said so."""
         if not data.library.has_dynamic_globals and not data.lifted:
             with suppress(NotPrivate, NotUnderstood, OSError):
                 Store(code_folder(), FILES).write(self._name(sig, data.target_context), dumps(data._reduce()))
@@ -98,8 +98,8 @@ class Kept(NullCache):  # type: ignore[misc]
 
 @contextmanager
 def _no_linear_algebra() -> Iterator[None]:
-    """Numba looks for a BLAS, which no loop of ours calls, by importing SciPy's: half of the time that loading
-    takes."""
+    """Keep Numba from importing SciPy's BLAS, which no loop of ours calls: the import takes half of the loading
+    time."""
     absent = "scipy.linalg" not in sys.modules
     if absent:
         sys.modules["scipy.linalg"] = None  # type: ignore[assignment]
@@ -136,7 +136,7 @@ _OTHERS = {*sys.stdlib_module_names, "numpy", "numba"}
 
 
 def _reading(function: Any) -> object:
-    """What the compiler reads of a function of Numba's, in a form whose `repr` tells it from any other's."""
+    """Everything the compiler reads of a Numba function, in a form with a `repr` that no other function has."""
     python = function.py_func
     known = {name: value for name, value in python.__globals__.items() if value is not function}
     return (
@@ -171,7 +171,7 @@ def _globals(code: CodeType) -> set[str]:
 
 
 def _value(value: Any) -> object:
-    """What a constant or global is. Raises NotUnderstood."""
+    """The value of a constant or global, for `_reading`. Raises NotUnderstood."""
     if _is_numba_s(value):
         return value._cache.digest() if isinstance(value._cache, Kept) else _reading(value)
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:

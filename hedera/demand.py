@@ -1,16 +1,15 @@
-"""Demand estimation (Hedera section 4.2): what each flow would get if only NICs were limits.
+"""Demand estimation (Hedera section 4.2): the rate that each flow would get if only NICs were limits.
 
-Figure 7 raises the senders' and lowers the receivers' shares in turn until nothing changes (`hedera.figure_7` does
-it line by line). What it arrives at are the max-min fair rates, and these can be had without going back and
-forth. Let a NIC's share be its rate that is not yet given away over the number of its flows that are not yet
-settled. As flows settle at other NICs with less than this share, it can only grow. So a NIC whose share exceeds
-that of no NIC at the other end of its flows will not see any of them settle lower: its flows settle at its share,
-now. In each round all such NICs settle all their flows; the NIC with the least share is always among them, so the
-rounds come to an end.
+Figure 7 raises the senders' shares and lowers the receivers' in turn until nothing changes (`hedera.figure_7` does
+this line by line). The result is the max-min fair rates, and they can be computed without iterating. A NIC's share is
+its unassigned rate divided by the number of its unsettled flows. When a flow settles at another NIC with less than
+this share, the share can only grow. So if no NIC at the other end of its flows has a smaller share, none of them can
+settle lower, and all of them settle at this NIC's share. In each round all such NICs settle all their flows. The NIC
+with the smallest share is always among them, so the rounds come to an end.
 
-A round reads the list of unsettled flows twice, without branching on what it reads; docs/notes/placement.md says
-what that saves, and where it costs. Shares are whole numbers of 2^-52 of a NIC's rate, rounded down: sums and
-differences are exact, so the order of the flows does not show in the result, and no NIC is overfilled.
+A round reads the list of unsettled flows twice, without branching on the data; docs/notes/placement.md has what that
+saves, and where it costs time. Shares are whole multiples of 2^-52 of a NIC's rate, rounded down: sums and
+differences are exact, so the result does not depend on the order of the flows, and no NIC is overfilled.
 """
 
 from __future__ import annotations
@@ -108,5 +107,5 @@ def _settle_in_rounds(src: Int32, dst: Int32, num_hosts: int) -> Float64:
 
 @compiled
 def _share(room: float, unsettled: int) -> float:
-    """What each unsettled flow may have; without limit where no flow settles by this NIC any more."""
+    """The share of each unsettled flow; infinite where no flow settles by this NIC any more."""
     return np.floor(room / unsettled) if unsettled else np.inf

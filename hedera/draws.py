@@ -1,6 +1,6 @@
 """Random numbers for compiled loops: SplitMix64, whose n-th number depends on the seed and n alone.
 
-So the numbers of one iteration do not wait for each other, and none need storing.
+So the numbers of one iteration do not depend on each other, and none need to be stored.
 """
 
 from __future__ import annotations

@@ -1,19 +1,18 @@
 """Edge colouring of a bipartite multigraph whose edges have sizes: one stage of a Clos network.
 
-Nodes send and receive; an edge is a flow from one to another, and a colour is a switch of the middle stage: each
-node has one link to, and one from, every colour. Where all sizes are one link, so that a colour carries one
-flow per node, this is the edge colouring of König (1916), which Slepian (1952) and Duguid (1959) found to be what
-routes a Clos network: no node with more flows than colours, no collision. Flows of any size go through the same
-steps:
+Nodes send and receive. An edge is a flow from one node to another, and a colour is a switch of the middle stage: each
+node has one link to, and one from, every colour. If every flow fills a link, a colour carries one flow per node, and
+this is the edge colouring of König (1916). Slepian (1952) and Duguid (1959) found that it routes a Clos network
+without collisions, as long as no node has more flows than there are colours. Flows of any size take the same steps:
 
-* a flow takes a colour that has room for it at both of its nodes;
-* where none has, one colour with room at the sender (a) and one with room at the receiver (b) are taken, the flow
-  gets a, and at the receiver another flow goes from a to b; if that is too much for its sender, there one goes from
-  b to a; and so on along a trail that ends where there is room. No flow moves twice on a trail.
+* A flow takes a colour that has room for it at both of its nodes.
+* If there is none, take one colour with room at the sender (a) and one with room at the receiver (b). The flow gets
+  a, and at the receiver another flow moves from a to b. If that is too much for that flow's sender, a flow there
+  moves from b to a; and so on, along a trail that ends where there is room. No flow moves twice on a trail.
 
-Flows of one size 1/m always find a trail, as flows larger than half a link do: at every node of it one flow has
-come and one can go. For mixed sizes a trail may get stuck. Then it is undone, the other end or other colours are
-tried, and at last the flow goes where it exceeds least.
+Flows of one size 1/m always find a trail, and so do flows larger than half a link: at every node of the trail one
+flow has come and one can go. For mixed sizes a trail may get stuck. Then it is undone, and the other end or other
+colours are tried; if all fail, the flow goes where it exceeds least.
 """
 
 from __future__ import annotations
@@ -41,17 +40,16 @@ def colour_flows(
     room_down: Int64,
     colours: int,
 ) -> None:
-    """Give every flow a colour, in ``colour`` (flows,), which comes with those wished for or NO_COLOUR.
+    """Give every flow a colour, in ``colour`` (flows,), which at first has the preferred colours, or NO_COLOUR.
 
-    ``sender`` and ``receiver`` int32 (flows,) are nodes, ``size`` int64 (flows,) is in the unit of the rooms; flows
-    come by falling size. A flow keeps the colour it wishes for while there is
-    room: first the ``wide`` largest, each more than half a link, get theirs or another, then the rest.
-    ``room_up`` and ``room_down`` int64 (nodes * colours,) are what the links between node n and colour c, at
-    n * colours + c, have left, far below 0 for a failed one. They are taken from, and end below 0 where flows do
-    not fit.
+    ``sender`` and ``receiver`` int32 (flows,) are nodes; ``size`` int64 (flows,) is in the unit of the rooms. Flows
+    are sorted by falling size. A flow gets the colour it prefers while there is room: the ``wide`` largest flows,
+    each more than half a link, are coloured first, then the rest. ``room_up`` and ``room_down`` int64 (nodes *
+    colours,) are the room on the link between node n and colour c, at n * colours + c; far below 0 for a failed link.
+    Sizes are subtracted from them; they end below 0 where flows do not fit.
     """
     flows, slots = size.size, room_up.size
-    # A flow has two ends: its own number at the sender, flows + its number at the receiver. So have links.
+    # A flow has two ends: its own number at the sender, flows + its number at the receiver. Links have two as well.
     link = np.empty(2 * flows, dtype=np.int32)  # the end's link to colour 0
     for flow in range(flows):
         link[flow] = sender[flow] * colours
@@ -126,7 +124,7 @@ def _trail(
 ) -> bool:
     """Give ``flow`` colour ``a``; from its ``far`` end (0 sender, 1 receiver) on, others go from a to b and back.
 
-    Returns whether that ended with room for all. Where not, all is as it was.
+    Returns whether the trail ended with room for all. If not, nothing is changed.
     """
     flows = size.size
     _recolour(flow, a, colour, size, link, room, first, after, before)
@@ -136,7 +134,7 @@ def _trail(
     found = True
     while room[link[end] + a] < 0:
         over, most = -room[link[end] + a], room[link[end] + b]
-        out = _NOBODY  # the smallest end that makes room, and finds some
+        out = _NOBODY  # the smallest end that makes enough room, and has room elsewhere
         other = first[link[end] + a]
         while other != _NOBODY:
             amount = size[other % flows]

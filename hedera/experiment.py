@@ -1,7 +1,7 @@
-"""What one experiment is, whichever backend carries it out: emulation, simulation, or packets.
+"""The description of one experiment, for every backend: emulation, simulation, or packets.
 
-Each backend's own description of a run extends `Experiment` by what only that backend has, and may narrow what it
-accepts. Field names are results' words, and carry their units; docstrings and messages are said here once.
+Each backend extends `Experiment` by fields that only it has, and may narrow the values it accepts. Results use the
+same field names, which include their units.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Experiment:
     """One traffic pattern under one scheme. Defaults are the paper's, where it gives any.
 
     The middle two thirds of ``seconds`` are measured (sections 5.5, 6.2). ``link_mbps`` is in 10^6 bit/s.
-    ``large_flows`` names a rule of `hedera.large_flows`; ``fail`` is in the words of `topos.faults`.
+    ``large_flows`` names a rule of `hedera.large_flows`; ``fail`` is in the notation of `topos.faults`.
 
     Raises ValueError, one sentence, for a value that makes no sense.
     """
@@ -57,12 +57,14 @@ class Experiment:
         choices=tuple(RULES),
         controller=True,
     )
-    iterations: int = parameter(1000, "Of Simulated Annealing, in every round.", least=1, controller=True)
-    flows_per_host: int = parameter(1, "Draws of the pattern laid over each other.", least=1)
-    keep: float = parameter(1.0, "Fraction of the flows kept, at random.", above=0, most=1)
+    iterations: int = parameter(
+        1000, "Iterations of Simulated Annealing per round.", least=1, controller=True
+    )
+    flows_per_host: int = parameter(1, "Number of draws of the pattern, added together.", least=1)
+    keep: float = parameter(1.0, "Fraction of the flows to keep, at random.", above=0, most=1)
     scale_sizes: bool = parameter(
         True,
-        "Scale the sizes of poisson traffic, which are meant for 1 Gb/s, with --bw: times stay the same.",
+        "Scale the flow sizes of poisson traffic from 1 Gb/s to --bw, so that times stay the same.",
     )
     placement: str = parameter(
         "compact", "Which hosts a collective's ranks are: in their order, or drawn.", choices=PLACEMENTS
@@ -73,17 +75,17 @@ class Experiment:
     repeats: int = parameter(1, "How often the collective is done.", least=1)
     fail: tuple[str, ...] = parameter(
         (),
-        "Break link:A-B@SECONDS or switch:NAME@SECONDS, until :UNTIL. Can be given again.",
+        "Break link:A-B@SECONDS or switch:NAME@SECONDS, until :UNTIL. Can be repeated.",
         metavar="WHAT@SECONDS",
     )
 
     _simulates: ClassVar[bool] = False
-    """Whether this backend has the schemes that are for the simulator alone."""
+    """Whether this backend has the schemes that only the simulator has."""
 
     def __post_init__(self) -> None:
         _ = self.chosen, self.tree  # raise for a scheme or a k that does not exist
         if not (self.chosen.emulated or self._simulates):
-            raise ValueError(f"scheme {self.scheme!r} is for the simulator alone (hedera simulate)")
+            raise ValueError(f"scheme {self.scheme!r} is for the simulator only (hedera simulate)")
         check(self)
         try:
             _ = self.faults
@@ -97,20 +99,20 @@ class Experiment:
 
     @property
     def options(self) -> Options:
-        """What the scheme's placement is told."""
+        """The options of the scheme's placement."""
         return Options(self.iterations)
 
     @property
     def tree(self) -> FatTree:
-        """The fat-tree of this k, whose hosts the network has, whatever the scheme."""
+        """The fat-tree of this k. The network has its hosts, whatever the scheme."""
         return FatTree(self.k)
 
     def network(self) -> Network:
-        """The network of the scheme: that fat-tree, or for the control one switch."""
+        """The network of the scheme: the fat-tree, or one switch for the control."""
         return NonBlocking(self.tree.num_hosts) if self.chosen.nonblocking else self.tree
 
     def workload(self) -> Workload:
-        """Who sends what to whom, and when; ValueError, one sentence, when that makes no sense on this network."""
+        """Who sends what to whom, and when; ValueError, one sentence, if that is impossible on this network."""
         return workload(
             self.traffic,
             self.tree,
@@ -128,14 +130,14 @@ class Experiment:
 
     @property
     def size_scale(self) -> float:
-        """What the sizes of Poisson traffic are multiplied by."""
+        """The factor for flow sizes of Poisson traffic."""
         return size_scale(self.link_mbps, self.scale_sizes)
 
     def matrix(self) -> Matrix:
-        """The flows of traffic that lasts or takes turns; ValueError, one sentence, where `workload` is another."""
+        """The flows of long-lived or shuffle traffic; ValueError, one sentence, for any other `workload`."""
         matrix = self.workload().matrix
         if matrix is None:
-            raise ValueError(f"traffic {self.traffic!r} comes and goes, and here it has to last")
+            raise ValueError(f"traffic {self.traffic!r} has flows that end, and here flows must last")
         return matrix
 
     @property
@@ -150,20 +152,19 @@ class Experiment:
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """What fails in the fat-tree; the control has none of its links, and is spared."""
+        """What fails in the fat-tree; nothing for the control, which has none of its links."""
         return parse_all(self.fail, self.tree, self.seconds)
 
 
 def middle(length: float) -> tuple[float, float]:
-    """The middle two thirds of a run of this length, which are measured (sections 5.5, 6.2): begin and end, in its
-    unit."""
+    """The measured middle two thirds of a run of this length (sections 5.5, 6.2): begin and end, in the same unit."""
     return length / 6, length * 5 / 6
 
 
 def phases(times: Sequence[float], window: tuple[float, float], seconds: float) -> list[tuple[float, float]]:
-    """A run's measuring window, cut at ``times``: what is before, during and after a failure. All in seconds.
+    """A run's measuring window, cut at ``times`` into before, during and after a failure. All in seconds.
 
-    Where a time is outside the window, that is widened half way to the beginning or the end of the run.
+    If a time is outside the window, the window is widened half way to the beginning or the end of the run.
     """
     begin, end = window
     if times:

@@ -1,6 +1,7 @@
-"""ESTIMATE-DEMANDS as the paper prints it (Hedera section 4.2, Figure 7): to be read, and to test the fast method by.
+"""ESTIMATE-DEMANDS as the paper prints it (Hedera section 4.2, Figure 7), for reading and for testing the fast
+method.
 
-`hedera.demand.estimate_demands` computes the same demands directly, and is what schedulers call.
+Schedulers call `hedera.demand.estimate_demands`, which computes the same demands directly.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ TOLERANCE = 1e-12
 def estimate_demands(src: Sequence[int], dst: Sequence[int], num_hosts: int) -> list[float]:
     """Each flow's natural demand as a fraction of the NIC rate, in the order of the flows.
 
-    ``src`` and ``dst`` are host numbers below ``num_hosts``, one of each per flow. Takes time in proportion to
-    hosts times flows in every pass.
+    ``src`` and ``dst`` are host numbers below ``num_hosts``, one of each per flow. Every pass takes time in
+    proportion to hosts times flows.
     """
     demand = [0.0] * len(src)
     converged = [False] * len(src)
@@ -38,9 +39,9 @@ def _est_src(flows: list[int], demand: list[float], converged: list[bool]) -> No
 
 
 def _est_dst(flows: list[int], demand: list[float], converged: list[bool]) -> None:
-    """A receiver that is asked for too much limits its largest flows to one equal share; they have converged.
+    """An oversubscribed receiver limits its largest flows to an equal share each; they have converged.
 
-    Flows that want less than the share are not limited by this receiver, which leaves more to the others.
+    Flows that want less than this share are not limited by this receiver, which leaves more to the others.
     """
     if sum(demand[f] for f in flows) <= 1.0 + TOLERANCE:
         return

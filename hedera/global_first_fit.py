@@ -5,17 +5,16 @@ Then every other flow, in the same order, gets the first path whose links all ha
 being searched in ascending order of `FatTree.path_cores`. A flow that fits nowhere keeps its hashed path,
 reserves nothing, and is tried again in the next period.
 
-An assigned flow keeps its path whatever becomes of its demand (Figure 5, line 1), but its reservation follows
-the demand: it shrinks at once, and grows as far as its links have room. The paper leaves this open; to keep
-the first figure for ever would, after the flows around have come or gone, block room that nobody uses or
-promise room that somebody does. Reservations are therefore made afresh each period from the assignments, which
-also means that none can outlive its flow. A flow that expires, that is no longer large or whose path has
-failed is no longer assigned.
+An assigned flow keeps its path even if its demand changes (Figure 5, line 1), but its reservation follows the demand:
+it shrinks at once, and grows as far as its links have room. The paper leaves this open. If the first value were kept,
+then after other flows come or go it would block room that is unused, or promise room that is taken. So reservations
+are made afresh from the assignments in each period, and none can outlive its flow. A flow loses its assignment when
+it expires, is no longer large, or its path fails.
 
-Links between hosts and edge switches are not looked at: demands are feasible at every NIC.
+Links between hosts and edge switches are not checked: demands are feasible at every NIC.
 
-With random numbers, new flows go in a random order instead, and each begins its search at a random path, from where
-it goes round: section 4.3 does not say where a search begins (`hedera explain-gff`).
+With random numbers, new flows go in a random order instead, and each begins its search at a random path, wrapping
+around: section 4.3 does not say where a search begins (`hedera explain-gff`).
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _FAILED = -1  # the room of a failed link: not even a flow of demand 0 fits
 
 
 class GlobalFirstFit:
-    """The placement, with the assignments it keeps from period to period. ``rng``: for a random order, see above."""
+    """The placement, with the assignments it keeps between periods. ``rng``: for a random order, see above."""
 
     def __init__(self, tree: FatTree, rng: np.random.Generator | None = None) -> None:
         self.tree = tree
@@ -88,8 +87,8 @@ def _first_fit(
 ) -> None:
     """Fill ``core`` in place: kept where assigned and working, else the first fit, else UNASSIGNED.
 
-    ``order`` (flows,) is that of flows without an assignment, ``begin`` (flows,) the core where each begins to
-    search. ``room`` (links,) is what each link has left and is taken from as paths are assigned.
+    ``order`` (flows,) is the order of flows without an assignment, ``begin`` (flows,) the core where each begins its
+    search. ``room`` (links,) is the room on each link; assigned demands are subtracted from it.
     """
     for flow in range(src.size):
         if core[flow] != UNASSIGNED:
@@ -117,7 +116,7 @@ def first_path(src: int, dst: int, demand: int, begin: int, room: Int64, half: i
 
     The search begins at core ``begin``, and goes through the cores above one aggregation switch after the other.
     """
-    # Those of core 0: further on are the edge links of higher aggregation indices, the core links of higher cores.
+    # The links by way of core 0. Edge links of higher aggregation indices and core links of higher cores follow them.
     edge_up, core_up, core_down, edge_down = choice_links(src, dst, 0, half)
     if edge_up == NO_LINK:
         return 0

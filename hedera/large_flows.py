@@ -1,7 +1,7 @@
-"""Which flows are large, and so worth scheduling: the paper has two readings.
+"""Which flows are large, and so worth scheduling: the paper can be read in two ways.
 
-Section 3.1 calls large a flow that has been *measured* above a tenth of its link; section 4.2 estimates what flows
-would take were the network no limit, and by that a flow held down by a collision is large as well.
+In section 3.1 a flow is large if its *measured* rate is above a tenth of its link. Section 4.2 estimates the rates
+that flows would have if the network were no limit; by this estimate a flow slowed by a collision is large as well.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def measured(rate: Float64, demand: Float64, threshold: float) -> Bool:
 
 
 def measured_or_estimated(rate: Float64, demand: Float64, threshold: float) -> Bool:
-    """Also those that would be above it if only NICs were limits."""
+    """Also flows that would be above the threshold if only NICs were limits."""
     return (rate > threshold) | (demand > threshold)
 
 

@@ -1,4 +1,4 @@
-"""Which links work, and so which paths may be offered (Hedera section 4.6)."""
+"""Which links work, and so which paths may be used (Hedera section 4.6)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from topos.links import NO_LINK, Cores, canonical_cores, num_links, path_links
 class LinkState:
     """Which directed links of a fat-tree work; all do at first.
 
-    A path here is the part that the choice of a core decides, from the source's edge switch to the
-    destination's: a failed host link fails all paths of the host alike and so argues against none of them.
+    A path here is the part that the choice of a core decides, from the source's edge switch to the destination's.
+    A failed host link breaks all paths of the host alike, so it says nothing about the choice.
     """
 
     def __init__(self, tree: FatTree) -> None:

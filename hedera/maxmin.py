@@ -1,8 +1,8 @@
 """Max-min fair rates of flows on given paths, by progressive filling (Bertsekas and Gallager, section 6.5.2).
 
-All rates grow together until a link is full; its flows stop there, and the others grow on. The next link to
-fill is the one with the least room per flow still growing. That share can only grow while others freeze, so
-a heap of links may hold out-of-date shares: one that comes up too early is put back with its present share.
+All rates grow together until a link is full; its flows stop there, and the others continue. The next link to
+fill is the one with the least room per flow still growing. This share can only grow as flows stop, so the heap
+of links may hold outdated shares: a link that comes up too early is put back with its present share.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The most that flows could receive together, whatever the paths: a bound to hold every scheme against."""
+"""The most that flows could receive together, by any paths: an upper bound for every scheme."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ MAX_CHOICES = 200_000
 def most_possible(network: Network, src: ArrayLike, dst: ArrayLike, capacity: Float64) -> float | None:
     """The largest sum of rates that the links can carry, in the unit of ``capacity`` (links,).
 
-    An exact upper bound, by linear programming: every flow may be split over all its paths at any ratio, and
-    nothing asks for fairness. So no placement of whole flows with fair shares can exceed it, and most reach
+    An exact upper bound, by linear programming: every flow may be split over all its paths in any ratio, and
+    fairness is not required. So no placement of whole flows with fair shares can exceed it, and most reach
     less. ``src`` and ``dst`` are host numbers, shape (flows,); a flow without a path has rate 0. None when
     there are more than `MAX_CHOICES` flows times paths.
     """

@@ -1,9 +1,9 @@
 """A scheme of the user's own: a class from a file or module that is named on the command line.
 
-Such code is imported when it is asked for by name, and never otherwise. Root itself does not import it to build a
-network: a process without root's rights says whether it can be had, and the controller has none when it makes the
-class. Where root runs it after all (a root shell that simulates), nobody but root and the user of sudo can have
-written it.
+Such code is imported only when the user names it. Root does not import it to build a network: a process without
+root's rights checks that it can be imported, and the controller, which creates the class, does not have root's rights
+either. Where root does run it (a root shell that simulates), the file must be one that only root or the user of sudo
+can have written.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SPELLING = "FILE.py:CLASS or MODULE:CLASS"
 
 
 IMPORT_S = 60.0
-"""Seconds that importing it may take."""
+"""Seconds that the import may take."""
 _HERE = Path(__file__).resolve().parents[1]
 _VOUCH = f"""
 from hedera.own_scheme import own_class
@@ -36,13 +36,13 @@ except ValueError as error:
     sys.exit({TOLD})
 """
 MAX_SAID = 1_000_000
-"""Bytes that it may print meanwhile."""
+"""Bytes that the file may print during the import."""
 
 
 def own_scheduler(name: str) -> Callable[..., Any]:
-    """What makes the scheduler that a scheme's name spells, from a tree, an rng and options; `own_class` for root.
+    """A function that makes the scheduler of this name from a tree, an rng and options: `own_class`, safe for root.
 
-    Raises ValueError as `own_class` does, at once; root gets to know in a process that has its rights no more.
+    Raises ValueError as `own_class` does, at once; for root the check runs in a process without root's rights.
     """
     if os.geteuid() != 0:
         return own_class(name)
@@ -72,12 +72,12 @@ def _place_of(name: str) -> Path:
 
 
 def own_class(name: str) -> type:
-    """The class that a scheme's name spells, as FILE.py:CLASS or MODULE:CLASS.
+    """The class of a scheme named FILE.py:CLASS or MODULE:CLASS.
 
-    MODULE is the file MODULE.py of the present folder, if there is one, else an installed module. The class needs
-    a method ``place``, as `hedera.placement.Placement` has it, and is made from a tree, an rng and options.
+    MODULE is the file MODULE.py of the current folder, if there is one, else an installed module. The class needs
+    a method ``place`` as in `hedera.placement.Placement`, and is made from a tree, an rng and options.
 
-    Raises ValueError, one sentence, for what is not there, cannot be imported, or is no such class.
+    Raises ValueError, one sentence, if it does not exist, cannot be imported, or is no such class.
     """
     where, _, attribute = name.rpartition(":")
     path = file_of(name)
@@ -85,32 +85,32 @@ def own_class(name: str) -> type:
     found = getattr(module, attribute, None)
     if not isinstance(found, type) or not callable(getattr(found, "place", None)):
         raise ValueError(
-            f"scheme {name!r}: {attribute or 'nothing'} is no class with a method place in {where}"
+            f"scheme {name!r}: {attribute or 'nothing'} is not a class with a method place in {where}"
         )
     try:
         inspect.signature(found).bind(None, None, None)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"scheme {name!r}: {attribute} is not made from (tree, rng, options): {error}"
+            f"scheme {name!r}: {attribute} cannot be made from (tree, rng, options): {error}"
         ) from None
     return found
 
 
 def from_anywhere(name: str) -> str:
-    """The same scheme's name for a process that stands in another folder."""
+    """The scheme's name for a process with another current folder."""
     where, _, attribute = name.rpartition(":")
     return f"{file_of(name) or where}:{attribute}"
 
 
 def named_file(name: str) -> Path | None:
-    """The file that a scheme's name means, as it is named there; None for an installed module."""
+    """The file in a scheme's name, as it is spelled there; None for an installed module."""
     where, colon, _ = name.rpartition(":")
     path = Path(where if where.endswith(".py") else f"{where}.py")
     return path if colon and (where.endswith(".py") or at(path).is_file()) else None
 
 
 def file_of(name: str) -> Path | None:
-    """Where that file is."""
+    """The path of that file."""
     named = named_file(name)
     return None if named is None else at(named).resolve()
 
@@ -128,9 +128,7 @@ def _loaded(name: str, path: Path, modified: int) -> ModuleType:
     try:
         return loaded(f"own_scheme_{path.stem}", path)
     except (Exception, SystemExit) as error:
-        raise ValueError(
-            f"scheme {name!r}: importing {path} fails: {type(error).__name__}: {error}"
-        ) from error
+        raise ValueError(f"scheme {name!r}: cannot import {path}: {type(error).__name__}: {error}") from error
 
 
 def _installed(name: str, module: str) -> ModuleType:
@@ -138,5 +136,5 @@ def _installed(name: str, module: str) -> ModuleType:
         return importlib.import_module(module)
     except (Exception, SystemExit) as error:
         raise ValueError(
-            f"scheme {name!r}: importing {module} fails: {type(error).__name__}: {error}"
+            f"scheme {name!r}: cannot import {module}: {type(error).__name__}: {error}"
         ) from error

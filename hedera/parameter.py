@@ -1,8 +1,8 @@
-"""A parameter of an experiment, told once, at its field.
+"""A parameter of an experiment, described once, at its field.
 
-A field of a frozen dataclass says what it means, its unit, its range or choices, and its default. From there come the
-command line's options (`commands.parameters`), the check of a value and its sentence, the controller's flags, and
-the table of docs/options.md.
+A field of a frozen dataclass has its meaning, unit, range or choices, and default. Made from these: the command
+line's options (`commands.parameters`), the check of a value and its error message, the controller's flags, and the
+table of docs/options.md.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 _SUFFIXES = ("_s", "_us", "_ms", "_kb", "_mbps")
-"""Of fields' names: units, which options do not repeat."""
+"""Units at the end of fields' names; options leave them out."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """What is known of a field beside its type and its default.
+    """The description of a field, besides its type and default.
 
-    ``help``: a sentence for the command line, without its unit. ``unit``: as it is written behind a number. A number
-    is at least ``least`` or greater than ``above``, and at most ``most`` or less than ``below``; never infinite. A
-    word is one of ``choices``. ``option``: as it is typed (default: from the field's name). ``metavar``: what stands
-    for the value in the help. ``controller``: whether the controller is told it.
+    ``help``: a sentence for the command line, without the unit. ``unit``: as written after a number. A number is at
+    least ``least`` or greater than ``above``, and at most ``most`` or less than ``below``; never infinite. A word is
+    one of ``choices``. ``option``: the option's name (default: from the field's name). ``metavar``: the placeholder
+    for the value in the help. ``controller``: whether it is passed to the controller.
     """
 
     help: str = ""
@@ -54,7 +54,7 @@ class Parameter:
 
     @property
     def allowed(self) -> str:
-        """What a value may be, in words: ``from 3 to 86400 s``; empty where anything may be."""
+        """The allowed values as text: ``from 3 to 86400 s``; empty if anything is allowed."""
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         unit = f" {self.unit}" if self.unit else ""
@@ -70,7 +70,7 @@ class Parameter:
 
 
 def parameter(default: Any, help: str = "", **known: Any) -> Any:
-    """A dataclass field with what is known of it (`Parameter`)."""
+    """A dataclass field with its description (`Parameter`)."""
     return field(default=default, metadata={"parameter": Parameter(help, **known)})
 
 

@@ -1,4 +1,4 @@
-"""What a placement algorithm is given and what it answers (Hedera section 4)."""
+"""The input and output of a placement algorithm (Hedera section 4)."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from topos.fattree import FatTree
 from topos.links import NO_LINK, Cores, num_links, path_links
 
 UNIT = 1 << 40
-"""The capacity of a link in the whole numbers that placement reckons with."""
+"""The capacity of a link in the whole-number units of placement."""
 
 
 def in_units(demand: ArrayLike) -> Int64:
     """Demands (fractions of the NIC rate) in whole units, rounded down.
 
-    Whole numbers add up exactly in any order, so a load can be kept up to date for ever without drifting.
-    Rounding down keeps what is feasible feasible: three demands of 1/3, or one of 1.0, fill a link exactly
-    and never exceed it by a rounding error.
+    Whole numbers add up exactly in any order, so a load can be updated forever without drifting. Rounding down
+    keeps feasible demands feasible: three demands of 1/3, or one of 1.0, fill a link exactly and never exceed it
+    by a rounding error.
     """
     return np.floor(np.asarray(demand, dtype=np.float64) * UNIT).astype(np.int64)
 
@@ -63,7 +63,7 @@ def exceeded_capacity(
     """The energy of section 4.4: demand beyond capacity, summed over the links that cores decide on.
 
     ``src``, ``dst``, ``demand`` (fractions of the NIC rate) and ``core`` have shape (flows,); the result is in
-    link capacities. A failed link has capacity 0. Recomputed from nothing, for reports and checks.
+    link capacities. A failed link has capacity 0. Computed from scratch, for reports and checks.
     """
     paths = path_links(tree, src, dst, core)[:, 1:5]
     load = np.zeros(num_links(tree), dtype=np.int64)

@@ -19,8 +19,8 @@ class _Sample(NamedTuple):
 class RateMeter:
     """Rates of flows as fractions of the NIC rate, from cumulative byte counters.
 
-    Durations are the ones the switch reports along with the counters: the wall clock of the poll also
-    counts how long the answer was under way. Raises ValueError when ``nic_bps`` (bits/s) is not positive.
+    Durations are those that the switch reports with the counters: the wall clock of the poll would also
+    include how long the answer travelled. Raises ValueError when ``nic_bps`` (bits/s) is not positive.
     """
 
     def __init__(self, nic_bps: float) -> None:
@@ -33,9 +33,8 @@ class RateMeter:
         """Rates since the last poll: float64 (flows,), never negative.
 
         ``key``, ``total`` (bytes so far) and ``duration_s`` (the entry's age) have shape (flows,). A flow's
-        first rate is over its whole age, and so is the one after its counters went back, for then its entry
-        was made anew. A counter read twice at one age repeats the last rate. Flows that are absent are
-        forgotten.
+        first rate is over its whole age. So is the rate after its counters went back, because its entry is then
+        a new one. A counter read twice at the same age repeats the last rate. Flows that are absent are forgotten.
         """
         now: dict[int, _Sample] = {}
         keys = np.asarray(key).tolist()

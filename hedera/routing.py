@@ -1,8 +1,8 @@
-"""Static path choice: what a flow gets before, or instead of, being scheduled (Hedera sections 2.2 and 3.1).
+"""Static path choice: the path of a flow before, or instead of, scheduling (Hedera sections 2.2 and 3.1).
 
-The way up is two choices: the source's edge switch picks an aggregation switch, and that picks a core. Each
-routing differs only in what those two switches draw. When links have failed, a flow whose pick is broken
-anywhere on the way to its destination draws again among the working ones; all others stay where they are.
+The way up has two choices: the source's edge switch picks an aggregation switch, and that picks a core. Routings
+differ only in how these two switches draw. When links have failed, a flow whose pick is broken anywhere on the way to
+its destination draws again among the working ones; all others keep their paths.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class FiveTuples(NamedTuple):
 
 
 class Routing(ABC):
-    """A static routing of a fat-tree. ``links`` says what has failed; share it with whoever finds out."""
+    """A static routing of a fat-tree. ``links`` holds what has failed; share it with the code that detects
+    failures."""
 
     def __init__(self, tree: FatTree, links: LinkState | None = None) -> None:
         self.tree = tree
@@ -135,7 +136,7 @@ class EcmpDestination(_SaltedRouting):
 class EdgePairHash(_SaltedRouting):
     """Every switch hashes the pair of edge switches: all flows between two edge switches share one path.
 
-    What some replications called ECMP. On stride patterns it collapses to a spanning tree.
+    Some replications called this ECMP. On stride patterns it collapses to a spanning tree.
     """
 
     def _hash(self, salt: Hashes, flows: FiveTuples) -> Hashes:

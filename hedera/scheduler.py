@@ -1,7 +1,7 @@
 """The scheduling loop as a state machine: flow statistics in, route changes out (Hedera sections 3 and 4).
 
-The controller and the simulator call the same `Scheduler.round`, one with counters read from switches and
-the clock's time, the other with simulated ones. Nothing here reads a clock or sends a message.
+The controller and the simulator call the same `Scheduler.round`: the controller with the switches' counters and
+real time, the simulator with simulated ones. Nothing here reads a clock or sends a message.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from topos.links import Cores, canonical_cores
 
 
 class RouteChange(NamedTuple):
-    """A flow and the core by which it is to go from now on."""
+    """A flow and its new core."""
 
     key: int
     core: int
@@ -35,8 +35,8 @@ class ActiveFlows:
 
     ``key`` int64, unique, names a flow across periods; ``src`` and ``dst`` int32 are host numbers; ``rate``
     float64 is the measured rate as a fraction of the NIC rate; ``core`` int32 is the path the flow is on,
-    ``hashed`` int32 the path of its hash. A flow that is absent has expired. Leave out streams of
-    acknowledgements and flows that moved nothing: each would be taken to want a share of two NICs.
+    ``hashed`` int32 the path of its hash. A flow that is absent has expired. Leave out acknowledgement streams
+    and idle flows: each would count as wanting a share of two NICs.
 
     Other integer and float types are converted. Raises ValueError when the lengths differ.
     """
@@ -61,10 +61,10 @@ class ActiveFlows:
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """What one scheduling period found and decided.
+    """The result of one scheduling period.
 
     ``index`` (positions among the active flows), ``large`` (keys), ``demand`` and ``core`` have one entry per large
-    flow; ``changes`` lists the flows, large or not, whose path is to differ from the one in the table.
+    flow; ``changes`` lists the flows, large or not, whose path changes.
     """
 
     now: float
@@ -76,11 +76,11 @@ class Round:
 
 
 class Scheduler:
-    """Finds the large flows, estimates their demands, has them placed, and says which routes change.
+    """Finds the large flows, estimates their demands, has them placed, and returns the route changes.
 
-    ``rule`` says which flows are large, by ``threshold`` (a fraction of the NIC rate; sections 3.1 and 4.3). The
-    demands that placement works with are then estimated among the large flows alone, as section 4.2 has it; with
-    ``by_rate`` they are the measured rates instead (`hedera explain-gff` says why one may ask).
+    ``rule`` decides which flows are large, by ``threshold`` (a fraction of the NIC rate; sections 3.1 and 4.3). The
+    demands for placement are then estimated among the large flows alone, as in section 4.2. With ``by_rate`` the
+    measured rates are used instead (a variant that `hedera explain-gff` examines).
 
     ``links`` may be shared with a `hedera.routing.Routing`. Raises ValueError for a threshold outside [0, 1), and in
     a round for a placement that does not answer with one core of the tree per flow.
@@ -128,15 +128,15 @@ class Scheduler:
         return Round(now, index, large.key, demand, planned[index], changes)
 
     def fail(self, links: Iterable[int]) -> Round:
-        """Directed links have failed: re-place, at once, the flows of the last period.
+        """Directed links have failed: place the flows of the last period again, at once.
 
-        Offers no path through the links until `restore`. Raises IndexError when there is no such link.
+        No path through these links is used until `restore`. Raises IndexError when there is no such link.
         """
         self.links.fail(links)
         return self.round(self._now, self._flows)
 
     def restore(self, links: Iterable[int]) -> None:
-        """Directed links work again. Paths through them are offered from the next period on."""
+        """Directed links work again. Paths through them can be used from the next period on."""
         self.links.restore(links)
 
     def _large_flows(self, flows: ActiveFlows) -> tuple[NDArray[np.intp], Float64]:
@@ -165,7 +165,7 @@ class Scheduler:
         return canonical_cores(self.tree, large.src, large.dst, answer)
 
     def _avoid_failures(self, flows: ActiveFlows, core: Cores) -> Cores:
-        """Flows whose path is broken go by their hashed path, or by the next one that works."""
+        """Flows with a broken path take their hashed path, or the next one that works."""
         if self.links.intact:
             return core
         broken = ~self.links.usable(flows.src, flows.dst, core)

@@ -1,9 +1,9 @@
-"""The schemes a run can use, by the names that commands and results spell them with.
+"""The schemes a run can use, by their names in commands and results.
 
 To add one: a class with a method ``place`` (`hedera.placement.Placement`) in a file of its own, and a line in
-``_ALL``. Classes of users need no line: their scheme is called FILE.py:CLASS or MODULE:CLASS.
+``_ALL``. Users' own classes need no line: such a scheme is called FILE.py:CLASS or MODULE:CLASS.
 
-Importing this module costs next to nothing: what a scheme needs is imported when it is built.
+Importing this module is cheap: what a scheme needs is imported when the scheme is built.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """What placements may be told besides network and seed.
+    """Options of placements, besides network and seed.
 
-    ``iterations``: of annealing, in every round. ``shuffled``: Global First Fit goes by a random order.
+    ``iterations``: of annealing, in every round. ``shuffled``: Global First Fit takes flows in a random order.
     """
 
     iterations: int = 1000
@@ -97,17 +97,16 @@ class Scheme:
     """How paths are chosen.
 
     ``label``: its name in pictures of the paper. ``routing(tree, seed)`` builds the static routing of all flows; None
-    where there is no choice of path. ``scheduler(tree, rng, options)`` builds the algorithm that re-places large
-    flows; None for a static scheme. ``baseline``: is there to hold the others against, and left out where all are
-    asked for. ``nonblocking``: runs on the control network instead of the fat-tree. ``colour``: of its bars and lines
-    (Okabe and Ito, 2008: with any kind of colour blindness they can be told apart). ``rank``: among those that the
-    paper leads one to expect an order of, the best first. ``column``: of the published Figure 9, which it is held
-    against; ``simulated``: whether the paper's simulator has it as well. ``absolute``: the name that a process which
-    stands in another folder has to use.
+    if there is no choice of path. ``scheduler(tree, rng, options)`` builds the algorithm that re-places large flows;
+    None for a static scheme. ``baseline``: for comparison only; "all" schemes leaves it out. ``nonblocking``: runs on
+    the control network instead of the fat-tree. ``colour``: of its bars and lines (Okabe and Ito, 2008: distinct with
+    any kind of colour blindness). ``rank``: its place in the order expected from the paper, the best first.
+    ``column``: the column of the published Figure 9 that it is compared with; ``simulated``: whether the paper's
+    simulator has it as well. ``absolute``: its name for a process with another current folder.
 
-    For the simulator alone: ``sprays``: a flow's packets go by all its shortest paths, in equal parts. ``plans``: the
-    flows of a collective are placed before they start, step by step, by who knows its graph. ``subflows``: into how
-    many each flow of a collective is split, with a connection of its own for each.
+    For the simulator only: ``sprays``: a flow's packets are spread over all its shortest paths, in equal parts.
+    ``plans``: the flows of a collective are placed before they start, step by step, from its known graph.
+    ``subflows``: into how many connections each flow of a collective is split.
     """
 
     name: str
@@ -145,7 +144,7 @@ class Scheme:
 
 _ALL = (
     Scheme(
-        "nonblocking", "all hosts on one switch, the control", _nothing, nonblocking=True,
+        "nonblocking", "the control: all hosts on one switch", _nothing, nonblocking=True,
         label="non-blocking", colour="#8a8a8a", rank=0, column="Non-blocking",
     ),
     Scheme(
@@ -185,22 +184,22 @@ _ALL = (
         label="annealing per flow", baseline=True,
     ),
     Scheme(
-        "spray", "every packet by another path (simulator alone)", _ecmp,
+        "spray", "every packet by another path (simulator only)", _ecmp,
         label="packet spraying", colour="#44aa99", baseline=True, sprays=True,
     ),
     Scheme(
-        "planned", "each step of a collective edge-coloured before it starts (simulator alone)", _ecmp,
+        "planned", "each step of a collective edge-coloured before it starts (simulator only)", _ecmp,
         label="planned beforehand", colour="#000000", baseline=True, plans=True,
     ),
 )  # fmt: skip
-"""In the order in which pictures and tables show them. All static schemes face the published column that the paper
-calls ECMP: which of them it behaves like is a question that Figure 9 answers."""
+"""In the order of pictures and tables. All static schemes are compared with the published column ECMP; which of them
+it behaves like is a question that Figure 9 answers."""
 
 SCHEMES: dict[str, Scheme] = {scheme.name: scheme for scheme in _ALL}
 """All that have a name here."""
 
 SUBFLOWS = "SCHEME-xN"
-"""How a scheme with N sub-flows for each flow of a collective is spelled."""
+"""Spelling of a scheme with N sub-flows for each flow of a collective."""
 MAX_SUBFLOWS = 64
 
 CONTROL = next(scheme.name for scheme in _ALL if scheme.nonblocking)
@@ -208,7 +207,7 @@ CONTROL = next(scheme.name for scheme in _ALL if scheme.nonblocking)
 
 
 def label(name: str) -> str:
-    """A scheme in pictures of the paper; one that has no label here by its name."""
+    """A scheme's label in pictures; its name if it has no label."""
     return SCHEMES[name].label if name in SCHEMES else name
 
 
@@ -230,9 +229,9 @@ def _split(one: Scheme, name: str, subflows: int) -> Scheme:
 
 
 def scheme(name: str) -> Scheme:
-    """The scheme of that name, or the user's own that it spells.
+    """The scheme of that name, built-in or the user's own.
 
-    Raises ValueError, one sentence, when there is none, listing the names, or when the user's cannot be had.
+    Raises ValueError, one sentence, if there is none (listing the names), or if the user's own cannot be imported.
     """
     if name in SCHEMES:
         return SCHEMES[name]

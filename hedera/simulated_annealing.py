@@ -1,14 +1,14 @@
 """Simulated Annealing with a core per destination host (Hedera section 4.4, Figure 6).
 
-State: a core for each host, by which all flows to it go; inside a pod no two hosts share a core, and swaps
+State: a core for each host, which all flows to it use; inside a pod no two hosts share a core, and swaps
 keep it so. Energy: the capacity exceeded, summed over all links. Each move swaps the cores of two hosts: any
 two of a pod, two of an edge switch, or two that use one edge or aggregation switch.
 
-What the paper leaves open is settled so. The first state gives the i-th host of every edge switch a core
+Where the paper leaves a choice open, ours is this. The first state gives the i-th host of every edge switch a core
 above aggregation switch i, a different one in each edge switch, so that no downward link can be exceeded. A
-failed link has no capacity: what goes over it is exceeded. At temperature 0 the formula for acceptance is
-taken at its limit: nothing that is worse is accepted. The search ends early when the energy is 0, since no
-later state could replace the best one.
+failed link has no capacity: all load on it is excess. At temperature 0 the acceptance formula is taken at its
+limit: no worse state is accepted. The search ends early when the energy is 0, since no later state could be
+better.
 """
 
 from __future__ import annotations
@@ -82,9 +82,9 @@ def first_cores(tree: FatTree) -> Cores:
     return (position * tree.half + edge).astype(np.int32)
 
 
-# Compiled loops take the arrays out of these tuples first: each look inside a tuple costs two atomic updates
-# of a reference count, which made the annealing three times slower. Indices that are data are made unsigned: of a
-# signed one Numba asks each time whether it counts from the end.
+# Compiled loops take the arrays out of these tuples first: each access to a tuple costs two atomic updates
+# of a reference count, which made the annealing three times slower. Indices that are data are made unsigned: for a
+# signed one Numba checks each time whether it counts from the end.
 
 
 @compiled

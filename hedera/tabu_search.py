@@ -1,9 +1,9 @@
-"""Tabu search over paths: single flows leave links that exceed their rate, until none does or time is up.
+"""Tabu search over paths: flows leave overloaded links one by one, until there are none or the steps run out.
 
-A step takes one such link at random, and of the flows on it the one, and of that one's paths by other links the one,
-by which the excess falls most or rises least; a flow that has moved stays for some steps, unless its move would give
-the least excess so far (Glover 1986; for colouring graphs, Hertz and de Werra 1987). In a good placement, such as
-`hedera.clos` begins with, next to all links are within their rates, so a step looks at a few flows alone.
+A step takes one overloaded link at random. Of the flows on it, and their paths that avoid it, it takes the flow and
+path by which the excess falls most or rises least. A flow that has moved stays for some steps, unless moving it would
+give the least excess so far (Glover 1986; for colouring graphs, Hertz and de Werra 1987). In a good placement, such
+as the one `hedera.clos` begins with, nearly all links are within their rates, so a step looks at few flows.
 """
 
 from __future__ import annotations

@@ -17,13 +17,13 @@ from harness.network.deadline import hurry
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PATIENCE_S = 5.0
-"""For so long after a Ctrl-C another one is not heard: a tear-down takes a second or two, and must not be cut short
-by a finger that trembles, or a terminal that sends two signals as it closes."""
+"""A second Ctrl-C within this time is ignored. Tearing down takes a second or two, and neither a key pressed twice
+nor a terminal that sends two signals as it closes may cut it short."""
 _last_s = float("-inf")
 
 
 def _interrupt(number: int, frame: object) -> None:
-    """Have everything torn down; later, end what the tear-down hangs in, so that it goes on with the rest."""
+    """At first, have everything torn down. Later, end the step that hangs, so that the rest is torn down."""
     global _last_s
     now = time.monotonic()
     if now - _last_s < PATIENCE_S:
@@ -37,8 +37,8 @@ def _interrupt(number: int, frame: object) -> None:
 
 
 def _believe_only_root_s_environment() -> None:
-    """As root, look for modules neither where PYTHONPATH says nor where the user stands, and begin again without what
-    else root does not believe. The command that setup/install.sh makes is isolated from the start."""
+    """As root, import nothing from PYTHONPATH or the current folder, and start again without the other environment
+    variables that root does not trust. The command that setup/install.sh makes is isolated from the start."""
     if os.geteuid() != 0:
         return
     ours = str(Path(__file__).resolve().parents[2])
@@ -54,7 +54,7 @@ def _believe_only_root_s_environment() -> None:
 def main() -> None:
     """Entry point of the `hedera` command. Exit status: 0 done, 1 invalid or failed, 2 wrong use, 3 unfit machine."""
     _believe_only_root_s_environment()
-    # A terminal that closes, or a polite kill, tears the network down as Ctrl-C does; under nohup, it may close.
+    # SIGHUP (the terminal closes) and SIGTERM tear the network down as Ctrl-C does; what nohup ignores stays ignored.
     for each in _SIGNALS:
         if signal.getsignal(each) is not signal.SIG_IGN:
             signal.signal(each, _interrupt)

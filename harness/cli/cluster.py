@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def cluster() -> None:
-    """Many machines for one sweep: keys, a scheduler, workers. docs/cluster.md tells how.
+    """Many machines for one sweep: keys, a scheduler, workers. See docs/cluster.md.
 
     \b
     hedera cluster keys cluster-keys                       once; copy the folder to every machine, and to no other
@@ -42,11 +42,15 @@ def cluster() -> None:
 @cluster.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.option(
-    "--days", default=DAYS, type=click.IntRange(1, 825), help="How long they are good for.", show_default=True
+    "--days",
+    default=DAYS,
+    type=click.IntRange(1, 825),
+    help="How long the keys are valid.",
+    show_default=True,
 )
 @in_words
 def keys(folder: Path, days: int) -> None:
-    """Make the keys of a new cluster in FOLDER: who holds a copy may do everything on its workers, as root."""
+    """Make the keys of a new cluster in FOLDER. Whoever has a copy can do anything on its workers, as root."""
     leave_root_for_good()
     now = datetime.now(timezone.utc)
     try:
@@ -56,7 +60,7 @@ def keys(folder: Path, days: int) -> None:
             "keys need more packages: setup/install.sh --cluster (or pip install '.[cluster]')"
         ) from None
     click.echo(
-        f"keys good for {days} days: {folder}/ (copy it whole to every machine of the cluster, and nowhere else)"
+        f"keys valid for {days} days: {folder}/ (copy it whole to every machine of the cluster, and nowhere else)"
     )
 
 
@@ -65,14 +69,14 @@ def keys(folder: Path, days: int) -> None:
     "--listen",
     metavar="ADDRESS",
     default=f"tls://0.0.0.0:{PORT}",
-    help="Where: tls://HOST:PORT, on this machine alone tls://127.0.0.1:PORT.",
+    help="Address to listen at: tls://HOST:PORT; for this machine alone tls://127.0.0.1:PORT.",
     show_default=True,
 )
 @keys_option
 @click.pass_context
 @in_words
 def scheduler(context: click.Context, listen: str) -> None:
-    """Be the cluster's scheduler, until Ctrl-C. It needs no root, and hardly any processor."""
+    """Run the cluster's scheduler, until Ctrl-C. It needs no root, and hardly any processor time."""
     from workers.node import serve_scheduler
 
     leave_root_for_good()
@@ -83,20 +87,18 @@ def scheduler(context: click.Context, listen: str) -> None:
 @cluster.command()
 @click.argument("address", metavar="tls://HOST:PORT")
 @click.option(
-    "--name", default=socket.gethostname, help="What results call this machine [default: its host name]."
+    "--name", default=socket.gethostname, help="This machine's name in the results [default: its host name]."
 )
-@click.option(
-    "--host", help="The address of this machine that the scheduler reaches it by, where it has several."
-)
+@click.option("--host", help="If this machine has several addresses: the one that the scheduler can reach.")
 @click.option("--jobs", type=click.IntRange(1), help="Runs at once in virtual time (default: one per core).")
 @keys_option
 @click.pass_context
 @in_words
 def worker(context: click.Context, address: str, name: str, host: str | None, jobs: int | None) -> None:
-    """Be a worker of the scheduler at ADDRESS, until Ctrl-C or two minutes without it.
+    """Run a worker of the scheduler at ADDRESS, until Ctrl-C or until the scheduler is gone for two minutes.
 
     As root it makes runs in real time, one after the other; as an ordinary user in virtual time, one per core at
-    once. Whoever holds the cluster's keys may do here what you may: see docs/cluster.md.
+    once. Whoever has the cluster's keys can do on this machine whatever you can: see docs/cluster.md.
     """
     from harness.cli.options import tell_user
     from harness.network import machine
@@ -112,7 +114,7 @@ def worker(context: click.Context, address: str, name: str, host: str | None, jo
         guests.prepare(tell_user)  # minutes, where there is no kernel yet
     at_once = 1 if os.geteuid() == 0 else guests.guests_at_once(jobs)
     if not name.isprintable() or not 0 < len(name) <= 100:
-        raise UserMistake("--name is a word of up to 100 characters")
+        raise UserMistake("--name must be 1 to 100 printable characters")
     where = ClusterAddress(address, keys_of(context))
     with contextlib.suppress(KeyboardInterrupt):
         serve_worker(
@@ -128,7 +130,8 @@ def worker(context: click.Context, address: str, name: str, host: str | None, jo
 @cluster.command(hidden=True)
 @click.argument("folder", type=click.Path(path_type=Path))
 def job(folder: Path) -> None:
-    """What a worker has a process of its own do: a request, one line of standard input; a line out for each step."""
+    """One request, in a process that a worker starts: the request is one line of standard input, and each step is
+    reported in one line of standard output."""
     from files.sent import sent
     from harness.cli.options import rates_here
     from harness.network.machine import time_travels
@@ -151,7 +154,7 @@ def job(folder: Path) -> None:
 
 
 def _in_guest(spec: RunSpec, folder: Path, worker: str) -> None:
-    """Make a run in virtual time, and say every second how far it is."""
+    """Make a run in virtual time, and report its progress every second."""
     from harness.sweep import guests
 
     said = [0.0]

@@ -32,10 +32,11 @@ if TYPE_CHECKING:
 @json_option
 @in_words
 def compare(folders: tuple[Path, ...], by_pattern: bool, picture: Path | None, as_json: bool) -> None:
-    """Say which shares of the control change between sweeps (FOLDERS, as results/runs/NAME), and by how much.
+    """Compare sweeps (FOLDERS, such as results/runs/NAME): how much each scheme's share of the control changes.
 
-    By which settings the folders differ is found; they are compared over the patterns and schemes that all of them
-    have, each with the first. A folder may be a published summary.csv with its sweep.json (results/sample).
+    The settings in which the folders differ are found and listed. Each folder is compared with the first, over the
+    patterns and schemes that all of them have. A folder may be a published summary.csv with its sweep.json
+    (results/sample).
 
     Example: hedera compare results/sample results/runs/k4-100mbps-mtu9000-10s
     """
@@ -77,7 +78,7 @@ def _means(comparison: Comparison) -> Table:
 
 def _all_tries(comparison: Comparison) -> Table:
     """The same over all tries, valid or not, and how many were left out above."""
-    title = "Over all tries, whatever their verdict, first ones and repeated"
+    title = "Over all tries: valid and invalid, first and repeated"
     made = plain_table(title, "scheme", "folder", "left out", "patterns", "share", "difference", left=2)
     for row in comparison.rows():
         numbers = (

@@ -1,4 +1,4 @@
-"""`hedera demo`, which ./test.sh --demo is: one pattern under three schemes, in about a minute."""
+"""`hedera demo`, which ./test.sh --demo runs: one pattern under three schemes, in about a minute."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from harness.run.spec import RunSpec
 from plots.figures import FOLDER
 
 PATTERN = "published:stride4"
-"""Every flow crosses the core, and the paper's bars are there to be marked beside ours."""
+"""Every flow crosses the core, and the paper has bars for it, which are marked beside ours."""
 SCHEMES = "nonblocking,ecmp,hedera-sa"
 SECONDS = 15.0
-"""Long enough for seven rounds of scheduling, of which the first is before what is measured."""
+"""Long enough for seven rounds of scheduling; the first one is before the measured part."""
 
 
 @click.command()

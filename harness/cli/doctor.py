@@ -27,17 +27,18 @@ from harness.sweep.calibration import MTUS
 @click.option(
     "--calibrate",
     is_flag=True,
-    help="Measure the highest link rate that counts, for --bw auto; in virtual time what a simulated second takes.",
+    help="Measure the highest link rate with valid runs, for --bw auto; in virtual time: how long a simulated second "
+    "takes.",
 )
 @field_options(RunSpec, "time")
 def doctor(as_json: bool, calibrate: bool, time: str) -> None:
-    """What this machine can do, and what is missing, item by item: in real time, or without root in virtual time."""
+    """List what this machine can do and what is missing, for real time or (without root) for virtual time."""
     asked, time = time, time_of(RunSpec(scheme="hedera-sa", traffic="stride:4", time=time))
     if time == "virtual":
         leave_root_for_good()
         if asked == "auto":
             tell_user(
-                "without root: for virtual time, in a Linux that is a process; --time real asks for the other"
+                "without root, so checked for virtual time (Linux as a process); for real time: --time real"
             )
     findings = examine(time)
     first = next((finding for finding in findings if finding.ok is False), None)
@@ -69,7 +70,7 @@ def doctor(as_json: bool, calibrate: bool, time: str) -> None:
     if first:
         raise SystemExit(3)
     if calibrate and time == "virtual":
-        tell_user("measuring what a simulated second of 16 hosts takes; a few minutes, once")
+        tell_user("measuring how long a simulated second of 16 hosts takes: a few minutes, once")
         found = guest_meter.measure(guests.prepare(tell_user), tell_user)
         click.echo(
             f"\nA simulated second of 16 hosts takes {guest_costs.told(found)} of a processor.", err=as_json
@@ -79,5 +80,5 @@ def doctor(as_json: bool, calibrate: bool, time: str) -> None:
         fastest = max(rates, key=lambda mtu: rates[mtu])
         click.echo("\nThis machine carries (k=4):", err=as_json)
         for mtu, rate in rates.items():
-            chosen = ", which --bw auto uses" if mtu == fastest else f", with --bw auto --mtu {mtu}"
-            click.echo(f"  links of {rate:g} Mb/s in packets of {mtu} bytes{chosen}", err=as_json)
+            chosen = "; --bw auto uses this" if mtu == fastest else f"; with --bw auto --mtu {mtu}"
+            click.echo(f"  links of {rate:g} Mb/s with packets of {mtu} bytes{chosen}", err=as_json)

@@ -19,14 +19,14 @@ from harness.errors import UserMistake
     help="Folder for the files [default: FOLDER/export].",
 )
 def export(folder: Path, out: Path | None) -> None:
-    """A sweep as CSV: a row per run, a row per flow; and a notebook that reads them.
+    """Write a sweep as CSV: one file with a row per run, one with a row per flow; and a notebook that reads them.
 
-    FOLDER is a sweep (results/runs/NAME), or what was kept of one (results/figure9). `hedera compare` takes what is
-    written as it takes the sweep. The columns: docs/fields.md.
+    FOLDER is a sweep (results/runs/NAME), or the kept data of one (results/figure9). `hedera compare` reads the
+    export just as it reads the sweep. For the columns see docs/fields.md.
 
     Example: hedera export results/figure9 --out /tmp/figure9
     """
-    leave_root_for_good(folder)  # nothing of it needs root
+    leave_root_for_good(folder)  # nothing here needs root
     from plots.export import export as write
 
     try:

@@ -32,21 +32,21 @@ SEED = "HEDERA_GRADE_SEED"
     required=True,
     type=click.IntRange(0),
     envvar=SEED,
-    help="Fixes patterns and draws; keep it to yourself. HEDERA_GRADE_SEED in the environment does as well.",
+    help="Fixes patterns and random draws; keep it secret. The environment may have it as HEDERA_GRADE_SEED.",
 )
 @click.option(
     "--seconds",
     default=120.0,
     show_default=True,
     type=click.FloatRange(1, 3600),
-    help="Processor time for each file of a submission; it is waited for ten times as long.",
+    help="Limit of processor time for each file of a submission; of real time it gets ten times as much.",
 )
 @click.option(
     "--time",
     type=click.Choice(("real", "virtual")),
     default="real",
     show_default=True,
-    help="Real: grading makes no networks, and limits the time that submissions compute.",
+    help="Only real: grading makes no networks, and limits how long submissions compute.",
 )
 @click.option(
     "--jobs",
@@ -59,20 +59,18 @@ SEED = "HEDERA_GRADE_SEED"
     type=click.Choice(("csv", "gradescope", "prairielearn", "classroom50")),
     default="csv",
     show_default=True,
-    help="Besides grades.csv: a file for each submission as that service reads it.",
+    help="Besides grades.csv, write a file for each submission in this service's format.",
 )
-@click.option(
-    "--again", is_flag=True, help="Grade all of them again, also those whose grades are in the folder."
-)
+@click.option("--again", is_flag=True, help="Grade all of them again, even those already graded.")
 @click.option(
     "--emulate",
     is_flag=True,
-    help="The emulated milestone, too: scheduler.py on real TCP in virtual time (emulated.csv); a minute each.",
+    help="Also grade the emulated milestone: scheduler.py on real TCP in virtual time (emulated.csv); a minute each.",
 )
 @click.option(
     "--unprotected",
     is_flag=True,
-    help="Grade without closing submissions off: with limits, but files and network within reach.",
+    help="Grade without isolation: limits apply, but submissions can reach files and the network.",
 )
 @click.option(
     "--out",
@@ -99,17 +97,17 @@ def grade(
     """Grade submissions: folders with demand.py, first_fit.py, annealing.py, loop.py and scheduler.py, or some of
     them; or one folder that holds such folders.
 
-    Each runs in a process of its own, as a user who is nobody else where root grades, with nothing of the machine in
-    reach but Python, no network, and limits on time, memory and files. What one does costs no other anything.
+    Each submission runs in its own process (if root grades: as an unprivileged user of its own). It can reach nothing
+    of the machine but Python, and no network; time, memory and files are limited. None can affect another's grade.
 
-    Interrupted, the same command goes on where it ended; a submission that changed is graded again.
+    After an interruption the same command continues where it stopped. A submission that changed is graded again.
 
     Example: sudo hedera grade submissions/ --seed 20261121
     """
     if time == "virtual":
         raise UserMistake(
-            "grading takes real time: in virtual time computing takes none, so that no limit would end a submission "
-            "that computes without end, and the kernel there has no filter of system calls to close it off with"
+            "grading needs real time: in virtual time computing takes none, so no time limit would end an endless "
+            "loop, and the kernel there has no system call filter to isolate submissions with"
         )
     from classroom import grading, public
     from classroom.crew import graded
@@ -123,13 +121,13 @@ def grade(
 
     if seed == public.SEED:
         raise UserMistake(public.KNOWN)
-    os.environ.pop(SEED, None)  # without walls, submissions are given what is in it
+    os.environ.pop(SEED, None)  # without isolation, submissions see the environment
     found = grading.submissions(folders)
     if others := grading.left_out(folders, found):
-        tell_user(f"not graded, for they are no folders: {one_line(', '.join(others))}")
+        tell_user(f"not graded, because they are not folders: {one_line(', '.join(others))}")
     if len({folder.resolve().name for folder in found}) < len(found):
         raise UserMistake(
-            "two submissions have one name: grade their folders apart, each with an --out of its own"
+            "two submissions have the same name: grade their folders separately, each with its own --out"
         )
     make_folder(out)
     make_folder(out / "kept")
@@ -147,7 +145,7 @@ def grade(
             write_csv(path, [made[folder][0] for folder in found if folder in made])
 
     with ExitStack() as stack:
-        stack.callback(write)  # whatever ends it
+        stack.callback(write)  # however it ends
         try:
             place = None if unprotected else stack.enter_context(prepared())
             hidden = tuple({folder.parent for folder in found} | {out})
@@ -174,7 +172,7 @@ def grade(
                     write_csv(out / "emulated.csv", rows_emulated)
                     done(len(rows_emulated))
         except Unfit as error:
-            raise UnfitMachine(f"{error}; or --unprotected, for submissions that you trust") from None
+            raise UnfitMachine(f"{error}; or use --unprotected, for submissions that you trust") from None
     if form != "csv":
         make_folder(out / form)
         for folder, (one, checks) in made.items():
@@ -198,6 +196,6 @@ def grade(
 
 
 def _plan(left: int, made: int, jobs: int, seconds: float) -> str:
-    """How long it will take, before it does."""
-    told = f"{left} submissions to grade, {jobs} at once: some {max(1, round(seconds / 60))} min if they are ordinary"
-    return told + (f"; {made} are graded already" if made else "")
+    """How many submissions there are, and about how long grading them will take."""
+    told = f"{left} submissions to grade, {jobs} at once: typically about {max(1, round(seconds / 60))} min"
+    return told + (f"; {made} already graded" if made else "")

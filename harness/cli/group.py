@@ -1,4 +1,4 @@
-"""All commands by name, and what becomes of errors: words and an exit status, never a traceback."""
+"""All commands by name. Errors become one sentence and an exit status, never a traceback."""
 
 from __future__ import annotations
 
@@ -15,51 +15,51 @@ from harness.errors import HarnessError
 from hedera.text import printable
 
 _COMMANDS = {
-    "assignment": ("classroom.assignment", "assignment", "Make the handout of a class, and the graders' half of it."),
-    "claims": ("paper.claims.command", "command", "Hold what the documents claim against the committed data."),
+    "assignment": ("classroom.assignment", "assignment", "Make a class's handout, and the graders' files."),
+    "claims": ("paper.claims.command", "command", "Check the documents' claims against the committed data."),
     "clean": ("harness.cli.clean", "clean", "Remove what killed runs of this project left on the machine."),
     "cluster": ("harness.cli.cluster", "cluster", "Many machines for one sweep: keys, a scheduler, workers."),
-    "collective": ("paper.collective", "command", "Collectives as graphs of flows, and for other simulators."),
-    "compare": ("harness.cli.compare", "compare", "Which shares of the control change between sweeps."),
-    "completion": ("paper.completion", "command", "Simulate load against slowdown, by size of flow."),
+    "collective": ("paper.collective", "command", "Simulate collectives, and export them to other simulators."),
+    "compare": ("harness.cli.compare", "compare", "Compare sweeps: how shares of the control change."),
+    "completion": ("paper.completion", "command", "Simulate FCT slowdown against load, by flow size."),
     "demo": ("harness.cli.demo", "demo", "A first look: one pattern under the control, ECMP and Hedera."),
-    "doctor": ("harness.cli.doctor", "doctor", "What this machine can do, and what is missing."),
-    "explain-ecmp": ("paper.explain_ecmp", "command", "Which static routing the published ECMP bars look like."),
-    "explain-gff": ("paper.explain_gff", "command", "What the paper's simulator may have done as Global First Fit."),
-    "explain-sa": ("paper.explain_sa", "command", "What a core per destination host gains (section 4.4)."),
+    "doctor": ("harness.cli.doctor", "doctor", "Check what this machine can do, and what is missing."),
+    "explain-ecmp": ("paper.explain_ecmp", "command", "Find the static routing that the published ECMP bars fit."),
+    "explain-gff": ("paper.explain_gff", "command", "Which variants of Global First Fit fit the paper's simulator."),
+    "explain-sa": ("paper.explain_sa", "command", "What one core per destination host gains (section 4.4)."),
     "export": ("harness.cli.export", "export", "Write a sweep as CSV, by run and by flow, and a notebook."),
     "figure": (__name__, "figure", "Reproduce a figure of the paper."),
     "flows-per-host": ("paper.flows_per_host", "command", "What Hedera gains with several flows per host."),
-    "grade": ("harness.cli.grade", "grade", "Grade a class's submissions, closed off from the machine."),
-    "hifi": ("hifi.cli", "hifi", "Mininet-HiFi's other experiments: DCTCP's queue, and buffer sizes."),
-    "hull": ("packets.cli", "hull", "HULL on packets: phantom queues, DCTCP and pacing."),
-    "kernel": ("harness.cli.kernel", "kernel", "The Linux of virtual time: build it, or say what is there."),
+    "grade": ("harness.cli.grade", "grade", "Grade a class's submissions, isolated from the machine."),
+    "hifi": ("hifi.cli", "hifi", "Mininet-HiFi's other experiments: DCTCP's queue and buffer sizes."),
+    "hull": ("packets.cli", "hull", "Simulate HULL by packets: phantom queues, DCTCP, pacing."),
+    "kernel": ("harness.cli.kernel", "kernel", "Build the kernel for virtual time, or show which one there is."),
     "patterns": ("harness.cli.names", "patterns", "List the traffic patterns."),
-    "report": ("harness.cli.report", "report", "Draw figures and the page again from the runs of a sweep."),
-    "run": ("harness.cli.run", "run", "One run: one pattern, one scheme."),
-    "scheduler": ("classroom.cli", "scheduler", "A scheduler of your own: a file to start from, and its check."),
+    "report": ("harness.cli.report", "report", "Draw a sweep's figures and page again from its runs."),
+    "run": ("harness.cli.run", "run", "Make one run: one pattern, one scheme."),
+    "scheduler": ("classroom.cli", "scheduler", "Write a scheduler of your own: a template, and a check."),
     "schemes": ("harness.cli.names", "schemes", "List the schemes."),
     "simulate": ("simulator.cli", "simulate", "Run the paper's flow-level simulator once."),
-    "sweep": ("harness.cli.sweep", "sweep", "Patterns x schemes x trials, their table and figures."),
+    "sweep": ("harness.cli.sweep", "sweep", "Run patterns x schemes x trials; write table and figures."),
     "table": (__name__, "table", "Reproduce a table of the paper."),
-    "topology": ("harness.cli.topology", "topology", "Draw the fat-tree with its names, or the link loads of a run."),
+    "topology": ("harness.cli.topology", "topology", "Draw the fat-tree with its names, or a run's link loads."),
     "watch": ("watch.cli", "watch", "Serve a page on 127.0.0.1 that follows a sweep."),
 }  # fmt: skip
-"""Where each command lives, and what it does; imported only when it is asked for, because the simulator loads
-numba."""
+"""Each command's module, its name there, and its summary. A module is imported only when its command is used, because
+the simulator loads numba."""
 _OF_ROOT = {"clean", "cluster", "demo", "doctor", "export", "grade", "report", "run", "sweep"}
-"""What root does as root as far as it must; everything else it does as the user behind sudo."""
+"""Commands that keep root's rights where they need them; all others run as the user behind sudo."""
 _FIGURES = ("3", "9", "10", "11")
 _TABLES = ("1", "2", "3", "4", "5", "6")
 
 
 def _emulated(args: list[str]) -> bool:
-    """Whether it is Table 2 in emulation, which root makes as root; the simulator's is a command of its own."""
+    """Whether this is the emulated Table 2, which root makes as root; the simulated one is a command of its own."""
     return args[:2] == ["table", "2"] and "--simulated" not in args
 
 
 def _imported(name: str, module: str, attribute: str) -> click.Command:
-    """The command, by the name that it is asked for: its module may call it otherwise."""
+    """The command under the name that the user typed; its module may use another one."""
     command: click.Command = getattr(import_module(module), attribute)
     command.name = name
     return command
@@ -136,7 +136,7 @@ table = _Numbered(_TABLES, name="table", help="Reproduce a table of the paper.")
 
 
 def run_cli() -> int:
-    """Carry out the command line; returns the exit status, with one sentence on standard error where it failed."""
+    """Carry out the command line; returns the exit status, with one sentence on standard error if it failed."""
     try:
         cli.main(standalone_mode=False)
     except click.exceptions.Exit as ended:

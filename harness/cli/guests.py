@@ -1,4 +1,4 @@
-"""Where the commands that make many runs in virtual time make them."""
+"""Many runs in virtual time: their option, and the guests they are made in."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ jobs_option = click.option(
 
 
 def in_guests(base: RunSpec, at_once: int | None) -> InGuests:
-    """As an ordinary user, with all that guests need made now. UnfitMachine says what is missing."""
+    """Guests as an ordinary user; everything they need is made now. UnfitMachine says what is missing."""
     from harness.sweep import guests
 
     leave_root_for_good()

@@ -1,4 +1,4 @@
-"""`hedera kernel`: the kernel for virtual time, compiled here, for whoever calls it."""
+"""`hedera kernel`: the kernel for virtual time, compiled here for the user who calls it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from virtual.errors import Unavailable
 
 @click.group()
 def kernel() -> None:
-    """The Linux that runs take place in when time is virtual (docs/virtual-time.md). Needs no root."""
+    """The kernel for virtual time: a Linux that runs as a process (docs/virtual-time.md). Needs no root."""
 
 
 @kernel.command()
@@ -25,12 +25,12 @@ def kernel() -> None:
     "suite",
     default="",
     metavar="SUITE",
-    help="Take the source from this suite of the distribution, such as sid (default: what apt knows here).",
+    help="Suite of the distribution to take the source from, such as sid (default: this machine's apt sources).",
 )
 @json_option
 @quiet_option
 def build(suite: str, as_json: bool) -> None:
-    """Fetch the source, compile it, test it, keep it. HEDERA_KERNEL_SOURCE names a tarball or a tree instead.
+    """Fetch the source, compile it, test it and install it. HEDERA_KERNEL_SOURCE names a tarball or a tree instead.
 
     Example: hedera kernel build --apt-suite sid
     """
@@ -43,7 +43,7 @@ def build(suite: str, as_json: bool) -> None:
 @kernel.command()
 @json_option
 def status(as_json: bool) -> None:
-    """Which kernel there is."""
+    """Show which kernel is installed."""
     try:
         found = kernels.built()
     except Unavailable as reason:

@@ -1,4 +1,4 @@
-"""The commands `hedera schemes` and `hedera patterns`: what may be asked for, by name."""
+"""The commands `hedera schemes` and `hedera patterns`: lists of valid names."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def schemes() -> None:
             name: scheme.summary + (" (`--schemes all` leaves it out)" if scheme.baseline else "")
             for name, scheme in SCHEMES.items()
         }
-        | {SUBFLOWS: "the same with N sub-flows for each flow of a collective (simulator alone)"}
+        | {SUBFLOWS: "the same with N sub-flows for each flow of a collective (simulator only)"}
         | {SPELLING: "a scheduler of your own (docs/own-scheduler.md)"}
     )
 
 
 @click.command()
 def patterns() -> None:
-    """List the traffic patterns: who sends to whom. docs/workloads.md tells more of each."""
+    """List the traffic patterns: who sends to whom. docs/workloads.md describes each."""
     from traffic.published import PUBLISHED
     from traffic.workload import SPELLINGS
 

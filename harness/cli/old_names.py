@@ -1,4 +1,4 @@
-"""Names that options had: one thing has one name in all commands, and what people typed before still works."""
+"""Former names of options. One thing has one name in all commands; the former names still work."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ OLD: dict[tuple[str, ...], dict[str, str]] = {
     ("report",): {"--keep": "--publish"},
     ("topology",): {"--out": "--picture"},
 }  # fmt: skip
-"""What each is called now, by the words that a command line begins with."""
+"""Former and present name of each option, by the first words of the command line."""
 
 
 def renamed(args: Sequence[str]) -> list[str]:
-    """A command line, its first word a command, in today's names; a line on standard error for each old one."""
+    """The command line (its first word is a command) in present names; warns on standard error of each former one."""
     names: dict[str, str] = {}
     for words, known in OLD.items():
         if tuple(args[: len(words)]) == words:

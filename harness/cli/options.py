@@ -24,7 +24,7 @@ results_option = click.option(
     "--results",
     type=click.Path(path_type=Path),
     default=Path("results/runs"),
-    help="Where sweeps are kept.",
+    help="Folder that sweeps are kept in.",
     show_default=True,
 )
 
@@ -40,17 +40,17 @@ class RateOrAuto(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     def convert(
         self, value: Any, parameter: click.Parameter | None, context: click.Context | None
     ) -> float | str:
-        """As click asks; its BadParameter for anything else."""
+        """For click; raises its BadParameter for anything else."""
         try:
             return "auto" if value == "auto" else float(value)
         except ValueError:
-            self.fail(f"{value!r} is neither a number of Mb/s nor auto", parameter, context)
+            self.fail(f"{value!r} is neither a rate in Mb/s nor auto", parameter, context)
 
 
 def spec_from(**options: Any) -> tuple[RunSpec, tuple[int, ...]]:
-    """A RunSpec from command-line options, and for ``--bw auto`` the packet sizes to find its rate for: `with_rate`.
+    """A RunSpec from command-line options, and for ``--bw auto`` the packet sizes that `with_rate` finds a rate for.
 
-    Until then all else can be checked at 10 Mb/s. UserMistake when an option makes no sense.
+    Until then the rate is 10 Mb/s, so that everything else can be checked. UserMistake when an option makes no sense.
     """
     rate, mtu = options.pop("link_mbps"), options.pop("mtu")
     told = rate != "auto"
@@ -59,21 +59,21 @@ def spec_from(**options: Any) -> tuple[RunSpec, tuple[int, ...]]:
 
 
 def rates_here(spec: RunSpec, mtus: Sequence[int]) -> dict[int, float]:
-    """The highest link rate this machine carries with each packet size, from memory where it is known."""
+    """The highest link rate this machine carries with each packet size, remembered or measured."""
     return machine_rates(spec, mtus, again=False)
 
 
 def with_rate(spec: RunSpec, mtus: Sequence[int], rates_of: RatesOf = rates_here) -> RunSpec:
-    """With ``--bw auto`` looked up, or measured when it is not known: minutes, so all else is checked before.
+    """The spec with the rate of ``--bw auto``, looked up or measured: minutes, so everything else is checked before.
 
-    ``mtus``: for which packet sizes; that with the highest rate is taken. None where the rate was told. UserMistake
-    in virtual time, where there is nothing to be measured.
+    ``mtus``: packet sizes to find a rate for; the size with the highest rate is taken. Empty if the user gave a rate.
+    UserMistake in virtual time, where there is nothing to measure.
     """
     if not mtus:
         return spec
     if time_of(spec) == "virtual":
         raise UserMistake(
-            "--bw auto asks what this machine carries; in virtual time it carries any rate: give one"
+            "--bw auto finds the highest rate this machine carries; in virtual time it carries any: give a rate"
         )
     rates = rates_of(spec, mtus)
     fastest = max(rates, key=lambda size: rates[size])
@@ -81,7 +81,7 @@ def with_rate(spec: RunSpec, mtus: Sequence[int], rates_of: RatesOf = rates_here
 
 
 def machine_rates(spec: RunSpec, mtus: Sequence[int], *, again: bool) -> dict[int, float]:
-    """`machine_rate` for each packet size that this machine can do at all; UnfitMachine when that is none."""
+    """`machine_rate` for each packet size that works on this machine; UnfitMachine when none does."""
     rates = {}
     for mtu in mtus:
         try:
@@ -91,12 +91,12 @@ def machine_rates(spec: RunSpec, mtus: Sequence[int], *, again: bool) -> dict[in
                 raise
             warn_user(f"packets of {mtu} bytes: {error}")
     if not rates:
-        raise UnfitMachine("no rate of links was found that this machine carries")
+        raise UnfitMachine("no link rate was found that this machine carries")
     return rates
 
 
 def machine_rate(spec: RunSpec, *, again: bool) -> float:
-    """The highest link rate this machine carries, from memory unless it is to be measured ``again``."""
+    """The highest link rate this machine carries, as remembered, or measured if unknown or with ``again``."""
     spec = replace(spec, datapath=machine.choose_datapath(spec.datapath), fail=(), disturb=())
     if not again and (known := calibration.remembered(spec)) is not None:
         return known
@@ -104,7 +104,7 @@ def machine_rate(spec: RunSpec, *, again: bool) -> float:
     machine.require_tools()
     with sole_use("measuring which link rate the machine carries", tell_user):
         tell_user(
-            f"measuring which link rate this machine carries in packets of {spec.mtu} bytes; a few minutes, once"
+            f"measuring the link rate that this machine carries with packets of {spec.mtu} bytes: a few minutes, once"
         )
         return calibration.calibrate(spec, _tell_probe)
 
@@ -116,7 +116,7 @@ def tell_user(sentence: str) -> None:
 
 
 def warn_user(sentence: str) -> None:
-    """A line on standard error that --quiet does not keep back."""
+    """A line on standard error, even with --quiet."""
     click.echo(sentence, err=True)
 
 
@@ -133,5 +133,5 @@ experiment_options = options(
     ),
     quiet_option,
 )
-"""The options that `run`, `sweep` and `table 2` share: the fields of RunSpec. ``--bw`` may be ``auto``, and ``--mtu``
-left to that. And --quiet."""
+"""The options that `run`, `sweep` and `table 2` share: the fields of RunSpec, and --quiet. ``--bw`` may be ``auto``,
+which also chooses ``--mtu`` unless that is given."""

@@ -16,13 +16,13 @@ from harness.errors import UserMistake
     "--publish",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Draw nothing, but write what is worth publishing into DIR: summary.csv, differences.csv, sweep.json, and "
-    "run.json of all runs in one compressed file, from which `hedera report DIR` and `hedera compare` work again.",
+    help="Draw nothing; write a copy fit for publishing into DIR: summary.csv, differences.csv, sweep.json, and the "
+    "run.json of all runs in one compressed file. `hedera report DIR` and `hedera compare` read such a copy.",
 )
 def report(folder: Path, publish: Path | None) -> None:
-    """Figures and one self-contained HTML page from the runs stored in FOLDER (results/runs/NAME, or what was kept of
-    one)."""
-    leave_root_for_good(folder)  # nothing of it needs root
+    """Draw figures and one self-contained HTML page from the runs in FOLDER (results/runs/NAME, or a published copy
+    of it)."""
+    leave_root_for_good(folder)  # nothing here needs root
     if publish:
         from plots import keep as kept
 

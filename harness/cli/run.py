@@ -28,7 +28,7 @@ from virtual.guest import Progress
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the result (default: a new one).")
 @json_option
 def run(out: Path | None, as_json: bool, **options: Any) -> None:
-    """One run: one pattern, one scheme. Exit status 1 when it is invalid, or not judged.
+    """Make one run: one pattern, one scheme. Exit status 1 when it is invalid, or not judged.
 
     Example: hedera run --scheme hedera-gff --traffic stride:4 --seconds 10
     """

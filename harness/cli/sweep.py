@@ -1,4 +1,4 @@
-"""`hedera sweep`, which ./test.sh is."""
+"""`hedera sweep`, which ./test.sh runs."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def sweep(
 ) -> None:
     """Run patterns x schemes x TRIALS, SECONDS of traffic each; then print the table and draw the figures.
 
-    Stop it at any time (Ctrl-C): the same command goes on where it stopped. Finished valid runs are
-    skipped, others are tried once more, then left and reported.
+    Stop it at any time (Ctrl-C): the same command continues where it stopped. Finished valid runs are
+    skipped; others are tried once more, then left and reported.
 
     \b
     ./test.sh 1 10                                   all of Figure 9, quickly (about 30 minutes)
@@ -83,10 +83,12 @@ def sweep(
     base, mtus = spec_from(scheme="ecmp", traffic="stride:1", seconds=seconds, **options)
     scheme_names = split_schemes(schemes)
     for each in plan(base, _workloads(base, suite, patterns), scheme_names, trials, results):
-        each.spec.workload()  # every mistake in a pattern comes to light before the first run
+        each.spec.workload()  # a mistake in any pattern is found before the first run
     if only_told:
         if mtus:
-            raise click.UsageError("--dry-run needs a rate of links: --bw auto may take minutes to find one")
+            raise click.UsageError(
+                "--dry-run needs a link rate (--bw): --bw auto may take minutes to find one"
+            )
         base = replace(base, time=time_of(base))
         virtual = base.time == "virtual"
         folder = _folder(base, name, results, "-virtual" if virtual else "")
@@ -120,7 +122,7 @@ def sweep(
 
 
 def _workloads(base: RunSpec, suite: str, patterns: str | None) -> list[TrafficSpec]:
-    """What is asked for; some suites scale with the link rate. UsageError for no pattern at all."""
+    """The patterns asked for; some suites scale with the link rate. UsageError if there is none."""
     if patterns is None:
         return workloads_of(suite, base)
     workloads = [TrafficSpec(spec, base.flows_per_host, base.keep) for spec in split_specs(patterns)]
@@ -139,7 +141,7 @@ def _folder(base: RunSpec, name: str | None, results: Path, time: str = "") -> P
 
 @contextmanager
 def _fleet(address: ClusterAddress) -> Iterator[Fleet]:
-    """The workers of a cluster, spoken to while the block runs."""
+    """The workers of a cluster, connected while the block runs."""
     with ExitStack() as opened:
         try:
             address.require_encrypted()

@@ -29,14 +29,15 @@ from traffic.poisson import REFERENCE_MBPS
 from virtual.guest import Progress
 
 PATIENCE = 4
-"""A shuffle that takes so many times as long as the control's hosts need at full rate is given up. The paper's takes
-1.94 times as long under ECMP."""
+"""A shuffle is given up when it takes this many times as long as the control's hosts need at full rate. The paper's
+takes 1.94 times as long under ECMP."""
 SPARE = PATIENCE / 1.5
-"""How many times as long a shuffle may take as most do: for the forecast."""
+"""For the forecast: how many times as long a shuffle may take as most do."""
 
 
 def transfer_bytes(link_mbps: float, scale: float) -> int:
-    """What each host sends to every other: 500 MB at 1 Gb/s, so that times are the paper's; ``scale`` times that."""
+    """Bytes that each host sends to every other: 500 MB at 1 Gb/s, less on slower links (so times stay the paper's),
+    times ``scale``."""
     return max(1, round(TRANSFER_BYTES * link_mbps / REFERENCE_MBPS * scale))
 
 
@@ -49,7 +50,7 @@ def jobs_of(base: RunSpec, schemes: Sequence[str], trials: int, scale: float, fo
 
 
 def shuffles(jobs: Sequence[Job]) -> tuple[dict[str, list[Shuffle]], list[str]]:
-    """What came of each scheme's valid runs; and what did not work, one sentence each."""
+    """The shuffles of each scheme's valid runs; and for each other run one sentence on what went wrong."""
     found: dict[str, list[Shuffle]] = {}
     bad = []
     for job in jobs:
@@ -65,7 +66,7 @@ def shuffles(jobs: Sequence[Job]) -> tuple[dict[str, list[Shuffle]], list[str]]:
 
 
 def every_shuffle(jobs: Sequence[Job]) -> tuple[dict[str, list[Shuffle]], Counter[str]]:
-    """What came of all tries that ended, valid or not, and how many of each scheme do not count."""
+    """The shuffles of all tries that ended, valid or not; and how many of each scheme are not valid."""
     found: dict[str, list[Shuffle]] = {}
     left_out: Counter[str] = Counter()
     for job in jobs:
@@ -79,7 +80,7 @@ def every_shuffle(jobs: Sequence[Job]) -> tuple[dict[str, list[Shuffle]], Counte
 
 
 def _shuffle(run: Run) -> Shuffle | None:
-    """None of one that did not end."""
+    """None if it did not end."""
     turns = run.turns
     if turns is None or turns.shuffle_s is None or turns.host_completion_s is None:
         return None
@@ -87,8 +88,8 @@ def _shuffle(run: Run) -> Shuffle | None:
 
 
 @click.command()
-@click.option("--simulated", is_flag=True, help="By the simulator; --simulated --help says what it takes.")
-@click.option("--trials", type=click.IntRange(1), default=1, show_default=True, help="Shuffles of a scheme.")
+@click.option("--simulated", is_flag=True, help="Use the simulator; see --simulated --help for its options.")
+@click.option("--trials", type=click.IntRange(1), default=1, show_default=True, help="Shuffles per scheme.")
 @click.option("--schemes", default=",".join(SCHEMES), show_default=True, help="Comma-separated, or all.")
 @click.option(
     "--scale",
@@ -119,11 +120,11 @@ def table_2(
 ) -> None:
     """A shuffle: its time, hosts' completion, bandwidth and goodput, as ratios to the control, beside the paper's.
 
-    Every host sends 500 MB to every other, one after another, on links of 1 Gb/s. Slower links get less, so that
-    times are the paper's. Stop it at any time: the same command goes on where it stopped. As an ordinary user it runs
-    in virtual time.
+    Every host sends 500 MB to every other host, one after another, on links of 1 Gb/s; proportionally less on slower
+    links, so that times are the paper's. Stop it at any time: the same command continues where it stopped. As an
+    ordinary user it runs in virtual time.
     """
-    assert not simulated  # `harness.cli.group` has seen to that
+    assert not simulated  # `harness.cli.group` takes --simulated elsewhere
     names = split_schemes(schemes)
     base, mtus = spec_from(scheme="ecmp", traffic="shuffle:1", seconds=20.0, **options)
     for job in jobs_of(base, names, trials, scale, out):
@@ -172,17 +173,17 @@ def table_2(
 
 
 class Stages(guests.Watcher):
-    """Tells of each guest's stages, and of what came out of it."""
+    """Reports each guest's stages and its result."""
 
     def __init__(self) -> None:
         self._told: dict[Job, str] = {}
 
     def done(self, job: Job, run: Run) -> None:
-        """How long it took."""
+        """Report how long it took."""
         _told(job, run)
 
     def look(self, doing: Sequence[tuple[Job, str, Progress]]) -> None:
-        """Stages that are new."""
+        """Report new stages."""
         for job, stage, progress in doing:
             if self._told.get(job) != stage:
                 self._told[job] = stage

@@ -24,8 +24,8 @@ from harness.run.spec import RunSpec
 )
 @in_words
 def topology(run: Path | None, k: int, picture: Path) -> None:
-    """Draw the fat-tree, with the names of its switches and hosts; of a RUN (its folder, or its run.json) with what
-    every link carried.
+    """Draw the fat-tree with the names of its switches and hosts. With a RUN (its folder, or its run.json), also show
+    how much every link carried.
 
     \b
     hedera topology

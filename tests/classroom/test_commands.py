@@ -132,7 +132,7 @@ def test_bad_use_is_one_sentence(tmp_path):
         (("grade", "--seed", "1", "nowhere"), "is no folder"),
         (
             ("grade", "--seed", "1", "--time", "virtual", "nowhere"),
-            "grading takes real time: in virtual time",
+            "grading needs real time: in virtual time",
         ),
     ):
         done = hedera(*words, cwd=tmp_path)

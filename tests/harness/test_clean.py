@@ -35,7 +35,7 @@ def half(folder):
 
 
 def test_where_there_is_nothing_it_says_so(clean):
-    assert clean().output == "nothing of ours is left on this machine\n"
+    assert clean().output == "nothing to remove\n"
 
 
 @pytest.mark.parametrize("named", [True, False])

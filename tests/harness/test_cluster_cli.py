@@ -36,7 +36,7 @@ def hedera(tmp_path, monkeypatch, capsys):
 def test_keys_are_made_once(hedera, tmp_path):
     status, out, _ = hedera("cluster", "keys", "keys", "--days", "7")
     assert status == 0
-    assert "good for 7 days" in out
+    assert "valid for 7 days" in out
     assert {stat.S_IMODE(os.stat(path).st_mode) for path in (tmp_path / "keys").iterdir()} == {0o600}
     status, _, err = hedera("cluster", "keys", "keys")
     assert status == 2

@@ -66,7 +66,7 @@ def test_an_installed_module(tmp_path, monkeypatch):
     )
     monkeypatch.syspath_prepend(tmp_path)
     assert scheme("installed:Mine").name == "installed:Mine"
-    with pytest.raises(ValueError, match="GlobalFirstFit is not made from"):
+    with pytest.raises(ValueError, match="GlobalFirstFit cannot be made from"):
         scheme("hedera.global_first_fit:GlobalFirstFit")
 
 
@@ -74,8 +74,8 @@ def test_an_installed_module(tmp_path, monkeypatch):
     ("code", "name", "words"),
     [
         (None, "gone.py:Mine", "cannot be read: No such file"),
-        (None, "no_such_module:Mine", "importing no_such_module fails: ModuleNotFoundError"),
-        ("x = 1", "own.py:Mine", "Mine is no class with a method place"),
+        (None, "no_such_module:Mine", "cannot import no_such_module: ModuleNotFoundError"),
+        ("x = 1", "own.py:Mine", "Mine is not a class with a method place"),
         ("class Mine: pass", "own.py:Mine", "no class with a method place"),
         ("def Mine(): pass", "own.py:Mine", "no class with a method place"),
         ("class Mine: pass", "own.py:", "no class with a method place"),

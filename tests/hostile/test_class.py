@@ -110,7 +110,7 @@ def test_a_class_of_archives_links_and_pipes(place):
     assert done.returncode == 0, done.stderr
     assert [row["submission"] for row in json.loads(done.stdout)["rows"]] == ["alice"]
     (said,) = [line for line in done.stderr.splitlines() if "not graded" in line]
-    assert said.endswith(r"not graded, for they are no folders: \x1b[2Jeve , bob.zip, carol, dave")
+    assert said.endswith(r"not graded, because they are not folders: \x1b[2Jeve , bob.zip, carol, dave")
 
 
 @pytest.mark.parametrize("what", ["nowhere", "file.zip", "pipe", "link", "empty", "locked", "\x1b[2J\n"])
