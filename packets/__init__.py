@@ -1,1 +1,1 @@
-"""HULL, packet by packet: an engine on ns-3 (engine/, in C++) and the report's experiments around it."""
+"""HULL, simulated packet by packet: an engine on ns-3 (engine/, in C++), and the report's experiments on it."""

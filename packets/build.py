@@ -1,4 +1,4 @@
-"""Compiles the engine on first use, and keeps it: per user, by its sources, its compiler and its ns-3."""
+"""Compiles the engine on first use and caches it, per user, by sources, compiler and version of ns-3."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class NotInstalled(RuntimeError):
 
 
 def engine(target: str = "engine") -> Path:
-    """The compiled engine (or ``unit-tests``), compiled now if it is not yet. It stays while this process lives.
+    """The compiled engine (or ``unit-tests``), compiled now if needed. It is not removed while this process lives.
 
     Raises NotInstalled with what to install; RuntimeError, one sentence, when it does not compile or cannot be kept.
     """
@@ -56,14 +56,14 @@ def engine(target: str = "engine") -> Path:
 
 
 _held: dict[Path, int] = {}
-"""Descriptors, by folder. No files: of those Python complains as the process ends, since nobody closes them."""
+"""Descriptors, by folder. Not file objects: Python would warn at the end of the process that nobody closed them."""
 
 KEPT = 4
-"""Engines that are kept: of other sources, compilers or ns-3, those used last."""
+"""How many engines (of different sources, compilers or versions of ns-3) are kept: the last used ones."""
 
 
 def _hold(folder: Path) -> None:
-    """Keep other processes from removing the folder, made if need be, as long as this one lives."""
+    """Create the folder if needed, and keep other processes from removing it as long as this one lives."""
     while folder not in _held:
         folder.mkdir(mode=0o700, exist_ok=True)
         with suppress(FileNotFoundError):  # it is being removed
@@ -79,7 +79,7 @@ def _hold(folder: Path) -> None:
 
 
 def _remove_old(kept: Path) -> None:
-    """All engines but the KEPT that were used last, and those that a process may still run."""
+    """Remove all engines except the KEPT last used ones, and those that a process may still run."""
     ours = sorted((p for p in kept.iterdir() if _OURS.fullmatch(p.name)), key=lambda p: p.stat().st_mtime)
     for place in ours[:-KEPT]:
         with suppress(OSError), (place / "used").open("a") as used:
@@ -88,7 +88,8 @@ def _remove_old(kept: Path) -> None:
 
 
 def _compile(folder: Path, target: str) -> None:
-    """Objects are kept, for the other program and for another try; a program appears when it is whole."""
+    """Compile a program. Object files are kept for the other program or another try; a program appears only when
+    complete."""
     objects = folder / "objects"
     goal = "engine" if target == "engine" else "tests"
     settings = [f"OUT={objects}", f"STD={_standard()}", "CXX=g++"]
@@ -118,7 +119,7 @@ def _read_sources() -> dict[str, bytes]:
 
 @cache
 def _sources() -> dict[str, bytes]:
-    """By their names, as they were when this process first asked: a program and its fingerprint are of the same."""
+    """The sources by name, read only once per process, so that a program and its fingerprint match."""
     return _read_sources()
 
 
@@ -154,12 +155,12 @@ def version() -> str:
 
 
 def known_versions() -> str:
-    """The versions of ns-3 that will do, in words."""
+    """The usable versions of ns-3, as text."""
     return f"{_dotted(OLDEST)} to {_dotted(NEWEST)}"
 
 
 def _installed_version() -> str:
-    """From the name of the library, which holds the version on every distribution: libns3.43-core.so and alike."""
+    """The version in the library's name, where every distribution has it: libns3.43-core.so and the like."""
     for folder in (*Path("/usr/lib").glob("*-linux-gnu*"), Path("/usr/lib64"), Path("/usr/lib")):
         for library in sorted(folder.glob("libns3*core*")):
             if match := re.search(r"libns(3\.\d+)-core|core.*\.so\.(\d+)", library.name):
@@ -181,7 +182,7 @@ def _standard() -> str:
 
 @cache
 def _stamp() -> str:
-    """Of all that goes into a program: sources, compiler, ns-3's libraries as they are installed, tcmalloc."""
+    """A hash of everything a program is made from: sources, compiler, ns-3's installed libraries, tcmalloc."""
     ns3 = version()  # first: it says what is missing
     compiler = subprocess.run(["g++", "--version"], capture_output=True, text=True, check=True).stdout
     libraries = [

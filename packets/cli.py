@@ -27,7 +27,7 @@ from packets.parameters import Parameters
 SEEDS = 5
 QUICK_SEEDS = 2
 QUICK_SHARE = 0.12
-"""Of the full simulated time, with --quick."""
+"""The share of the full simulated time, with --quick."""
 
 
 def _suite(options: dict[str, Any], parameters: Parameters) -> Any:
@@ -49,7 +49,7 @@ def _folder(options: dict[str, Any]) -> Path:
 
 @click.group()
 def hull() -> None:
-    """HULL on packets: phantom queues, DCTCP and pacing, against the report of its reproduction.
+    """Simulate HULL by packets: phantom queues, DCTCP and pacing, compared with a report that reproduced it.
 
     Start with `hedera hull table 2 --quick`. docs/hull.md has the results and their limits.
     """
@@ -74,8 +74,8 @@ def table() -> None:
 def figure_1(parameters: Parameters, seconds: float, **options: Any) -> None:
     """Queueing latency and goodput against 2 to 8 endless flows (1b; with --link-delay 100us: 1c).
 
-    As in the authors' experiment packets have 600 bytes of payload and phantom queues drain at 90 %, unless
-    --segment-bytes or --drain say otherwise.
+    As in the authors' experiment, packets have 600 bytes of payload and phantom queues drain at 90 %, unless
+    you give --segment-bytes or --drain.
     """
     from packets import pictures, suites
     from packets.experiment import STATIC_DRAIN, static_parameters
@@ -97,7 +97,7 @@ def figure_1(parameters: Parameters, seconds: float, **options: Any) -> None:
 def table_2(parameters: Parameters, **options: Any) -> None:
     """Queueing latency and completion times of small and large files, at 20, 40 and 60 % load.
 
-    Every seed has 276 simulated seconds for each scheme: five make the published 1,380.
+    Every seed simulates 276 seconds of each scheme; five seeds make the published 1,380.
     """
     from packets import pictures, suites
 
@@ -136,11 +136,12 @@ def _fan_out(workload: str, name: str, parameters: Parameters, options: dict[str
 
 @hull.command()
 @experiment_options(SEEDS)
-@click.option("--load", default=0.2, show_default=True, help="Of large files, as a share of the link.")
+@click.option("--load", default=0.2, show_default=True, help="Load of large files, as a share of the link.")
 @guarded
 @parameters
 def sensitivity(parameters: Parameters, load: float, **options: Any) -> None:
-    """What HULL's parameters trade: drain rate, marking threshold and the pacer's constants, one at a time."""
+    """Vary HULL's parameters one at a time (drain rate, marking threshold, the pacer's): latency against
+    throughput."""
     from packets import pictures
     from packets.sensitivity import points, tell
 
@@ -160,7 +161,7 @@ def scenario(file: Path) -> None:
     try:
         built = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ValueError(f"{file} is no JSON: {error}") from error
+        raise ValueError(f"{file} is not JSON: {error}") from error
     head, arrays = parse(run_scenario(built))
     head["arrays"] = {name: values.tolist() for name, values in arrays.items()}
     click.echo(json.dumps(head))
@@ -170,7 +171,7 @@ def scenario(file: Path) -> None:
 @sample
 @guarded
 def page(out: Path) -> None:
-    """One self-contained page of the figures and tables in a folder, published beside ours."""
+    """Write one self-contained page of the figures and tables in a folder, with the published numbers."""
     from packets.page import write
 
     click.echo(f"written: {write(out)}")
@@ -182,11 +183,11 @@ def page(out: Path) -> None:
 @click.option(
     "--load", type=float, help="Large files' share of the client's link (dynamic: 0.2; searches: 0)."
 )
-@click.option("--flows", default=2, show_default=True, help="Of the static workload.")
+@click.option("--flows", default=2, show_default=True, help="Number of flows of the static workload.")
 @click.option("--seconds", default=10.0, show_default=True, help="Measured time.")
 @click.option("--seed", default=1, show_default=True, help="The first seed.")
 @click.option(
-    "--seeds", default=1, type=click.IntRange(1), show_default=True, help="How many, from --seed on."
+    "--seeds", default=1, type=click.IntRange(1), show_default=True, help="Number of seeds, from --seed on."
 )
 @kept
 @json_option
@@ -204,7 +205,7 @@ def run(
     cluster: str | None,
     **fields: Any,
 ) -> None:
-    """One run, in words. With --seeds several runs, and their samples together."""
+    """Make one run and describe it. With --seeds, make several runs and take their samples together."""
     from packets.experiment import Experiment, static_parameters
     from packets.run import Task, kept_or_run, run_many
     from packets.summary import as_object, in_sentences

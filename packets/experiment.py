@@ -1,4 +1,4 @@
-"""What one run is, and the scenario that the engine reads for it."""
+"""The description of one run, and the scenario that the engine reads for it."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from packets.workload import (
 )
 
 SETTLE_S = 0.2
-"""Static flows are left alone for so long before anything is measured."""
+"""Static flows run for this long before anything is measured."""
 
 DRAIN_S = 100.0
-"""How long requests may still be answered after the last was made (as in the authors' experiments)."""
+"""How long requests may still be answered after the last one (as in the authors' experiments)."""
 
 SAMPLE_NS = {"static": 1_000_000}
 SAMPLE_DEFAULT_NS = 10_000_000
 """Between two samples of the queue."""
 
 EXCHANGE_COLUMNS = ("connection", "start_ns", "request_bytes", "reply_bytes", "service_ns")
-"""What the engine is told of every exchange."""
+"""The fields of every exchange that the engine reads."""
 
 STATIC_SEGMENT_BYTES = 600
 STATIC_DRAIN = 0.90
@@ -45,7 +45,7 @@ class Experiment:
     """One run: a scheme, a workload and a seed.
 
     ``flows``: of the static workload. ``load``: of large files on the client's link, as a share; for search
-    and low-latency the background, which may be 0. ``seconds``: simulated time that is measured.
+    and low-latency the background load, which may be 0. ``seconds``: simulated time that is measured.
 
     Raises ValueError, one sentence, for what makes no sense.
     """
@@ -65,12 +65,12 @@ class Experiment:
         if not 0 < self.seconds < float("inf"):
             raise ValueError(f"the simulated time must be above 0 s, not {self.seconds:g}")
         if not 1 <= self.flows <= 1000:
-            raise ValueError(f"static flows are 1 to 1,000, not {self.flows}")
+            raise ValueError(f"the number of static flows must be 1 to 1,000, not {self.flows}")
         if not 0 <= self.load < 1 or (self.workload == "dynamic" and self.load == 0):
             least = "above 0" if self.workload == "dynamic" else "0 or more"
-            raise ValueError(f"the load is a share of the link, {least} and below 1, not {self.load:g}")
+            raise ValueError(f"the load must be a share of the link, {least} and below 1, not {self.load:g}")
         if not 0 <= self.seed < 2**31:
-            raise ValueError(f"a seed is 0 or more and below 2^31, not {self.seed}")
+            raise ValueError(f"the seed must be 0 or more and below 2^31, not {self.seed}")
 
     def traffic(self) -> Traffic:
         """The exchanges of this run; the same for every scheme."""
@@ -109,7 +109,7 @@ class Experiment:
 
 
 def static_parameters(parameters: Parameters, asked: Collection[str] = ()) -> Parameters:
-    """The parameters of the static experiments: the authors' two, but for those that were asked for by name."""
+    """The parameters of the static experiments: the authors' two values, unless the user named those parameters."""
     authors: dict[str, Any] = {"segment_bytes": STATIC_SEGMENT_BYTES, "drain": STATIC_DRAIN}
     return replace(parameters, **{name: value for name, value in authors.items() if name not in asked})
 
@@ -185,5 +185,5 @@ def scenario(experiment: Experiment, traffic: Traffic, trace: dict[str, int] | N
 
 
 def fan_out_deadline_ms(workload: str) -> float:
-    """Within which a server's response counts."""
+    """The deadline of a server's response."""
     return FAN_OUTS[workload].deadline_ms

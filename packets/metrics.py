@@ -1,4 +1,4 @@
-"""What figures and tables show of many runs: a statistic of all samples, its spread over seeds, the published."""
+"""The numbers of figures and tables: a statistic of all samples, its spread over seeds, the published number."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SAMPLES: dict[str, Callable[[Result], Float64]] = {
 
 
 def _chosen(kind: str, what: str, of: str) -> Callable[[Result], Float64]:
-    """What servers' pacers did with flows of a kind, in percent; nothing where there was none."""
+    """An event at the servers' pacers, for flows of a kind, in percent; nothing if there was no such flow."""
 
     def percent(result: Result) -> Float64:
         whole = result.counts[f"{kind}_{of}"]
@@ -37,8 +37,8 @@ def _chosen(kind: str, what: str, of: str) -> Callable[[Result], Float64]:
 SELECTIVITY = tuple(
     f"{kind}_{what}_percent" for kind in KINDS.values() for what in ("associated", "association_ended")
 )
-"""How well pacers choose whom they pace: associations of a kind of flow per packet of it, and how many of them
-ended before another echo began their time anew."""
+"""How well pacers choose the flows that they pace: associations per packet of a kind of flow, and how many of them
+ended before another echo renewed them."""
 
 for _kind in KINDS.values():
     SAMPLES[f"{_kind}_associated_percent"] = _chosen(_kind, "associations", "packets")
@@ -61,7 +61,7 @@ STATISTICS: dict[str, Callable[[Float64], float]] = {
 class Cell:
     """One number of a figure or table, of a ``variant`` (VARIANTS). ``lowest``, ``highest``: of single seeds.
 
-    ``published``: None for none.
+    ``published``: None if there is none.
     """
 
     x: float
@@ -119,6 +119,6 @@ def cell(
 
 
 def within(cells: Sequence[Cell], statistic: str, factor: float) -> tuple[int, int]:
-    """How many of the cells with that statistic are within a factor of the published number, and of how many."""
+    """The number of cells with that statistic within a factor of the published number, and of all such cells."""
     ratios = [each.ratio for each in cells if each.statistic == statistic and each.ratio]
     return sum(1 / factor <= ratio <= factor for ratio in ratios), len(ratios)

@@ -80,7 +80,7 @@ kept = click.option(
     default=KEPT,
     type=click.Path(path_type=Path),
     show_default=True,
-    help="Folder of the runs' results: what is there is not run again.",
+    help="Folder of the runs' results; runs that are there are not made again.",
 )
 sample = click.option(
     "--out",
@@ -89,7 +89,7 @@ sample = click.option(
     show_default=True,
     help="Folder of pictures and CSV.",
 )
-quick = click.option("--quick", is_flag=True, help="Shorter and fewer runs: the shape in a few minutes.")
+quick = click.option("--quick", is_flag=True, help="Shorter and fewer runs: the trend in a few minutes.")
 
 
 def experiment_options(seeds: int) -> Command:
@@ -97,12 +97,14 @@ def experiment_options(seeds: int) -> Command:
     return options(
         quick,
         click.option(
-            "--seeds", type=click.IntRange(1), help=f"How many: 1, 2, and so on (default: {seeds}; quick: 2)."
+            "--seeds",
+            type=click.IntRange(1),
+            help=f"Number of seeds: 1, 2, and so on (default: {seeds}; quick: 2).",
         ),
         click.option(
             "--out",
             type=click.Path(path_type=Path),
-            help=f"Folder for picture and CSV (default: {SAMPLE}; quick: {QUICK}, which leaves the sample as it is).",
+            help=f"Folder for the picture and CSV (default: {SAMPLE}; with --quick {QUICK}).",
         ),
         kept,
         json_option,
@@ -113,7 +115,7 @@ def experiment_options(seeds: int) -> Command:
 def _listed(
     known: Iterable[str],
 ) -> Callable[[click.Context, click.Parameter, tuple[str, ...]], tuple[str, ...]]:
-    """What reads names of ``known``, separated by commas or each behind an option of its own."""
+    """A reader of names from ``known``, separated by commas or given in several options."""
 
     def read(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
         named = click.Choice(tuple(known))
@@ -130,7 +132,7 @@ compared = options(
         metavar="LIST",
         callback=_listed(VARIANTS),
         help="reproduction: as the report's authors built it (--no-sack --pacer-behind); conforming: with the"
-        " parameters given, by default TCP as in its RFCs and the pacer in front. Comma-separated (default: both).",
+        " given parameters, by default TCP by its RFCs and the pacer in front. Comma-separated (default: both).",
     ),
     click.option(
         "--schemes",
@@ -144,7 +146,7 @@ compared = options(
 
 
 def conclude(title: str, found: Compared, x_name: str, name: str, picture: Path, json_wanted: bool) -> None:
-    """Write the CSV beside the picture, and tell the cells: a table for each metric, or JSON."""
+    """Write the CSV beside the picture, and print the cells: a table for each metric, or JSON."""
     from commands import output
 
     rows = rows_of(found.cells, x_name)
@@ -168,13 +170,13 @@ def rows_of(found: Sequence[Any], x_name: str) -> list[Any]:
 
 
 def _reduced(found: Compared) -> Iterable[str]:
-    """HULL's reductions, the mean over x, in words."""
+    """HULL's reductions, the mean over x, as sentences."""
     for each in found.reductions:
         if each.x is None:
             interval = "" if each.low is None else f" ({each.low:.1f} to {each.high:.1f})"
             published = "" if each.published is None else f"; published: {each.published:.1f} %"
             yield (
-                f"{each.variant}, {each.metric} {each.statistic}: HULL has {each.percent:.1f} %{interval} less than"
+                f"{each.variant}, {each.metric} {each.statistic}: HULL is {each.percent:.1f} %{interval} below"
                 f" {each.than}{published}"
             )
 
@@ -203,7 +205,7 @@ def _tables(title: str, cells: Sequence[Cell], x_name: str) -> Iterable[Table]:
 
 
 def _near(cells: Sequence[Cell]) -> Iterable[str]:
-    """How many cells of each metric are near the published."""
+    """How many cells of each metric are near the published number."""
     for metric in dict.fromkeys(each.metric for each in cells):
         for statistic, factor in (("mean", 1.5), ("p99", 2.0)):
             near, known = within([each for each in cells if each.metric == metric], statistic, factor)

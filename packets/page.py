@@ -1,4 +1,4 @@
-"""One page that shows what is in a folder of results: the pictures, and every number beside the published one."""
+"""One page of a folder of results: the pictures, and every number beside the published one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PARTS = {
     "table2": "Table II: dynamic flows",
     "figure4": "Figure 4: web search",
     "figure5": "Figure 5: low-latency search",
-    "sensitivity": "What HULL's parameters trade",
+    "sensitivity": "HULL's parameters: latency against completion",
 }
 """In the report's order: the name of picture and CSV, and the heading."""
 
@@ -29,9 +29,9 @@ _TEMPLATES = Path(__file__).with_name("templates")
 
 
 def write(folder: Path) -> Path:
-    """Write ``hull.html`` into the folder, in one piece, out of what is there; returns it.
+    """Write a self-contained ``hull.html`` into the folder from the results there; returns its path.
 
-    Raises FileNotFoundError, one sentence, when nothing is there.
+    Raises FileNotFoundError, one sentence, when there are none.
     """
     wanted = [(name + end, title + words) for name, title in PARTS.items() for end, words in TABLES.items()]
     parts = [_part(folder, name, title) for name, title in wanted if (folder / f"{name}.csv").exists()]

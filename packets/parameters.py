@@ -11,9 +11,8 @@ from hedera.parameter import check, parameter
 class Parameters:
     """One setting of network, TCP, pacer and phantom queue; KB are 1,000 bytes.
 
-    The fields are the options of every ``hedera hull`` command. Where Table I is silent the value is that of
-    the authors' experiments (docs/notes/hull.md says which). Raises ValueError, one sentence, for a value out of
-    range.
+    The fields are the options of every ``hedera hull`` command. If Table I gives no value, it is that of the
+    authors' experiments (docs/notes/hull.md says which). Raises ValueError, one sentence, for a value out of range.
     """
 
     link_mbps: float = parameter(1000.0, "Rate of every link", unit="Mb/s", least=1, option="--bw")
@@ -26,18 +25,18 @@ class Parameters:
         950, "TCP payload of a full packet (MTU in Table I)", unit="bytes", least=50, most=8960
     )
     window_packets: int = parameter(1256, "Largest window", unit="packets", least=2)
-    initial_packets: int = parameter(2, "Window at the start and after idling", unit="packets", least=1)
+    initial_packets: int = parameter(2, "Window at the start and after idle time", unit="packets", least=1)
     least_packets: int = parameter(2, "Smallest window after a mark", unit="packets", least=1)
     min_rto_ms: float = parameter(10.0, "Shortest retransmission timeout", unit="ms", least=0.001)
     idle_ms: float = parameter(
-        10.0, "A window starts anew after so long an idle time; 0: never", unit="ms", least=0
+        10.0, "Idle time after which a window starts anew; 0: never", unit="ms", least=0
     )
     jitter_us: float = parameter(
-        0.0, "A switch takes a random time up to this for every packet", unit="us", least=0
+        0.0, "A switch delays every packet by a random time up to this", unit="us", least=0
     )
     sack: bool = parameter(True, "Selective acknowledgements (RFC 2018).")
     mark_kb: float | None = parameter(
-        None, "K, marking threshold of DCTCP (default: as the scheme says)", unit="KB", least=0
+        None, "K, marking threshold of DCTCP (default: the scheme's)", unit="KB", least=0
     )
     g: float = parameter(1 / 16, "DCTCP: weight of a new estimate.", most=1, least=0)
     alpha: float = parameter(1.0, "DCTCP: first estimate (RFC 8257: 1).", most=1, least=0)
@@ -48,13 +47,13 @@ class Parameters:
         0.125, "Pacer: probability p_a that an echo associates its flow.", most=1, least=0
     )
     association_ms: float = parameter(10.0, "Pacer: T_i, how long an association lasts", unit="ms", least=0)
-    update_us: float = parameter(32.0, "Pacer: T_r, between updates of the rate", unit="us", least=1)
+    update_us: float = parameter(32.0, "Pacer: T_r, time between updates of the rate", unit="us", least=1)
     tick_us: float = parameter(
-        16.0, "Pacer: between deliveries of tokens", unit="us", least=1, option="--pacer-tick"
+        16.0, "Pacer: time between deliveries of tokens", unit="us", least=1, option="--pacer-tick"
     )
     start_mbps: float = parameter(100.0, "Pacer: first rate", unit="Mb/s", least=0)
     pacer_behind: bool = parameter(
-        False, "Pacer behind the host's queue, which it stops, as in the authors' ns-2."
+        False, "Put the pacer behind the host's queue, which it then stops, as in the authors' ns-2."
     )
     drain: float = parameter(0.95, "Phantom queue: drain rate as a share of the link.", least=0.01)
     phantom_kb: float = parameter(1.0, "Phantom queue: marking threshold", unit="KB", least=0)

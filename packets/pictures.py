@@ -1,4 +1,4 @@
-"""The pictures of the HULL figures, in the house style: our numbers, and the published beside them."""
+"""The pictures of the HULL figures: our numbers, and the published ones beside them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from hedera.parameter import option_of
 from packets.metrics import Cell
+from packets.parameters import Parameters
 from packets.quantity import written
 from packets.schemes import SCHEMES
 from packets.workload import FAN_OUTS
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 COLOURS = {"tcp": "#e69f00", "dctcp-30k": "#56b4e9", "dctcp-6k-pacer": "#009e73", "hull": "#0072b2"}
 _MIN_US = 0.05
-"""Latencies below are drawn here: a logarithmic axis has no 0."""
+"""Lower latencies are drawn at this value: a logarithmic axis has no 0."""
 
 
 def _figure(width: float, height: float) -> Figure:
@@ -39,7 +40,7 @@ def _heading(figure: Figure, title: str, note: str) -> None:
 
 
 def _curves(axes: Axes, cells: Sequence[Cell], metric: str, statistic: str, log: bool) -> None:
-    """One line per scheme and variant over x; seeds' range as a band, published numbers as open circles."""
+    """One line per scheme and variant over x; the seeds' range as a band, published numbers as open circles."""
     least = _MIN_US if log else -np.inf
     of_panel = [c for c in cells if (c.metric, c.statistic) == (metric, statistic)]
     for scheme, colour in COLOURS.items():
@@ -154,70 +155,50 @@ def fan_out(cells: Sequence[Cell], workload: str, path: Path) -> Path:
 
 
 _SENSITIVITY = {
-    "drain": "drain rate, share of the link's",
-    "phantom_kb": "marking threshold",
-    "beta": "pacer: beta",
-    "associate": "pacer: p_a",
-    "bucket_kb": "pacer: token bucket",
-    "idle_ms": "window starts anew after",
+    "drain": "drain rate\n(share of the link)",
+    "phantom_kb": "marking\nthreshold",
+    "beta": "pacer: beta\n(1/s)",
+    "associate": "pacer: p_a\n(probability)",
+    "bucket_kb": "pacer:\ntoken bucket",
+    "idle_ms": "idle time until a\nwindow starts anew",
 }
 
 
 def sensitivity(points: Sequence[Point], load: float, path: Path) -> Path:
-    """What each parameter trades: latency at the port against completion of large files."""
+    """A column for each parameter: latency at the port above, completion of large files below, by its value."""
     names = list(dict.fromkeys(point.parameter for point in points))
     with house_style():
-        figure = _figure(9.5, 6.4)
-        grid = figure.subplots(2, 3, sharex=True, sharey=True).flatten()
-        for axes, name in zip(grid, names, strict=True):
-            _trade(axes, [point for point in points if point.parameter == name])
-            logarithmic(axes)
-            axes.margins(x=0.22)
-            axes.grid()
-            axes.tick_params(length=0, which="both")
-            heading = f"{_SENSITIVITY[name]} ({option_of(name)})"
-            axes.set_title(("\n" if axes in grid[:3] else "") + heading)
-        for axes in grid[3:]:
-            axes.set_xlabel("completion of 10 MB, mean (ms)")
-        for axes in grid[::3]:
-            axes.set_ylabel("queueing latency, p99 (us)")
-        title = f"HULL at {load:.0%} load, one parameter changed at a time"
-        _heading(figure, title, "Whiskers: lowest and highest seed. Open circles: published.")
+        figure = _figure(11, 5.6)
+        rows = figure.subplots(2, len(names), sharex="col", sharey="row")
+        for above, below, name in zip(*rows, names, strict=True):
+            varied = [point for point in points if point.parameter == name]
+            _trade(above, [point.cell("switch_latency_us", "p99") for point in varied])
+            _trade(below, [point.cell("fct_10MB_ms", "mean") for point in varied])
+            logarithmic(above)
+            above.set_title(f"\n{_SENSITIVITY[name]}", fontsize=9)
+            below.set_xlabel(option_of(name), fontsize=8.5)
+            values = [written(point.value, name) for point in varied]
+            default = written(getattr(Parameters(), name), name)
+            below.set_xticks(range(len(values)), ["never" if each == "0ms" else each for each in values])
+            below.get_xticklabels()[values.index(default)].set_fontweight("bold")
+        for axes in rows.flat:
+            axes.grid(axis="y")
+            axes.tick_params(length=0, which="both", labelsize=8)
+            axes.margins(x=0.2)
+        rows[0][0].set_ylabel("queueing latency, p99 (us)")
+        rows[1][0].set_ylim(0, 1.05 * rows[1][0].get_ylim()[1])
+        rows[1][0].set_ylabel("completion of 10 MB,\nmean (ms)")
+        note = "Whiskers: lowest and highest seed. Open circles: published. Bold: the default."
+        _heading(figure, f"HULL at {load:.0%} load, one parameter changed at a time", note)
         return save(figure, path)[0]
 
 
-def _trade(axes: Axes, points: Sequence[Point]) -> None:
-    """One parameter's values: a line through them, each with its range over the seeds and its label."""
-    from matplotlib.patheffects import withStroke
-
-    across = [point.cell("fct_10MB_ms", "mean") for point in points]
-    up = [point.cell("switch_latency_us", "p99") for point in points]
-    x, y = [c.ours for c in across], [max(c.ours, _MIN_US) for c in up]
-    axes.plot(x, y, "-o", color=COLOURS["hull"], markersize=4)
-    axes.hlines(
-        y, [c.lowest for c in across], [c.highest for c in across], COLOURS["hull"], lw=0.8, alpha=0.5
-    )
-    lowest = [max(c.lowest, _MIN_US) for c in up]
-    axes.vlines(x, lowest, [max(c.highest, _MIN_US) for c in up], COLOURS["hull"], lw=0.8, alpha=0.5)
-    downwards = sorted(range(len(points)), key=lambda n: -y[n])
-    for number, point in enumerate(points):
-        rank = downwards.index(number)
-        before = rank % 2 == 0  # neighbours' labels on opposite sides, and none in the way of the highest
-        axes.annotate(
-            written(point.value, point.parameter),
-            (x[number], y[number]),
-            xytext=(-7 if before else 7, 0),
-            textcoords="offset points",
-            fontsize=8,
-            color=INK,
-            ha="right" if before else "left",
-            va="top" if rank else "bottom",
-            path_effects=[withStroke(linewidth=2, foreground="white")],
-        )
-    known = [
-        (a.published, b.published)
-        for a, b in zip(across, up, strict=True)
-        if a.published is not None and b.published is not None
-    ]
-    for left, high in known:
-        axes.plot(left, high, "o", color=COLOURS["hull"], markerfacecolor="none", markersize=8)
+def _trade(axes: Axes, cells: Sequence[Cell]) -> None:
+    """The numbers of one parameter's values, side by side, each with its range over the seeds."""
+    x = range(len(cells))
+    low, high = (np.maximum([getattr(c, end) for c in cells], _MIN_US) for end in ("lowest", "highest"))
+    axes.vlines(x, low, high, COLOURS["hull"], lw=1, alpha=0.5)
+    axes.plot(x, np.maximum([c.ours for c in cells], _MIN_US), "-o", color=COLOURS["hull"], markersize=4)
+    known = [(n, c.published) for n, c in enumerate(cells) if c.published is not None]
+    for n, published in known:
+        axes.plot(n, published, "o", color=COLOURS["hull"], markerfacecolor="none", markersize=8)

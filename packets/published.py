@@ -1,4 +1,4 @@
-"""The report's numbers and its authors', from results/published/hull.csv, to hold ours against."""
+"""The numbers of the report and its authors, from results/published/hull.csv, to compare ours with."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ _UNITS = {
     "kb": {"B": 1e-3, "KB": 1.0, "kB": 1.0, "MB": 1e3},
     "mbps": {"Kb/s": 1e-3, "Mb/s": 1.0, "Gb/s": 1e3},
 }
-"""By the suffix of a field's name: what may be written, in the field's unit."""
+"""By the suffix of a field's name: the units that may be given, as multiples of the field's own."""
 
 _WRITTEN = {"us": "us", "ms": "ms", "kb": "KB", "mbps": "Mb/s"}
 
@@ -39,7 +39,7 @@ class Quantity(click.ParamType[float | None]):
             number = None
         if factor is None or number is None:
             units = ", ".join(_UNITS[self._unit])
-            self.fail(f"{value!r} is no number with one of the units {units}", parameter, context)
+            self.fail(f"{value!r} is not a number with one of the units {units}", parameter, context)
         return number * factor
 
 

@@ -1,7 +1,7 @@
-"""How much less HULL has of a time than each other scheme: paired by seed, with an interval.
+"""How much shorter HULL's times are than each other scheme's: paired by seed, with an interval.
 
-All schemes of a seed answer the very same requests, so that a seed's reduction compares like with like. The interval
-is Student's, of the seeds' reductions (`plots.trials` tells why).
+All schemes of a seed answer exactly the same requests, so each seed's reduction compares like with like. The interval
+is Student's, over the seeds' reductions (`plots.trials` says why).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from topos.arrays import Float64
 
 HULL = "hull"
 TIMES = ("_us", "_ms")
-"""How the names of metrics end that are times."""
+"""The endings of those metrics' names that are times."""
 
 Found = Mapping[tuple[str, float, str], Sequence[Result]]
 """Every seed's result, by variant, x and scheme."""
@@ -26,10 +26,10 @@ Found = Mapping[tuple[str, float, str], Sequence[Result]]
 
 @dataclass(frozen=True)
 class Reduction:
-    """HULL's time is less than another scheme's by so many percent of it; below 0: more.
+    """HULL's reduction of a time against another scheme, in percent of that scheme's time; below 0: an increase.
 
     ``x``: None for the mean of all x above 0. ``percent``: the mean over seeds; ``low``, ``high``: its 95 % interval,
-    None where the seeds are too few for one. ``published``: of the published numbers, None for none.
+    None if there are too few seeds. ``published``: from the published numbers, None if there are none.
     """
 
     x: float | None
@@ -45,7 +45,8 @@ class Reduction:
 
 
 def reductions(experiment: str, found: Found, metric: str, statistic: str) -> list[Reduction]:
-    """HULL's, over every other scheme, by x and on average; none where a time is 0, or of what is no time."""
+    """HULL's reductions against every other scheme, by x and on average; none if a time is 0 or the metric is not a
+    time."""
     if not metric.endswith(TIMES):
         return []
     rows = []

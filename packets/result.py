@@ -1,4 +1,4 @@
-"""What a run gave: read from the engine, reduced to what figures need, kept in one file, whole or not at all."""
+"""The result of a run: read from the engine, reduced to what figures need, kept in one file, written atomically."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def reduce(experiment: Experiment, traffic: Traffic, data: bytes, wall_s: float)
     begin, end = experiment.window_ns
     finished = arrays["finished_ns"]
     done = finished >= 0
-    measured = done & (traffic.start_ns >= begin)  # not what opened the connections
+    measured = done & (traffic.start_ns >= begin)  # without the requests that open the connections
     took_ns = (finished - traffic.start_ns).astype(np.float64)
     kind = traffic.kind
     us_per_byte = 8 / experiment.parameters.link_mbps
@@ -136,7 +136,7 @@ def _counts(head: dict[str, Any], window_s: float, link_mbps: float, wall_s: flo
 
 
 def _selection(head: dict[str, Any], traffic: Traffic) -> dict[str, float]:
-    """Whom the servers' pacers chose, by kind of a flow: its packets, associations, and those of them that ended."""
+    """Which flows the servers' pacers chose, by kind: packets, associations, and the associations that ended."""
     counts = {f"{kind}_{what}": 0.0 for kind in KINDS.values() for what in SELECTION}
     for pacer in head["pacers"]:
         for flow in pacer["flows"] if pacer["host"] != "client" else ():
@@ -157,7 +157,7 @@ def save(result: Result, path: Path) -> None:
 
 
 def load(path: Path) -> Result | None:
-    """A result from its file; None where there is none, or none that can be read."""
+    """A result from its file; None if there is no readable one."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             meta = json.loads(str(stored["meta"]))

@@ -1,4 +1,4 @@
-"""Runs experiments: one in the engine, or many at once, keeping every result so that nothing is run twice."""
+"""Runs experiments: one in the engine, or many at once. Every result is kept, so nothing is run twice."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True)
 class Task:
-    """An experiment, the folder its result is kept in, and the engine it is for: another gives other results."""
+    """An experiment, the folder for its result, and the engine it is for: another engine gives other results."""
 
     experiment: Experiment
     folder: Path
@@ -31,7 +31,7 @@ class Task:
 def run(experiment: Experiment, progress: Progress | None = None) -> Result:
     """Run one experiment. ``progress`` is called with the simulated seconds so far.
 
-    Raises NotInstalled (packets.build), or RuntimeError when the engine does not end well.
+    Raises NotInstalled (packets.build), or RuntimeError when the engine fails.
     """
     traffic = experiment.traffic()
     started = time.perf_counter()
@@ -44,7 +44,7 @@ def run_scenario(built: dict[str, Any], progress: Progress | None = None) -> byt
 
     Raises ValueError, one sentence, for a scenario that the engine refuses; RuntimeError when it dies.
     """
-    # Files without a name: whoever is killed leaves nothing behind.
+    # Files without a name: a killed process leaves nothing behind.
     with tempfile.TemporaryFile("w+", encoding="utf-8") as question, tempfile.TemporaryFile() as answer:
         json.dump(built, question)
         question.seek(0)
@@ -64,7 +64,7 @@ def run_scenario(built: dict[str, Any], progress: Progress | None = None) -> byt
             raise ValueError(said)
         if child.returncode != 0:
             raise RuntimeError(
-                f"the packet engine ended early ({_why(child.returncode)}): {said or 'no word'}"
+                f"the packet engine ended early ({_why(child.returncode)}): {said or 'no message'}"
             )
         answer.seek(0)
         return answer.read()
@@ -94,15 +94,15 @@ def place(task: Task) -> Path:
 
 
 def kept_or_run(task: Task, progress: Progress | None = None) -> Result:
-    """The result of a task: from its file, or run now and kept. ``progress``: as of `run`.
+    """The result of a task: from its file, or run now and kept. ``progress``: as for `run`.
 
-    Raises RuntimeError, one sentence, where the engine is another one: on a worker of a cluster; OSError where
-    nothing can be kept, before anything is run.
+    Raises RuntimeError, one sentence, if this machine (a worker of a cluster) has another engine; OSError, before
+    running anything, if the result cannot be kept.
     """
     if fingerprint() != task.engine:
         raise RuntimeError(
-            f"a worker has another packet engine or ns-3 than this machine ({fingerprint()} instead of "
-            f"{task.engine}), and would give other results: install the same on both"
+            f"a worker has a different packet engine or ns-3 than this machine ({fingerprint()} instead of "
+            f"{task.engine}), and would give different results: install the same on both"
         )
     path = place(task)
     result = load(path)
@@ -120,10 +120,10 @@ def run_many(
     jobs: int | None = None,
     cluster: str | None = None,
 ) -> list[Result]:
-    """The results of many experiments, in their order: the kept ones, and the others run side by side.
+    """The results of many experiments, in their order: from files, or run now in parallel.
 
-    Seed by seed, so that a command that is interrupted leaves whole seeds; of each the longest first, so that
-    none is left alone at the end.
+    Runs go seed by seed, so that an interrupted command leaves complete seeds; the longest of each first, so that
+    no long run is left alone at the end.
     """
     from commands.computing import run_tasks
 
@@ -142,7 +142,7 @@ def run_many(
 
 
 def _turn(task: Task) -> tuple[int, float]:
-    """The seed, and roughly how long the run takes, negative: the seconds of a full link it simulates."""
+    """The sort key: the seed, then minus the run's rough length, in simulated seconds of a full link."""
     experiment = task.experiment
     full = 1.0 if experiment.workload == "static" else 0.05 + experiment.load
     return experiment.seed, -full * experiment.seconds

@@ -1,4 +1,4 @@
-"""HULL with one parameter changed at a time: what latency it gives, at which price for large files."""
+"""HULL with one parameter changed at a time: its latency, and its cost for large files."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Point:
     cells: tuple[Cell, ...]
 
     def cell(self, metric: str, statistic: str) -> Cell:
-        """That of one metric."""
+        """The cell of one metric."""
         return self.cells[METRICS.index((metric, statistic))]
 
 
@@ -80,14 +80,14 @@ def _changed(parameters: Parameters, name: str, value: float) -> Parameters:
 
 
 def _published(name: str, value: float) -> str:
-    """The published experiment that a point is to be held against, "" for none."""
+    """The published experiment to compare a point with; "" if there is none."""
     if (name, value) == ("phantom_kb", 1.5):
         return "threshold1500"
     return "table2" if value == getattr(Parameters(), name) else ""
 
 
 def tell(found: Sequence[Point], load: float, picture: Path, json_wanted: bool) -> None:
-    """Write the CSV beside the picture, and tell the points: a table, or JSON."""
+    """Write the CSV beside the picture, and print the points: a table, or JSON."""
 
     from commands import output
 
@@ -108,7 +108,7 @@ def tell(found: Sequence[Point], load: float, picture: Path, json_wanted: bool) 
     csv = output.write_csv(picture.with_suffix(".csv"), rows)
     output.conclude(
         rows,
-        [table, "In brackets: the report. The CSV has single seeds' range."],
+        [table, "In brackets: the report's numbers. The CSV has the range over seeds."],
         [csv, picture],
         json_wanted,
     )

@@ -55,7 +55,7 @@ class Suite:
             found[key].append(result)
         unfinished = sum(result.unfinished for result in results)
         if unfinished:
-            raise RuntimeError(f"{label}: {unfinished} requests were never answered; the result is no good")
+            raise RuntimeError(f"{label}: {unfinished} requests were never answered; the result is not valid")
         return found
 
     def compare(
@@ -64,7 +64,7 @@ class Suite:
         experiments: Mapping[tuple[float, str], Experiment],
         metrics: Mapping[str, Sequence[str]],
     ) -> Compared:
-        """Every variant of the experiments, which are given by x and scheme; ``metrics``: statistics of each."""
+        """Run every variant of the experiments, given by x and scheme; ``metrics``: the statistics of each."""
         found: Found = self.run(
             name,
             {
@@ -88,7 +88,7 @@ class Suite:
 
 @dataclass(frozen=True)
 class Compared:
-    """What a figure or table has: its numbers, and how much less HULL has of each time."""
+    """The content of a figure or table: its numbers, and HULL's reduction of each time."""
 
     cells: Sequence[Cell]
     reductions: Sequence[Reduction]

@@ -52,7 +52,7 @@ def _add(found: dict[str, Any], name: str, samples: Float64) -> None:
 
 
 def in_sentences(found: dict[str, Any]) -> list[str]:
-    """What the object says, in words."""
+    """The object as sentences."""
     what = (
         f"{found['flows']} flows"
         if found["workload"] == "static"
@@ -91,5 +91,5 @@ def _pair(found: dict[str, Any], name: str, unit: str) -> str:
 
 
 def shown(value: float) -> str:
-    """A number with the digits that a reader wants."""
+    """A number with a readable count of digits."""
     return f"{value:,.1f}" if value >= 10 else f"{value:.3g}"

@@ -1,4 +1,4 @@
-"""One packet's way through HULL, step by step, out of a run's journal: for docs/notes/packet-engine.md."""
+"""One packet's way through HULL, step by step, from a run's journal: for docs/notes/packet-engine.md."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from packets.workload import LARGE
 EXPERIMENT = Experiment("hull", "dynamic", load=0.5, seconds=1.0, seed=3)
 CONNECTION = 0
 SKIPPED = 20
-"""So many packets that were held and marked come before the one that is shown."""
+"""How many held and marked packets are skipped before the one shown."""
 
 FIRST_MS = 20
-"""The journal is kept for so long from the first request on."""
+"""How long the journal is kept, from the first request on."""
 
 Entry = dict[str, Any]
 

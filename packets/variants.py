@@ -1,4 +1,4 @@
-"""HULL as its authors built it, and as we do: the two settings that every figure and table is made with."""
+"""HULL as its authors built it, and as we build it: every figure and table has these two variants."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "reproduction": {"sack": False, "pacer_behind": True},
     "conforming": {},
 }
-"""By name: what is other than the parameters as they are given. *reproduction*: what the authors' ns-2 did, TCP
-without selective acknowledgements and the pacer behind the host's queue. *conforming*: TCP as its RFCs have it, and
-the pacer where the report describes it."""
+"""By name: the changes to the given parameters. *reproduction*: as in the authors' ns-2, TCP without selective
+acknowledgements, and the pacer behind the host's queue. *conforming*: TCP by its RFCs, and the pacer where the report
+has it."""
 
 
 def parameters_of(variant: str, given: Parameters) -> Parameters:

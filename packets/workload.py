@@ -1,6 +1,6 @@
 """Who asks whom for what, and when: the report's traffic, drawn from a seed.
 
-The draws do not depend on the scheme, so that all schemes of a seed see the very same requests.
+The draws do not depend on the scheme, so all schemes of a seed get exactly the same requests.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LARGE, SMALL, QUERY = 0, 1, 2
 """Kinds of an exchange."""
 
 WARM_UP_NS = 50_000_000
-"""Before the first request: connections are made meanwhile."""
+"""Time before the first request, while connections are made."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class FanOut:
 
     @property
     def queries_per_s(self) -> float:
-        """As many as keep a server busy for the share ``occupancy`` of time."""
+        """The rate that keeps a server busy for the share ``occupancy`` of the time."""
         return self.occupancy / (self.mean_service_ns * 1e-9)
 
     def service_ns(self, rng: np.random.Generator, count: int) -> Int64:
@@ -57,7 +57,7 @@ FAN_OUTS: dict[str, FanOut] = {
 """Section III.B; the occupancies are those of the authors' experiments."""
 
 OPENING_NS = 2_000_000_000
-"""Time for the large files that open the connections of a fan-out's background: twice what they take at least."""
+"""Time for the large files that open a fan-out's background connections: twice the shortest time they take."""
 
 WORKLOADS = ("static", "dynamic", *FAN_OUTS)
 SERVERS = {"dynamic": 9, "search": 10, "low-latency": 10}
@@ -73,7 +73,7 @@ class Connection:
 
 @dataclass(frozen=True)
 class Traffic:
-    """Connections, and what is exchanged on them: arrays of one length, sorted by start.
+    """Connections and the exchanges on them: arrays of one length, sorted by start.
 
     ``query``: the number of the query an exchange belongs to, -1 for others. Times in ns, sizes in bytes.
     """
@@ -107,7 +107,7 @@ class _Part:
 
 
 def static(flows: int, seed: int) -> Traffic:
-    """Section III.A: ``flows`` servers send for ever, each started within a millisecond of the others."""
+    """Section III.A: ``flows`` servers send endlessly, all started within a millisecond."""
     rng = np.random.default_rng([seed, _STARTS])
     start = np.sort(rng.integers(0, 1_000_000, flows)).astype(np.int64)
     part = _Part(
@@ -132,11 +132,11 @@ def dynamic(load: float, seconds: float, seed: int, servers: int = 9, link_mbps:
 def fan_out(
     name: str, background: float, seconds: float, seed: int, servers: int = 10, link_mbps: float = 1000.0
 ) -> Traffic:
-    """Section III.B: Poisson queries to all servers, over large files at the load ``background``.
+    """Section III.B: Poisson queries to all servers, beside large files at the load ``background``.
 
-    As in the authors' experiments the background has no small files. Before everything else all servers
-    send one large file, together: until a connection has met another its window grows until the server's own
-    queue overflows, and in runs much shorter than the authors' that would be what a 99th percentile shows.
+    As in the authors' experiments the background has no small files. At first all servers send one large file, at
+    the same time. Without that, a connection's window grows until the server's own queue overflows, as long as it has
+    not competed with another; in runs much shorter than the authors' the 99th percentile would show only that.
     """
     kind = FAN_OUTS[name]
     rng = np.random.default_rng([seed, _QUERIES])
@@ -169,7 +169,7 @@ def fan_out(
 
 
 def opening_ns(workload: str, load: float) -> int:
-    """How long a workload's first large files take, which are not measured; 0 when it has none such."""
+    """How long a workload's first large files take, which are not measured; 0 if it has none."""
     return OPENING_NS if workload in FAN_OUTS and load > 0 else 0
 
 
@@ -177,7 +177,7 @@ def _background(
     load: float, seconds: float, seed: int, servers: int, first: int, link_mbps: float, small: bool = True
 ) -> tuple[tuple[Connection, ...], list[_Part]]:
     if not 0 < load < 1:
-        raise ValueError(f"the load is a share of the link, above 0 and below 1, not {load:g}")
+        raise ValueError(f"the load must be a share of the link, above 0 and below 1, not {load:g}")
     rng = np.random.default_rng([seed, _BACKGROUND])
     large_per_s = load * link_mbps * 1e6 / (8 * LARGE_BYTES)
     kinds = [(LARGE, LARGE_BYTES, large_per_s)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plots.conditions import Comparison
+from plots.conditions import Comparison, Side
 from plots.style import DASHES, INK, MUTED, colour, house_style, logarithmic, save
 
 if TYPE_CHECKING:
@@ -154,7 +154,10 @@ def _ratios(axes: Axes, flows: Sequence[Line], first: str, tint: str) -> None:
 
 
 def draw_sweeps(comparison: Comparison, path: Path) -> list[Path]:
-    """Shares of the control by pattern in two sweeps, one against the other, a field for each scheme."""
+    """Shares of the control by pattern in two sweeps, one against the other, a panel for each scheme.
+
+    The axes have the sweeps' kinds of time where these differ, else all settings that differ.
+    """
     from matplotlib.figure import Figure
 
     first, second = comparison.sides
@@ -170,6 +173,11 @@ def draw_sweeps(comparison: Comparison, path: Path) -> list[Path]:
             axes.grid(True)
         for axes in list(fields.flat)[len(comparison.schemes) :]:
             axes.set_visible(False)
-        figure.supxlabel(f"{first.label}, % of the control", fontsize=8)
-        figure.supylabel(f"{second.label}, % of the control", fontsize=8)
+        figure.supxlabel(f"share of the control in {_time(first)} (%)", fontsize=9)
+        figure.supylabel(f"share of the control in {_time(second)} (%)", fontsize=9)
         return save(figure, path)
+
+
+def _time(side: Side) -> str:
+    time = side.conditions.get("--time")
+    return f"{time} time" if time else side.label

@@ -31,7 +31,8 @@ class Link(NamedTuple):
 
     @property
     def lower_end(self) -> str:
-        """The name of the lower port, which stands for what it sends: ``SWITCH-ethN``, or just a host's own."""
+        """The name of the lower port: ``SWITCH-ethN``, or for a host just the host's name. It stands for the traffic
+        that the port sends."""
         return port_name(self.lower, self.lower_port) if self.lower_port else self.lower
 
     @property
@@ -41,7 +42,7 @@ class Link(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a host sits: its pod, its edge switch within the pod, its position below that switch."""
+    """The place of a host: its pod, its edge switch within the pod, its position below that switch."""
 
     pod: int
     edge: int
@@ -73,7 +74,7 @@ class FatTree:
 
     @property
     def tree(self) -> FatTree:
-        """Itself: the fat-tree whose hosts these are, as on every `topos.network.Network`."""
+        """The fat-tree itself; every `topos.network.Network` has this property."""
         return self
 
     @property
@@ -161,7 +162,7 @@ class FatTree:
         return "edge" if s < self.half else "aggregation"
 
     def edge_of(self, host: int) -> str:
-        """The edge switch a host hangs off."""
+        """The edge switch of a host."""
         pod, edge, _ = self.place(host)
         return self.edge_name(pod, edge)
 
@@ -253,8 +254,8 @@ class FatTree:
     def path_cores(self, src: int, dst: int) -> range:
         """One core index for each distinct path from host src to host dst, in RipL's sorted order.
 
-        Between pods every core is a path of its own. Inside a pod only the aggregation switch
-        ``core // (k/2)`` matters, so its first core stands for it; below one edge switch core 0 does.
+        Between pods every core gives a different path. Inside a pod only the aggregation switch ``core // (k/2)``
+        matters, so it is represented by its first core; a pair below one edge switch is represented by core 0.
         """
         a, b = self.place(src), self.place(dst)
         if a.pod != b.pod:
@@ -310,4 +311,4 @@ def mininet_topo(network: Any, **link_options: Any) -> Any:
 
 
 topos = {"fattree": lambda k=4, **link_options: mininet_topo(FatTree(k), **link_options)}
-"""What ``mn --custom topos/fattree.py --topo fattree,K`` looks up."""
+"""Read by ``mn --custom topos/fattree.py --topo fattree,K``."""

@@ -1,7 +1,7 @@
-"""Links and switches that fail in the middle of a run, in the words of ``--fail`` (Hedera section 4.6).
+"""Links and switches that fail during a run, in the notation of ``--fail`` (Hedera section 4.6).
 
-``link:A-B@SECONDS`` cuts the cable between two switches, ``switch:NAME@SECONDS`` all cables of one; ``:UNTIL``
-behind it mends them again. Seconds count from the start of the traffic.
+``link:A-B@SECONDS`` cuts the cable between two switches, ``switch:NAME@SECONDS`` all cables of one switch. With
+``:UNTIL`` appended they work again from then on. Seconds count from the start of the traffic.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _FORM = re.compile(
     r"(?P<kind>link|switch):(?P<what>[^@:]+)@(?P<at>[^@:]+)(:(?P<until>[^@:]+))?", re.DOTALL | re.ASCII
 )
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
-HOW = "a failure is link:A-B@SECONDS or switch:NAME@SECONDS, with :UNTIL behind it if it is mended"
+HOW = "a failure is link:A-B@SECONDS or switch:NAME@SECONDS, with :UNTIL appended if it is repaired"
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Fault:
     def __post_init__(self) -> None:
         if not 0 < self.at < self.until:
             raise ValueError(
-                f"a failure needs to begin after 0 s and before it ends: {self.what} from {self.at:g} s "
+                f"a failure must begin at 0 s or later, and end after it begins: {self.what} from {self.at:g} s "
                 f"to {self.until:g} s does not"
             )
 
@@ -46,15 +46,15 @@ class Fault:
         return f"{'link' if len(self.ends) == 2 else 'switch'}:{'-'.join(self.ends)}"
 
     def links(self, tree: FatTree) -> frozenset[int]:
-        """The directed links that are out of service with it, by the numbers of `topos.links`."""
+        """The directed links that it takes out of service, by the numbers of `topos.links`."""
         if len(self.ends) == 2:
             return frozenset(links_between(tree, *self.ends))
         return frozenset(links_of_switch(tree, self.ends[0]))
 
 
 def parse(text: str, tree: FatTree, seconds: float) -> Fault:
-    """One failure of a run of ``seconds`` on a fat-tree. Raises ValueError, one sentence, for all that is wrong:
-    an unknown switch or cable, a cable to a host, a time outside the run."""
+    """One failure of a run of ``seconds`` on a fat-tree. Raises ValueError, one sentence, for any mistake: an unknown
+    switch or cable, a cable to a host, a time outside the run."""
     found = _FORM.fullmatch(text)
     if found is None:
         raise ValueError(f"{HOW}, not {_shown(text)}")
@@ -63,7 +63,7 @@ def parse(text: str, tree: FatTree, seconds: float) -> Fault:
         raise ValueError(f"{HOW}, not {_shown(text)}")
     for name in ends:
         if name in tree and tree.layer(name) == "host":
-            raise ValueError(f"{name} is a host; its only cable has nothing to take its place")
+            raise ValueError(f"{name} is a host; it has only one cable, which nothing can replace")
         if name not in tree:
             raise ValueError(
                 f"there is no switch {_shown(name)} in a k={tree.k} fat-tree; its switches are named like "
@@ -78,7 +78,7 @@ def parse(text: str, tree: FatTree, seconds: float) -> Fault:
     try:
         fault.links(tree)
     except KeyError:
-        raise ValueError(f"no cable joins {ends[0]} and {ends[1]}") from None
+        raise ValueError(f"there is no cable between {ends[0]} and {ends[1]}") from None
     return fault
 
 
@@ -93,17 +93,17 @@ def _shown(text: str) -> str:
 
 
 def moments(faults: Iterable[Fault]) -> list[float]:
-    """When something fails or is mended, seconds, in order and each once."""
+    """The times when something fails or works again, seconds, sorted and each once."""
     return sorted({t for fault in faults for t in (fault.at, fault.until) if t != math.inf})
 
 
 def links_down(faults: Iterable[Fault], tree: FatTree, t: float) -> frozenset[int]:
-    """The directed links out of service at a time; at the moment of a failure it counts, at its end no more."""
+    """The directed links out of service at a time. A failure counts at the time it begins, but not when it ends."""
     return frozenset().union(*(fault.links(tree) for fault in faults if fault.at <= t < fault.until))
 
 
 def cables(network: Network, links: Iterable[int]) -> list[tuple[str, str]]:
-    """The cables that directed links belong to, as (node, node), each once, in order."""
+    """The cables of directed links, as (node, node), each once, sorted."""
     return sorted({tuple(sorted(link_ends(network, link))) for link in links})  # type: ignore[misc]
 
 

@@ -1,8 +1,8 @@
-"""Directed links as numbers: what schedulers, the simulator and the max-min solver index their arrays with.
+"""Numbers of directed links: the array indices of schedulers, the simulator and the max-min solver.
 
-A directed link is a cable in one of its directions. The links of a fat-tree of H = k^3/4 hosts fall into six
-blocks of H, in the order in which a packet meets them: three up, numbered as their cables are, and three down,
-the blocks of cables in reverse. Within its block a link's offset is
+A directed link is one direction of a cable. The links of a fat-tree of H = k^3/4 hosts form six blocks of H, in
+the order in which a packet meets them: three up, numbered as their cables are, and three down, with the blocks of
+cables in reverse order. Within its block a link's offset is
 
     0  host up          host number
     1  edge up          edge * k/2 + aggregation index      (edge = pod * k/2 + edge within the pod)
@@ -11,9 +11,9 @@ the blocks of cables in reverse. Within its block a link's offset is
     4  aggregation down edge * k/2 + aggregation index      (edge of the destination)
     5  host down        host number
 
-so a link id is block * H + offset, and a path is at most one link of each block. `tier_links` and `climb` are
-this numbering and nothing else knows it; they are plain arithmetic, for numbers as for arrays, and
-`hedera.paths` has them compiled.
+so a link id is block * H + offset, and a path has at most one link of each block. Only `tier_links` and `climb`
+know this numbering; they are plain arithmetic, for numbers as well as arrays, and `hedera.paths` has them
+compiled.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from topos.fattree import FatTree
 from topos.network import Network
 
 NO_LINK = -1
-"""Stands in a path for a tier the path does not reach."""
+"""The entry of a path for a tier that the path does not reach."""
 
 Cores = Int32
 
@@ -61,7 +61,7 @@ def path_links(network: Network, src: ArrayLike, dst: ArrayLike, core: ArrayLike
     """The directed links of each flow's path, int32 of shape (flows, 6) ((flows, 2) on a NonBlocking).
 
     ``src``, ``dst`` and ``core`` are integer arrays of shape (flows,). Tiers that a path does not reach
-    hold NO_LINK. Nothing is checked: hosts and cores must exist and differ.
+    hold NO_LINK. Nothing is checked: hosts and cores must exist, and the two hosts differ.
     """
     s, d = np.asarray(src, dtype=np.int64), np.asarray(dst, dtype=np.int64)
     if network.tiers == 2:
@@ -76,10 +76,10 @@ def path_links(network: Network, src: ArrayLike, dst: ArrayLike, core: ArrayLike
 
 
 def canonical_cores(tree: FatTree, src: ArrayLike, dst: ArrayLike, core: ArrayLike) -> Cores:
-    """The one core number that stands for each flow's path, as in `FatTree.path_cores`: int32 (flows,).
+    """The core number that represents each flow's path, as in `FatTree.path_cores`: int32 (flows,).
 
-    Inside a pod only the aggregation switch matters, and below one edge switch there is no choice, so
-    several core numbers name the same path there. Arguments have shape (flows,).
+    Inside a pod only the aggregation switch matters, and below one edge switch there is no choice, so several
+    core numbers mean the same path there. Arguments have shape (flows,).
     """
     s, d, c = (np.asarray(x, dtype=np.int32) for x in (src, dst, core))
     climbed = climb(s, d, tree.half)
@@ -107,7 +107,7 @@ def links_between(network: Network, a: str, b: str) -> tuple[int, int]:
 
 
 def sending_ports(network: Network) -> list[str]:
-    """The port that each directed link leaves, in the order of their numbers, by the name it has in results."""
+    """The sending port of each directed link, in the order of the links' numbers, by its name in results."""
     links = range(num_links(network))
     up, down = links[: len(links) // 2], links[len(links) // 2 :]
     return [network.cable(link).lower_end for link in up] + [

@@ -1,4 +1,4 @@
-"""What every network offers, whoever builds it, routes over it or simulates it."""
+"""What every network offers, for building it, routing over it and simulating it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 
 class Network(Protocol):
-    """Hosts, switches, cables and paths; `FatTree`, whose docstrings say more, and `NonBlocking` are two.
+    """Hosts, switches, cables and paths, as in `FatTree` (whose docstrings say more) and `NonBlocking`.
 
-    Hosts are numbered from 0, and so are cables: `topos.links` numbers each cable's two directions after it.
-    A path is named by its core, below ``num_cores``; where there is no choice that is 0.
+    Hosts and cables are numbered from 0; `topos.links` numbers the two directions of each cable accordingly.
+    A path is named by its core, below ``num_cores``; if there is no choice, by core 0.
     """
 
     @property
     def tree(self) -> FatTree:
-        """The fat-tree whose hosts these are: it tells who shares an edge switch, or a pod, elsewhere."""
+        """The fat-tree with these hosts: which hosts share an edge switch or a pod there."""
         ...
 
     @property
@@ -42,7 +42,7 @@ class Network(Protocol):
     def host_ip(self, host: int) -> str: ...
     def host_mac(self, host: int) -> str: ...
     def edge_of(self, host: int) -> str:
-        """The switch a host hangs off."""
+        """The switch of a host."""
         ...
 
     @property

@@ -11,10 +11,10 @@ from topos.fattree import FatTree, Link
 
 @dataclass(frozen=True)
 class NonBlocking:
-    """n hosts on one switch. Host names and addresses are those of the smallest fat-tree that holds n hosts.
+    """n hosts on one switch. Host names and addresses are those of the smallest fat-tree with at least n hosts.
 
-    So a traffic matrix, an iperf command and a result name the same hosts on the control as on the
-    fat-tree. The switch is ``0_0_1`` with one port per host: host i is on port i + 1.
+    So traffic matrices, iperf commands and results use the same host names on the control as on the fat-tree.
+    The switch is ``0_0_1`` with one port per host: host i is on port i + 1.
 
     Raises ValueError when n is below 2.
     """
@@ -29,7 +29,7 @@ class NonBlocking:
 
     @cached_property
     def tree(self) -> FatTree:
-        """The smallest fat-tree that holds n hosts."""
+        """The smallest fat-tree with at least n hosts."""
         k = 4
         while k**3 // 4 < self.n:
             k += 2
@@ -84,7 +84,7 @@ class NonBlocking:
 
     @property
     def tiers(self) -> int:
-        """Up from a host, and down to one."""
+        """Two: up from a host, and down to one."""
         return 2
 
     def cable(self, number: int) -> Link:

@@ -2,14 +2,14 @@
 
 A full segment has 52 bytes of IP and TCP header (RFC 7323's timestamps among them) within the MTU, and 14 bytes of
 Ethernet header around it: 1448 of 1514 bytes are payload (at an MTU of 1500). Every second segment is answered by
-a bare acknowledgement, 66 bytes. Those 1514 are what an emulated link limits and what its
-counters count. A cable is busy for 24 bytes more: preamble, checksum and the gap between frames (IEEE 802.3).
+a bare acknowledgement, 66 bytes. Limits and counters of an emulated link count these 1514 bytes. On a real cable a
+frame takes 24 bytes more: preamble, checksum and the gap between frames (IEEE 802.3).
 """
 
 from __future__ import annotations
 
 DEFAULT_MTU = 1500
-"""Bytes of a full packet, IP header included, where nothing else is said (RFC 894)."""
+"""Default size of a full packet in bytes, with its IP header (RFC 894)."""
 ETHERNET_HEADER = 14
 IP_HEADER = 20
 TCP_HEADER = 20
@@ -29,10 +29,10 @@ def payload_share(mtu: int = DEFAULT_MTU, *, cable: bool = False) -> float:
 
 
 def wire_per_payload(mtu: int = DEFAULT_MTU) -> float:
-    """Bytes that a flow's data are on the wire for each of payload; its frames alone, all of them full."""
+    """Bytes on the wire per byte of payload; data frames only, all of them full."""
     return 1 / payload_share(mtu)
 
 
 def acknowledgements_per_payload(mtu: int = DEFAULT_MTU) -> float:
-    """Bytes that go back on the wire for each of payload (RFC 5681: an acknowledgement for two full segments)."""
+    """Bytes of acknowledgements on the wire per byte of payload (RFC 5681: one for every two full segments)."""
     return BARE_FRAME / 2 / (mtu - TCP_IP_HEADERS)

@@ -123,7 +123,7 @@ def test_a_scenario_of_ones_own(tmp_path):
     assert answer.exit_code == 2
     assert "nowhere, which is no node of the scenario" in answer.output
     (tmp_path / "mine.json").write_text("{", encoding="utf-8")
-    assert "is no JSON" in call("scenario", tmp_path / "mine.json").output
+    assert "is not JSON" in call("scenario", tmp_path / "mine.json").output
 
 
 @pytest.mark.usefixtures("built")

@@ -93,7 +93,7 @@ class TestWithEngine:
         assert place(Task(SHORT, tmp_path / "kept")).exists()
 
     def test_a_worker_with_another_engine_refuses(self, tmp_path):
-        with pytest.raises(RuntimeError, match="another packet engine"):
+        with pytest.raises(RuntimeError, match="a different packet engine"):
             kept_or_run(Task(SHORT, tmp_path, engine="0123-ns-3.43"))
         assert not list(tmp_path.iterdir())
 

@@ -34,7 +34,7 @@ def test_a_switch_is_all_its_cables():
         ("link:0_0_1-0_0_2@3", "0_0_2 is a host"),
         ("switch:0_0_2@3", "0_0_2 is a host"),
         ("switch:9_9_9@3", "no switch '9_9_9'"),
-        ("link:0_2_1-4_2_1@3", "no cable joins 0_2_1 and 4_2_1"),
+        ("link:0_2_1-4_2_1@3", "there is no cable between 0_2_1 and 4_2_1"),
         ("link:0_2_1-0_2_1@3", "no cable"),
         ("switch:4_1_1@0", "outside the run"),
         ("switch:4_1_1@10", "outside the run"),
