@@ -1,1 +1,2 @@
-"""The paper's other figures and tables, one module each: `compute` its typed rows, `draw` them, `command`."""
+"""The paper's other figures and tables, one module each: `compute` makes typed rows, `draw` a picture of them;
+`command` is the command."""

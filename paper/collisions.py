@@ -1,13 +1,13 @@
 """What hash collisions cost (Hedera section 2.2, Figure 3): a Monte Carlo over randomly hashed paths.
 
 Every host sends equal shares of its link's rate to ``flows_per_host`` random other hosts at once, each flow
-on a path of its own hash. Two readings of "each link is capped":
+on a path by its own hash. "Each link is capped" can be read in two ways:
 
 * `worst_link_loss`: a link whose flows want more than its rate cuts all of them by the same factor, and a
-  flow runs at the factor of the worst link on its path. Needs no memory per flow, so 27 million flows are fine.
-* `max_min_loss`: what a cut flow leaves unused on its other links, flows there may take.
+  flow runs at the factor of the worst link on its path. It needs no memory per flow, so 27 million flows are fine.
+* `max_min_loss`: other flows may use what a cut flow leaves unused on its other links.
 
-Only the links above the edge switches count: several flows that meet at a receiver have not collided by hash.
+Only the links above the edge switches count: flows that meet at a receiver have not collided by hash.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from topos.links import NO_LINK, num_links, path_links
 
 MODELS = ("worst link", "max-min")
 MAX_MIN_FLOWS = 3_000_000
-"""Above this the max-min model is left out: it holds every flow's path in memory."""
+"""Above this number of flows the max-min model is left out: it has every flow's path in memory."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def loss(task: Task) -> float:
 
 
 def worst_link_loss(tree: FatTree, flows_per_host: int, seed: int) -> float:
-    """The share of all hosts' bandwidth lost to collisions, when a flow runs at its worst link's factor."""
+    """The share of all hosts' bandwidth lost to collisions, if a flow runs at its worst link's factor."""
     load = np.zeros(num_links(tree), dtype=np.int32)
     _add_loads(tree.half, flows_per_host, np.uint64(seed), load)
     factor = np.minimum(1.0, flows_per_host / np.maximum(load, 1))
@@ -60,7 +60,7 @@ def worst_link_loss(tree: FatTree, flows_per_host: int, seed: int) -> float:
 
 
 def max_min_loss(tree: FatTree, flows_per_host: int, seed: int) -> float:
-    """The same share when the flows have max-min fair rates, each host's sending link capped as well."""
+    """The same share if the flows have max-min fair rates, with each host's sending link capped as well."""
     src, dst, core = random_flows(tree, flows_per_host, seed)
     links = path_links(tree, src, dst, core)
     links[:, 5] = NO_LINK
@@ -69,7 +69,7 @@ def max_min_loss(tree: FatTree, flows_per_host: int, seed: int) -> float:
 
 
 def random_flows(tree: FatTree, flows_per_host: int, seed: int) -> tuple[Int32, Int32, Int32]:
-    """The flows behind a loss: senders, receivers and cores, int32 of shape (hosts * flows_per_host,)."""
+    """The drawn flows: senders, receivers and cores, int32 of shape (hosts * flows_per_host,)."""
     flows = np.empty((tree.num_hosts * flows_per_host, 3), dtype=np.int32)
     _fill(tree.half, flows_per_host, np.uint64(seed), flows)
     return flows[:, 0], flows[:, 1], flows[:, 2]

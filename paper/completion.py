@@ -1,7 +1,7 @@
-"""Load against slowdown: completion times by size class under every scheme (`hedera completion`).
+"""Load against FCT slowdown: completion times by size class under every scheme (`hedera completion`).
 
-No figure of the paper's, but the question it leaves open in sections 6.3 and 6.4: what scheduling large flows does to
-all others, and how short a period flows of that size need.
+The paper has no such figure. This answers a question it leaves open in sections 6.3 and 6.4: how scheduling large
+flows affects all others, and how short a scheduling period flows of a given size need.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ MAX_UPDATES = 1.5e9
 def plan(
     base: Config, sizes: str, loads: Sequence[float], schemes: Sequence[str], intervals_s: Sequence[float]
 ) -> list[Config]:
-    """All simulations, the long ones first; all of a load have the same flows.
+    """All simulations, the long ones first; all simulations of a load have the same flows.
 
-    Static schemes need no period. Global First Fit that re-routes upon detection, if ``base`` has it so, is one more.
+    Static schemes need no period. If ``base`` has detection, Global First Fit that re-routes on detection is added.
     """
     tasks = []
     for load in sorted(loads, reverse=True):
@@ -53,7 +53,7 @@ def plan(
 
 
 def measure(config: Config) -> list[Cell]:
-    """The classes of one simulation; their flows without any times, where these would only pile up."""
+    """The size classes of one simulation; without times if its flows would only pile up."""
     from simulator.driver import Simulation
 
     simulation = Simulation(config)
@@ -79,8 +79,8 @@ def _cell_of(one: Completion, config: Config, carried: float) -> Cell:
 
 
 def _pile(simulation: Simulation) -> tuple[float, float]:
-    """How many flows would be under way at the end, and which share of the hosts' links they fill, going by the links
-    of their first paths: where more is sent than fits, every flow gets its part of that."""
+    """An estimate from the links of first paths: how many flows would be active at the end, and which share of the
+    hosts' links they fill. Where more is sent than fits, every flow gets its share of the link."""
     config, links = simulation.config, simulation.links
     size, real = simulation.work.size_bytes, links >= 0
     of_flow = np.broadcast_to(size[:, None], links.shape)[real]
@@ -92,7 +92,7 @@ def _pile(simulation: Simulation) -> tuple[float, float]:
 
 
 def _not_simulated(simulation: Simulation) -> list[Completion]:
-    """The flows of every class, of none of which is known when it ends."""
+    """The flows of every class, without completion times."""
     work, (begin, end) = simulation.work, simulation.config.window_s
     size = work.size_bytes[(work.start_s >= begin) & (work.start_s < end)] / simulation.config.size_scale
     nothing = np.ones(size.size)
@@ -109,7 +109,7 @@ def compute(tasks: Sequence[Config], run: Runner = in_turn) -> list[Cell]:
 def stored(path: Path) -> list[Cell]:
     """The simulated rows of a CSV file that this command has written; ValueError when there is none."""
     if not path.is_file():
-        raise ValueError(f"there is no {path} to draw again: first run this without --redraw")
+        raise ValueError(f"there is no {path} to draw again: run this without --redraw first")
     kinds = {field.name: str(field.type) for field in fields(Cell)}
     with path.open(encoding="utf-8", newline="") as file:
         rows = [
@@ -138,7 +138,7 @@ def _cell(kind: str, text: str) -> Any:
     "--loads",
     default="0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9",
     show_default=True,
-    help="Shares of the links' rate that hosts send.",
+    help="Loads, as shares of the links' rate that hosts send.",
 )
 @click.option("--intervals", default="5,1,0.1", show_default=True, help="Hedera's scheduling periods, s.")
 @field_options(
@@ -154,9 +154,9 @@ def _cell(kind: str, text: str) -> Any:
     "runs",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="A sweep's folder or a run.json, to stand beside, with its settings simulated. Can be given again.",
+    help="A sweep's folder or a run.json to compare with; its settings are simulated as well. Can be repeated.",
 )
-@click.option("--redraw", is_flag=True, help="Simulate nothing: take what the CSV file in --out has.")
+@click.option("--redraw", is_flag=True, help="Simulate nothing; draw the CSV file in --out again.")
 @computed
 def command(
     asked: Computing,
@@ -168,14 +168,14 @@ def command(
     redraw: bool,
     **options: Any,
 ) -> None:
-    """Load against slowdown, by size class, of flows that come and go."""
+    """Simulate load against FCT slowdown, by size class, for flows that arrive and end."""
     detect_s = options.pop("detect_s")
     intervals_s = numbers("--intervals", intervals, float)
     base = replace(Config("ecmp", "random", **options), detect_s=0.0)
     base = replace(base, interval_s=max(intervals_s), detect_s=detect_s if "hedera-gff" in schemes else 0.0)
     tasks = plan(base, sizes, numbers("--loads", loads, float), schemes, intervals_s)
     for task in tasks:
-        bounded(task.workload())  # every mistake comes to light before the first of them is run
+        bounded(task.workload())  # a mistake in any of them is found before the first run
     others = beside(runs, base)
     name = f"completion_k{base.k}"
     table = asked.out / f"{name}.csv"

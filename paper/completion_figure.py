@@ -1,4 +1,4 @@
-"""The rows of `hedera completion`, and their picture: load against slowdown by size class."""
+"""The rows of `hedera completion`, and their picture: load against FCT slowdown by size class."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 HIDDEN = 0.001
-"""From this share of flows on that were cut off, what is drawn is marked as a lower bound."""
+"""If at least this share of the flows was cut off, a point is marked as a lower bound."""
 _BASELINE = "ecmp"
 _LIKE_ECMP = ("ecmp-dst", "random")
 _DRAWN = ("small", "large")
@@ -29,10 +29,10 @@ class Cell(Completion):
     """A size class under a scheme at a load; see `traffic.completion.Completion`.
 
     ``interval_s``: None for a scheme that has no period. ``detect_s``: how often large flows were looked for, to be
-    re-routed at once. ``carried``: what arrived in the window, as a share of all hosts' links; where that is far
-    below ``load``, flows come faster than the network serves them, and queue up without end. Flows without any
-    times were not simulated, as too many would have. ``emulated``: real TCP. ``beside``: that, or a simulation of
-    just such a run, and no point of a curve.
+    re-routed at once. ``carried``: the traffic received in the window, as a share of all hosts' links; if it is far
+    below ``load``, flows arrive faster than the network serves them, and queue up without end. A load without any
+    times was not simulated, because its flows would pile up. ``emulated``: real TCP. ``beside``: an emulated run, or
+    the simulation of one; not a point of a curve.
     """
 
     load: float = 0.0
@@ -49,12 +49,12 @@ Curve = tuple[str, float | None, float | None]
 
 
 def curve_of(cell: Cell) -> Curve:
-    """What is one line in the picture: scheme, period, how often large flows are looked for."""
+    """The key of one line in the picture: scheme, period, how often large flows are looked for."""
     return cell.scheme, cell.interval_s, cell.detect_s
 
 
 def when(curve: Curve) -> str:
-    """When a scheme re-routes, as words after its name."""
+    """When a scheme re-routes, as text after its name."""
     _, period, detect_s = curve
     if detect_s is not None:
         return ", upon detection"
@@ -74,10 +74,10 @@ def overloaded(cells: Sequence[Cell]) -> list[str]:
 
 
 def draw(cells: Sequence[Cell], subtitle: str, path: Path) -> Path:
-    """Small flows and large ones: mean slowdowns, and below these over ECMP's. The CSV file has more.
+    """Small flows and large flows: mean slowdowns above, the ratio to ECMP's below. The CSV file has more.
 
-    Of a scheme's periods the longest and the shortest are drawn, of ECMP's relatives none. Hollow where the end of a
-    run hides many flows. Diamonds are emulated runs.
+    Only the longest and shortest of a scheme's periods are drawn, and no variants of ECMP. Hollow marks: many flows
+    were cut off at the end of the run. Diamonds: emulated runs.
     """
     simulated = [cell for cell in cells if not cell.beside]
     found = dict.fromkeys(curve_of(cell) for cell in simulated if cell.mean_slowdown is not None)
@@ -121,7 +121,7 @@ def draw(cells: Sequence[Cell], subtitle: str, path: Path) -> Path:
 
 
 def _points(axes: Axes, cells: Sequence[Cell]) -> None:
-    """Emulated runs beside the curves, each scheme a little to the side of the one before."""
+    """Emulated runs beside the curves; schemes are shifted sideways so that marks do not overlap."""
     schemes = list(dict.fromkeys(cell.scheme for cell in cells))
     for cell in cells:
         at = cell.load + _STEP * (schemes.index(cell.scheme) - (len(schemes) - 1) / 2)

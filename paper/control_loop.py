@@ -3,7 +3,8 @@
 The paper's model: all switches report their large flows, the scheduler computes, and the new placements go
 back to the switches. Messages are OpenFlow's, 72 bytes per flow entry; the last hop to the scheduler is a
 10 Gb/s link that is always full; every switch of the control network adds 10 microseconds. Per large flow,
-one entry comes up and two go down, for the edge and the aggregation switch of the source pod (section 3.2).
+one entry is sent to the scheduler and two are sent back, for the edge and the aggregation switch of the source pod
+(section 3.2).
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ SWITCH_S = 10e-6
 CONTROL_PORTS = 48
 MEASURED_ROUNDS = 7
 ASSUMED_COMPUTATION_S = 0.1
-"""What the paper assumes for demand estimation and scheduling."""
+"""The paper's assumption for demand estimation and scheduling."""
 
 
 def message_s(tree: FatTree, flows_per_host: int) -> float:
-    """The time all messages of a round take, seconds: the last hop's, and the switches' both ways."""
+    """The time of all messages of a round, seconds: on the last hop, and in the switches both ways."""
     flows = tree.num_hosts * flows_per_host
     bits = flows * (ENTRIES_UP + ENTRIES_DOWN) * ENTRY_BYTES * 8
     return bits / LAST_HOP_BPS + 2 * control_hops(tree) * SWITCH_S
@@ -45,11 +46,11 @@ def control_hops(tree: FatTree) -> int:
 
 
 def measure(case: tuple[FatTree, int, int]) -> list[float]:
-    """Measure how long a scheduling round computes: seconds, one for each of MEASURED_ROUNDS rounds.
+    """Measure the computing time of scheduling rounds, seconds, one for each of MEASURED_ROUNDS rounds.
 
     ``case``: a tree, flows per host, and a seed. A round is demand estimation and Simulated Annealing (1,000
-    iterations) for a random matrix. The first round of a scheduler is left out: it starts from nothing, the later
-    ones from the placement before, as in operation.
+    iterations) for a random matrix. The first round of a scheduler is left out: it starts from scratch, while later
+    ones start from the placement before, as in operation.
     """
     tree, flows_per_host, seed = case
     matrix = draw("random", tree, seed, flows_per_host)

@@ -1,4 +1,4 @@
-"""Emulated runs beside the simulator's: the same settings, and what became of flows by size class."""
+"""Emulated runs beside simulated ones with the same settings: completion times by size class."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from traffic.completion import CLASSES, Completion
 
 
 def config_of(run: Run, tick_s: float, engine: str = "aimd") -> Config:
-    """The simulation of an emulated run: its settings, as far as both have them."""
+    """The simulation of an emulated run, with all settings that both have."""
     both = {field.name for field in fields(Config)} & set(type(run.spec).__struct_fields__)
     settings = {name: getattr(run.spec, name) for name in both}
     increase = INCREASE * run.spec.link_mbps
@@ -38,9 +38,9 @@ def config_of(run: Run, tick_s: float, engine: str = "aimd") -> Config:
 def beside(paths: Iterable[Path], base: Config) -> list[Cell]:
     """The classes of emulated runs, and of a simulation of each with the engine and tick of ``base``.
 
-    Medians over the trials of a scheme at a load, as in `plots.completion`; flows and what was cut off add up.
-    ``paths``: run.json files, and folders of sweeps, of which those runs count that are valid and of
-    ``poisson:SIZES,LOAD`` alone. ValueError, one sentence, for a path that has none.
+    Medians over the trials of a scheme at a load, as in `plots.completion`; numbers of flows and of cut-off flows are
+    summed. ``paths``: run.json files, and folders of sweeps, of which only valid runs of ``poisson:SIZES,LOAD`` alone
+    count. ValueError, one sentence, for a path that has none.
     """
     together: dict[tuple[str, str], list[Run]] = {}
     for path in paths:
@@ -76,7 +76,7 @@ def _load(run: Run) -> float | None:
 
 
 Found = tuple[Sequence[Completion], float]
-"""The classes of one run, and which share of the hosts' links it carried."""
+"""The size classes of one run, and the share of the hosts' links that it carried."""
 
 
 def _found(run: Run) -> Found:

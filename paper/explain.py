@@ -1,9 +1,9 @@
-"""Which static routing the published testbed "ECMP" bars of Figure 9 look like.
+"""Which static routing fits the published testbed "ECMP" bars of Figure 9.
 
-Section 6.2 says they are a hash of the destination address. For every published matrix, each routing in turn
-gives the flows their paths, and an engine the rates. One scale factor per routing, fitted by least squares, stands
-for what the simulator leaves out (headers, timeouts). What then remains is compared. Hash functions are unknown,
-so hashed routings are tried with many seeds.
+Section 6.2 says they are a hash of the destination address. For every published matrix, each routing in turn sets
+the flows' paths, and an engine computes their rates. One scale factor per routing, fitted by least squares, accounts
+for what the simulator leaves out (headers, timeouts). The remaining errors are compared. The testbed's hash functions
+are unknown, so hashed routings are tried with many seeds.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ROUTINGS: dict[str, Callable[[int], Routing]] = {
     "destination hash": lambda seed: EcmpDestination(TREE, seed),
     "edge-pair hash": lambda seed: EdgePairHash(TREE, seed),
 }
-"""The routings that are tried, each made from a seed of its hashes."""
+"""The routings to try, each made from a seed for its hashes."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def _bisection_mbps(name: str, task: Task) -> float:
 
 
 def fit(predicted: Float64, measured: Sequence[float] | Float64) -> Fit:
-    """Scale a prediction onto measured values by least squares, and say how far apart they still are.
+    """Scale a prediction to the measured values by least squares, and return the remaining errors.
 
     Both have shape (matrices,). A prediction that does not vary has the correlation nan.
     """

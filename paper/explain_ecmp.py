@@ -1,4 +1,4 @@
-"""The command `hedera explain-ecmp`: which static routing the published testbed "ECMP" bars look like."""
+"""The command `hedera explain-ecmp`: which static routing the published testbed "ECMP" bars fit."""
 
 from __future__ import annotations
 
@@ -132,14 +132,22 @@ def _fits_table(fits: Sequence[RoutingFit]) -> Table:
 
 @click.command("explain-ecmp")
 @click.option(
-    "--seeds", default=200, type=click.IntRange(1), show_default=True, help="Hash functions tried (maxmin)."
+    "--seeds",
+    default=200,
+    type=click.IntRange(1),
+    show_default=True,
+    help="Hash functions to try with the engine maxmin.",
 )
 @click.option(
-    "--aimd-seeds", default=20, type=click.IntRange(1), show_default=True, help="The same for aimd."
+    "--aimd-seeds",
+    default=20,
+    type=click.IntRange(1),
+    show_default=True,
+    help="Hash functions to try with the engine aimd.",
 )
 @computed
 def command(asked: Computing, seeds: int, aimd_seeds: int) -> None:
-    """Which static routing the published testbed "ECMP" bars look like."""
+    """Find the static routing that the published testbed "ECMP" bars fit best."""
     fits, predictions = compute(seeds, aimd_seeds, asked.runner("Predicting"))
     files = [
         asked.csv("explain_ecmp", predictions),

@@ -1,10 +1,10 @@
-"""The command `hedera explain-gff`: what the paper's simulator may have done as Global First Fit.
+"""The command `hedera explain-gff`: which Global First Fit the paper's simulator may have used.
 
-Its results for the matrices of Figure 9 agree with ours for the control, Simulated Annealing and ECMP, but not for
-Global First Fit, which by section 4.3 loses nothing where theirs does (stride4: 12,533 Mb/s for any order of the
-flows, and theirs has 11,064). Two readings of the text are tried, alone and together, and nothing is fitted:
-Figure 5 adds up ``f.rate``, which may be the measured rate instead of the estimated demand, so that flows that
-collide look small; and neither the order of the flows nor the first path of a search is said.
+For the matrices of Figure 9, the paper's simulator agrees with ours for the control, Simulated Annealing and ECMP,
+but not for Global First Fit. By section 4.3 it should lose nothing where theirs does (stride4: 12,533 Mb/s for any
+order of the flows, but theirs has 11,064). Two readings of the text are tried, alone and together, and nothing is
+fitted. First, Figure 5 adds up ``f.rate``, which may be the measured rate instead of the estimated demand, so that
+flows that collide look small. Second, the paper gives neither the order of the flows nor the first path of a search.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Reading:
-    """How one reading compares with the published results: means over matrices, and where it fails most.
+    """How one reading compares with the published results: means over matrices, and its largest deviation.
 
-    ``bias_percent``, ``error_percent``: of our means relative to the published numbers, with sign and without.
+    ``bias_percent``, ``error_percent``: our means relative to the published numbers, with and without sign.
     ``inside``: matrices whose published number is between our lowest and highest, rounded to whole Mb/s.
-    ``worst_deviations``: the largest of the deviations, without sign, where there is a spread.
+    ``worst_deviations``: the largest absolute deviation, if there is a spread.
     """
 
     reading: str
@@ -153,10 +153,11 @@ def _readings_table(readings: Sequence[Reading]) -> Table:
 @click.option("--tick", "tick_s", default=0.001, show_default=True, help="Length of a tick, s.")
 @computed
 def command(asked: Computing, seeds: int, tick_s: float) -> None:
-    """What the paper's simulator may have done as Global First Fit.
+    """Find which variant of Global First Fit fits the paper's simulator.
 
-    Its results for the traffic of Figure 9 against ours, with flows placed by estimated demands (section 4.2) or by
-    measured rates, in the order of the table or in a random one. `hedera simulate --by-rate --shuffled` runs one.
+    Compares its results for the traffic of Figure 9 with ours, with flows placed by estimated demands (section 4.2)
+    or by measured rates, in table order or in random order. `hedera simulate --by-rate --shuffled` makes one such
+    run.
     """
     rows = compute(seeds, tick_s, asked.runner("Predicting"))
     readings = summary(rows, seeds)

@@ -1,8 +1,8 @@
-"""The command `hedera explain-sa`: what section 4.4 claims for a core per destination host, against a core per flow.
+"""The command `hedera explain-sa`: section 4.4's claims for a core per destination host, against a core per flow.
 
-Its baseline is annealing over single flows (`hedera.flow_annealing`). "A 20% improvement in bisection bandwidth and a
-10X reduction in computation time" are of 8,192 hosts with 16,000 flows, without the iterations; the time is held
-against that of as good a placement, and against that of as many iterations.
+Its baseline is annealing over single flows (`hedera.flow_annealing`). The claim, "a 20% improvement in bisection
+bandwidth and a 10X reduction in computation time", is for 8,192 hosts with 16,000 flows, and does not give the
+iterations. So times are compared for equally good placements, and for equally many iterations.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 PER_HOST, PER_FLOW = "hedera-sa", "hedera-flow-sa"
 COUNTS = (1_000, 10_000, 100_000)
-"""Iterations of every round in simulations."""
+"""Iterations per round in simulations."""
 SEARCHED = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 """Iterations of single searches."""
 FLOWS_PER_HOST = 2
 GAIN, LESS_TIME = 20.0, 10.0
-"""Published: percent more bandwidth, and how often the time."""
+"""Published: percent more bandwidth, and the ratio of times."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Bandwidth:
 
 @dataclass(frozen=True)
 class Search:
-    """One search from random hashed paths: what it leaves exceeded, and its processor time without set-up."""
+    """One search from random hashed paths: the capacity still exceeded, and the processor time without set-up."""
 
     scheme: str
     iterations: int
@@ -85,7 +85,7 @@ def simulated(base: Config, seeds: int, run: Runner = in_turn) -> list[Bandwidth
 
 
 def searches(task: tuple[int, int]) -> list[Search]:
-    """Of a fat-tree's k and a seed: both placements with every number of iterations, for the same flows."""
+    """For a fat-tree's k and a seed: both placements with every number of iterations, on the same flows."""
     from hedera.flow_annealing import FlowAnnealing
     from hedera.placement import exceeded_capacity
     from hedera.simulated_annealing import SimulatedAnnealing
@@ -108,7 +108,7 @@ def searches(task: tuple[int, int]) -> list[Search]:
 
 
 def gains(rows: Sequence[Bandwidth], engine: str, count: int) -> Float64:
-    """Percent more bandwidth by a core per host, (seeds,)."""
+    """Percent more bandwidth with a core per host, (seeds,)."""
     ours, theirs = (
         np.array(
             [r.percent_of_full for r in rows if (r.engine, r.scheme, r.iterations) == (engine, s, count)]
@@ -119,9 +119,9 @@ def gains(rows: Sequence[Bandwidth], engine: str, count: int) -> Float64:
 
 
 def times_less(rows: Sequence[Search], count: int) -> tuple[Float64, Float64]:
-    """How often a core per flow takes the iterations, and the processor time, (seeds,), until it leaves as little
-    exceeded as a core per host after ``count``: between the numbers that were tried, by their logarithms. What an
-    iteration takes is that of the longest search."""
+    """How many times the iterations, and the processor time, (seeds,), a core per flow needs for as little excess as
+    a core per host has after ``count`` iterations. Interpolated between the numbers tried, by their logarithms. The
+    time of an iteration is that in the longest search."""
     more, longer = [], []
     for seed in dict.fromkeys(row.seed for row in rows):
         own = {(row.scheme, row.iterations): row for row in rows if row.seed == seed}
@@ -135,7 +135,8 @@ def times_less(rows: Sequence[Search], count: int) -> tuple[Float64, Float64]:
 
 
 def search_space(k: int) -> float:
-    """By how many powers of ten a core per host has fewer states than one per flow, with as many flows as hosts."""
+    """How many powers of ten fewer states there are with a core per host than per flow, with as many flows as
+    hosts."""
     cores, hosts = (k // 2) ** 2, FatTree(k).num_hosts
     return hosts * log10(cores) - k * lgamma(cores + 1) / log(10)
 
@@ -148,7 +149,7 @@ def search_space(k: int) -> float:
 )
 @computed
 def command(asked: Computing, seeds: int, drawn: int, **fields: Any) -> None:
-    """What a core per destination host gains over a core per flow, and what it cannot place (section 4.4)."""
+    """Measure what a core per destination host gains over a core per flow, and what it cannot place (section 4.4)."""
     base = Config("ecmp", "random", flows_per_host=FLOWS_PER_HOST, **fields)
     rows = simulated(base, seeds, asked.runner(f"Section 4.4, k={base.k}"))
     every = [(base.k, seed) for seed in range(1, seeds + 1)]
@@ -185,7 +186,7 @@ def command(asked: Computing, seeds: int, drawn: int, **fields: Any) -> None:
 
 def _patterns_table(rows: Sequence[Pattern]) -> Table:
     """The counter-examples, and how many of the others cannot be placed."""
-    title = "Exceeded by patterns with k/2 flows of 2/k of a link to and from a host"
+    title = "Capacity exceeded by patterns with k/2 flows of 2/k of a link to and from each host"
     made = plain_table(title, "k", "pattern", "a core per host, at least [links]", "per flow [links]", left=2)
     drawn = [row for row in rows if row.pattern.startswith("random")]
     for row in rows:

@@ -55,7 +55,7 @@ def compute(
         for scheme in schemes
         for seed in range(1, seeds + 1)
     ]
-    # The runs with most flows first, so that no process is left with a long one at the end.
+    # Runs with the most flows first, so that no long one is left at the end.
     by_cost = sorted(configs, key=lambda config: config.traffic, reverse=True)
     found = dict(zip(by_cost, run(bisection_mbps, by_cost), strict=True))
     return [
@@ -87,7 +87,7 @@ def over_static(shares: Shares, scheme: str) -> dict[str, Float64]:
 
 
 def summary(rows: Sequence[Share]) -> list[Compared]:
-    """What the paper says about the figure in words, with ours; nothing unless all of its schemes are there."""
+    """The numbers in the paper's text on this figure, beside ours; empty unless all of its schemes are there."""
     if not {row.scheme for row in rows} >= set(SCHEMES):
         return []
     shares = by_pattern(rows)
@@ -109,8 +109,8 @@ def summary(rows: Sequence[Share]) -> list[Compared]:
 
 
 def ahead(shares: Shares, margin: float = 0.1) -> list[str]:
-    """The patterns where Global First Fit beats Simulated Annealing: by ``margin`` points at least on average, and
-    with several seeds by an interval that has no 0 in it."""
+    """The patterns where Global First Fit beats Simulated Annealing: by at least ``margin`` points on average, and
+    with several seeds by an interval that excludes 0."""
     found = []
     for pattern in dict.fromkeys(traffic for traffic, _ in shares):
         if {(pattern, "hedera-gff"), (pattern, "hedera-sa")} <= shares.keys():
@@ -121,7 +121,7 @@ def ahead(shares: Shares, margin: float = 0.1) -> list[str]:
 
 
 def better(rows: Sequence[Share]) -> str:
-    """In a sentence, where Global First Fit beats Simulated Annealing (`ahead`)."""
+    """A sentence on where Global First Fit beats Simulated Annealing (`ahead`)."""
     shares = by_pattern(rows)
     means = {cell: float(values.mean()) for cell, values in shares.items()}
     told = [
@@ -168,7 +168,7 @@ def draw(rows: Sequence[Share], tree: FatTree, path: Path) -> Path:
 def command(
     asked: Computing, schemes: tuple[str, ...], engines: tuple[str, ...], seeds: int, **fields: Any
 ) -> None:
-    """The suite of patterns on 8,192 hosts, with the paper's model of TCP and with fair shares."""
+    """Simulate the suite of patterns on 8,192 hosts, with the paper's model of TCP and with fair shares."""
     base = Config("ecmp", "stride:1", **fields)
     rows = compute(base, asked.runner(f"Figure 10, k={base.k}"), schemes, engines, seeds)
     name = f"figure10_k{base.k}"

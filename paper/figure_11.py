@@ -1,4 +1,4 @@
-"""Figure 11: bisection bandwidth over time, with flows that come and go."""
+"""Figure 11: bisection bandwidth over time, with flows that arrive and end."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def draw(points: Sequence[Point], subtitle: str, path: Path) -> Path:
 @field_options(Config, "arrivals_per_s mean_mbytes", arrivals_per_s=0.1, mean_mbytes=1250.0)
 @computed
 def command(asked: Computing, schemes: tuple[str, ...], seeds: int, **fields: Any) -> None:
-    """Bisection bandwidth over time: 1,024 hosts, random bijection, flows that come and go."""
+    """Simulate bisection bandwidth over time: 1,024 hosts, random bijection, flows that arrive and end."""
     base = Config("ecmp", "randbij", **fields)
     results = compute(base, asked.runner(f"Figure 11, k={base.k}"), schemes, seeds)
     points = [point for result in results for point in series(result)]

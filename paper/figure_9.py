@@ -42,8 +42,8 @@ _PANELS = {
 class Bar:
     """One matrix under one scheme: the bisection bandwidth as published, and ours over seeds.
 
-    ``published_testbed_mbps``, ``published_simulator_mbps``: None where there is none. The testbed's "ECMP" stands
-    beside every static scheme, the simulator's beside ``ecmp`` alone.
+    ``published_testbed_mbps``, ``published_simulator_mbps``: None if there is none. The testbed's "ECMP" is shown
+    beside every static scheme, the simulator's only beside ``ecmp``.
     """
 
     matrix: str
@@ -142,7 +142,9 @@ def draw(rows: Sequence[Bar], seeds: int, path: Path) -> Path:
 
 @click.command()
 @click.option(
-    "--simulated", is_flag=True, help="By the simulator (the figure of real runs: hedera report DIR)."
+    "--simulated",
+    is_flag=True,
+    help="Use the simulator (for the figure of emulated runs: hedera report DIR).",
 )
 @schemes_option(SCHEMES)
 @seeds_option(10)
@@ -152,9 +154,11 @@ def draw(rows: Sequence[Bar], seeds: int, path: Path) -> Path:
 def command(
     asked: Computing, simulated: bool, schemes: tuple[str, ...], seeds: int, engine: str, tick_s: float
 ) -> None:
-    """All published traffic matrices, beside the published results of testbed and simulator."""
+    """Simulate all published traffic matrices, beside the published results of testbed and simulator."""
     if not simulated:
-        raise click.UsageError("figure 9 of real runs is drawn by `hedera report DIR`; here, add --simulated")
+        raise click.UsageError(
+            "`hedera report DIR` draws Figure 9 of emulated runs; to simulate it, add --simulated"
+        )
     rows = compute(seeds, engine, tick_s, asked.runner("Figure 9"), schemes)
     name = "figure9_simulated"
     files = [asked.csv(name, rows), draw(rows, seeds, asked.png(name))]

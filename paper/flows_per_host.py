@@ -1,7 +1,8 @@
-"""What Hedera gains over ECMP when hosts have several flows (`hedera flows-per-host`).
+"""Hedera's gain over ECMP when hosts have several flows (`hedera flows-per-host`).
 
-No figure of the paper's, whose patterns have one flow per host. The replication report expects the advantage to
-vanish with several: here is how many that takes, and what of it is due to flows that are not large any more.
+The paper has no such figure: its patterns have one flow per host. The replication report expects the advantage to
+vanish with several flows. This finds how many flows that takes, and how much of it comes from flows that are no
+longer large.
 """
 
 from __future__ import annotations
@@ -34,17 +35,18 @@ if TYPE_CHECKING:
 SCHEMES = ("ecmp", "hedera-gff", "hedera-sa", "nonblocking")
 COUNTS = "1,2,3,4,6,8,12,16"
 DROPPED = (6, 0.5)
-"""The replication report's second case: 6 flows per host, of which half are dropped."""
+"""The replication report's second case: 6 flows per host, half of them dropped."""
 _BASELINE = "ecmp"
 
 
 @dataclass(frozen=True)
 class Row:
-    """A scheme on a pattern with so many flows per host, means over the seeds; ratios are to runs of the same seed.
+    """A scheme on a pattern with a number of flows per host, means over the seeds; ratios are to runs of the same
+    seed.
 
-    ``keep``: the share of the flows that are kept. ``threshold``: above which share of a link a flow is large; None
-    for a scheme to which that is nothing. ``percent``: of the capacity, the mean, lowest and highest.
-    ``large_share``: the part of the flows that were large, over all rounds.
+    ``keep``: the share of the flows that are kept. ``threshold``: the share of a link above which a flow is large;
+    None for a scheme that does not use it. ``percent``: of the capacity, the mean, lowest and highest.
+    ``large_share``: the share of flows that were large, over all rounds.
     """
 
     k: int
@@ -71,7 +73,7 @@ def patterns(tree: FatTree) -> tuple[str, ...]:
 def plan(
     base: Config, counts: Sequence[int], schemes: Sequence[str], thresholds: Sequence[float], seeds: int
 ) -> list[Config]:
-    """All simulations. ECMP and the control are always among them, with the same flows as the others."""
+    """All simulations. They always include ECMP and the control, with the same flows as the others."""
     tasks = []
     for traffic in patterns(base.tree):
         for count, keep in (*((count, 1.0) for count in counts), DROPPED):
@@ -83,7 +85,7 @@ def plan(
 
 
 def measure(config: Config) -> tuple[float, float]:
-    """The share of the capacity that one simulation carried, and of its flows the share that were large."""
+    """The share of the capacity that one simulation carried, and the share of its flows that were large."""
     from simulator.driver import Simulation
 
     simulation = Simulation(config)
@@ -95,7 +97,7 @@ def measure(config: Config) -> tuple[float, float]:
 def compute(tasks: Sequence[Config], run: Runner = in_turn) -> list[Row]:
     """Carry out a `plan`."""
     found = dict(zip(tasks, run(measure, tasks), strict=True))
-    static = max(task.threshold for task in tasks)  # schemes to which it is nothing were run with this one
+    static = max(task.threshold for task in tasks)  # schemes that do not use it were run with this one
     cases: dict[Config, list[Config]] = {}
     for task in tasks:
         cases.setdefault(replace(task, seed=1), []).append(task)
@@ -131,7 +133,7 @@ def compute(tasks: Sequence[Config], run: Runner = in_turn) -> list[Row]:
 def draw(rows: Sequence[Row], subtitle: str, path: Path) -> Path:
     """A column per pattern, a row per engine: shares of the control against flows per host.
 
-    Thin and dashed: with lower thresholds, under which more flows are large.
+    Thin and dashed: with lower thresholds, so that more flows are large.
     """
     lines = list(dict.fromkeys(row.engine for row in rows))
     with house_style():
@@ -172,13 +174,13 @@ def _panel(axes: Axes, rows: Sequence[Row]) -> None:
 @click.command()
 @schemes_option(SCHEMES)
 @click.option(
-    "--flows-per-host", "counts", default=COUNTS, show_default=True, help="How many, comma-separated."
+    "--flows-per-host", "counts", default=COUNTS, show_default=True, help="Numbers of flows, comma-separated."
 )
 @click.option(
     "--thresholds",
     default="0.1,0.01",
     show_default=True,
-    help="Shares of a link that make a flow large; the largest is the usual one.",
+    help="Thresholds of large flows, as shares of a link; the largest is the usual one.",
 )
 @engines_option
 @field_options(Config, "k seconds interval_s tick_s iterations", seconds=12.0, interval_s=2.0, tick_s=0.01)
@@ -194,14 +196,14 @@ def command(
     seeds: int,
     **options: Any,
 ) -> None:
-    """Hedera's gain over ECMP against the number of flows per host."""
+    """Simulate Hedera's gain over ECMP by number of flows per host."""
     large_from = sorted(numbers("--thresholds", thresholds, float), reverse=True)
     many = numbers("--flows-per-host", counts, int)
     tasks = []
     for engine in engines:
         tasks += plan(Config("ecmp", "random", k, engine=engine, **options), many, schemes, large_from, seeds)
     for task in tasks:
-        task.matrix()  # every mistake comes to light before the first of them is run
+        task.matrix()  # a mistake in any of them is found before the first run
     rows = compute(tasks, asked.runner(f"flows per host, k={k}"))
     note = f"{tasks[0].tree.num_hosts:,} hosts, {seeds} seed{'s' * (seeds > 1)}"
     name = f"flows_per_host_k{k}"
@@ -235,5 +237,5 @@ def _told(rows: Sequence[Row], note: str) -> Table:
 
 
 def _case(row: Row) -> tuple[str, int, float, str, float | None]:
-    """What rows of several patterns have in common."""
+    """The key that rows of several patterns share."""
     return row.engine, row.flows_per_host, row.keep, row.scheme, row.threshold

@@ -1,19 +1,19 @@
 """Patterns that no assignment of one core to each receiving host can place, although a core per flow can.
 
-Section 4.4 finds that "all communication patterns can be handled if i) the maximum number of large flows to or from a
-host is at most k/2 [...] or ii) the minimum threshold of each large flow is set to 2/k of the link capacity", without
-its proof. `counter_example` is a pattern with both. Let h = k/2, so that every flow wants 1/h of a link, and every
-receiver named here, with h flows, wants all of one. Then no two receivers below one edge switch can share an
+Section 4.4 says, without a proof, that "all communication patterns can be handled if i) the maximum number of large
+flows to or from a host is at most k/2 [...] or ii) the minimum threshold of each large flow is set to 2/k of the link
+capacity". `counter_example` is a pattern with both properties. Let h = k/2. Every flow wants 1/h of a link, and every
+receiver named here has h flows, so it wants a whole link. Then no two receivers below one edge switch can share an
 aggregation switch, and an edge switch that sends h^2 flows fills its links upwards, h flows on each.
 
-* Edge switch 1 sends h flows to every host of edge switch X but one, B; h - 1 to B, and one to C, elsewhere. The
-  hosts of X but B fill h - 1 links, so C shares B's aggregation switch.
+* Edge switch 1 sends h flows to every host of edge switch X except one, B; h - 1 flows to B; and one to C, which is
+  elsewhere. The other hosts of X fill h - 1 links, so C shares B's aggregation switch.
 * Edge switch 2 sends one flow to B, h - 1 to C, and h - 1 to each of the h hosts of edge switch Z. B and C fill the
-  link to their aggregation switch; but one host of Z is above that too. So some link is exceeded.
-* Edge switch 3 sends one flow to each host of Z, that they want all of a link.
+  link to their aggregation switch, but one host of Z uses that switch too. So some link is exceeded.
+* Edge switch 3 sends one flow to each host of Z, so that each wants a whole link.
 
-By a core per flow every pattern of this kind fits: it is h permutations on top of each other (König), each of which a
-fat-tree carries with one flow on every link (`hedera.edge_colouring`).
+With a core per flow every pattern of this kind fits: it is the sum of h permutations (König), and a fat-tree carries
+each of them with one flow on every link (`hedera.edge_colouring`).
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from topos.fattree import FatTree
 from topos.links import NO_LINK, num_links, path_links
 
 Flows = tuple[int, Int32, Int32]
-"""A fat-tree's k, and source and destination of every flow, (flows,); each wants 2/k of a link."""
+"""A fat-tree's k, and the source and destination of every flow, (flows,); each flow wants 2/k of a link."""
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """``least_excess_links``: the least capacity, in links, exceeded whatever core each host receives by, found
-    exactly; ``per_flow_links``: what edge colouring leaves exceeded with a core for each flow."""
+    """``least_excess_links``: the exact minimum of exceeded capacity, in links, over all choices of one core per
+    receiving host; ``per_flow_links``: the capacity that edge colouring leaves exceeded with a core for each flow."""
 
     k: int
     pattern: str
@@ -61,7 +61,7 @@ def counter_example(k: int) -> Flows:
 
 
 def random_pattern(k: int, seed: int) -> Flows:
-    """Every host sends k/2 flows and receives as many: bijections without a flow to oneself, on top of each other."""
+    """Every host sends k/2 flows and receives as many: k/2 bijections without self-flows, added together."""
     tree, rng = FatTree(k), np.random.default_rng(seed)
     hosts = np.arange(tree.num_hosts, dtype=np.int32)
     receivers: list[Int32] = []
@@ -106,7 +106,7 @@ def least_excess(flows: Flows) -> float:
 
 
 def per_flow(flows: Flows) -> float:
-    """What edge colouring leaves exceeded, in links."""
+    """The capacity that edge colouring leaves exceeded, in links."""
     from hedera.clos import ClosColouring
     from hedera.linkstate import LinkState
 

@@ -29,18 +29,18 @@ class Interval:
 
     @property
     def spread(self) -> str:
-        """In words, before more of them; nothing where there is none."""
+        """The interval as text that more text follows; empty if there is none."""
         return "" if self.low is None else f"{self.low:.1f} to {self.high:.1f}  "
 
 
 def interval(values: Float64) -> Interval:
-    """Of values with different seeds, (seeds,)."""
+    """The interval of values with different seeds, (seeds,)."""
     found = difference(None, values.tolist())
     return Interval(float(values.mean()), found.low, found.high)
 
 
 def told_seeds(seeds: int) -> str:
-    """What intervals are of, for the title of a table."""
+    """What the intervals are over, for the title of a table."""
     return f"{seeds} seeds, 95 % intervals" if seeds > 2 else f"{seeds} seed{'s' * (seeds > 1)}"
 
 
@@ -52,7 +52,7 @@ def numbers(option: str, text: str, kind: Callable[[str], Number]) -> list[Numbe
         found = []
     if not found or not 0 < min(found) <= max(found) < float("inf"):
         whole = "whole " if kind is int else ""
-        raise ValueError(f"{option} takes {whole}numbers above 0, separated by commas, not {text!r}")
+        raise ValueError(f"{option} takes {whole}numbers above 0, separated by commas; not {text!r}")
     return list(dict.fromkeys(found))
 
 
@@ -76,7 +76,7 @@ engines_option = click.option(
 def _schemes(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(name.strip() for name in value.split(",") if name.strip()))
     if not names:
-        raise click.BadParameter("name one scheme at least")
+        raise click.BadParameter("name at least one scheme")
     try:
         return tuple(scheme(name).name for name in names)
     except ValueError as error:
@@ -90,7 +90,7 @@ def schemes_option(default: Sequence[str]) -> Command:
         default=",".join(default),
         show_default=True,
         callback=_schemes,
-        help="Comma-separated; hedera-clos is what the network itself allows.",
+        help="Comma-separated; hedera-clos shows what the network itself allows.",
     )
 
 

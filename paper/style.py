@@ -1,4 +1,4 @@
-"""What the pictures of this package share, in the house style of `plots.style`."""
+"""What the pictures of this package share, in the common style of `plots.style`."""
 
 from __future__ import annotations
 

@@ -7,15 +7,15 @@ from topos.fattree import FatTree
 SCHEMES = ("ecmp", "hedera-gff", "hedera-sa", "nonblocking")
 """The four columns of Figures 9, 10 and 11."""
 AT_SCALE = ("ecmp", "hedera-gff", "hedera-sa", "hedera-clos", "nonblocking")
-"""These and the placement that shows what the network itself allows, which the paper does not have."""
+"""These, and a placement that shows what the network itself allows, which is not in the paper."""
 
 
 def suite(tree: FatTree) -> tuple[str, ...]:
-    """Specs of the patterns, as in Figure 9: its strides of 1, 2, 4 and 8 hosts at k = 4 are, in general, one
-    host, one edge switch, one pod and half of the network.
+    """Names of the patterns, as in Figure 9. Its strides of 1, 2, 4 and 8 hosts at k = 4 become, for any k, one host,
+    one edge switch, one pod and half of the network.
 
-    First those in which every host sends and receives one flow, the nearest receivers first; then those in which a
-    host may receive many, the most local first, with more and more flows; the hotspot last.
+    First come patterns in which every host sends and receives one flow, the nearest receivers first; then those in
+    which a host may receive many, the most local first, with more and more flows; the hotspot last.
     """
     strides = (1, tree.half, tree.num_cores, tree.num_hosts // 2)
     return (

@@ -1,8 +1,9 @@
 """Table 1: how the time and space of both placements grow with the network and with the flows.
 
-The table has Global First Fit at O((k/2)^2) for a flow, whatever the number |F| of flows, Simulated Annealing at
-O(f) for an iteration, f the flows to a host, whatever k, and both at O(k^3 + |F|) of memory. Here powers of k/2 and
-of the flows per host are fitted to times, and multiples of k^3 and |F| to what a process grows by.
+The table says: Global First Fit takes O((k/2)^2) per flow, independent of the number |F| of flows; Simulated
+Annealing takes O(f) per iteration, with f flows to a host, independent of k; both take O(k^3 + |F|) of memory. Here
+powers of k/2 and of the flows per host are fitted to measured times, and multiples of k^3 and |F| to a process's
+growth.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ STEPS = {"Global First Fit": "flow", "Simulated Annealing": "iteration"}
 
 @dataclass(frozen=True)
 class Case:
-    """A placement's processor time for a step, a flow or an iteration, and its memory, flows included."""
+    """A placement's processor time per step (a flow or an iteration), and its memory, with the flows."""
 
     algorithm: str
     k: int
@@ -53,7 +54,8 @@ class Case:
 
 @dataclass(frozen=True)
 class Growth:
-    """Of one placement: step_us ~ (k/2)^k_power * flows^flows_power; bytes ~ per_k3 * k^3 + per_flow * |F|."""
+    """The growth of one placement: step_us ~ (k/2)^k_power * flows^flows_power; bytes ~ per_k3 * k^3 + per_flow *
+    |F|."""
 
     k_power: float
     flows_power: float
@@ -62,7 +64,7 @@ class Growth:
 
 
 def compute(seconds: float = 0.5) -> list[Case]:
-    """Flows between random hosts, each time from about ``seconds`` of calls."""
+    """Measure with flows between random hosts; each time is from about ``seconds`` of calls."""
     return [
         Case(
             name,
@@ -79,7 +81,7 @@ def compute(seconds: float = 0.5) -> list[Case]:
 
 
 def _flow_us(k: int, flows: int, seconds: float) -> float:
-    """The best call's time over its flows."""
+    """The best call's time divided by its flows."""
     from hedera.global_first_fit import GlobalFirstFit
 
     tree, large, links = placement_input(k, flows)
@@ -92,7 +94,7 @@ def _flow_us(k: int, flows: int, seconds: float) -> float:
 
 
 def _iteration_us(k: int, flows: int, seconds: float) -> float:
-    """The best call's time without that of no iterations, over its iterations."""
+    """The best call's time, less that of a call without iterations, divided by its iterations."""
     timed: Callable[[int], float] = partial(_placement_ms, k, flows, seconds)
     return 1e3 * (timed(ITERATIONS) - timed(0)) / ITERATIONS
 
@@ -102,7 +104,7 @@ def _placement_ms(k: int, flows: int, seconds: float, iterations: int) -> float:
 
 
 def _memory(name: str, k: int, many: int) -> float:
-    """Of a first period, and the flows that it is given."""
+    """The memory of a first period and of its flows."""
     flows = many * FatTree(k).num_hosts
     built = f"import numpy as np\nfrom paper.table_5 import placement_input\n{{}}\n{BUILT[name]}"
     warm = built.format("tree, flows, links = placement_input(4, 16)") + "\nmade.place(flows, links)\n"
@@ -115,7 +117,7 @@ def _memory(name: str, k: int, many: int) -> float:
 
 
 def growth(rows: Sequence[Case]) -> Growth:
-    """Least squares, of logarithms for the time."""
+    """Fitted by least squares; times by their logarithms."""
     k = np.array([row.k for row in rows], dtype=np.float64)
     many = np.array([row.flows_per_host for row in rows], dtype=np.float64)
     spent = np.log([row.step_us for row in rows])
@@ -145,7 +147,7 @@ def told_of(name: str, rows: Sequence[Case]) -> str:
 @json_option
 @in_words
 def command(seconds: float, out: Path, as_json: bool) -> None:
-    """How both placements' time and space grow: the paper's Table 1, measured."""
+    """Measure how both placements' time and space grow: the paper's Table 1."""
     rows = compute(seconds=seconds)
     told: list[Table | str] = [
         timings("Table 1: time and space of placements", rows),

@@ -14,7 +14,7 @@ from plots.shuffle import SCHEMES, TRANSFER_BYTES, Row, Shuffle, draw, rows_of, 
 from simulator.config import Config
 
 PATIENCE = 10
-"""A shuffle that takes so many times as long as the control's hosts need at full rate is given up."""
+"""A shuffle is given up when it takes this many times as long as the control's hosts need at full rate."""
 
 
 def config(scheme: str, transfer_bytes: int = TRANSFER_BYTES, **fields: float) -> Config:
@@ -25,12 +25,12 @@ def config(scheme: str, transfer_bytes: int = TRANSFER_BYTES, **fields: float) -
 
 
 def measure(base: Config) -> Shuffle:
-    """Simulate a shuffle to its end; RuntimeError when it has none."""
+    """Simulate a shuffle to its end; RuntimeError if it does not end."""
     from simulator.driver import simulate
 
     result = simulate(base)
     if not np.isfinite(result.end_s).all():
-        raise RuntimeError(f"under {base.scheme} the shuffle had not ended after {base.seconds:,.0f} s")
+        raise RuntimeError(f"under {base.scheme} the shuffle did not end within {base.seconds:,.0f} s")
     last = np.zeros(base.tree.num_hosts)
     np.maximum.at(last, result.src, result.end_s)
     return Shuffle(float(last.max()), float(last.mean()))
@@ -43,7 +43,7 @@ def compute(
     transfer_bytes: int = TRANSFER_BYTES,
     **fields: float,
 ) -> list[Row]:
-    """The table over so many shuffles of every scheme."""
+    """The table, over several shuffles of every scheme."""
     tasks = [
         config(scheme, transfer_bytes, seed=seed, **fields)
         for scheme in schemes
@@ -57,7 +57,7 @@ def compute(
 
 
 @click.command()
-@click.option("--simulated", is_flag=True, help="By the simulator.")
+@click.option("--simulated", is_flag=True, help="Use the simulator.")
 @schemes_option(SCHEMES)
 @seeds_option(5)
 @click.option(
@@ -65,13 +65,13 @@ def compute(
 )
 @click.option("--tick", "tick_s", default=0.001, show_default=True, help="Length of a tick, s.")
 @click.option(
-    "--detect", "detect_s", default=0.0, help="Global First Fit looks for large flows this often, s."
+    "--detect", "detect_s", default=0.0, help="How often Global First Fit looks for large flows, s."
 )
 @computed
 def command(asked: Computing, simulated: bool, schemes: tuple[str, ...], seeds: int, **fields: float) -> None:
-    """A shuffle of 120 GB: its time, hosts' completion, bandwidth and goodput, as ratios to the control.
+    """Simulate a shuffle of 120 GB: its time, hosts' completion, bandwidth and goodput, as ratios to the control.
 
-    MB are 2^20 bytes, as the paper's columns require of each other.
+    MB are 2^20 bytes: only then do the paper's columns agree with each other.
     """
     if not simulated:
         raise click.UsageError("here, add --simulated")

@@ -1,9 +1,9 @@
 """Table 3: iterations of Simulated Annealing against the size of the network.
 
-The paper leaves three things open, and each decides what the table looks like: the rates that flows get on good paths
-(the model of TCP), how often flows are placed, and when "final" is. So all of it is computed under both engines, with
-several periods, and over the end of the measuring window besides the whole of it; and every share also as a share
-of the control's with the same seed, in which the draw of the receivers cancels.
+The paper leaves three things open, and each changes the table: the rates that flows get on good paths (the model of
+TCP), how often flows are placed, and when "final" is. So everything is computed under both engines, with several
+periods, and over both the whole measuring window and its end. Every share is also given as a share of the control's
+with the same seed, so that the draw of the receivers cancels out.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from simulator.config import ENGINES, Config
 from topos.arrays import Float64
 
 PERIOD_S = 5.0
-"""The testbed's, there the limit of its switches (section 5.4); the simulator's is not published."""
+"""The testbed's period, the shortest its switches allow (section 5.4); the simulator's is not published."""
 FINAL_S = 5.0
-"""What counts as final: the last seconds of the measuring window."""
+"""The last seconds of the measuring window, which count as final."""
 MAX_WORK = 400_000
 """Iterations in a simulated second beyond which a cell is left out: 2,000,000 in 5 s, the table's last row."""
 
@@ -42,7 +42,7 @@ class Cell:
 
     ``iterations``: of annealing, else None. ``published_percent``: the table's. ``final_percent``: over the last 5 s
     of the window. ``of_control_percent``: of the non-blocking network's share with the same seed. A standard
-    deviation (``sd``) is over the seeds, 0 for one.
+    deviation (``sd``) is over the seeds, 0 for one seed.
     """
 
     engine: str
@@ -83,7 +83,7 @@ def compute(
     tick_s: float = 0.01,
     run: Runner = in_turn,
 ) -> list[Cell]:
-    """Simulate random receivers on networks of ``sizes`` hosts. ValueError when no fat-tree has as many."""
+    """Simulate random receivers on networks of ``sizes`` hosts. ValueError if no fat-tree has that many."""
     cases = []
     for engine in engines:
         for size in sizes:
@@ -208,7 +208,7 @@ def draw(rows: Sequence[Cell], subtitle: str, path: Path) -> Path:
     "--iterations",
     default="1000,50000,100000,500000,1000000,1500000,2000000",
     show_default=True,
-    help="Of Simulated Annealing, each round.",
+    help="Iterations of Simulated Annealing per round.",
 )
 @click.option("--intervals", default="5,1,0.1", show_default=True, help="Hedera's scheduling periods, s.")
 @field_options(Config, "flows_per_host seconds tick_s", flows_per_host=3, tick_s=0.01)
@@ -224,7 +224,7 @@ def command(
     flows_per_host: int,
     **fields: Any,
 ) -> None:
-    """Iterations of Simulated Annealing against the size of the network (random receivers).
+    """Simulate iterations of Simulated Annealing against the size of the network (random receivers).
 
     Cells with more than 400,000 iterations in a simulated second are left out.
     """
@@ -254,7 +254,7 @@ def command(
 
 
 def _compared(row: Cell, of_control: bool) -> Compared:
-    """The paper's is set beside one of ours whatever the period, as its own is not published."""
+    """The paper's number is set beside ours of any period, because its own period is not published."""
     case = f"{row.hosts:,} hosts, non-blocking"
     if row.scheme != "nonblocking":
         how = f"{row.iterations:,} iterations" if row.iterations else "edge colouring"

@@ -58,7 +58,7 @@ def compute(seconds: float = 0.5) -> Iterator[Case]:
 
 
 def megabytes_needed(k: int = 48, flows: int = 250_000) -> float:
-    """10^6 bytes by which a process grows at its peak while it estimates, with the input's own added."""
+    """A process's growth at its peak while it estimates demands, plus the size of the input, in 10^6 bytes."""
     hosts = FatTree(k).num_hosts
     before = f"""
 from hedera.demand import estimate_demands

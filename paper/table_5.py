@@ -69,8 +69,8 @@ def placement_input(k: int, flows: int, seed: int = 1) -> tuple[FatTree, LargeFl
 def compute(seconds: float = 0.5) -> Iterator[Case]:
     """Measure every cell. Each call starts from the first state, so that all do the same amount of work.
 
-    The set-up (grouping flows by destination, loading the links, handing out cores) is what is left of a
-    placement when next to no iterations are asked for.
+    The set-up (grouping flows by destination, loading the links, assigning cores) is measured as a placement with
+    almost no iterations.
     """
     for (k, flows), row in TABLE_5.items():
         tree, large, links = placement_input(k, flows)
@@ -96,7 +96,7 @@ def compute(seconds: float = 0.5) -> Iterator[Case]:
 def timed_placement(
     tree: FatTree, large: LargeFlows, links: LinkState, iterations: int, seconds: float
 ) -> tuple[Timing, SimulatedAnnealing]:
-    """The time of one placement from the first state, measured for about ``seconds``, and the annealing after it."""
+    """The time of one placement from the first state, measured for about ``seconds``, and the annealing object."""
     from hedera.simulated_annealing import SimulatedAnnealing
 
     made: list[SimulatedAnnealing] = []

@@ -22,7 +22,8 @@ from topos.fattree import FatTree
 
 @dataclass(frozen=True)
 class Loop:
-    """One case: the paper's length of a round, the model with the paper's 100 ms, and with what is computed here."""
+    """One case: the paper's length of a round, the model with the paper's 100 ms, and with computing time measured
+    here."""
 
     hosts: int
     flows_per_host: int
@@ -36,7 +37,7 @@ class Loop:
 def compute(
     seeds: int, run: Runner = in_turn, cases: Mapping[tuple[int, int], float] = TABLE_6
 ) -> list[Loop]:
-    """Measure every case; ``run`` must not run two at once, as they would measure each other."""
+    """Measure every case; ``run`` must not run two at once, as they would slow each other down."""
     from paper import control_loop
 
     tasks = [(FatTree(ports_for(size)), flows, seed) for size, flows in cases for seed in range(1, seeds + 1)]
@@ -92,7 +93,7 @@ def draw(rows: Sequence[Loop], path: Path) -> Path:
 @json_option
 @in_words
 def command(seeds: int, out: Path, as_json: bool) -> None:
-    """How long a round of the control loop takes."""
+    """Measure how long a round of the control loop takes."""
     rows = compute(seeds, Computing(jobs=1).runner("Table 6: measuring"))
     files = [write_csv(out / "table6.csv", rows), draw(rows, out / "table6.png")]
     compared = []

@@ -1,4 +1,4 @@
-"""How times and memory are taken: of many calls, the median and the best; of first calls, in fresh processes."""
+"""How times and memory are measured: median and best of many calls; first calls in fresh processes."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ CAPTION = (
 )
 
 seconds_option = click.option(
-    "--seconds", type=click.FloatRange(0.0), default=0.5, show_default=True, help="Measuring time per figure."
+    "--seconds", type=click.FloatRange(0.0), default=0.5, show_default=True, help="Measuring time per number."
 )
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Milliseconds of a processor per call, over many calls, in one thread: what other work on the machine takes does
-    not count, but for the caches."""
+    """Processor milliseconds per call, over many calls, in one thread. Other work on the machine does not count,
+    except for its effect on the caches."""
 
     median_ms: float
     best_ms: float
@@ -53,7 +53,7 @@ def time_calls(
 
 
 def first_call(statements: str) -> str:
-    """What statements take in a fresh process, in words: with compiled code on disk, and without."""
+    """A sentence on the time of statements in a fresh process, with compiled code on disk and without."""
     code = f"{_found()}import time\nstart = time.perf_counter()\n{statements}\nprint(time.perf_counter() - start)"
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
@@ -66,9 +66,9 @@ def first_call(statements: str) -> str:
 
 
 def megabytes_grown(before: str, call: str) -> float:
-    """10^6 bytes by which a process grows at its peak during the statements ``call``.
+    """A process's growth at its peak during the statements ``call``, in 10^6 bytes.
 
-    Measured by the kernel, in a fresh process, after the statements ``before``; these have code compiled and loaded.
+    Measured by the kernel, in a fresh process, after the statements ``before``, which compile and load the code.
     """
     code = f"""
 {_found()}{before}
@@ -84,7 +84,7 @@ print((kilobytes("VmHWM") - grown) * 1024)
 
 
 def _found() -> str:
-    """By this an isolated process finds what we find."""
+    """Code that gives an isolated process our import path."""
     return f"import sys\nsys.path[:] = {sys.path!r}\n"
 
 
@@ -101,7 +101,7 @@ def timings(title: str, rows: Sequence[DataclassInstance]) -> Table:
 
 
 def told_of(title: str, rows: Sequence[DataclassInstance], statements: str, *notes: str) -> list[Table | str]:
-    """What is told of rows: the table, what a first call of ``statements`` takes, and the notes."""
+    """The output for rows: the table, the time of a first call of ``statements``, and the notes."""
     return [timings(title, rows), first_call(statements), *notes, CAPTION]
 
 

@@ -92,7 +92,7 @@ def test_an_emulated_run_stands_beside_and_what_is_stored_is_drawn_again(tmp_pat
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--redraw",), "to draw again: first run this without --redraw"),
+        (("--redraw",), "to draw again: run this without --redraw first"),
         (["--loads", "0.5,0"], "--loads takes numbers above 0"),
         (["--loads", "1.5"], "at most 1"),
         (["--loads", "half"], "--loads takes numbers"),

@@ -40,7 +40,7 @@ def test_rows_are_means_over_shuffles():
 
 def test_a_shuffle_that_does_not_end_is_told(monkeypatch):
     monkeypatch.setattr(table_2, "PATIENCE", 1)
-    with pytest.raises(RuntimeError, match="under spanning-tree the shuffle had not ended after"):
+    with pytest.raises(RuntimeError, match="under spanning-tree the shuffle did not end within"):
         table_2.measure(table_2.config("spanning-tree", 10**6))
 
 
