@@ -4,6 +4,8 @@ import logging
 
 from plots.figures import write_all
 
-logging.getLogger("matplotlib").setLevel(logging.ERROR)  # that a font cache cannot be kept is no news
+logging.getLogger("matplotlib").setLevel(
+    logging.ERROR
+)  # without its warning that a font cache cannot be kept
 
 __all__ = ["write_all"]

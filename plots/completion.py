@@ -1,4 +1,4 @@
-"""Completion times of traffic that comes and goes: by size class as a table, and their distribution as a picture."""
+"""Completion times of flows that arrive and end: a table by size class, and a picture of their distribution."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ VALID, ALL_TRIES = "valid runs", "all tries"
 
 @dataclass(frozen=True)
 class Row:
-    """A size class under a scheme: medians over the valid runs, or ``over`` all tries, whatever their verdict, of
-    which ``left_out`` do not count; ``flows`` and ``cut_off`` of all of them together."""
+    """A size class under a scheme: medians over the valid runs, or (see ``over``) over all tries whatever their
+    verdict, of which ``left_out`` are not valid; ``flows`` and ``cut_off`` are totals."""
 
     pattern: str
     scheme: str
@@ -57,8 +57,8 @@ class Row:
 
 
 def rows(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> list[Row]:
-    """By pattern, class and scheme, in the order in which tables show them, over valid runs and over all ``tries``
-    (if there were more than ``runs``); none without such traffic."""
+    """Rows by pattern, class and scheme, in the order of tables, over valid runs and over all ``tries`` (if there
+    were more than ``runs``); none without such traffic."""
     every = runs if tries is None else tries
     by_bar: dict[tuple[str, str], list[Run]] = {}
     for run in every:
@@ -77,7 +77,7 @@ def rows(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> list[Row]:
 
 
 def _row(runs: Sequence[Run], over: str, key: tuple[str, str, str]) -> Row | None:
-    """None where no run has flows of the class."""
+    """None if no run has flows of the class."""
     with_class = [
         (run, one)
         for run in runs
@@ -99,7 +99,7 @@ def _row(runs: Sequence[Run], over: str, key: tuple[str, str, str]) -> Row | Non
 
 
 def costs(runs: Sequence[Run]) -> dict[str, dict[str, float]]:
-    """What scheduling cost, by scheme: medians over the valid runs of traffic that comes and goes."""
+    """The cost of scheduling, by scheme: medians over the valid runs of flows that arrive and end."""
     found: dict[str, dict[str, float]] = {}
     for scheme in scheme_order(run.scheme for run in runs):
         ours = [run.costs for run in runs if run.valid and run.scheme == scheme and run.completion]
@@ -122,21 +122,21 @@ def csv_text(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
 
 
 def completed(flows: Sequence[FlowRecord]) -> tuple[Float64, Float64]:
-    """The times at which flows were complete, in order, and the share of all of them that then was: float64 (done,)
-    both. The last share is below 1 where some were cut off."""
+    """The completion times of flows, sorted, and the share of all flows complete by each time: float64 (done,) both.
+    The last share is below 1 if some flows were cut off."""
     took = np.sort([flow.completion_s for flow in flows if flow.completion_s is not None])
     return took, np.arange(1, took.size + 1) / max(len(flows), 1)
 
 
 def draw(runs: Sequence[Run], path: Path) -> list[Path]:
-    """For each pattern the share of flows that had completed after so many seconds, a curve for each scheme, all
-    valid trials together. What was cut off never completes here, so a curve may end below 1. Raises ValueError where
-    no run has such traffic."""
+    """For each pattern, the distribution of completion times: a curve for each scheme, all valid trials together.
+    Flows that were cut off never complete here, so a curve may end below 1. Raises ValueError if no run has such
+    traffic."""
     from matplotlib.figure import Figure
 
     shown = [run for run in runs if run.valid and run.completion]
     if not shown:
-        raise ValueError("there is no valid run of traffic that comes and goes")
+        raise ValueError("there is no valid run with flows that arrive and end")
     patterns = list(dict.fromkeys(run.pattern for run in shown))
     with house_style():
         figure = Figure(figsize=(8.4, 2.5 * len(patterns)), layout="constrained")

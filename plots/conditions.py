@@ -1,12 +1,12 @@
-"""The same patterns and schemes under unlike conditions: which of their shares of the control change, and how much.
+"""The same patterns and schemes under different conditions: how much their shares of the control change.
 
-Folders are compared over the patterns that all of them have, one by one. Where all of them have runs, a run counts
-when each has a valid one, with a valid control, of the same pattern, scheme and seed: a median over other seeds, and
-so over other hashed paths, would be another experiment.
+Folders are compared pattern by pattern, over the patterns that all of them have. If all of them have runs, a run
+counts only if every folder has a valid one, with a valid control, of the same pattern, scheme and seed: a median over
+different seeds, and so over different hashed paths, would be another experiment.
 
-A scheme's differences, one for each pattern, have Student's interval, as those of trials have
-(`plots.trials`). It says how far their mean depends on which patterns were run. All patterns share their
-seeds: what others would give, it does not know.
+A scheme's differences, one for each pattern, have Student's interval, like those of trials (`plots.trials`). It says
+how much their mean depends on the choice of patterns. All patterns share their seeds, so it does not cover other
+seeds.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ _MAX_NAMED = 8
 
 @dataclass(frozen=True)
 class Row:
-    """A scheme in a folder: its share of the control, mean over ``patterns``, and of the differences to the first
-    folder, in points, the mean, its interval (None: below three patterns) and the largest.
+    """A scheme in a folder: its mean share of the control over ``patterns``; and of its differences to the first
+    folder, in points: the mean, its interval (None: fewer than three patterns) and the largest.
 
-    ``conditions``: what differs between the folders, by the command line's options. ``runs`` count; ``invalid`` ones,
-    or such as were not judged, under any pattern that all folders have, do not. ``left_out``, ``all_patterns``,
-    ``all_share`` and ``all_difference_points`` are of all tries, whatever their verdict, of which ``left_out`` do not
-    count (None: an older summary does not say).
+    ``conditions``: the settings that differ between the folders, by the command line's options. ``runs``: the number
+    that counts. ``invalid``: runs, under patterns that all folders have, that are invalid or not judged.
+    ``left_out``, ``all_patterns``, ``all_share`` and ``all_difference_points`` are over all tries whatever their
+    verdict, of which ``left_out`` are not valid (None: an older summary does not say).
     """
 
     scheme: str
@@ -63,7 +63,7 @@ class Row:
 
     @property
     def half_interval(self) -> float:
-        """Half the interval's width in points, not a number where there is none."""
+        """Half the interval's width in points, NaN if there is none."""
         if self.low_points is None or self.high_points is None:
             return math.nan
         return (self.high_points - self.low_points) / 2
@@ -87,8 +87,8 @@ class PatternRow:
 
 @dataclass(frozen=True)
 class Side:
-    """A folder of a comparison: what differs of it, its shares of what all have, its runs of that which do not count,
-    and all tries."""
+    """A folder of a comparison: its differing settings, its shares and its invalid runs for the bars that all folders
+    have, and its bars over all tries."""
 
     name: str
     conditions: Mapping[str, Value]
@@ -98,14 +98,14 @@ class Side:
 
     @property
     def label(self) -> str:
-        """Its conditions, or its name where there is no difference."""
+        """Its conditions, or its name if the conditions do not differ."""
         return " ".join(f"{option} {said(value)}" for option, value in self.conditions.items()) or self.name
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Folders, the first of which the others are held against; the settings that are ``alike``, by options; in a
-    sentence each what does not count or was left out."""
+    """Folders, which are compared with the first; the settings that are ``alike``, by options; ``notes``, a sentence
+    on each thing that does not count or was left out."""
 
     sides: tuple[Side, ...]
     alike: Mapping[str, Value]
@@ -113,7 +113,7 @@ class Comparison:
 
     @property
     def schemes(self) -> list[str]:
-        """Those with a share under some pattern in every folder, but for the control."""
+        """The schemes, except the control, that have a share under some pattern in every folder."""
         return scheme_order(scheme for _, scheme in self.sides[0].shares)
 
     def bars(self, scheme: str) -> list[Bar]:
@@ -121,11 +121,11 @@ class Comparison:
         return [(p, scheme) for p in pattern_order(p for p, own in self.sides[0].shares if own == scheme)]
 
     def rows(self) -> list[Row]:
-        """By scheme, and of each by folder."""
+        """Rows by scheme and folder."""
         return [self._row(scheme, side) for scheme in self.schemes for side in self.sides]
 
     def pattern_rows(self) -> list[PatternRow]:
-        """By scheme and pattern, and of each by folder."""
+        """Rows by scheme, pattern and folder."""
         return [
             self._pattern_row(side, bar)
             for scheme in self.schemes
@@ -176,7 +176,7 @@ class Comparison:
         )
 
     def _of_all_tries(self, scheme: str, side: Side) -> dict[str, Any]:
-        """Over the patterns under which every folder has a try that came to a number, for `Row`."""
+        """The fields of `Row` over all tries, for the patterns under which every folder has a try with a number."""
         medians = [
             {
                 bar: one.median
@@ -201,7 +201,7 @@ class Comparison:
 
 
 def compare(folders: Sequence[Path]) -> Comparison:
-    """The folders, held against the first. Raises ValueError, one sentence, when they cannot be."""
+    """Compare the folders with the first. Raises ValueError, one sentence, if that is impossible."""
     samples = _samples(folders)
     patterns = _in_all("pattern", samples, [{pattern for pattern, _ in one.bars} for one in samples])
     schemes = _in_all(
@@ -242,8 +242,8 @@ def compare(folders: Sequence[Path]) -> Comparison:
 def draw(comparison: Comparison, path: Path) -> list[Path]:
     """Write a picture, a line for each scheme over the folders, and return the file.
 
-    A dot is the mean over patterns; its whisker, the interval of its difference to the first folder. Folders that
-    differ in one number stand in its order.
+    A dot is the mean over patterns; its whisker is the interval of its difference to the first folder. Folders that
+    differ in one number are sorted by it.
     """
     from matplotlib.figure import Figure
 
@@ -275,11 +275,11 @@ def draw(comparison: Comparison, path: Path) -> list[Path]:
 
 
 def _samples(folders: Sequence[Path]) -> list[Sample]:
-    """Two folders or more, all different, of networks of one size."""
+    """The samples of two or more different folders, of networks of the same size."""
     if len(folders) < 2:
-        raise ValueError("it takes two folders or more to compare")
+        raise ValueError("a comparison needs two folders or more")
     if len({folder.resolve() for folder in folders}) < len(folders):
-        raise ValueError("a folder is named twice")
+        raise ValueError("a folder is given twice")
     last = Counter(folder.resolve().name for folder in folders)
     names = [found if last[found := folder.resolve().name] == 1 else str(folder) for folder in folders]
     printable = [name if name.isprintable() else ascii(name) for name in names]
@@ -287,14 +287,14 @@ def _samples(folders: Sequence[Path]) -> list[Sample]:
     sizes = {one.settings(one.bars)["k"]: one.name for one in samples}
     if len(sizes) > 1:
         raise ValueError(
-            "networks of unlike size do not compare: "
+            "networks of different size cannot be compared: "
             + ", ".join(f"-k {k} in {name}" for k, name in sizes.items())
         )
     return samples
 
 
 def _in_all(what: str, samples: Sequence[Sample], found: Sequence[Collection[str]]) -> set[str]:
-    """What all samples have some of; ValueError when that is nothing."""
+    """What all samples have in common; ValueError if that is nothing."""
     if common := _all_have(found):
         return common
     each = "; ".join(f"{one.name} has {_few(own)}" for one, own in zip(samples, found, strict=True))
@@ -302,7 +302,7 @@ def _in_all(what: str, samples: Sequence[Sample], found: Sequence[Collection[str
 
 
 def _not_common(samples: Sequence[Sample], bars: Collection[Bar], common: Collection[Bar]) -> list[str]:
-    """What was run in some folders, and is not compared, in sentences."""
+    """Sentences on what was run in some folders but is not compared."""
     every = {bar for one in samples for bar in one.bars if bar[1] != CONTROL}
     patterns = {pattern for pattern, _ in every} - {pattern for pattern, _ in bars}
     schemes = {scheme for _, scheme in every} - {scheme for _, scheme in bars}
@@ -314,7 +314,7 @@ def _not_common(samples: Sequence[Sample], bars: Collection[Bar], common: Collec
 
 
 def _few(names: Iterable[str]) -> str:
-    """Names, not too many of them."""
+    """The first few names, as text."""
     shown = [short(name) for name in pattern_order(names)]
     more = len(shown) - _MAX_NAMED
     return ", ".join(shown[:_MAX_NAMED] or ["none"]) + (f" and {more} more" if more > 0 else "")
@@ -327,5 +327,5 @@ def _all_have(found: Iterable[Collection[Thing]]) -> set[Thing]:
 
 
 def _option(name: str) -> str:
-    """What a setting is called on the command line."""
+    """A setting's name on the command line."""
     return _OPTIONS.get(name, option_of(name))

@@ -1,4 +1,4 @@
-"""A sweep as tables that any program reads: a row per run, a row per flow, and a notebook that begins with them."""
+"""A sweep as tables for any program: a row per run, a row per flow; and a notebook that reads them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from results.record import MAX_BYTES, Run
 
 RUNS, FLOWS, NOTEBOOK = "runs.csv", "flows.csv", "sweep.ipynb"
 WHICH = ("run", "pattern", "scheme", "trial", "seed", "verdict")
-"""Of both tables; ``run`` is the run's folder, by which they are joined."""
+"""Columns of both tables; ``run`` is the run's folder, which joins the tables."""
 RESULTS = (
     "bisection_mbps", "share_of_control", "published_share", "payload_mbps", "maxmin_mbps", "capacity_mbps",
     "window_from_s", "window_to_s", "flows", "moves", "dropped_packets", "started", "reasons",
@@ -42,8 +42,8 @@ PATHS = ("first_core", "last_core", "moves")
 
 
 def export(folder: Path, to: Path) -> list[Path]:
-    """Write the tables and the notebook into ``to``, which is made, and what `hedera compare` reads (summary.csv,
-    sweep.json); returns the files. Of a trial that was run twice, the try that counts.
+    """Write the tables, the notebook and the input of `hedera compare` (summary.csv, sweep.json) into ``to``, which
+    is created; returns the files. If a trial was run twice, the tables have the try that counts.
 
     Raises ValueError, one sentence, when there is no run, or its sweep.json cannot be read.
     """
@@ -72,8 +72,8 @@ def _settings(folder: Path) -> bytes:
 
 
 def run_rows(sweep: Sweep) -> Iterator[dict[str, Any]]:
-    """A row per run. ``share_of_control``: of the control of the same pattern and trial, where both count;
-    ``published_share``: the paper's own for such a bar, where it has one."""
+    """A row per run. ``share_of_control``: of the control of the same pattern and trial, if both are valid;
+    ``published_share``: the paper's number for such a bar, if it has one."""
     control = {(run.pattern, run.trial): run for run in sweep.runs if run.valid and run.scheme == CONTROL}
     for file, run in zip(sweep.files, sweep.runs, strict=True):
         yield {
@@ -124,7 +124,7 @@ def _moves(flow: FlowRecord) -> int:
 
 
 def _table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """As CSV; what there is not is an empty cell, several words of one cell are separated by blanks."""
+    """The rows as CSV; missing values are empty cells, several values in one cell are separated by blanks."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()

@@ -2,9 +2,9 @@
 them.
 
 A bar is the median of the valid trials, its whisker the 5th to 95th percentile; in Mb/s it is payload at the
-receivers' sockets, as in the paper (section 6.2). What could not be measured is never drawn as if it had been: in its
-place is a hatched, crossed outline that reaches up to the dashed line and stands for no number, with a question mark
-where runs were not judged, or a cross alone where nothing was run.
+receivers' sockets, as in the paper (section 6.2). A bar without a valid trial has no number. In its place is a
+hatched, crossed outline up to the dashed line, with a question mark if runs were not judged, or only a cross if
+nothing was run.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 GROUPS_PER_ROW = 5
 _GROUP_WIDTH = 0.84  # of the distance between two patterns
-_FEWEST_SLOTS = 5  # bars of a group with fewer schemes do not grow wider than this allows
+_FEWEST_SLOTS = 5  # bars of a group with fewer schemes are no wider than with this many
 _HATCH = "/////"
 _CROSS: dict[str, Any] = {"marker": "x", "linestyle": "", "markersize": 6, "markeredgewidth": 1.7}
 _RED_CROSS = {**_CROSS, "color": INVALID}
@@ -40,7 +40,7 @@ def draw(runs: Sequence[Run], path: Path, *, normalised: bool = False) -> list[P
     """Write the chart as PNG and SVG, and return the files.
 
     ``normalised``: every bar as a share of the control, instead of Mb/s. The published numbers are marked beside
-    ours; in Mb/s they are scaled from what the testbed's links could deliver to what ours can. Raises ValueError when
+    ours; in Mb/s they are scaled by the ratio of our links' payload capacity to the testbed's. Raises ValueError when
     there is no run.
     """
     summary = summarise(runs)
@@ -50,7 +50,7 @@ def draw(runs: Sequence[Run], path: Path, *, normalised: bool = False) -> list[P
 
 
 def _conditions(runs: Sequence[Run]) -> str:
-    """What was the same for all runs, in a line."""
+    """One line on the settings of all runs."""
     spec = runs[0].spec
     trials = len({run.trial for run in runs})
     bars = "one trial" if trials == 1 else f"median, 5th and 95th percentile of {trials} trials"
@@ -89,12 +89,12 @@ def _pairs(chart: Shares) -> Iterable[tuple[str, str]]:
 
 
 def _mark(chart: Shares, pattern: str, scheme: str) -> float | None:
-    """Where to mark a published number; the control's share of itself is a line already."""
+    """Where to mark a published number; None for the control's share of itself, which is the dashed line."""
     return None if chart.of_control and scheme == CONTROL else chart.published(pattern, scheme)
 
 
 def _frame(ax: Axes, patterns: Sequence[str], per_row: int, level: float, ceiling: float) -> None:
-    """Axes, grid, pattern names, and the line of what is possible."""
+    """Axes, grid, pattern names, and the dashed line of the most that is possible."""
     ax.set_xlim(-0.5, per_row - 0.5)
     ax.set_ylim(0, ceiling)
     ax.set_xticks(range(len(patterns)), [label(pattern) for pattern in patterns], fontsize=9.5)
@@ -136,14 +136,14 @@ def _valid_bar(ax: Axes, x: float, width: float, scheme: str, spread: Spread, *,
 
 
 def _void(ax: Axes, x: float, width: float, scheme: str, level: float, mark: dict[str, Any]) -> None:
-    """What stands for a bar without a valid trial (or, as a share, without a valid control)."""
+    """The outline for a bar without a valid trial (or, as a share, without a valid control)."""
     style: dict[str, Any] = {"facecolor": "white", "edgecolor": colour(scheme), "hatch": _HATCH, "alpha": 0.7}
     ax.bar(x, level, width * 0.86, linewidth=0.9, linestyle=(0, (2, 1.5)), zorder=2, **style)
     ax.plot(x, 0.46 * ax.get_ylim()[1], zorder=7, **mark)
 
 
 def _mark_of(void: str) -> dict[str, Any]:
-    """A cross, or a question mark where runs were not judged: as a path, since mathematical text is not parsed."""
+    """A cross, or a question mark if runs were not judged: as a path, because mathematical text is not parsed."""
     from matplotlib.textpath import TextPath
     from matplotlib.transforms import Affine2D
 

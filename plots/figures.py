@@ -23,7 +23,8 @@ def write_all(folder: str | Path) -> list[Path]:
     `figure9.png` and `.svg` (Mb/s of payload), `figure9-normalised` (share of the control), both with the published
     numbers where a pattern has them; `summary.csv` and `summary.md`; `differences.csv`, paired tests between schemes;
     `rates/PATTERN-trial-N.png` for each trial, drawn again only when a run in it is newer; `completion.csv` and
-    `.png` of traffic that comes and goes. No run, no file. Raises ValueError when there is no such folder.
+    `.png` for flows that arrive and end. Without runs there are no files. Raises ValueError when there is no such
+    folder.
     """
     sweep = load_sweep(folder)
     if not sweep.runs:
@@ -66,12 +67,12 @@ def _rate_sheets(sweep: Sweep, out: Path) -> list[Path]:
 
 
 def _changed_ns(run: Path, folder: Path) -> int:
-    """When a run was stored, or the archive that it is from."""
+    """When a run, or the archive it comes from, was stored."""
     return (run if run.exists() else folder / ARCHIVE).stat().st_mtime_ns
 
 
 def _drawn_ns(file: Path) -> int:
-    """When a picture was drawn; 0 for one that is none of ours, or not there."""
+    """When a picture was drawn; 0 if it does not exist or is not ours."""
     with contextlib.suppress(OSError):
         about = file.lstat()
         return about.st_mtime_ns if stat.S_ISREG(about.st_mode) else 0

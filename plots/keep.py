@@ -1,4 +1,4 @@
-"""A sweep as it is published: its bars, its paired tests, its settings, and what every run measured."""
+"""A sweep's published form: its bars, paired tests, settings, and the measurements of every run."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ SETTINGS = "sweep.json"
 
 
 def keep(folder: Path, to: Path) -> list[Path]:
-    """Write what is worth keeping of the sweep in ``folder`` into ``to``, which is made, and return the files; the
-    archive has the repeated tries as well. Raises ValueError, one sentence, when there is no run, or something cannot
-    be read."""
+    """Write the published form of the sweep in ``folder`` into ``to``, which is created, and return the files. The
+    archive includes repeated tries. Raises ValueError, one sentence, when there is no run or something cannot be
+    read."""
     sweep = load_sweep(folder)
     files = find_files(folder, "run.json")
     if not sweep.runs or not files:

@@ -1,6 +1,6 @@
-"""Stored runs, read back: every ``run.json`` below the folder of a sweep, or in the archive that was made of them.
+"""Stored runs, read back: every ``run.json`` below the folder of a sweep, or in its archive.
 
-Nothing found there can stop a figure from being drawn. What cannot be used is listed with the reason.
+A bad file never stops a figure from being drawn. Files that cannot be used are listed with the reason.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from results.archive import ARCHIVE, unpacked
 from results.record import Run, decode, read
 
 _VARYING = ("flows_per_host", "keep", "scale_sizes", "new_flows", "large_flows")
-"""Settings that may differ between the runs of one figure: they make another pattern, or follow from it. Runs that
-differ in anything else are not drawn together."""
+"""Settings that may differ between the runs of one figure, because they belong to the pattern or follow from it. Runs
+that differ in anything else are not drawn together."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Sweep:
-    """The runs of a folder, one per pattern, scheme and trial, the file of each (as it was, of an archive), and what
-    was left out. ``tries``: all of them, those as well of which another try of the same trial counts."""
+    """The runs of a folder, one per pattern, scheme and trial; the file of each (in an archive: its former path); and
+    what was left out. ``tries``: all runs, including those replaced by another try of the same trial."""
 
     folder: Path
     runs: tuple[Run, ...]
@@ -43,13 +43,12 @@ class Sweep:
 
 
 def load_sweep(folder: str | Path, read_one: Callable[[Path], Run] = read) -> Sweep:
-    """All runs below ``folder``, ordered by path; ``read_one`` reads a file, or remembers it. Where there is none,
-    those of the folder's archive.
+    """All runs below ``folder``, sorted by path, or else those of the folder's archive; ``read_one`` reads a file, or
+    has it cached.
 
-    Of several tries of one trial the last valid one counts, else the last, in the order of their paths: times can be
-    set, and copied. Runs whose link rate, length or
-    other settings differ from those of the majority are left out. Raises ValueError when there is no such
-    folder.
+    If a trial has several tries, the last valid one counts, or else the last one, in the order of their paths (file
+    times are not reliable). Runs whose link rate, length or other settings differ from those of the majority are left
+    out. Raises ValueError when there is no such folder.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -60,7 +59,7 @@ def load_sweep(folder: str | Path, read_one: Callable[[Path], Run] = read) -> Sw
     for path in files:
         try:
             found[path] = read_one(path)
-        except (OSError, ValueError) as error:  # it may be gone by now
+        except (OSError, ValueError) as error:  # the file may be gone by now
             skipped.append(Skipped(path, str(error)))
     archive = folder / ARCHIVE
     if not files and os.path.lexists(archive):
@@ -108,7 +107,7 @@ def _settings(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def _older(found: Mapping[Path, Run]) -> list[Skipped]:
-    """All tries of a trial but the one that counts; ``found`` has the first try first."""
+    """All tries of a trial except the one that counts; ``found`` has the first try first."""
     chosen: dict[tuple[str, str, int], Path] = {}
     older = []
     for path, run in found.items():

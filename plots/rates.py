@@ -1,6 +1,6 @@
-"""Rate over time: each run beside the control of the same trial, with the window that was measured.
+"""Rate over time: each run beside the control of the same trial, with the measured window.
 
-Scheduling rounds are marked on the time axis, so a change of rate can be seen to follow a change of paths.
+Scheduling rounds are marked on the time axis, to show which change of paths a change of rate follows.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _DOWN = "#fbe3cf"
 def draw(runs: Sequence[Run], path: Path, control: Run | None = None) -> list[Path]:
     """Write one panel per run as PNG and return the file; all panels have the same axes.
 
-    ``control``: the run to draw in grey in every panel; it has a panel of its own only when it is all there
-    is, or invalid. Raises ValueError when there is no run.
+    ``control``: the run to draw in grey in every panel; it has a panel of its own only when it is the only run, or
+    invalid. Raises ValueError when there is no run.
     """
     if not runs:
         raise ValueError("there is no run to draw")
@@ -51,7 +51,7 @@ def draw(runs: Sequence[Run], path: Path, control: Run | None = None) -> list[Pa
 
 
 def _panels(count: int) -> tuple[Figure, list[Axes]]:
-    """Panels in rows of three, placed by hand: a layout engine takes longer than the drawing."""
+    """Panels in rows of three, placed by hand: a layout engine would take longer than the drawing."""
     from matplotlib.figure import Figure
 
     columns = min(count, _COLUMNS)
@@ -98,7 +98,7 @@ def _panel(ax: Axes, run: Run, control: Run | None) -> None:
 
 
 def _failures(ax: Axes, run: Run) -> None:
-    """What was down when, the most that was possible then, and how soon flows were moved."""
+    """What failed and when, the highest possible rate then, and how soon flows were moved."""
     end = ax.get_xlim()[1]
     edges = [0.0, *(phase.from_s for phase in run.phases[1:]), end]
     for phase, a, b in zip(run.phases, edges[:-1], edges[1:], strict=True):
@@ -131,7 +131,7 @@ def _heading(run: Run, control: Run | None) -> str:
 
 
 def _say_why(ax: Axes, run: Run) -> None:
-    """The verdict and its first reason, where the line is not."""
+    """Write the verdict and its first reason where there is no line."""
     ax.set_title(run.verdict.upper(), loc="right", color=INVALID, fontweight="bold")
     reason = run.reasons[0] if run.reasons else "no reason was stored"
     text = "\n".join(textwrap.wrap(reason, 46, max_lines=4, placeholder=" ..."))

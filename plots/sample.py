@@ -1,7 +1,7 @@
-"""What a folder has of shares of the control: a sweep with its runs, or what was published of one without them.
+"""Shares of the control in a folder: of a sweep with its runs, or of a published summary without runs.
 
-The latter is a summary.csv, whose medians cannot be taken apart into trials, beside the sweep.json that says how its
-runs were made.
+A published summary is a summary.csv, whose medians cannot be split into trials, with the sweep.json that has the
+settings of its runs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _OF_THE_TRAFFIC = ("new_flows", "large_flows")
 
 @dataclass(frozen=True)
 class Share:
-    """Of the control: the median over ``trials`` of run / control of the same trial."""
+    """A share of the control: the median over ``trials`` of run / control of the same trial."""
 
     median: float
     trials: int
@@ -42,8 +42,8 @@ class Share:
 
 @dataclass(frozen=True)
 class Every:
-    """All tries of a bar, whatever their verdict: their median share of the control (None: no try came to a number),
-    and how many of them do not count. Both None: an older summary, which does not say."""
+    """All tries of a bar, whatever their verdict: their median share of the control (None: no try has a number), and
+    how many of them are not valid. Both are None for an older summary, which does not say."""
 
     median: float | None
     left_out: int | None
@@ -51,8 +51,8 @@ class Every:
 
 @dataclass(frozen=True)
 class Sample:
-    """Runs, or the lines of a summary and what its sweep had in common. ``name``: as it is called in tables;
-    ``tries``: those as well of which another try counts."""
+    """Runs, or the lines of a summary and the settings of its sweep. ``name``: the folder's name in tables;
+    ``tries``: all runs, including those replaced by another try."""
 
     folder: Path
     name: str
@@ -64,26 +64,26 @@ class Sample:
 
     @classmethod
     def read(cls, folder: Path, name: str) -> Sample:
-        """What is in a folder: the runs if there are any. Raises ValueError, one sentence, when nothing is, or no
-        control."""
+        """Read a folder: its runs, if there are any, else its summary. Raises ValueError, one sentence, if it has
+        neither, or no control."""
         sweep = load_sweep(folder)
         sample = cls(folder, name, sweep.runs, sweep.tries, sweep.skipped)
         if not sweep.runs:
             for path, reason in ((one.path, one.reason) for one in sweep.skipped):
-                raise ValueError(f"{folder} has no run that can be read: {path} {reason}")
+                raise ValueError(f"{folder} has no readable run: {path} {reason}")
             if not (folder / "summary.csv").exists():
                 raise ValueError(f"{folder} has neither runs (run.json) nor a summary.csv")
             lines = _named(read_csv, folder / "summary.csv")
             sample = cls(folder, name, (), (), (), lines, _named(read_settings, folder / "sweep.json"))
         if not any(scheme == CONTROL for _, scheme in sample.shares()):
             raise ValueError(
-                f"{folder} has no valid run of the control ({CONTROL}), of which all else is a share"
+                f"{folder} has no valid run of the control ({CONTROL}), which shares of the control need"
             )
         return sample
 
     @property
     def bars(self) -> set[Bar]:
-        """All that was run, valid or not."""
+        """All bars that were run, valid or not."""
         of_runs = {(run.pattern, run.scheme) for run in self.runs}
         return of_runs | {(line.pattern, line.scheme) for line in self.lines}
 
@@ -94,7 +94,7 @@ class Sample:
         return {_trial(run) for run in self.runs if run.valid and (run.pattern, run.trial) in control}
 
     def shares(self, trials: Collection[Trial] | None = None) -> dict[Bar, Share]:
-        """Of what has a share; of runs, ``trials`` alone may count."""
+        """The share of every bar that has one; ``trials``: the only runs to count."""
         if not self.runs:
             return {
                 (line.pattern, line.scheme): Share(line.median_ratio, line.valid_trials)
@@ -108,11 +108,11 @@ class Sample:
 
     @property
     def tried(self) -> set[Trial]:
-        """All there was a try of."""
+        """All trials with a try."""
         return {_trial(run) for run in self.tries}
 
     def every(self, trials: Collection[Trial] | None = None) -> dict[Bar, Every]:
-        """Of each bar, all tries; of runs, those of ``trials`` alone."""
+        """All tries of each bar; ``trials``: the only ones to count."""
         if not self.runs:
             return {
                 (line.pattern, line.scheme): Every(line.all_median_ratio, line.left_out_tries)
@@ -126,7 +126,7 @@ class Sample:
         }
 
     def uncounted(self, bars: Collection[Bar], *verdicts: str) -> Counter[Bar]:
-        """How many trials of each of these bars have one of these verdicts; any but ``ok`` where none is named."""
+        """How many trials of each of these bars have one of these verdicts; without verdicts: any except ``ok``."""
         asked = verdicts or ("invalid", NOT_JUDGED)
         found = Counter((run.pattern, run.scheme) for run in self.runs if run.verdict in asked)
         for line in self.lines:
@@ -135,10 +135,11 @@ class Sample:
         return Counter({bar: number for bar, number in found.items() if number and bar in bars})
 
     def settings(self, bars: Collection[Bar]) -> dict[str, Value]:
-        """The settings of the runs of these bars, by their names in run.json, but for what makes the pattern.
+        """The settings of the runs of these bars, by their names in run.json, except those that belong to the
+        pattern.
 
-        Several values are one text. What a summary's sweep.json leaves open is left out: what ``auto`` became, and
-        what its runs may differ in.
+        Several values are joined into one text. Settings that a summary's sweep.json leaves open are left out: the
+        value of ``auto``, and settings in which its runs may differ.
         """
         if self.common is not None:
             open_ = {name for name in _OF_THE_TRAFFIC if getattr(self.common, name) == "auto"} | {
@@ -156,7 +157,7 @@ class Sample:
         }
 
     def says(self, bars: Collection[Bar], trials: Collection[Trial] | None) -> list[str]:
-        """What of these bars does not count, in sentences, and which files were left out."""
+        """Sentences on the runs of these bars that do not count, and on the files that were left out."""
         sentences = []
         if not self.runs:
             sentences.append(f"{self.name}: a summary without runs, so trials are not matched by their seeds")
@@ -176,7 +177,7 @@ class Sample:
 
 
 def said(value: Value) -> str:
-    """The value of a setting, as it is typed."""
+    """The value of a setting, as typed on the command line."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, tuple):
@@ -197,7 +198,7 @@ def _runs(number: int) -> str:
 
 
 def _named(read: Callable[[Path], Read], path: Path) -> Read:
-    """What is read from a file, whose name a ValueError gets to know."""
+    """The content of a file; a ValueError gets the file's name added."""
     try:
         return read(path)
     except ValueError as error:

@@ -1,9 +1,9 @@
-"""Our bars and the published ones as shares of the same thing, so that 1 Gb/s and 10 Mb/s compare.
+"""Our bars and the published ones as shares of the same thing, so that links of 1 Gb/s and of 10 Mb/s compare.
 
-Of the control: ours is the median over trials of (run / control of the same trial), the published bar is divided by
-the published control. Of the capacity: section 6.2 counts what the sinks' sockets received, so here both sides are
-payload, and are divided by the most that full segments could deliver on all links to hosts: 1448 of every 1514 bytes
-that an emulated link counts, 1448 of every 1538 byte times of the testbed's cables.
+Shares of the control: ours is the median over trials of (run / control of the same trial); the published bar is
+divided by the published control. Shares of the capacity: section 6.2 counts what the sinks' sockets received, so both
+sides are payload, divided by the most that full segments could deliver on all links to hosts: 1448 of every 1514
+bytes that an emulated link counts, 1448 of every 1538 byte times of the testbed's cables.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PUBLISHED_PAYLOAD_CAPACITY_MBPS = CAPACITY_MBPS * payload_share(cable=True)
 
 @dataclass(frozen=True)
 class Shares:
-    """Shares of the control, or else of the payload capacity; ``whole`` is what a share of 1 is written as."""
+    """Shares of the control, or else of the payload capacity; ``whole`` is the number for a share of 1."""
 
     summary: Summary
     of_control: bool

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 MB = 2**20
-"""Bytes. The published columns agree with each other only so (`results.published.TABLE_2`)."""
+"""Bytes. Only with this value do the published columns agree with each other (`results.published.TABLE_2`)."""
 TRANSFER_BYTES = 500 * MB
 """From each host to every other, on links of 1 Gb/s."""
 SCHEMES = tuple(TABLE_2)
 
 
 class Shuffle(NamedTuple):
-    """One shuffle: when the last host, and when hosts on average, had sent all, in seconds."""
+    """One shuffle: the time until the last host, and until hosts on average, had sent everything, in seconds."""
 
     shuffle_s: float
     host_completion_s: float
@@ -32,7 +32,8 @@ class Shuffle(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """Means over some shuffles of a scheme, each also over the control's, as published, and the difference of these.
+    """Means over the shuffles of a scheme; and for each its ratio to the control's, the published ratio, and their
+    difference.
 
     ``bisection_mbps`` is 10^6 bit/s of all hosts, ``goodput_mib_per_s`` 2^20 bytes/s of one, both payload over the
     mean host completion time, as in the paper. ``lowest_shuffle_s``, ``highest_shuffle_s``: over these shuffles.
@@ -61,7 +62,7 @@ class Row:
 
 
 def rows_of(measured: Mapping[str, Sequence[Shuffle]], hosts: int, bytes_per_host: float) -> list[Row]:
-    """A row per scheme. Ratios need shuffles of the control, and published ones a scheme of the paper's."""
+    """A row per scheme. Ratios need shuffles of the control; published ratios exist only for the paper's schemes."""
     means = {scheme: _means(found, hosts, bytes_per_host) for scheme, found in measured.items()}
     rows = []
     for scheme, found in measured.items():

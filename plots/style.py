@@ -1,6 +1,6 @@
-"""One look for all figures: colours, labels and how a figure is saved.
+"""One style for all figures: colours, labels and how a figure is saved.
 
-Schemes have the colours that `hedera.schemes` gives them; the control is grey, because it is no contestant.
+Schemes have the colours that `hedera.schemes` gives them. The control is grey, because it does not compete.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COLOURS = {scheme.name: scheme.colour for scheme in SCHEMES.values() if scheme.c
 INVALID = "#b00020"
 INK = "#222222"
 DASHES = (0, (5, 3))
-"""The line of what is possible: the capacity, or the control."""
+"""The dashes of the line for the most that is possible: the capacity, or the control."""
 MUTED = "#6b6b6b"
 
 _LONGEST_LABEL = 30
@@ -67,7 +67,7 @@ def colour(scheme: str) -> str:
 
 
 def short(pattern: str) -> str:
-    """A pattern for a table: ``published:`` is left out, and of a file all but its name."""
+    """A pattern for a table, without ``published:``; a file without its folder."""
     parts = (part.removeprefix("published:") for part in pattern.split(" + "))
     return " + ".join(_without_folder(part) for part in parts)
 
@@ -86,7 +86,7 @@ def label(pattern: str) -> str:
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Matplotlib with our settings, whatever the user's own are, and its own again afterwards."""
+    """Matplotlib with our settings instead of the user's, which are restored afterwards."""
     import matplotlib as mpl
 
     with mpl.rc_context():
@@ -96,7 +96,7 @@ def house_style() -> Iterator[None]:
 
 
 def logarithmic(axes: Axes, which: Literal["x", "y"] = "y") -> None:
-    """A logarithmic axis with as many numbers as its decades leave room for, in figures: Matplotlib's own would be
+    """A logarithmic axis with plain numbers, as many as fit its decades. Matplotlib's own numbers would be
     mathematical text, which is not parsed here."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 

@@ -1,7 +1,7 @@
 """From runs to bars: median and 5th and 95th percentile over trials, in Mb/s and as a share of the control.
 
-A bar of the paper's Figure 9 is one of these. Only valid runs count. Beside each stands what all tries say, whatever
-their verdict, and how many were left out: what is left out need not be like what counts.
+A bar of the paper's Figure 9 is one of these. Only valid runs count. Each bar also has the numbers over all tries,
+whatever their verdict, and how many tries were left out: these may differ from the ones that count.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread | None:
-        """The spread of values, None of no value."""
+        """The spread of values; None if there are none."""
         if not values:
             return None
         low, median, high = np.percentile(values, [5, 50, 95])
@@ -45,8 +45,8 @@ class Spread:
 
 @dataclass(frozen=True)
 class AllTries:
-    """The first and the repeated tries of all trials: how many there were, how many of them do not count, and the
-    spread of those that came to a number, in Mb/s on the wire and over the control's of the same trial."""
+    """First and repeated tries of all trials: how many there were, how many are not valid, and the spread of those
+    with a number, in Mb/s on the wire and divided by the control's of the same trial."""
 
     tries: int
     left_out: int
@@ -58,12 +58,13 @@ class AllTries:
 class Bar:
     """One scheme under one pattern.
 
-    ``mbps`` sums up the valid trials, on the wire, ``payload`` what of it reached sockets. ``ratio`` sums up the
-    quotients of ``mbps`` by the valid control run of the same trial, which had the same flows: drawn patterns differ
-    from trial to trial. Each is None when there is no such trial. ``invalid_mbps`` is the median of the trials that
-    do not count, invalid or ``unjudged``, and came to a number; ``reasons`` are theirs. ``late`` is ``ratio`` over
-    the last third of the run, when TCP has found its rates after most moves (None: flows come and go); ``before`` and
-    ``after`` are over the parts of the window before the first failure and after the last, or the last mending.
+    ``mbps`` is the spread of the valid trials, on the wire; ``payload`` that of the payload that reached sockets.
+    ``ratio`` is the spread of ``mbps`` divided by the valid control run of the same trial, which had the same flows
+    (drawn patterns differ from trial to trial). Each is None when there is no such trial. ``invalid_mbps`` is the
+    median of the trials that have a number but do not count, being invalid or ``unjudged``; ``reasons`` are theirs.
+    ``late`` is ``ratio`` over the last third of the run, when TCP has found its rates after most moves (None: flows
+    arrive and end). ``before`` and ``after`` are ``ratio`` over the parts of the window before the first failure and
+    after the last failure or repair.
     """
 
     pattern: str
@@ -88,14 +89,14 @@ class Bar:
 
     @property
     def void(self) -> str:
-        """What a bar without a valid trial is called."""
+        """The name of a bar without a valid trial."""
         return "NOT JUDGED" if self.unjudged and not self.invalid else "INVALID"
 
 
 @dataclass(frozen=True)
 class Summary:
-    """All bars of a sweep by (pattern, scheme), and the order in which to show them. What all hosts could receive, on
-    the wire and of that as payload, in Mb/s."""
+    """All bars of a sweep by (pattern, scheme), and the order to show them in; the most that all hosts could receive,
+    on the wire and as payload, in Mb/s."""
 
     patterns: tuple[str, ...]
     schemes: tuple[str, ...]
@@ -106,9 +107,9 @@ class Summary:
 
 @dataclass(frozen=True)
 class Tally:
-    """A scheme over all its patterns: trials that count and all of them, all tries and how many were left out; the
-    mean over patterns of its median share of the control, by what counts and by all tries, and over how many;
-    ``late``, ``before`` and ``after``: the same of these shares of the `Bar`, by what counts."""
+    """A scheme over all its patterns: numbers of valid trials, of all trials, of all tries and of tries left out; the
+    mean over patterns of its median share of the control, by valid trials and by all tries, and the number of
+    patterns; ``late``, ``before`` and ``after``: the same mean of these fields of `Bar`, by valid trials."""
 
     scheme: str
     valid: int
@@ -125,8 +126,8 @@ class Tally:
 
 
 def summarise(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> Summary:
-    """The bars of these runs, one of each trial; ``tries`` are all there were, if there were more. Raises ValueError
-    when there is no run."""
+    """The bars of these runs, one run per trial; ``tries``: all runs, if there were more. Raises ValueError when
+    there is no run."""
     if not runs:
         raise ValueError("there is no run to summarise")
     trials, all_tries = _by_bar(runs), _by_bar(runs if tries is None else tries)
@@ -174,7 +175,7 @@ def tallies(summary: Summary) -> tuple[Tally, ...]:
 
 
 def windows(found: Sequence[Tally]) -> list[tuple[str, list[float | None]]]:
-    """The other windows that any of these schemes has a share in, by name, and the share of each scheme."""
+    """The additional windows in which any of these schemes has a share, by name, with the share of each scheme."""
     every = {
         "in the last third": [one.late for one in found],
         "before the failure": [one.before for one in found],
@@ -252,19 +253,19 @@ def _bar(pattern: str, scheme: str, runs: Sequence[Run], control: Mapping[int, R
 
 
 def _in_windows(pairs: Sequence[tuple[tuple[Run, Run], Window]]) -> Spread | None:
-    """The spread of what runs received in a stretch of theirs, over what their controls did in it."""
+    """The spread of rates received in a window of each run, divided by its control's in the same window."""
     rates = [[_received(run, window) for run in pair] for pair, window in pairs]
     return Spread.of([own / base for own, base in rates if own is not None and base])
 
 
 def _received(run: Run, window: Window) -> float | None:
-    """By all hosts, Mb/s on the wire, None where no sample is inside."""
+    """The rate received by all hosts, Mb/s on the wire; None if the window has no sample."""
     mean = mean_over(np.array(run.rates.t), np.array(run.rates.total_mbps), window)
     return None if np.isnan(mean) else mean
 
 
 def _lasts(run: Run) -> bool:
-    """Whether all flows last, so that what is received at the end is what could be."""
+    """Whether all flows last to the end, so that a lower rate there does not come from flows that ended."""
     return all(flow.size_bytes is None for flow in run.flows)
 
 

@@ -1,4 +1,4 @@
-"""The summary as a table: for the terminal, for a README, and as CSV with every number, read back here too."""
+"""The summary as a table: for the terminal, for a README, and as CSV with every number, which is also read here."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _MEANING = (
     "were left out, after the bar the same over all of them"
 )
 _FEW_TRIALS = 20
-"""Of fewer the 5th and 95th percentile are nearly the least and the most."""
+"""With fewer trials the 5th and 95th percentile are nearly the minimum and maximum."""
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
-    """A bar in a summary.csv: trials by verdict, and the median share of the control (None: there is none); the same
-    over all tries, and how many of these were left out (None: an older file, which does not say)."""
+    """A bar in a summary.csv: trials by verdict, and the median share of the control (None: there is none); the share
+    over all tries, and how many tries were left out (None: an older file, which does not say)."""
 
     pattern: Name
     scheme: Name
@@ -54,8 +54,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def show(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
-    """The tables for a terminal, as wide as they need: every bar, and each scheme over all tries as well (``tries``,
-    if there were more than ``runs``)."""
+    """The tables for a terminal, in full width: every bar, and each scheme over all tries (``tries``, if there were
+    more than ``runs``)."""
     if not runs:
         return "no runs"
     from rich.box import SIMPLE_HEAD
@@ -73,7 +73,7 @@ def show(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
         for i, head in enumerate(heads):
             table.add_column(head, justify="right" if i else "left")
         for row in rows:
-            table.add_row(*map(escape, row))  # a file name in brackets is no markup
+            table.add_row(*map(escape, row))  # a file name in brackets is not markup
         console.print(meaning)
         console.print(table)
     console.print(escape(in_a_sentence(runs, runs if tries is None else tries)), soft_wrap=True)
@@ -104,9 +104,9 @@ def _markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def csv_text(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
-    """One line per bar: the numbers that the figures show, on the wire unless a column is named payload; those named
-    all_ are over all tries, valid or not, late_ over the last third of the run, before_ and after_ over the parts of
-    the window before and after failures. Empty cells where there is no valid trial."""
+    """One line per bar with the numbers of the figures. Rates are on the wire unless a column is named payload.
+    Columns all_ are over all tries, valid or not; late_ over the last third of the run; before_ and after_ over the
+    parts of the window before and after failures. Cells are empty if there is no valid trial."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
@@ -131,7 +131,7 @@ def csv_text(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
 
 
 def read_csv(path: Path) -> tuple[Line, ...]:
-    """The bars of a summary.csv, which may be anybody's. Raises ValueError with the reason, one sentence."""
+    """The bars of a summary.csv, which is not trusted. Raises ValueError with the reason, one sentence."""
     try:
         rows = list(csv.DictReader(io.StringIO(content(path).decode(), newline="")))
         given = [{name: cell for name, cell in row.items() if cell} for row in rows]

@@ -1,4 +1,4 @@
-"""The fat-tree as a picture that stands alone: the names of its switches and hosts, and its links' loads in a run."""
+"""The fat-tree as a picture of its own: the names of its switches and hosts, and its links' loads in a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOADS = ("#dcd6c9", "#b9cddd", "#83add0", "#4486b9", "#1d5c96", "#c33d12")
 """From idle to full, as on the page of a sweep."""
 _WIDTHS = (1.2, 1.8, 2.2, 2.7, 3.2, 3.8)
 _WORDS = ("idle", "to 25 %", "to 50 %", "to 75 %", "to 90 %", "above")
-_HEAD, _FOOT, _LINE = 44.0, 62.0, 17.0  # pixels above and below the drawing, and of a line of words
+_HEAD, _FOOT, _LINE = 44.0, 62.0, 17.0  # pixels above and below the drawing, and of a line of text
 _STYLE = "".join(
     (
         f"text{{font:11px sans-serif;fill:{INK}}}.title{{font-weight:bold;font-size:14px}}.note{{fill:{MUTED}}}"
@@ -33,7 +33,7 @@ _STYLE = "".join(
 
 
 def write(path: Path, tree: FatTree, run: Run | None = None) -> Path:
-    """Write the picture as SVG: of the tree alone, or of what its links carried in a run.
+    """Write the picture as SVG: of the tree alone, or with its links' loads in a run.
 
     Raises ValueError when the tree is too large to be drawn, or the run has no loads of its links.
     """
@@ -42,7 +42,7 @@ def write(path: Path, tree: FatTree, run: Run | None = None) -> Path:
 
 
 def draw(tree: FatTree, run: Run | None = None) -> Markup:
-    """The picture; ValueError as `write`."""
+    """The picture; raises ValueError as `write` does."""
     drawing = fabric.draw(tree)
     shares = None if run is None else loads(run, drawing)
     width, height = fabric.WIDTH, fabric.HEIGHT + _HEAD + _FOOT
@@ -68,7 +68,7 @@ def draw(tree: FatTree, run: Run | None = None) -> Markup:
 
 
 def names(tree: FatTree) -> tuple[str, ...]:
-    """What the names mean, by examples, in lines of the picture."""
+    """The picture's lines that explain the names by examples."""
     host, core = tree.host_name(0), tree.core_name(0)
     aggregations = f"{tree.aggregation_name(0, 0)} to {tree.aggregation_name(0, tree.half - 1)}"
     return (
@@ -81,12 +81,12 @@ def names(tree: FatTree) -> tuple[str, ...]:
 
 
 def loads(run: Run, drawing: fabric.Drawing) -> dict[str, float]:
-    """What each link carried in the measured window of a run, as a share of its rate, by the sending port.
+    """Each link's load in the measured window of a run, as a share of its rate, by the sending port.
 
-    Raises ValueError, one sentence, when the run does not say.
+    Raises ValueError, one sentence, when the run does not have it.
     """
     if run.scheme == CONTROL:
-        raise ValueError("this is a run of the control, whose hosts hang on one switch: there is no fat-tree")
+        raise ValueError("this is a run of the control, with all hosts on one switch: there is no fat-tree")
     ports = {line.port for line in drawing.lines}
     found = {port: rate for port, rate in run.links.items() if port in ports and rate is not None}
     if not found:
@@ -109,7 +109,7 @@ def _pods(tree: FatTree, drawing: fabric.Drawing) -> list[Markup]:
 
 
 def _key(width: float) -> list[Markup]:
-    """What the lines' looks mean, at the top right."""
+    """The legend of the lines, at the top right."""
     made, x = [], width - 70.0 * len(_WORDS)
     for level, words in enumerate(_WORDS):
         made.append(tag("path", d=f"M{number(x)} 18h14", class_=f"cable u{level}"))

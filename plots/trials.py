@@ -1,20 +1,19 @@
 """Do the trials support a difference between two schemes?
 
-A trial is one seed, and the seed fixes what chance decides: drawn matrices, source ports, and so every hashed
-path. Both schemes of a trial therefore faced the same flows, and their rates are compared within the trial. With
-n differences d the interval is Student's: mean(d) +- t(n-1) sd(d) / sqrt(n), 95 %.
+A trial is one seed, and the seed fixes everything random: drawn matrices, source ports, and so every hashed path.
+Both schemes of a trial therefore have the same flows, and their rates are compared within the trial. With n
+differences d the interval is Student's: mean(d) +- t(n-1) sd(d) / sqrt(n), 95 %.
 
-Why that and not a rank or permutation test: with the three to five trials one can afford these cannot reach 5 %
-whatever the data (the least two-sided p of a sign-flip test is 2/2^n: 0.25 with three trials, 0.0625 with five).
-The price of Student's interval is the assumption that the differences are roughly normal; with three trials it
-cannot be checked, and the interval is as wide as honesty requires (t = 4.30).
+A rank or permutation test would not do: with three to five trials it cannot reach 5 % whatever the data (the lowest
+two-sided p of a sign-flip test is 2/2^n: 0.25 with three trials, 0.0625 with five). Student's interval assumes that
+the differences are roughly normal. With three trials this cannot be checked, and the interval is wide (t = 4.30).
 
 Trials are the unit of replication for a whole sweep too: all patterns of one trial share the seed, so twenty
 patterns are not twenty independent experiments. The comparison over all patterns averages within each trial first.
 
 A table of many rows is many tests. Holm's correction is applied over the patterns of one comparison, and over the
-pairs of schemes compared over all patterns; a difference whose own interval leaves out zero, but which does not
-survive the correction, is called `alone`.
+pairs of schemes compared over all patterns. A difference is called `alone` if its own interval excludes zero but it
+does not survive the correction.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from results.record import Run
 
 LEVEL = 0.05
 FEWEST = 3
-"""With two trials an interval has t = 12.7 and rests on normality alone: nothing is said."""
+"""With two trials an interval has t = 12.7 and depends on normality alone, so no verdict is given."""
 
 SUPPORTED, ALONE, UNSUPPORTED, SILENT = "supported", "alone", "not supported", "nothing can be said"
 VALID, ALL_TRIES = "valid runs", "all tries"
@@ -84,8 +83,8 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Gain:
-    """In how many of the ``tested`` patterns, those with FEWEST pairs, a scheme is above BASE for certain, and below
-    it; ``patterns`` are those with any pair, ``pairs`` the most that one has."""
+    """In how many of the ``tested`` patterns (those with at least FEWEST pairs) a scheme is significantly above BASE,
+    and below it; ``patterns``: those with any pair; ``pairs``: the largest number of pairs of one pattern."""
 
     scheme: str
     above: int
@@ -96,7 +95,7 @@ class Gain:
 
 
 def gains(runs: Sequence[Run], every: bool = False) -> tuple[Gain, ...]:
-    """One for each of Hedera's schemes that were run under a pattern under which BASE was, as in `compare`."""
+    """One for each Hedera scheme that was run under a pattern for which BASE was also run, as in `compare`."""
     present = {run.scheme for run in runs if run.scheme.startswith("hedera-")}
     found = []
     for scheme in scheme_order(present):
@@ -120,8 +119,8 @@ def gains(runs: Sequence[Run], every: bool = False) -> tuple[Gain, ...]:
 
 
 def in_a_sentence(runs: Sequence[Run], tries: Sequence[Run]) -> str:
-    """In how many patterns Hedera is above ECMP for certain, by valid runs and by all tries; nothing where that was
-    not run."""
+    """A sentence on how many patterns Hedera is significantly above ECMP in, by valid runs and by all tries; empty if
+    these were not run."""
     found, every = gains(runs), {one.scheme: one for one in gains(tries, every=True)}
     if not found:
         return ""
@@ -144,8 +143,8 @@ def in_a_sentence(runs: Sequence[Run], tries: Sequence[Run]) -> str:
 
 
 def csv_text(runs: Sequence[Run], tries: Sequence[Run]) -> str:
-    """Every difference between two schemes, over valid runs and over all ``tries``; over all patterns where the
-    pattern is ``all``. Holm's p is for all patterns of two schemes, and over all patterns for all pairs."""
+    """Every difference between two schemes, over valid runs and over all ``tries``; the pattern ``all`` is over all
+    patterns. Holm's correction is over all patterns of a pair of schemes; in rows ``all``, over all pairs."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
@@ -170,8 +169,8 @@ def compare_all(runs: Sequence[Run], every: bool = False) -> tuple[Comparison, .
 
 
 def compare(runs: Sequence[Run], first: str, second: str, every: bool = False) -> Comparison:
-    """The differences between two schemes: of valid runs, or of ``every`` one that came to a number, where the median
-    of a trial's tries stands for it."""
+    """The differences between two schemes: of valid runs, or of ``every`` run with a number, with the median of each
+    trial's tries."""
     rates: dict[tuple[str, str, int], list[float]] = {}
     for run in runs:
         if (run.valid or every) and run.bisection_mbps is not None and run.scheme in (first, second):
@@ -190,7 +189,7 @@ def compare(runs: Sequence[Run], first: str, second: str, every: bool = False) -
 
 
 def difference(pattern: str | None, differences: Sequence[float]) -> Difference:
-    """Student's interval of paired differences; the adjusted p is the p itself until `holm` raises it."""
+    """Student's interval of paired differences; the adjusted p equals p until `holm` raises it."""
     n = len(differences)
     mean = float(np.mean(differences)) if n else None
     if n < FEWEST or mean is None:

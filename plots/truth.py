@@ -1,4 +1,4 @@
-"""Virtual time against arithmetic, against ns-3 and against real time, from the CSV in results/virtual."""
+"""Virtual time against theory, ns-3 and real time, from the CSV files in results/virtual."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SAWTOOTH = {"cubic": 2 / 3 * (1 - 0.7**3) / (1 - 0.7**2), "reno": 2 / 3 * (1 - 0.5**3) / (1 - 0.5**2)}
-"""The mean of a window that grows by a constant per round trip, over its peak, by what a loss leaves of it."""
+"""The mean over the peak of a window that grows linearly, by the share of it that remains after a loss."""
 _KINDS = {
     "one": ("one flow", "#0072b2", "o"),
     "two": ("two flows", "#d55e00", "^"),
@@ -33,7 +33,7 @@ def rows(path: Path) -> list[Line]:
 
 
 def draw(folder: Path) -> list[Path]:
-    """The pictures whose data there are."""
+    """Draw the pictures whose data exist."""
     drawn: tuple[tuple[str, Callable[[Path, Path], list[Path]]], ...] = (
         ("lasting.csv", _theory),
         ("ns3_flows.csv", _ns3),
@@ -144,7 +144,7 @@ def _ns3(folder: Path, path: Path) -> list[Path]:
 
 
 def _ratios(axes: Axes, flows: Sequence[Line], first: str, tint: str) -> None:
-    """Flows of 100 kB and more, which a full token bucket does not carry away."""
+    """Flows of 100 kB and more, which are too large to pass in one full token bucket."""
     both = [r for r in flows if r[first] and r["ns3_s"] and float(r["size_bytes"]) > 100_000]
     ratio = np.sort([float(r[first]) / float(r["ns3_s"]) for r in both])
     name = "guest" if first == "guest_s" else "ns-3, shaken"

@@ -1,8 +1,8 @@
-"""Figure 9 as the page shows it: a panel per pattern, our bars beside the published ones, all of equal rank.
+"""Figure 9 on the page of a sweep: a panel per pattern, our bars beside the published ones.
 
-A bar is the median of the valid trials, its whisker the 5th to 95th percentile. A bar without a valid trial, or, as a
-share, without a valid control, is an outline that stands for no number, crossed, or with a question mark where no run
-was judged.
+A bar is the median of the valid trials, its whisker the 5th to 95th percentile. A bar without a valid trial (or, as a
+share, without a valid control) has no number: it is a crossed outline, or one with a question mark if no run was
+judged.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from plots.shares import Shares
 from plots.style import label, short
 from plots.summary import Spread
 
-# A panel's groups of bars; "published ..." is the published bar of a scheme. The static schemes stand before these,
-# in the order of the legend, and after them the published ECMP, which might be any of them.
+# A panel's groups of bars; "published ..." is the published bar of a scheme. Before these come the static schemes, in
+# the order of the legend, and then the published ECMP, which might be any of them.
 _GROUPS = (
     ("hedera-gff", "published hedera-gff"),
     ("hedera-sa", "published hedera-sa"),
@@ -27,7 +27,7 @@ _PUBLISHED = "published "
 
 
 def panels(shares: Shares, css: Css) -> list[Markup]:
-    """A panel per pattern, all to one scale."""
+    """A panel per pattern, all on the same scale."""
     patterns = shares.summary.patterns
     heights = [
         spread.high
@@ -92,7 +92,7 @@ def _exists(shares: Shares, pattern: str, name: str) -> bool:
 
 
 def _spread(shares: Shares, pattern: str, name: str) -> Spread | None:
-    """Of a bar of ours, or a published one, which has no whiskers."""
+    """The spread of one of our bars, or a published number, which has no whiskers."""
     if not name.startswith(_PUBLISHED):
         return shares.ours(pattern, name)
     number = shares.published(pattern, name.removeprefix(_PUBLISHED))

@@ -1,7 +1,7 @@
 """Our bars against the published ones: per family of patterns, per scheme, and whether the order is the paper's.
 
-All numbers are shares of the control: the median over trials of ours, and the published bar divided by the
-published bar of the non-blocking switch. So the two networks are compared, and not 1 Gb/s with 10 Mb/s.
+All numbers are shares of the control: for ours the median over trials, for the paper's the published bar divided by
+the published bar of the non-blocking switch. So networks with links of 1 Gb/s and of 10 Mb/s can be compared.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from results.published import COLUMNS
 from results.record import Run
 
 HEADLINE = tuple(name for name in best_first() if name in COLUMNS and name != CONTROL)
-"""The schemes with a published bar to be held against, the best first."""
+"""The schemes with a published bar to compare with, the best first."""
 STATIC = tuple(name for name in reversed(HEADLINE) if COLUMNS[name] == COLUMNS["ecmp"])
-"""Those of our schemes that the published ECMP might be."""
+"""Our schemes that the published ECMP might be."""
 EXPECTED_ORDER = ("hedera-sa", "hedera-gff", "ecmp", "spanning-tree")
-"""What the paper leads one to expect under patterns where every host sends to one and receives from one."""
+"""The order expected from the paper under patterns where every host sends to one and receives from one."""
 NOTICEABLE = 0.01
-"""A rate that is lower by less than this share breaks no order: a link's limit is not known more exactly."""
+"""A rate lower by less than this share does not break the order: a link's limit is not known more exactly."""
 FEWEST_FOR_CORRELATION = 3
 
 
@@ -76,8 +76,8 @@ class Match:
 
 @dataclass(frozen=True)
 class Mean:
-    """Means over the patterns of a family: ours, and over the same patterns the published one (None: there is
-    none), and the mean absolute difference. ``patterns`` of the family's ``possible`` have a number."""
+    """Means over the patterns of a family: ours, the published one over the same patterns (None: there is none), and
+    the mean absolute difference. ``patterns`` of the family's ``possible`` ones have a number."""
 
     ours: float
     published: float | None
@@ -88,8 +88,8 @@ class Mean:
 
 @dataclass(frozen=True)
 class Family:
-    """Patterns of one kind, and what each scheme reaches on them. A scheme without a number is absent. ``all_tries``:
-    the mean share over all tries, of schemes of which any was left out."""
+    """Patterns of one kind, and each scheme's mean share on them. A scheme without a number is absent. ``all_tries``:
+    the mean share over all tries, for schemes with a try that was left out."""
 
     name: str
     patterns: tuple[str, ...]
@@ -99,7 +99,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Breach:
-    """A pattern on which a scheme expected to be no worse was worse, in Mb/s."""
+    """A pattern on which a scheme was worse than one that it should match or exceed, in Mb/s."""
 
     pattern: str
     expected: str
@@ -110,8 +110,8 @@ class Breach:
 
 @dataclass(frozen=True)
 class Order:
-    """On which of the patterns the expected order of these schemes could be looked at, and where it does not hold.
-    ``unknown``: patterns of which some scheme has no number that counts, so that nothing can be said."""
+    """The patterns on which the expected order of these schemes could be checked, and where it does not hold.
+    ``unknown``: patterns where some scheme has no valid number, so that the order cannot be checked."""
 
     schemes: tuple[str, ...]
     patterns: tuple[str, ...]
@@ -126,7 +126,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Load:
-    """Patterns by how their flows were multiplied and thinned: mean shares of the control by scheme, over the
+    """Patterns grouped by flows per host and share of flows kept: mean shares of the control by scheme, over the
     patterns that have a number for ecmp and both Hedera schemes."""
 
     flows_per_host: int
@@ -135,7 +135,7 @@ class Load:
     shares: dict[str, float]
 
     def gain(self, scheme: str) -> float:
-        """By how much a scheme is above ecmp, as a share of the control."""
+        """How much a scheme is above ecmp, as a share of the control."""
         return self.shares[scheme] - self.shares["ecmp"]
 
 
@@ -145,8 +145,8 @@ def match(summary: Summary, scheme: str) -> Match:
 
 
 def like_for_like(summary: Summary, schemes: Sequence[str] = STATIC) -> tuple[Match, ...]:
-    """The static schemes that were run against the published ECMP, each over the same patterns: those where
-    all of them have a number."""
+    """Each static scheme that was run against the published ECMP, all over the same patterns: those where all of them
+    have a number."""
     run = [scheme for scheme in schemes if _pairs(summary, scheme, summary.patterns)]
     common = [p for p in summary.patterns if all(_pairs(summary, scheme, [p]) for scheme in run)]
     return tuple(Match.of(scheme, _pairs(summary, scheme, common)) for scheme in run)
@@ -159,8 +159,8 @@ def closer(a: Match, b: Match) -> int:
 
 
 def family(pattern: str) -> str:
-    """The kind of a pattern: of the published ones the name without its number, else the specification
-    without a number that only sizes it (``stride:4`` is of kind ``drawn stride``)."""
+    """The kind of a pattern: for a published one its name without the number, else the specification without a number
+    that only gives its size (``stride:4`` is of kind ``drawn stride``)."""
     name = short(pattern)
     if pattern.startswith("published:"):
         if staggered := re.fullmatch(r"stag[0-9]+(\(.*\))", name):
@@ -187,8 +187,8 @@ def everything(summary: Summary) -> Family:
 
 
 def expected_order(summary: Summary, runs: Sequence[Run]) -> Order:
-    """Whether EXPECTED_ORDER holds by the medians, but for what is not NOTICEABLE, wherever the flows make a
-    bijection: for those of its schemes that were run anywhere here, and where all of them have a number."""
+    """Whether the medians follow EXPECTED_ORDER, apart from differences that are not NOTICEABLE. Checked on patterns
+    whose flows are a bijection, for those of its schemes that were run, where all of them have a number."""
     schemes = tuple(scheme for scheme in EXPECTED_ORDER if scheme in summary.schemes)
     seen, unknown, breaches = [], [], []
     for pattern in bijective(runs, summary.patterns) if len(schemes) > 1 else ():
@@ -258,7 +258,7 @@ def _family(summary: Summary, name: str, patterns: tuple[str, ...]) -> Family:
 
 
 def _over_all_tries(summary: Summary, scheme: str, patterns: Iterable[str]) -> float | None:
-    """The mean share by all tries of a scheme; None where none was left out, and the other mean says it all."""
+    """The mean share over all tries of a scheme; None if none was left out, so that it equals the other mean."""
     bars = [bar.every for p in patterns if (bar := summary.bars.get((p, scheme)))]
     shares = [every.ratio.median for every in bars if every.ratio]
     return float(np.mean(shares)) if shares and any(every.left_out for every in bars) else None

@@ -1,4 +1,4 @@
-"""What the runs had in common: their settings, the machine, and how to cite all this."""
+"""What the runs have in common: settings and machine; and how to cite the paper and this project."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def environment(runs: Sequence[Run]) -> Rows:
 
 
 def machine(runs: Sequence[Run]) -> str:
-    """One line on the machine and its software, of what was stored; empty when nothing was."""
+    """One line on the machine and its software, as far as stored; empty when nothing was."""
     common = {name: values[0][0] for name, values in environment(runs)}
 
     def known(form: str, *names: str) -> str:
@@ -76,7 +76,7 @@ def machine(runs: Sequence[Run]) -> str:
 
 
 def project_citation(runs: Sequence[Run]) -> str:
-    """BibTeX for this project at the revision of the runs, where one was stored."""
+    """BibTeX for this project at the revision of the runs, if one was stored."""
     year = max((run.started.year for run in runs if run.started), default=None)
     note = _revisions(runs) or "revision unknown"
     lines = [
@@ -90,7 +90,7 @@ def project_citation(runs: Sequence[Run]) -> str:
 
 
 def _revisions(runs: Sequence[Run]) -> str:
-    """``revision A`` or ``revisions A, B``, of those that were stored; empty when none was."""
+    """``revision A`` or ``revisions A, B``, as far as stored; empty when none was."""
     found = sorted({str(run.environment["revision"]) for run in runs if "revision" in run.environment})
     return f"revision{'s' * (len(found) > 1)} {', '.join(found)}" if found else ""
 

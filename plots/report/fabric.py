@@ -1,7 +1,7 @@
-"""The fat-tree as a drawing: where its nodes are, and one line for each direction of each cable.
+"""The fat-tree as a drawing: the places of its nodes, and one line for each direction of each cable.
 
 Coordinates are in a box WIDTH wide and HEIGHT high, y downwards. The lines are in the order of `topos.links`,
-so that a path there is a set of lines here.
+so that a path of link numbers is a set of lines here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from topos.links import link_ends, sending_ports
 
 WIDTH, HEIGHT = 1000.0, 430.0
 MAX_K = 8
-"""The hosts of a larger fat-tree would be narrower than a finger, and its cables a black surface."""
+"""In a larger fat-tree the hosts would be too small to tap, and the cables would be a black surface."""
 _Y = {"core": 34.0, "aggregation": 150.0, "edge": 278.0, "host": 386.0}
 LEVELS = (0.01, 0.25, 0.5, 0.75, 0.9)
 """Loads, as shares of what a link can carry, above which it is drawn thicker (links.js has the same)."""
@@ -40,8 +40,8 @@ class Node:
 
 @dataclass(frozen=True)
 class Line:
-    """One direction of a cable, as drawn. ``port`` is its name among a run's ``links``: the switch port, or the
-    host, that sends into it."""
+    """One direction of a cable, as drawn. ``port`` is its name in a run's ``links``: the switch port, or host, that
+    sends into it."""
 
     source: str
     target: str
@@ -54,7 +54,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Drawing:
-    """All of it. Lines are indexed by directed link id (`topos.links`)."""
+    """The whole drawing. Lines are indexed by directed link id (`topos.links`)."""
 
     nodes: tuple[Node, ...]
     lines: tuple[Line, ...]
@@ -63,7 +63,7 @@ class Drawing:
 def draw(tree: FatTree) -> Drawing:
     """The drawing of a fat-tree. Raises ValueError when k is above MAX_K."""
     if tree.k > MAX_K:
-        raise ValueError(f"a fat-tree is drawn up to k = {MAX_K}, not {tree.k}")
+        raise ValueError(f"a fat-tree can be drawn up to k = {MAX_K}, not {tree.k}")
     nodes = {node.name: node for node in _nodes(tree)}
     apart = min(_APART, 0.16 * WIDTH / tree.num_hosts)
     lines = []
@@ -96,7 +96,7 @@ def _nodes(tree: FatTree) -> list[Node]:
 
 
 def _line(nodes: Mapping[str, Node], source: str, target: str, port: str, apart: float) -> Line:
-    """From edge to edge of the two boxes, moved aside to the right of its own direction."""
+    """A line between the edges of two boxes, shifted to the right of its own direction."""
     a, b = nodes[source], nodes[target]
     upward = b.y < a.y
     lower, upper = (a, b) if upward else (b, a)
@@ -114,7 +114,7 @@ def _line(nodes: Mapping[str, Node], source: str, target: str, port: str, apart:
 
 
 def _spread(node: Node, towards: float) -> float:
-    """How far from a box's middle a cable that goes ``towards`` the side leaves it."""
+    """How far from a box's middle a cable leaves it; ``towards``: how far sideways the cable goes."""
     return max(-0.34, min(0.34, towards / WIDTH * 1.3)) * node.width
 
 
@@ -127,8 +127,8 @@ def picture(drawing: Drawing) -> Markup:
 
 
 def shapes(drawing: Drawing, shares: Mapping[str, float] | None = None) -> list[Markup]:
-    """Its cables and its nodes on top of them. ``shares``: the load of lines by their ports, of what they can carry;
-    with these each has the class of its load (`LEVELS`), and tells it to a pointer that rests there."""
+    """The cables, with the nodes on top of them. ``shares``: the loads of lines by their ports, as shares of their
+    capacity; with these each line has the class of its load (`LEVELS`), and a tooltip with it."""
     cables = []
     for i, line in enumerate(drawing.lines):
         share = None if shares is None else shares.get(line.port)
@@ -140,9 +140,7 @@ def shapes(drawing: Drawing, shares: Mapping[str, float] | None = None) -> list[
     for node in drawing.nodes:
         shape = {"x": node.x - node.width / 2, "y": node.y - node.height / 2, "rx": 4, "class_": node.layer}
         name = tag("text", escape(node.name), x=node.x, y=node.y + 4, text_anchor="middle")
-        fits = node.width > 6.2 * len(
-            node.name
-        )  # a name that does not fit is told to a pointer that rests there
+        fits = node.width > 6.2 * len(node.name)  # a name that does not fit is in a tooltip
         rect = tag("rect", title(node.name), width=node.width, height=node.height, **shape)
         boxes.append(tag("g", rect, name if fits else Markup(""), data_node=node.name))
     return [*cables, *boxes]

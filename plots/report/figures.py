@@ -1,4 +1,4 @@
-"""The figures of the page that need no script, as inline SVG.
+"""The page's static figures, as inline SVG.
 
 Colours come from the page's style sheet: class ``sN`` is the N-th scheme, ``pub`` a published bar (outlined),
 ``void`` one without a valid trial.
@@ -39,7 +39,8 @@ Box = tuple[float, float, float, float]
 
 
 def scatter(match: Match, css: Css) -> Markup:
-    """Ours against published, a point per pattern; the three furthest from the diagonal named if there is room."""
+    """Ours against published, a point per pattern; the three furthest from the diagonal are named if there is
+    room."""
     size, left, bottom, top = 240.0, 34.0, 206.0, 10.0
     most = max([1.1, *(max(pair.ours, pair.published) for pair in match.pairs)]) * 1.04
     x, y = Scale((0, most), (left, size - 6)), Scale((0, most), (bottom, top))
@@ -75,7 +76,7 @@ def scatter(match: Match, css: Css) -> Markup:
 
 
 def _places(point: tuple[float, float], wide: float) -> list[Box]:
-    """Where the name of a point may stand: beside it, a little higher or lower, above or below."""
+    """Possible places for the name of a point: beside it, a little higher or lower, above or below."""
     x, y = point
     middles = [(x + side, y + lift) for lift in (0, -10, 10) for side in (7, -7 - wide)]
     middles += [(x + side, y + lift) for lift in (-12, 12) for side in (-wide / 2, 4 - wide)]
@@ -83,7 +84,7 @@ def _places(point: tuple[float, float], wide: float) -> list[Box]:
 
 
 def _belongs(box: Box, own: tuple[float, float], points: Iterable[tuple[float, float]]) -> bool:
-    """Whether a name would be nearest to its own point, and cover no other."""
+    """Whether a name would be nearest to its own point and cover no other."""
 
     def away(point: tuple[float, float]) -> float:
         x, y = point
@@ -231,7 +232,7 @@ def rate_panel(run: Run, control: Run | None, css: Css) -> Markup:
     width, height, left, bottom, top = 260.0, 112.0, 26.0, 88.0, 8.0
     drawn = [run, control] if control is not None else [run]
     ceiling = 1.06 * max(max((each.capacity_mbps, *each.rates.total_mbps)) for each in drawn)
-    end = 1.02 * max(run.spec.seconds, run.window_s[1])  # a sampler may go on a little longer
+    end = 1.02 * max(run.spec.seconds, run.window_s[1])  # a sampler may run a little longer
     x, y = Scale((0, end), (left, width - 4)), Scale((0, ceiling), (bottom, top))
     a, b = run.window_s
     marks: Tags = [
@@ -265,7 +266,7 @@ def rate_panel(run: Run, control: Run | None, css: Css) -> Markup:
 
 
 def rate_in_words(run: Run) -> str:
-    """What the panel of a run shows, for those who do not see it."""
+    """A run's panel as text, for readers who cannot see it."""
     if not run.rates.total_mbps:
         return "no rates were stored."
     low, high = min(run.rates.total_mbps), max(run.rates.total_mbps)

@@ -1,8 +1,7 @@
-"""The machines that made the runs of a sweep on a cluster, held against each other.
+"""A comparison of the machines that made the runs of a sweep on a cluster.
 
-A machine that is too slow shows in what it receives on the paths its flows took, against what max-min fair sharing of
-these paths gives: that is the same for all schemes and patterns, or nearly. Its runs are judged one by one like any
-others; here it is named.
+A machine that is too slow has a low ratio of measured rates to the max-min fair rates on its flows' paths; this ratio
+is nearly the same for all schemes and patterns. Its runs get verdicts like any others; here the machine is named.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from hedera.schemes import CONTROL
 from results.record import Run
 
 SLOWER = 0.02
-"""A machine whose median of measured over max-min is below that of the others by more than this is named as slow."""
+"""A machine is listed as slow if its median of measured over max-min is below the others' by more than this."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """One machine: its name and what it is, how many of its runs are valid, and the medians over its valid runs of
-    what was measured over what max-min fair sharing gives: of the controls, and of all."""
+    """One machine: its name and description, how many of its runs are valid, and the median over its valid runs of
+    measured over max-min fair rates: for the controls, and for all runs."""
 
     name: str
     what: str
@@ -34,7 +33,7 @@ class Machine:
 
     @property
     def slow(self) -> bool:
-        """Whether it stands back behind the others by more than SLOWER."""
+        """Whether it is slower than the others by more than SLOWER."""
         if self.of_maxmin is None or self.others_of_maxmin is None:
             return False
         return self.of_maxmin < self.others_of_maxmin - SLOWER
@@ -49,18 +48,18 @@ class Machines:
 
     @property
     def slow(self) -> tuple[Machine, ...]:
-        """Those that are named as slow."""
+        """The machines listed as slow."""
         return tuple(machine for machine in self.machines if machine.slow)
 
 
 def maker(run: Run) -> str | None:
-    """The machine that made a run; None where it was the machine of the sweep itself."""
+    """The machine that made a run; None if it was the machine of the sweep itself."""
     found = run.environment.get("worker")
     return found if isinstance(found, str) else None
 
 
 def compare_machines(runs: Sequence[Run]) -> Machines | None:
-    """The machines of these runs; None when fewer than two are named. In virtual time they do not differ."""
+    """The machines of these runs; None if there are fewer than two, or time is virtual, where they do not matter."""
     made: dict[str, list[Run]] = {}
     runs = [run for run in runs if run.spec.time != "virtual"]
     for run in runs:

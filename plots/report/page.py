@@ -1,7 +1,7 @@
-"""One self-contained HTML page about a sweep: what was run, what it says, and how far that can be trusted.
+"""One self-contained HTML page about a sweep: what was run, the results, and how far they can be trusted.
 
-The page holds its style, its script, its figures (inline SVG) and its data, and asks the network for nothing. Every
-number in it comes from the runs, or from results/published/. The same runs give the same page.
+The page contains its style, script, figures (inline SVG) and data, and loads nothing from the network. Every number
+in it comes from the runs or from results/published/. The same runs give the same page.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def render(sweep: Sweep) -> str:
 
 
 def templates(*more: Path) -> Environment:
-    """The page's templates and filters, and templates of other pages of the same look in the folders ``more``."""
+    """The page's templates and filters; ``more``: folders of other pages' templates in the same style."""
     environment_of_templates = Environment(
         loader=FileSystemLoader([*more, _TEMPLATES]),
         autoescape=True,
@@ -78,7 +78,7 @@ def templates(*more: Path) -> Environment:
 
 
 def _context(sweep: Sweep) -> dict[str, Any]:
-    """What the template shows."""
+    """The variables of the template."""
     runs = sweep.runs
     shared = {
         "name": sweep.folder.resolve().name,

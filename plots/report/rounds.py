@@ -1,4 +1,4 @@
-"""What scheduling cost and how often it changed anything, over all Hedera runs."""
+"""How long scheduling rounds took and how often they changed a path, over all Hedera runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Quantiles:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Quantiles | None:
-        """The quantiles of values, None of no value."""
+        """The quantiles of values; None if there are none."""
         if not values:
             return None
         low, median, high = np.percentile(values, [5, 50, 95])
@@ -55,7 +55,7 @@ class Overhead:
 
 
 def overheads(runs: Sequence[Run]) -> tuple[Overhead, ...]:
-    """One Overhead for each scheme that ran rounds, valid runs or not: a round that took place took its time."""
+    """One Overhead for each scheme with rounds, over valid and invalid runs: the time of a round counts in both."""
     scheduled = [run for run in runs if run.rounds]
     return tuple(
         _overhead(scheme, [run for run in scheduled if run.scheme == scheme])

@@ -1,4 +1,4 @@
-"""Which rules of the verdict were applied to the runs of a page, and what they found."""
+"""The rules of the verdict that were applied to the runs of a page, and their findings."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ OF_SPEED = ("total", "progress", "full links", "links alone")
 
 @dataclass(frozen=True)
 class Applied:
-    """A rule, by how many runs it was kept and broken, and to how many it was not applied; of the rules of speed,
-    its limit and the least that was found."""
+    """A rule: how many runs kept and broke it, and to how many it was not applied; for rules of speed, its limit and
+    the lowest value found."""
 
     rule: str
     meaning: str
@@ -40,7 +40,7 @@ class Applied:
 
 
 def applied(runs: Sequence[Run]) -> tuple[Applied, ...]:
-    """One for each rule that any of the runs names, in the order of their verdicts."""
+    """One entry for each rule of any of the runs, in the order of their verdicts."""
     by_name: dict[str, list[Rule]] = {}
     for run in runs:
         for rule in run.rules:
@@ -62,7 +62,7 @@ def applied(runs: Sequence[Run]) -> tuple[Applied, ...]:
 
 
 def told(run: Run) -> list[list[Any]]:
-    """The rules of a run as the page's script shows them: name, kept, found, what it is held to, why not."""
+    """The rules of a run for the page's script: name, kept, value found, required value, reason if not applied."""
     return [[rule.rule, rule.kept, rule.found, _held_to(rule), rule.why_not or ""] for rule in run.rules]
 
 

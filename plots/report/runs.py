@@ -1,4 +1,4 @@
-"""The runs one by one, as plain data that the page's script draws: rates, rounds, paths and link loads."""
+"""The runs one by one, as plain data for the page's script: rates, rounds, paths and link loads."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from topos.links import NO_LINK, path_links, sending_ports
 from topos.wire import payload_share
 
 MAX_FLOWS = 600
-"""The flows of a run with more are counted, not listed: all-to-all on 128 hosts would make a page of 100 MB."""
+"""If a run has more flows, they are counted, not listed: all-to-all on 128 hosts would make a page of 100 MB."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """What held between two scheduling rounds, in seconds since traffic start: the core each flow was on (None:
-    it had no path yet) and the mean rate of each flow, Mb/s of payload."""
+    """The state between two scheduling rounds, in seconds since traffic start: the core of each flow (None: it had no
+    path yet) and the mean rate of each flow, Mb/s of payload."""
 
     begin: float
     end: float
@@ -44,14 +44,14 @@ def tree_of(runs: Sequence[Run]) -> FatTree | None:
 def stages(run: Run) -> tuple[Stage, ...]:
     """The run cut at its rounds: before the first, after the first, and so on. One stage without rounds.
 
-    A change of path belongs to the round it came with: it is logged when its rules are in place, at the end of the
-    round, and so after the round began.
+    A change of path belongs to the round that made it: it is logged when its rules are installed, at the end of that
+    round.
     """
     end = run.spec.seconds
     rounds = [each for each in run.rounds if 0 < each.t < end]
     begins = [0.0, *(each.t for each in rounds)]
     ends = [*(each.t for each in rounds), end]
-    # Nothing but the next round changes paths after this moment; a flow's first path may come as late.
+    # After this time only the next round changes paths; a flow may also get its first path this late.
     settled = [*(each.began for each in rounds), float("inf")]
     return tuple(
         Stage(
@@ -70,10 +70,10 @@ def rounds_shown(run: Run) -> tuple[Round, ...]:
 
 
 def mean_mbps(flow: FlowRecord, begin: float, end: float) -> float:
-    """The mean rate of a flow between two moments, from its rates per second.
+    """The mean rate of a flow between two times, from its rates per second.
 
-    A second that a round cuts in two is left out where whole ones are left: half of it went another way. The flow
-    sent nothing in seconds that it has no rate for.
+    A second that a round cuts in two is left out if whole seconds remain, because half of it used another path.
+    Seconds without a rate count as zero.
     """
     first, last = math.ceil(begin - flow.start), math.floor(end - flow.start)
     if first < last:
@@ -88,13 +88,13 @@ def mean_mbps(flow: FlowRecord, begin: float, end: float) -> float:
 
 
 def _core(flow: FlowRecord, moment: float) -> int | None:
-    """The core of the last path before a moment."""
+    """The core of the last path before a time."""
     return next((path.core for path in reversed(flow.paths) if path.t < moment), None)
 
 
 def explorer(sweep: Sweep) -> dict[str, Any]:
-    """Everything that the page's script needs, as JSON-able data. ``links`` has, for each directed link id, the two
-    ends; a run's ``links`` its measured rates in that order (null: not stored)."""
+    """Everything that the page's script needs, as data for JSON. ``links`` has the two ends of each directed link, by
+    its id; a run's ``links`` has its measured rates in that order (null: not stored)."""
     runs = sweep.runs
     tree = tree_of(runs)
     ports = sending_ports(tree) if tree else ()
@@ -182,7 +182,7 @@ def _round(value: float | None) -> float | None:
 
 @dataclass(frozen=True)
 class Validity:
-    """How the runs of one scheme were judged. ``of_maxmin``: (measured over max-min fair total, verdict) of each
+    """The verdicts on the runs of one scheme. ``of_maxmin``: (measured over max-min fair total, verdict) of each
     run that has both; ``least_idle``: (idle percent in the worst second, verdict) of each run that has it."""
 
     scheme: str

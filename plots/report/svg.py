@@ -1,4 +1,4 @@
-"""SVG by hand: elements whose text is escaped, numbers kept short, and a scale from data to the page."""
+"""SVG elements with escaped text and short numbers, and a scale from data to pixels."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Css = Callable[[str], str]
 
 
 def tag(name: str, *children: str, **attributes: object) -> Markup:
-    """An element. ``class_`` and ``stroke_width`` become ``class`` and ``stroke-width``; what is None is left out;
-    numbers are given to a tenth."""
+    """An element. ``class_`` and ``stroke_width`` become ``class`` and ``stroke-width``; None is left out; numbers
+    have one decimal."""
     written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(number(value))}"'
         for key, value in attributes.items()
@@ -25,7 +25,7 @@ def tag(name: str, *children: str, **attributes: object) -> Markup:
 
 
 def number(value: object) -> object:
-    """A float with one decimal at most; anything else as it is."""
+    """A float with at most one decimal; anything else unchanged."""
     return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else value
 
 
@@ -41,7 +41,7 @@ def text(x: float, y: float, words: object, class_: str = "", anchor: str = "") 
 
 
 def title(words: object) -> Markup:
-    """What a pointer that rests on the parent element is told."""
+    """The tooltip of the parent element."""
     return tag("title", escape(words))
 
 
@@ -51,7 +51,7 @@ def line(x1: float, y1: float, x2: float, y2: float, class_: str = "") -> Markup
 
 
 def polyline(points: Iterable[Sequence[float]], class_: str) -> Markup:
-    """A line through points, on whole pixels: half the size, and nobody sees it."""
+    """A line through points, on whole pixels: half the size, without a visible difference."""
     return tag("path", d="M" + "L".join(f"{x:.0f} {y:.0f}" for x, y in points), class_=class_)
 
 
@@ -79,12 +79,12 @@ def classes(schemes: Sequence[str]) -> Css:
 
 
 def question(x: float, y: float) -> Markup:
-    """What marks a thing as not judged."""
+    """The mark for "not judged"."""
     return text(x, y + 4, "?", "question", "middle")
 
 
 def cross(x: float, y: float, size: float = 3.2) -> Markup:
-    """What marks a thing as invalid."""
+    """The mark for "invalid"."""
     side = 2 * size
     path = f"M{x - size:.1f} {y - size:.1f}l{side:.1f} {side:.1f}m0 {-side:.1f}l{-side:.1f} {side:.1f}"
     return tag("path", d=path, class_="cross")

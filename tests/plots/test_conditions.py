@@ -140,7 +140,7 @@ def test_trials_are_matched_by_their_seeds(tmp_path):
             "no scheme but the control is in every folder: a has ecmp; b has random",
         ),
         ({(FOUR[0], "ecmp"): None}, {}, "no pattern has a valid run of a scheme"),
-        ({(FOUR[0], "ecmp"): 50}, {"k": 6}, "unlike size do not compare: -k 4 in a, -k 6 in b"),
+        ({(FOUR[0], "ecmp"): 50}, {"k": 6}, "different size cannot be compared: -k 4 in a, -k 6 in b"),
         ({(FOUR[0], "ecmp"): 50, (FOUR[0], "nonblocking"): None}, {}, "b has no valid run of the control"),
     ],
 )
@@ -154,7 +154,7 @@ def test_one_folder_is_no_comparison(tmp_path):
     a = sweep(tmp_path / "a", ecmp(50))
     with pytest.raises(ValueError, match="two folders or more"):
         compare([a])
-    with pytest.raises(ValueError, match="named twice"):
+    with pytest.raises(ValueError, match="given twice"):
         compare([a, tmp_path / "b" / ".." / "a"])
 
 

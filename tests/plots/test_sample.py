@@ -151,7 +151,7 @@ def test_a_folder_that_is_none(tmp_path):
         ),
         ("sweep.json", '{"k": 4', "sweep.json is not JSON"),
         ("sweep.json", "{}", "sweep.json is not what a sweep has in common: .*missing"),
-        ("run.json", "{}", "no run that can be read: .*run.json is not a run of schema"),
+        ("run.json", "{}", "no readable run: .*run.json is not a run of schema"),
     ],
 )
 def test_files_of_anybody_are_refused_with_the_reason(tmp_path, name, text, reason):
