@@ -1,4 +1,4 @@
-"""How small a buffer may be: long flows over one link with a long delay (CoNEXT '12, section 5.3).
+"""How small a buffer can be: long flows over one link with a long delay (CoNEXT '12, section 5.3).
 
 Appenzeller, Keslassy and McKeown (SIGCOMM '04): RTT C / sqrt(n) is enough for n flows. Spang, Arslan and McKeown
 (IFIP Networking '21): one flow has min(beta (1 + B / (RTT C)), 1) of the link.
@@ -17,14 +17,14 @@ from harness.scenes.scene import Flow, Scene, Seen, Told, packets_for
 MTU = 1500
 CONTROLS = ("reno", "cubic")
 BETA = {"reno": 0.5, "cubic": 717 / 1024}
-"""What is left of the window after a loss, in Linux."""
+"""The share of the window that remains after a loss, in Linux."""
 TARGETS = (0.98, 0.99, 0.999)
 FLOWS = (10, 50, 200)
 RULE_FOR = 0.98
-"""Mininet-HiFi's script asks for so much of the link."""
+"""The share of the link that Mininet-HiFi's script requires."""
 ONE_FLOW_SHARES = (0.1, 0.25, 0.43, 0.7, 1.0)
 FINE = 1.15
-"""The search ends when the smallest buffer that is enough is at most so many times the largest that is not."""
+"""The search ends when the smallest sufficient buffer is at most this many times the largest insufficient one."""
 MOST_SENDERS = 10
 
 
@@ -74,12 +74,12 @@ FIGURE_15 = tuple(
     for buffer, values in zip(buffers, told, strict=True)
 )  # fmt: skip
 CELL_POINTS = 1.0
-"""How far from ns-2's or the router's number a cell may be, in points."""
+"""How far a cell may be from ns-2's or the router's number, in points."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """One run: what left the port, as a share of its rate, between warm-up and end."""
+    """One run: the utilisation of the port, as a share of its rate, between warm-up and end."""
 
     link: str
     mbps: float
@@ -111,7 +111,7 @@ class Least:
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of warm-up, which do not count, and that count."""
+    """Seconds of warm-up, which do not count, and seconds that count."""
 
     before: float
     counted: float
@@ -122,7 +122,7 @@ QUICK = Times(8, 12)
 
 
 def scene(link: Link, flows: int, control: str, buffer: int, times: Times, seed: int = 1) -> Scene:
-    """Flows that start one after the other, from ten hosts at most."""
+    """Flows that start one after the other, from at most ten hosts."""
     senders = min(flows, MOST_SENDERS)
     starts = np.random.default_rng([seed, flows]).uniform(0, min(4.0, times.before / 2), flows)
     end = times.before + times.counted
@@ -139,12 +139,12 @@ def scene(link: Link, flows: int, control: str, buffer: int, times: Times, seed:
         every_s=0.02,
         delay_ms=link.rtt_ms / 2,
         round_trips=False,
-        wake=0.1,  # of more, sinks hold the receive windows small
+        wake=0.1,  # if it were longer, sinks would keep the receive windows small
     )
 
 
 def point(link: Link, seen: Seen) -> Point:
-    """What a scene came to."""
+    """The result of a scene."""
     told, one = Told(seen), seen.scene
     return Point(
         link.name,
@@ -166,7 +166,8 @@ Play = Callable[[Sequence[Scene]], Iterable[Seen]]
 
 
 class Search:
-    """For the smallest buffer of one number of flows that reaches a share of the link, by bisection of logarithms."""
+    """A search for the smallest buffer with which a number of flows reaches a share of the link, by bisection of
+    logarithms."""
 
     def __init__(self, link: Link, flows: int, control: str, target: float) -> None:
         self.link, self.flows, self.control, self.target = link, flows, control, target
@@ -180,7 +181,7 @@ class Search:
         return min(max(round(math.sqrt(self.enough * self.short)), self.short + 1), self.enough - 1)
 
     def saw(self, buffer: int, utilisation: float) -> None:
-        """What came of it."""
+        """Note the utilisation with a buffer."""
         if utilisation >= self.target:
             self.enough = min(self.enough, buffer)
         else:
@@ -188,13 +189,13 @@ class Search:
 
     @property
     def found(self) -> Least:
-        """What is known so far."""
+        """The result so far."""
         names = (self.link.name, self.flows, self.control, self.target)
         return Least(*names, self.enough, self.short, self.link.rule(self.flows), self.link.product)
 
 
 def search(link: Link, searches: Sequence[Search], times: Times, play: Play) -> list[Point]:
-    """All searches, a step of each at a time, so that the steps share a guest; the points that were tried."""
+    """Make all searches, one step of each at a time, so that the steps share a guest; returns the points tried."""
     points: dict[tuple[int, str, int], Point] = {}
     while open_ := [one for one in searches if one.next is not None]:
         asked = {(one.flows, one.control, one.next or 0) for one in open_}
@@ -214,7 +215,7 @@ def one_flow(share_of_product: float, control: str) -> float:
 
 
 def single_flows(play: Play) -> list[Point]:
-    """One flow with buffers of several shares of RTT C, to hold against `one_flow`."""
+    """One flow with buffers of several shares of RTT C, to compare with `one_flow`."""
     asked = [
         scene(HIFI, 1, control, round(share * HIFI.product), ONE_FLOW)
         for control in CONTROLS
@@ -230,7 +231,7 @@ def figure_15(play: Play) -> list[Point]:
 
 
 def missed(found: Sequence[Least], points: Sequence[Point]) -> list[str]:
-    """What is not as published: a buffer above RTT C / sqrt(n) for 98 %, and `cells_missed`."""
+    """Sentences on what is not as published: a buffer above RTT C / sqrt(n) for 98 %, and `cells_missed`."""
     above = [
         f"{one.congestion_control}, {one.flows} flows: {one.least} packets for {one.target:.0%}, not {one.rule:.0f}"
         for one in found
@@ -240,7 +241,7 @@ def missed(found: Sequence[Least], points: Sequence[Point]) -> list[str]:
 
 
 def cells_missed(points: Sequence[Point]) -> list[str]:
-    """Which of Appenzeller's cells are further than a point from both ns-2's and the router's number."""
+    """Appenzeller's cells that are further than a point from both ns-2's and the router's number."""
     found = []
     for cell in FIGURE_15:
         for ours in points:

@@ -20,21 +20,21 @@ KEPT = Path("results/runs/hifi")
 
 @click.group()
 def hifi() -> None:
-    """Mininet-HiFi's other experiments (CoNEXT '12): DCTCP's queue, and buffer sizes.
+    """Mininet-HiFi's other experiments (CoNEXT '12): DCTCP's queue and buffer sizes.
 
-    Real TCP in virtual time; needs no root. What was run is kept in results/runs/hifi, and not run again: stop it at
-    any time (Ctrl-C), and the same command goes on. docs/hifi.md has the results.
+    Real TCP in virtual time; needs no root. Finished runs are kept in results/runs/hifi and not made again: stop it
+    at any time (Ctrl-C), and the same command continues. docs/hifi.md has the results.
     """
 
 
 def _options(command: Callable[..., None]) -> Callable[..., None]:
     for option in (
-        click.option("--quick", is_flag=True, help="Less of it, in under three minutes."),
-        click.option("--redraw", is_flag=True, help="Run nothing: tell and draw what was run before."),
+        click.option("--quick", is_flag=True, help="Fewer and shorter runs, in under three minutes."),
+        click.option("--redraw", is_flag=True, help="Run nothing; print and draw earlier runs."),
         click.option(
             "--out",
             type=click.Path(path_type=Path, file_okay=False),
-            help="Folder of CSV and pictures (default: results/hifi, or with --quick results/runs/hifi-quick).",
+            help="Folder for CSV and pictures (default: results/hifi; with --quick results/runs/hifi-quick).",
         ),
         json_option,
         quiet_option,
@@ -54,7 +54,7 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _player(redraw: bool) -> Callable[[Sequence[Scene]], list[Seen]]:
-    """By what scenes are played, or found where they were kept."""
+    """The function that plays scenes, or (``redraw``) finds their kept results."""
     from files.rights import leave_root_for_good
     from harness.cli.options import tell_user
     from harness.scenes.stage import played
@@ -77,11 +77,13 @@ def _folder(out: Path | None, quick: bool) -> Path:
     show_default=True,
     help="Rate of the links, Mb/s.",
 )
-@click.option("--seeds", type=click.IntRange(1), help="Runs of each (default: 5; 1 with --quick).")
+@click.option(
+    "--seeds", type=click.IntRange(1), help="Seeds, that is runs, of each (default: 5; 1 with --quick)."
+)
 @click.option(
     "--varying-delay",
     is_flag=True,
-    help="Delays that vary, as in Mininet-HiFi's script; netem then reorders.",
+    help="Vary delays, as Mininet-HiFi's script does; netem then reorders packets.",
 )
 @_options
 def dctcp(
@@ -93,14 +95,14 @@ def dctcp(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """The queue of two endless flows, under DCTCP and under TCP, beside a hardware switch and Mininet-HiFi."""
+    """Measure the queue of two endless flows, with DCTCP and with TCP, beside a hardware switch and Mininet-HiFi."""
     from hifi import dctcp as experiment
     from hifi import pictures
 
     asked = experiment.scenes(float(bw), seeds or (1 if quick else 5), quick, varying_delay)
     seen = _player(redraw)(asked)
     if not seen:
-        raise click.ClickException("nothing of this was run yet")
+        raise click.ClickException("there are no runs of this yet")
     rows = [experiment.row(one) for one in seen]
     quantiles = [quantile for one in seen for quantile in experiment.quantiles(one)]
     name = f"dctcp{'' if bw == '100' else '-1g'}{'-jitter' if varying_delay else ''}"
@@ -127,7 +129,7 @@ def dctcp(
 @hifi.command()
 @_options
 def buffers(quick: bool, redraw: bool, out: Path | None, as_json: bool) -> None:
-    """The smallest buffer that keeps a link busy, against RTT C and RTT C / sqrt(n); Reno and cubic."""
+    """Find the smallest buffer that keeps a link busy, against RTT C and RTT C / sqrt(n); Reno and cubic."""
     from hifi import buffers as experiment
     from hifi import pictures
 

@@ -1,9 +1,9 @@
 """DCTCP and TCP in one queue: two endless senders, one receiver (CoNEXT '12, section 5.1).
 
 The published medians are of a hardware switch and of Mininet-HiFi, with links of 100 Mb/s, a queue of 425 packets, a
-delay of 75 us and marks from K = 20 packets on. At 1 Gb/s K is 65, as in DCTCP's own paper (section 4). The delay of
-Mininet-HiFi varies by 50 us; netem then reorders what a host hands over at once, which no switch does, so it is an
-option.
+delay of 75 us and marks from K = 20 packets on. At 1 Gb/s K is 65, as in DCTCP's own paper (section 4).
+Mininet-HiFi's delay varies by 50 us. Netem then reorders packets of a burst, which no switch does, so the variation
+is an option.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from harness.scenes.scene import Flow, Scene, Seen, Told, packets_for
 
 MTU = 1500
 FRAMES = 425
-"""Full ones that fit in the queue."""
+"""Full packets that fit in the queue."""
 RAMP = (35_000 - 30_000) / MTU
 """Packets from the first mark until all are marked, as in the original's RED (min 30000, max 35000)."""
 MARKS = {100.0: 20, 1000.0: 65}
@@ -26,7 +26,7 @@ PERCENTILES = (0, 5, 25, 50, 75, 95, 100)
 LENGTH_S = {100.0: 60.0, 1000.0: 6.0}
 QUICK_S = {100.0: 15.0, 1000.0: 1.5}
 SETTLED_S = 5.0
-"""From when on the original looks; of shorter runs a third."""
+"""When the original starts to sample; shorter runs start after a third."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,13 @@ GATES = {
     "dctcp": {"median": (19, 21), "p5": (17, 22), "p95": (17, 22)},
     "reno": {"median": (337, 353), "p95": (413, 423)},
 }
-"""Within what a reproduction lies: between the two published ones, and 5 packets beside a percentile of TCP."""
+"""The range for a reproduction: between the two published numbers; for TCP within 5 packets of a percentile."""
 
 
 @dataclass(frozen=True)
 class Queue:
-    """One run: the queue in full frames over its looks, what left the port as a share of its rate, both flows' rates,
-    and drops and timeouts."""
+    """One run: the queue in full frames over its samples, the port's utilisation as a share of its rate, both flows'
+    rates, drops and timeouts."""
 
     mbps: float
     congestion_control: str
@@ -77,7 +77,7 @@ class Queue:
 
 @dataclass(frozen=True)
 class Quantile:
-    """Of the queue of one run, packets; what the picture is drawn from."""
+    """A percentile of one run's queue, packets; the picture is drawn from these."""
 
     mbps: float
     congestion_control: str
@@ -87,7 +87,7 @@ class Quantile:
 
 
 def scenes(mbps: float, seeds: int, quick: bool = False, jitter: bool = False) -> list[Scene]:
-    """TCP and DCTCP, one of each for every seed, which draws when the flows start."""
+    """TCP and DCTCP, one of each for every seed; the seed draws the flows' start times."""
     return [
         _scene(mbps, control, seed, quick, jitter) for control in CONTROLS for seed in range(1, seeds + 1)
     ]
@@ -112,12 +112,12 @@ def _scene(mbps: float, control: str, seed: int, quick: bool, jitter: bool) -> S
         jitter_ms=0.05 if jitter else 0.0,
         round_trips=False,
         wake=10
-        / mbps,  # so seldom that it costs little, so often that the receive window grows as with any program
+        / mbps,  # seldom enough to cost little, often enough for the receive window to grow as with any program
     )
 
 
 def row(seen: Seen) -> Queue:
-    """What a scene came to."""
+    """The result of a scene."""
     told, scene = Told(seen), seen.scene
     least, p5, p25, median, p75, p95, most = np.percentile(told.queue_packets, PERCENTILES).tolist()
     return Queue(
@@ -145,7 +145,7 @@ def row(seen: Seen) -> Queue:
 
 
 def quantiles(seen: Seen) -> Iterator[Quantile]:
-    """Each percentile of its queue."""
+    """Each percentile of a scene's queue."""
     scene = seen.scene
     found = np.percentile(Told(seen).queue_packets, range(101))
     for percent, packets in enumerate(found.tolist()):
@@ -153,7 +153,7 @@ def quantiles(seen: Seen) -> Iterator[Quantile]:
 
 
 def missed(rows: Sequence[Queue]) -> list[str]:
-    """Which gates the means over runs at 100 Mb/s miss, a sentence each."""
+    """A sentence for each published range that a mean over runs at 100 Mb/s misses."""
     found = []
     for control, gates in GATES.items():
         ours = [row for row in rows if row.congestion_control == control and row.mbps == 100]

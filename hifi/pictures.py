@@ -14,7 +14,7 @@ _MARKS = {"hardware": (HARDWARE, "o"), "Mininet-HiFi": (HIFI, "s")}
 
 
 def queues(rows: Sequence[Quantile], path: Path) -> Path:
-    """A panel for DCTCP and one for TCP: the share of looks with at most so many packets, a line for every run; the
+    """A panel for DCTCP and one for TCP: the distribution of the queue over samples, a line for every run; the
     published 5th percentiles, medians and 95th percentiles as marks."""
     from matplotlib.figure import Figure
 

@@ -1,1 +1,1 @@
-"""What was measured: the paper's numbers (`results.published`) and ours (`results.record`, and folders of data)."""
+"""Measurements: the paper's numbers (`results.published`) and ours (`results.record`, and folders of data)."""

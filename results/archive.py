@@ -1,6 +1,6 @@
-"""What all runs of a sweep measured in one file, ``runs.tar.xz``: their run.json, under the names of their folders.
+"""The measurements of all runs of a sweep in one file, ``runs.tar.xz``: each run.json, by its folder's name.
 
-Made to be kept or sent, and read where the runs themselves are not.
+It can be kept or sent, and read where the runs themselves are missing.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from files.reader import Unreadable, read_bytes
 
 ARCHIVE = "runs.tar.xz"
 MAX_BYTES = 1 << 30
-"""Of an archive that is unpacked; 700 runs of a minute are a tenth of it."""
+"""The limit for an unpacked archive; 700 runs of a minute take a tenth of it."""
 _MAX_MEMORY = 256 << 20
-"""To unpack with: a file may ask for any."""
+"""The memory limit for unpacking: an archive could ask for any amount."""
 
 
 def pack(documents: Mapping[str, bytes]) -> bytes:
-    """An archive of these documents by their names. The same ones give the same bytes."""
+    """An archive of these documents by their names. The same documents give the same bytes."""
     plain = io.BytesIO()
     with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for name in sorted(documents):
@@ -32,10 +32,10 @@ def pack(documents: Mapping[str, bytes]) -> bytes:
 
 
 def unpacked(path: Path, name: str = "run.json") -> Iterator[tuple[str, bytes]]:
-    """The files called ``name`` in an archive, which may be anybody's: nothing is written, no link is followed, and
-    what would lie outside the folder is left out.
+    """The files called ``name`` in an archive, which is not trusted: nothing is written, no link is followed, and
+    files outside its folder are left out.
 
-    Raises Unreadable, which is a ValueError, when it is none, or larger than it may be.
+    Raises Unreadable, which is a ValueError, when it is not an archive or too large.
     """
     packed = lzma.LZMADecompressor(memlimit=_MAX_MEMORY)
     try:

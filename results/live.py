@@ -1,6 +1,6 @@
-"""What is under way in a sweep, now: one small file in its folder, written every second, for whoever watches.
+"""The current state of a sweep: one small file in its folder, written every second, for `hedera watch`.
 
-It is no result: nothing is judged by it, and it is gone when the sweep ends.
+It is not a result: no verdict depends on it, and it is removed when the sweep ends.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from files.writer import write_whole
 from results.parts import Count, Mbps, Name, Port, Positive, Record, Seconds, Sentence
 
 LIVE = ".live.json"
-"""Its name in the folder of a sweep."""
+"""The file's name in the folder of a sweep."""
 MAX_BYTES = 16 << 20
 
 
 class Now(Record, frozen=True, kw_only=True):
-    """A run under way. ``stage``: building, sending, finishing, judging, publishing, or what it waits for.
-    ``worker``: who makes it, on a cluster.
+    """A run in progress. ``stage``: building, sending, finishing, judging, publishing, or what it waits for.
+    ``worker``: the machine that makes it, on a cluster.
 
-    ``t``, ``total_mbps``: seconds since the traffic started, and what all hosts received in each, on the wire.
+    ``t``, ``total_mbps``: seconds since the traffic started, and the rate of all hosts in each, on the wire.
     ``hosts``: Mb/s received in the last second. ``links``: by sending port, Mb/s in the last second. ``rounds``:
     (seconds, large flows, flows moved) of each scheduling round.
     """
@@ -47,7 +47,7 @@ class Now(Record, frozen=True, kw_only=True):
 
 
 class Worker(Record, frozen=True, kw_only=True):
-    """A machine of a cluster: its name, what it is, what it does (or why it is not used)."""
+    """A machine of a cluster: its name, its description, and what it is doing (or why it is not used)."""
 
     name: Name
     machine: Sentence = ""
@@ -56,7 +56,8 @@ class Worker(Record, frozen=True, kw_only=True):
 
 
 class Live(Record, frozen=True, kw_only=True):
-    """A sweep: seconds since the epoch of this writing, runs planned and done, the forecast, what is under way."""
+    """A sweep: the time of writing (seconds since the epoch), runs planned and done, the forecast, and the runs in
+    progress."""
 
     written: Annotated[float, Meta(ge=0)]
     jobs: Count
@@ -67,12 +68,12 @@ class Live(Record, frozen=True, kw_only=True):
 
 
 def write_live(folder: Path, live: Live) -> None:
-    """Put it into the folder of a sweep, whole or not at all. OSError when that cannot be."""
+    """Write it into the folder of a sweep, atomically. OSError when that fails."""
     write_whole(folder / LIVE, msgspec.json.encode(live), lasting=False)
 
 
 def read_live(folder: Path) -> Live | None:
-    """What is in the folder of a sweep; None when nothing is, or nothing that we wrote."""
+    """The state in the folder of a sweep; None if there is none, or none that we wrote."""
     try:
         return msgspec.json.decode(read_bytes(folder / LIVE, MAX_BYTES), type=Live)
     except (Unreadable, msgspec.DecodeError, RecursionError):

@@ -1,7 +1,7 @@
 """The parts of run.json, typed (results/record.py has the whole).
 
 Rates are in Mb/s (10^6 bit/s); ``t``, ``start`` and windows are in seconds since the first client started. A
-number is never NaN: what could not be measured is None (``null``). What few runs have is left out of the others.
+number is never NaN: a missing measurement is None (``null``). Fields that few runs have are left out of the others.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from msgspec import Meta
 from topos.wire import DEFAULT_MTU
 
 Name = Annotated[str, Meta(min_length=1, max_length=1000, pattern=r"^[^\x00-\x1f\x7f-\x9f]+\Z")]
-"""One line. Whoever makes a path or markup of it has to quote it all the same."""
+"""One line. It still has to be quoted in a path or in markup."""
 Sentence = Annotated[str, Meta(max_length=10_000, pattern=r"^[^\x00-\x1f\x7f-\x9f]*\Z")]
-"""For people: nothing in it that a terminal would obey."""
+"""Text for people, without terminal control characters."""
 Count = Annotated[int, Meta(ge=0, le=2**53)]
 Mbps = Annotated[float, Meta(ge=0, le=1e9)]
 Seconds = Annotated[float, Meta(ge=-1e9, le=1e9)]
 Positive = Annotated[float, Meta(gt=0, le=1e9)]
 Percent = Annotated[float, Meta(ge=-1000, le=1000)]
-"""Of a second by two clocks: a little below 0 or above 100 happens."""
+"""A percentage of a second. By two clocks, so it may be a little below 0 or above 100."""
 Milliseconds = Annotated[float, Meta(ge=0, le=1e9)]
 Cable = Name
 """``A-B``, the names of its two ends."""
 Port = Name
-"""``SWITCH-ethN``: out of that port of that switch; a host's name: out of that host."""
+"""A sending port: ``SWITCH-ethN`` of a switch, or a host's name."""
 Fact = bool | int | float | str | tuple[str, ...] | dict[str, str] | None
 
 
@@ -36,7 +36,8 @@ T = TypeVar("T")
 
 
 def written(default: T) -> T:
-    """A field that every run has, and older ones had not; others are left out where they are their default."""
+    """A field that is always written, although older runs lack it. Other fields are left out if they have their
+    default."""
     return msgspec.field(default_factory=lambda: default)
 
 
@@ -45,16 +46,16 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Every option of a run but its scheme, traffic, trial and seed.
+    """Every option of a run except its scheme, traffic, trial and seed.
 
     ``link_mbps`` is the rate of each link, ``interval_s`` the time between scheduling rounds, ``seconds`` how long
     the traffic lasted, ``queue`` full-size packets per port, ``mtu`` bytes. ``threshold``, a share of the link rate,
-    and the rule ``large_flows`` say which flows are large; ``iterations`` are those of annealing; ``keep`` is the
-    share of the drawn flows that are kept; ``scale_sizes`` tells whether sizes of Poisson traffic went with the
-    links' rate; ``new_flows``, who gave a flow its first path, ``controller`` or ``switch``. ``time`` is
-    ``real`` or ``virtual``; ``platform`` and ``datapath`` say what ``auto`` became; ``fail`` is in the words of
-    `topos.faults`. ``controller_delay_ms``: how late the controller's messages were made, in virtual time. ``sack``:
-    whether TCP acknowledged selectively; ``min_rto_ms``: its shortest retransmission timeout, 200 in Linux.
+    and the rule ``large_flows`` decide which flows are large. ``iterations`` are annealing's; ``keep`` is the share
+    of the drawn flows that are kept; ``scale_sizes``: whether sizes of Poisson traffic were scaled with the link
+    rate; ``new_flows``: what gave a flow its first path, ``controller`` or ``switch``. ``time`` is ``real`` or
+    ``virtual``; ``platform`` and ``datapath`` have the choice made for ``auto``; ``fail`` is in the notation of
+    `topos.faults`. ``controller_delay_ms``: the delay added to the controller's messages in virtual time. ``sack``:
+    whether TCP used selective acknowledgements; ``min_rto_ms``: its shortest retransmission timeout, 200 in Linux.
     ``placement``, ``compute_s`` and ``repeats`` are a collective's.
 
     Runs are drawn together only when they agree in these, so an option that is not listed here is refused.
@@ -93,7 +94,7 @@ def _same_length(t: tuple[float, ...], *series: tuple[float, ...]) -> None:
 
 
 class Rates(Record, frozen=True, kw_only=True):
-    """On the wire, per second: ``t`` is the end of each; received by all hosts together and by each."""
+    """Rates on the wire, per second (``t`` is its end): received by all hosts together and by each."""
 
     t: tuple[Seconds, ...] = written(())
     total_mbps: tuple[Mbps, ...] = written(())
@@ -104,7 +105,7 @@ class Rates(Record, frozen=True, kw_only=True):
 
 
 class PathChange(Record, frozen=True):
-    """From time ``t`` on a flow went by way of ``core``."""
+    """From time ``t`` on, a flow used ``core``."""
 
     t: Seconds
     core: Count
@@ -116,11 +117,10 @@ class FlowRecord(Record, frozen=True, kw_only=True):
     ``mbps`` is the mean over its life of ``seconds`` from ``start`` (None: it did not end), ``window_mbps`` over
     the window, ``per_second_mbps`` in each second after ``start``.
 
-    Of traffic that comes and goes also: ``size_bytes`` of payload (None: it lasts), ``how`` it ended: ``done``,
-    ``cut off`` by the end of the run, ``not started``, or what went wrong; ``late_s`` how long after it was due it
-    began, ``connect_s`` how long until it was connected, ``completion_s`` until its last byte arrived, and
-    ``fluid_s`` what max-min fairness gives for that; segments sent again, and the smoothed round-trip time at the
-    end.
+    Flows that arrive and end also have: ``size_bytes`` of payload (None: it lasts); ``how`` it ended: ``done``, ``cut
+    off`` by the end of the run, ``not started``, or an error; ``late_s``, how late it started; ``connect_s``, the
+    time to connect; ``completion_s``, the time until its last byte arrived; ``fluid_s``, the same time with max-min
+    fair rates; segments retransmitted; and the smoothed round-trip time at the end.
     """
 
     src: Count
@@ -143,7 +143,7 @@ class FlowRecord(Record, frozen=True, kw_only=True):
 
 
 class Completion(Record, frozen=True, kw_only=True):
-    """How long flows of a size class took, in the words of `traffic.completion.Completion`."""
+    """Completion times of a size class, with the fields of `traffic.completion.Completion`."""
 
     size_class: Name
     flows: Count
@@ -160,8 +160,8 @@ class Completion(Record, frozen=True, kw_only=True):
 
 
 class Turns(Record, frozen=True, kw_only=True):
-    """A shuffle (section 6.3): seconds until all was sent, and until a host was done on average; what a host sent in
-    its time, 10^6 bytes per second. None: it did not end."""
+    """A shuffle (section 6.3): seconds until everything was sent, and until a host was done on average; a host's
+    sending rate in that time, 10^6 bytes per second. None: it did not end."""
 
     shuffle_s: Seconds | None
     host_completion_s: Seconds | None
@@ -181,8 +181,8 @@ class Collective(Record, frozen=True, kw_only=True):
 
 
 class Round(Record, frozen=True, kw_only=True):
-    """A scheduling round that was done at ``t``: flows seen, large ones, placed ones, those that changed their
-    path; how long it took to poll, compute and install."""
+    """A scheduling round that ended at ``t``: the numbers of flows seen, large, placed, and moved to another path;
+    the time to poll, compute and install."""
 
     t: Seconds
     round: Count | None = None
@@ -203,13 +203,13 @@ class Round(Record, frozen=True, kw_only=True):
 
     @property
     def began(self) -> float:
-        """When the round began, as far as is known."""
+        """When the round began, as far as known."""
         return self.t - (self.total_ms or 0.0) / 1e3
 
 
 class Cpu(Record, frozen=True, kw_only=True):
-    """Of the second that ended at each ``t``: how idle all processors were; for how much of it each forwarding
-    process (by name) was ready to run and had no processor."""
+    """For the second that ended at each ``t``: how idle all processors were; and for how much of it each forwarding
+    process (by name) was ready to run but had no processor."""
 
     t: tuple[Seconds, ...] = written(())
     idle_percent: tuple[Percent, ...] = written(())
@@ -220,8 +220,8 @@ class Cpu(Record, frozen=True, kw_only=True):
 
 
 class Rule(Record, frozen=True):
-    """A rule of the verdict: whether the run ``kept`` it (None: it was not applied, and ``why_not``), what was
-    ``found``, and how much that has to be at ``least``, or may be at ``most``."""
+    """A rule of the verdict: whether the run ``kept`` it (None: not applied, for the reason ``why_not``), the value
+    ``found``, and the range for it, at ``least`` or at ``most``."""
 
     rule: Name
     kept: bool | None = None
@@ -232,8 +232,8 @@ class Rule(Record, frozen=True):
 
 
 class RoundTrips(Record, frozen=True, kw_only=True):
-    """At each ``t``, means over the flows: TCP's smoothed round-trip time, and what of it the queues of the links on
-    the paths of data and acknowledgements held."""
+    """At each ``t``, means over the flows: TCP's smoothed round-trip time, and the part of it in the queues of links
+    on the paths of data and acknowledgements."""
 
     t: tuple[Seconds, ...] = ()
     rtt_ms: tuple[Milliseconds, ...] = ()
@@ -244,27 +244,25 @@ class RoundTrips(Record, frozen=True, kw_only=True):
 
 
 class FullLinks(Record, frozen=True, kw_only=True):
-    """What the links carried that max-min fairness says are full all through ``window_s``, on the wire."""
+    """The rates, on the wire, of links that should be full throughout ``window_s`` by max-min fairness."""
 
     window_s: tuple[Seconds, Seconds]
     mbps: Mapping[Port, Mbps | None]
 
 
 class Disagreement(Record, frozen=True, kw_only=True):
-    """A link whose own counter says something else than what the flows that were placed on it delivered; both on the
-    wire, over the window."""
+    """A link whose counter disagrees with the rates of the flows placed on it; both on the wire, over the window."""
 
     flows_mbps: Mbps
     counter_mbps: Mbps | None
 
 
 class Failure(Record, frozen=True, kw_only=True):
-    """A moment at which cables went down (``broken``) or came back (``mended``).
+    """A time at which cables failed (``broken``) or came back (``mended``).
 
-    ``affected`` flows, or what acknowledges them, were on one of them; ``cut_off`` of these had no path left. It
-    took ``rerouted_s`` until the controller had moved the last of the others, ``moving_s`` until all of them,
-    and those that were without a path before, carried data again: an upper bound. None: not known, or there was
-    none.
+    ``affected`` flows, or their acknowledgements, were on one of these cables; ``cut_off`` of them had no path left.
+    ``rerouted_s``: the time until the controller had moved the last of the others. ``moving_s``: the time until all
+    of them, and flows without a path before, carried data again (an upper bound). None: not known, or there was none.
     """
 
     t: Seconds
@@ -277,8 +275,8 @@ class Failure(Record, frozen=True, kw_only=True):
 
 
 class Phase(Record, frozen=True, kw_only=True):
-    """A stretch of the window with the same cables ``down``: what was received, what the paths of the flows
-    allowed, and the most that any paths would have (an exact bound; None: not known)."""
+    """A part of the window with the same cables ``down``: the rate received, the rate that the flows' paths allowed,
+    and the most that any paths would allow (an exact bound; None: not known)."""
 
     from_s: Seconds
     to_s: Seconds
@@ -289,7 +287,7 @@ class Phase(Record, frozen=True, kw_only=True):
 
 
 class Restart(Record, frozen=True, kw_only=True):
-    """When and why the controller was missed, when the next one had every switch, and how many flows that one
+    """When and why the controller was lost, when the next one was connected to every switch, and how many flows it
     had ``adopted`` from the switches' tables."""
 
     t: Seconds
@@ -299,7 +297,7 @@ class Restart(Record, frozen=True, kw_only=True):
 
 
 class Timing(Record, frozen=True, kw_only=True):
-    """What took how many seconds. ``ready_s`` counts from the start of building; ``overhead_s`` is all but the
+    """Durations in seconds. ``ready_s`` counts from the start of building; ``overhead_s`` is everything except the
     traffic."""
 
     build_s: Seconds | None = None

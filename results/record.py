@@ -1,7 +1,7 @@
-"""run.json: everything one run left behind, typed. It is defined, written and read here, and nowhere else.
+"""run.json: the complete record of one run, typed. It is defined, written and read only here.
 
-A file may have been written by anybody and is read back by root. So `read` takes regular files of a sensible
-size alone, and `decode` checks every type, range and name.
+Root may read a file that another user has written. So `read` takes only regular files of limited size, and `decode`
+checks every type, range and name.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ SCHEMA: Literal[2] = 2
 NOT_JUDGED = "not judged"
 Verdict = Literal["ok", "invalid", "not judged"]
 MAX_BYTES = 256 << 20
-"""A larger file is not read: 16,000 flows of ten minutes make some 150 MB."""
+"""Larger files are not read: 16,000 flows of ten minutes make about 150 MB."""
 
 
 class Run(Record, frozen=True, kw_only=True):
@@ -162,32 +162,31 @@ class Run(Record, frozen=True, kw_only=True):
 
     @property
     def may_be_tried_again(self) -> bool:
-        """Whether another try may tell more: not where the run counts, nor where no rule of speed found anything by
-        which it could be judged, for which the next one would be as short."""
+        """Whether another try may help: not if the run counts, and not if no rule of speed could be applied, because
+        the next run would be just as short."""
         return not self.valid and (
             self.judged or any(rule.found is not None for rule in self.rules if rule.why_not)
         )
 
     @property
     def pattern(self) -> str:
-        """The traffic, and how it was multiplied and thinned where it was."""
+        """The traffic, with its flows per host and share of flows kept if these are not 1."""
         return pattern_of(self.traffic, self.spec.flows_per_host, self.spec.keep)
 
     @property
     def payload_capacity_mbps(self) -> float:
-        """What of the capacity full segments can deliver to sockets."""
+        """The payload that full segments can deliver to sockets at full capacity."""
         return self.capacity_mbps * payload_share(self.spec.mtu)
 
 
 def pattern_of(traffic: str, flows_per_host: int, keep: float) -> str:
-    """The name of a traffic, and of how it was multiplied and thinned where it was."""
+    """The name of a traffic, with its flows per host and share of flows kept if these are not 1."""
     many = f" x{flows_per_host}" if flows_per_host != 1 else ""
     return traffic + many + (f" keep {keep:g}" if keep != 1 else "")
 
 
 def encode(run: Run, indent: int = 1) -> bytes:
-    """run.json as bytes; with ``indent`` 0, one line. Raises ValueError when `decode` would refuse them: better now
-    than when they are needed."""
+    """run.json as bytes; with ``indent`` 0, one line. Raises ValueError at once if `decode` would refuse them."""
     run = msgspec.structs.replace(run, reasons=tuple(map(_one_line, run.reasons)))
     try:
         data = _ENCODER.encode(run)
@@ -198,7 +197,7 @@ def encode(run: Run, indent: int = 1) -> bytes:
 
 
 def write(path: Path, run: Run) -> Run:
-    """Write a run, whole or not at all, and return it as it will be read. Raises ValueError as `encode` does."""
+    """Write a run atomically, and return it as it will be read. Raises ValueError as `encode` does."""
     data = encode(run)
     write_whole(path, data)
     return decode(data)
@@ -219,14 +218,14 @@ def decode(data: bytes) -> Run:
 
 
 def read(path: Path) -> Run:
-    """The run of a file. Raises ValueError with the reason, one sentence, when it cannot be had."""
+    """The run of a file. Raises ValueError with the reason, one sentence, when it cannot be read."""
     return decode(content(path))
 
 
 def read_settings(path: Path) -> Settings:
-    """What the runs of a sweep have in common, by its sweep.json. Raises ValueError as `read` does.
+    """The common settings of a sweep's runs, from its sweep.json. Raises ValueError as `read` does.
 
-    What an older one does not name was as is the default of `Settings`, and so is here what runs may differ in.
+    Settings that an older file lacks have the defaults of `Settings`, and so have settings in which runs may differ.
     """
     data = content(path)
     try:
@@ -234,18 +233,19 @@ def read_settings(path: Path) -> Settings:
         document.pop("first_seed", None)
         return msgspec.convert({"flows_per_host": 1, "keep": 1.0} | document, Settings)
     except msgspec.ValidationError as error:
-        raise ValueError(f"is not what a sweep has in common: {_one_line(str(error))[:300]}") from None
+        raise ValueError(f"is not a sweep's settings: {_one_line(str(error))[:300]}") from None
     except (msgspec.DecodeError, RecursionError) as error:
         raise ValueError(_sentence(error)) from None
 
 
 def content(path: Path) -> bytes:
-    """The bytes of a regular file of a sensible size. Raises ValueError, one sentence, when they cannot be had."""
+    """The bytes of a regular file of limited size. Raises ValueError, one sentence, when it cannot be read."""
     return read_bytes(path, MAX_BYTES)
 
 
 def _upgraded(data: bytes) -> bytes | None:
-    """A document of schema 1 as one of SCHEMA; None when it is none. Some of schema 1 hold NaN, which is no JSON."""
+    """A document of schema 1 converted to SCHEMA; None if it is not one. Some of schema 1 contain NaN, which is not
+    JSON."""
     document: Any = json.loads(data, parse_constant=lambda _: None)
     if not isinstance(document, dict) or document.get("schema") != 1:
         return None
@@ -261,13 +261,13 @@ def _upgraded(data: bytes) -> bytes | None:
 
 
 def _renamed(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings by their names of today."""
+    """Settings by their present names."""
     names = {"bw": "link_mbps", "interval": "interval_s"}
     return {names.get(name, name): value for name, value in settings.items()}
 
 
 def _one_line(text: str) -> str:
-    """What a tool said, as a Sentence."""
+    """A tool's message as a Sentence."""
     return re.sub(r"[\x00-\x1f\x7f-\x9f]+", " ", text).strip()[:10_000]
 
 
@@ -280,7 +280,7 @@ def _sentence(error: Exception) -> str:
 
 
 def _plain(number: Any) -> Any:
-    """A number of numpy's as one of Python's."""
+    """A numpy number as a Python number."""
     if not hasattr(number, "item"):
         raise TypeError(f"{type(number).__name__} is not what a run has")
     return number.item()

@@ -1,4 +1,4 @@
-"""Means of sampled rates over a stretch of time."""
+"""Means of sampled rates over a time window."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def mean_over(times: NDArray[np.float64], rates: NDArray[np.float64], window: tu
     """The mean over ``window`` of a rate sampled as averages, sample i covering (times[i-1], times[i]].
 
     ``times`` and ``rates`` have one shape (samples,); the first sample is taken to cover one second.
-    Samples that the window cuts count by the part inside it; nan when none is inside.
+    Samples that the window cuts count by the part inside it; NaN if the window has no sample.
     """
     if len(times) == 0:
         return float("nan")

@@ -1,4 +1,4 @@
-"""The numbers that the paper publishes, re-keyed, to hold ours against: its figures, its tables and its text.
+"""The paper's published numbers, re-keyed, to compare ours with: from its figures, tables and text.
 
 Al-Fares et al., "Hedera: Dynamic Flow Scheduling for Data Center Networks", NSDI 2010. The traffic behind
 Figure 9 is in `traffic.published`.
@@ -16,7 +16,7 @@ CAPACITY_MBPS = 16_000.0
 """What the testbed's 16 hosts with 1 Gb/s each could receive, Mb/s."""
 
 COLUMNS = {scheme.name: scheme.column for scheme in SCHEMES.values() if scheme.column}
-"""The column of Figure 9 that each scheme is held against."""
+"""The column of Figure 9 that each scheme is compared with."""
 
 
 def _figure_9(name: str) -> dict[str, dict[str, float]]:
@@ -31,7 +31,7 @@ FIGURE_9: Mapping[str, Mapping[str, float]] = _figure_9("figure9_testbed.csv")
 """Figure 9: Mb/s (of CAPACITY_MBPS) by matrix, in the order of the figure, and by our scheme."""
 
 FIGURE_9_SIMULATED: Mapping[str, Mapping[str, float]] = _figure_9("figure9_simulator.csv")
-"""The same from the paper's own simulator, for all matrices but the hotspot."""
+"""The same from the paper's own simulator, for all matrices except the hotspot."""
 
 FIGURE_3: Mapping[int, float] = {1: 60.8, 1000: 2.5}
 """Section 2.2: percent of the bisection bandwidth lost to collisions, by flows per host."""
@@ -96,4 +96,4 @@ TABLE_2: Mapping[str, tuple[float, float, float, float]] = {
 }
 """Table 2: by our scheme, shuffle time and mean host completion time (s), bisection bandwidth (10^9 bit/s) and
 goodput per host (2^20 bytes/s), of a shuffle of 500 MB from each of 16 hosts to every other. The last two are both
-what a host sends over the mean host completion time; they agree when a MB is 2^20 bytes, and only then."""
+the bytes of a host divided by the mean host completion time; they agree only if a MB is 2^20 bytes."""

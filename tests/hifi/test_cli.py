@@ -60,4 +60,4 @@ def test_only_what_is_kept(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(cli, ["hifi", "dctcp", "--redraw"])
     assert done.exit_code == 1
-    assert "nothing of this was run yet" in done.output
+    assert "there are no runs of this yet" in done.output

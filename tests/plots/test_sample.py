@@ -150,7 +150,7 @@ def test_a_folder_that_is_none(tmp_path):
             "summary.csv is not a summary of a sweep: .*valid_trials",
         ),
         ("sweep.json", '{"k": 4', "sweep.json is not JSON"),
-        ("sweep.json", "{}", "sweep.json is not what a sweep has in common: .*missing"),
+        ("sweep.json", "{}", "sweep.json is not a sweep.s settings: .*missing"),
         ("run.json", "{}", "no readable run: .*run.json is not a run of schema"),
     ],
 )
