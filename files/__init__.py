@@ -1,5 +1,5 @@
-"""The ground floor: files that other users may have had a hand in, and whose rights are used for them.
+"""The lowest layer: safe handling of files that other users may have changed, with the right user's rights.
 
-`writer` writes whole files and folders, `reader` reads what others wrote, `rights` says who does so, `places` walks
-there; `private` keeps programs. It imports nothing of ours.
+`writer` writes files and folders atomically, `reader` reads files of others, `rights` chooses the user to act as,
+`places` opens paths safely, and `private` caches programs. It imports none of our other packages.
 """

@@ -1,7 +1,7 @@
-"""Of the environment, what root may believe: a root shell keeps what a user's session put there, as after `su`.
+"""The environment variables that root may trust: a root shell (as after `su`) keeps those of the user's session.
 
-sudo would have cleared it. Variables say where programs load code and settings from, keep caches (which are code,
-too) and put temporary files; and HEDERA_RUN marks processes as a run's, whose leftovers are ended.
+sudo would have cleared them. Variables say from where programs load code and settings, and where they put caches
+(which are code, too) and temporary files; and HEDERA_RUN marks the processes of a run, which `hedera clean` ends.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from pathlib import Path
 from files.rights import whose
 
 _CODE = ("PYTHON", "LD_", "GIT_", "PERL", "BASH_", "NUMBA_", "DASK_", "MPL", "MATPLOTLIB", "XDG_", "JINJA")
-"""Beginnings of names of variables by which code, or settings that name code, are loaded."""
+"""Prefixes of variables that load code, or settings that name code."""
 _PLACES = ("NUMBA_CACHE_DIR", "MPLCONFIGDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "TMPDIR", "TEMP", "TMP")
-"""Variables that are kept when they name a folder that root alone can change."""
+"""Variables that are kept if they name a folder that only root can change."""
 _SHELL = ("ENV", "CDPATH", "IFS", "SHELLOPTS", "GCONV_PATH", "LOCPATH", "NLSPATH", "HEDERA_RUN")
 _HARMLESS = ("PYTHONDONTWRITEBYTECODE", "NUMBA_NUM_THREADS", "NUMBA_DISABLE_JIT")
 
 
 def believed(environment: Mapping[str, str]) -> dict[str, str]:
-    """The part of an environment that root goes on with; HOME is always root's own."""
+    """The variables of an environment that root may keep; HOME is always root's own."""
     kept = {name: value for name, value in environment.items() if _harmless(name, value)}
     if "PATH" in kept:
         kept["PATH"] = os.pathsep.join(place for place in kept["PATH"].split(os.pathsep) if _no_user_s(place))

@@ -1,4 +1,4 @@
-"""Which modules of the project a module needs, as its source says. Nothing is imported to find out."""
+"""Which modules of the project a module needs, found in its source without importing anything."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _NAME = re.compile(r"[a-z]\w*(\.[a-z]\w*)+")
 def closure(names: Iterable[str], root: Path) -> dict[str, Path]:
     """The modules below ``root`` that these need, themselves included, by name.
 
-    Whether a module is imported at once, within a function, or started as a program of its own that a string names
-    ("controllers.os_ken_main"), makes no difference; nor does it for modules that are started by such ones.
+    It finds modules that are imported at the top or within a function, or started as a program that a string names
+    ("controllers.os_ken_main"), and all that these need in turn.
     """
     found: dict[str, Path] = {}
     waiting = list(names)
@@ -25,23 +25,23 @@ def closure(names: Iterable[str], root: Path) -> dict[str, Path]:
         if name not in found and (path := module_file(name, root)) is not None:
             found[name] = path
             waiting.append(name.rpartition(".")[0])
-            with suppress(OSError, SyntaxError):  # somebody is at work on it
+            with suppress(OSError, SyntaxError):  # the file is being edited
                 source = path.read_bytes()
                 waiting += [*imported(source), *_named(source)]
     return found
 
 
 def module_file(name: str, root: Path) -> Path | None:
-    """Where a module's source is, if it lies below ``root``."""
+    """The path of a module's source, if it is below ``root``."""
     path = root.joinpath(*name.split("."))
     return next((p for p in (path.with_suffix(".py"), path / "__init__.py") if name and p.is_file()), None)
 
 
 @lru_cache(maxsize=1024)
 def imported(source: bytes) -> frozenset[str]:
-    """The modules that a source imports anywhere in it; a name taken from a module may be one or not.
+    """The modules that a source imports anywhere; includes names imported from modules, which may be modules or not.
 
-    Raises SyntaxError where it is no Python.
+    Raises SyntaxError if it is not Python.
     """
     found: set[str] = set()
     for node in ast.walk(ast.parse(source)):

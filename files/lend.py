@@ -1,8 +1,9 @@
-"""Files of root's for a program that is not root: a view of the file system in which they lie where they were.
+"""Root's files for a program that is not root: a view of the file system with these files at their own paths.
 
-``lend.py PLAN COMMAND...``, as root, before the command gives root's rights up. Folders that its user cannot get into
-are empty in that view, but for what the plan names: copied, or, where it is the whole Python, bound. All of it is
-read-only, and gone with the last process that sees it. It stands alone: it starts before anything of ours is found.
+``lend.py PLAN COMMAND...`` runs as root, before the command gives up root's rights. In that view, folders that its
+user cannot enter are empty, except for what the plan names: copied, or bound if it is the whole Python installation.
+Everything is read-only, and gone with the last process that sees it. This program imports none of our modules,
+because it starts before they can be found.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def _lend(user: dict[str, Any], bound: list[Path], copied: list[Path]) -> None:
         if path in bound:
             path.mkdir(exist_ok=True)
             _mount(there, str(path), "", _BIND)
-            with suppress(OSError):  # some containers forbid it; the user may not write there anyway
+            with suppress(OSError):  # some containers forbid it; the user cannot write there anyway
                 _mount("none", str(path), "", _REMOUNT | _BIND | _READ_ONLY | _NO_SUID | _NO_DEVICES)
         elif os.path.isdir(there):
             shutil.copytree(there, path, symlinks=True, dirs_exist_ok=True, copy_function=_copy)
@@ -71,7 +72,7 @@ def _lend(user: dict[str, Any], bound: list[Path], copied: list[Path]) -> None:
 
 
 def _held(path: Path) -> int:
-    """What lies there now, when it is hidden. A file that was a file when it was named is no link by now."""
+    """A descriptor of the path, to use after it is hidden. It must not have become a link since the plan was made."""
     if path.is_dir():
         return os.open(path, os.O_PATH | os.O_CLOEXEC)
     return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -84,7 +85,7 @@ def _copy(source: str, target: str) -> None:
 
 
 def _first_closed(path: Path) -> Path | None:
-    """The folder that has to be replaced for the path to be read; None when it can be."""
+    """The folder that has to be replaced to make the path readable; None if it is readable."""
     for folder in reversed(path.parents):
         if not os.access(folder, os.X_OK, effective_ids=True):
             return folder

@@ -1,6 +1,6 @@
-"""Python files of the user's own, run in a process without rights; what they print is no more than text.
+"""Python files of the user's own, run in a process without rights; their output is treated as plain text.
 
-Root runs no line of them, and none that another user can have written.
+Root does not run them, and files that another user can write are not run for root at all.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from files.rights import invoker
 from files.unprivileged import unprivileged
 
 TOLD = 9
-"""The exit status with which such a process has said, in its last line, what is wrong."""
+"""The exit status of such a process if its last line says what is wrong."""
 MAX_MEMORY = 8 << 30
-"""Bytes of address space that it may have."""
+"""The limit of its address space, bytes."""
 _ROOT = Path(__file__).resolve().parents[1]
 
 
 def trusted(what: str, path: Path) -> int:
-    """When the file was last written, ns. ValueError when it is not there, or, for root, when others can write it.
+    """When the file was last written, ns. ValueError when it does not exist, or, for root, when others can write it.
 
-    ``what`` the file is for begins the sentence.
+    ``what``: the purpose of the file, with which the sentence begins.
     """
     try:
         about = path.stat()
@@ -62,10 +62,10 @@ def told_by(
     most_bytes: int,
     doing: str = "it",
 ) -> bytes:
-    """What a process that runs ``code`` prints; it finds our packages, and without root's rights no others' files.
+    """The output of a process that runs ``code``. It can import our packages, and has no rights of root.
 
-    ``read``: the user's file that it needs. ``doing``: what it does, in sentences. ValueError, one sentence, when it
-    fails, takes longer than ``seconds`` or prints more than ``most_bytes``.
+    ``read``: the user's file that it needs. ``doing``: its task, for error messages. ValueError, one sentence, when
+    it fails, takes longer than ``seconds`` or prints more than ``most_bytes``.
     """
     without = unprivileged(user_s=[read])
     program = f"import sys\nsys.path[:0] = {[str(_ROOT), *sys.path]!r}\n{code}"
@@ -93,6 +93,6 @@ def told_by(
         said = errors.read().decode(errors="replace").strip().splitlines()
         full = printed.seek(0, os.SEEK_END) >= most_bytes
     if full:
-        raise ValueError(f"{what}: it says more than {most_bytes / 1e6:.3g} MB")
+        raise ValueError(f"{what}: it prints more than {most_bytes / 1e6:.3g} MB")
     words = said[-1][:300] if said else f"{doing} ends the process (status {done.returncode})"
     raise ValueError(words if done.returncode == TOLD else f"{what}: {words}")

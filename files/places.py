@@ -1,7 +1,7 @@
-"""The way to a folder, step by step, so that nobody can lead it elsewhere while it is gone.
+"""Opening a folder step by step along its path, so that nobody can redirect the path meanwhile.
 
-A link on the way is followed where root or we ourselves made it (a `results` that leads to a larger disk); another
-user's leads nowhere. What is written to is never a link, whosoever it is.
+A link on the path is followed if root or this user made it (a `results` that leads to a larger disk), but not if
+another user did. The file that is written is never a link, whoever made it.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-_MAX_LINKS = 40  # as Linux has it
+_MAX_LINKS = 40  # as in Linux
 _LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Step(NamedTuple):
-    """A folder or a link on a way: its descriptor (until the next step), what it is, whether it was made just now,
-    whether the way ends with it."""
+    """A folder or link on a path: its descriptor (valid until the next step), its status, whether it was just
+    created, and whether it is the last one."""
 
     descriptor: int
     about: os.stat_result
@@ -31,14 +31,15 @@ class Step(NamedTuple):
 
     @property
     def is_link(self) -> bool:
-        """Whether it is one; the next step goes where it leads."""
+        """Whether it is a link; if so, the next step follows it."""
         return stat.S_ISLNK(self.about.st_mode)
 
 
 def steps(path: Path, *, make: bool = False) -> Iterator[Step]:
-    """From `/` on. ``make``: folders that are missing. OSError, with the whole path, where the way ends before.
+    """The steps of a path from `/` on. ``make``: create missing folders. OSError, with the whole path, if a step
+    fails.
 
-    Whoever stops taking steps at a link has not followed it.
+    A caller that stops at a link has not followed it.
     """
     ahead = deque((path if path.is_absolute() else Path.cwd() / path).parts[1:])
     links = 0
@@ -86,7 +87,7 @@ def _step(name: str, here: int, make: bool) -> tuple[int, bool]:
 
 @contextmanager
 def opened(folder: Path, *, last_link: bool = False) -> Iterator[int]:
-    """A descriptor of a folder, which stays that folder whatever becomes of its name. OSError when it cannot be had.
+    """A descriptor of a folder, which stays the same folder even if its name changes. OSError if it cannot be opened.
 
     ``last_link``: the folder itself may be a link too, if it is root's or ours (to read there).
     """
@@ -99,7 +100,7 @@ def opened(folder: Path, *, last_link: bool = False) -> Iterator[int]:
                 descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=step.descriptor)
             except OSError as error:
                 raise OSError(error.errno, error.strerror, str(folder)) from None
-    assert descriptor is not None, "a way ends with a folder, or with an error"
+    assert descriptor is not None, "a path ends with a folder, or with an error"
     try:
         yield descriptor
     finally:
@@ -107,8 +108,8 @@ def opened(folder: Path, *, last_link: bool = False) -> Iterator[int]:
 
 
 def refuse(step: Step, path: Path, last_link: bool = False) -> None:
-    """OSError for a link that is not followed."""
+    """Raise OSError for a link that must not be followed."""
     if step.last and not last_link:
-        raise OSError(errno.ELOOP, "nothing is written through a link", str(path))
+        raise OSError(errno.ELOOP, "will not write through a link", str(path))
     if step.about.st_uid not in (0, os.geteuid()):
-        raise OSError(errno.ELOOP, "another user's link is on the way to it", str(path))
+        raise OSError(errno.ELOOP, "its path has another user's link", str(path))

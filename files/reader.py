@@ -1,7 +1,7 @@
-"""Files that somebody else wrote: plain ones of a sensible size, and one sentence for all else.
+"""Files of other users: regular files of limited size are read, everything else gives one sentence.
 
-A pipe or a device might never end, a link leads elsewhere, a file of gigabytes fills the memory, and nested JSON the
-stack.
+A pipe or a device might never end, a link may lead elsewhere, a huge file fills the memory, and deeply nested JSON
+overflows the stack.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class Unreadable(ValueError):
-    """Why a file is not read: words that follow its name."""
+    """Why a file is not read; the message continues a sentence that begins with its name."""
 
 
 def read_bytes(path: Path, most_bytes: int) -> bytes:
-    """A file of ours, or that was made as ours are: neither it nor the way to it is another user's link.
+    """A file in a place of ours: neither it nor any part of its path is another user's link.
 
     Raises Unreadable.
     """
@@ -36,7 +36,7 @@ def read_bytes(path: Path, most_bytes: int) -> bytes:
 
 
 def read_named(path: Path, most_bytes: int) -> bytes:
-    """A file that the user named, who may well have meant a link; behind sudo, with that user's rights.
+    """A file that the user named, which may be a link; behind sudo it is read with that user's rights.
 
     Raises Unreadable.
     """
@@ -58,10 +58,9 @@ def read_json(path: Path, most_bytes: int) -> Any:
 
 
 def find_files(folder: Path, name: str, deepest: int = 8) -> list[Path]:
-    """Files of a name in a folder and those below it, by their paths; over no link, in no hidden folder.
+    """Files of a name in a folder and its subfolders, sorted by path; follows no link, enters no hidden folder.
 
-    What cannot be looked into is left out, and does not keep the rest from being found. No trees without an end:
-    not below ``deepest`` folders.
+    Folders that cannot be read are left out. Folders more than ``deepest`` levels down are not searched.
     """
     found = []
     ahead = [(str(folder), 0)]

@@ -1,8 +1,8 @@
-"""Who we are where files are concerned: the user behind sudo, or whose folder it is; root where root alone writes.
+"""The user whose rights are used for files: the user behind sudo, or the folder's owner; root where only root writes.
 
-Whoever may write to a folder may put a link there at any moment. So root does not write below a user's folder and
-hand over what it wrote; it becomes that user while it writes, or for good. What runs as another user for a while must
-load no code meanwhile: it could take root's rights back.
+A user who can write to a folder can put a link there at any time. So root does not write below a user's folder and
+then change the owner; it becomes that user while it writes, or for good. While it acts as another user it must not
+load code, because that code could take root's rights back.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from files.places import refuse, steps
 
 @dataclass(frozen=True)
 class User:
-    """A user by number, with all groups and the home folder."""
+    """A user by uid, with all groups and the home folder."""
 
     uid: int
     gid: int
@@ -35,7 +35,7 @@ NOBODY = User(65534, 65534, (), "/nonexistent")
 
 
 def user(uid: int) -> User:
-    """The user of a number; one whom the system does not know has no group of its own."""
+    """The user with this uid; a user unknown to the system gets no groups."""
     try:
         known = pwd.getpwuid(uid)
     except KeyError:
@@ -44,7 +44,7 @@ def user(uid: int) -> User:
 
 
 def invoker() -> User | None:
-    """Who called sudo; None when nobody did, or when this process is not root (now)."""
+    """The user who called sudo; None if there is none, or if this process is not root (now)."""
     uid, gid = _number("SUDO_UID"), _number("SUDO_GID")
     if os.geteuid() != 0 or not uid or gid is None:
         return None
@@ -56,22 +56,22 @@ def invoker() -> User | None:
 
 
 def _number(variable: str) -> int | None:
-    """The number of a user or group in a variable. The kernel's last one means "unchanged": nobody has it."""
+    """The uid or gid in a variable. The highest number is excluded: to the kernel it means "unchanged"."""
     value = os.environ.get(variable, "")
     found = int(value) if re.fullmatch("[0-9]{1,10}", value) else None
     return None if found is None or found >= 2**32 - 1 else found
 
 
 class Whose(NamedTuple):
-    """``other``: the owner of the first folder or link on the way to a place that is not root's. ``root_s_alone``:
-    nobody but root could put something else there."""
+    """``other``: the owner of the first folder or link on a path that does not belong to root. ``root_s_alone``: only
+    root could put something else there."""
 
     other: User | None
     root_s_alone: bool
 
 
 def whose(place: Path) -> Whose:
-    """Who has power over a place, by all that is there of the way to it; what is missing will be ours."""
+    """Who controls a path, by those parts of it that exist; missing parts will be ours."""
     shared = open_to_all = False
     try:
         for step in steps(place):
@@ -82,7 +82,7 @@ def whose(place: Path) -> Whose:
                 open_to_all = bool(about.st_mode & 0o022)
                 shared |= open_to_all and not about.st_mode & stat.S_ISVTX
                 if not about.st_mode & 0o011:
-                    break  # nobody but root gets past it
+                    break  # only root can get past it
     except OSError:
         pass
     return Whose(None, not (shared or open_to_all))
@@ -90,12 +90,12 @@ def whose(place: Path) -> Whose:
 
 @contextmanager
 def as_owner(place: Path) -> Iterator[User | None]:
-    """Be the user whose files are those at ``place``, while the block runs, in all that concerns files.
+    """Act as the owner of the files at ``place`` while the block runs, for all file operations.
 
-    Behind sudo that is who called it. Where that user may not write, and nobody but root may (a clone that root
-    made), the process stays root, since nobody can have put a link there; the block is told that user, who is to own
-    what root makes. In a root shell it is the owner of the folder, or of the first folder above it that is not
-    root's. Without being root nothing changes.
+    Behind sudo the owner is the user who called it. If only root can write there (a clone that root made), the
+    process stays root, since nobody else can have put a link there; the block gets that user, who should own what
+    root makes. In a root shell it is the owner of the folder, or of the first folder above it that does not belong to
+    root. Without root nothing changes.
     """
     if os.geteuid() != 0:
         yield None
@@ -107,13 +107,13 @@ def as_owner(place: Path) -> Iterator[User | None]:
 
 @contextmanager
 def as_invoker() -> Iterator[None]:
-    """Be who called sudo, if somebody did, while the block reads what that user named."""
+    """Act as the user who called sudo, if any, while the block reads files that the user named."""
     with _being(invoker()):
         yield
 
 
 def _decide(place: Path) -> tuple[User | None, User | None]:
-    """Whom root is to become for what it does at a place; or else, staying root, who is to own what it makes."""
+    """The user that root should become for a place; or, if it stays root, the user who should own what it makes."""
     other, root_s_alone = whose(place)
     become = invoker() or other
     if become is None or not root_s_alone:
@@ -133,7 +133,7 @@ def _being(who: User | None) -> Iterator[None]:
     try:
         os.setgroups(who.groups)
     except OSError as error:  # root of a user namespace, whose rights end there
-        advice = "in a user namespace be yourself (unshare --map-current-user), not root"
+        advice = "in a user namespace use your own user (unshare --map-current-user), not root"
         raise OSError(error.errno, f"root cannot become user {who.uid} here; {advice}") from error
     try:
         os.setegid(who.gid)
@@ -155,7 +155,7 @@ def _be_root(groups: list[int], gid: int, home: str | None) -> None:
 
 
 def _existing(place: Path) -> Path:
-    """The place, or the nearest folder above it that is there."""
+    """The path, or the nearest folder above it that exists."""
     path = Path(os.path.abspath(place))
     while not path.exists() and path != path.parent:
         path = path.parent
@@ -163,7 +163,7 @@ def _existing(place: Path) -> Path:
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder and what is missing above it, all of it its user's. OSError when that cannot be."""
+    """Create a folder and its missing parents, owned by the place's user. OSError if that fails."""
     with as_owner(folder) as heir:
         for step in steps(folder, make=True):
             if step.is_link:
@@ -173,7 +173,8 @@ def make_folder(folder: Path) -> None:
 
 
 def leave_root_for_good(place: Path | None = None) -> None:
-    """Become, until this process ends, the user behind sudo; or whom `as_owner` would be at ``place``."""
+    """Become, until this process ends, the user behind sudo; or the user that `as_owner` would choose for
+    ``place``."""
     if os.geteuid() != 0:
         return
     who = invoker() if place is None else _decide(place)[0]
@@ -182,6 +183,6 @@ def leave_root_for_good(place: Path | None = None) -> None:
         os.setresgid(who.gid, who.gid, who.gid)
         os.setresuid(who.uid, who.uid, who.uid)
         os.environ["HOME"] = who.home
-        # What setup/as-root.pth keeps root from doing in a user's folder, and sends to a folder of root's instead.
+        # setup/as-root.pth sets this for root, so that root's caches are not in a user's folder.
         os.environ.pop("NUMBA_CACHE_DIR", None)
         sys.dont_write_bytecode = "PYTHONDONTWRITEBYTECODE" in os.environ

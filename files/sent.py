@@ -1,6 +1,6 @@
-"""Files that a user named, in a process that works for another machine: they came with the work, and lie elsewhere.
+"""Files that a user named, in a process that works for another machine: they were sent along, to other paths.
 
-Such a process is told once, before anything is read; in all others a name is the path that it looks like.
+Such a process gets their paths once, before anything is read. In all other processes a name is the path itself.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ _SENT: dict[str, Path] = {}
 
 
 def at(name: str | Path) -> Path:
-    """Where the file of that name is."""
+    """The path of the file with that name."""
     return _SENT.get(str(Path(name)), Path(name))
 
 
 @contextmanager
 def sent(files: Mapping[str, Path]) -> Iterator[None]:
-    """While the block runs, these names (as `str` of a path) mean the files that came."""
+    """While the block runs, these names (as `str` of a path) mean the files that were sent."""
     before = dict(_SENT)
     _SENT.update(files)
     try:

@@ -1,7 +1,7 @@
-"""Folders for a while, named after the process that made them: by that what a killed one has left is known.
+"""Temporary folders, named after the process that made them, so that a killed process's folders can be found.
 
-/tmp may be shared with who counts other processes (a container, a guest of virtual time): a name says whose pids it
-means, and a folder of other pids is nobody's here.
+/tmp may be shared with another pid namespace (a container, a guest of virtual time). So a name includes the namespace
+of its pid, and folders from other namespaces are left alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NAME = re.compile(rf"hedera-[a-z]+-([0-9a-f]{{8}})-({_OWNER.pattern})-[a-z0-9_]
 
 
 def _start_time(pid: int) -> str | None:
-    """Clock ticks since boot at which a process started; None when it has ended (a zombie has)."""
+    """The start time of a process in clock ticks since boot; None if it has ended (also if it is a zombie)."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -29,7 +29,7 @@ def _start_time(pid: int) -> str | None:
 
 
 def whose_pids() -> str:
-    """Eight hexadecimal digits for the kernel, since it booted, and the namespace in which pids are ours.
+    """Eight hexadecimal digits for this boot of the kernel and our pid namespace.
 
     The namespace alone is not enough: the first one has the same number in every kernel.
     """
@@ -38,13 +38,13 @@ def whose_pids() -> str:
 
 
 def owner_name(pid: int | None = None) -> str:
-    """The name a process (this one unless told) owns things by: ``pid-starttime``; a reused pid is no mistake."""
+    """The owner name of a process (default: this one): ``pid-starttime``, so that a reused pid cannot be mistaken."""
     pid = os.getpid() if pid is None else pid
     return f"{pid}-{_start_time(pid)}"
 
 
 def is_owner(name: str) -> bool:
-    """Whether a name is one that `owner_name` could have given; nothing by any other name is ours."""
+    """Whether `owner_name` could have given this name; things with any other name are not ours."""
     return _OWNER.fullmatch(name) is not None
 
 
@@ -56,7 +56,7 @@ def is_alive(owner: str) -> bool:
 
 @contextmanager
 def temporary_folder(kind: str) -> Iterator[Path]:
-    """A folder that nobody else can look into, gone when the block ends. ``kind``: what for, a word."""
+    """A folder that nobody else can read, removed when the block ends. ``kind``: a word for its purpose."""
     with tempfile.TemporaryDirectory(prefix=f"hedera-{kind}-{whose_pids()}-{owner_name()}-") as name:
         yield Path(name)
 
@@ -80,9 +80,9 @@ def left_by(uids: Iterable[int]) -> dict[str, list[Path]]:
 
 
 def remove_tree(folder: Path) -> str | None:
-    """Remove a folder with all that is in it, however deep, following no link and into no mounted disk.
+    """Remove a folder and everything in it, without following links or entering mounted file systems.
 
-    None when it is gone; else why it is not.
+    Returns None when it is removed, else the reason.
     """
     done = subprocess.run(
         ["rm", "-rf", "--one-file-system", "--", folder], check=False, capture_output=True, text=True

@@ -1,6 +1,6 @@
-"""Programs that root does not run as root: they are the user behind sudo, or nobody, without a single capability.
+"""Programs that root does not run as root: they run as the user behind sudo, or as nobody, without capabilities.
 
-Rights are given up before the program starts, so that not a line of it runs as root.
+Rights are given up before the program starts, so no part of it runs as root.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from pathlib import Path
 from files.rights import NOBODY, User, invoker
 
 NOBODY_S_CACHE = Path("/var/cache/hedera/nobody")
-"""Compiled code of what runs as nobody, who has no home; nobody else reads it."""
+"""Compiled code of programs that run as the user nobody, which has no home; no other user reads it."""
 OURS = ("files", "topos", "traffic", "hedera", "controllers", "classroom")
 """Our packages that such programs may need."""
 LOOKED_S = 20.0
-"""How long it may take to look whether a program finds what it reads."""
+"""The time limit for checking whether a program can read its files."""
 _KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "HEDERA_RUN", "POX_DIR", "PYTHONDONTWRITEBYTECODE")
-"""Of root's environment; the rest is none of such a program's business."""
+"""The variables of root's environment that such a program gets."""
 _ROOT = Path(__file__).resolve().parents[1]
 _LEND = Path(__file__).with_name("lend.py")
 
 
 @dataclass(frozen=True)
 class Unprivileged:
-    """How to start a program with no more rights than it needs. ``prefix`` goes before its command line, and sees to
-    it that the program dies with who starts it; ``environment`` is its environment; ``user`` who it is then, None for
-    the user that we are already."""
+    """How to start a program with no more rights than it needs. ``prefix`` goes before its command line, and makes
+    the program end with the process that starts it; ``environment`` is its environment; ``user`` the user it runs as,
+    None for the present one."""
 
     prefix: tuple[str, ...]
     environment: dict[str, str]
@@ -39,16 +39,17 @@ class Unprivileged:
 
 
 def tied(signal: str = "KILL") -> tuple[str, ...]:
-    """What goes before a command that shall not outlive who starts it, however that ends (kill -9 included)."""
+    """A prefix for a command that must end with the process that starts it, however that ends (even by kill -9)."""
     return ("setpriv", "--pdeathsig", signal, "--")
 
 
 def unprivileged(machine_s: Iterable[Path] = (), user_s: Iterable[Path] = ()) -> Unprivileged:
-    """The way out of root's rights for a program that has to read our packages, ``machine_s`` and ``user_s``.
+    """How to give up root's rights for a program that has to read our packages, ``machine_s`` and ``user_s``.
 
-    Where it could not (all lies in /root), it finds read-only copies by the same names, in a view of the file system
-    of its own (`files.lend`). ``user_s``: what the user named. It is lent to nobody, who stands in for root; who
-    called sudo has to be able to read it. Without being root there is nothing to give up.
+    If it could not read them (everything is in /root), it finds read-only copies at the same paths, in its own view
+    of the file system (`files.lend`). ``user_s``: files that the user named. In a root shell they are lent to the
+    user nobody; behind sudo, the user who called it has to be able to read them. Without root there is nothing to
+    give up.
     """
     if os.geteuid() != 0:
         return Unprivileged(tied(), dict(os.environ), None)
@@ -68,7 +69,7 @@ def unprivileged(machine_s: Iterable[Path] = (), user_s: Iterable[Path] = ()) ->
 
 
 def _drop(user: User) -> tuple[str, ...]:
-    """The command that becomes ``user`` without capabilities, and can get none again."""
+    """The command that becomes ``user`` without capabilities, and cannot regain any."""
     groups = f"--groups={','.join(map(str, user.groups))}" if user.groups else "--clear-groups"
     without = ("--no-new-privs", "--inh-caps=-all", "--ambient-caps=-all", "--bounding-set=-all")
     return ("setpriv", f"--reuid={user.uid}", f"--regid={user.gid}", groups, *without, "--")
@@ -81,13 +82,13 @@ def _can_read(drop: Sequence[str], paths: Iterable[Path]) -> bool:
         done = subprocess.run(command, check=False, capture_output=True, cwd="/", timeout=LOOKED_S)
     except subprocess.TimeoutExpired:
         raise TimeoutError(
-            f"looking for {sys.prefix} and the code has no end: does that disk answer?"
+            f"checking whether {sys.prefix} and the code can be read takes too long: does that disk answer?"
         ) from None
     return done.returncode == 0
 
 
 def _make_cache() -> None:
-    """A folder that is nobody's, below one that only root can write to."""
+    """Create a folder that belongs to the user nobody, below one that only root can write to."""
     NOBODY_S_CACHE.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     if not NOBODY_S_CACHE.exists():
         NOBODY_S_CACHE.mkdir(mode=0o700)

@@ -1,8 +1,8 @@
-"""Files and folders that are there whole or not at all, in the right place, and their user's.
+"""Writing files and folders atomically, in the right place, and owned by the right user.
 
-What is written goes to a name that nobody can guess, in the very folder where it shall be, is brought to the disk and
-then renamed. So a reader, a crash and a loss of power see the old file or the new one. No link is followed, neither
-one that was there nor one that is put there meanwhile; one by the name of the file itself is replaced.
+The content is written to a file with an unguessable name in the same folder, synced to the disk, and then renamed. So
+a reader, or the disk after a crash or power failure, has either the old file or the new one. No link is followed,
+even if it is put there meanwhile; a link with the file's own name is replaced.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from files.rights import User, as_owner
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _ABANDONED_S = 3600.0
-"""Without a change for so long, a half-written file has nobody left who writes it."""
+"""A half-written file that has not changed for so long is abandoned."""
 
 
 def write_whole(path: Path, data: bytes | str, *, lasting: bool = True) -> None:
-    """Write a file in a folder that is there; text as UTF-8. OSError when that cannot be.
+    """Write a file in an existing folder; text as UTF-8. OSError if that fails.
 
-    Not ``lasting``: without waiting for the disk, for what is of no use after a loss of power.
+    Not ``lasting``: without waiting for the disk, for files that are useless after a power failure.
     """
     with whole(path, lasting=lasting) as out:
         out.write(data.encode() if isinstance(data, str) else data)
@@ -38,7 +38,7 @@ def write_whole(path: Path, data: bytes | str, *, lasting: bool = True) -> None:
 
 @contextmanager
 def whole(path: Path, *, lasting: bool = True) -> Iterator[IO[bytes]]:
-    """A file to write to, that is at ``path`` when the block has ended without an exception."""
+    """A file to write to, which appears at ``path`` if the block ends without an exception."""
     with as_owner(path.parent) as heir, opened(path.parent) as here:
         _remove_abandoned(path.name, here, _ABANDONED_S)
         partial = _partial(path.name)
@@ -57,9 +57,9 @@ def whole(path: Path, *, lasting: bool = True) -> Iterator[IO[bytes]]:
 
 
 def write_folder(folder: Path, files: Mapping[str, IO[bytes]]) -> None:
-    """Make a folder, flat, of what is read from ``files``, in a folder that is there.
+    """Create a flat folder with the contents of ``files``, in an existing folder.
 
-    OSError when that cannot be: when a folder that is not empty, or anything else, is there by that name.
+    OSError if that fails: if there is a non-empty folder, or anything else, of that name.
     """
     with as_owner(folder.parent) as heir, opened(folder.parent) as here:
         _remove_abandoned(folder.name, here, 0.0)
@@ -86,7 +86,7 @@ def write_folder(folder: Path, files: Mapping[str, IO[bytes]]) -> None:
 
 
 def try_writing(folder: Path) -> None:
-    """OSError when nothing can be written to a folder."""
+    """Raise OSError if a folder cannot be written to."""
     with as_owner(folder) as heir, opened(folder) as here:
         partial = _partial("probe")
         with _new_file(partial, here, heir, False):
@@ -99,7 +99,7 @@ def _partial(name: str) -> str:
 
 @contextmanager
 def _new_file(name: str, here: int, heir: User | None, lasting: bool) -> Iterator[IO[bytes]]:
-    """A file by a name that is not there yet; if ``lasting``, on the disk when the block ends."""
+    """A file with a new name; if ``lasting``, it is on the disk when the block ends."""
     with open(os.open(name, _NEW, 0o666, dir_fd=here), "wb") as out:
         yield out
         out.flush()
@@ -110,8 +110,8 @@ def _new_file(name: str, here: int, heir: User | None, lasting: bool) -> Iterato
 
 
 def remove_abandoned(folder: Path, seconds: float) -> list[Path]:
-    """What writers left in a folder who were killed as they wrote there, by the names of now and before; those that
-    are gone. ``seconds``: since the last change. OSError when the folder cannot be looked at."""
+    """Remove half-written files of killed processes from a folder, by present and former naming; returns those
+    removed. ``seconds``: the least time since their last change. OSError if the folder cannot be read."""
     with as_owner(folder), opened(folder) as here:
         found = [name for name in os.listdir(here) if _HALF.fullmatch(name)]
         for name in found:
@@ -123,7 +123,7 @@ _HALF = re.compile(r"\.(.+\.[0-9a-f]{16}\.partial|trial-[0-9]+(-again)?\.partial
 
 
 def _remove_abandoned(name: str, here: int, seconds: float) -> None:
-    """What writers left who were killed while they wrote ``name``."""
+    """Remove half-written files for ``name`` that killed processes left."""
     half = re.compile(rf"\.{re.escape(name[:200])}\.([0-9a-f]{{16}}\.)?partial")
     for found in os.listdir(here):
         if half.fullmatch(found):
@@ -137,7 +137,7 @@ def _remove_old(name: str, here: int, seconds: float) -> None:
 
 
 def _remove(name: str, here: int) -> None:
-    """A file, or a flat folder, as far as it is there."""
+    """Remove a file, or a flat folder, if it exists."""
     with contextlib.suppress(OSError):
         if not stat.S_ISDIR(os.stat(name, dir_fd=here, follow_symlinks=False).st_mode):
             os.unlink(name, dir_fd=here)

@@ -1,4 +1,4 @@
-"""What a page about a sweep shows: the runs that are finished, read once each, and the ones under way, read anew."""
+"""The content of a sweep's live page: finished runs, read once each, and runs in progress, read every time."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from topos.links import sending_ports
 
 TEMPLATES = Path(__file__).with_name("templates")
 STALE_S = 15.0
-"""A live file that has not been written for so long was left by a sweep that is no more."""
+"""A live file that has not been written for so long was left by a sweep that has ended."""
 
 
 class Follower:
-    """Follows the sweep in ``folder``. Not for two threads at once."""
+    """Follows the sweep in ``folder``. Not thread-safe."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -43,7 +43,7 @@ class Follower:
         self._sweep = Sweep(folder, (), (), ())
 
     def page(self) -> str:
-        """The page, with what is so now."""
+        """The page, with the present state."""
         live = self._live()
         self.finished()
         k = self._k(live)
@@ -74,7 +74,7 @@ class Follower:
         return self._finished
 
     def now(self) -> dict[str, Any]:
-        """What changes every second, as plain data; ``revision`` says when the finished part has changed."""
+        """The data that change every second; ``revision`` changes when the finished part does."""
         self.finished()
         live = self._live()
         report = (self.folder / "report.html").exists()
@@ -120,7 +120,7 @@ class Follower:
         }
 
     def _look(self) -> bool:
-        """Take in what has been finished since; whether there was anything, or nothing is rendered yet."""
+        """Read newly finished runs; returns whether there were any, or nothing is rendered yet."""
         seen = frozenset(_stamped(find_files(self.folder, "run.json")))
         if seen == self._seen and self._finished:
             return False
@@ -131,7 +131,7 @@ class Follower:
         return True
 
     def _once(self, path: Path) -> Run:
-        """A run as far as bars need it, from memory unless its file has changed."""
+        """The parts of a run that bars need, from memory unless its file has changed."""
         found = path.lstat()
         stamp = (found.st_mtime_ns, found.st_size)
         known = self._read.get(path)
@@ -172,14 +172,14 @@ class Follower:
 
 
 def _stamped(paths: Iterable[Path]) -> Iterator[tuple[Path, int]]:
-    """Each path with the time of its last change, as far as it is still there."""
+    """Each existing path with the time of its last change."""
     for path in paths:
         with contextlib.suppress(OSError):
             yield path, path.stat().st_mtime_ns
 
 
 def _light(run: Run) -> Run:
-    """Without what no bar needs, which is nearly all of it."""
+    """The run without everything that bars do not need, which is most of it."""
     empty = ("matrix", "flows", "rounds", "failures", "phases", "controller_restarts")
     none = ("links", "disagreements", "queue_drops", "lost_packets", "throttled_s", "completion")
     rates, cpu = type(run.rates)(), type(run.cpu)()

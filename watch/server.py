@@ -1,4 +1,4 @@
-"""The page by HTTP, on 127.0.0.1 and for whoever has its address, a part of which cannot be guessed."""
+"""The page by HTTP, on 127.0.0.1, for those who have its address, a part of which cannot be guessed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from watch.follower import Follower
 
 HOST = "127.0.0.1"
 ASK_S, TAKE_S = 5.0, 60.0
-"""How long a browser may take to ask, and to take the answer."""
+"""How long a browser may take to send a request, and to receive the answer."""
 MAX_ASKING = 32
-"""Connections that have not asked yet; when more come, the oldest are closed."""
+"""How many connections may wait without a request; if there are more, the oldest are closed."""
 MAX_BYTES = 256 << 20
 """Of the report."""
 POLICY = (
@@ -41,8 +41,8 @@ HEADERS = {
 class Server(ThreadingHTTPServer):
     """Serves a `Follower`. ``port`` 0: any free one. OSError when the port is taken.
 
-    All users of the machine can connect, and a connection costs a thread: so it has to ask soon, and for what only
-    those know who may.
+    All users of the machine can connect, and a connection costs a thread. So a connection must send its request soon,
+    with the secret part of the address.
     """
 
     daemon_threads = True
@@ -56,7 +56,7 @@ class Server(ThreadingHTTPServer):
         self._asking: dict[Any, float] = {}  # connections, the oldest first, and until when they may take
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """A thread for whoever connects."""
+        """Handle a connection in a thread."""
         self._asking[request] = time.monotonic() + ASK_S
         self._send_away(len(self._asking) - MAX_ASKING)
         super().process_request(request, client_address)
@@ -73,28 +73,28 @@ class Server(ThreadingHTTPServer):
                 request.shutdown(socket.SHUT_RDWR)  # which ends its thread
 
     def has_asked(self, request: Any) -> None:
-        """It is one of those who may, and has all the time that an answer takes; or it is gone."""
+        """Note that a connection has sent a valid request, and may take as long as the answer needs, or has ended."""
         self._asking.pop(request, None)
 
     def shutdown_request(self, request: Any) -> None:
-        """In its thread, when it has been answered."""
+        """Called in the connection's thread after the answer."""
         self.has_asked(request)
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that goes away, or falls asleep, in the middle of an answer is nothing to tell."""
+        """Report nothing: browsers may disconnect or stall during an answer."""
         if not isinstance(sys.exc_info()[1], (ConnectionError, TimeoutError)):
             super().handle_error(request, client_address)
 
     @property
     def address(self) -> str:
-        """Where a browser finds the page."""
+        """The page's address for a browser."""
         return f"http://{HOST}:{self.server_port}/{self.secret}/"
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One request. Users of the machine are many, and web pages elsewhere may send requests here as well: only who
-    knows the secret part of the address gets an answer, and only under the server's own name."""
+    """One request. Other users of the machine, and web pages from elsewhere, may send requests too. Only requests
+    with the secret part of the address, and with the server's own name as host, are answered."""
 
     server: Server
     server_version, sys_version = "hedera", ""
@@ -112,7 +112,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             with self.server.lock:
                 found = self._found(rest[0])
-        except (OSError, ValueError) as error:  # the folder is gone
+        except (OSError, ValueError) as error:  # the folder was removed
             self.send_error(HTTPStatus.INTERNAL_SERVER_ERROR, explain=one_line(error))
             return
         if found is None:
@@ -141,4 +141,4 @@ class _Handler(BaseHTTPRequestHandler):
         return None
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: a page that asks every second would fill the terminal."""
+        """Log nothing: a page that asks every second would fill the terminal."""

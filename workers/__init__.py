@@ -1,1 +1,1 @@
-"""Many tasks on many workers: processes of this machine, or machines of a Dask cluster, reached over TLS."""
+"""Many tasks on many workers: processes of this machine, or machines of a Dask cluster over TLS."""

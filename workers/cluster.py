@@ -1,8 +1,8 @@
-"""A Dask cluster: where its scheduler listens, who may speak with it, and how to.
+"""A Dask cluster: the address of its scheduler, who may connect, and how.
 
-Dask sends functions and answers as pickles, and whoever may send a pickle runs what they like at the other end: over
-loopback every user of the machine. So all is spoken over TLS with the cluster's own keys (`workers.keys`); plainly
-only by ordinary users who ask for simulations of a scheduler that somebody else runs.
+Dask sends functions and answers as pickles. Whoever can send a pickle can run any code at the other end; over
+loopback that is every user of the machine. So connections use TLS with the cluster's own keys (`workers.keys`). Only
+ordinary users may use plain TCP, to run simulations on a scheduler that somebody else runs.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from typing import Any
 from workers.keys import read_keys
 
 CONNECT_S = 20.0
-"""How long a cluster may take to answer."""
+"""How long a cluster may take to answer, seconds."""
 KEYS = Path("cluster-keys")
-"""The folder of keys, unless told."""
+"""The default folder of keys."""
 PORT = 8786
 """Dask's own choice for schedulers."""
 QUIET = {
@@ -32,12 +32,12 @@ QUIET = {
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
     "distributed.worker.daemon": False,
-    # A machine that makes a run has little time for anything else, and is not lost for that.
+    # A machine that is making a run answers slowly; that must not count as a lost worker.
     "distributed.comm.timeouts.connect": "60s",
     "distributed.comm.timeouts.tcp": "120s",
     "distributed.scheduler.worker-ttl": "10 minutes",
 }
-"""Dask's settings of our schedulers and workers: runs are not disturbed, nothing is shown by HTTP."""
+"""Dask's settings for our schedulers and workers: runs are not disturbed, and there is no HTTP server."""
 
 
 class ClusterAddress(str):
@@ -57,25 +57,25 @@ class ClusterAddress(str):
 
     @property
     def encrypted(self) -> bool:
-        """Whether it is spoken to over TLS."""
+        """Whether connections use TLS."""
         return self.startswith("tls://")
 
     @property
     def host(self) -> str:
-        """The name or number of its machine."""
+        """The name or address of its machine."""
         return self.partition("://")[2].rpartition(":")[0].strip("[]")
 
     def require_encrypted(self) -> None:
-        """ValueError unless none but holders of the cluster's keys can speak there."""
+        """Raise ValueError unless only holders of the cluster's keys can connect."""
         if not self.encrypted:
             raise ValueError(
-                f"{self} is not encrypted: whoever reaches it, any user of this machine, would be root at the other "
-                "end; use tls:// (hedera cluster keys makes what that needs)"
+                f"{self} is not encrypted: whoever can connect, such as any user of this machine, would be root "
+                "at the other end; use tls:// (hedera cluster keys makes the keys)"
             )
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine's loopback, by number or as ``localhost``."""
+    """Whether a host is this machine's loopback, by address or as ``localhost``."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -101,7 +101,7 @@ def security(address: ClusterAddress) -> Any:
 
 
 def require_dask() -> None:
-    """RuntimeError, with what to install, when Dask is not there."""
+    """Raise RuntimeError, with what to install, if Dask is missing."""
     try:
         import distributed  # noqa: F401
     except ImportError:
@@ -114,16 +114,16 @@ def require_dask() -> None:
 def connected(address: str) -> Iterator[Any]:
     """A ``distributed.Client`` of the cluster while the block runs; plain addresses may be plain strings.
 
-    Raises ValueError for an address or keys that make no sense, and for a plain address where we are root;
-    RuntimeError without Dask, OSError when nobody who holds the same keys answers within CONNECT_S.
+    Raises ValueError for an invalid address or keys, and for a plain address if we are root; RuntimeError without
+    Dask; OSError when no scheduler with the same keys answers within CONNECT_S.
     """
     scheduler = address if isinstance(address, ClusterAddress) else ClusterAddress(address)
-    if 0 in os.getresuid():  # what comes back is a program as well
+    if 0 in os.getresuid():  # an answer is a pickle, and so can run code as well
         scheduler.require_encrypted()
     require_dask()
     from distributed import Client
 
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what went wrong is told once, and in words
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # we report an error once, in one sentence
     guard = security(scheduler)
     try:
         client = Client(str(scheduler), timeout=CONNECT_S, security=guard, set_as_default=False)

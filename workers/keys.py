@@ -1,8 +1,8 @@
-"""Keys of a cluster: who holds a copy of the folder is of the cluster, and nobody else is let in.
+"""Keys of a cluster: only those with a copy of the folder can connect to it.
 
-TLS in both directions: scheduler, workers and clients all show one certificate, which an authority of the cluster's
-own signed. The authority's key is thrown away when that is done, so nobody can make more. Dask knows no roles, and a
-Dask worker does whatever a client says; so one certificate for all says what is true.
+TLS in both directions: scheduler, workers and clients all present one certificate, signed by the cluster's own
+authority. The authority's key is deleted after that, so nobody can make more. Dask has no roles, and a Dask worker
+does whatever a client asks, so separate certificates would protect nothing.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric import ec
 
 DAYS = 30
-"""How long keys are good for, unless told: many times a sweep, and not for ever."""
+"""How long keys are valid by default, days: much longer than a sweep, but not forever."""
 CLOCKS_APART = timedelta(days=1)
-"""By how much a machine's clock may be behind that of the one that made the keys."""
+"""How far a machine's clock may be behind that of the machine that made the keys."""
 AUTHORITY, CERTIFICATE, KEY = "ca.pem", "cert.pem", "key.pem"
 _MAX_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, repr=False)
 class Keys:
-    """What a folder of keys holds, each in PEM: the authority's certificate, ours, and our private key."""
+    """The content of a folder of keys, each in PEM: the authority's certificate, ours, and our private key."""
 
     authority: str
     certificate: str
@@ -38,9 +38,9 @@ class Keys:
 
 
 def make_keys(folder: Path, now: datetime, days: int = DAYS) -> None:
-    """Write new keys into a new folder, readable by its owner alone. ``now`` has a time zone.
+    """Write new keys into a new folder, readable only by its owner. ``now`` has a time zone.
 
-    Raises ValueError when the folder is there and not empty, or another user's: keys are never overwritten.
+    Raises ValueError if the folder exists and is not empty, or is another user's: keys are never overwritten.
     """
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
@@ -49,7 +49,7 @@ def make_keys(folder: Path, now: datetime, days: int = DAYS) -> None:
 
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if any(folder.iterdir()):
-        raise ValueError(f"{folder} is not empty, and keys are never overwritten: name a new folder")
+        raise ValueError(f"{folder} is not empty, and keys are never overwritten: give a new folder")
     folder.chmod(0o700)
     _require_ours(folder, folder.lstat())
     lifetime = (now - CLOCKS_APART, now + timedelta(days=days))
@@ -88,8 +88,8 @@ def make_keys(folder: Path, now: datetime, days: int = DAYS) -> None:
 
 
 def read_keys(folder: Path, now: datetime) -> Keys:
-    """The keys of a folder, if it and they are ours, root's, or of the user behind sudo. Raises ValueError, one
-    sentence, when there are none, others can read or change them, they do not belong together, or have expired."""
+    """The keys of a folder, if folder and keys belong to us, root, or the user behind sudo. Raises ValueError, one
+    sentence, if there are none, others can read or change them, they do not belong together, or have expired."""
     from cryptography import exceptions, x509
     from cryptography.hazmat.primitives import serialization
 
@@ -107,11 +107,11 @@ def read_keys(folder: Path, now: datetime) -> Keys:
             raise ValueError
     except (ValueError, TypeError, exceptions.InvalidSignature, exceptions.UnsupportedAlgorithm):
         raise ValueError(
-            f"{folder} does not hold {AUTHORITY}, {CERTIFICATE} and {KEY} of one cluster, whole: copy it anew"
+            f"{folder} does not have {AUTHORITY}, {CERTIFICATE} and {KEY} of one cluster, complete: copy it again"
         ) from None
     if not certificate.not_valid_before_utc <= now <= certificate.not_valid_after_utc:
         raise ValueError(
-            f"the keys in {folder} are good from {certificate.not_valid_before_utc:%Y-%m-%d} to "
+            f"the keys in {folder} are valid from {certificate.not_valid_before_utc:%Y-%m-%d} to "
             f"{certificate.not_valid_after_utc:%Y-%m-%d}, and today is {now:%Y-%m-%d}: make new ones with "
             "hedera cluster keys, and copy them to every machine"
         )
@@ -130,7 +130,7 @@ def _read(path: Path, place: int) -> str:
 
 @contextmanager
 def _opened(path: Path, flags: int, place: int | None = None) -> Iterator[int]:
-    """A descriptor of ``path``, a folder or a file in the open folder ``place``; a pipe makes nobody wait."""
+    """A descriptor of ``path``, a folder or a file in the open folder ``place``; does not wait at a pipe."""
     try:
         descriptor = os.open(
             path if place is None else path.name, os.O_RDONLY | os.O_NONBLOCK | flags, dir_fd=place
@@ -149,11 +149,11 @@ def _opened(path: Path, flags: int, place: int | None = None) -> Iterator[int]:
 
 
 def _require_ours(path: Path, found: os.stat_result) -> None:
-    """ValueError when somebody could have put other keys there: who makes us believe theirs is root with us."""
+    """Raise ValueError if another user could have put keys there: with forged keys that user would become root."""
     behind_sudo = os.environ.get("SUDO_UID", "") if os.geteuid() == 0 else ""
     if found.st_uid not in (0, os.geteuid(), int(behind_sudo) if behind_sudo.isdecimal() else 0):
         raise ValueError(
-            f"{path} belongs to another user, who could put other keys there: make a copy of your own"
+            f"{path} belongs to another user, who could replace the keys: make a copy of your own"
         )
     if found.st_mode & 0o022:
         raise ValueError(f"{path} can be changed by others than its owner: chmod go-w it")

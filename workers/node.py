@@ -1,4 +1,4 @@
-"""The two kinds of machine of a cluster, until they are told to end: the scheduler, and a worker."""
+"""The two kinds of process in a cluster, which run until they are stopped: the scheduler, and a worker."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from files.temporary import temporary_folder
 from workers.cluster import QUIET, ClusterAddress, is_loopback, require_dask, security
 
 LOST_AFTER_S = 120.0
-"""How long a worker tries to reach its scheduler before it ends with an error; whoever started it may do so again."""
+"""How long a worker tries to reach its scheduler before it ends with an error, seconds."""
 THREADS = 2
-"""Of a worker: one for what takes long, and one to answer meanwhile."""
+"""Threads of a worker: one for long tasks, and one to answer meanwhile."""
 
 
 def serve_scheduler(address: ClusterAddress, told: Callable[[str], None]) -> None:
-    """Be the scheduler that listens at ``address`` until interrupted; ``told`` hears when it does.
+    """Run the scheduler at ``address`` until interrupted; ``told`` is called when it listens.
 
     Raises ValueError for a plain address, or unusable keys; OSError when the address is taken.
     """
@@ -48,12 +48,12 @@ def serve_worker(
     host: str | None = None,
     at_once: int = 1,
 ) -> None:
-    """Be a worker of a scheduler until interrupted, or until no scheduler has answered for LOST_AFTER_S.
+    """Run a worker of a scheduler until interrupted, or until no scheduler has answered for LOST_AFTER_S.
 
-    A worker whose connection broke joins anew: its scheduler takes it for another one.
+    A worker whose connection broke joins again; to its scheduler it is a new one.
 
-    ``resources``: what tasks may ask for. ``host``: the address of this machine that others reach it by (default: the
-    one that leads to the scheduler). ``at_once``: be so many, NAME, NAME-2 and so on.
+    ``resources``: what tasks may ask for. ``host``: the address at which others reach this machine (default: the one
+    on the route to the scheduler). ``at_once``: the number of workers to run: NAME, NAME-2 and so on.
 
     Raises ValueError as `serve_scheduler` does, and for another worker's ``name``; OSError when no scheduler answers.
     """
@@ -65,12 +65,12 @@ def serve_worker(
 
     dask.config.set(QUIET)
     logging.getLogger("distributed").setLevel(logging.WARNING)
-    logging.getLogger("distributed.worker").setLevel(logging.INFO)  # says why it lost its scheduler
+    logging.getLogger("distributed.worker").setLevel(logging.INFO)  # logs why it lost its scheduler
     if host is None and is_loopback(address.host):
         host = address.host
 
     async def serve(name: str, folder: str) -> None:
-        # No nanny: it would start another worker in this one's name, and whoever started us does that better.
+        # No nanny: it would restart a worker under the same name, which is the job of what started us.
         options: dict[str, Any] = {
             "resources": dict(resources),
             "security": guard,
@@ -94,8 +94,8 @@ def serve_worker(
             if "name taken" not in str(error.__cause__):
                 raise
             raise ValueError(
-                f"the scheduler at {address} has a worker {name} already: one is enough for a machine, and another "
-                "machine is told apart by --name"
+                f"the scheduler at {address} already has a worker {name}: start only one per machine, and give another "
+                "machine another --name"
             ) from None
 
     async def serve_all(folder: str) -> None:

@@ -1,7 +1,7 @@
 """Many simulations at once: on the cores of this machine, or on a Dask cluster. Same results as one by one.
 
-A simulation depends on its configuration alone, so where and when it runs cannot matter. A worker that dies
-loses nothing: what it was at is run again, here by a new pool, on a cluster by the cluster's scheduler.
+A simulation depends only on its configuration, so it does not matter where and when it runs. If a worker dies,
+nothing is lost: its simulation is run again, here by a new pool, on a cluster by the cluster's scheduler.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 
 ATTEMPTS = 4
-"""How often a local pool is replaced, or a task of a cluster repeated, before giving up on workers."""
+"""How often a local pool is replaced, or a task of a cluster repeated, before giving up."""
 NO_WORKER_S = 15.0
 """How long a cluster's first worker may take to join."""
 
@@ -39,12 +39,11 @@ def run_all(
     """``function`` of every task, in the order of the tasks.
 
     ``jobs``: local processes (default: one per core; 1 runs everything in this process). ``cluster``: a
-    `workers.cluster.ClusterAddress`, or the words for it, whose workers have this project installed; then ``jobs``
-    does not count. ``progress`` is called with the number of tasks done. ``function`` must be
-    importable (pickled by name).
+    `workers.cluster.ClusterAddress`, or its text; its workers must have this project installed, and ``jobs`` is
+    ignored. ``progress`` is called with the number of tasks done. ``function`` must be importable (pickled by name).
 
-    Raises what a task raises; RuntimeError when workers keep dying, when there are none, or without Dask installed;
-    OSError when the cluster does not answer, ValueError when its address or keys make no sense.
+    Raises what a task raises; RuntimeError when workers keep dying, when there are none, or if Dask is not installed;
+    OSError when the cluster does not answer, ValueError when its address or keys are invalid.
     """
     jobs = jobs or os.cpu_count() or 1
     if cluster:
@@ -78,7 +77,7 @@ def _on_processes(
                 return
             except BrokenProcessPool:
                 continue  # a worker died, and the pool with it; what it had finished is kept
-            except BaseException:  # leaving the pool as it is would wait for every task
+            except BaseException:  # leaving the pool normally would wait for every task
                 for worker in active_children():
                     worker.terminate()
                 raise
@@ -86,8 +85,8 @@ def _on_processes(
 
 
 def _die_with_caller() -> None:
-    """In a worker: Ctrl-C ends it, instead of its task alone, unless the caller is to hear of none; and so does the
-    end of its caller, even by SIGKILL."""
+    """In a worker: end on Ctrl-C, instead of ending only the task, unless the caller ignores Ctrl-C; and end with the
+    caller, even if that is killed."""
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     Thread(target=_follow_caller, daemon=True).start()
@@ -110,7 +109,7 @@ def _on_cluster(
             client.wait_for_workers(1, timeout=NO_WORKER_S)
         except (TimeoutError, asyncio.TimeoutError):  # two classes until Python 3.11
             raise RuntimeError("this cluster has no workers: start some with hedera cluster worker") from None
-        # pure=False: two sweeps may hold equal tasks, and each is to run its own.
+        # pure=False: two sweeps may have equal tasks, and each should run its own.
         futures = client.map(function, tasks, pure=False, retries=ATTEMPTS)
         number = {future.key: n for n, future in enumerate(futures)}
         for future, answer in completed(futures, loop=client.loop, with_results=True):

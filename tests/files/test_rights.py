@@ -222,6 +222,6 @@ def test_root_of_a_user_namespace_that_has_nobody_else_is_told_so(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setenv("SUDO_UID", "1234")
     monkeypatch.setenv("SUDO_GID", "1234")
-    told = "cannot become user 1234 here; in a user namespace be yourself"
+    told = "cannot become user 1234 here; in a user namespace use your own user"
     with pytest.raises(OSError, match=told), as_owner(Path("/tmp")):
         pass

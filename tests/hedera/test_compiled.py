@@ -167,7 +167,7 @@ def test_without_a_place_for_it_code_is_compiled_at_every_start(copy, right, tmp
     (tmp_path / "file").touch()
     printed, said = run(copy, tmp_path / "file")
     assert printed == right
-    assert "and at every start: no folder for compiled programs can be made" in said
+    assert "and at every start: cannot create a folder for compiled programs" in said
 
 
 @pytest.fixture

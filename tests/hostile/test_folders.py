@@ -143,7 +143,7 @@ def test_a_subfolder_that_is_a_link(place, victim, name):
     (folder / name).symlink_to(place.victim_s(victim))
     done = place.hedera(victim, "report", trap(place, victim, folder))
     assert done.returncode == 1
-    assert done.stderr == f"hedera: nothing is written through a link: {folder / name}\n"
+    assert done.stderr == f"hedera: will not write through a link: {folder / name}\n"
 
 
 @pytest.mark.parametrize("name", ["report.html", "figures/summary.csv", "figures"])

@@ -205,7 +205,7 @@ def test_a_scheduler_of_the_enemy_s_on_loopback(tmp_path, who):
             timeout=120,
             cwd=ROOT,
         )
-        assert "is not encrypted: whoever reaches it" in done.stderr
+        assert "is not encrypted: whoever can connect" in done.stderr
         assert done.stdout == ""
         assert not (mine / "came").exists()
     finally:

@@ -89,7 +89,7 @@ def test_endless_rows_and_endless_time_have_an_end(place, monkeypatch):
     )
     monkeypatch.setattr(own_pattern, "MAX_BYTES", 10_000)
     monkeypatch.setattr(own_pattern, "RUN_S", 5.0)
-    with pytest.raises(ValueError, match=r"says more than 0\.01 MB"):
+    with pytest.raises(ValueError, match=r"prints more than 0\.01 MB"):
         workload(f"{path}:f", FatTree(4), seconds=5.0)
     with pytest.raises(ValueError, match="takes more than 5 s"):
         workload(f"{path}:g", FatTree(4), seconds=5.0)

@@ -224,8 +224,8 @@ def test_a_second_worker_of_the_same_name_is_told_so(place):
     )
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == (
-        f"ValueError: the scheduler at {place} has a worker one already: one is enough for a machine, and another "
-        "machine is told apart by --name"
+        f"ValueError: the scheduler at {place} already has a worker one: start only one per machine, and give another "
+        "machine another --name"
     )
 
 
