@@ -94,7 +94,7 @@ def serve_worker(
             if "name taken" not in str(error.__cause__):
                 raise
             raise ValueError(
-                f"the scheduler at {address} already has a worker {name}: start only one per machine, and give another "
+                f"the scheduler at {address} already has a worker {name}: start one per machine, and give another "
                 "machine another --name"
             ) from None
 

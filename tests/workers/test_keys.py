@@ -224,7 +224,7 @@ def test_a_second_worker_of_the_same_name_is_told_so(place):
     )
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == (
-        f"ValueError: the scheduler at {place} already has a worker one: start only one per machine, and give another "
+        f"ValueError: the scheduler at {place} already has a worker one: start one per machine, and give another "
         "machine another --name"
     )
 
