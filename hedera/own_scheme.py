@@ -85,7 +85,7 @@ def own_class(name: str) -> type:
     found = getattr(module, attribute, None)
     if not isinstance(found, type) or not callable(getattr(found, "place", None)):
         raise ValueError(
-            f"scheme {name!r}: {attribute or 'nothing'} is not a class with a method place in {where}"
+            f"scheme {name!r}: {attribute or 'an empty name'} is not a class with a method place in {where}"
         )
     try:
         inspect.signature(found).bind(None, None, None)

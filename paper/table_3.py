@@ -208,7 +208,7 @@ def draw(rows: Sequence[Cell], subtitle: str, path: Path) -> Path:
     "--iterations",
     default="1000,50000,100000,500000,1000000,1500000,2000000",
     show_default=True,
-    help="Iterations of Simulated Annealing per round.",
+    help="Iterations of Simulated Annealing per round, comma-separated.",
 )
 @click.option("--intervals", default="5,1,0.1", show_default=True, help="Hedera's scheduling periods, s.")
 @field_options(Config, "flows_per_host seconds tick_s", flows_per_host=3, tick_s=0.01)

@@ -39,7 +39,7 @@ def test_a_switch_is_all_its_cables():
         ("switch:4_1_1@0", "outside the run"),
         ("switch:4_1_1@10", "outside the run"),
         ("switch:4_1_1@3:11", "outside the run"),
-        ("switch:4_1_1@5:5", "before it ends"),
+        ("switch:4_1_1@5:5", "end after it begins"),
         ("switch:4_1_1@nan", "a number"),
         ("switch:4_1_1@-1", "a number"),
         ("switch:4_1_1@1e3", "a number"),
