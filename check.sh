@@ -53,7 +53,7 @@ finish() { # the one that was started last
     unset 'running[-1]'
     [ $ended -eq 0 ] || status=$ended
     case $ended in
-        124 | 137) echo "check.sh: not done within $limit s, and ended (HEDERA_CHECK_S allows more)" >&2 ;;
+        124 | 137) echo "check.sh: not done within $limit s, so stopped (set HEDERA_CHECK_S for more)" >&2 ;;
     esac
 }
 end() {

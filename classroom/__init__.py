@@ -1,1 +1,1 @@
-"""Schedulers as class work: a template, checks that explain, milestones on the way to Hedera, and grading."""
+"""Schedulers as an assignment: templates, checks that explain mistakes, milestones towards Hedera, and grading."""

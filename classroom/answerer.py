@@ -1,4 +1,4 @@
-"""The other side of `classroom.relay`: questions from a guest, answered by a submission within its own walls."""
+"""The other side of `classroom.relay`: requests from a guest, answered by an isolated submission."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hedera.placement import LargeFlows
 from topos.fattree import FatTree
 
 CALL_S = 15.0
-"""Seconds for an answer: a lease is waited for three times as long (/proc/sys/fs/lease-break-time)."""
+"""Seconds for an answer: the kernel waits three times as long for a lease (/proc/sys/fs/lease-break-time)."""
 MOST = 1 << 20
 """Bytes of a question."""
 LOOK_EVERY_S = 0.005
@@ -35,8 +35,8 @@ _PLAIN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 class Answerer:
     """Answers for a submission while the guest of one run lives: `beside` is entered with the run's folder.
 
-    ``wrong``: what the submission did, where it gave an answer that cannot be used; the run has ended by it.
-    ``unfit``: why this machine did not start it. ``rounds``: how many questions were answered.
+    ``wrong``: the submission's mistake, if it gave an unusable answer, which ended the run. ``unfit``: why this
+    machine did not start it. ``rounds``: the number of questions answered.
     """
 
     def __init__(self, start: Callable[[], Submission]) -> None:
@@ -47,7 +47,7 @@ class Answerer:
 
     @contextlib.contextmanager
     def beside(self, results: Path) -> Iterator[None]:
-        """Answer what is asked below this folder of the guest's, in a thread, until the block ends."""
+        """Answer the requests below this folder of the guest, in a thread, until the block ends."""
         folder = results / FOLDER.name
         folder.mkdir()
         # In the guest the controller is nobody; on the host what lies around it is closed to all but us.
@@ -64,7 +64,7 @@ class Answerer:
             thread.join()
 
     def _answer(self, folder: Path, answer: int, done: threading.Event) -> None:
-        """Question by question. However it ends, the last answer is let go, so that nobody waits for it."""
+        """Answer question by question. However this ends, the last lease is released, so that nobody waits for it."""
         try:
             with self._start() as submission:
                 tree = FatTree(K)
@@ -93,7 +93,7 @@ class Answerer:
 
 
 def _held(path: Path) -> int:
-    """A new file that who opens it waits for until it is closed here, where the file system has leases."""
+    """A new file; if the file system has leases, opening it elsewhere waits until it is closed here."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
     os.fchmod(descriptor, 0o644)
     with contextlib.suppress(OSError):
@@ -105,18 +105,18 @@ def _held(path: Path) -> int:
 
 def _write(descriptor: int, answer: bytes) -> None:
     if os.write(descriptor, answer) != len(answer):
-        raise OSError("an answer was not written whole")
+        raise OSError("an answer was not written completely")
 
 
 def _read(path: Path, tree: FatTree) -> tuple[LargeFlows, LinkState]:
-    """What a guest asks: a plain file of a sensible size, with flows and links of this tree. ValueError."""
+    """A guest's request: a regular file of limited size, with flows and links of this tree. ValueError."""
     descriptor = os.open(path, _PLAIN)
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise ValueError("it is no plain file")
+            raise ValueError("it is not a regular file")
         asked = protocol.decode_request(file.read(MOST))
     if not isinstance(asked, Place):
-        raise ValueError("it is no question of a scheduler's")
+        raise ValueError("it is not a scheduler's request")
     links = LinkState(tree)
     links.fail(asked.down)
     return LargeFlows(**{name: unpack(column) for name, column in asked.columns.items()}), links

@@ -1,7 +1,7 @@
-"""The process that runs somebody's code: ``python -m classroom.answering``. It is believed in nothing.
+"""The process that runs a submission's code: ``python -m classroom.answering``. Nothing it says is trusted.
 
-It reads requests from its standard input and writes answers to what was its standard output; what the code
-prints goes to standard error instead. See `classroom.protocol`.
+It reads requests from its standard input and writes answers to its original standard output; the code's own output
+goes to standard error instead. See `classroom.protocol`.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ from traffic.streams import Stream, generator
 
 MODULE = "submission"
 _TOLD = ("core_of", "energy", "initial_energy")
-"""What else a scheduler may say about itself, as attributes."""
+"""Further attributes that a scheduler may report."""
 
 
 @dataclass(frozen=True, eq=False)
 class Counters:
-    """What the edge switches say about all flows of a period: arrays of one shape (flows,).
+    """The edge switches' counters of all flows in a period: arrays of one shape (flows,).
 
-    ``key`` int64 names a flow; ``src``, ``dst`` int32 are host numbers; ``bytes`` int64 is what its entry has counted
-    so far, and ``duration_s`` float64 how old the entry is; ``core`` int32 is its path, ``hashed`` its hash's.
+    ``key`` int64 names a flow; ``src``, ``dst`` int32 are host numbers; ``bytes`` int64 is the entry's byte counter
+    so far, ``duration_s`` float64 the entry's age; ``core`` int32 is the flow's path, ``hashed`` the path of its
+    hash.
     """
 
     key: NDArray[np.int64]
@@ -47,7 +48,7 @@ class Counters:
 
 
 class _Scripted:
-    """A placement that does as it is told, and remembers what it was asked."""
+    """A placement with scripted answers, which records its inputs."""
 
     def __init__(self) -> None:
         self.cores: dict[int, int] = {}
@@ -69,7 +70,7 @@ class Host:
         self._script = _Scripted()
 
     def answer(self, request: protocol.Request) -> Answer:
-        """The answer; what the code raises is one, too."""
+        """The answer to a request; an exception of the code is an answer, too."""
         try:
             match request:
                 case Load():
@@ -101,7 +102,7 @@ class Host:
             self._script = _Scripted()
             self.made = self._what(self._tree, self._script, _demands, request.loop_mbps)
         else:
-            # As `hedera.schemes.Scheme.placement` makes it.
+            # As in `hedera.schemes.Scheme.placement`.
             rng = generator(request.seed, Stream.PLACEMENT)
             self.made = self._what(self._tree, rng, Options(request.iterations))
         return Answer()
@@ -153,9 +154,9 @@ class Host:
 
 
 def _demands(src: Any, dst: Any, num_hosts: int) -> NDArray[np.float64]:
-    """Figure 7, for control loops: what `hedera.demand.estimate_demands` gives, without compiled code.
+    """Figure 7, for control loops: the result of `hedera.demand.estimate_demands`, without compiled code.
 
-    It is not there for those who are to write it themselves (`classroom.lent`).
+    It is not available to students who have to write it themselves (`classroom.lent`).
     """
     from hedera.figure_7 import estimate_demands
 
@@ -171,7 +172,7 @@ def _told(name: str, given: Any) -> Answer:
 
 
 def _raised(error: BaseException) -> Answer:
-    """What was raised, and the last line of the code's own that it passed."""
+    """The exception, and the last line of the user's code in its traceback."""
     lines = [
         frame.lineno or 0
         for frame in traceback.extract_tb(error.__traceback__)
@@ -189,16 +190,16 @@ def _raised(error: BaseException) -> Answer:
 def _exactly(stream: BinaryIO, count: int) -> bytes:
     data = stream.read(count)
     if len(data) != count:
-        os._exit(0)  # whoever asked is gone
+        os._exit(0)  # the caller has ended
     return data
 
 
 def main() -> None:
-    """Answer until nobody asks any more."""
+    """Answer until there are no more requests."""
     asked, told = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
-    os.dup2(2, 1)  # what the code prints is no answer
+    os.dup2(2, 1)  # the code's output must not be taken for answers
     host, answer = Host(), Answer()  # the first one says that all is ready
     while True:
         message = protocol.encode(answer)

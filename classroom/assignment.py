@@ -14,7 +14,7 @@ from commands.options import in_words
 
 @click.group()
 def assignment() -> None:
-    """What a class is given, and what grades it.
+    """Make the files of a class: the handout, and the grader.
 
     Example: hedera assignment pack course --for gradescope
     """
@@ -23,23 +23,23 @@ def assignment() -> None:
 @assignment.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
-    "--for", "service", type=click.Choice(SERVICES), help="Pack what this service grades with, too."
+    "--for", "service", type=click.Choice(SERVICES), help="Also make this service's grader package."
 )
-@click.option("--seed", type=click.IntRange(0), help="Grades are drawn from it.  [default: drawn]")
+@click.option("--seed", type=click.IntRange(0), help="Seed of grading.  [default: random]")
 @in_words
 def pack(folder: Path, service: str | None, seed: int | None) -> None:
     """Make FOLDER/handout for students (templates, checks, documents; no solutions), and FOLDER/grader.
 
-    What grades has the solutions and the seed in it: keep it from students.
+    The grader contains the solutions and the seed: keep it from students.
     """
     if seed == public.SEED:
         raise ValueError(public.KNOWN)
     if folder.exists():
-        raise ValueError(f"{folder} is there already, and is not overwritten")
+        raise ValueError(f"{folder} already exists, and is not overwritten")
     pack_handout(folder / "handout")
     click.echo(f"written: {folder / 'handout'}")
     if service:
-        # Checks show inputs that are drawn from it: a short one could be found by trying all.
+        # Checks show inputs that are drawn from the seed: a short seed could be found by trying all.
         drawn = secrets.randbelow(10**18) if seed is None else seed
         made = pack_grader(folder / "grader", service, drawn)
         click.echo(f"written: {made}, which grades with --seed {drawn}; keep it from students")

@@ -1,12 +1,12 @@
 """Checks your files on small examples with recorded answers, and says what is wrong and what to read again.
 
-    python3 check.py                all files that are there and that are handed in
-    python3 check.py demand.py      one of them, wherever it lies
+    python3 check.py                all files of the assignment in this folder
+    python3 check.py demand.py      one of them, in any folder
 
-Python 3.10 or later with NumPy is all it needs. Grading draws other examples, and more of them.
+It needs only Python 3.10 or later and NumPy. Grading uses different examples, and more of them.
 """
 
-# ruff: noqa: E402, in a handout the path comes first
+# ruff: noqa: E402, in a handout the path is set first
 from __future__ import annotations
 
 import faulthandler
@@ -23,7 +23,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 if (
     HERE / "project"
-).is_dir():  # in a handout: what is there to import when a submission is graded, and no more
+).is_dir():  # in a handout: only the modules that a submission can import when it is graded
     sys.path[:] = [str(HERE / "project"), *(path for path in sys.path if Path(path).resolve() != HERE)]
 
 if find_spec("numpy") is None:
@@ -40,16 +40,17 @@ from topos.links import canonical_cores, climb
 CASES = HERE / "cases.json"
 CLOSE = 1e-6
 PATIENCE_S = 60
-"""Seconds for all checks of a file; those of a right one take a few."""
+"""Seconds for all checks of a file; for a correct file they take a few."""
 HELD, FAILED = 8, 9
-"""Exit status of a process whose checks came to an end: all hold, or not. Any other was somebody else's doing."""
+"""Exit statuses of a process whose checks finished: all passed, or not. Any other status comes from the checked
+code."""
 TREE = FatTree(4)
 
 Check = dict[str, Any]
 
 
 class Wrong(Exception):
-    """What is wrong, and the example that shows it."""
+    """A mistake, and the example that shows it."""
 
     def __init__(self, words: str, example: str = "") -> None:
         super().__init__(words)
@@ -72,7 +73,7 @@ def array(given: Any, count: int, what: str) -> Any:
 
 
 def place(scheduler: Any, flows: LargeFlows, links: LinkState) -> Any:
-    """One period of a scheduler: the cores, which keep to docs/own-scheduler.md."""
+    """One period of a scheduler: the cores, checked as docs/own-scheduler.md requires."""
     before = {name: getattr(flows, name).copy() for name in LargeFlows.__dataclass_fields__}
     before["up"] = links.up.copy()
     core = array(scheduler.place(flows, links), flows.key.size, "place")
@@ -85,7 +86,7 @@ def place(scheduler: Any, flows: LargeFlows, links: LinkState) -> Any:
 
 
 def make(theirs: Any, seed: int = 1, iterations: int = 1000) -> Any:
-    """A scheduler as it is made for a run."""
+    """A scheduler, made as for a run."""
     return theirs(TREE, np.random.default_rng(seed), Options(iterations))
 
 
@@ -100,7 +101,7 @@ def table(flows: dict[str, list[Any]]) -> LargeFlows:
 
 
 def demands(theirs: Any, check: Check) -> None:
-    """Against recorded estimates; what a known mistake gives is named."""
+    """Compare with recorded estimates; the result of a known mistake is recognised."""
     for case in check["cases"]:
         src, dst = (np.array(case[name], dtype=np.int32) for name in ("src", "dst"))
         given = array(theirs(src.copy(), dst.copy(), case["hosts"]), src.size, "estimate_demands")
@@ -132,7 +133,7 @@ def order(theirs: Any, check: Check) -> None:
 
 
 def periods(theirs: Any, case: dict[str, Any]) -> Iterator[dict[int, int]]:
-    """Where the flows of a recorded history are put, period by period."""
+    """The cores of the flows in a recorded history, period by period."""
     scheduler = make(theirs)
     on: dict[int, int] = {}
     for period in range(case["periods"]):
@@ -148,7 +149,7 @@ def periods(theirs: Any, case: dict[str, Any]) -> Iterator[dict[int, int]]:
 
 
 def histories(theirs: Any, check: Check) -> None:
-    """Where flows must be in the last period; or, on which core each must be in every period."""
+    """Check the cores of flows in the last period; or of every flow in every period."""
     for case in check["cases"]:
         found = list(periods(theirs, case))
         last, wrong = found[-1], ""
@@ -169,7 +170,7 @@ def histories(theirs: Any, check: Check) -> None:
 
 
 class Search:
-    """A search, which says what state it is in."""
+    """A search, which reports its state."""
 
     def __init__(self, theirs: Any, seed: int, iterations: int) -> None:
         self.made = make(theirs, seed, iterations)
@@ -195,7 +196,7 @@ def energy(flows: LargeFlows, core_of: Any) -> float:
 
 
 def searches(theirs: Any, check: Check) -> None:
-    """What a search says of its states, and where it ends."""
+    """Check what a search reports of its states, and where it ends."""
     moved, mine = False, []
     for seed, recorded in enumerate(check["cases"]):
         flows, search = table(recorded), Search(theirs, seed, check["iterations"])
@@ -241,7 +242,7 @@ def searches(theirs: Any, check: Check) -> None:
 
 
 class Told:
-    """A placement that does as it was recorded, and remembers what it was asked."""
+    """A placement with recorded answers, which records its inputs."""
 
     wants: dict[str, int]
     asked: list[LargeFlows]
@@ -254,14 +255,14 @@ class Told:
 
 
 def shares(src: Any, dst: Any, hosts: int) -> Any:
-    """What a loop is given to estimate demands with here: a stand-in for Figure 7, which is another milestone."""
+    """The demand estimation that a loop gets here: a stand-in for Figure 7, which is another milestone."""
     src, dst = np.asarray(src, dtype=np.int64), np.asarray(dst, dtype=np.int64)
     busy = np.maximum(np.bincount(src, minlength=hosts)[src], np.bincount(dst, minlength=hosts)[dst])
     return 1.0 / np.maximum(busy, 1)
 
 
 def turns(theirs: Any, check: Check) -> None:
-    """Recorded polls of the edge switches, and what has to come of each."""
+    """Check the answer to each of the recorded polls of the edge switches."""
     for case in check["cases"]:
         told = Told()
         loop = theirs(TREE, told, shares, case["mbps"])
@@ -296,7 +297,7 @@ def turns(theirs: Any, check: Check) -> None:
 
 
 def contract(theirs: Any, check: Check) -> None:
-    """Answers of the right form, inputs left alone; the same answers to the same seed; none on failed links."""
+    """Check the contract: valid answers, unchanged inputs, equal answers for equal seeds, no failed links."""
     exceeded, moved = [], False
     for recorded in check["cases"]:
         flows, links = table(recorded), LinkState(TREE)
@@ -329,7 +330,7 @@ KINDS: dict[str, Callable[[Any, Check], None]] = {
 
 
 def look(path: Path, checks: list[Check]) -> bool:
-    """Whether all checks of a file hold; what they find is printed."""
+    """Run all checks of a file and print the findings; whether all passed."""
     try:
         module = types.ModuleType("submission")
         sys.modules["submission"] = module
@@ -359,7 +360,7 @@ def look(path: Path, checks: list[Check]) -> bool:
 
 
 def line_of(error: Exception, path: Path) -> str:
-    """The last line of a file that an error passed."""
+    """The last line of a file in an error's traceback."""
     numbers = [
         frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)
     ]
@@ -368,7 +369,7 @@ def line_of(error: Exception, path: Path) -> str:
 
 
 def main(words: list[str]) -> int:
-    """Check the files named, or all that lie here, each in a process of its own. 0: all is well."""
+    """Check the files named, or all in this folder, each in a process of its own. 0: all passed."""
     checks: dict[str, list[Check]] = json.loads(CASES.read_text(encoding="utf-8"))
     if words[:1] == ["--one"]:
         faulthandler.dump_traceback_later(PATIENCE_S, exit=True)

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from classroom.verdict import Check
 
 _milestone = click.option(
-    "--milestone", type=click.Choice(list(MILESTONES)), help="A step on the way to Hedera."
+    "--milestone", type=click.Choice(list(MILESTONES)), help="A milestone on the way to Hedera."
 )
 
 
 @click.group()
 def scheduler() -> None:
-    """A scheduler of one's own: a file to start from, and checks that say what is wrong with it.
+    """Write a scheduler of your own: a template to start from, and checks that explain mistakes.
 
     Example: hedera scheduler new my_scheduler.py && hedera scheduler check my_scheduler.py:MyScheduler
     """
@@ -37,7 +37,7 @@ def scheduler() -> None:
 @_milestone
 @in_words
 def new(file: Path, milestone: str | None) -> None:
-    """Write a commented file to start from. It runs as it is: a scheduler that leaves every flow on its hash."""
+    """Write a commented template. It already runs, as a scheduler that leaves every flow on its hashed path."""
     name = write_template(file, milestone)
     step = f" --milestone {milestone}" if milestone else ""
     click.echo(f"written: {file}\nnext: hedera scheduler check {name}{step}")
@@ -58,11 +58,10 @@ def new(file: Path, milestone: str | None) -> None:
 @json_option
 @in_words
 def check(name: str, milestone: str | None, seed: int, quick: bool, out: Path, as_json: bool) -> None:
-    """Say in under a minute whether a scheduler keeps to its contract, with the smallest input that breaks it,
-    and how
-    good it is, in the simulator. Needs no root. Exit status 1 when the contract is broken.
+    """Check in under a minute whether a scheduler keeps its contract, and how good it is in the simulator.
 
-    With --milestone: whether a step towards Hedera does what its section of the paper says.
+    Shows the smallest input that breaks the contract; the exit status is then 1. Needs no root. With --milestone:
+    check whether a step towards Hedera does what its section of the paper says.
     """
     from classroom.code import find_code
     from classroom.histories import leave_nothing
@@ -101,7 +100,7 @@ def _milestone_checks(code: Code, milestone: str, seed: int) -> list[Check]:
 
 
 def _require_there(submission: Submission) -> None:
-    """ValueError when the file does not have what was named. Whatever else is wrong with it the checks tell."""
+    """Raise ValueError if the file lacks the named class or function. The checks report any other mistake."""
     from classroom.process import Misbehaved
 
     try:
@@ -125,7 +124,7 @@ def _all_of_it(
         checks = check_contract(submission, lambda: Submission(own(1), code), seed)
         tell_checks(checks)
         if not all(one.passed for one in checks if one.name in (RAISES, ANSWER, INPUTS)):
-            click.echo("its quality is measured when these are mended", err=True)
+            click.echo("its quality will be measured once these are fixed", err=True)
             return checks, []
         if not quick:
             late, times = check_times(submission, seed)
@@ -156,7 +155,7 @@ def _all_of_it(
 
 
 def tell_checks(checks: Sequence[Check], more: str = "") -> None:
-    """What was found, on standard error, so that it is seen as it comes."""
+    """Print the findings on standard error, at once."""
     for one in checks:
         mark = "ok  " if one.passed else ("weak" if one.weakness else "NO  ")
         click.echo(f"{mark} {one.name} ({one.section})" + (f": {more}" if more else ""), err=True)

@@ -1,4 +1,4 @@
-"""Somebody's code as text: the file that was named or handed in."""
+"""A user's code as text: a file that was named or handed in."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 from files.reader import Unreadable, read_bytes
 
 MAX_FILE = 256 << 10
-"""Bytes of a file that is still taken for somebody's code."""
+"""The limit of a code file, bytes."""
 
 
 @dataclass(frozen=True)
 class Code:
-    """A file's text, and the name in it that is meant. ``file`` is what it is called."""
+    """A file's text, and the name in it that is meant. ``file`` is the file's name."""
 
     file: str
     source: str
@@ -22,20 +22,20 @@ class Code:
 
 
 def read_code(path: Path, attribute: str) -> Code:
-    """Somebody's file: a plain one of a sensible size. ValueError, one sentence, when it is none."""
+    """A user's file: a regular one of limited size. ValueError, one sentence, if it is not."""
     try:
         return Code(path.name, read_bytes(path, MAX_FILE).decode(), attribute)
     except UnicodeDecodeError:
-        raise ValueError(f"{path} is no text in UTF-8") from None
+        raise ValueError(f"{path} is not text in UTF-8") from None
     except Unreadable as error:
         raise ValueError(f"{path} {error}") from None
 
 
 def find_code(name: str) -> Code:
-    """What FILE.py:NAME or MODULE:NAME spells. ValueError, one sentence, when there is no such file."""
+    """The code that FILE.py:NAME or MODULE:NAME means. ValueError, one sentence, when there is no such file."""
     where, _, attribute = name.rpartition(":")
     if not where or not attribute.isidentifier():
-        raise ValueError(f"name it FILE.py:CLASS or MODULE:CLASS, not {name!r}")
+        raise ValueError(f"give FILE.py:CLASS or MODULE:CLASS, not {name!r}")
     path = Path(where) if where.endswith(".py") else Path(f"{where}.py")
     if not where.endswith(".py") and not path.is_file():
         try:

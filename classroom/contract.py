@@ -1,5 +1,5 @@
-"""What every scheduler has to keep to (docs/own-scheduler.md), tried on small histories; hypothesis shrinks what
-fails."""
+"""Checks of the contract of every scheduler (docs/own-scheduler.md) on small histories; hypothesis shrinks failing
+ones."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ MOVES = "moves flows off their hashed paths"
 FAILED = "puts no flow on a failed link where another path works"
 SAME = "gives the same answers for the same seed"
 FREE = (RAISES, ANSWER, INPUTS, FAILED, SAME)
-"""What a scheduler that leaves every flow on its hash keeps to, too."""
+"""The rules that even a scheduler keeps which leaves every flow on its hashed path."""
 TIMES = "answers within the scheduling period at k = 16 and 32"
 PERIOD_S = 5.0
 """The paper's scheduling period, section 5.4."""
 PATIENCE_S = 30.0
-"""How long a round at k = 32 may take until no more is waited for."""
+"""How long to wait for a round at k = 32, seconds."""
 
 
 class Broken(Exception):
-    """An answer that breaks the contract; ``which`` of its sentences."""
+    """An answer that breaks the contract; ``which``: the broken rule."""
 
     def __init__(self, which: str, words: str) -> None:
         super().__init__(words)
@@ -47,7 +47,7 @@ class Broken(Exception):
 
 
 def valid(flows: LargeFlows, links: LinkState, answer: Placed) -> Ints:
-    """The cores of an answer. Raises Broken when it is none, or inputs were written to."""
+    """The cores of an answer. Raises Broken if it is not valid, or inputs were written to."""
     core, flow_count, cores = answer.core, flows.key.size, links.tree.num_cores
     if core is None:
         raise Broken(ANSWER, f"place answers with {answer.odd}, not with an array of whole numbers")
@@ -85,7 +85,7 @@ def strict(flows: LargeFlows, links: LinkState, answer: Placed) -> Ints:
 
 @dataclass
 class _Trial:
-    """Histories tried on one submission, until it hangs or dies: that is told once, and not tried again."""
+    """Histories tried on one submission, until it hangs or dies: that is reported once, and not tried again."""
 
     submission: Submission
     moved: bool = False
@@ -93,7 +93,7 @@ class _Trial:
     at: History | None = None
 
     def broken(self, history: History) -> Broken | None:
-        """What of the contract a history shows to be broken."""
+        """The rule of the contract that a history shows to be broken, if any."""
         if self.gone is not None:
             return None
 
@@ -118,7 +118,8 @@ class _Trial:
 def check_contract(
     submission: Submission, again: Callable[[], Submission], seed: int, examples: int = 80
 ) -> list[Check]:
-    """Every sentence of the contract but that on time. ``again`` starts another process with the same code."""
+    """Check every rule of the contract except the one on time. ``again`` starts another process with the same
+    code."""
     trial = _Trial(submission)
     found: dict[str, Check] = {}
 
@@ -137,7 +138,7 @@ def check_contract(
             broken.which, CONTRACT, str(broken), str(history), weakness=broken.which == FAILED
         )
         if broken.which == RAISES and not history.flows:
-            break  # nothing else can be seen behind it
+            break  # it hides everything else
     if trial.gone is not None:
         found[RAISES] = Check(RAISES, CONTRACT, str(trial.gone), str(trial.at))
     checks = [found.get(which, Check(which, CONTRACT)) for which in (RAISES, ANSWER, INPUTS, FAILED)]
@@ -159,7 +160,7 @@ def _determinism(submission: Submission, again: Callable[[], Submission], seed: 
             try:
                 return answers(submission, history) != answers(other, history)
             except (Misbehaved, Broken):
-                return False  # told elsewhere
+                return False  # reported elsewhere
 
         history = smallest(histories(failures=False), differ, seed, examples)
     if history is None:
@@ -178,7 +179,7 @@ def _any_answer(submission: Submission, flows: LargeFlows, links: LinkState) -> 
 
 @dataclass(frozen=True)
 class RoundTime:
-    """How long one round took: processor time, seconds; none where it was given up after PATIENCE_S."""
+    """How long one round took: processor time, seconds; None if it was given up after PATIENCE_S."""
 
     k: int
     flows: int
@@ -186,7 +187,7 @@ class RoundTime:
 
 
 def permutation(k: int, seed: int) -> LargeFlows:
-    """A random bijection of full-rate flows on a fat-tree of this k, as hashed."""
+    """A random bijection of full-rate flows on a fat-tree of this k, on hashed paths."""
     tree, rng = FatTree(k), np.random.default_rng(seed)
     matrix = draw("randbij", tree, seed)
     hashed = rng.integers(0, tree.num_cores, len(matrix)).astype(np.int32)
@@ -198,9 +199,9 @@ def permutation(k: int, seed: int) -> LargeFlows:
 def check_times(
     submission: Submission, seed: int, sizes: tuple[int, ...] = (16, 32)
 ) -> tuple[Check, list[RoundTime]]:
-    """The processor time of a round on a random bijection: the first round, which is new to the scheduler.
+    """The processor time of a scheduler's first round, on a random bijection.
 
-    Not the time on a clock, which would also count what else the machine does.
+    Processor time, because real time would include other work of the machine.
     """
     times: list[RoundTime] = []
     words = ""
@@ -208,7 +209,7 @@ def check_times(
         flows, links = permutation(k, seed), LinkState(FatTree(k))
         try:
             submission.fresh(4)
-            submission.place(permutation(4, seed), LinkState(FatTree(4)))  # compiled, if anything is to be
+            submission.place(permutation(4, seed), LinkState(FatTree(4)))  # so that any compiling is done
             submission.fresh(k)
             before = submission.processor_s()
             valid(flows, links, submission.place(flows, links, PATIENCE_S))

@@ -1,4 +1,4 @@
-"""Several submissions graded at once: a process for each, with walls, limits and a control group of its own."""
+"""Several submissions graded at once: a process for each, with its own isolation, limits and control group."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from classroom.verdict import Check
 Graded = tuple[Path, Grade, dict[str, list[Check]]]
 _LOOK_S = 1.0
 _END_S = 30.0
-"""Seconds that a process has to end its submission and to remove what it made."""
+"""Seconds that a process has to end its submission and to clean up."""
 
 
 def graded(folders: Sequence[Path], course: Class, jobs: int) -> Generator[Graded, None, None]:
-    """Each submission with its grade and checks, as they come. Raises Unfit.
+    """Each submission with its grade and checks, as soon as it is graded. Raises Unfit.
 
-    Whatever ends this, Ctrl-C too, ends what is being graded; what has come is whole.
+    When this ends, even by Ctrl-C, grading in progress ends too; grades already yielded are complete.
     """
     if jobs == 1 or len(folders) == 1:
         for folder in folders:
@@ -51,9 +51,7 @@ def graded(folders: Sequence[Path], course: Class, jobs: int) -> Generator[Grade
                 found = results.get(timeout=_LOOK_S)
             except queue.Empty:
                 if any(one.exitcode for one in crew):
-                    raise Unfit(
-                        "a process that graded ended before its time; what was graded is kept"
-                    ) from None
+                    raise Unfit("a grading process ended unexpectedly; finished grades are kept") from None
                 continue
             if isinstance(found, str):
                 raise Unfit(found)
@@ -74,7 +72,7 @@ def graded(folders: Sequence[Path], course: Class, jobs: int) -> Generator[Grade
 
 
 def _work(tasks: Queue[Path | None], results: Queue[Any], course: Class) -> None:
-    """Grade what is to be graded, until there is no more, or until told to stop."""
+    """Grade the submissions in the queue, until there are no more or a signal says to stop."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -84,7 +82,7 @@ def _work(tasks: Queue[Path | None], results: Queue[Any], course: Class) -> None
     parent = os.getppid()
     signal.signal(signal.SIGTERM, stop)
     for ours in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(ours, signal.SIG_IGN)  # who started us hears them, and tells us
+        signal.signal(ours, signal.SIG_IGN)  # our parent handles them, and tells us
     leave_nothing()
     try:
         with contextlib.ExitStack() as stack:

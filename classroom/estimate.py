@@ -1,4 +1,4 @@
-"""How long a grading will take, from a second of it on this machine, as busy as it is."""
+"""An estimate of grading time, from a second of grading on this machine with its present load."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from classroom.submission import Submission
 from classroom.template import MILESTONES, TEMPLATES
 
 COST = {"demand": 3.3, "first_fit": 4.9, "annealing": 7.9, "loop": 1.1, "contract": 6.2}
-"""What a right file takes, in units of an untouched loop.py: measured, `python -m benchmarks.grading --parts`."""
+"""The time of correct files, in units of an untouched loop.py; measured by `python -m benchmarks.grading --parts`."""
 
 
 def unit_s(course: Class) -> float:
-    """Seconds that the checks of an untouched loop.py take here and now: start-up, and many small questions."""
+    """Seconds that the checks of an untouched loop.py take on this machine now: start-up, and many small requests."""
     code = Code("loop.py", (TEMPLATES / "loop.txt").read_text(encoding="utf-8"), MILESTONES["loop"].name)
     clock = time.monotonic()
     with Submission(course.start(loop=True), code, CALL_S) as submission:
@@ -32,5 +32,5 @@ def estimate_s(folders: Sequence[Path], course: Class, jobs: int) -> float:
     units = sum(COST[part] for folder in folders for part in PARTS if (folder / PARTS[part][0]).is_file())
     if not units:
         return 0.0
-    with ThreadPoolExecutor(jobs) as crew:  # they are in each other's way, as they will be
+    with ThreadPoolExecutor(jobs) as crew:  # in parallel, as they will be graded
         return units * mean(crew.map(unit_s, [course] * jobs)) / jobs

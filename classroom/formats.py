@@ -1,6 +1,6 @@
-"""A grade as the file that a grading service reads: Gradescope, PrairieLearn, Classroom 50.
+"""A grade as the file of a grading service: Gradescope, PrairieLearn, Classroom 50.
 
-Each part's points are shared out evenly among its checks, so that the tests that a student sees add up to the grade.
+Each part's points are divided evenly among its checks, so that the tests that a student sees add up to the grade.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CLASSROOM_50 = {
 
 @dataclass(frozen=True)
 class Line:
-    """One test as a student sees it: its part and name, ``points`` of ``most``, and what to do about it."""
+    """One test as a student sees it: its part and name, ``points`` of ``most``, and feedback."""
 
     part: str
     name: str
@@ -38,7 +38,7 @@ class Line:
 
 
 def lines(grade: Grade, checks: Checks) -> list[Line]:
-    """All that a grade is made of; the points add up to it."""
+    """All lines of a grade; their points add up to it."""
     found = []
     for part in PARTS:
         file = PARTS[part][0]
@@ -52,13 +52,13 @@ def lines(grade: Grade, checks: Checks) -> list[Line]:
             points = each if one.passed and counts else 0.0
             found.append(Line(part, f"{file}: {one.name}", points, each, _feedback(one, counts)))
     share = grade.quality
-    words = "Not measured: scheduler.py has to answer as its contract says first."
+    words = "Not measured: scheduler.py has to keep its contract first."
     if wrong := [one for one in checks.get("quality", ()) if not one.passed]:
         words = _feedback(wrong[0], counts=True)
     elif share is not None:
         words = (
-            f"Your scheduler reaches {grade.percent_of_bound:.1f} % of what no paths can exceed, as the mean of "
-            f"eight simulations. Points go from ECMP (none) to {BASELINE} (all)."
+            f"Your scheduler reaches {grade.percent_of_bound:.1f} % of the upper bound for any paths, on average "
+            f"over eight simulations. Points go from ECMP (none) to {BASELINE} (all)."
         )
     name = "scheduler.py: bandwidth in the simulator"
     found.append(Line("quality", name, POINTS["quality"] * (share or 0.0), POINTS["quality"], words))
@@ -70,14 +70,14 @@ def _feedback(check: Check, counts: bool) -> str:
         return (
             ""
             if counts
-            else "Holds, but an untouched template passes this, too: points come with the others."
+            else "Passed, but an untouched template passes this, too: points need other checks as well."
         )
     told = f"{check.words}\nRead again: {check.section}."
     return f"{told}\nThe smallest input found that shows it:\n{check.example}" if check.example else told
 
 
 def gradescope(grade: Grade, checks: Checks) -> dict[str, Any]:
-    """What goes to /autograder/results/results.json."""
+    """The content of /autograder/results/results.json."""
     return {
         "score": round(grade.points, 2),
         "execution_time": round(grade.seconds),
@@ -103,7 +103,7 @@ def gradescope(grade: Grade, checks: Checks) -> dict[str, Any]:
 
 
 def prairielearn(grade: Grade, checks: Checks) -> dict[str, Any]:
-    """What goes to /grade/results/results.json."""
+    """The content of /grade/results/results.json."""
     return {
         "gradable": True,
         "score": round(min(1.0, grade.points / 100), 6),
@@ -122,7 +122,7 @@ def prairielearn(grade: Grade, checks: Checks) -> dict[str, Any]:
 
 
 def classroom50(grade: Grade, checks: Checks) -> dict[str, Any]:
-    """What goes to result.json: a test for each part, as its scores are whole numbers."""
+    """The content of result.json: a test for each part, because its scores are whole numbers."""
     told = lines(grade, checks)
     tests = []
     for part, most in POINTS.items():

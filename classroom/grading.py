@@ -1,4 +1,4 @@
-"""Many submissions, one after another, each closed off from the machine and from the others (`classroom.sandbox`)."""
+"""Many submissions, one after another, each isolated from the machine and from the others (`classroom.sandbox`)."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 PARTS = {task.file.removesuffix(".py"): (task.file, task.name, name) for name, task in MILESTONES.items()} | {
     "contract": ("scheduler.py", "Scheduler", "")
 }
-"""What is handed in: the file, the name in it, and the milestone that it is; the last is a scheduler of one's own."""
+"""The files to hand in: file, name in it, and milestone; the last one is a scheduler of the student's own."""
 FREE = {"demand": (demand.NO_FLOWS,), "contract": contract.FREE}
-"""Checks that a template passes as it is, by part: they count beside others alone."""
+"""Checks that an untouched template passes, by part: they count only together with others."""
 FILES = sorted(file for file, _, _ in PARTS.values())
 POINTS = {
     "demand": 20.0,
@@ -44,23 +44,24 @@ POINTS = {
     "contract": 10.0,
     "quality": 20.0,
 }
-"""What each part counts, of 100 (docs/assignment/rubric.md)."""
+"""The points of each part, of 100 (docs/assignment/rubric.md)."""
 BASELINE = "hedera-gff"
-"""Who is as good as this, on the mean of the patterns, has all points for quality; who is as ECMP is has none."""
+"""A scheduler as good as this one, on average over the patterns, gets all points for quality; one like ECMP gets
+none."""
 SIZES = (4, 8)
 CALL_S = 20.0
 CLOCK = 10.0
-"""Seconds on the clock for each of processor time: that a machine is busy is no fault of a submission's."""
+"""Real seconds allowed for each second of processor time: a busy machine is not the submission's fault."""
 _PATTERNS = 5  # keeps these draws apart from others of one seed
 
 
 @dataclass(frozen=True)
 class Grade:
-    """One submission. Parts are fractions of their checks that passed, None for what was not handed in.
+    """One submission. Parts are fractions of checks passed, None for a file that was not handed in.
 
     ``quality``: between ECMP (0) and the baseline (1), from ``percent_of_bound``, the mean over all patterns.
-    ``points``: of 100. ``uses``: which modules of the project it asks for that it is not lent. ``remarks``: the first
-    thing that is wrong with each part. ``seconds``: what it took. Text is one line each, and fit for a terminal.
+    ``points``: of 100. ``uses``: the project's modules that it imports although it cannot have them. ``remarks``: the
+    first mistake of each part. ``seconds``: the time of grading. Each text is one line, safe for a terminal.
     """
 
     submission: str
@@ -79,11 +80,10 @@ class Grade:
 
 @dataclass(frozen=True)
 class Class:
-    """What all submissions of a class are graded by: patterns from one seed, and what ECMP and the baseline
-    make of them.
+    """The settings for grading a class: patterns from one seed, and the results of ECMP and the baseline on them.
 
-    ``budget_s``: the processor time for each file of a submission; it is waited for CLOCK times as long.
-    ``place``: what closes them off; None gives that up. ``hidden``: what they shall not see of the machine.
+    ``budget_s``: the processor time for each file of a submission; in real time it may take CLOCK times as long.
+    ``place``: for their isolation; None: without. ``hidden``: folders of the machine that they must not see.
     """
 
     seed: int
@@ -93,7 +93,7 @@ class Class:
 
     @cached_property
     def configs(self) -> tuple[Config, ...]:
-        """The simulations that a scheduler's quality is measured by."""
+        """The simulations that measure a scheduler's quality."""
         return tuple(quality.configs(SIZES, self.seed, lambda k: drawn_patterns(k, self.seed)))
 
     @cached_property
@@ -115,7 +115,7 @@ class Class:
 
 
 def drawn_patterns(k: int, seed: int) -> tuple[str, ...]:
-    """Traffic that nobody can have learnt by heart."""
+    """Random traffic, so that a submission cannot contain prepared answers."""
     rng = np.random.default_rng((seed, k, _PATTERNS))
     cores = k * k // 4
     stride = int(rng.integers(cores, k * cores - cores))
@@ -124,11 +124,11 @@ def drawn_patterns(k: int, seed: int) -> tuple[str, ...]:
 
 
 def submissions(folders: Sequence[Path]) -> list[Path]:
-    """The submissions that folders are or hold, by name. ValueError, one sentence, for one that holds none."""
+    """The submissions that are these folders, or are in them, by name. ValueError, one sentence, if there is none."""
     found = []
     for folder in folders:
         if not folder.is_dir():
-            raise ValueError(f"{folder} is no folder with submissions (an archive has to be unpacked first)")
+            raise ValueError(f"{folder} is not a folder with submissions (unpack an archive first)")
         inside = [path for path in _entries(folder) if path.is_dir() and not path.is_symlink()]
         if _holds_any(folder):
             found.append(folder)
@@ -136,13 +136,13 @@ def submissions(folders: Sequence[Path]) -> list[Path]:
             found += inside
         else:
             raise ValueError(
-                f"{folder} holds no submission: it would have {', '.join(FILES)}, or some of these"
+                f"{folder} has no submission: that would be {', '.join(FILES)}, or some of these"
             )
     return found
 
 
 def left_out(folders: Sequence[Path], found: Sequence[Path]) -> list[str]:
-    """What lies beside submissions and is not graded, such as archives and links."""
+    """Things beside the submissions that are not graded, such as archives and links."""
     beside = [path for folder in folders if folder not in found for path in _entries(folder)]
     return [path.name for path in beside if path not in found]
 
@@ -158,7 +158,7 @@ def _holds_any(folder: Path) -> bool:
 def grade(folder: Path, course: Class) -> tuple[Grade, dict[str, list[Check]]]:
     """One submission's grade, and its checks by part.
 
-    Whatever it makes of its checks, its own grade alone suffers. Raises Unfit where the machine does not start it.
+    Whatever the submission does, only its own grade is affected. Raises Unfit if the machine cannot start it.
     """
     clock = time.monotonic()
     checks: dict[str, list[Check]] = {}
@@ -178,7 +178,7 @@ def grade(folder: Path, course: Class) -> tuple[Grade, dict[str, list[Check]]]:
                     checks["quality"], share = _quality(code, budget, course)
         except Unfit:
             raise
-        except Exception as error:  # noqa: BLE001, an answer that nobody thought of must not end a class's grading
+        except Exception as error:  # noqa: BLE001, an unforeseen answer must not end the grading of a class
             words = f"what it answers ended the check: {type(error).__name__}: {error}"
             checks[part] = [Check("its checks come to an end", "docs/assignment/instructor.md", words)]
     return _graded(folder.name, course, checks, share, uses, time.monotonic() - clock), checks
@@ -203,20 +203,20 @@ def _quality(code: Code, budget: Budget, course: Class) -> tuple[list[Check], fl
         for config in course.configs:
             score = quality.submitted(config, submission)
             if score.share is None:
-                case = f"k = {config.k}, {config.traffic}"  # the class's seed is nobody's
+                case = f"k = {config.k}, {config.traffic}"  # without the class's seed, which is secret
                 return [Check("it schedules in the simulator", "section 5.5", score.words, case)], None
             shares.append(score.share)
     return [], mean(shares)
 
 
 def _handed_in(path: Path, name: str, part: str, checks: dict[str, list[Check]]) -> Code | None:
-    """The code, or None where there is none; a file that cannot be taken is a failed check."""
+    """The code, or None if there is none; a file that cannot be read is a failed check."""
     try:
         path.lstat()
     except FileNotFoundError:
         return None
     except OSError:
-        pass  # told as it is read
+        pass  # reported when it is read
     try:
         return read_code(path, name)
     except ValueError as error:
@@ -256,7 +256,7 @@ def _graded(
 
 
 def _as_text(name: str) -> str:
-    """A folder's name as one line, and as no formula of the spreadsheet that grades.csv will be opened with."""
+    """A folder's name as one line that a spreadsheet opening grades.csv does not take for a formula."""
     shown = one_line(name)
     return f"'{shown}" if shown[:1] in ("=", "+", "-", "@") else shown
 

@@ -1,6 +1,6 @@
-"""A control group for what is graded: memory, its /tmp included, and processes, of all that belongs to it together.
+"""A control group for a submission: limits its total memory (with its /tmp) and its number of processes.
 
-A process's own limits count each process by itself, and none of them what lies in a tmpfs or in the kernel.
+A process's own limits count each process separately, and do not count what is in a tmpfs or in the kernel.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _NAME = "hedera-grade-"
 
 @contextmanager
 def limited_group(memory_bytes: int, processes: int) -> Iterator[tuple[Path, ...]]:
-    """A group, gone when the block ends: the files by which a process joins it (version 1 has two groups).
+    """A group, removed when the block ends: the files by which a process joins it (version 1 has two groups).
 
-    None where there are no such groups, or the user may not make them; the limits of processes are left then.
+    None if there are no such groups, or the user may not create them; then only the limits of processes apply.
     """
     made: list[Path] = []
     try:
@@ -42,8 +42,8 @@ def limited_group(memory_bytes: int, processes: int) -> Iterator[tuple[Path, ...
 
 
 def _parents(memory_bytes: int, processes: int) -> dict[Path, dict[str, int]]:
-    """Below which groups ours are made, and what is written to them: below our own, whose limits count as well; or,
-    by version 2's rule that a group has processes or groups, below the nearest that hands both limits down."""
+    """The parent groups for ours, and the limits to write: our own group, whose limits apply as well; or, since in
+    version 2 a group has either processes or groups, the nearest one above that delegates both controllers."""
     lines = (line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines())
     own = {name: path.lstrip("/") for _, names, path in lines for name in names.split(",")}
     if {"memory", "pids"} <= own.keys():

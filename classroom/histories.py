@@ -1,4 +1,4 @@
-"""Small stories to try schedulers on: flows that come and go, and links that break, period by period."""
+"""Small histories to test schedulers with: flows that arrive and end, and links that fail, period by period."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Ints = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class HistoryFlow:
-    """A flow, there from period ``born`` to before period ``gone``."""
+    """A flow that exists from period ``born`` until before period ``gone``."""
 
     src: int
     dst: int
@@ -41,8 +41,7 @@ class HistoryFlow:
 
 @dataclass(frozen=True)
 class History:
-    """``flows`` on a fat-tree of this ``k``, seen in ``periods`` periods; ``cables`` are down from the last one
-    on."""
+    """``flows`` on a fat-tree of this ``k``, over ``periods`` periods; ``cables`` are down in the last period."""
 
     k: int
     flows: tuple[HistoryFlow, ...]
@@ -58,9 +57,9 @@ class History:
         return links
 
     def table(self, period: int, on: dict[int, int]) -> LargeFlows:
-        """The flows of a period as a scheduler is given them; ``on`` says by which core a flow goes by now.
+        """The flows of a period, as given to a scheduler; ``on``: the present core of each flow.
 
-        As in the real loop, no flow comes with a broken path where there is one that works.
+        As in the real loop, no flow is given with a broken path if it has one that works.
         """
         links = self.links(period)
         there = [n for n, flow in enumerate(self.flows) if flow.born <= period < flow.gone]
@@ -79,7 +78,7 @@ class History:
         return LargeFlows(key, src, dst, demand, links.detour(src, dst, core), hashed)
 
     def __str__(self) -> str:
-        """The story in words."""
+        """The history as text."""
         lines = [f"k = {self.k}, {self.periods} period{'s' * (self.periods > 1)}"]
         for n, flow in enumerate(self.flows):
             when = f", from period {flow.born + 1}" if flow.born else ""
@@ -95,7 +94,7 @@ class History:
 def walk(
     history: History, place: Callable[[LargeFlows, LinkState], Ints]
 ) -> list[tuple[LargeFlows, LinkState, Ints]]:
-    """What ``place`` was given and answered, period by period; each period starts where the last one ended."""
+    """The inputs and answers of ``place``, period by period; each period starts with the cores of the last one."""
     on: dict[int, int] = {}
     seen = []
     for period in range(history.periods):
@@ -107,12 +106,12 @@ def walk(
 
 
 def leave_nothing() -> None:
-    """Keep hypothesis from making a folder where the user stands, and from reading one that others made there."""
+    """Keep hypothesis from creating its folder in the current one, and from reading one that others made there."""
     set_hypothesis_home_dir(os.devnull)
 
 
 SHRINK_S = 15.0
-"""Seconds that go into making an example simpler."""
+"""Seconds for making an example simpler."""
 _SRC, _DST = attrgetter("src"), attrgetter("dst")
 
 
@@ -133,7 +132,7 @@ def histories(
         size = draw(st.sampled_from(sizes)) if sizes else None
         flow = HistoryFlow(src, dst, draw(st.integers(0, tree.num_cores - 1)), born, gone, size)
         busy = [[f.demand or 0.0 for f in (*flows, flow) if end(f) == end(flow)] for end in (_SRC, _DST)]
-        if max(map(sum, busy)) <= 1:  # as demands are: what hosts' links allow
+        if max(map(sum, busy)) <= 1:  # demands never exceed hosts' links
             flows.append(flow)
     cables: list[tuple[str, str]] = []
     if failures:
@@ -147,15 +146,15 @@ def histories(
 def smallest(
     strategy: st.SearchStrategy[Any], fails: Callable[[Any], bool], seed: int, examples: int
 ) -> Any | None:
-    """The simplest value for which ``fails``, among ``examples`` that the seed fixes and what they shrink to.
+    """The simplest failing value among ``examples`` drawn from the seed, and what they shrink to.
 
-    Simplest as far as SHRINK_S allow, from the first that fails.
+    The first failing value is made simpler for at most SHRINK_S.
     """
     known: dict[str, bool] = {}
     limit = float("inf")
 
     def fails_in_time(value: Any) -> bool:
-        """Asked again about a value, it says the same, be the code itself as fickle as it likes."""
+        """Gives the same answer for the same value, even if the tested code does not."""
         nonlocal limit
         if (verdict := known.get(repr(value))) is not None:
             return verdict

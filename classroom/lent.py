@@ -1,5 +1,5 @@
-"""What somebody's code may import while it is graded: what its templates and docs/own-scheduler.md name, and what
-that needs in turn. The project's own schedulers, which would be answers, are not there to be found."""
+"""The modules that a submission can import while it is graded: those that the templates and docs/own-scheduler.md
+name, and their dependencies. The project's own schedulers, which would be solutions, are not included."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ PACKAGES = (
     "files", "topos", "traffic", "transfers", "hedera", "controllers", "simulator", "packets", "paper", "commands",
     "plots", "results", "benchmarks", "classroom", "watch", "workers", "virtual", "harness", "hifi",
 )  # fmt: skip
-"""All of the project's. Modules of others are there or not, as the machine has them."""
+"""All of the project's modules. Other packages are available if the machine has them."""
 _DOTTED = re.compile(rf"\b(?:{'|'.join(PACKAGES)})(?:\.\w{{1,60}}){{1,3}}\b", re.ASCII)
 _FROM = re.compile(rf"\bfrom\s+({'|'.join(PACKAGES)})\s+import\s+\(?([\w\s,]+)", re.ASCII)
 _ALWAYS = ("classroom.answering", "topos.links", "hedera.placement", "hedera.compiled")
 _TO_LOOPS = ("hedera.figure_7",)
-"""A control loop is given an estimate of demands to call, which is what another milestone asks for."""
+"""A control loop gets a demand estimation to call, which is the solution of another milestone."""
 
 
 def lent_modules(loop: bool = False) -> set[str]:
-    """The modules of ours, by name, that a submission can import; ``loop``: as the milestone of that name."""
+    """The names of our modules that a submission can import; ``loop``: for the milestone of that name."""
     found: set[str] = set()
     waiting = [*_ALWAYS, *(_TO_LOOPS if loop else ())]
     while waiting:
@@ -46,9 +46,9 @@ def lend(place: Path, loop: bool = False) -> None:
 
 
 def asked_for(source: str) -> set[str]:
-    """The modules of ours that are named anywhere in somebody's file, and are not lent.
+    """Our modules that are named anywhere in a submitted file although it cannot import them.
 
-    The text is searched and not parsed: what Python's parser makes of hostile nesting is not for us to find out.
+    The text is searched, not parsed: hostile nesting could crash Python's parser.
     """
     named = set(_DOTTED.findall(source))
     for package, names in _FROM.findall(source):
@@ -57,7 +57,7 @@ def asked_for(source: str) -> set[str]:
 
 
 def _needs(module: str) -> Iterator[str]:
-    """What a module of ours imports as soon as it is imported, and the packages that it is in."""
+    """The modules that one of ours imports at its top, and its parent packages."""
     *above, _ = module.split(".")
     yield from (".".join(above[: n + 1]) for n in range(len(above)))
     for node in ast.parse(_file(module).read_text(encoding="utf-8")).body:

@@ -1,4 +1,4 @@
-"""One thing that a milestone looks at, and how many are looked at in turn."""
+"""One check of a milestone, and running several in turn."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from classroom.submission import Submission
 from classroom.verdict import Check
 
 Look = Callable[[Submission, Random], tuple[str, str]]
-"""What is wrong, empty where nothing is, and the example that shows it."""
+"""A sentence on what is wrong (empty if nothing is), and the example that shows it."""
 
 
 def look_at(submission: Submission, seed: int, looks: Sequence[tuple[str, str, Look]]) -> list[Check]:
-    """The checks (name, section, look) one after another. One that hangs or dies stands for itself alone."""
+    """Run checks (name, section, function) one after another. One that hangs or dies does not affect the others."""
     checks = []
     for name, section, look in looks:
         try:

@@ -1,4 +1,4 @@
-"""What a class is given, without solutions; and what grades it, as a grading service expects it."""
+"""A class's handout, without solutions; and its grader, packed for a grading service."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _INFO = """{
   }
 }
 """
-"""Its uuid says which question this is, in every pack of it, and nothing of the grading."""
+"""The uuid identifies the question; it is the same in every package."""
 _DOCKERFILE = """FROM debian:13
 COPY . /hedera
 RUN bash /hedera/setup.sh
@@ -80,7 +80,7 @@ with tempfile.TemporaryDirectory() as folder:
 
 
 def pack_handout(folder: Path) -> None:
-    """Templates, documents, modules to import, and checks with recorded answers; no solution is in it."""
+    """Write templates, documents, modules to import, and checks with recorded answers, but no solution."""
     checks = json.dumps(public_checks(), allow_nan=False)
     folder.mkdir(parents=True)
     for milestone, task in MILESTONES.items():
@@ -96,9 +96,9 @@ def pack_handout(folder: Path) -> None:
 
 
 def pack_grader(folder: Path, service: str, seed: int) -> Path:
-    """What is uploaded to a service, or put into the course's repository: returns that file or folder.
+    """Write the package to upload to a service or put into the course's repository; returns that file or folder.
 
-    Raises ValueError where the project is not a clone: what is packed is its source.
+    Raises ValueError if this is not a clone of the project, because its source is packed.
     """
     if not (ROOT / "setup" / "requirements.lock").is_file():
         raise ValueError("the grader is packed from a clone of the project, which this is not")
@@ -128,7 +128,7 @@ def pack_grader(folder: Path, service: str, seed: int) -> Path:
 
 
 def _zip(path: Path, scripts: dict[str, str]) -> Path:
-    """The project below ``project/``, and scripts at the root, which can be run once they are unpacked."""
+    """An archive of the project below ``project/``, with executable scripts at the root."""
     with zipfile.ZipFile(path, "x", zipfile.ZIP_DEFLATED) as archive:
         for name, text in scripts.items():
             entry = zipfile.ZipInfo(name)

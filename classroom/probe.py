@@ -1,4 +1,4 @@
-"""Whether this machine closes a process off as it should: a small submission is asked, and says what it can do."""
+"""Whether a process can be isolated on this machine: a small test submission reports what it can do."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def attempt(src, dst, num_hosts):
 
 
 def require_closed(start: Start) -> None:
-    """Have a real answer from a process started like this. Raises Unfit where there is none, or it can do what it
-    should not."""
+    """Get an answer from a process started like this. Raises Unfit if there is none, or if the process can do
+    something that it should not."""
     with TemporaryFile() as said:
         try:
             with Submission(start, Code("probe.py", _PROBE, "attempt"), call_s=20, said=said) as submission:
@@ -47,8 +47,8 @@ def require_closed(start: Start) -> None:
             lines = said.read(4096).decode(errors="replace").strip().splitlines()
             why = one_line(lines[-1] if lines else error)
             help_ = "" if os.geteuid() == 0 else "; as root (sudo) it needs no user namespaces"
-            raise Unfit(f"this machine does not let bubblewrap close a process off ({why}){help_}") from None
+            raise Unfit(f"this machine does not let bubblewrap isolate a process ({why}){help_}") from None
     if found is None or found.shape != (len(_ATTEMPTS),):
-        raise Unfit("a process that is closed off does not answer here as it should")
+        raise Unfit("an isolated process does not answer here as it should")
     if could := [words for words, yes in zip(_ATTEMPTS, found, strict=True) if yes]:
-        raise Unfit(f"a process that should be closed off {' and '.join(could)} here")
+        raise Unfit(f"a process that should be isolated {' and '.join(could)} here")

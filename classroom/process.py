@@ -1,5 +1,4 @@
-"""The process that answers for somebody's code, from its start to its end; everything it says is checked before it is
-believed."""
+"""The process that runs a submission's code, from start to end; all its answers are checked before they are used."""
 
 from __future__ import annotations
 
@@ -21,8 +20,8 @@ END_S = 10.0
 
 
 class Misbehaved(Exception):
-    """The code gave no answer that can be used; the message says why. ``kind``: absent (the file has nothing of
-    that name), raised, slow, ended, rubbish."""
+    """The code gave no usable answer; the message says why. ``kind``: absent (the file has nothing of that name),
+    raised, slow, ended, rubbish."""
 
     def __init__(self, kind: str, words: str) -> None:
         super().__init__(words)
@@ -30,7 +29,7 @@ class Misbehaved(Exception):
 
 
 class Process:
-    """A process started as told; what it prints goes to ``said``, or nowhere if it is to be quiet."""
+    """A process started as ``start`` says; its output goes to ``said``, or nowhere if it should be quiet."""
 
     def __init__(self, start: Start, said: IO[bytes] | None = None) -> None:
         self._closed = start.closed
@@ -50,7 +49,7 @@ class Process:
             os.set_blocking(pipe.fileno(), False)
 
     def answer(self, request: protocol.Request | None, deadline: float) -> Answer:
-        """The next answer, to a request if there is one. TimeoutError when it is not there by the deadline."""
+        """The next answer, to a request if one is given. TimeoutError if there is none by the deadline."""
         if request is not None:
             message = protocol.encode(request)
             self._send(len(message).to_bytes(protocol.LENGTH, "big") + message, deadline)
@@ -63,7 +62,7 @@ class Process:
             raise Misbehaved("rubbish", "its process answers with something that is no answer") from None
 
     def end(self) -> None:
-        """Kill it and what it has started; of a closed one nothing is left when this returns."""
+        """Kill it and all that it has started; an isolated one has no process left when this returns."""
         process = self._process
         if self._closed and process.poll() is None:
             # The kernel ends a namespace with the first process in it, which is gone when all others are.
@@ -80,7 +79,7 @@ class Process:
         process.wait()
 
     def processor_s(self) -> float:
-        """What it has used of the processors since it started, seconds."""
+        """Its processor time since it started, seconds."""
         fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -122,7 +121,7 @@ class Process:
 
 
 def _in_words(status: int) -> str:
-    """An exit status, 128 more than a signal where a shell or bubblewrap stood between."""
+    """An exit status as text; behind a shell or bubblewrap a signal is its number plus 128."""
     number = -status if status < 0 else status - 128
     names = {
         signal.SIGKILL: "killed: out of processor time, or of memory",

@@ -1,8 +1,6 @@
-"""What is said between a check and the process that runs somebody's code: typed messages, each with its length.
+"""The protocol between a check and the process that runs a submission's code: typed messages with their lengths.
 
-Neither side trusts the other's memory: arrays cross as plain bytes, and what comes back is decoded against these
-types,
-up to a size, before anything is believed.
+Arrays are sent as plain bytes. Answers are limited in size, and decoded against these types before they are used.
 """
 
 from __future__ import annotations
@@ -16,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_SIZE = 1 << 20
-"""Bytes of an answer that are still read: 30 times what there is to say about 8,192 flows, k = 32."""
+"""The limit of an answer, bytes: 30 times the size for 8,192 flows, k = 32."""
 LENGTH = 4
-"""Bytes that say how long the message after them is."""
+"""Bytes of the length before each message."""
 _DIMENSIONS = 8
-_SIMPLE = re.compile("[|<>=]?[biuf][1248]")  # numpy's names of types that are nothing but numbers
+_SIMPLE = re.compile("[|<>=]?[biuf][1248]")  # numpy's names of plain numeric types
 
 
 class Array(msgspec.Struct, frozen=True):
@@ -37,7 +35,7 @@ def pack(values: NDArray[Any]) -> Array:
 
 
 def unpack(array: Array) -> NDArray[Any]:
-    """The array that was sent; ValueError when it is none of plain numbers."""
+    """The array that was sent; ValueError if it does not have plain numbers."""
     if not _SIMPLE.fullmatch(array.dtype):
         raise ValueError("an array of something else than plain numbers")
     try:
@@ -53,7 +51,7 @@ def unpack(array: Array) -> NDArray[Any]:
 
 
 class Load(msgspec.Struct, frozen=True, tag=True):
-    """Run a file's text as a module, and take what it calls ``attribute``."""
+    """Run a file's text as a module, and take its ``attribute``."""
 
     file: str
     source: str
@@ -86,7 +84,7 @@ class Estimate(msgspec.Struct, frozen=True, tag=True):
 
 
 class Turn(msgspec.Struct, frozen=True, tag=True):
-    """One period of a control loop: the counters of all flows, and where the placement would put which."""
+    """One period of a control loop: the counters of all flows, and the placement's answer."""
 
     columns: dict[str, Array]
     cores: dict[int, int]
@@ -96,10 +94,11 @@ Request: TypeAlias = Load | Make | Place | Estimate | Turn
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What came of a request.
+    """The answer to a request.
 
-    ``arrays`` and ``numbers`` by name. ``touched``: which inputs were written to. ``error``: what was raised, and in
-    which ``line`` of the file (0: none of its lines). ``odd``: what the answer is, where it is no array of numbers.
+    ``arrays`` and ``numbers`` by name. ``touched``: the inputs that were written to. ``error``: the exception, and
+    the ``line`` of the file (0: none of its lines). ``odd``: a description of an answer that is not an array of
+    numbers.
     """
 
     arrays: dict[str, Array] = {}

@@ -1,7 +1,7 @@
-"""The examples that students check their files on, with recorded answers: what `classroom.checker` reads.
+"""The examples of `classroom.checker`, on which students check their files, with recorded answers.
 
-They are those of the milestones' own checks, drawn from a seed that everybody knows and no class is graded by. What
-knows the answers stays here.
+They come from the milestones' own checks, with a public seed that is not used for grading. The code that computes the
+answers is not handed out.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from topos.fattree import FatTree
 from topos.links import link_ends
 
 SEED = 2010
-KNOWN = f"{SEED} is the seed of what students check their files on: grade by another one"
+KNOWN = f"{SEED} is the seed of the students' own checks: grade with another one"
 SMALL = 12
-"""Flows of an estimate for which known mistakes are recorded, too."""
+"""Up to this number of flows, the results of known mistakes are recorded, too."""
 RANDOM = 60
 """Random histories for first fit, the smallest of what was drawn."""
 TREE = FatTree(4)
@@ -90,7 +90,7 @@ def _rng(name: str) -> Random:
 
 
 class _Estimates:
-    """Answers as Figure 7 does, and keeps what it was asked."""
+    """Answers by Figure 7, and records its inputs."""
 
     def __init__(self) -> None:
         self.asked: list[dict[str, Any]] = []
@@ -127,7 +127,7 @@ def _demands() -> list[dict[str, Any]]:
 
 
 def _mistakes(case: dict[str, Any]) -> list[tuple[str, list[float]]]:
-    """What known mistakes give where that is wrong."""
+    """The results of known mistakes, where they are wrong."""
     pairs = list(zip(case["src"], case["dst"], strict=True))
     found = demand.mistaken(pairs, case["hosts"]) if pairs else []
     return [
@@ -218,7 +218,7 @@ def _searches() -> list[dict[str, Any]]:
 
 
 class _Turns:
-    """Answers as a loop should, with the checker's estimates, and keeps what it was asked."""
+    """Answers as a loop should, with the checker's estimates, and records its inputs."""
 
     def __init__(self) -> None:
         self.turns: list[dict[str, Any]] = []

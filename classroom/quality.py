@@ -1,5 +1,5 @@
-"""How good a scheduler is, in the simulator: beside the project's own schemes, and against what no scheduler can
-exceed."""
+"""How good a scheduler is in the simulator: beside the project's own schemes, and against an upper bound for any
+scheduler."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 BESIDE = ("ecmp", "hedera-gff", "hedera-sa", "hedera-clos", "nonblocking")
-"""The schemes that are shown beside; the last is the control."""
+"""The schemes to compare with; the last is the control."""
 YOURS = "yours"
 CALL_S = 15.0
 DRAWS = 1
-"""The seed of a scheduler's own draws. That of the traffic is none of its business: it tells what is to come."""
+"""The seed of a scheduler's own draws. It must not get the seed of the traffic, which would reveal future flows."""
 
 
 @dataclass(frozen=True)
 class Score:
     """One pattern under one scheme, simulated with ideal shares.
 
-    ``bisection_mbps``: None where the scheduler gave no usable answer (``words`` says what happened). ``bound_mbps``:
-    what no choice of paths can exceed. ``slowest_round_s``: of the scheduler alone.
+    ``bisection_mbps``: None if the scheduler gave no usable answer (``words`` says what happened). ``bound_mbps``: an
+    upper bound for any choice of paths. ``slowest_round_s``: of the scheduler alone.
     """
 
     k: int
@@ -51,12 +51,12 @@ class Score:
 
     @property
     def share(self) -> float | None:
-        """Of the bound."""
+        """The share of the bound."""
         return None if self.bisection_mbps is None else self.bisection_mbps / self.bound_mbps
 
 
 class Remote:
-    """A placement that a submission's process answers for; raises Misbehaved and Broken."""
+    """A placement by a submission's process; raises Misbehaved and Broken."""
 
     def __init__(self, submission: Submission, tree: FatTree, options: Options) -> None:
         self._submission = submission
@@ -75,7 +75,7 @@ class Submitted(Config):
 
     @property
     def chosen(self) -> Scheme:
-        """ECMP, then the submission for large flows."""
+        """A scheme of ECMP, with the submission for large flows."""
         if (submission := self.submission) is None:
             return super().chosen
         ecmp = scheme("ecmp")
@@ -88,15 +88,15 @@ class Submitted(Config):
 
 
 def patterns(k: int) -> tuple[str, ...]:
-    """Traffic patterns that tell schedulers apart, at this k."""
+    """Traffic patterns on which schedulers differ, at this k."""
     return f"stride:{k * k // 4}", "randbij", "staggered:0.2,0.3", "random"
 
 
 def most_possible_mbps(matrix: Matrix, link_mbps: float) -> float:
-    """What all flows together could receive at most, whatever their paths and shares, Mb/s.
+    """The most that all flows together could receive, whatever their paths and shares, Mb/s.
 
-    A fat-tree carries, split over all paths, whatever its hosts can send and receive (it is a folded Clos network);
-    so hosts' links alone limit the sum, and the most they allow is a largest matching of senders to receivers.
+    A fat-tree is a folded Clos network: with flows split over all paths it carries everything that its hosts can send
+    and receive. So only hosts' links limit the sum, and its maximum is a largest matching of senders to receivers.
     """
     from scipy.sparse import csr_array  # type: ignore[import-untyped]
     from scipy.sparse.csgraph import maximum_bipartite_matching  # type: ignore[import-untyped]
@@ -109,7 +109,7 @@ def most_possible_mbps(matrix: Matrix, link_mbps: float) -> float:
 def configs(
     sizes: Sequence[int], seed: int, traffic: Callable[[int], Sequence[str]] = patterns
 ) -> Iterator[Config]:
-    """The simulations, for any scheme: the ideal shares of every flow, five scheduling periods."""
+    """The simulations, for any scheme: with ideal shares of every flow, over five scheduling periods."""
     for k in sizes:
         for pattern in traffic(k):
             yield Config(
@@ -128,7 +128,7 @@ def simulated(config: Config, name: str) -> Score:
 
 
 def submitted(config: Config, submission: Submission) -> Score:
-    """The submission; a misbehaviour is told in the score."""
+    """The submission's score; a misbehaviour is reported in it."""
     from simulator.driver import simulate
 
     bound = most_possible_mbps(config.matrix(), config.link_mbps)
@@ -146,7 +146,7 @@ def table(scores: Sequence[Score]) -> Table:
     found = {(score.k, score.traffic, score.scheme): score for score in scores}
     schemes = [*BESIDE, YOURS]
     numbers = ["control" if name == "nonblocking" else name for name in schemes]
-    title = "Bisection bandwidth, % of what no paths can exceed"
+    title = "Bisection bandwidth, % of the upper bound for any paths"
     made = plain_table(title, "k", "pattern", *numbers, "slowest round", left=2)
     for k, traffic in dict.fromkeys((score.k, score.traffic) for score in scores):
         cells = []
@@ -180,7 +180,7 @@ def draw(scores: Sequence[Score], path: Path) -> Path:
         axes.set_xticks(
             np.arange(len(groups)), [f"{traffic}\nk = {k}" for k, traffic in groups], fontsize=7.5
         )
-        axes.set_ylabel("% of what no paths can exceed")
+        axes.set_ylabel("% of the upper bound for any paths")
         axes.set_ylim(0, 105)
         axes.grid(axis="y")
         axes.legend(ncols=len(schemes), loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=8)

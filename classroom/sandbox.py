@@ -1,9 +1,9 @@
-"""How the process that runs somebody's code is started: with the user's own rights, or closed off for grading.
+"""How the process for a submission's code is started: with the user's own rights, or isolated for grading.
 
-Closed off means bubblewrap: a file system of its own that has the system's programs, Python and the modules that
-schedulers may import (`classroom.lent`), read-only, and an empty /tmp; no network; where root grades, a user that
-nobody else is, without capabilities; processes that all end when the first one does. What the kernel would do for
-it even so, `classroom.syscalls` refuses. Limits are set before any of it starts, from outside.
+Isolation uses bubblewrap: a file system of its own with the system's programs, Python and the modules that schedulers
+may import (`classroom.lent`), read-only, and an empty /tmp; no network; if root grades, a user of its own, without
+capabilities; processes that all end with the first one. `classroom.syscalls` forbids system calls that are dangerous
+even so. Limits are set from outside, before anything starts.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ _ANSWER = (
 )
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 PROCESSES = 64
-"""Processes and threads that somebody's code may have."""
+"""Processes and threads that a submission may have."""
 _SPARE = 1024
-"""What its user may start besides while it runs, where the kernel counts all of a user's processes together."""
+"""Processes that its user may start besides while it runs, where the kernel counts all of a user's processes
+together."""
 _COUNTS_BY_NAMESPACE = (5, 14)
 """From this Linux on, processes in a user namespace have a count of their own."""
 LIMITS = {
@@ -49,26 +50,27 @@ LIMITS = {
     "msgqueue": 0,
     "sigpending": 1024,
 }
-"""Of each closed process, besides processor time and number of processes: bytes, files (`prlimit`'s names)."""
+"""Limits of each isolated process, besides processor time and number of processes: bytes, files (`prlimit`'s
+names)."""
 TMP = 64 << 20
-"""Bytes that it may keep in /tmp; a quarter of that in /dev/shm."""
+"""Bytes that it may have in /tmp; a quarter of that in /dev/shm."""
 MEMORY = 3 << 30
-"""Bytes for all processes of a submission together, and what lies in /tmp, where control groups can be had."""
+"""Bytes for all processes of a submission together, and its /tmp, if control groups are available."""
 _UIDS = range(61184, 65520)
-"""Users that systemd keeps for services while these run: nobody's else."""
+"""The uids that systemd reserves for services while they run, so that no other user has them."""
 _JOIN = (
     'filter=$1; shift; while [ "$1" != -- ]; do echo $$ >"$1" || exit 1; shift; done; shift; '
     'echo 1000 >/proc/self/oom_score_adj; exec 9<"$filter"; exec "$@"'
 )
-"""What is out of memory ends this, and not who grades."""
+"""When memory runs out, the kernel kills this process instead of the grader."""
 
 
 @dataclass(frozen=True)
 class Start:
     """How to start the answering process.
 
-    ``closed``: all that it starts is in a namespace, and ends with the first process in it. ``quiet``: what it prints
-    is not shown. ``unprotected``: what it could still do, in words, for who runs it.
+    ``closed``: everything that it starts is in a namespace, and ends with the first process in it. ``quiet``: its
+    output is not shown. ``unprotected``: sentences on what it could still do.
     """
 
     command: tuple[str, ...]
@@ -80,7 +82,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Place:
-    """What closed processes are given: code to import, with more of it for control loops, the filter, the groups."""
+    """What isolated processes get: code to import (and more for control loops), the filter, the groups."""
 
     code: Path
     loops: Path
@@ -89,11 +91,11 @@ class Place:
 
 
 class Unfit(RuntimeError):
-    """This machine cannot close a process off; the message says what is missing."""
+    """This machine cannot isolate a process; the message says what is missing."""
 
 
 def own(hash_seed: int = 0) -> Start:
-    """The user's own code, as the user: nothing is kept from it but root's rights.
+    """The user's own code, run as the user, without restrictions except that it does not get root's rights.
 
     Another ``hash_seed`` gives sets and dictionaries of strings another order.
     """
@@ -106,7 +108,7 @@ def own(hash_seed: int = 0) -> Start:
 
 
 def unclosed(cpu_s: int) -> Start:
-    """Others' code with limits, but nothing to hide files, network or other processes from it."""
+    """Others' code with limits, but without isolation from files, network and other processes."""
     started = own()
     uid = (invoker() or NOBODY).uid if os.geteuid() == 0 else os.getuid()
     who = f"as user {uid}" if os.geteuid() == 0 else "as you"
@@ -124,7 +126,7 @@ def unclosed(cpu_s: int) -> Start:
 
 @contextmanager
 def prepared() -> Iterator[Place]:
-    """What all closed processes of a grading need, on disk; gone afterwards. Raises Unfit."""
+    """The files that all isolated processes of a grading need; removed afterwards. Raises Unfit."""
     try:
         refused = syscalls.program()
     except ImportError:
@@ -144,15 +146,15 @@ def prepared() -> Iterator[Place]:
 
 
 def closed(place: Place, cpu_s: int, *, loop: bool = False, hidden: Sequence[Path] = ()) -> Start:
-    """Others' code: see the module. ``cpu_s``: its processor time, seconds. ``loop``: it is a control loop.
+    """Others' code, isolated: see the module. ``cpu_s``: its processor time, seconds. ``loop``: it is a control loop.
 
-    ``hidden``: folders that it shall not see should they lie where the system's programs are, such as below /usr.
-    Raises Unfit, one sentence, where there is no bubblewrap; `classroom.probe` says whether it works.
+    ``hidden``: folders that it must not see even if they are among the system's programs, such as below /usr. Raises
+    Unfit, one sentence, if there is no bubblewrap; `classroom.probe` checks whether it works.
     """
     bwrap = shutil.which("bwrap")
     if bwrap is None:
         raise Unfit(
-            "grading closes submissions off with bubblewrap, which is not installed (apt-get install bubblewrap)"
+            "grading isolates submissions with bubblewrap, which is not installed (apt-get install bubblewrap)"
         )
     command = ["sh", "-c", _JOIN, "sh", str(place.filter), *map(str, place.groups), "--"]
     if os.geteuid() == 0:
@@ -170,7 +172,7 @@ def closed(place: Place, cpu_s: int, *, loop: bool = False, hidden: Sequence[Pat
         )
     else:
         command += _limits(cpu_s)
-        # Bubblewrap's own first process would be the same user's as what it runs, which could make it do anything.
+        # Bubblewrap's own first process would run as the same user as the submission, which could control it.
         rights = ["--unshare-user", "--as-pid-1"]
         # In its namespace, where the grader's desktop does not count: it starts programs while submissions run.
         alone = _linux() >= _COUNTS_BY_NAMESPACE
@@ -190,13 +192,13 @@ def closed(place: Place, cpu_s: int, *, loop: bool = False, hidden: Sequence[Pat
 
 
 def _limits(cpu_s: int, processes: int | None = None) -> list[str]:
-    """The command that sets limits, for itself and all that it becomes and starts; nobody but root can raise them."""
+    """A command that sets limits for itself and all that it starts; only root can raise them."""
     limits = {**LIMITS, "cpu": cpu_s} | ({} if processes is None else {"nproc": processes})
     return ["prlimit", *(f"--{name}={_within_own(name, value)}" for name, value in limits.items()), "--"]
 
 
 def _within_own(name: str, value: int) -> int:
-    """A limit, or our own where that is less."""
+    """A limit, or our own if that is lower."""
     _, hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))
     return value if hard == resource.RLIM_INFINITY else min(value, hard)
 
@@ -207,7 +209,7 @@ def _linux() -> tuple[int, ...]:
 
 
 def _among_all_of(uid: int) -> int:
-    """A limit of processes that leaves somebody's code enough, whatever else its user starts meanwhile."""
+    """A limit of processes that is enough for a submission, even if its user starts others meanwhile."""
     return PROCESSES + _SPARE + _tasks_of(uid)
 
 
@@ -224,7 +226,7 @@ def _tasks_of(uid: int) -> int:
 
 
 def _free_uid() -> int:
-    """A user that there is not: its limits, its keys and what the kernel counts by user are shared with nobody."""
+    """A uid without a user, so that limits, keys and the kernel's counters per user are shared with nobody."""
     while True:
         uid = random.SystemRandom().choice(_UIDS)
         try:
@@ -235,12 +237,12 @@ def _free_uid() -> int:
 
 
 def _walls(bwrap: str, code: Path, hidden: Sequence[Path]) -> list[str]:
-    """Everything that a closed process sees, as bubblewrap's options.
+    """Everything that an isolated process sees, as bubblewrap's options.
 
-    A folder comes before what lies in it: an environment may be anywhere, below /tmp or in what is hidden.
+    A folder comes before its contents: an environment may be anywhere, below /tmp or in a hidden folder.
     """
     told = subprocess.run([bwrap, "--help"], capture_output=True, text=True, check=False).stdout
-    bounded = "--size" in told  # from 0.7 on; what has no bound cannot be written to at all
+    bounded = "--size" in told  # from 0.7 on; without it these folders are read-only
 
     def empty(size: int) -> list[str]:
         return ["--perms", "1777", *(["--size", str(size)] if bounded else []), "--tmpfs"]
@@ -251,7 +253,7 @@ def _walls(bwrap: str, code: Path, hidden: Sequence[Path]) -> list[str]:
     seen = {Path("/usr"): shown(Path("/usr"))}
     for path in (Path("/", name) for name in ("bin", "sbin", "lib", "lib32", "lib64")):
         seen[path] = ["--symlink", os.readlink(path)] if path.is_symlink() else shown(path)
-    seen[Path("/etc")] = folder = ["--perms", "0755", "--dir"]  # else it would be for root alone
+    seen[Path("/etc")] = folder = ["--perms", "0755", "--dir"]  # otherwise only root could read it
     for path in (Path("/etc/ld.so.cache"), Path("/etc/alternatives")):
         seen[path] = shown(path)
     prefixes = Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve()

@@ -1,4 +1,4 @@
-"""Grades that are finished, kept one file each, so that a grading that was interrupted goes on where it ended."""
+"""Finished grades, kept in one file each, so that an interrupted grading continues where it stopped."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from files.reader import Unreadable, read_bytes
 from files.writer import write_whole
 
 _DECIDE = ("classroom.crew", "classroom.answering")
-"""The modules that grade, and that run what is graded; all that these need decides a grade, too."""
+"""The modules that grade, and that run submissions; a grade also depends on all modules that these need."""
 _MOST = 4 << 20
-"""Bytes of a grade that is still read."""
+"""The limit of a grade's file, bytes."""
 
 
 class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A grade, its checks by part, and what it was the grade of."""
+    """A grade, its checks by part, and a hash of what was graded."""
 
     of: str
     grade: Grade
@@ -35,8 +35,8 @@ class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Store:
-    """Finished grades below ``folder``; ``how``: all that a grade depends on but the submission, and the code below
-    ``root`` that grades."""
+    """Finished grades below ``folder``; ``how``: everything a grade depends on except the submission, and the grading
+    code below ``root``."""
 
     folder: Path
     how: str
@@ -58,7 +58,7 @@ class Store:
         return found.hexdigest()
 
     def find(self, submission: Path) -> Kept | None:
-        """The grade of exactly these files, if it is there. One that cannot be read is made again."""
+        """The grade of exactly these files, if there is one. An unreadable one is made again."""
         try:
             kept = msgspec.json.decode(read_bytes(self._path(submission), _MOST), type=Kept)
         except (OSError, ValueError, msgspec.MsgspecError, Unreadable):
@@ -66,7 +66,7 @@ class Store:
         return kept if kept.of == self._of(submission) else None
 
     def keep(self, submission: Path, grade: Grade, checks: Mapping[str, Sequence[Check]]) -> None:
-        """Remember a grade. A submission that changed meanwhile is graded again next time."""
+        """Keep a grade. A submission that changed meanwhile is graded again next time."""
         told = {part: [asdict(one) for one in each] for part, each in checks.items()}
         text = json.dumps({"of": self._of(submission), "grade": asdict(grade), "checks": told})
         write_whole(self._path(submission), text)

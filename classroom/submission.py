@@ -1,4 +1,4 @@
-"""Somebody's code as a process that is asked, with a deadline for each answer, and started anew when it is gone."""
+"""A submission's code in a process, with a deadline for each answer; the process is restarted if it has ended."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from hedera.placement import LargeFlows
 from hedera.text import one_line
 
 START_S = 60.0
-"""Seconds until the first answer, when Python has started, and from then until a file is loaded."""
+"""Seconds until Python has started and gives its first answer; and then until a file is loaded."""
 _OF_A_TURN = {"changed": np.int64, "to": np.int64, "placed": np.int64, "demand": np.float64}
-"""What comes of a period of a control loop: one-dimensional arrays."""
+"""The result of a period of a control loop: one-dimensional arrays."""
 _MAX_ASKED = 1e6
 
 
 class Budget:
-    """Seconds on the clock that somebody's code is waited for: from start-up to end, all its processes together."""
+    """Real seconds to wait for a submission: from start-up to end, all its processes together."""
 
     def __init__(self, seconds: float = float("inf")) -> None:
         self.seconds = self.left_s = seconds
 
     @contextmanager
     def spent(self) -> Iterator[None]:
-        """What the block takes goes off it."""
+        """Subtract the time of the block."""
         clock = time.monotonic()
         try:
             yield
@@ -46,11 +46,11 @@ class Budget:
 
 
 class Submission:
-    """Somebody's code at work: `fresh` makes the class anew, then it can be asked.
+    """A submission's code in a process: `fresh` makes a new instance of the class, which then answers.
 
-    ``call_s``: seconds for an answer. ``budget``: for all of them together, while they are waited for. ``said``:
-    where what it prints goes. Every method raises Misbehaved; the process has ended then, unless the code has just
-    raised something. Where it does not even start, which no submission can help or bring about, they raise Unfit.
+    ``call_s``: seconds for an answer. ``budget``: for all answers together. ``said``: the file for its output. Every
+    method raises Misbehaved; then the process has ended, unless the code only raised an exception. If it does not
+    even start, which is never the submission's doing, they raise Unfit.
     """
 
     def __init__(
@@ -79,10 +79,10 @@ class Submission:
         self.end()
 
     def end(self) -> None:
-        """Kill its process, if there is one, and what that has started."""
+        """Kill its process, if there is one, and all that it has started."""
         if (process := self._process) is not None:
             self._process = None
-            with self._budget.spent():  # the kernel takes its time with a million files
+            with self._budget.spent():  # the kernel takes long to remove a million files
                 process.end()
 
     # --- what it can be asked ---------------------------------------------------------------------------
@@ -90,8 +90,8 @@ class Submission:
     def load(self) -> None:
         """Start the process, if there is none, with the code in it.
 
-        Code that cannot be loaded is not tried again, and what is wrong with it told every time; where it was slow,
-        which may have been the machine, it is tried twice.
+        Code that cannot be loaded is not tried again; its error is raised every time. If it was slow, perhaps because
+        of the machine, it is tried twice.
         """
         if self._process is None and self._unloaded is None:
             self._begin()
@@ -124,7 +124,7 @@ class Submission:
             raise Misbehaved("absent", f"there is no {code.attribute} in {file}")
 
     def fresh(self, k: int = 4, seed: int = 1, iterations: int = 1000, loop_mbps: float = 0.0) -> None:
-        """Make the class anew, for a fat-tree of this k."""
+        """Make a new instance of the class, for a fat-tree of this k."""
         self.load()
         self._ask(Make(k, seed, iterations, loop_mbps))
 
@@ -137,7 +137,7 @@ class Submission:
         return Placed(arrays.pop("core", None), answer.odd, answer.touched, arrays, answer.numbers)
 
     def estimate(self, src: ArrayLike, dst: ArrayLike, num_hosts: int) -> Placed:
-        """The demands of flows; ``core`` of the answer holds them."""
+        """The demands of flows, in the answer's ``core``."""
         self.load()
         sender, receiver = (pack(np.asarray(x, dtype=np.int32)) for x in (src, dst))
         answer = self._ask(Estimate(sender, receiver, num_hosts), {"src", "dst"})
@@ -166,7 +166,7 @@ class Submission:
         return Turned(changes, dict(zip(placed.tolist(), demand.tolist(), strict=True)), int(asked))
 
     def processor_s(self) -> float:
-        """What the process has used of the processors since it started, seconds; 0 when it is not there."""
+        """The process's processor time since it started, seconds; 0 if there is no process."""
         return 0.0 if self._process is None else self._process.processor_s()
 
     # --- how it is asked --------------------------------------------------------------------------------
@@ -180,9 +180,9 @@ class Submission:
     def _ask(
         self, request: protocol.Request, given: Collection[str] = (), seconds: float | None = None
     ) -> Answer:
-        """The answer to a request; of what it was ``given``, by name, it may say that it wrote to it.
+        """The answer to a request; ``given``: the names of its inputs, which it may report as written to.
 
-        What it says in words is one line of a sensible length.
+        Messages are cut to one line of limited length.
         """
         seconds = seconds or self.call_s
         try:
@@ -197,7 +197,7 @@ class Submission:
         return msgspec.structs.replace(answer, odd=one_line(answer.odd, most=100))
 
     def _within(self, seconds: float, request: protocol.Request | None) -> Answer:
-        """The next answer, waited for that long, or until the budget is used up: TimeoutError, or Misbehaved."""
+        """The next answer within that time and the budget; else TimeoutError, or Misbehaved."""
         assert self._process is not None
         left = self._budget.left_s
         try:
@@ -217,13 +217,13 @@ class Submission:
         return Misbehaved("rubbish", f"its process answers with {what}")
 
     def _overdrawn(self) -> Misbehaved:
-        return Misbehaved("slow", f"its {self._budget.seconds:g} s in all are over")
+        return Misbehaved("slow", f"its {self._budget.seconds:g} s in all are used up")
 
 
 @dataclass(frozen=True, eq=False)
 class Turned:
-    """What a period of the loop came to: changes by key; what the placement was given, demand by key; how often it
-    was asked; or what came instead (``odd``)."""
+    """The result of a period of the loop: changes by key; the placement's input, demand by key; how often the
+    placement was asked; or a description of a wrong answer (``odd``)."""
 
     changes: dict[int, int]
     placed: dict[int, float]
@@ -233,8 +233,8 @@ class Turned:
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """An answer: the array asked for, or what came instead (``odd``); inputs that were written to (``touched``); and
-    what else the code said about itself, by name."""
+    """An answer: the array asked for, or a description of a wrong answer (``odd``); inputs that were written to
+    (``touched``); and further values that the code reports, by name."""
 
     core: NDArray[Any] | None
     odd: str

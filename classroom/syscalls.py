@@ -1,10 +1,9 @@
-"""What the kernel refuses to closed processes, whoever they are: a seccomp filter, made by libseccomp.
+"""The system calls that the kernel refuses to isolated processes: a seccomp filter, made by libseccomp.
 
-A process without capabilities gets all of them in a user namespace of its own, and then mounts what it likes;
-keyrings belong to users and not to namespaces, so they pass words between submissions. No flag of bubblewrap's stops
-either where root grades. The list is that of Flatpak's filter for the same purpose, and the parts of the kernel that
-are of use to attackers before anybody else. A call that libseccomp has no name for is a newer kernel's, and is not
-there either.
+A process without capabilities gets all of them in a new user namespace, and could then mount anything. Keyrings
+belong to users, not namespaces, so submissions could pass data through them. If root grades, no option of bubblewrap
+prevents either. The list is that of Flatpak's filter for the same purpose, with parts of the kernel that mostly
+attackers use. Calls unknown to libseccomp belong to newer kernels, and are refused as well.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import socket
 import tempfile
 
 _NAMESPACES = 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000, 0x00020000
-"""CLONE_NEW*: cgroup, uts, ipc, user, pid, net, mount. (That of time is clone3's and unshare's alone.)"""
+"""CLONE_NEW*: cgroup, uts, ipc, user, pid, net, mount. (Only clone3 and unshare have the one for time.)"""
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C  # typing into a terminal as if one were its user
 _PR_SET_PDEATHSIG = 1
 _REFUSED = (
@@ -22,15 +21,15 @@ _REFUSED = (
     "unshare", "setns", "mount", "umount", "umount2", "pivot_root", "chroot", "open_tree", "move_mount", "fsopen",
     "fsconfig", "fsmount", "fspick", "mount_setattr", "statmount", "listmount", "name_to_handle_at",
     "open_by_handle_at", "fanotify_init",
-    # what belongs to the user, or to the machine, and not to a namespace
+    # things that belong to the user or the machine, not to a namespace
     "add_key", "keyctl", "request_key", "io_setup", "inotify_init", "inotify_init1", "syslog", "quotactl",
     "quotactl_fd", "personality",
-    # memory that no limit of a process counts, and where in the machine it lies
+    # memory that a process's limits do not count, and its place in the machine
     "memfd_create", "memfd_secret", "shmget", "msgget", "semget", "ipc", "mq_open", "mbind", "set_mempolicy",
     "set_mempolicy_home_node", "get_mempolicy", "move_pages", "migrate_pages",
     # other processes
     "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "kcmp", "pidfd_getfd",
-    # where holes in kernels were found
+    # where vulnerabilities of kernels were found
     "bpf", "perf_event_open", "io_uring_setup", "io_uring_enter", "io_uring_register", "userfaultfd", "modify_ldt",
     "uselib", "lookup_dcookie",
 )  # fmt: skip
@@ -47,7 +46,7 @@ def program() -> bytes:
         import seccomp  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
         raise NoFilter(
-            "grading has the kernel refuse namespaces, mounts and keyrings by Python's libseccomp, which is not "
+            "grading forbids namespaces, mounts and keyrings by Python's libseccomp, which is not "
             "installed (apt-get install python3-seccomp)"
         ) from None
     rules, machine = seccomp.SyscallFilter(seccomp.ALLOW), seccomp.Arch()
@@ -60,15 +59,15 @@ def program() -> bytes:
             continue
         if name in _REFUSED:
             rules.add_rule(refuse, number)
-    # What clone3 is asked for lies in memory, where no filter can read it: the C library takes clone instead.
+    # clone3's arguments are in memory, where no filter can read them; the C library then uses clone instead.
     rules.add_rule(unknown, "clone3")
     for flag in _NAMESPACES:
         rules.add_rule(refuse, "clone", seccomp.Arg(0, seccomp.MASKED_EQ, flag, flag))
     for typing in (_TIOCSTI, _TIOCLINUX):
         rules.add_rule(refuse, "ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, typing))
-    # What is started dies with who started it, and may not change its mind.
+    # Processes end with their parent, and must not be able to change that.
     rules.add_rule(refuse, "prctl", seccomp.Arg(0, seccomp.MASKED_EQ, 0xFFFFFFFF, _PR_SET_PDEATHSIG))
-    # Some kinds of socket know no network namespace: those between a virtual machine and its host.
+    # Some kinds of socket ignore network namespaces: those between a virtual machine and its host.
     rules.add_rule(seccomp.ERRNO(errno.EAFNOSUPPORT), "socket", seccomp.Arg(0, seccomp.NE, socket.AF_UNIX))
     with tempfile.TemporaryFile() as file:
         rules.export_bpf(file)

@@ -1,4 +1,4 @@
-"""What a student starts from: a file that runs as it is, and says what is asked for."""
+"""The template that a student starts from: a file that already runs, with comments on the task."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TEMPLATES = Path(__file__).with_name("templates")
 
 @dataclass(frozen=True)
 class Task:
-    """A milestone: the file that is handed in for it, and the name in that file that is checked."""
+    """A milestone: its file to hand in, and the name in that file that is checked."""
 
     title: str
     file: str
@@ -30,18 +30,18 @@ MILESTONES: dict[str, Task] = {
 
 
 def class_name(path: Path) -> str:
-    """The class that a file of this name is given: my_scheduler.py has MyScheduler."""
+    """The name of the class in a file: my_scheduler.py has MyScheduler."""
     words = re.findall(r"[a-zA-Z0-9]+", path.stem)
     name = "".join(word[:1].upper() + word[1:] for word in words)
     return name if name.isidentifier() else "MyScheduler"
 
 
 def write_template(path: Path, milestone: str | None = None, *, handout: bool = False) -> str:
-    """Write a new file to start from, and return the FILE:NAME that it is checked by.
+    """Write a new template, and return its FILE:NAME for `hedera scheduler check`.
 
-    ``handout``: its students have `classroom.checker` beside it, and not the project.
+    ``handout``: for students who have `classroom.checker`, but not the project.
 
-    Raises ValueError when the file is there already, or is no .py file.
+    Raises ValueError if the file already exists, or is not a .py file.
     """
     if path.suffix != ".py":
         raise ValueError(f"a scheduler is a Python file: {path}.py?")

@@ -1,4 +1,4 @@
-"""What a check found, in words that a student can act on."""
+"""The finding of a check, as text that a student can act on."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from hedera.text import one_line, printable
 
 _LONGEST = 1000
-"""Characters of what is said about a check; four times that for its example."""
+"""The limit of a check's text, characters; four times that for its example."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at.
+    """One finding.
 
-    ``name``: what should hold. ``section``: where the paper says so, or what contract asks for it. ``words``: what is
-    wrong, empty where nothing is; ``example``: the smallest input that shows it. ``weakness``: it can be lived with.
-    Much of it is what somebody's code says: ``words`` are one line, and neither speaks to a terminal.
+    ``name``: what should hold. ``section``: the section of the paper, or the contract, that requires it. ``words``:
+    what is wrong, empty if nothing is; ``example``: the smallest input that shows it. ``weakness``: it is acceptable.
+    Part of the text comes from the submission: ``words`` are one line, and both are safe for a terminal.
     """
 
     name: str
@@ -37,7 +37,6 @@ class Check:
 
 
 def share_passed(checks: Sequence[Check], free: Collection[str] = ()) -> float:
-    """Which fraction of the checks passed; 0 where none did but those in ``free``, which a file that does nothing
-    passes, too."""
+    """The fraction of checks passed; 0 if only those in ``free`` did, which an empty solution passes, too."""
     passed = [check.name for check in checks if check.passed]
     return len(passed) / len(checks) if set(passed) - set(free) else 0.0

@@ -35,14 +35,14 @@ user=
 locks=/run/hedera-setup
 if [ -n "$user" ]; then
     locks=$root/.venvs
-    mkdir -p "$locks" 2>/dev/null && test -w "$locks" || fail "$root is not yours to write to: clone it where you can" 2
+    mkdir -p "$locks" 2>/dev/null && test -w "$locks" || fail "you cannot write to $root: clone the project where you can" 2
 else
     mkdir -p -m 700 "$locks"
 fi
 exec 9>"$locks/lock"
 if ! flock --nonblock 9; then
-    say "another set-up is under way on this machine; waiting for it"
-    flock --wait 3600 9 || fail "it has not ended for an hour; fuser $locks/lock says which process it is" 1
+    say "another setup is running on this machine; waiting for it"
+    flock --wait 3600 9 || fail "it is still running after an hour; fuser $locks/lock shows its process" 1
 fi
 
 # --- Debian packages -------------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ apt_update() { # apt waits for dpkg's lock by itself, but not for that of its li
     local last=$((SECONDS + apt_wait_s)) said=
     until apt_get update; do
         if ! grep -q 'Could not get lock' "$log" || [ $SECONDS -ge $last ]; then return; fi
-        [ -n "$said" ] || say "apt is at work already; waiting for it"
+        [ -n "$said" ] || say "apt is already running; waiting for it"
         said=yes
         sleep 3
     done
@@ -96,13 +96,13 @@ for package in "${useful[@]}"; do
         continue
     fi
     say "installing $package"
-    if [ "$package" = cloud-init ]; then # wanted for its checker alone: it shall not set this machine up at boot
+    if [ "$package" = cloud-init ]; then # only for its checker: it must not set this machine up at boot
         mkdir -p /etc/cloud
         touch /etc/cloud/cloud-init.disabled
     fi
     apt_get install --no-install-recommends "$package" ||
         { apt_update && apt_get install --no-install-recommends "$package"; } || # the lists may be old
-        say "could not install $package: going on without it"
+        say "could not install $package: continuing without it"
 done
 
 # --- Python packages, on the system's python3, because Mininet is a system package --------------------------
@@ -122,7 +122,7 @@ as_owner() {
     fi
 }
 [ -z "$user" ] || "$python" -I -c 'import ensurepip' 2>/dev/null || fail "python3-venv is missing: sudo apt-get install python3-venv"
-as_owner test -w . || fail "the owner of $root cannot write there: clone it where they can, or give it to another"
+as_owner test -w . || fail "the owner of $root cannot write there: clone it elsewhere, or change its owner"
 
 packages=(*/__init__.py)
 stamp=$(
@@ -141,7 +141,7 @@ pip() {
     local cache=()
     as_owner sh -c "$may_cache" || cache=(--no-cache-dir)
     as_owner "$root/$env/bin/python" -I -m pip --quiet --disable-pip-version-check install "${cache[@]}" --no-deps "$@" ||
-        fail "pip could not install the Python packages; the same command tries again"
+        fail "pip could not install the Python packages; run the same command to try again"
 }
 locked=(--require-hashes --only-binary :all:)
 
@@ -151,7 +151,7 @@ in_use() { # by a process that was started from it, or has its libraries loaded
 
 as_owner mkdir -p .venvs
 if [ -d .venv ] && [ ! -L .venv ]; then # as earlier versions made it
-    ! in_use .venv || fail "something is running from $root/.venv; try again when it has ended" 1
+    ! in_use .venv || fail "a program is running from $root/.venv; try again when it has ended" 1
     as_owner mv .venv ".venvs/before-$stamp"
 fi
 for old in .venvs/*/; do

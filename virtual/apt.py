@@ -1,6 +1,7 @@
 """Packages of the distribution, fetched and unpacked by an ordinary user, with apt's signatures.
 
-apt-get writes the system only to install; to find, to check and to download it needs a folder of its own.
+apt-get changes the system only to install packages; to find, check and download them it needs only a folder of its
+own.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from virtual import cache
 from virtual.errors import Unavailable
 
 FETCH_S = 900.0
-"""Most that one download takes: 160 MB at 1.5 Mb/s."""
+"""The time limit of one download, seconds: 160 MB at 1.5 Mb/s."""
 _SIGNED = ("-oAcquire::AllowInsecureRepositories=false", "-oAPT::Get::AllowUnauthenticated=false")
 _KEYRINGS = {
     "debian": Path("/usr/share/keyrings/debian-archive-keyring.gpg"),
@@ -38,12 +39,12 @@ class Apt:
         return [line.split(" ", 1)[0] for line in told.splitlines()]
 
     def download(self, packages: Sequence[str], folder: Path) -> list[Path]:
-        """The packages' files, in a folder that is empty before. Raises Unavailable with apt's word."""
+        """Download the packages' files into an empty folder. Raises Unavailable with apt's message."""
         self._run("apt-get", "-qq", "download", *packages, folder=folder)
         return sorted(folder.glob("*.deb"))
 
     def missing_with(self, packages: Sequence[str]) -> list[str]:
-        """The packages, without those that are installed, and with what they need: ``NAME=VERSION`` each."""
+        """Those of the packages and their dependencies that are not installed, as ``NAME=VERSION``."""
         told = self._run("apt-get", "-s", "--no-install-recommends", "install", *packages)
         found = re.findall(r"^Inst (\S+) (?:\[\S+\] )?\((\S+) ", told, re.MULTILINE)
         return [f"{name}={version}" for name, version in found]
@@ -53,7 +54,8 @@ class Apt:
 
 
 def refreshed(suite: str = "") -> Apt:
-    """apt with fresh lists of our own: of the machine's sources, or of one suite of its distribution, such as sid."""
+    """apt with new lists of our own: from the machine's sources, or for one suite of its distribution, such as
+    sid."""
     place = cache.folder("apt") / (suite or "machine")
     for name in ("lists/partial", "archives/partial"):
         (place / name).mkdir(parents=True, exist_ok=True)
@@ -61,7 +63,7 @@ def refreshed(suite: str = "") -> Apt:
         f"-oDir::State::Lists={place}/lists",
         f"-oDir::Cache={place}",
         f"-oDir::Cache::Archives={place}/archives",
-        "-oAPT::Sandbox::User=root",  # else root's apt becomes a user that cannot write there
+        "-oAPT::Sandbox::User=root",  # otherwise root's apt becomes a user that cannot write there
         "-oAcquire::Languages=none",
     ]
     if suite:
@@ -77,7 +79,7 @@ def refreshed(suite: str = "") -> Apt:
 
 
 def available() -> None:
-    """Unavailable where there is no apt."""
+    """Raise Unavailable if there is no apt."""
     for program in ("apt-get", "apt-cache", "dpkg-deb"):
         if shutil.which(program) is None:
             raise Unavailable(f"{program} is missing: packages come from Debian or Ubuntu")
@@ -92,7 +94,7 @@ def _keyring() -> Path:
     keyring = _KEYRINGS.get(_distribution())
     if keyring is None or not keyring.exists():
         raise Unavailable(
-            "the keyring of this distribution's archive is not here, so nothing else is believed"
+            "the keyring of this distribution's archive is missing, so no package can be verified"
         )
     return keyring
 
@@ -105,7 +107,7 @@ def _distribution() -> str:
 
 
 def _mirror() -> str:
-    """Where this machine's apt gets its distribution's packages from."""
+    """The server from which this machine's apt gets its distribution's packages."""
     told = _run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(ORIGIN)", "Created-By: Packages"])
     for line in told.splitlines():
         address, _, origin = line.partition(" ")

@@ -1,4 +1,4 @@
-"""The folder that kernels and guests live in: per user, and believed only while nobody else can write to it."""
+"""The folder of kernels and guests: one per user, and used only if nobody else can write to it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pathlib import Path
 from virtual.errors import Unavailable
 
 _PLAIN = re.compile(r"[A-Za-z0-9/._+@~-]+")
-"""Of a path on a kernel's command line, and in the options of an overlay."""
+"""The characters allowed in a path on a kernel's command line, and in the options of an overlay."""
 
 
 def folder(name: str = "") -> Path:
-    """``~/.cache/hedera/virtual/NAME``, made if need be.
+    """``~/.cache/hedera/virtual/NAME``, created if needed.
 
-    Raises Unavailable when somebody else could write to it: what lies there is run.
+    Raises Unavailable if others could write to it, because programs in it are run.
     """
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     whole = Path(os.path.abspath(base)) / "hedera" / "virtual"
@@ -35,7 +35,7 @@ def folder(name: str = "") -> Path:
         wanted.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise Unavailable(
-            f"{whole} cannot be made ({error.strerror}): set XDG_CACHE_HOME to a folder of yours"
+            f"cannot create {whole} ({error.strerror}): set XDG_CACHE_HOME to a folder of yours"
         ) from None
     _require_ours(wanted)
     return wanted
@@ -45,12 +45,12 @@ def _require_ours(path: Path) -> None:
     found = path.lstat()
     ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
     if not ours or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise Unavailable(f"{path} holds programs that are run, and others can write to it: remove it")
+        raise Unavailable(f"{path} has programs that are run, but others can write to it: remove it")
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of that name while the block runs, after whoever holds it now."""
+    """Hold the lock of that name while the block runs; waits until it is free."""
     with path.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

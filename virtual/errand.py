@@ -1,4 +1,4 @@
-"""A command of this project, made in a guest: what it says, and the folder that it writes."""
+"""A command of this project, run in a guest: its output, and the folder that it writes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def run(
     report: Callable[[Progress], None] = lambda progress: None,
     **settings: Any,
 ) -> Ended:
-    """``hedera ARGUMENTS --out OUT`` in a guest. ``out`` is a new folder, made here; ``settings`` are `Guest`'s.
+    """``hedera ARGUMENTS --out OUT`` in a guest. ``out`` is a new folder, created here; ``settings`` are `Guest`'s.
 
-    Raises GuestFailed when the guest ends without a result, FileExistsError when ``out`` is there, OSError when it
-    cannot be written. A command that fails is not raised: its status is in what is returned.
+    Raises GuestFailed when the guest ends without a result, FileExistsError when ``out`` exists, OSError when it
+    cannot be written. A failing command raises nothing: its exit status is returned.
     """
     hedera = Path(sys.executable).with_name("hedera")
     command = [sys.executable, "-I", str(hedera), *arguments, "--out", f"{RESULTS}/out"]

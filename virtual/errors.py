@@ -1,10 +1,10 @@
-"""What can go wrong here, each with one sentence for the user."""
+"""The errors of this package, each with one sentence for the user."""
 
 from __future__ import annotations
 
 
 class Unavailable(RuntimeError):
-    """This machine has no virtual time as it is; the message says why, and what to install or change."""
+    """Virtual time does not work on this machine yet; the message says why, and what to install or change."""
 
 
 class GuestFailed(RuntimeError):

@@ -1,8 +1,8 @@
-"""One guest: a Linux that is a process of ours, booted for one command, in which time passes only when all wait.
+"""One guest: a Linux that runs as a process of ours, for one command; time passes in it only when everything waits.
 
-It sees this machine's files as they are, and writes into its own memory; what comes out of it comes out of one
-folder (`Guest.results`) and is taken from there as from a stranger (`virtual.harvest`). Its root has our rights on
-the host and no more. The guest is a convenience, no wall: a program in it that breaks the kernel has our rights too.
+It sees this machine's files, and writes into its own memory. Its results come from one folder (`Guest.results`), and
+are not trusted (`virtual.harvest`). On the host the guest's root has only our rights. The guest is no protection: a
+program that breaks out of its kernel has our rights too.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ from virtual.stall import Stall
 
 INIT = Path(__file__).with_name("init.sh")
 MEMORY_MIB = 3072
-"""What a guest may use, and gets as it uses it: k = 4 takes some 900 MiB."""
+"""The limit of a guest's memory, which is allocated as it is used: k = 4 takes about 900 MiB."""
 STALLED_S = 300.0
-"""Seconds without a move of the guest's clock that no computing of ours takes (the longest, numba's compiler: 40 s),
-of a processor, or of ours where it does not compute at all (`virtual.stall`)."""
+"""The guest's clock never stands still for this long unless it hangs (numba's compiler takes 40 s): processor
+seconds, or real seconds if it does not compute at all (`virtual.stall`)."""
 LOOK_EVERY_S = 0.1
 COMPUTING_US = 1000
-"""Most guest time that a loop of some 20 ms may take where computing takes none: reading the clock takes 256 ns."""
+"""The most guest time that a loop of some 20 ms may take in virtual time: reading the clock takes 256 ns."""
 OUT = Path("/run/guest")
-"""Where a guest sees the folder that comes out of it: the same for all guests, so that one can be repeated."""
+"""The path of the results' folder in a guest: the same in all guests, so that one can be repeated."""
 FILES = f"{OUT}/files"
-"""Where it finds the files that it was given."""
+"""The folder of the files that the guest was given."""
 RESULTS = f"{OUT}/results"
 """Where a guest's command puts its results."""
 START_S = 1_767_225_600
-"""When a guest's clock begins, in seconds since the epoch: with the year 2026."""
+"""The start of a guest's clock, in seconds since the epoch: the beginning of 2026."""
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a guest is: seconds of its own clock since it booted, and of ours."""
+    """A guest's progress: seconds since it booted, by its own clock and by ours."""
 
     simulated_s: float
     real_s: float
@@ -58,11 +58,11 @@ class Progress:
 
 @dataclass(frozen=True)
 class Ended:
-    """What became of a guest's command.
+    """The end of a guest's command.
 
-    ``status``: its exit status. ``time_travel``: whether computing took no time in there; without that, the guest
-    saw real time, and what it measured is worth what a busy machine's measurements are. ``kernel``: its release.
-    ``mode``: how it holds its processes, ``seccomp`` or ``ptrace``.
+    ``status``: its exit status. ``time_travel``: whether computing took no time in the guest; if not, the guest had
+    real time, and its measurements are only as good as those of a busy machine. ``kernel``: its release. ``mode``:
+    how it controls its processes, ``seccomp`` or ``ptrace``.
     """
 
     status: int
@@ -76,14 +76,14 @@ class Ended:
 
 
 class Guest:
-    """Boots on entering, and is gone, with all its processes and files, on leaving.
+    """Boots on entering; on leaving it is removed, with all its processes and files.
 
     ``linux``: the kernel. ``command``: run as the guest's root, in ``folder``, with ``environment`` (and PATH, HOME);
-    it leaves what it made in ``RESULTS``. ``layers``: folders laid over the guest's root (`virtual.layer`).
-    ``files``: what it finds in ``FILES``, by paths that lead nowhere else.
-    ``processor``: the one it runs on (default: one that no other guest has). ``seed``, ``start_s``: of its random
-    numbers, and of its clock. ``real_s``, ``stalled_s``: it is killed after so many of ours in all, and when it
-    hangs (`virtual.stall`). Leave it in the thread that entered it: it dies with that thread.
+    it puts its results into ``RESULTS``. ``layers``: folders laid over the guest's root (`virtual.layer`). ``files``:
+    what it finds in ``FILES``, by relative paths without links. ``processor``: the one it runs on (default: one that
+    no other guest has). ``seed``, ``start_s``: of its random numbers, and of its clock. ``real_s``: it is killed
+    after this many real seconds; ``stalled_s``: and when it hangs (`virtual.stall`). Leave it in the thread that
+    entered it: it dies with that thread.
     """
 
     def __init__(
@@ -131,20 +131,20 @@ class Guest:
 
     @property
     def pid(self) -> int:
-        """Of the guest's kernel."""
+        """The process id of the guest's kernel."""
         return self._process.pid
 
     @property
     def progress(self) -> Progress:
-        """How far it is now."""
+        """The guest's progress now."""
         try:
             simulated = float(read_small(self.job / "out" / "clock", 100))
         except (OSError, ValueError):
-            simulated = 0.0  # not there yet, or just being written
+            simulated = 0.0  # no such file yet, or it is being written
         return Progress(max(simulated, self._seen), time.monotonic() - self._began)
 
     def wait(self, report: Callable[[Progress], None] = lambda progress: None) -> Ended:
-        """Wait for the command's end; ``report`` hears how far it is, some ten times a second.
+        """Wait for the command's end; ``report`` is called with the progress about ten times a second.
 
         Raises GuestFailed when the guest ends without the command's status, stands still, or takes too long.
         """
@@ -157,7 +157,7 @@ class Guest:
             if ended:
                 return self._ended(now)
             if now.real_s > self._real_s:
-                raise GuestFailed(f"the guest was not done within {self._real_s:g} s")
+                raise GuestFailed(f"the guest did not finish within {self._real_s:g} s")
             if (hangs := stall.look(now.simulated_s)) is not None:
                 raise GuestFailed(hangs)
             time.sleep(LOOK_EVERY_S)
@@ -190,7 +190,7 @@ class Guest:
 
     def _last_words(self) -> str:
         if self._process.returncode == -signal.SIGKILL:
-            return ": it was killed, by somebody or because this machine has no memory left"
+            return ": it was killed, perhaps because this machine has no memory left"
         try:
             said = (self.job / "console").read_text(errors="replace").strip().splitlines()
         except OSError:
@@ -243,19 +243,19 @@ class Guest:
             "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", f"mem={self._memory_mib}M",
             f"uml_dir={self.job}/uml", "umid=guest", "seccomp=auto", *self._parameters,
             "con=null", "con0=null,fd:1", "ssl=null",
-            # In a user namespace root's files have an owner who is nobody: mount must not become that.
+            # In a user namespace root's files belong to the user nobody: mount (setuid) must not become that user.
             "init=/usr/bin/setpriv", "--", "--no-new-privs", "/bin/bash", f"{self.job}/in/init", str(self.job),
         ]  # fmt: skip
 
     def _memory_folder(self) -> str:
-        """Where its memory is a file, already without a name when it boots: best where no disk is behind it."""
+        """The folder for the file that is its memory, best in RAM; the file has no name any more when it boots."""
         shared = Path("/dev/shm")
         try:
             found = os.statvfs(shared)
             room = found.f_bavail * found.f_frsize >= self._memory_mib << 20
             code = (
                 not found.f_flag & os.ST_NOEXEC
-            )  # its processes run from there; containers often forbid that
+            )  # its processes run code from there; containers often forbid that
             if room and code and os.access(shared, os.W_OK):
                 return str(shared)
         except OSError:
@@ -267,7 +267,7 @@ _TIED = ("setpriv", "--pdeathsig", "KILL", "--")
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """The kernel, which is one process; those of the guest are its children, which die with it."""
+    """Kill the kernel, which is one process; the guest's processes are its children, and die with it."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -275,12 +275,12 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 @contextlib.contextmanager
 def _job() -> Iterator[Path]:
-    """A folder for one guest, locked while we live; folders of who was killed are removed."""
+    """A folder for one guest, locked while this process lives; folders of killed processes are removed."""
     jobs = cache.folder("jobs")
     with contextlib.ExitStack() as held:
         with cache.locked(
             jobs.with_name("jobs.lock")
-        ):  # nobody removes what another has made, and not locked yet
+        ):  # so that nobody removes a folder that was made but is not locked yet
             for old in jobs.iterdir():
                 with contextlib.suppress(OSError), (old / "lock").open() as lock:
                     if _taken(lock):
@@ -297,7 +297,7 @@ def _job() -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _processor() -> Iterator[int]:
-    """One of the processors we may use, that no other guest of ours holds if there is one."""
+    """One of the processors we may use; if possible one that no other guest of ours has."""
     ours = sorted(os.sched_getaffinity(0))
     locks = cache.folder("processors")
     for number in ours:
@@ -309,7 +309,7 @@ def _processor() -> Iterator[int]:
 
 
 def _taken(lock: TextIO) -> bool:
-    """Whether we have that lock now: nobody else has it."""
+    """Try to take the lock; whether we have it now."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -318,7 +318,7 @@ def _taken(lock: TextIO) -> bool:
 
 
 def require_programs() -> None:
-    """Unavailable where this machine lacks what boots a guest."""
+    """Raise Unavailable if this machine lacks a program that booting a guest needs."""
     missing = [name for name in ("setpriv", "taskset", "bash", "ip") if shutil.which(name, path=PATH) is None]
     if missing:
         raise Unavailable(f"{', '.join(missing)} missing: apt-get install util-linux bash iproute2")

@@ -1,4 +1,4 @@
-"""What a guest wrote, taken as from a stranger: plain files of a sane number, size and depth, copied, never moved."""
+"""The results of a guest, which is not trusted: only regular files, limited in number, size and depth, are copied."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ MAX_BYTES = 1 << 30
 MAX_FILES = 100_000
 DEEPEST = 8
 TEXT_BYTES = 64 << 20
-"""Most of what a command said that is kept."""
+"""The limit of a command's output that is kept."""
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 def read_small(path: Path, most: int = TEXT_BYTES) -> str:
-    """The beginning of a plain file. OSError when it is none."""
+    """The beginning of a regular file. OSError if it is not one."""
     descriptor = os.open(path, _FILE)
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(f"{path} is no plain file")
+            raise OSError(f"{path} is not a regular file")
         return file.read(most).decode(errors="replace")
 
 
 def take(source: Path, target: Path) -> int:
-    """Copy all that is below ``source`` into the folder ``target``; how many files.
+    """Copy everything below ``source`` into the folder ``target``; returns the number of files.
 
-    Raises GuestFailed for links, odd files and too much of anything, OSError where it cannot be written; then some
-    may have been.
+    Raises GuestFailed for links, special files, and too many, too large or too deep ones; OSError if writing fails.
+    Then some files may have been copied.
     """
     root = os.open(source, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
@@ -58,7 +58,7 @@ class _Taking:
             elif stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
                 self._file(here, name, target / name)
             else:
-                raise GuestFailed(f"the guest left {name[:80]!r}, which is no plain file")
+                raise GuestFailed(f"the guest left {name[:80]!r}, which is not a regular file")
         return self._files
 
     def _file(self, here: int, name: str, target: Path) -> None:

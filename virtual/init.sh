@@ -1,11 +1,11 @@
 # Process 1 of a guest: bash FILE JOB. JOB is a folder of the host's: `in` is read, `out` is written.
-# The guest's root is the host's, read-only, below an overlay whose writes stay in the guest's memory.
+# The guest's root is the host's, read-only, below an overlay that keeps writes in the guest's memory.
 job=$1
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export PATH
 die() { echo "guest: $*" >/dev/console; read -r -t 1 <> <(:); kill -KILL $$; exit 1; } # the kernel panics without process 1
-# Linux 6.10 and later takes the host's folder as an option with a name where mount asks it option by option, as
-# util-linux 2.39 does; all others take it without one.
+# If mount passes options one by one, as util-linux 2.39 does, Linux 6.10 and later takes the host's folder as a named
+# option; otherwise it is an option without a name.
 host_folder() { mount -t hostfs -o "hostfs=$1$3" host "$2" 2>/dev/null || mount -t hostfs -o "$1$3" host "$2"; }
 cd "$job/in" || die "no job"
 mapfile -d '' -t layers <layers
@@ -17,7 +17,7 @@ out=$(<out)
 
 mount -t tmpfs -o mode=755 tmpfs /tmp && cd /tmp && mkdir upper work root || die "no memory for an overlay"
 lower=/
-for layer in "${layers[@]}"; do # each as a file system of its own: an overlay refuses a folder below another of its folders
+for layer in "${layers[@]}"; do # each in its own file system: an overlay refuses a folder below another of its folders
     place=/tmp/layer${#lower}
     mkdir "$place" && host_folder "$layer" "$place" ,ro || die "no layer $layer"
     lower=$place:$lower
@@ -39,7 +39,7 @@ echo 100 >/proc/sys/vm/dirty_writeback_centisecs # so that what is written is se
 echo 100 >/proc/sys/vm/dirty_expire_centisecs
 cd "$out" || die "no folder for results"
 
-# Whether computing takes time here, as it does where the clock is the host's.
+# Whether computing takes time here, as it does with the host's clock.
 before=${EPOCHREALTIME/./}
 for ((i = 0; i < 10000; i++)); do :; done
 after=${EPOCHREALTIME/./}
@@ -60,6 +60,6 @@ wait $!
 status=$?
 read -r up _ </proc/uptime
 printf '%s\n' "$up" >clock
-# A status is a promise that all that was written is outside. (A file's last errors are lost when it is closed; this asks.)
+# A status promises that everything written is outside. (Closing a file loses its last errors; this asks for them.)
 sync -f . && printf '%s\n' "$status" >status && sync -f . || : >full
 "$python" -ISc 'import ctypes; ctypes.CDLL(None).reboot(0x4321FEDC)' # RB_POWER_OFF: no program that every system has does that

@@ -1,7 +1,7 @@
 """The kernel for virtual time: compiled once from the distribution's source, tested, and kept per user.
 
-It is known by a hash of its source, our configuration, our changes and the compiler. `kernel()` is what others call;
-`build` is `hedera kernel build`.
+It is identified by a hash of its source, our configuration, our changes and the compiler. Other modules call
+`kernel()`; `hedera kernel build` calls `build`.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from virtual.source import Say, Source
 
 CONFIG = Path(__file__).with_name("linux.config")
 CHANGES = (
-    # A guest that is killed must not leave its processes to run on, on the host and with the host's system calls.
+    # The processes of a killed guest must not go on running on the host, with the host's system calls.
     (
         "arch/um/os-Linux/skas/process.c",
         r"\(void \*\) ?PTRACE_O_TRACESYSGOOD\)",
         "(void *) (PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL))",
     ),
-    # Random numbers begin with what the command line says, not with the host's, so that a guest can be repeated.
+    # Random numbers start from the seed on the command line, not from the host's, so that a guest can be repeated.
     (
         "arch/um/kernel/um_arch.c",
         r"if \(os_getrandom\(rng_seed, sizeof\(rng_seed\), 0\) == sizeof\(rng_seed\)\) \{",
@@ -53,29 +53,29 @@ CHANGES = (
         r"ret = os_getrandom\(v, max_longs \* sizeof\(\*v\), 0\);",
         "ret = 0;",
     ),
-    # Nor do they depend on where on the host the guest's files are.
+    # Nor do they depend on the paths of the guest's files on the host.
     ("init/main.c", r"random_init_early\(command_line\)", 'random_init_early("")'),
-    # What a card has sent is no longer its sender's, though switch and host are one machine: TCP small queues would
-    # count what waits in switches, and hold flows back.
+    # A packet that a network card has sent no longer belongs to its sender. Otherwise, with switches and hosts on one
+    # machine, TCP small queues would count packets that wait in switches, and slow flows down.
     ("drivers/net/veth.c", r"skb_tx_timestamp\(skb\);", "skb_tx_timestamp(skb);\n\tskb_orphan(skb);"),
 )
-"""What we change in the source: (file, expression, by what it is replaced)."""
+"""Our changes of the source: (file, expression, replacement)."""
 NEEDED = ("UML_TIME_TRAVEL_SUPPORT", "HOSTFS", "OVERLAY_FS", "INET_TCP_DIAG", "OPENVSWITCH", "VETH", "NET_NS",
           "NET_SCH_TBF", "NET_SCH_NETEM", "NET_SCH_FQ", "NET_SCH_RED", "TCP_CONG_DCTCP", "TCP_CONG_BBR")  # fmt: skip
-"""Without these a kernel is of no use; other lines of the configuration a version may not know."""
+"""Options that the kernel must have; a version may lack other lines of the configuration."""
 FLAGS = "-mcmodel=small"
-"""It is linked below 2 GiB, and does not need the large model that its makefile asks for."""
+"""The kernel is linked below 2 GiB, and does not need the large code model that its makefile asks for."""
 OBJECTS = 650
-"""About as many files are compiled, for the progress."""
+"""About how many files are compiled, for the progress."""
 TOOLS = {"make": "make", "flex": "flex", "bison": "bison", "bc": "bc", "xz": "xz-utils"}
-"""Programs that unpack and compile a source, and the packages that have them."""
+"""Programs that unpack and compile a source, and their packages."""
 FRESH_S = 100.0
-"""Guest seconds that the test sleeps, which must pass at once."""
+"""Guest seconds that the test sleeps; they must pass at once."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel that passed its test. ``mode``: how it holds its processes, ``seccomp`` or (slower) ``ptrace``."""
+    """A kernel that passed its test. ``mode``: how it controls its processes, ``seccomp`` or (slower) ``ptrace``."""
 
     linux: Path
     release: str
@@ -87,23 +87,23 @@ class Kernel:
 
     @property
     def slow(self) -> str | None:
-        """What to tell the user of a kernel that is not as fast as newer ones; None of one that is."""
+        """A sentence for the user if newer kernels are faster, else None."""
         if self.mode == "seccomp":
             return None
         return (
             f"Linux {self.release} traces its processes, which takes two to three times as long as the seccomp mode "
-            "of Linux 6.16 and later: hedera kernel build --apt-suite sid takes a newer source from Debian "
-            f"({source.NAMED} names one of yours)"
+            "of Linux 6.16 and later: for a newer source from Debian, use hedera kernel build --apt-suite sid "
+            f"(or set {source.NAMED} to a source of your own)"
         )
 
 
 def kernel(say: Say) -> Kernel:
-    """The kernel, built now if it is not yet. Unavailable with the reason where it cannot be."""
+    """The kernel, built now if needed. Raises Unavailable with the reason if that fails."""
     return built() or build(say)
 
 
 def built() -> Kernel | None:
-    """The kernel that was built last, if it is what would be built now as far as that depends on us."""
+    """The kernel that was built last, if our configuration and changes are still the same."""
     try:
         stored = json.loads(_record(cache.folder("kernels")).read_text(encoding="utf-8"))
         found = Kernel(**{**stored, "linux": Path(stored["linux"])})
@@ -113,14 +113,14 @@ def built() -> Kernel | None:
 
 
 def build(say: Say, suite: str = "") -> Kernel:
-    """Compile and test a kernel: of the first source that gives one that works here."""
+    """Compile and test a kernel, from the first source that gives a working one."""
     require_programs()
     kernels = cache.folder("kernels")
     reasons = []
     with cache.locked(kernels / "lock"):
         for left in kernels.glob(
             "building.*"
-        ):  # by who was killed: nobody else builds while we hold the lock
+        ):  # left by a killed process: nobody else builds while we hold the lock
             shutil.rmtree(left, ignore_errors=True)
         for candidate in source.candidates(suite, say):
             try:
@@ -160,7 +160,7 @@ def _build(candidate: Source, kernels: Path, say: Say) -> Kernel:
 
 
 def tools(say: Say) -> tuple[str, dict[str, str]]:
-    """The compiler's version, and an environment with what compiles a kernel.
+    """The compiler's version, and an environment with the programs that compile a kernel.
 
     Raises Unavailable with the packages when there is no compiler.
     """
@@ -184,12 +184,12 @@ def tools(say: Say) -> tuple[str, dict[str, str]]:
 
 
 def change(tree: Path) -> None:
-    """Make our changes in a source. Unavailable when it is not what they are for."""
+    """Make our changes in a source. Raises Unavailable if they do not fit it."""
     for name, expression, other in CHANGES:
         path = tree / name
         after, count = re.subn(expression, other, path.read_text(encoding="utf-8"))
         if not count:
-            raise Unavailable(f"its {name} is not what we know how to change")
+            raise Unavailable(f"our changes do not fit its {name}")
         path.write_text(after, encoding="utf-8")
 
 
@@ -199,19 +199,19 @@ def _digest(fingerprint: str, compiler: str) -> str:
 
 @once
 def ours() -> str:
-    """What we add to a source."""
+    """A hash of what we add to a source."""
     return hashlib.sha256(CONFIG.read_bytes() + repr((CHANGES, FLAGS)).encode()).hexdigest()
 
 
 def _record(kernels: Path) -> Path:
-    """Where the kernel is told that was built last, of those that are asked for in this way: two clones of different
+    """The file that names the last kernel built with our present changes and source setting: two clones of different
     versions have one each."""
     asked = f"{ours()}\0{os.environ.get(source.NAMED, '')}"
     return kernels / f"{hashlib.sha256(asked.encode()).hexdigest()[:16]}.json"
 
 
 def remember(made: Kernel, kernels: Path) -> None:
-    """Write down that this is the kernel from now on."""
+    """Record that this is the kernel from now on."""
     write_whole(_record(kernels), json.dumps({**asdict(made), "linux": str(made.linux)}, indent=1))
 
 
@@ -248,7 +248,7 @@ def _make(
 
 
 class Counted:
-    """Hears what make says, and tells now and then how far it is."""
+    """Reads make's output, and reports the progress now and then."""
 
     def __init__(self, write: Callable[[str], object], say: Say) -> None:
         self._write = write
@@ -257,7 +257,7 @@ class Counted:
         self._told = 0
 
     def __call__(self, line: str) -> None:
-        """One line of make's."""
+        """Take one line of make's output."""
         self._write(line)
         self._count += bool(re.match(r"  (CC|AS|HOSTCC)\b", line))
         percent = min(99, 100 * self._count // OBJECTS)
@@ -267,9 +267,10 @@ class Counted:
 
 
 def test(linux: Path) -> str:
-    """Boot it; see that its time travels, and that a limited link carries what it should. The mode of its processes.
+    """Boot the kernel; check that its time travels and that a limited link has the right goodput. Returns the mode of
+    its processes.
 
-    Raises Unavailable with the reason when it does not.
+    Raises Unavailable with the reason if a check fails.
     """
     script = f'sleep {FRESH_S:g} && exec "$@"'
     program = [sys.executable, "-I", smoke.__file__, RESULTS, str(smoke.SECONDS)]
@@ -285,7 +286,7 @@ def test(linux: Path) -> str:
         last = (ended.stderr.strip().splitlines() or ["no word"])[-1]
         raise Unavailable(f"its test failed: {last}")
     if not ended.time_travel:
-        raise Unavailable("its time does not travel: computing takes time in it")
+        raise Unavailable("it does not have virtual time: computing takes time in it")
     low, high = (share * smoke.LINK_MBPS for share in smoke.CARRIES)
     if not low <= goodput <= high:
         raise Unavailable(

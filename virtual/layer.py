@@ -1,4 +1,5 @@
-"""Packages that this machine lacks, unpacked into a folder: laid over a guest's root, or on a compiler's PATH."""
+"""Packages that this machine lacks, unpacked into a folder, for a guest's root (as an overlay) or a compiler's
+PATH."""
 
 from __future__ import annotations
 
@@ -13,20 +14,21 @@ from virtual import apt, cache
 from virtual.errors import Unavailable
 
 _MERGED = ("bin", "sbin", "lib", "lib64")
-"""Folders of older packages that are links into /usr on a merged system (Debian's usrmerge)."""
+"""Folders in older packages that are links into /usr on a merged system (Debian's usrmerge)."""
 
 
 def layer(packages: Sequence[str]) -> Path | None:
-    """The packages and what they need beyond what is installed, unpacked, once; None when nothing is missing.
+    """A folder with the packages and their dependencies that are not installed, unpacked once; None if nothing is
+    missing.
 
-    Raises Unavailable, with the command for an administrator, where apt cannot give them.
+    Raises Unavailable, with the command for an administrator, if apt cannot get them.
     """
     try:
         apt.available()
         return _layer(packages)
     except Unavailable as reason:
         raise Unavailable(
-            f"{' '.join(packages)} missing here, and not to be had without root ({reason}): "
+            f"{' '.join(packages)} missing, and cannot be fetched without root ({reason}): "
             f"apt-get install {' '.join(packages)}"
         ) from None
 
@@ -69,9 +71,9 @@ def _unpacked(lists: apt.Apt, wanted: Sequence[str]) -> Path:
 
 
 def merge(root: Path, system: Path) -> None:
-    """Move what an unpacked package has in /bin and alike to where the system's links of that name lead.
+    """Move an unpacked package's files in /bin and the like to the targets of the system's links of that name.
 
-    A folder of the upper layer would hide the link below it, and with it all of the system's programs.
+    A folder in the upper layer would hide the link below it, and so all of the system's programs.
     """
     for name in _MERGED:
         own, link = root / name, system / name
@@ -83,7 +85,7 @@ def merge(root: Path, system: Path) -> None:
 
 
 def _alternatives(root: Path) -> None:
-    """What a package's own script would have linked: Open vSwitch's switch is an alternative of that name."""
+    """Make the links that a package's own script would have made: ovs-vswitchd is one of Debian's alternatives."""
     for program in root.glob("usr/lib/openvswitch-*/ovs-vswitchd"):
         link = root / "usr/sbin/ovs-vswitchd"
         link.parent.mkdir(exist_ok=True)
@@ -92,7 +94,7 @@ def _alternatives(root: Path) -> None:
 
 
 def on_path(root: Path, environment: Mapping[str, str]) -> dict[str, str]:
-    """An environment in which a layer's programs are found where they are, without being laid over anything."""
+    """An environment in which a layer's programs are found in their folder, without an overlay."""
     libraries = {str(found.parent) for found in root.glob("usr/lib/**/*.so*")}
     made = dict(environment)
     made["PATH"] = f"{root}/usr/bin:{root}/usr/sbin:{environment.get('PATH', os.defpath)}"

@@ -1,9 +1,9 @@
-"""Run inside a new kernel before it is believed: two hosts, a link of 10 Mb/s, TCP over it for some seconds.
+"""The test that runs inside a new kernel: two hosts, a link of 10 Mb/s, and TCP over it for some seconds.
 
     python -I smoke.py FOLDER SECONDS     writes FOLDER/goodput, Mb/s of payload that arrived
 
-The other half, `test`, boots that guest and judges what it says. Nothing is imported but the standard library: the
-guest has no environment of ours.
+The other half, `test`, boots that guest and checks the output. Only the standard library is imported, because the
+guest does not have our environment.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from pathlib import Path
 LINK_MBPS = 10.0
 SECONDS = 5.0
 CARRIES = (0.93, 0.97)
-"""Goodput by rate: 1448 of 1514 bytes are payload, 95.6 %; the burst at the beginning adds, the handshake takes."""
+"""The allowed ratio of goodput to rate: 1448 of 1514 bytes are payload, 95.6 %; the initial burst adds to it, the
+handshake subtracts."""
 _PORT = 5001
 _SET_UP = """
 ip netns add a && ip netns add b
@@ -30,7 +31,7 @@ tc -n a qdisc add dev v root handle 1: tbf rate 10mbit burst 3028 limit 75000
 
 
 def _receive() -> None:
-    """Count what arrives on one connection; print bits per second between its first and its last byte, in Mb/s."""
+    """Receive on one connection; print the rate between its first and its last byte, in Mb/s."""
     with socket.create_server(("10.0.0.2", _PORT)) as server:
         print("ready", flush=True)
         connection, _ = server.accept()

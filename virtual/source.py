@@ -1,4 +1,4 @@
-"""Where the kernel's source comes from: the distribution's own package, or what HEDERA_KERNEL_SOURCE names."""
+"""The kernel's source: the distribution's own package, or a tarball or tree that HEDERA_KERNEL_SOURCE names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LEAVE_OUT = (
     "*.dts",
     "*.dtsi",
 )
-"""Two thirds of the source, of which User-Mode Linux reads no more than what says how it is configured."""
+"""Two thirds of the source, of which User-Mode Linux needs only the configuration files."""
 Say = Callable[[str], None]
 
 
@@ -33,8 +33,8 @@ Say = Callable[[str], None]
 class Source:
     """A source to try.
 
-    ``lay`` puts its tree into an empty folder, with an environment's programs, and returns the tree and a hash of
-    the source.
+    ``lay`` unpacks its tree into an empty folder, with the programs of an environment, and returns the tree and a
+    hash of the source.
     """
 
     name: str
@@ -42,9 +42,9 @@ class Source:
 
 
 def candidates(suite: str, say: Say) -> Iterator[Source]:
-    """The sources to try, the newest first; only the named one where one is named.
+    """The sources to try, the newest first; if the user named one, only that.
 
-    ``suite``: take packages from this suite of the distribution, whatever the machine's own sources offer.
+    ``suite``: take packages from this suite of the distribution, instead of the machine's own sources.
     Raises Unavailable when there is none.
     """
     if named := os.environ.get(NAMED):
@@ -62,7 +62,7 @@ def candidates(suite: str, say: Say) -> Iterator[Source]:
         found = packages(lists)
     if not found:
         raise Unavailable(
-            f"this machine's sources of packages have no linux-source package: set {NAMED} to a kernel's source"
+            f"this machine's package sources have no linux-source package: set {NAMED} to a kernel's source"
         )
     for package in found:
         yield Source(package, partial(_lay_package, lists, package))
@@ -86,12 +86,12 @@ def _lay_package(lists: apt.Apt, package: str, folder: Path, programs: Mapping[s
     try:
         [file] = lists.download([package], fetched)
     except Unavailable:
-        [file] = apt.refreshed().download([package], fetched)  # the machine's lists may be old
+        [file] = apt.refreshed().download([package], fetched)  # the machine's lists may be outdated
     apt.unpack(file, folder / "package")
     file.unlink()
     found = sorted((folder / "package").glob("usr/src/**/linux-*source-*.tar.*"))
     if not found:
-        raise Unavailable(f"{package} holds no source as an archive")
+        raise Unavailable(f"{package} has no archive of a kernel's source")
     laid = _extract(found[0], folder, programs)
     shutil.rmtree(folder / "package")
     return laid
@@ -119,7 +119,7 @@ def _extract(archive: Path, folder: Path, programs: Mapping[str, str]) -> tuple[
     )
     if done.returncode:
         raise Unavailable(
-            f"{archive.name} cannot be unpacked: {done.stderr.strip().partition(chr(10))[0] or 'no word'}"
+            f"{archive.name} cannot be unpacked: {done.stderr.strip().partition(chr(10))[0] or 'no message'}"
         )
     _require_linux(tree, archive.name)
     return tree, hashlib.sha256(archive.read_bytes()).hexdigest()
@@ -127,11 +127,11 @@ def _extract(archive: Path, folder: Path, programs: Mapping[str, str]) -> tuple[
 
 def _require_linux(tree: Path, name: str) -> None:
     if not (tree / "arch/um/Makefile").exists():
-        raise Unavailable(f"{name} is no source of Linux")
+        raise Unavailable(f"{name} is not a Linux source")
 
 
 def version(tree: Path) -> str:
-    """Which Linux a tree is, such as 6.12.117."""
+    """The version of a tree, such as 6.12.117."""
     head = (tree / "Makefile").read_text(encoding="utf-8")[:1000]
     found = dict(re.findall(r"^(VERSION|PATCHLEVEL|SUBLEVEL) = (\d+)$", head, re.MULTILINE))
     return ".".join(found.get(part, "0") for part in ("VERSION", "PATCHLEVEL", "SUBLEVEL"))

@@ -1,4 +1,4 @@
-"""Whether a guest hangs, or only waits for a processor that others have."""
+"""Whether a guest hangs, or only waits for a busy processor."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 
 LOOK_EVERY_S = 5.0
 IDLE_SHARE = 0.002
-"""A guest that computes gets more of a processor than this, however busy the machine; one that waits for nothing that
-will come takes none."""
+"""A guest that computes gets more of a processor than this, however busy the machine; a guest that hangs gets
+none."""
 
 
 class Stall:
-    """Looks at the processes of one guest, which are a session of their own.
+    """Watches the processes of one guest, which are a session of their own.
 
-    ``stalled_s``: it hangs when its clock has not moved while its processes computed for so many seconds, or for so
-    many of ours in which they did not compute.
+    ``stalled_s``: the guest hangs if its clock has not moved while its processes used this many processor seconds, or
+    for this many real seconds in which they did not compute.
     """
 
     def __init__(self, session: int, stalled_s: float) -> None:
@@ -28,7 +28,7 @@ class Stall:
         self._used_s = 0.0
 
     def look(self, simulated_s: float) -> str | None:
-        """What is wrong with a guest whose clock is there now, or None."""
+        """A sentence if the guest, whose clock is now at ``simulated_s``, hangs; else None."""
         now = time.monotonic()
         if now - self._looked_s < min(LOOK_EVERY_S, self._stalled_s / 2):
             return None
@@ -47,13 +47,13 @@ class Stall:
 
 
 def used_s(session: int) -> float:
-    """Processor seconds of a session's living processes, and of those that they have waited for."""
+    """Processor seconds of a session's running processes, and of the ended ones that these have waited for."""
     ticks = 0
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             words = stat.read_text(errors="replace").rpartition(")")[2].split()
         except OSError:
-            continue  # it has ended meanwhile
+            continue  # the process has ended meanwhile
         if words[3] == str(session):
             ticks += sum(map(int, words[11:15]))
     return ticks / os.sysconf("SC_CLK_TCK")

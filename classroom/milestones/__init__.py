@@ -1,4 +1,4 @@
-"""The steps on the way to Hedera, each with checks that say what is wrong in the field's words."""
+"""The milestones on the way to Hedera, each with checks that explain mistakes in the paper's terms."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from classroom.verdict import Check
 
 
 def looks_of(milestone: str) -> list[tuple[str, str, Look]]:
-    """The checks of a milestone (`classroom.template.MILESTONES`): name, section of the paper, and what looks."""
+    """The checks of a milestone (`classroom.template.MILESTONES`): name, section of the paper, and function."""
     from classroom.milestones import annealing, demand, first_fit, loop
 
     return {
@@ -20,5 +20,5 @@ def looks_of(milestone: str) -> list[tuple[str, str, Look]]:
 
 
 def check_milestone(milestone: str, submission: Submission, seed: int) -> list[Check]:
-    """What the checks of a milestone find, random inputs drawn from the seed."""
+    """Run the checks of a milestone, with random inputs from the seed."""
     return look_at(submission, seed, looks_of(milestone))

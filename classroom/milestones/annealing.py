@@ -1,9 +1,7 @@
 """Milestone 3, Simulated Annealing (Hedera section 4.4, Figure 6).
 
-The search draws at random, so no state is right or wrong by itself. What can be held against it: what it says
-about its
-own states (``core_of``, ``energy``, ``initial_energy``) must be true of them, and the search must go the way
-Figure 6 has it.
+The search is random, so no single state is right or wrong. But what it reports about its own states (``core_of``,
+``energy``, ``initial_energy``) must be true, and the search must proceed as in Figure 6.
 """
 
 from __future__ import annotations
@@ -28,23 +26,22 @@ CLOSE = 1e-6
 TREE = FatTree(4)
 TRIALS = 5
 SHORT = 150
-"""Iterations where only what is said about states matters."""
+"""Iterations for checks of the reported states only."""
 HOT = 8
-"""Iterations of a search that ends before it is cold: its last state is often not its best."""
+"""Iterations of a search that ends while still hot: its last state is often not its best."""
 SEARCHES = 16
-"""Bijections on which searches are compared: descending without ever climbing leaves 1.9 links exceeded there."""
+"""Bijections on which searches are compared: a pure descent leaves 1.9 links' worth of demand exceeded there."""
 ENOUGH = 0.6
-"""How much more than the project's own may be left exceeded, in links, as the mean over these."""
+"""How much more than the project's own search may be left exceeded, in links, on average over these."""
 
 
 class Wrong(Exception):
-    """What a state or an energy is not as it says."""
+    """A reported state or energy is wrong."""
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """What a search said after a period: the cores of hosts, the energy of that state, and of the one it began
-    with."""
+    """A search's report after a period: the cores of hosts, the energy of that state, and of the initial state."""
 
     core_of: NDArray[np.int64]
     energy: float
@@ -52,7 +49,7 @@ class State:
 
 
 def hashed_flows(rng: Random, pattern: str = "random", flows_per_host: int = 2) -> LargeFlows:
-    """Random traffic, hashed; by itself two flows from each host."""
+    """Random traffic on hashed paths; by default two flows from each host."""
     matrix = draw(pattern, TREE, rng.randrange(1 << 30), flows_per_host=flows_per_host)
     hashed = np.array([rng.randrange(4) for _ in matrix.src], dtype=np.int32)
     hashed = canonical_cores(TREE, matrix.src, matrix.dst, hashed)
@@ -66,7 +63,7 @@ def _nothing() -> LargeFlows:
 
 
 def _period(submission: Submission, flows: LargeFlows) -> State:
-    """One period; Wrong or Broken when what it says cannot be read, or its answer is not that of its state."""
+    """One period; raises Wrong or Broken if its report cannot be read, or its answer does not match its state."""
     links = LinkState(TREE)
     told = submission.place(flows, links)
     core = valid(flows, links, told)
@@ -95,12 +92,12 @@ def _period(submission: Submission, flows: LargeFlows) -> State:
 
 
 def _energy(flows: LargeFlows, core_of: NDArray[np.int64]) -> float:
-    """The energy of a state, from nothing."""
+    """The energy of a state, computed from scratch."""
     return exceeded_capacity(TREE, flows.src, flows.dst, flows.demand, core_of[flows.dst], LinkState(TREE))
 
 
 def _one_to_one(core_of: NDArray[np.int64]) -> str:
-    """What is wrong with the cores of a pod's hosts, if anything."""
+    """A sentence on what is wrong with the cores of a pod's hosts, if anything."""
     for pod in range(TREE.k):
         cores = core_of[pod * TREE.num_cores : (pod + 1) * TREE.num_cores].tolist()
         if len(set(cores)) < len(cores):
@@ -113,7 +110,7 @@ def _one_to_one(core_of: NDArray[np.int64]) -> str:
 
 
 def _told(look: Look) -> Look:
-    """The same check, with what is wrong with answers as its finding."""
+    """The same check, which reports wrong answers as findings."""
 
     def safe(submission: Submission, rng: Random) -> tuple[str, str]:
         try:
@@ -137,7 +134,7 @@ def _mapping(submission: Submission, rng: Random) -> tuple[str, str]:
 
 
 def _searched(moved: bool) -> tuple[str, str]:
-    """Nothing wrong, unless no search ended elsewhere than it began: what never moves breaks no rule of moves."""
+    """A finding if no search ended in another state than it began with: without moves no other rule can be broken."""
     if moved:
         return "", ""
     return "no search ended in another state than it began with, although links carried too much", ""

@@ -1,6 +1,6 @@
 """Milestone 1, demand estimation (Hedera section 4.2): Figure 4 by hand, then Figure 7 on random flows.
 
-A wrong estimate is shown flow by flow. Where it is what a known mistake gives, the mistake is named, not mended.
+A wrong estimate is shown flow by flow. If a known mistake gives this result, the mistake is named, but not corrected.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _right(pairs: Pairs, num_hosts: int) -> Floats:
 
 
 def _answer(submission: Submission, pairs: Pairs, num_hosts: int) -> tuple[Floats | None, str]:
-    """The demands, or what is wrong with the form of the answer."""
+    """The demands, or a sentence on what is wrong with the form of the answer."""
     src, dst = [s for s, _ in pairs], [d for _, d in pairs]
     told = submission.estimate(src, dst, num_hosts)
     if told.core is None:
@@ -54,8 +54,8 @@ def _flow_by_flow(pairs: Pairs, given: Floats, right: Floats) -> str:
 
 
 def _passes(pairs: Pairs, num_hosts: int, passes: int, inner: int) -> Floats:
-    """What Figure 7 would give if its loops ended too soon: after ``passes``, and ``inner`` passes of EST-DST's
-    own."""
+    """The result of Figure 7 if its loops ended too soon: after ``passes`` passes, and ``inner`` passes of EST-DST's
+    own loop."""
     demand = np.zeros(len(pairs))
     converged = np.zeros(len(pairs), dtype=bool)
     src, dst = (np.array(ends) for ends in zip(*pairs, strict=True))
@@ -80,7 +80,7 @@ def _passes(pairs: Pairs, num_hosts: int, passes: int, inner: int) -> Floats:
 
 
 def mistaken(pairs: Pairs, num_hosts: int) -> list[tuple[str, Floats]]:
-    """What known mistakes give, each with its name in the field's words."""
+    """The results of known mistakes, each with a description."""
     return [
         ("all demands are 0: is a share computed with whole numbers? 1 // 3 is 0", np.zeros(len(pairs))),
         (
@@ -96,7 +96,7 @@ def mistaken(pairs: Pairs, num_hosts: int) -> list[tuple[str, Floats]]:
 
 
 def _why(pairs: Pairs, num_hosts: int, given: Floats) -> str:
-    """What is wrong with an estimate."""
+    """A sentence on what is wrong with an estimate."""
     for words, like in mistaken(pairs, num_hosts):
         if np.allclose(given, like, atol=CLOSE):
             return words

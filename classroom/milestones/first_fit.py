@@ -1,8 +1,7 @@
 """Milestone 2, Global First Fit (Hedera section 4.3, Figure 5): scenes with one right answer, then random histories.
 
-Demands are 1, 1/2 and 1/4 of a link, so that no rounding decides, and stay the same while a flow lives: what
-becomes of a
-reservation whose flow changes its demand is left open by the paper, and here.
+Demands are 1, 1/2 and 1/4 of a link, so that rounding does not matter, and stay the same while a flow lives: how a
+reservation follows a changing demand is left open by the paper, and here.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows
 from topos.fattree import FatTree
 
-# At k = 4, hosts 0 and 1 share an edge switch, 0 to 3 a pod, and each pod is reached by way of four cores.
+# At k = 4, hosts 0 and 1 share an edge switch, hosts 0 to 3 a pod, and four cores lead to each pod.
 FITS = HistoryFlow(0, 4, hashed=2, demand=1.0)
 
 
@@ -36,14 +35,14 @@ def _walked(submission: Submission, history: History) -> list[tuple[LargeFlows, 
 
 
 def _cores(submission: Submission, history: History) -> dict[int, int]:
-    """Where the flows of the last period go, by flow."""
+    """The core of each flow in the last period."""
     flows, _, core = _walked(submission, history)[-1]
     return dict(zip(flows.key.tolist(), core.tolist(), strict=True))
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A history with a right answer: on which core flows are in its last period, or which two share a path."""
+    """A history with a right answer: the cores of flows in its last period, or two flows that share a path."""
 
     name: str
     section: str
@@ -53,7 +52,7 @@ class Scene:
     together: tuple[int, ...] = ()
 
     def look(self, submission: Submission, rng: Random) -> tuple[str, str]:
-        """What is wrong, and the history."""
+        """A sentence on what is wrong, and the history."""
         try:
             found = _cores(submission, self.history)
         except Broken as error:
@@ -67,7 +66,7 @@ class Scene:
 
 
 def _random(submission: Submission, rng: Random) -> tuple[str, str]:
-    """Against the project's own, on histories of flows with constant demands."""
+    """Compare with the project's own first fit, on histories of flows with constant demands."""
     from hedera.global_first_fit import GlobalFirstFit
 
     gone: list[tuple[str, str]] = []

@@ -49,7 +49,7 @@ class Scene:
         self.submission.fresh(TREE.k, loop_mbps=MBPS)
 
     def turn(self, cores: dict[int, int] | None = None) -> Turned:
-        """One period, in which the placement wants these flows on these cores, and the others where they are."""
+        """One period, in which the placement wants these flows on these cores, and the others unchanged."""
         types: dict[str, Any] = {"bytes": np.int64, "duration_s": np.float64}
         columns: dict[str, NDArray[Any]] = {"key": np.array(list(self.entries), dtype=np.int64)}
         for name in ("src", "dst", "bytes", "duration_s", "core", "hashed"):
@@ -67,7 +67,7 @@ class Scene:
 
 
 class Wrong(Exception):
-    """What a loop did that it should not."""
+    """A mistake of a loop."""
 
 
 def _told(look: Look) -> Look:

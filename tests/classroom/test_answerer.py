@@ -97,7 +97,7 @@ def test_a_machine_that_starts_no_submission_is_told(results):
     answerer = Answerer(start)
     with answerer.beside(results):
         relay = Relay(TREE, None, None, results / FOLDER.name)
-        with pytest.raises(RuntimeError, match="no answer that can be used"):
+        with pytest.raises(RuntimeError, match="no usable answer"):
             relay.place(flows(), LinkState(TREE))
     assert (answerer.unfit, answerer.wrong) == ("no bubblewrap", "")
 

@@ -177,7 +177,7 @@ def test_the_handout_is_the_same_whatever_a_class_is_graded_by(tmp_path):
 
 
 def test_no_class_is_graded_by_the_seed_of_its_handout(tmp_path):
-    words = f"{public.SEED} is the seed of what students check their files on"
+    words = f"{public.SEED} is the seed of the students' own checks"
     pack = CliRunner().invoke(assignment, ["pack", str(tmp_path / "c"), "--seed", str(public.SEED)])
     assert (pack.exit_code, words in pack.output) == (2, True), pack.output
     write_template(tmp_path / "loop.py", "loop")

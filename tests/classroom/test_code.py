@@ -8,8 +8,8 @@ from classroom.code import find_code, read_code
     [
         ("nowhere.py:Mine", "cannot be read: No such file"),
         ("nowhere:Mine", "neither a file nowhere.py here nor an installed module"),
-        ("theirs.py", "name it FILE.py:CLASS"),
-        ("theirs.py:not a name", "name it FILE.py:CLASS"),
+        ("theirs.py", "give FILE.py:CLASS"),
+        ("theirs.py:not a name", "give FILE.py:CLASS"),
     ],
 )
 def test_what_cannot_be_had_is_one_sentence(name, words, tmp_path, monkeypatch):

@@ -129,7 +129,7 @@ def test_bad_use_is_one_sentence(tmp_path):
         ),
         (("scheduler", "new", "there.py"), "is there already"),
         (("scheduler", "new", "there"), "is a Python file"),
-        (("grade", "--seed", "1", "nowhere"), "is no folder"),
+        (("grade", "--seed", "1", "nowhere"), "is not a folder"),
         (
             ("grade", "--seed", "1", "--time", "virtual", "nowhere"),
             "grading needs real time: in virtual time",

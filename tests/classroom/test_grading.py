@@ -211,5 +211,5 @@ def test_the_same_seed_gives_the_same_patterns_and_another_one_others():
 def test_a_folder_without_submissions_is_one_sentence(tmp_path):
     (tmp_path / "empty").mkdir()
     for folder in (tmp_path / "empty", tmp_path / "gone", tmp_path):
-        with pytest.raises(ValueError, match=r"(is no folder|holds no submission)"):
+        with pytest.raises(ValueError, match=r"(is not a folder|has no submission)"):
             grading.submissions([folder])

@@ -135,7 +135,7 @@ def test_walls_that_do_not_hold_are_refused(place, monkeypatch):
     monkeypatch.setattr(
         sandbox, "_walls", lambda *given: [word for word in walls(*given) if word != "--unshare-net"]
     )
-    with pytest.raises(Unfit, match="should be closed off sees a network here"):
+    with pytest.raises(Unfit, match="should be isolated sees a network here"):
         require_closed(closed(place, 5))
 
 
@@ -172,7 +172,7 @@ def test_a_budget_that_is_used_up_starts_nothing(place):
         closed(place, 5), Code("demand.py", HONEST, "estimate_demands"), 20, budget
     ) as submission:
         for _ in range(2):
-            with pytest.raises(Exception, match="its 5 s in all are over"):
+            with pytest.raises(Exception, match="its 5 s in all are used up"):
                 submission.estimate([0], [1], 2)
 
 

@@ -243,7 +243,7 @@ def test_another_user_s_clone_is_not_set_up(tmp_path, command):
         text=True,
         check=False,
     )
-    assert_one_sentence(done, 2, "is not yours to write to")
+    assert_one_sentence(done, 2, "you cannot write to")
 
 
 def theirs(tmp_path):

@@ -99,7 +99,7 @@ def test_keys_that_are_no_files(keys, tmp_path, name, how):
     else:
         os.truncate(os.open(keys / name, os.O_RDWR | os.O_CREAT, 0o600), 1 << 42)
     before = time.monotonic()
-    with pytest.raises(ValueError, match=r"no plain file|symbolic link|whole: copy it anew"):
+    with pytest.raises(ValueError, match=r"no plain file|symbolic link|complete: copy it again"):
         read_keys(keys, NOW)
     assert time.monotonic() - before < 60
 

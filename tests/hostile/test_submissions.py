@@ -660,7 +660,7 @@ def test_slow_answers(arena):
     grade, checks = arena.grade(demand=slow, budget_s=5.0)
     assert grade["demand"] < 1
     assert arena.took_s < 5 + BUSY_S
-    assert any(check["words"] == "its 5 s in all are over" for check in checks["demand"])
+    assert any(check["words"] == "its 5 s in all are used up" for check in checks["demand"])
 
 
 def test_output_without_end(arena):

@@ -91,7 +91,7 @@ def test_the_folder_and_the_page_have_them(folder):
     names = {path.name for path in write_all(folder)}
     assert {"completion.csv", "completion.png"} <= names
     page = write_report(folder).read_text()
-    assert "How long flows took" in page
+    assert "Flow completion times" in page
     assert "up to 100 kB" in page
 
 
@@ -109,7 +109,7 @@ def test_traffic_that_lasts_has_none_of_it(tmp_path):
     runs = load_sweep(tmp_path).runs
     assert (rows(runs), costs(runs)) == ([], {})
     assert "completion.png" not in {path.name for path in write_all(tmp_path)}
-    assert "How long flows took" not in write_report(tmp_path).read_text()
+    assert "Flow completion times" not in write_report(tmp_path).read_text()
 
 
 def test_lasting_flows_and_others_are_one_sweep(folder):

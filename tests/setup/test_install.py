@@ -121,7 +121,7 @@ def test_another_user_s_clone_is_not_set_up(clone):
         [clone / "setup/install.sh"], capture_output=True, text=True, cwd="/", user=OWNER + 1, group=OWNER + 1
     )
     assert done.returncode == 2
-    assert done.stderr == f"setup: {clone} is not yours to write to: clone it where you can\n"
+    assert done.stderr == f"setup: you cannot write to {clone}: clone the project where you can\n"
 
 
 def test_an_unknown_option_is_wrong_use():

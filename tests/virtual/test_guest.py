@@ -164,7 +164,7 @@ def test_a_guest_that_hangs_is_ended(linux):
 def test_a_guest_that_is_never_done_is_ended(linux):
     with (
         Guest(linux, ["sleep", "infinity"], memory_mib=256, real_s=4) as guest,
-        pytest.raises(GuestFailed, match="not done within 4 s"),
+        pytest.raises(GuestFailed, match="did not finish within 4 s"),
     ):
         guest.wait()
 

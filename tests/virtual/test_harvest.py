@@ -30,7 +30,7 @@ def test_links_pipes_and_second_names_are_not(left):
         lambda odd: os.link(source / "run/run.json", odd),
     ):
         make(source / "odd")
-        with pytest.raises(GuestFailed, match="'odd', which is no plain file"):
+        with pytest.raises(GuestFailed, match="'odd', which is not a regular file"):
             harvest.take(source, target)
         (source / "odd").unlink()
 

@@ -82,7 +82,7 @@ def test_a_source_that_we_do_not_know_how_to_change(tmp_path):
     for name, *_ in kernel.CHANGES:
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text("int main() {}")
-    with pytest.raises(Unavailable, match="not what we know how to change"):
+    with pytest.raises(Unavailable, match="our changes do not fit"):
         kernel.change(tmp_path)
 
 

@@ -60,7 +60,7 @@ def test_what_is_no_source(tmp_path, monkeypatch):
     with pytest.raises(Unavailable, match="file cannot be unpacked"):
         named(monkeypatch, tmp_path / "file").lay(tmp_path / "work", os.environ)
     (tmp_path / "folder").mkdir()
-    with pytest.raises(Unavailable, match="folder is no source of Linux"):
+    with pytest.raises(Unavailable, match="folder is not a Linux source"):
         named(monkeypatch, tmp_path / "folder").lay(tmp_path / "work2", os.environ)
 
 

@@ -70,7 +70,7 @@ def test_it_follows_a_sweep_from_its_first_run_to_its_report(page):
     (folder / "report.html").write_text("<title>The report</title>")
     (folder / LIVE).unlink()
     until(driver, lambda: "the machine was too slow" in text_of(driver, "#finished"))
-    until(driver, lambda: "No sweep is at work" in text_of(driver, "#progress"))
+    until(driver, lambda: "No sweep is running" in text_of(driver, "#progress"))
     driver.find_element(By.CSS_SELECTOR, "#over a").click()
     until(driver, lambda: driver.title == "The report")
     assert [entry for entry in driver.get_log("browser") if entry["level"] == "SEVERE"] == []

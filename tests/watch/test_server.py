@@ -40,7 +40,7 @@ def ask(server, path, **headers):
 
 def test_the_page_and_its_parts(server):
     for name, word in (
-        ("", "A sweep at work"),
+        ("", "A running sweep"),
         ("now.json", '"at_work": true'),
         ("finished.html", "Finished so far"),
     ):

@@ -65,12 +65,12 @@ function showRun(run) {
 }
 
 function show(now) {
-  const words = now.at_work ? `${now.done} of ${now.jobs} runs done, about ${now.left} left.` : "No sweep is at work in this folder now.";
+  const words = now.at_work ? `${now.done} of ${now.jobs} runs done, about ${now.left} left.` : "No sweep is running in this folder now.";
   if ($("progress").textContent !== words) $("progress").textContent = words;
   $("bar").hidden = !now.at_work;
   if (now.at_work) { $("bar").max = now.jobs; $("bar").value = now.done; }
   $("over").hidden = now.at_work || !now.report;
-  if (!$("over").hidden && !$("over").childNodes.length) $("over").append(element("a", "The report of what has finished", { href: "report.html" }));
+  if (!$("over").hidden && !$("over").childNodes.length) $("over").append(element("a", "The report of the finished runs", { href: "report.html" }));
   $("under-way").hidden = !now.runs.length;
   if (now.runs.length) {
     const names = now.runs.map((run) => run.worker);

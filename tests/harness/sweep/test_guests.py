@@ -184,7 +184,7 @@ def fails(error):
         (leaves(b"{"), "run.json is not JSON"),
         (leaves(a_run(replace(SPEC, seed=9))), "not the run that was asked for"),
         (leaves(b"", replace(FACTS, status=1, stderr="x\nhedera: no room")), "no room"),
-        (lambda folder: (folder / "run.json").symlink_to("/etc/passwd") or FACTS, "no plain file"),
+        (lambda folder: (folder / "run.json").symlink_to("/etc/passwd") or FACTS, "not a regular file"),
     ],
 )
 def test_what_goes_wrong_in_a_guest_is_an_invalid_run_with_the_reason(fake, tmp_path, do, reason):
