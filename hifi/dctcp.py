@@ -45,7 +45,7 @@ GATES = {
     "dctcp": {"median": (19, 21), "p5": (17, 22), "p95": (17, 22)},
     "reno": {"median": (337, 353), "p95": (413, 423)},
 }
-"""The range for a reproduction: between the two published numbers; for TCP within 5 packets of a percentile."""
+"""The range for a reproduction: between the two published numbers; TCP's 95th percentile within 5 packets of it."""
 
 
 @dataclass(frozen=True)

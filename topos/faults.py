@@ -36,7 +36,7 @@ class Fault:
     def __post_init__(self) -> None:
         if not 0 < self.at < self.until:
             raise ValueError(
-                f"a failure must begin at 0 s or later, and end after it begins: {self.what} from {self.at:g} s "
+                f"a failure must begin after 0 s, and end after it begins: {self.what} from {self.at:g} s "
                 f"to {self.until:g} s does not"
             )
 
