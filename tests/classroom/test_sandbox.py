@@ -149,7 +149,7 @@ def test_grading_stops_with_status_3_where_it_cannot_close_off(monkeypatch, tmp_
     )
     assert done.returncode == 3
     assert "(bwrap: no)" in done.stderr
-    assert "or --unprotected" in done.stderr
+    assert "or use --unprotected" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "results" / "grades" / "grades.csv").exists()
 

@@ -120,7 +120,7 @@ def test_keys_are_plain_files_of_one_cluster(keys, tmp_path, name):
         (tmp_path / "other" / name).read_bytes(),
     ):
         (keys / name).write_bytes(content)
-        with pytest.raises(ValueError, match=r"of one cluster, whole: copy it anew"):
+        with pytest.raises(ValueError, match=r"of one cluster, complete: copy it again"):
             read_keys(keys, NOW)
     (keys / name).unlink()
     os.mkfifo(keys / name, 0o600)
