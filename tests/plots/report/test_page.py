@@ -329,10 +329,10 @@ def test_differences_over_all_tries_stand_beside_those_that_count_and_what_is_ce
             store(tmp_path, run_document("stride:4", scheme, trial, bisection_mbps=level + trial))
     text = page_of(tmp_path).text
     assert "hedera-sa in 1 of 1 patterns, below in 0 (over all tries 1 and 0 of 1)" in text
-    assert "verdict over all tries" not in text, "none was left out"
+    assert "verdict (all tries)" not in text, "none was left out"
     slow = {"verdict": "invalid", "reasons": ["slow"]}
     store(tmp_path, run_document("stride:4", "hedera-sa", 1, bisection_mbps=11.0, **slow), attempt="-0")
     text = " ".join(page_of(tmp_path).text.split())
-    assert "verdict over all tries" in text
+    assert "verdict (all tries)" in text
     assert "below in 0 (over all tries 0 and 0 of 1)" in text
     assert "+26.7not supported" in text
