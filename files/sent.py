@@ -17,6 +17,11 @@ def at(name: str | Path) -> Path:
     return _SENT.get(str(Path(name)), Path(name))
 
 
+def came() -> list[str]:
+    """The names of all files that came; none in a process that works for its own user."""
+    return list(_SENT)
+
+
 @contextmanager
 def sent(files: Mapping[str, Path]) -> Iterator[None]:
     """While the block runs, these names (as `str` of a path) mean the files that were sent."""

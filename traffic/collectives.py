@@ -11,6 +11,7 @@ before, and for the flow that its sender sends before.
 * ``all-to-all``: every rank sends 1/GROUP of its buffer to every other one, all at once.
 * ``pipeline``: GROUP stages; as many micro-batches of BYTES go through them forward, and back.
 * ``goal:FILE``: what a file of GOAL text says (`traffic.goal`).
+* ``chakra:PREFIX``: what Chakra's traces say, PREFIX.0.et for rank 0 and so on (`traffic.chakra`).
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ from pathlib import Path
 
 import numpy as np
 
-from topos.arrays import Int64
 from topos.network import Network
+from traffic.chakra import SPELLING as CHAKRA
+from traffic.chakra import read_chakra, traces_of
+from traffic.exchanges import all_to_all, in_steps, part, ring
 from traffic.goal import SPELLING as GOAL
 from traffic.goal import read_goal
 from traffic.graph import FlowGraph, bounded
@@ -34,13 +37,15 @@ PLACEMENTS = ("compact", "random")
 def is_collective(text: str) -> bool:
     """Whether a traffic's spec is one of these; ``all-to-all`` without a size is a pattern that lasts."""
     name, colon, _ = text.partition(":")
-    return (name in _GRAPHS or name == "goal") and bool(colon)
+    return (name in _GRAPHS or name in _READERS) and bool(colon)
 
 
-def file_of(text: str) -> Path | None:
-    """The user's file that a spec names; None for one that names none."""
+def files_of(text: str) -> list[Path]:
+    """The user's files that a spec names."""
     name, colon, argument = text.partition(":")
-    return Path(argument) if name == "goal" and colon else None
+    if name == "chakra" and colon:
+        return traces_of(argument)
+    return [Path(argument)] if name == "goal" and colon else []
 
 
 def collective(
@@ -57,8 +62,8 @@ def collective(
     A pipeline computes in every stage instead. Raises ValueError, one sentence, for whatever makes no sense.
     """
     name, _, argument = text.partition(":")
-    if (file := file_of(text)) is not None:
-        return placed(read_goal(file, text).repeated(repeats, compute_s), network, seed, placement)
+    if name in _READERS:
+        return placed(_READERS[name](argument, text).repeated(repeats, compute_s), network, seed, placement)
     group, size = _argument(text, argument)
     if not 2 <= group <= network.num_hosts:
         raise ValueError(
@@ -93,43 +98,8 @@ def _argument(text: str, argument: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def _steps(name: str, ranks: int, to: list[Int64], sizes: list[int]) -> FlowGraph:
-    """In step s, every rank r sends ``sizes[s]`` bytes to ``to[s][r]``, after what it got and sent in step s - 1."""
-    steps = len(to)
-    bounded(name, steps * ranks, 2 * (steps - 1) * ranks)
-    rank = np.arange(ranks)
-    waiting, before = [np.zeros(0, dtype=np.int64)] * 2
-    if steps > 1:
-        source = np.empty(
-            (steps - 1, ranks), dtype=np.int64
-        )  # the flow of the step before that each rank gets
-        for step in range(steps - 1):
-            source[step, to[step]] = step * ranks + rank
-        own = np.arange((steps - 1) * ranks)
-        waiting = np.tile(own + ranks, 2)
-        before = np.concatenate([source.ravel(), own])
-    return FlowGraph(
-        name,
-        ranks,
-        np.tile(rank, steps).astype(np.int32),
-        np.concatenate(to).astype(np.int32),
-        np.repeat(np.array(sizes, dtype=np.int64), ranks),
-        np.zeros(steps * ranks),
-        waiting,
-        before,
-    )
-
-
-def _part(size: int, parts: int) -> int:
-    return -(-size // parts)
-
-
 def _ring(name: str, group: int, groups: int, size: int) -> FlowGraph:
-    steps = 2 * (group - 1)
-    bounded(name, steps * group * groups, 2 * (steps - 1) * group * groups)
-    rank = np.arange(group * groups)
-    following = rank // group * group + (rank + 1) % group
-    return _steps(name, rank.size, [following] * steps, [_part(size, group)] * steps)
+    return ring(name, group, groups, 2 * (group - 1), part(size, group))
 
 
 def _halving_doubling(name: str, group: int, groups: int, size: int) -> FlowGraph:
@@ -138,26 +108,13 @@ def _halving_doubling(name: str, group: int, groups: int, size: int) -> FlowGrap
     halvings = range(1, group.bit_length())
     order = [*halvings, *reversed(halvings)]
     rank = np.arange(group * groups)
-    return _steps(name, rank.size, [rank ^ (group >> n) for n in order], [_part(size, 1 << n) for n in order])
+    return in_steps(
+        name, rank.size, [rank ^ (group >> n) for n in order], [part(size, 1 << n) for n in order]
+    )
 
 
 def _all_to_all(name: str, group: int, groups: int, size: int) -> FlowGraph:
-    ranks, others = group * groups, group - 1
-    bounded(name, ranks * others, 0)
-    src = np.repeat(np.arange(ranks), others)
-    away = np.tile(np.arange(1, group), ranks)
-    dst = src // group * group + (src + away) % group
-    nothing = np.zeros(0, dtype=np.int64)
-    return FlowGraph(
-        name,
-        ranks,
-        src.astype(np.int32),
-        dst.astype(np.int32),
-        np.full(src.size, _part(size, group)),
-        np.zeros(src.size),
-        nothing,
-        nothing,
-    )
+    return all_to_all(name, group, groups, part(size, group))
 
 
 def _pipeline(name: str, stages: int, groups: int, size: int, compute_s: float = 0.0) -> FlowGraph:
@@ -194,6 +151,7 @@ _GRAPHS: dict[str, Callable[[str, int, int, int], FlowGraph]] = {
     "all-to-all": _all_to_all,
     "pipeline": _pipeline,
 }
+_READERS: dict[str, Callable[[str, str], FlowGraph]] = {"goal": read_goal, "chakra": read_chakra}
 _SPELLED = {name: f"{name}:GROUP,BYTES" for name in _GRAPHS} | {"pipeline": "pipeline:STAGES,BYTES"}
 SPELLINGS = {
     "ring:GROUP,BYTES": "all-reduce of BYTES in groups of GROUP hosts, around a ring",
@@ -201,5 +159,6 @@ SPELLINGS = {
     "all-to-all:GROUP,BYTES": "every host sends 1/GROUP of BYTES to every other one of its group",
     "pipeline:STAGES,BYTES": "micro-batches of BYTES go forward through the stages, and back",
     GOAL: "what a file of GOAL text says, the schedules of LogGOPSim and ATLAHS",
+    CHAKRA: "what Chakra's traces say, as ASTRA-sim runs them: PREFIX.0.et for rank 0 and so on",
 }
 """How each is spelled, and what it means."""

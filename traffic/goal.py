@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -75,7 +75,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
             yield number, content
 
 
-class _Op(NamedTuple):
+class Op(NamedTuple):
     """A statement that does something. ``peer``: -1 for calc, whose ``size`` is in nanoseconds."""
 
     kind: str
@@ -91,7 +91,7 @@ class _Schedule:
 
     def __init__(self, path: str) -> None:
         self.path, self.num_ranks = path, 0
-        self.ops: list[_Op] = []
+        self.ops: list[Op] = []
         self.requires: list[tuple[int, int]] = []
         self.starts: list[tuple[int, int]] = []
         self._rank = -1
@@ -145,13 +145,13 @@ class _Schedule:
     def _operation(self, number: int, found: re.Match[str]) -> None:
         label, kind, size, towards, peer, tag, duration = found.groups()
         if kind is None:
-            op = _Op("calc", self._rank, -1, int(duration), 0, number)
+            op = Op("calc", self._rank, -1, int(duration), 0, number)
         else:
             if (kind == "send") != (towards == "to"):
                 raise self._wrong(number, "one sends to a rank, and receives from one")
             if int(peer) >= self.num_ranks:
                 raise self._wrong(number, f"there is no rank {peer}, only 0 to {self.num_ranks - 1}")
-            op = _Op(kind, self._rank, int(peer), max(1, int(size)), int(tag or 0), number)
+            op = Op(kind, self._rank, int(peer), max(1, int(size)), int(tag or 0), number)
         if label:
             if label in self._labels:
                 raise self._wrong(number, f"the label {short(label)} is there already in this rank")
@@ -172,7 +172,7 @@ class _Nodes:
         self.rows: list[tuple[int, int, int, int]] = []  # src, dst, bytes, nanoseconds
         self.before: list[set[int]] = []
         ops = schedule.ops
-        flow_of = _matched(schedule)
+        flow_of = matched(ops, lambda op: f"{schedule.path} line {op.line}")
         waits = {op for op, _ in schedule.requires} | {op for pair in schedule.starts for op in pair}
         begun = {before for _, before in schedule.starts}
         start, end = {}, [-1] * len(ops)
@@ -235,30 +235,32 @@ class _Nodes:
         )
 
 
-def _matched(schedule: _Schedule) -> dict[int, int]:
-    """The send of each receive, by pair of ranks and tag, in the order of the lines; ValueError for one without."""
+def matched(ops: list[Op], where: Callable[[Op], str]) -> dict[int, int]:
+    """The send of each receive, by pair of ranks and tag, in their order; ``where`` an operation is, in sentences.
+
+    Raises ValueError for one without the other.
+    """
     open_: dict[tuple[int, int, int], deque[int]] = {}
-    for number, op in enumerate(schedule.ops):
+    for number, op in enumerate(ops):
         if op.kind == "send":
             open_.setdefault((op.rank, op.peer, op.tag), deque()).append(number)
     found = {}
-    for number, op in enumerate(schedule.ops):
+    for number, op in enumerate(ops):
         if op.kind != "recv":
             continue
         sends = open_.get((op.peer, op.rank, op.tag))
-        where = f"{schedule.path} line {op.line}: rank {op.rank} waits for rank {op.peer} with tag {op.tag}"
+        waits = f"{where(op)}: rank {op.rank} waits for rank {op.peer} with tag {op.tag}"
         if not sends:
-            raise ValueError(f"{where}, which never sends: that would hang")
+            raise ValueError(f"{waits}, which never sends: that would hang")
         found[number] = sends.popleft()
-        sent = schedule.ops[found[number]].size
+        sent = ops[found[number]].size
         if sent != op.size:
-            raise ValueError(f"{where} for {op.size} bytes, and {sent} are sent")
+            raise ValueError(f"{waits} for {op.size} bytes, and {sent} are sent")
     for sends in open_.values():
         for number in sends:
-            op = schedule.ops[number]
+            op = ops[number]
             raise ValueError(
-                f"{schedule.path} line {op.line}: rank {op.rank} sends to rank {op.peer} with tag {op.tag}, "
-                "which never receives that"
+                f"{where(op)}: rank {op.rank} sends to rank {op.peer} with tag {op.tag}, which never receives that"
             )
     return found
 

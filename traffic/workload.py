@@ -206,7 +206,7 @@ def files_of(spec: str) -> list[Path]:
         if name == "poisson":
             found += poisson.files_of(argument)
         else:
-            found += patterns.file_of(text), own_pattern.file_of(text), collectives.file_of(text)
+            found += patterns.file_of(text), own_pattern.file_of(text), *collectives.files_of(text)
     return [path for path in found if path is not None]
 
 
