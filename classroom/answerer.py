@@ -50,7 +50,7 @@ class Answerer:
         """Answer the requests below this folder of the guest, in a thread, until the block ends."""
         folder = results / FOLDER.name
         folder.mkdir()
-        # In the guest the controller is nobody; on the host what lies around it is closed to all but us.
+        # In the guest the controller runs as the user nobody; on the host only we can enter the parent folder.
         for path, mode in ((results.parent, 0o711), (results, 0o711), (folder, 0o777)):
             path.chmod(mode)
         done = threading.Event()
@@ -97,7 +97,7 @@ def _held(path: Path) -> int:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
     os.fchmod(descriptor, 0o644)
     with contextlib.suppress(OSError):
-        # By itself the kernel says with SIGIO that somebody waits, which ends a process; this one it ignores.
+        # By default the kernel announces a waiting opener with SIGIO, which would end us; this signal is ignored.
         fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_WRLCK)
     return descriptor

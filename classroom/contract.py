@@ -78,7 +78,7 @@ def strict(flows: LargeFlows, links: LinkState, answer: Placed) -> Ints:
         raise Broken(
             FAILED,
             f"place puts flow {flows.key[n]} on core {core[n]}, whose path has a failed link; ask links.usable(src, "
-            "dst, core). The loop will move it to a hashed path, which is no placement of yours",
+            "dst, core). The loop will move it to a hashed path, which is not your placement",
         )
     return core
 

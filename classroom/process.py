@@ -59,7 +59,7 @@ class Process:
         try:
             return protocol.decode_answer(self._receive(length, deadline))
         except (protocol.DecodeError, ValueError, RecursionError):
-            raise Misbehaved("rubbish", "its process answers with something that is no answer") from None
+            raise Misbehaved("rubbish", "its process answers with something that is not an answer") from None
 
     def end(self) -> None:
         """Kill it and all that it has started; an isolated one has no process left when this returns."""

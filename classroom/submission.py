@@ -152,7 +152,7 @@ class Submission:
         if asked == 0:
             arrays = {"placed": np.zeros(0, np.int64), "demand": np.zeros(0)} | arrays
         if arrays.keys() != _OF_A_TURN.keys():
-            raise self._rubbish("something that is no answer")
+            raise self._rubbish("something that is not an answer")
         changed, to, placed, demand = (arrays[name] for name in _OF_A_TURN)
         if not (
             all(arrays[name].ndim == 1 and arrays[name].dtype == dtype for name, dtype in _OF_A_TURN.items())
@@ -161,7 +161,7 @@ class Submission:
             and np.isfinite(demand).all()
             and 0 <= asked <= _MAX_ASKED
         ):
-            raise self._rubbish("something that is no answer")
+            raise self._rubbish("something that is not an answer")
         changes = dict(zip(changed.tolist(), to.tolist(), strict=True))
         return Turned(changes, dict(zip(placed.tolist(), demand.tolist(), strict=True)), int(asked))
 

@@ -1,4 +1,4 @@
-"""What commands share: options as click has them, and errors in words."""
+"""What commands share: click options, and errors as sentences."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def _lend(user: dict[str, Any], bound: list[Path], copied: list[Path]) -> None:
     wanted = [path for path in (*bound, *copied) if closed & {path, *path.parents}]
     wanted = [path for path in wanted if not set(wanted) & set(path.parents)]
     if Path("/") in closed:
-        raise OSError(errno.EINVAL, "it lies in /")
+        raise OSError(errno.EINVAL, "it is in /")
     sources = {path: _held(path) for path in wanted}
     for folder in closed:
         _mount("hedera", str(folder), "tmpfs", _NO_SUID | _NO_DEVICES, "mode=755")

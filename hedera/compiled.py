@@ -115,7 +115,7 @@ def _is_numba_s(value: object) -> bool:
 
 
 def code_folder() -> Path:
-    """Where machine code is kept; NotPrivate where there is no such place."""
+    """The folder of the machine code; NotPrivate if there cannot be one."""
     return private_folder("compiled", os.environ.get("NUMBA_CACHE_DIR"))
 
 

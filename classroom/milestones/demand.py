@@ -161,7 +161,7 @@ def _order(submission: Submission, rng: Random) -> tuple[str, str]:
     given, _ = _answer(submission, pairs, 8)
     again, wrong = _answer(submission, [pairs[n] for n in turned], 8)
     if given is None or again is None:
-        return wrong or "the answer is no array of numbers", f"flows {pairs}, 8 hosts"
+        return wrong or "the answer is not an array of numbers", f"flows {pairs}, 8 hosts"
     if not given.any():
         return "all demands are 0, in whatever order", f"flows {pairs}, 8 hosts"
     if np.allclose(given[turned], again, atol=CLOSE):

@@ -91,8 +91,8 @@ def _asked(submission: Submission, rng: Random) -> tuple[str, str]:
     turned = scene.turn()
     if turned.asked != 1 or turned.placed:
         return (
-            "the only large flow is gone, and the placement was not told so by a period without it: a reservation of "
-            "Global First Fit would stay for ever",
+            "the only large flow is gone, and the placement was not called without it: a reservation of "
+            "Global First Fit would stay forever",
             "one flow of 80 Mb/s on links of 100, which ends",
         )
     return "", ""

@@ -111,7 +111,7 @@ def worker(context: click.Context, address: str, name: str, host: str | None, jo
             raise UserMistake("--jobs is for virtual time: in real time a run needs the whole machine")
         machine.require_tools()
     else:
-        guests.prepare(tell_user)  # minutes, where there is no kernel yet
+        guests.prepare(tell_user)  # takes minutes if there is no kernel yet
     at_once = 1 if os.geteuid() == 0 else guests.guests_at_once(jobs)
     if not name.isprintable() or not 0 < len(name) <= 100:
         raise UserMistake("--name must be 1 to 100 printable characters")

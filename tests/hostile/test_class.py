@@ -91,7 +91,7 @@ def test_three_of_ten_mean_to_end_it(place, capsys):
         "i": 10 + 20 * quality
     }
     for name in "bd":
-        assert rows[name]["remarks"] == "loop: its process answers with something that is no answer"
+        assert rows[name]["remarks"] == "loop: its process answers with something that is not an answer"
     with (place / "grades" / "grades.csv").open() as file:
         assert [row["submission"][0] for row in csv.DictReader(file)] == list("abcdefghij")
     assert list((place / "tmp").iterdir()) == []
