@@ -177,7 +177,7 @@ MISTAKES = [
         "        demand = self.estimate",
         "        if not large.size:\n            return {}\n        demand = self.estimate",
         "the placement is asked once in each period, also when all is quiet",
-        "would stay for ever",
+        "would stay forever",
     ),
     Mistake(
         "a sender's flows share its link anew, those with a demand already too",
