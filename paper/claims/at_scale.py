@@ -186,10 +186,10 @@ def _plateau(path: Path) -> Iterator[str]:
 
 
 CLAIMS = (
-    Claim("Figure 10: of the non-blocking network", "docs/simulator.md", FIGURE_10, _of_optimal),
+    Claim("Figure 10: of the non-blocking network", NOTE, FIGURE_10, _of_optimal),
     Claim("Figure 10: over ECMP", NOTE, FIGURE_10, _over_static),
     Claim("Figure 10: first fit ahead of annealing", NOTE, FIGURE_10, _ahead),
-    Claim("Figure 11: of the non-blocking network", "docs/simulator.md", FIGURE_11, _over_time),
+    Claim("Figure 11: of the non-blocking network", NOTE, FIGURE_11, _over_time),
     Claim("Readings of first fit with many flows", ANSWERS, SENSITIVITY, _readings),
     Claim("Table 3's plateau", "docs/simulator.md", TABLE_3, _plateau),
     Claim("A core per host: bandwidth", "docs/simulator.md", EXPLAIN_SA, _bandwidth),

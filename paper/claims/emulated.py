@@ -168,7 +168,13 @@ CLAIMS = (
     Claim("Gains by flows per host, real TCP", ANSWERS, REPLICATION, _replication, EMULATED),
     Claim("Web search under real TCP, shares of the control", ANSWERS, DYNAMIC, _web_search, EMULATED),
     Claim("The same flows emulated and simulated", ANSWERS, FLOWS, _flow_by_flow, EMULATED),
-    Claim("Shares of the control at 25 and 100 Mb/s", "docs/conditions.md", SWEEPS, _whole_sweeps, EMULATED),
+    Claim(
+        "Shares of the control at 25 and 100 Mb/s",
+        "docs/notes/conditions.md",
+        SWEEPS,
+        _whole_sweeps,
+        EMULATED,
+    ),
     Claim(
         "Shares of the control by condition", "docs/notes/conditions.md", CONDITIONS, _conditions, EMULATED
     ),

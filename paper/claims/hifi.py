@@ -81,8 +81,8 @@ def _one_flow(path: Path) -> Iterator[str]:
 
 CLAIMS = (
     Claim("DCTCP's queue and TCP's at 100 Mb/s", "docs/hifi.md", DCTCP, _queues, EMULATED),
-    Claim("A flow that is locked out", "docs/hifi.md", AGAIN, _locked_out, EMULATED),
-    Claim("DCTCP's queue and TCP's at 1 Gb/s", "docs/hifi.md", FASTER, _medians, EMULATED),
+    Claim("A flow that is locked out", "docs/notes/hifi.md", AGAIN, _locked_out, EMULATED),
+    Claim("DCTCP's queue and TCP's at 1 Gb/s", "docs/notes/hifi.md", FASTER, _medians, EMULATED),
     Claim("The same, by percentile", "docs/notes/hifi.md", FASTER, _queues, EMULATED),
     Claim("What a varying delay does to DCTCP", "docs/hifi.md", JITTER, _with_jitter, EMULATED),
     Claim("The smallest buffer that keeps a link busy", "docs/hifi.md", LEAST, _least, EMULATED),
