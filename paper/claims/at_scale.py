@@ -192,7 +192,7 @@ CLAIMS = (
     Claim("Figure 11: of the non-blocking network", NOTE, FIGURE_11, _over_time),
     Claim("Readings of first fit with many flows", ANSWERS, SENSITIVITY, _readings),
     Claim("Table 3's plateau", "docs/simulator.md", TABLE_3, _plateau),
-    Claim("A core per host: bandwidth", "docs/simulator.md", EXPLAIN_SA, _bandwidth),
+    Claim("A core per host: bandwidth", NOTE, EXPLAIN_SA, _bandwidth),
     Claim("A core per host: work", NOTE, SEARCHES, _work, "the time, on another machine"),
     Claim("A core per host: bandwidth at 1,024 hosts", NOTE, EXPLAIN_SA_16, _bandwidth),
     Claim("A core per host: patterns", "docs/simulator.md", ONE_CORE, _patterns),

@@ -84,8 +84,8 @@ CLAIMS = (
     Claim("A flow that is locked out", "docs/notes/hifi.md", AGAIN, _locked_out, EMULATED),
     Claim("DCTCP's queue and TCP's at 1 Gb/s", "docs/notes/hifi.md", FASTER, _medians, EMULATED),
     Claim("The same, by percentile", "docs/notes/hifi.md", FASTER, _queues, EMULATED),
-    Claim("What a varying delay does to DCTCP", "docs/hifi.md", JITTER, _with_jitter, EMULATED),
-    Claim("The smallest buffer that keeps a link busy", "docs/hifi.md", LEAST, _least, EMULATED),
+    Claim("What a varying delay does to DCTCP", "docs/notes/hifi.md", JITTER, _with_jitter, EMULATED),
+    Claim("The smallest buffer that keeps a link busy", "docs/notes/hifi.md", LEAST, _least, EMULATED),
     Claim("Appenzeller's cells", "docs/notes/hifi.md", POINTS, _cells, EMULATED),
     Claim("One flow and its buffer", "docs/notes/hifi.md", POINTS, _one_flow, EMULATED),
 )
