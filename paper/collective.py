@@ -74,12 +74,17 @@ def beside(folders: tuple[Path, ...], out: Path, as_json: bool) -> None:
     hedera collective beside ring
     """
     from paper.collective_beside import beside as rows_of
-    from paper.collective_beside import draw, run_of, told
+    from paper.collective_beside import draw, run_of, summary, told
 
     runs = [rows_of(run_of(folder)) for folder in folders]
-    rows = [row for each in runs for row in each]
-    files = [write_csv(out / "beside.csv", rows), draw(runs, out / "beside.png")]
-    conclude(rows, [told(runs)], files, as_json)
+    found = [summary(rows) for rows in runs]
+    flows = [row for rows in runs for row in rows]
+    files = [
+        write_csv(out / "beside.csv", found),
+        write_csv(out / "beside-flows.csv", flows),
+        draw(runs, out / "beside.png"),
+    ]
+    conclude(found, [told(found)], files, as_json)
 
 
 @command.command()

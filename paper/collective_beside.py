@@ -42,6 +42,25 @@ class Row:
     simulated_end_s: float
 
 
+@dataclass(frozen=True)
+class Summary:
+    """A run: when its collective was done by both, seconds, and emulated over simulated: of that, and of the flows'
+    times the median, the 5th and the 95th percentile. ``same_path``: the share of flows that began on the same path
+    in both."""
+
+    traffic: str
+    scheme: str
+    seed: int
+    flows: int
+    emulated_s: float
+    simulated_s: float
+    ratio: float
+    median_flow: float
+    low_flow: float
+    high_flow: float
+    same_path: float
+
+
 def run_of(folder: Path) -> Run:
     """The run of a folder. Raises ValueError, one sentence, unless it is of a collective, and counts."""
     path = folder / "run.json"
@@ -108,32 +127,37 @@ def beside(run: Run) -> list[Row]:
     return rows
 
 
-def told(runs: Sequence[Sequence[Row]]) -> Table:
-    """A line for each run: when it was done by both, and how the flows' times compare."""
+def summary(rows: Sequence[Row]) -> Summary:
+    """Of one run's flows."""
+    one = rows[0]
+    took = [
+        (row.end_s - row.start_s) / (row.simulated_end_s - row.simulated_start_s)
+        for row in rows
+        if row.simulated_end_s > row.simulated_start_s
+    ]
+    low, middle, high = np.percentile(took, (5, 50, 95)).tolist()
+    same = [row.core is None or row.core == row.simulated_core for row in rows]
+    done, simulated = max(row.end_s for row in rows), max(row.simulated_end_s for row in rows)
+    return Summary(
+        one.traffic, one.scheme, one.seed, len(rows), done, simulated, done / simulated,
+        middle, low, high, float(np.mean(same)),
+    )  # fmt: skip
+
+
+def told(found: Sequence[Summary]) -> Table:
+    """A line for each run."""
     table = plain_table(
         "Emulated over simulated",
         "collective", "scheme", "seed", "flows", "emulated [s]", "simulated [s]", "ratio",
         "flows' times: median", "5th to 95th percentile", "same path [%]", left=2,
     )  # fmt: skip
-    for rows in runs:
-        one = rows[0]
-        done, simulated = max(row.end_s for row in rows), max(row.simulated_end_s for row in rows)
-        low, middle, high = np.percentile(ratios(rows), (5, 50, 95))
-        same = np.mean([row.core is None or row.core == row.simulated_core for row in rows])
+    for one in found:
         table.add_row(
-            one.traffic, one.scheme, str(one.seed), str(len(rows)), f"{done:.3f}", f"{simulated:.3f}",
-            f"{done / simulated:.3f}", f"{middle:.3f}", f"{low:.3f} to {high:.3f}", f"{100 * same:.0f}",
+            one.traffic, one.scheme, str(one.seed), str(one.flows), f"{one.emulated_s:.3f}",
+            f"{one.simulated_s:.3f}", f"{one.ratio:.3f}", f"{one.median_flow:.3f}",
+            f"{one.low_flow:.3f} to {one.high_flow:.3f}", f"{100 * one.same_path:.0f}",
         )  # fmt: skip
     return table
-
-
-def ratios(rows: Sequence[Row]) -> list[float]:
-    """How long each flow took, over how long it took in the simulator."""
-    return [
-        (row.end_s - row.start_s) / (row.simulated_end_s - row.simulated_start_s)
-        for row in rows
-        if row.simulated_end_s > row.simulated_start_s
-    ]
 
 
 def draw(runs: Sequence[Sequence[Row]], path: Path) -> Path:
