@@ -112,8 +112,9 @@ class Experiment:
         return NonBlocking(self.tree.num_hosts) if self.chosen.nonblocking else self.tree
 
     def workload(self) -> Workload:
-        """Who sends what to whom, and when; ValueError, one sentence, if that is impossible on this network."""
-        return workload(
+        """Who sends what to whom, and when; ValueError, one sentence, if that is impossible on this network, or under
+        this scheme."""
+        found = workload(
             self.traffic,
             self.tree,
             self.seed,
@@ -127,6 +128,11 @@ class Experiment:
             repeats=self.repeats,
             subflows=self.chosen.subflows,
         )
+        if found.graph is None and (self.chosen.plans or self.chosen.subflows > 1):
+            raise ValueError(
+                f"scheme {self.scheme!r} is for collectives, and traffic {self.traffic!r} is none"
+            )
+        return found
 
     @property
     def size_scale(self) -> float:

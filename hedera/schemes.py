@@ -104,9 +104,9 @@ class Scheme:
     ``column``: the column of the published Figure 9 that it is compared with; ``simulated``: whether the paper's
     simulator has it as well. ``absolute``: its name for a process with another current folder.
 
-    For the simulator only: ``sprays``: a flow's packets are spread over all its shortest paths, in equal parts.
-    ``plans``: the flows of a collective are placed before they start, step by step, from its known graph.
-    ``subflows``: into how many connections each flow of a collective is split.
+    ``subflows``: into how many each flow of a collective is split, with a connection for each. For the simulator
+    only: ``sprays``: a flow's packets are spread over all its shortest paths, in equal parts. ``plans``: the flows of
+    a collective are placed before they start, step by step, from its graph.
     """
 
     name: str
@@ -128,7 +128,7 @@ class Scheme:
     @property
     def emulated(self) -> bool:
         """Whether the emulation has it."""
-        return not self.sprays and not self.plans and self.subflows == 1
+        return not self.sprays and not self.plans
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "absolute", self.absolute or self.name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from commands.output import plain_table
 from hedera.schemes import scheme as scheme_of
+from paper import emulated
 from paper.style import clean, heading, new_figure, saved
 from plots.style import colour, house_style
 from results.record import Run, read
@@ -79,18 +80,8 @@ def run_of(folder: Path) -> Run:
 
 def config_of(run: Run) -> Config:
     """The same experiment in the simulator. Its links carry what packets leave to payload."""
-    shared = {field.name for field in fields(Config)} & set(run.spec.__struct_fields__)
-    return replace(
-        Config(
-            run.scheme,
-            run.traffic,
-            seed=run.seed,
-            engine="maxmin",
-            **{name: getattr(run.spec, name) for name in shared},
-        ),
-        link_mbps=run.spec.link_mbps * payload_share(run.spec.mtu),
-        tick_s=TICK_S,
-    )
+    asked = emulated.config_of(run, TICK_S, "maxmin")
+    return replace(asked, link_mbps=run.spec.link_mbps * payload_share(run.spec.mtu))
 
 
 def beside(run: Run) -> list[Row]:

@@ -8,7 +8,6 @@ from typing import ClassVar
 from hedera.experiment import Experiment, middle
 from hedera.parameter import parameter
 from hedera.schemes import Options
-from traffic.workload import Workload
 
 ENGINES = ("aimd", "maxmin")
 INCREASE = 0.12
@@ -77,15 +76,6 @@ class Config(Experiment):
 
         if self.chosen.sprays and self.fail and self.engine == "aimd":
             raise ValueError("spraying with failed links needs --engine maxmin")
-
-    def workload(self) -> Workload:
-        """As `Experiment.workload`; ValueError for a scheme that is for collectives, and other traffic."""
-        found = super().workload()
-        if found.graph is None and (self.chosen.plans or self.chosen.subflows > 1):
-            raise ValueError(
-                f"scheme {self.scheme!r} is for collectives, and traffic {self.traffic!r} is none"
-            )
-        return found
 
     @property
     def options(self) -> Options:

@@ -18,7 +18,7 @@ def schemes() -> None:
             name: scheme.summary + (" (`--schemes all` leaves it out)" if scheme.baseline else "")
             for name, scheme in SCHEMES.items()
         }
-        | {SUBFLOWS: "the same with N sub-flows for each flow of a collective (simulator only)"}
+        | {SUBFLOWS: "the same with N sub-flows for each flow of a collective"}
         | {SPELLING: "a scheduler of your own (docs/own-scheduler.md)"}
     )
 

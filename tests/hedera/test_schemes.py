@@ -41,7 +41,7 @@ def test_what_the_emulation_does_not_have_is_refused() -> None:
     from hedera.experiment import Experiment
 
     assert [name for name, one in SCHEMES.items() if not one.emulated] == ["spray", "planned"]
-    for name in ("spray", "planned", "ecmp-x4"):
+    for name in ("spray", "planned"):
         with pytest.raises(ValueError, match=f"scheme '{name}' is for the simulator only"):
             Experiment(name, "stride:4")
 

@@ -62,6 +62,15 @@ def test_a_collective_runs_to_its_end_in_order(carry_out, traffic):
     assert told.completion_s == pytest.approx(np.nanmax(end) - run._begin)
 
 
+def test_sub_flows_have_connections_of_their_own(carry_out):
+    spec = replace(SPEC, scheme="ecmp-x4", traffic="all-to-all:4,40000")
+    run, failed = carry_out(spec)
+    assert failed == []
+    assert len(run.flows) == 4 * 4 * 12
+    assert len({(flow.src, flow.src_port) for flow in run.flows}) == len(run.flows)
+    assert {flow.arrived.bytes for flow in run.flows} == {2500}
+
+
 def test_computing_delays_what_waits_for_it(carry_out):
     spec = replace(SPEC, traffic="ring:4,4000", compute_s=0.3, repeats=2)
     run, _ = carry_out(spec)
@@ -120,4 +129,8 @@ def test_hosts_that_cannot_connect_are_named(tmp_path, children, monkeypatch):
 def test_what_hosts_cannot_do_is_refused_before_anything_runs(tmp_path):
     with pytest.raises(UserMistake, match="other traffic beside a collective is for the simulator alone"):
         replace(SPEC, traffic="ring:4,1000 + stride:1").workload()
+    with pytest.raises(
+        UserMistake, match="scheme 'ecmp-x4' is for collectives, and traffic 'stride:1' is none"
+    ):
+        replace(SPEC, scheme="ecmp-x4", traffic="stride:1").workload()
     assert replace(SPEC, traffic="ring:4,1000").for_its_traffic().new_flows == "controller"
