@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from paper.claims.claim import Claim, Rows, Source, interval_told, rows
+from paper.claims.claim import EMULATED, Claim, Rows, Source, interval_told, rows
 from paper.collective_table import BUFFERS, FAILING, HEDERA, STATIC
 
 SAID = "docs/collectives.md"
@@ -15,6 +15,11 @@ DATA = Source(
     "hedera collective table",
     "three minutes of a processor",
     again=True,
+)
+BESIDE = Source(
+    "collectives/beside.csv",
+    "hedera collective beside results/runs/collectives/*/*/trial-*",
+    "50 runs of half a minute of a processor each",
 )
 SPLIT = ("ecmp", "ecmp-x2", "ecmp-x4", "ecmp-x8", "ecmp-x16")
 _Cells = Iterator[str]
@@ -113,7 +118,19 @@ def _degree(path: Path) -> Iterator[str]:
         yield _line(collective, iter(cells))
 
 
+def _beside(path: Path) -> Iterator[str]:
+    """By collective and scheme: completion and the median flow's time, emulated over simulated."""
+    table = rows(path)
+    for traffic in dict.fromkeys(row["traffic"] for row in table):
+        for scheme in dict.fromkeys(row["scheme"] for row in table):
+            here = {"traffic": traffic, "scheme": scheme}
+            if _of(table, "ratio", **here):
+                cells = (interval_told(_of(table, name, **here), ".3f") for name in ("ratio", "median_flow"))
+                yield _line(f"`{traffic}`, `{scheme}`", cells)
+
+
 CLAIMS = (
+    Claim("Emulated collectives beside simulated ones", SAID, BESIDE, _beside, EMULATED),
     Claim("Collectives of 1 GB over the non-blocking network", SAID, DATA, _one_path),
     Claim("Runs that a period of 5 s changes", SAID, DATA, _too_short),
     Claim("Collectives with a failed link", NOTES, DATA, _failed),
