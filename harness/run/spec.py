@@ -172,7 +172,7 @@ def _alone(work: Workload, graph: FlowGraph) -> None:
     """ValueError for a collective that the hosts' programs cannot carry out."""
     if len(work.standing) > len(graph) or len(work.listed) or work.arrivals:
         raise ValueError(
-            f"traffic {work.name!r}: other traffic beside a collective is for the simulator alone (hedera simulate)"
+            f"traffic {work.name!r}: other traffic beside a collective is for the simulator only (hedera simulate)"
         )
     ranks(graph, work.standing.src_port)
 
