@@ -138,9 +138,9 @@ def summary(rows: Sequence[Row]) -> Summary:
 def told(found: Sequence[Summary]) -> Table:
     """A line for each run."""
     table = plain_table(
-        "Emulated over simulated",
+        "Emulated over simulated: completion, and the times of flows (median, 5th to 95th percentile)",
         "collective", "scheme", "seed", "flows", "emulated [s]", "simulated [s]", "ratio",
-        "flows' times: median", "5th to 95th percentile", "same path [%]", left=2,
+        "median", "5th to 95th", "same path [%]", left=2,
     )  # fmt: skip
     for one in found:
         table.add_row(
