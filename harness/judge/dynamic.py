@@ -93,11 +93,13 @@ class Dynamic:
     def progress(self) -> float | None:
         """How long the flows that take long should have taken, all together, over how long they took; None when there
         was none. One that was cut off took the time it had at least. Over all, because TCP does not share a link as
-        max-min fairness does: what one flow has less, another has more."""
+        max-min fairness does: what one flow has less, another has more. Of a collective, whose connections stay,
+        every flow counts."""
         due = took = 0.0
+        least = SETTLED_S if self.workload.graph is None else 0.0
         for one, flow, end in zip(self.flows, self.seen.flows, self.fluid.end.tolist(), strict=True):
             if (
-                flow.size_bytes is not None and flow.sent is not None and end - one.start >= SETTLED_S
+                flow.size_bytes is not None and flow.sent is not None and end - one.start >= least
             ):  # nan is not
                 lasted = self._took(flow)
                 due += end - one.start

@@ -20,6 +20,7 @@ from harness.network.processes import Children, run, wait_until
 from harness.network.sockets import ROOM_PER_MTU_BYTE
 from harness.run.spec import RunSpec
 from harness.sweep.experiment import run_experiment
+from paper.collective_beside import beside, run_of, summary
 from tests.harness.real_runs import HEDERA, LONG, footprint, hedera_run
 from topos.fattree import FatTree
 from topos.nonblocking import NonBlocking
@@ -96,6 +97,19 @@ def test_a_hand_written_file_and_a_sequential_shuffle(tmp_path, clean):
     carried = [f["mbps"] * f["seconds"] for f in flows]
     assert sum(carried) == pytest.approx(240 * 60000 * 8e-6, rel=1e-3), "all of it arrived"
     assert result["turns"]["shuffle_s"] > least_s
+
+
+def test_a_collective_goes_where_the_simulator_says_and_ends_with_its_last_flow(tmp_path, clean):
+    done = hedera_run(tmp_path / "run", traffic="ring:16,2000000", scheme="ecmp", seconds=60, bw=10)
+    result = json.loads(done.stdout)
+    assert (result["verdict"], result["reasons"]) == ("ok", []), done.stderr
+    assert result["progress"] > 0.85
+    found = result["collective"]
+    assert found["ended"] == found["flows"] == len(result["flows"]) == 480
+    assert found["steps"] == 30
+    assert found["completion_s"] > 30 * 125_000 * 8e-6 / 10
+    assert result["window_s"][1] < found["completion_s"] < 60, "it ended long before --seconds"
+    assert summary(beside(run_of(tmp_path / "run"))).same_path == 1.0
 
 
 @pytest.mark.real
