@@ -91,5 +91,7 @@ def _timeouts(runs: Sequence[Run], scheme: str) -> float:
 
 CLAIMS = (
     Claim("What loss leaves of ECMP at 1 Gb/s, of the control", "docs/ecmp.md", ECMP, _of_ecmp, EMULATED),
-    Claim("What loss leaves of every scheme at 1 Gb/s", "docs/ecmp.md", EVERY, _of_every_scheme, EMULATED),
+    Claim(
+        "What loss leaves of every scheme at 1 Gb/s", "docs/notes/ecmp.md", EVERY, _of_every_scheme, EMULATED
+    ),
 )
