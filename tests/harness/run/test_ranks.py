@@ -74,9 +74,9 @@ def test_sub_flows_have_connections_of_their_own(carry_out):
 def test_computing_delays_what_waits_for_it(carry_out):
     spec = replace(SPEC, traffic="ring:4,4000", compute_s=0.3, repeats=2)
     run, _ = carry_out(spec)
-    assert 0.6 <= run.collective.completion_s
+    assert run.collective.completion_s >= 0.6
     first = min(flow.sent.start for flow in run.flows) - run._begin
-    assert 0.3 <= first
+    assert first >= 0.3
 
 
 def test_the_end_cuts_off_and_says_so(carry_out):
@@ -100,7 +100,7 @@ def test_computing_of_a_goal_file_takes_its_time(carry_out, tmp_path):
     run, failed = carry_out(replace(SPEC, traffic=f"goal:{path}"))
     assert failed == []
     (flow,) = run.flows
-    assert 0.3 <= flow.sent.start - run._begin
+    assert flow.sent.start - run._begin >= 0.3
 
 
 def test_a_host_that_is_killed_is_named_and_nothing_hangs(carry_out, children):
