@@ -41,12 +41,17 @@ def _times(table: Rows, schemes: Sequence[str], **case: str) -> _Cells:
 
 
 def _one_path(path: Path) -> Iterator[str]:
-    """All schemes, buffers of 1 GB on hosts drawn at random."""
+    """All schemes, buffers of 1 GB, by placement."""
     table = rows(path)
     for collective in BUFFERS:
         for placement in ("compact", "random"):
             case = {"part": "size", "collective": collective, "mbytes": "1000", "placement": placement}
             yield _line(f"{collective}, {placement}", _times(table, (*STATIC, *HEDERA), **case))
+
+
+def _one_path_at_random(path: Path) -> Iterator[str]:
+    """The same, on hosts drawn at random."""
+    yield from (line for line in _one_path(path) if ", random |" in line)
 
 
 def _too_short(path: Path) -> Iterator[str]:
@@ -101,6 +106,22 @@ def _period(path: Path) -> Iterator[str]:
             yield f"{collective}: {told} under `{scheme}`"
 
 
+def _period_in_short(path: Path) -> Iterator[str]:
+    """Without Hedera, and with its longest and its shortest period, of both collectives."""
+    table = rows(path)
+    for told, case in (
+        ("ECMP takes", {"scheme": "ecmp"}),
+        ("Simulated Annealing every 5 s", {"scheme": "hedera-sa", "interval_s": "5"}),
+        ("every 0.01 s", {"scheme": "hedera-sa", "interval_s": "0.01"}),
+        ("Global First Fit every 0.01 s", {"scheme": "hedera-gff", "interval_s": "0.01"}),
+    ):
+        ring, halving = (
+            interval_told(_of(table, part="period", collective=collective, **case), ".2f")
+            for collective in ("ring", "halving-doubling")
+        )
+        yield f"{told} {ring} and {halving}"
+
+
 def _degree(path: Path) -> Iterator[str]:
     """The share of time with more flows than NICs, per cent, and what planning then loses."""
     table = rows(path)
@@ -152,11 +173,13 @@ def _beside_in_short(path: Path) -> Iterator[str]:
 CLAIMS = (
     Claim("Emulated collectives beside simulated ones, in short", SAID, BESIDE, _beside_in_short, EMULATED),
     Claim("Emulated collectives beside simulated ones", NOTES, BESIDE, _beside, EMULATED),
-    Claim("Collectives of 1 GB over the non-blocking network", SAID, DATA, _one_path),
+    Claim("Collectives of 1 GB over the non-blocking network", SAID, DATA, _one_path_at_random),
+    Claim("The same, by placement", NOTES, DATA, _one_path),
     Claim("Runs that a period of 5 s changes", SAID, DATA, _too_short),
     Claim("Collectives with a failed link", NOTES, DATA, _failed),
     Claim("Collectives with mice beside", NOTES, DATA, _mice),
     Claim("Collectives in sub-flows", NOTES, DATA, _split),
-    Claim("Which period steps of 10 ms need", SAID, DATA, _period),
+    Claim("Which period steps of 10 ms need, in short", SAID, DATA, _period_in_short),
+    Claim("Which period steps of 10 ms need", NOTES, DATA, _period),
     Claim("How often a host has more flows than NICs", NOTES, DATA, _degree),
 )
