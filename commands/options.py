@@ -26,6 +26,8 @@ def in_words(function: Command) -> Command:
             return function(*args, **kwargs)
         except ValueError as error:
             raise click.UsageError(str(error)) from error
+        except BrokenPipeError:
+            raise  # whoever read the output has enough (`| head`): click ends quietly
         except (OSError, RuntimeError) as error:
             raise click.ClickException(str(error)) from error
 
