@@ -80,7 +80,7 @@ def test_a_sweep_killed_at_every_stage_ends_as_one_that_was_not(tmp_path, clean,
     assert words == expected_words
     assert numbers == pytest.approx(expected, rel=0.1, abs=3)
     assert subprocess.run([HEDERA, "clean"], capture_output=True, text=True, check=True).stdout.startswith(
-        "nothing of ours"
+        "nothing to remove"
     )
 
 

@@ -172,10 +172,11 @@ def test_a_second_one_waits_for_the_first(clone):
     with LOCK.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with start(clone) as second:
-            assert "another set-up is under way" in second.stderr.readline()
-            assert second.poll() is None
-            fcntl.flock(lock, fcntl.LOCK_UN)
+            said, status = second.stderr.readline(), second.poll()
+            fcntl.flock(lock, fcntl.LOCK_UN)  # before any check can fail: it would wait for ever
             second.communicate(timeout=PATIENCE_S)
+    assert "another setup is running" in said
+    assert status is None
     assert second.returncode == 0
 
 
