@@ -240,6 +240,7 @@ def test_the_command_hears_nothing_of_where_it_is_called(clone, tmp_path):
 @pytest.mark.root
 def test_set_up_hears_nothing_of_the_environment(clone, tmp_path):
     """What a root shell kept of a user's session: functions, what bash reads first, where temporary files go."""
+    install(clone)
     taken = tmp_path / "taken"
     (tmp_path / "env").write_text(f"touch {taken}")
     settings = {"BASH_ENV": str(tmp_path / "env"), "BASH_FUNC_stat%%": f"() {{ touch {taken}; }}"}
