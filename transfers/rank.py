@@ -25,13 +25,12 @@ from collections import defaultdict
 from typing import Any
 
 if not __package__:  # started as a program, which sees nothing but the standard library
-    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
+from transfers.sender import bind
+from transfers.sink import BACKLOG, bound
 from transfers.wires import NUMBER, Incoming, Message, Outgoing
 
-UNSENT_BYTES = 1 << 16
-NOTSENT_LOWAT = 25
-"""As in `transfers.sender`."""
 CONNECT_S = 30.0
 AGAIN_S = 0.05
 """How long to try to connect, and how often: the others listen when they are there."""
@@ -95,10 +94,8 @@ class Rank:
 
     def connect(self) -> None:
         """Open those that this host sends on, and take those that it receives on; OSError where that takes long."""
-        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((self.address, self.port))
-        listener.listen(4096)
+        listener = bound(self.address, self.port)
+        listener.listen(BACKLOG)
         limit = time.monotonic() + CONNECT_S
         for host, source_port in self.places:
             sock = self.opened(host, source_port, limit)
@@ -117,10 +114,7 @@ class Rank:
         while True:
             sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
             try:
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                sock.setsockopt(socket.IPPROTO_TCP, NOTSENT_LOWAT, UNSENT_BYTES)
-                sock.bind((self.address, source_port))
+                bind(sock, self.address, source_port)
                 sock.settimeout(CONNECT_S)
                 sock.connect((host, self.port))
             except OSError as error:

@@ -128,10 +128,7 @@ class Sender:
         """Open its connection."""
         sock = transfer.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
         try:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            sock.setsockopt(socket.IPPROTO_TCP, NOTSENT_LOWAT, UNSENT_BYTES)
-            sock.bind((self.address, transfer.port))
+            bind(sock, self.address, transfer.port)
             transfer.start = time.monotonic()
             error = sock.connect_ex((transfer.to, self.port))
         except OSError as problem:
@@ -227,6 +224,14 @@ class Sender:
             self.said = []
             while data:
                 data = data[os.write(self.records, data) :]
+
+
+def bind(sock: socket.socket, address: str, port: int) -> None:
+    """Give a socket that is to send its address, and what TCP is to do for it; OSError when it cannot have that."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sock.setsockopt(socket.IPPROTO_TCP, NOTSENT_LOWAT, UNSENT_BYTES)
+    sock.bind((address, port))
 
 
 def tcp_info(sock: socket.socket) -> tuple[int, int]:

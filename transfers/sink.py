@@ -119,9 +119,7 @@ class Sink:
             if len(arrival.header) == HEADER_BYTES:
                 (arrival.size,) = struct.unpack("!Q", arrival.header)
         arrival.bytes += count
-        number = int((now - arrival.accepted) / BIN_S)
-        arrival.bins += [0] * (number + 1 - len(arrival.bins))
-        arrival.bins[number] += count
+        fill(arrival.bins, now - arrival.accepted, count)
 
     def wake_later(self, arrival: Arrival) -> None:
         """Not for every segment, but for the flow's last byte."""
@@ -155,6 +153,13 @@ class Sink:
             self.said = []
             while data:
                 data = data[os.write(self.records, data) :]
+
+
+def fill(bins: list[int], after_s: float, count: int) -> None:
+    """So many bytes arrived that long after the flow was accepted: they go into their bin."""
+    number = int(after_s / BIN_S)
+    bins += [0] * (number + 1 - len(bins))
+    bins[number] += count
 
 
 def bound(address: str, port: int) -> socket.socket:

@@ -1,7 +1,7 @@
 """The two ends of a connection on which one host sends messages to another, and hears which have ended.
 
 A message begins with 16 bytes, its number and its size, which count among its bytes. The receiver answers with the 8
-bytes of its number when all has arrived. Nothing but the standard library is imported.
+bytes of its number when all has arrived. Nothing but the standard library and this package is imported.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
+from transfers.sender import BLOCK, tcp_info
+from transfers.sink import fill
+
 HEADER = struct.Struct("!QQ")
 NUMBER = struct.Struct("!Q")
-BLOCK = bytes(1 << 16)
-BIN_S = 0.1
-"""As in `transfers.sink`."""
 
 
 class Message:
@@ -171,9 +171,7 @@ class Incoming:
             if len(self.header) == HEADER.size:
                 self.number, self.size = HEADER.unpack(self.header)
         self.bytes += count
-        place = int((self.last - self.accepted) / BIN_S)
-        self.bins += [0] * (place + 1 - len(self.bins))
-        self.bins[place] += count
+        fill(self.bins, self.last - self.accepted, count)
 
     def record(self, how: str) -> dict[str, Any]:
         """The message so far, which then is over."""
@@ -201,10 +199,3 @@ class Incoming:
             self.poll.modify(self.socket.fileno(), select.EPOLLIN | select.EPOLLOUT)
         except OSError:
             self.answers = b""
-
-
-def tcp_info(sock: socket.socket) -> tuple[int, int]:
-    """Segments sent again, and the smoothed round-trip time in microseconds (TCP_INFO)."""
-    info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
-    words = struct.unpack("=24I", info[8:104])
-    return words[23], words[15]

@@ -81,6 +81,11 @@ class Programs(ABC):
         self.troubles: list[str] = []
         """What went wrong, one sentence each, for the verdict."""
         self.collective: Collective | None = None
+        self._prepare()
+
+    @abstractmethod
+    def _prepare(self) -> None:
+        """What a kind of workload needs besides; called once, at the end of the making."""
 
     @abstractmethod
     def listen(self, deadline: float = 60.0) -> None:

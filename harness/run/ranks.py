@@ -5,21 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from harness.network.cpulimit import HostGroups
-from harness.network.fabric import Fabric
-from harness.network.processes import Children, wait_until
+from harness.network.processes import wait_until
 from harness.run.programs import Programs
 from harness.run.senders import EmulatedFlow
-from harness.run.spec import RunSpec
 from topos.network import Network
 from traffic.graph import completed
 from traffic.ranks import Rank, ranks
-from traffic.workload import Workload
 from transfers import records
 
 
@@ -29,23 +24,15 @@ class Ranks(Programs):
     sends = "rank"
     all_must_end = True
 
-    def __init__(
-        self,
-        fabric: Fabric,
-        workload: Workload,
-        spec: RunSpec,
-        directory: Path,
-        children: Children,
-        groups: HostGroups,
-    ) -> None:
-        super().__init__(fabric, workload, spec, directory, children, groups)
-        assert workload.graph is not None
-        self._graph = workload.graph
-        self._ranks = ranks(self._graph, workload.standing.src_port)
-        self._nodes = np.flatnonzero(~self._graph.computes).tolist()
-        flows = workload.standing.take(np.array(self._nodes))
+    def _prepare(self) -> None:
+        graph, standing = self._workload.graph, self._workload.standing
+        assert graph is not None
+        self._graph = graph
+        self._ranks = ranks(graph, standing.src_port)
+        self._nodes = np.flatnonzero(~graph.computes).tolist()
+        flows = standing.take(np.array(self._nodes))
         self.flows = [
-            EmulatedFlow(flow.src, flow.dst, flow.src_port, int(self._graph.size_bytes[node]))
+            EmulatedFlow(flow.src, flow.dst, flow.src_port, int(graph.size_bytes[node]))
             for node, flow in zip(self._nodes, flows, strict=True)
         ]
 

@@ -6,15 +6,11 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from harness.network.cpulimit import HostGroups
-from harness.network.fabric import Fabric
-from harness.network.processes import Children, wait_until
+from harness.network.processes import wait_until
 from harness.run.programs import Programs
 from harness.run.senders import EmulatedFlow, listens_on
-from harness.run.spec import RunSpec
 from traffic.flows import Flow
 from traffic.ports import SERVER_PORT
-from traffic.workload import Workload
 from transfers import records
 
 AHEAD_S = 3.0
@@ -26,18 +22,11 @@ class Transfers(Programs):
 
     sends = "sender"
 
-    def __init__(
-        self,
-        fabric: Fabric,
-        workload: Workload,
-        spec: RunSpec,
-        directory: Path,
-        children: Children,
-        groups: HostGroups,
-    ) -> None:
-        super().__init__(fabric, workload, spec, directory, children, groups)
-        self.all_must_end = workload.matrix is not None  # one that waits for its turn may not be left over
-        self._source: Iterator[Flow] = iter(workload)
+    def _prepare(self) -> None:
+        self.all_must_end = (
+            self._workload.matrix is not None
+        )  # one that waits for its turn may not be left over
+        self._source: Iterator[Flow] = iter(self._workload)
         self._next = next(self._source, None)
 
     def _hosts(self) -> tuple[list[int], list[int]]:
