@@ -152,27 +152,27 @@ def told(found: Sequence[Summary]) -> Table:
 
 
 def draw(runs: Sequence[Sequence[Row]], path: Path) -> Path:
-    """When each flow ended, emulated over simulated: a panel for each traffic."""
+    """When each flow ended, emulated over simulated: a row of panels for each traffic, a column for each scheme."""
     traffics = list(dict.fromkeys(rows[0].traffic for rows in runs))
+    schemes = list(dict.fromkeys(rows[0].scheme for rows in runs))
     with house_style():
-        figure = new_figure(4.6 * len(traffics), 4.2)
-        panels = figure.subplots(1, len(traffics), squeeze=False)[0]
-        for axes, traffic in zip(panels, traffics, strict=True):
-            here = [rows for rows in runs if rows[0].traffic == traffic]
-            most = max(max(row.end_s, row.simulated_end_s) for rows in here for row in rows)
-            axes.plot([0, most], [0, most], color="0.6", linewidth=0.8)
-            for rows in here:
-                scheme = rows[0].scheme
+        figure = new_figure(max(4.6, 2.3 * len(schemes)), 0.6 + 2.6 * len(traffics))
+        grid = figure.subplots(len(traffics), len(schemes), squeeze=False, sharex="row", sharey="row")
+        for line, traffic in zip(grid, traffics, strict=True):
+            here = [row for rows in runs if rows[0].traffic == traffic for row in rows]
+            most = max(max(row.end_s, row.simulated_end_s) for row in here)
+            for axes, scheme in zip(line, schemes, strict=True):
+                shown = [row for row in here if row.scheme == scheme]
+                axes.plot([0, most], [0, most], color="0.6", linewidth=0.8)
                 axes.plot(
-                    [row.simulated_end_s for row in rows], [row.end_s for row in rows], ".", markersize=3,
-                    color=colour(scheme), label=scheme_of(scheme).label,
+                    [row.simulated_end_s for row in shown], [row.end_s for row in shown], ".", markersize=2,
+                    color=colour(scheme),
                 )  # fmt: skip
-            axes.set_title(traffic)
-            axes.set_xlabel("flow ended, simulated [s]")
-            clean(axes)
-        panels[0].set_ylabel("flow ended, emulated [s]")
-        handles, labels = panels[0].get_legend_handles_labels()
-        unique = dict(zip(labels, handles, strict=True))
-        figure.legend(unique.values(), unique.keys(), loc="outside lower center", ncols=4)
-        heading(figure, "Every flow of a collective: real TCP in virtual time over the simulator")
+                clean(axes)
+            line[0].set_ylabel(f"{traffic}\nemulated [s]")
+        for axes, scheme in zip(grid[0], schemes, strict=True):
+            axes.set_title(scheme_of(scheme).label)
+        for axes in grid[-1]:
+            axes.set_xlabel("simulated [s]")
+        heading(figure, "When each flow of a collective ended: real TCP in virtual time, and the simulator")
         return saved(figure, path)
