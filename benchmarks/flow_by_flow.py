@@ -88,9 +88,7 @@ def emulated(run: Run) -> Times:
 def _by_key(flows: list[tuple[tuple[int, int], float]]) -> Times:
     times = dict(flows)
     if len(times) < len(flows):
-        raise ValueError(
-            "a host has used a source port twice, so flows cannot be told apart: take a shorter run"
-        )
+        raise ValueError("a host has used a source port twice, so flows cannot be told apart: take a shorter run")
     return times
 
 
@@ -147,9 +145,7 @@ class Compared:
 @click.option("--bw", "link_mbps", default=10.0, show_default=True, help="Mb/s. Sizes are as spelled.")
 @click.option("--seconds", default=60.0, show_default=True)
 @click.option("--seed", default=1, show_default=True)
-@click.option(
-    "--tick", "tick_s", default=0.001, show_default=True, help="Length of the engines' ticks, seconds."
-)
+@click.option("--tick", "tick_s", default=0.001, show_default=True, help="Length of the engines' ticks, seconds.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -173,9 +169,7 @@ def main(emulate: bool, path: Path | None, out: Path, as_json: bool, **options: 
     if run is not None:
         config = config_of(run, options["tick_s"])
         if run.spec.new_flows != "controller":
-            click.echo(
-                "the switches placed new flows in this run, so paths are not the simulator's", err=True
-            )
+            click.echo("the switches placed new flows in this run, so paths are not the simulator's", err=True)
         click.echo(f"emulated: {run.verdict} {'; '.join(run.reasons)}", err=True)
     backends = {} if run is None else {"emulated": emulated(run)}
     for engine in ENGINES:
@@ -193,14 +187,10 @@ def main(emulate: bool, path: Path | None, out: Path, as_json: bool, **options: 
 
 def recorded(file: Path, traffic: str, **options: Any) -> Config:
     """Write the flows of ``traffic`` down; returns the simulation of that file."""
-    config = Config(
-        traffic=traffic, scale_sizes=False, increase_mbps=INCREASE * options["link_mbps"], **options
-    )
+    config = Config(traffic=traffic, scale_sizes=False, increase_mbps=INCREASE * options["link_mbps"], **options)
     flows = config.workload().bounded(MAX_FLOWS)
     if flows.matrix is not None and not flows.matrix.sequential:
-        raise ValueError(
-            f"flows of {traffic} last as long as the run, so there are no completion times to compare"
-        )
+        raise ValueError(f"flows of {traffic} last as long as the run, so there are no completion times to compare")
     write_flows(file, flows.blocks())
     return replace(config, traffic=f"file:{file}")
 

@@ -55,13 +55,9 @@ def main(rates: str, bw: float, seconds: float, platforms: str, out: Path | None
                     folder = (out or Path(scratch)) / f"{new_flows}-{platform}-{rate:g}"
                     run = run_experiment(spec, folder)
                     took = np.array([f.connect_s for f in run.flows if f.connect_s is not None]) * 1e3
-                    shown = (
-                        [f"{value:.1f}" for value in np.percentile(took, [50, 95, 99])] if took.size else []
-                    )
+                    shown = [f"{value:.1f}" for value in np.percentile(took, [50, 95, 99])] if took.size else []
                     connected = f"{len(took)} of {len(run.flows)}"
-                    costs = [
-                        run.costs.get(name, math.nan) for name in ("controller_percent", "packet_ins_per_s")
-                    ]
+                    costs = [run.costs.get(name, math.nan) for name in ("controller_percent", "packet_ins_per_s")]
                     told = [f"{cost:.1f}" for cost in costs]
                     table.add_row(new_flows, platform, f"{rate:g}", connected, *shown, *told)
                     click.echo(f"{new_flows} {platform} {rate:g}: {run.verdict} {run.reasons}", err=True)

@@ -76,12 +76,7 @@ def kinds(count: int) -> list[str]:
     """What each of so many submissions is."""
     untouched = count // 4
     worked = count - untouched - 1
-    return (
-        ["untouched"] * untouched
-        + ["right"] * (worked - worked // 2)
-        + ["mistaken"] * (worked // 2)
-        + ["endless"]
-    )
+    return ["untouched"] * untouched + ["right"] * (worked - worked // 2) + ["mistaken"] * (worked // 2) + ["endless"]
 
 
 def measured(folder: Path, count: int, jobs: int) -> list[Row]:
@@ -97,9 +92,7 @@ def measured(folder: Path, count: int, jobs: int) -> list[Row]:
     if done.returncode:
         raise RuntimeError(done.stderr[-2000:])
     rows = json.loads(done.stdout)["rows"]
-    by_kind = {
-        kind: [row for row in rows if row["submission"].startswith(kind)] for kind in dict.fromkeys(made)
-    }
+    by_kind = {kind: [row for row in rows if row["submission"].startswith(kind)] for kind in dict.fromkeys(made)}
     told = re.search(r"some (\d+) min", done.stderr)
     if told is None:
         raise RuntimeError("no estimate was told")
@@ -107,14 +100,10 @@ def measured(folder: Path, count: int, jobs: int) -> list[Row]:
         Row(f"{count} submissions, {jobs} at once", "min", TARGET_MIN * count / 60, took_min),
         Row("the estimate beforehand, beside what it took", "min", took_min, float(told.group(1))),
     ]
-    load = Row(
-        "load of the machine meanwhile", "programs", None, os.getloadavg()[2]
-    )  # the mean of 15 minutes
+    load = Row("load of the machine meanwhile", "programs", None, os.getloadavg()[2])  # the mean of 15 minutes
     found.append(load)
     for kind, graded in by_kind.items():
-        found.append(
-            Row(f"{kind}: one of {len(graded)}", "s", None, median(row["seconds"] for row in graded))
-        )
+        found.append(Row(f"{kind}: one of {len(graded)}", "s", None, median(row["seconds"] for row in graded)))
         found.append(Row(f"{kind}: points, mean", "of 100", None, mean(row["points"] for row in graded)))
     return found
 

@@ -233,21 +233,15 @@ def coverage() -> dict[str, tuple[float, float]]:
     """
     found = {}
     for package in PACKAGES:
-        with (
-            TemporaryDirectory() as folder
-        ):  # one each, or a run that ends early would tell the last one's numbers
+        with TemporaryDirectory() as folder:  # one each, or a run that ends early would tell the last one's numbers
             environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "COVERAGE_FILE": f"{folder}/data"}
             run = [sys.executable, "-m", "coverage", "run", "--branch", f"--source={ROOT / package}"]
             # A loop that is not compiled may take an hour at k = 48, and numbers wrap around with a warning.
             patience = ["--timeout=60", "-W", "ignore::RuntimeWarning"]
             tests = [*PYTEST, *patience, f"tests/{package}"]
-            done = subprocess.run(
-                [*run, *tests], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, check=False
-            )
+            done = subprocess.run([*run, *tests], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, check=False)
             if done.returncode not in (0, 1):  # 1: some failed, of those that want a compiler among others
-                raise RuntimeError(
-                    f"the tests of {package} ended with status {done.returncode} under coverage"
-                )
+                raise RuntimeError(f"the tests of {package} ended with status {done.returncode} under coverage")
             told = [sys.executable, "-m", "coverage", "json", "-q", "-o", f"{folder}/json"]
             subprocess.run(told, cwd=ROOT, env=environment, check=True)
             totals = json.loads(Path(folder, "json").read_text())["totals"]

@@ -97,9 +97,7 @@ def main(seconds: float, builds: bool) -> None:
             table = plain_table("core seconds by build", "build", *(load.name for load in chosen))
             for name, settings in BUILDS.items():
                 place = Path(folder) / f"build-{len(table.rows)}"
-                subprocess.run(
-                    ["make", "--silent", "-C", SOURCES, f"OUT={place}", *settings, "engine"], check=True
-                )
+                subprocess.run(["make", "--silent", "-C", SOURCES, f"OUT={place}", *settings, "engine"], check=True)
                 table.add_row(name, *(f"{core_s(place / 'engine', load):.2f}" for load in chosen))
             console.print(table)
 

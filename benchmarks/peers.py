@@ -117,22 +117,16 @@ def main(
     if as_json:
         click.echo(json.dumps(rows))
         return
-    table = Table(
-        "Mb/s", "MTU", "", "build s", "tear-down s", "of capacity", "lost outside queues", "valid", box=None
-    )
+    table = Table("Mb/s", "MTU", "", "build s", "tear-down s", "of capacity", "lost outside queues", "valid", box=None)
     for one in rows:
         took = [shown(one["build_s"]), shown(one["teardown_s"])]
         seen = [shown(one["share"], ".1%"), shown(one["lost"], ".0f"), f"{one['valid']} of {one['runs']}"]
         table.add_row(f"{one['mbps']:g}", str(one["mtu"]), one["name"], *took, *seen)
     Console(width=110).print(table)
     for part in ("build_s", "teardown_s"):
-        ratios = [
-            a[part] / b[part] for a, b in zip(rows[::2], rows[1::2], strict=True) if a[part] and b[part]
-        ]
+        ratios = [a[part] / b[part] for a, b in zip(rows[::2], rows[1::2], strict=True) if a[part] and b[part]]
         if ratios:
-            click.echo(
-                f"{part}: stock takes {statistics.median(ratios):.1f} times as long (median of the rows)"
-            )
+            click.echo(f"{part}: stock takes {statistics.median(ratios):.1f} times as long (median of the rows)")
 
 
 def row(spec: RunSpec, name: str, runs: list[Run]) -> dict[str, Any]:

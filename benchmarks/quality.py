@@ -138,9 +138,7 @@ def rows(trials: int, matrices: int, seconds: float) -> Iterator[Row]:
 
 @click.command()
 @click.option("--trials", type=click.IntRange(1), default=21, show_default=True, help="Seeds per matrix.")
-@click.option(
-    "--matrices", type=click.IntRange(0), default=3, show_default=True, help="Random ones of each kind."
-)
+@click.option("--matrices", type=click.IntRange(0), default=3, show_default=True, help="Random ones of each kind.")
 @click.option(
     "--seconds",
     type=click.FloatRange(0.1),

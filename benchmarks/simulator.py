@@ -51,9 +51,7 @@ def median_s(function: Callable[[], object], repeats: int = REPEATS) -> float:
 def child(arguments: Sequence[str]) -> tuple[float, float]:
     """Run a program to its end: wall-clock seconds, and its peak memory in 10^9 bytes."""
     before = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     spent = time.perf_counter() - before
     if status:

@@ -54,14 +54,8 @@ def studies() -> Iterator[Study]:
     yield Study("Figure 9: iterations", published, _each("iterations", 100, 1000, 10_000, 100_000), 1)
     scale = (Config("ecmp", "randbij", 32, tick_s=0.01, iterations=100_000),)
     yield Study("Figure 10, randbij: tick [s]", scale, _each("tick_s", 0.002, 0.01, 0.05), 1)
-    yield Study(
-        "Figure 10, randbij: iterations", scale, _each("iterations", 1000, 10_000, 100_000, 1_000_000), 2
-    )
-    time = (
-        Config(
-            "ecmp", "randbij", 16, tick_s=0.01, iterations=100_000, arrivals_per_s=0.1, mean_mbytes=1250.0
-        ),
-    )
+    yield Study("Figure 10, randbij: iterations", scale, _each("iterations", 1000, 10_000, 100_000, 1_000_000), 2)
+    time = (Config("ecmp", "randbij", 16, tick_s=0.01, iterations=100_000, arrivals_per_s=0.1, mean_mbytes=1250.0),)
     loads = ((0.05, 1250.0), (0.1, 1250.0), (0.2, 1250.0), (0.01, 12_500.0), (1.0, 125.0))
     yield Study(
         "Figure 11: arrivals [1/s], size [MB]",
@@ -91,9 +85,7 @@ def summary(config: Config) -> tuple[float, float]:
     """The share of the capacity, percent, and the mean completion time, seconds (nan when none completed)."""
     found = simulate(config)
     times = found.completion_s
-    return 100 * found.bisection_mbps / found.capacity_mbps, float(times.mean()) if times.size else float(
-        "nan"
-    )
+    return 100 * found.bisection_mbps / found.capacity_mbps, float(times.mean()) if times.size else float("nan")
 
 
 @click.command()

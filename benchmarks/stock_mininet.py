@@ -140,18 +140,14 @@ def traffic(
     if datapath == "user":
         lost_packets(switchd)
     seen.begin = time.time()
-    for src, dst, port in zip(
-        matrix.src.tolist(), matrix.dst.tolist(), source_ports(matrix, spec.seed), strict=True
-    ):
+    for src, dst, port in zip(matrix.src.tolist(), matrix.dst.tolist(), source_ports(matrix, spec.seed), strict=True):
         flow = EmulatedFlow(src, dst, int(port), started=time.time())
         source = (network.host_ip(src), int(port))
         words = client_command(network.host_ip(dst), source, seconds=spec.seconds)
         flow.client = children.spawn(f"client {src}", words, namespace=pid_of[src])
         seen.flows.append(flow)
     limit = spec.seconds + linger_s(spec.link_mbps)
-    wait_until(
-        lambda: all(flow.client is None or flow.client.poll() is not None for flow in seen.flows), limit
-    )
+    wait_until(lambda: all(flow.client is None or flow.client.poll() is not None for flow in seen.flows), limit)
     time.sleep(1)
     children.end(children.named("server"))
     children.end(children.named("bwm-ng"))
@@ -164,9 +160,7 @@ def traffic(
         if flow.report is None or flow.report.total is None or flow.report.total.end_s < spec.seconds - 1:
             seen.unfinished.append(label(flow))
     lost = shaping.dropped_elsewhere(ports, os.getpid())
-    seen.lost_packets = {
-        f"port {p}": n - lost_before.get(p, 0) for p, n in lost.items() if n > lost_before.get(p, 0)
-    }
+    seen.lost_packets = {f"port {p}": n - lost_before.get(p, 0) for p, n in lost.items() if n > lost_before.get(p, 0)}
     if datapath == "user" and (count := lost_packets(switchd)):
         seen.lost_packets["the sockets of ovs-vswitchd"] = count
     return seen

@@ -29,9 +29,7 @@ PORTS = range(20_000, 60_000)
 
 
 @click.command(help=__doc__)
-@click.option(
-    "--rates", default="500,1000,2000,4000", show_default=True, help="Flows of 1000 bytes a second."
-)
+@click.option("--rates", default="500,1000,2000,4000", show_default=True, help="Flows of 1000 bytes a second.")
 @click.option("--seconds", default=5.0, show_default=True)
 @click.option("--lone", is_flag=True, help="The completion time of a lone flow, emulated.")
 @click.option("--bw", default=10.0, show_default=True)
@@ -58,9 +56,7 @@ def _on_loopback(rate: float, seconds: float) -> list[str]:
         outputs = [Path(folder) / name for name in ("sink", "sender")]
         with outputs[0].open("wb") as sunk, outputs[1].open("wb") as said:
             start = [sys.executable, "-I", "-S"]
-            sink = subprocess.Popen(
-                [*start, str(PROGRAMS / "sink.py"), "127.0.0.1", port, "1000"], stdout=sunk
-            )
+            sink = subprocess.Popen([*start, str(PROGRAMS / "sink.py"), "127.0.0.1", port, "1000"], stdout=sunk)
             time.sleep(0.5)
             before = processor_s()
             sender = subprocess.Popen(

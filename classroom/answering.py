@@ -129,9 +129,7 @@ class Host:
         src, dst = unpack(request.src), unpack(request.dst)
         before = src.copy(), dst.copy()
         answer = _told("demand", self._what(src, dst, request.num_hosts))
-        touched = [
-            n for n, was, now in zip(("src", "dst"), before, (src, dst), strict=True) if (was != now).any()
-        ]
+        touched = [n for n, was, now in zip(("src", "dst"), before, (src, dst), strict=True) if (was != now).any()]
         return Answer(answer.arrays, touched=tuple(touched), odd=answer.odd)
 
     def _turn(self, request: Turn) -> Answer:

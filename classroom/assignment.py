@@ -22,9 +22,7 @@ def assignment() -> None:
 
 @assignment.command()
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option(
-    "--for", "service", type=click.Choice(SERVICES), help="Also make this service's grader package."
-)
+@click.option("--for", "service", type=click.Choice(SERVICES), help="Also make this service's grader package.")
 @click.option("--seed", type=click.IntRange(0), help="Seed of grading.  [default: random]")
 @in_words
 def pack(folder: Path, service: str | None, seed: int | None) -> None:

@@ -21,9 +21,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-if (
-    HERE / "project"
-).is_dir():  # in a handout: only the modules that a submission can import when it is graded
+if (HERE / "project").is_dir():  # in a handout: only the modules that a submission can import when it is graded
     sys.path[:] = [str(HERE / "project"), *(path for path in sys.path if Path(path).resolve() != HERE)]
 
 if find_spec("numpy") is None:
@@ -218,16 +216,12 @@ def searches(theirs: Any, check: Check) -> None:
             case "not worse":
                 for _ in range(8):
                     if least > began + CLOSE:
-                        raise Wrong(
-                            f"it began at {began:.3f} and ends at {least:.3f}: {check['words']}", example
-                        )
+                        raise Wrong(f"it began at {began:.3f} and ends at {least:.3f}: {check['words']}", example)
                     _, least, began = search.period(flows)
             case "goes on":
                 _, _, again = search.period(flows)
                 if abs(again - least) > CLOSE:
-                    raise Wrong(
-                        f"it ended at {least:.3f}, then begins at {again:.3f}: {check['words']}", example
-                    )
+                    raise Wrong(f"it ended at {least:.3f}, then begins at {again:.3f}: {check['words']}", example)
     if check["kind"] != "finds":
         if not moved:
             raise Wrong("no search found a better state than it began with, although links carry too much")
@@ -268,15 +262,11 @@ def turns(theirs: Any, check: Check) -> None:
         loop = theirs(TREE, told, shares, case["mbps"])
         for number, turn in enumerate(case["turns"], 1):
             told.wants, told.asked = turn["wants"], []
-            given = {
-                name: np.array(values, dtype=case["types"][name]) for name, values in turn["counters"].items()
-            }
+            given = {name: np.array(values, dtype=case["types"][name]) for name, values in turn["counters"].items()}
             changes = dict(loop.round(types.SimpleNamespace(**given), LinkState(TREE)))
             found = {str(int(key)): int(core) for key, core in changes.items()}
             if len(told.asked) != 1:
-                raise Wrong(
-                    f"{check['words']} In period {number} the placement was asked {len(told.asked)} times"
-                )
+                raise Wrong(f"{check['words']} In period {number} the placement was asked {len(told.asked)} times")
             last = told.asked[0]
             placed = {str(int(k)): float(d) for k, d in zip(last.key, last.demand, strict=True)}
             if placed.keys() != turn["placed"].keys():
@@ -284,9 +274,7 @@ def turns(theirs: Any, check: Check) -> None:
                 raise Wrong(f"{check['words']} {words} {sorted(turn['placed'], key=int)}", case["told"])
             for key, right in turn["placed"].items():
                 if abs(placed[key] - right) > CLOSE:
-                    words = (
-                        f"flow {key} is handed on with demand {placed[key]:.4f}, and it should be {right:.4f}"
-                    )
+                    words = f"flow {key} is handed on with demand {placed[key]:.4f}, and it should be {right:.4f}"
                     raise Wrong(f"{check['words']} In period {number} {words}", case["told"])
             if found != turn["changes"]:
                 words = f"In period {number} the changes are {found}, and they should be {turn['changes']}"
@@ -361,9 +349,7 @@ def look(path: Path, checks: list[Check]) -> bool:
 
 def line_of(error: Exception, path: Path) -> str:
     """The last line of a file in an error's traceback."""
-    numbers = [
-        frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)
-    ]
+    numbers = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
     number = error.lineno if isinstance(error, SyntaxError) else numbers[-1] if numbers else None
     return f" (line {number} of {path.name})" if number else ""
 
@@ -382,13 +368,9 @@ def main(words: list[str]) -> int:
     done = []
     for path in paths:
         print(f"\n{path.name}", flush=True)
-        done.append(
-            subprocess.run([sys.executable, "-B", __file__, "--one", str(path)], check=False).returncode
-        )
+        done.append(subprocess.run([sys.executable, "-B", __file__, "--one", str(path)], check=False).returncode)
         if done[-1] not in (HELD, FAILED):
-            print(
-                f"NO   {path.name} came to no end within {PATIENCE_S} s, or ended Python: see the lines above"
-            )
+            print(f"NO   {path.name} came to no end within {PATIENCE_S} s, or ended Python: see the lines above")
     print("\nGrading draws other examples: what fails here loses points there; what holds here may still.")
     return 0 if set(done) == {HELD} else 1
 

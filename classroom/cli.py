@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from classroom.submission import Submission
     from classroom.verdict import Check
 
-_milestone = click.option(
-    "--milestone", type=click.Choice(list(MILESTONES)), help="A milestone on the way to Hedera."
-)
+_milestone = click.option("--milestone", type=click.Choice(list(MILESTONES)), help="A milestone on the way to Hedera.")
 
 
 @click.group()
@@ -82,9 +80,7 @@ def check(name: str, milestone: str | None, seed: int, quick: bool, out: Path, a
     if not all(one.passed or one.weakness for one in checks):
         raise SystemExit(1)
     if milestone and not as_json:
-        click.echo(
-            f"{MILESTONES[milestone].title} (section {MILESTONES[milestone].section}): all checks passed"
-        )
+        click.echo(f"{MILESTONES[milestone].title} (section {MILESTONES[milestone].section}): all checks passed")
 
 
 def _milestone_checks(code: Code, milestone: str, seed: int) -> list[Check]:

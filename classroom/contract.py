@@ -56,9 +56,7 @@ def valid(flows: LargeFlows, links: LinkState, answer: Placed) -> Ints:
     if core.dtype.kind not in "iu" and core.size:
         raise Broken(ANSWER, f"place answers with {core.dtype}, not with whole numbers")
     if core.size and not 0 <= core.min() <= core.max() < cores:
-        raise Broken(
-            ANSWER, f"place answers with cores {core.min()} to {core.max()}; there are 0 to {cores - 1}"
-        )
+        raise Broken(ANSWER, f"place answers with cores {core.min()} to {core.max()}; there are 0 to {cores - 1}")
     if answer.touched:
         raise Broken(
             INPUTS,
@@ -134,9 +132,7 @@ def check_contract(
 
     while (history := smallest(histories(), new, seed, examples)) is not None:
         broken = seen[history]
-        found[broken.which] = Check(
-            broken.which, CONTRACT, str(broken), str(history), weakness=broken.which == FAILED
-        )
+        found[broken.which] = Check(broken.which, CONTRACT, str(broken), str(history), weakness=broken.which == FAILED)
         if broken.which == RAISES and not history.flows:
             break  # it hides everything else
     if trial.gone is not None:
@@ -196,9 +192,7 @@ def permutation(k: int, seed: int) -> LargeFlows:
     return LargeFlows(np.arange(len(matrix)), matrix.src, matrix.dst, ones, hashed, hashed)
 
 
-def check_times(
-    submission: Submission, seed: int, sizes: tuple[int, ...] = (16, 32)
-) -> tuple[Check, list[RoundTime]]:
+def check_times(submission: Submission, seed: int, sizes: tuple[int, ...] = (16, 32)) -> tuple[Check, list[RoundTime]]:
     """The processor time of a scheduler's first round, on a random bijection.
 
     Processor time, because real time would include other work of the machine.

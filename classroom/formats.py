@@ -67,11 +67,7 @@ def lines(grade: Grade, checks: Checks) -> list[Line]:
 
 def _feedback(check: Check, counts: bool) -> str:
     if check.passed:
-        return (
-            ""
-            if counts
-            else "Passed, but an untouched template passes this, too: points need other checks as well."
-        )
+        return "" if counts else "Passed, but an untouched template passes this, too: points need other checks as well."
     told = f"{check.words}\nRead again: {check.section}."
     return f"{told}\nThe smallest input found that shows it:\n{check.example}" if check.example else told
 

@@ -135,9 +135,7 @@ def submissions(folders: Sequence[Path]) -> list[Path]:
         elif any(_holds_any(path) for path in inside):
             found += inside
         else:
-            raise ValueError(
-                f"{folder} has no submission: that would be {', '.join(FILES)}, or some of these"
-            )
+            raise ValueError(f"{folder} has no submission: that would be {', '.join(FILES)}, or some of these")
     return found
 
 
@@ -240,10 +238,7 @@ def _graded(
     if share is not None:
         gain = (share - course.ecmp) / max(course.baseline - course.ecmp, 1e-9)
         passed["quality"] = min(1.0, max(0.0, gain))
-    first = [
-        next((f"{part}: {one.words}" for one in found if not one.passed), "")
-        for part, found in checks.items()
-    ]
+    first = [next((f"{part}: {one.words}" for one in found if not one.passed), "") for part, found in checks.items()]
     return Grade(
         submission=_as_text(name),
         points=sum(POINTS[part] * (value or 0.0) for part, value in passed.items()),

@@ -64,16 +64,12 @@ class History:
         links = self.links(period)
         there = [n for n, flow in enumerate(self.flows) if flow.born <= period < flow.gone]
         flows = [self.flows[n] for n in there]
-        src, dst, hashed = (
-            np.array([getattr(f, x) for f in flows], dtype=np.int32) for x in ("src", "dst", "hashed")
-        )
+        src, dst, hashed = (np.array([getattr(f, x) for f in flows], dtype=np.int32) for x in ("src", "dst", "hashed"))
         hashed = links.detour(src, dst, canonical_cores(links.tree, src, dst, hashed))
         core = np.array([on.get(n, int(h)) for n, h in zip(there, hashed, strict=True)], dtype=np.int32)
         demand = np.array(estimate_demands(src.tolist(), dst.tolist(), links.tree.num_hosts))
         told = [f.demand for f in flows]
-        demand = np.array(
-            [d if t is None else t for t, d in zip(told, demand, strict=True)], dtype=np.float64
-        )
+        demand = np.array([d if t is None else t for t, d in zip(told, demand, strict=True)], dtype=np.float64)
         key = np.array(there, dtype=np.int64)
         return LargeFlows(key, src, dst, demand, links.detour(src, dst, core), hashed)
 
@@ -84,16 +80,12 @@ class History:
             when = f", from period {flow.born + 1}" if flow.born else ""
             when += f", gone in period {flow.gone + 1}" if flow.gone < self.periods else ""
             size = "" if flow.demand is None else f", demand {flow.demand:g}"
-            lines.append(
-                f"flow {n}: host {flow.src} to host {flow.dst}{size}, hashed to core {flow.hashed}{when}"
-            )
+            lines.append(f"flow {n}: host {flow.src} to host {flow.dst}{size}, hashed to core {flow.hashed}{when}")
         lines += [f"{one} - {other} is down in period {self.periods}" for one, other in self.cables]
         return "\n".join(lines)
 
 
-def walk(
-    history: History, place: Callable[[LargeFlows, LinkState], Ints]
-) -> list[tuple[LargeFlows, LinkState, Ints]]:
+def walk(history: History, place: Callable[[LargeFlows, LinkState], Ints]) -> list[tuple[LargeFlows, LinkState, Ints]]:
     """The inputs and answers of ``place``, period by period; each period starts with the cores of the last one."""
     on: dict[int, int] = {}
     seen = []
@@ -116,9 +108,7 @@ _SRC, _DST = attrgetter("src"), attrgetter("dst")
 
 
 @st.composite
-def histories(
-    draw: st.DrawFn, failures: bool = True, most: int = 9, sizes: tuple[float, ...] = ()
-) -> History:
+def histories(draw: st.DrawFn, failures: bool = True, most: int = 9, sizes: tuple[float, ...] = ()) -> History:
     """Histories of a few flows; ``sizes``: demands to draw from, instead of estimating them."""
     k = draw(st.sampled_from([4, 4, 4, 6]))
     tree = FatTree(k)
@@ -137,15 +127,11 @@ def histories(
     cables: list[tuple[str, str]] = []
     if failures:
         inner = range(tree.num_hosts, 3 * tree.num_hosts)
-        cables = [
-            link_ends(tree, link) for link in draw(st.lists(st.sampled_from(inner), max_size=2, unique=True))
-        ]
+        cables = [link_ends(tree, link) for link in draw(st.lists(st.sampled_from(inner), max_size=2, unique=True))]
     return History(k, tuple(flows), periods, tuple(cables))
 
 
-def smallest(
-    strategy: st.SearchStrategy[Any], fails: Callable[[Any], bool], seed: int, examples: int
-) -> Any | None:
+def smallest(strategy: st.SearchStrategy[Any], fails: Callable[[Any], bool], seed: int, examples: int) -> Any | None:
     """The simplest failing value among ``examples`` drawn from the seed, and what they shrink to.
 
     The first failing value is made simpler for at most SHRINK_S.

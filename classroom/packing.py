@@ -143,9 +143,5 @@ def _sources() -> list[Path]:
     inside = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*"))]
     files = [path for path in inside if path.is_file() and not path.is_symlink()]
     kept = [path for path in files if not set(path.relative_to(ROOT).parts) & set(_SKIPPED)]
-    kept = [
-        path
-        for path in kept
-        if path.suffix in (".py", ".txt", ".csv", ".json") and path.parts[-2] != "figure9"
-    ]
+    kept = [path for path in kept if path.suffix in (".py", ".txt", ".csv", ".json") and path.parts[-2] != "figure9"]
     return [*kept, ROOT / "pyproject.toml", ROOT / "setup" / "requirements.lock"]

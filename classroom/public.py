@@ -77,9 +77,7 @@ def public_checks() -> dict[str, list[dict[str, Any]]]:
     }
     files = {task.file: (task.name, made[name]) for name, task in MILESTONES.items()}
     files["scheduler.py"] = "Scheduler", _contract()
-    return {
-        file: [{"attribute": name, **check} for check in checks] for file, (name, checks) in files.items()
-    }
+    return {file: [{"attribute": name, **check} for check in checks] for file, (name, checks) in files.items()}
 
 
 def _rng(name: str) -> Random:
@@ -97,9 +95,7 @@ class _Estimates:
 
     def estimate(self, src: list[int], dst: list[int], num_hosts: int) -> Placed:
         right = estimate_demands(src, dst, num_hosts)
-        self.asked.append(
-            {"src": src, "dst": dst, "hosts": num_hosts, "demand": [round(x, 9) for x in right]}
-        )
+        self.asked.append({"src": src, "dst": dst, "hosts": num_hosts, "demand": [round(x, 9) for x in right]})
         return Placed(np.array(right), "", (), {}, {})
 
 
@@ -120,9 +116,7 @@ def _demands() -> list[dict[str, Any]]:
                 turned.append(next(n for n in left if pairs[n] == pair))
                 left.remove(turned[-1])
             cases = [{**first, "turned": turned}]
-        checks.append(
-            {"name": name, "section": section, "kind": kind, "words": _DEMAND[name], "cases": cases}
-        )
+        checks.append({"name": name, "section": section, "kind": kind, "words": _DEMAND[name], "cases": cases})
     return checks
 
 

@@ -106,15 +106,11 @@ def most_possible_mbps(matrix: Matrix, link_mbps: float) -> float:
     return float((maximum_bipartite_matching(pairs) >= 0).sum()) * link_mbps
 
 
-def configs(
-    sizes: Sequence[int], seed: int, traffic: Callable[[int], Sequence[str]] = patterns
-) -> Iterator[Config]:
+def configs(sizes: Sequence[int], seed: int, traffic: Callable[[int], Sequence[str]] = patterns) -> Iterator[Config]:
     """The simulations, for any scheme: with ideal shares of every flow, over five scheduling periods."""
     for k in sizes:
         for pattern in traffic(k):
-            yield Config(
-                "ecmp", pattern, k=k, seconds=3.0, tick_s=0.1, interval_s=0.5, seed=seed, engine="maxmin"
-            )
+            yield Config("ecmp", pattern, k=k, seconds=3.0, tick_s=0.1, interval_s=0.5, seed=seed, engine="maxmin")
 
 
 def simulated(config: Config, name: str) -> Score:
@@ -177,9 +173,7 @@ def draw(scores: Sequence[Score], path: Path) -> Path:
             ink = "#000000" if name == YOURS else colour(name)
             label = "control" if name == "nonblocking" else name
             axes.bar(at, heights, width * 0.94, label=label, color=ink)
-        axes.set_xticks(
-            np.arange(len(groups)), [f"{traffic}\nk = {k}" for k, traffic in groups], fontsize=7.5
-        )
+        axes.set_xticks(np.arange(len(groups)), [f"{traffic}\nk = {k}" for k, traffic in groups], fontsize=7.5)
         axes.set_ylabel("% of the upper bound for any paths")
         axes.set_ylim(0, 105)
         axes.grid(axis="y")

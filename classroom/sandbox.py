@@ -102,9 +102,7 @@ def own(hash_seed: int = 0) -> Start:
     rights = unprivileged()
     environment = {name: value for name, value in rights.environment.items() if not name.startswith("PYTHON")}
     environment |= {**_ONE_THREAD, "PYTHONHASHSEED": str(hash_seed)}
-    return Start(
-        (*rights.prefix, sys.executable, "-B", "-s", "-c", _ANSWER, str(ROOT)), environment, quiet=False
-    )
+    return Start((*rights.prefix, sys.executable, "-B", "-s", "-c", _ANSWER, str(ROOT)), environment, quiet=False)
 
 
 def unclosed(cpu_s: int) -> Start:
@@ -153,9 +151,7 @@ def closed(place: Place, cpu_s: int, *, loop: bool = False, hidden: Sequence[Pat
     """
     bwrap = shutil.which("bwrap")
     if bwrap is None:
-        raise Unfit(
-            "grading isolates submissions with bubblewrap, which is not installed (apt-get install bubblewrap)"
-        )
+        raise Unfit("grading isolates submissions with bubblewrap, which is not installed (apt-get install bubblewrap)")
     command = ["sh", "-c", _JOIN, "sh", str(place.filter), *map(str, place.groups), "--"]
     if os.geteuid() == 0:
         uid = _free_uid()

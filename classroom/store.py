@@ -47,14 +47,10 @@ class Store:
         """A hash of every module, and of every table beside one, that takes part in a grade."""
         modules = set(closure(_DECIDE, self.root).values())
         folders = {path.parent for path in modules if not path.is_relative_to(self.root / "results")}
-        tables = {
-            table for folder in folders for table in folder.glob("*.csv")
-        }  # results are read by nothing here
+        tables = {table for folder in folders for table in folder.glob("*.csv")}  # results are read by nothing here
         found = hashlib.sha256()
         for path in sorted(modules | tables):
-            found.update(
-                f"{path.relative_to(self.root)} {path.stat().st_size}\n".encode() + path.read_bytes()
-            )
+            found.update(f"{path.relative_to(self.root)} {path.stat().st_size}\n".encode() + path.read_bytes())
         return found.hexdigest()
 
     def find(self, submission: Path) -> Kept | None:

@@ -177,9 +177,7 @@ class Submission:
         except ValueError as error:
             raise self._rubbish(str(error)) from None
 
-    def _ask(
-        self, request: protocol.Request, given: Collection[str] = (), seconds: float | None = None
-    ) -> Answer:
+    def _ask(self, request: protocol.Request, given: Collection[str] = (), seconds: float | None = None) -> Answer:
         """The answer to a request; ``given``: the names of its inputs, which it may report as written to.
 
         Messages are cut to one line of limited length.

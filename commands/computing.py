@@ -73,9 +73,7 @@ class Computing:
         """Where a picture goes."""
         return self.out / f"{name}.png"
 
-    def conclude(
-        self, rows: Sequence[DataclassInstance], told: Sequence[Table | str], files: Sequence[Path]
-    ) -> None:
+    def conclude(self, rows: Sequence[DataclassInstance], told: Sequence[Table | str], files: Sequence[Path]) -> None:
         """As `commands.output.conclude`."""
         conclude(rows, told, files, self.as_json)
 

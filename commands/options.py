@@ -45,9 +45,7 @@ def options(*options: Command) -> Command:
     return decorate
 
 
-def _scheduler(
-    context: click.Context, parameter: click.Parameter, address: str | None
-) -> ClusterAddress | None:
+def _scheduler(context: click.Context, parameter: click.Parameter, address: str | None) -> ClusterAddress | None:
     """``--cluster`` with the folder of ``--keys``, which click has read before it."""
     try:
         return None if address is None else ClusterAddress(address, keys_of(context))

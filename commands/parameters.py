@@ -47,9 +47,7 @@ def _option(
     option, text = option_of(name, known), help_of(known)
     hint = _hints(owner)[name]
     if hint is bool:
-        return click.option(
-            f"{option}/--no-{option[2:]}", name, default=default, help=text, show_default=True
-        )
+        return click.option(f"{option}/--no-{option[2:]}", name, default=default, help=text, show_default=True)
     if get_origin(hint) is tuple:
         return click.option(option, name, multiple=True, metavar=known.metavar, help=text)
     if default is MISSING:
@@ -58,9 +56,7 @@ def _option(
         plain = next((one for one in get_args(hint) if one is not type(None)), hint)
         kind = click.Choice(known.choices) if known.choices else click.types.convert_type(plain)
     show: bool | str = default is not None if shown is None or default is None else shown(name, default)
-    return click.option(
-        option, name, default=default, type=kind, metavar=known.metavar, help=text, show_default=show
-    )
+    return click.option(option, name, default=default, type=kind, metavar=known.metavar, help=text, show_default=show)
 
 
 def help_of(known: Parameter) -> str:
@@ -106,6 +102,4 @@ def _default(value: Any) -> str:
         return "needed"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return (
-        "none" if value is None or value == () else f"{value:g}" if isinstance(value, float) else str(value)
-    )
+    return "none" if value is None or value == () else f"{value:g}" if isinstance(value, float) else str(value)

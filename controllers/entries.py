@@ -122,8 +122,6 @@ class Recall:
         else:
             return flow
         for name in self._switches.entries(flow):
-            if (
-                name in self._switches.connected
-            ):  # it has told what it holds, which may be another path, or none
+            if name in self._switches.connected:  # it has told what it holds, which may be another path, or none
                 self._switches.install_at(name, flow, modify=True)
         return flow

@@ -56,9 +56,7 @@ class Failures:
 
     def _links_up_to(self, aggregation: str) -> list[int]:
         pod = int(aggregation.split("_")[0])
-        return [
-            self._numbers[self._tree.edge_name(pod, edge), aggregation] for edge in range(self._tree.half)
-        ]
+        return [self._numbers[self._tree.edge_name(pod, edge), aggregation] for edge in range(self._tree.half)]
 
     @cached_property
     def _numbers(self) -> dict[tuple[str, str], int]:

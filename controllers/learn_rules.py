@@ -80,9 +80,7 @@ class LearnRules:
         if isinstance(self._routing, SpanningTree):
             ports = ports[:1]
         by_destination = isinstance(self._routing, EcmpDestination)
-        return LearnAction(
-            ports, protocol, basis, FLOW_PRIORITY, LEARNED_COOKIE, self._idle_timeout, by_destination
-        )
+        return LearnAction(ports, protocol, basis, FLOW_PRIORITY, LEARNED_COOKIE, self._idle_timeout, by_destination)
 
     def _up(self, switch: str, match: Match, ports: tuple[int, ...], priority: int) -> Iterator[Rule]:
         """Only for what comes from below: a packet that comes from above and has no way down must not go up again."""

@@ -31,9 +31,7 @@ class Measurements:
         """Take a switch's whole reply; flows that are not in it are forgotten."""
         stats = list(stats)
         meter = self._meters.setdefault(switch, RateMeter(self._nic_bps))
-        rates = meter.update(
-            [s.cookie for s in stats], [s.bytes for s in stats], [s.duration_s for s in stats]
-        )
+        rates = meter.update([s.cookie for s in stats], [s.bytes for s in stats], [s.duration_s for s in stats])
         before = self._counted.get(switch, {})
         known = self._rates.get(switch, {})
         self._counted[switch] = {s.cookie: (s.packets, s.bytes) for s in stats}

@@ -29,9 +29,7 @@ def _arguments(argv: list[str] | None) -> tuple[Settings, str, int, str | None]:
     """Settings, address, port and log file from the command line; exits with 2 and one sentence if wrong."""
     parser = argparse.ArgumentParser(prog="controllers.os_ken_main", description=__doc__.split("\n")[0])
     parser.error = _refuse  # type: ignore[method-assign]
-    parser.add_argument(
-        "--listen", default="127.0.0.1:6653", metavar="ADDR:PORT", help="where switches connect"
-    )
+    parser.add_argument("--listen", default="127.0.0.1:6653", metavar="ADDR:PORT", help="where switches connect")
     parser.add_argument("--log", metavar="FILE", help="append events to this file, one JSON object per line")
     known = parameters_of(Settings)
     for name, flag in FLAGS.items():

@@ -55,12 +55,7 @@ def parse(frame: bytes) -> FiveTuple | ArpRequest | None:
 def _parse_ipv4(frame: bytes) -> FiveTuple | None:
     version_ihl, _, length, _, fragment, _, protocol = struct.unpack_from("!BBHHHBB", frame, ETHERNET_HEADER)
     header = (version_ihl & 0xF) * 4
-    if (
-        version_ihl >> 4 != 4
-        or header < IP_HEADER
-        or length < header
-        or len(frame) < ETHERNET_HEADER + length
-    ):
+    if version_ihl >> 4 != 4 or header < IP_HEADER or length < header or len(frame) < ETHERNET_HEADER + length:
         return None
     src, dst = socket.inet_ntoa(frame[26:30]), socket.inet_ntoa(frame[30:34])
     transport = ETHERNET_HEADER + header

@@ -112,9 +112,7 @@ class PoxController:
     @guarded
     def _handle_ConnectionUp(self, event: Any) -> None:
         if event.dpid in self._connections:
-            self.core.switch_down(
-                event.dpid
-            )  # it came back before the loss of its old connection was noticed
+            self.core.switch_down(event.dpid)  # it came back before the loss of its old connection was noticed
         self._connections[event.dpid] = event.connection
         # Without it a flow's second message waits for the acknowledgement of the first: 43 ms.
         event.connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -200,9 +198,7 @@ def _stat(entry: Any) -> FlowStat:
     match = entry.match
     return FlowStat(
         cookie=entry.cookie,
-        flow=FiveTuple(
-            match.nw_proto or 0, str(match.nw_src), str(match.nw_dst), match.tp_src or 0, match.tp_dst or 0
-        ),
+        flow=FiveTuple(match.nw_proto or 0, str(match.nw_src), str(match.nw_dst), match.tp_src or 0, match.tp_dst or 0),
         out_port=entry.actions[0].port if entry.actions else 0,
         packets=entry.packet_count,
         bytes=entry.byte_count,

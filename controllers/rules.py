@@ -36,8 +36,7 @@ def initial_rules(topo: Network, switch: str) -> list[Rule]:
     if layer == "edge":
         neighbours = Match(ethertype=IPV4, dst=f"10.{switch.removesuffix('_1').replace('_', '.')}.0/24")
         rules += [
-            Rule(replace(neighbours, in_port=link.upper_port), NEIGHBOUR_PRIORITY, CONTROLLER_PORT)
-            for link in down
+            Rule(replace(neighbours, in_port=link.upper_port), NEIGHBOUR_PRIORITY, CONTROLLER_PORT) for link in down
         ]
     if layer != "core":
         rules.append(_TO_CONTROLLER)

@@ -12,9 +12,7 @@ RESULTS = HERE.parent / "results"
 
 def classes(path: Path) -> list[ast.ClassDef]:
     """Of a module."""
-    return [
-        node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.ClassDef)
-    ]
+    return [node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.ClassDef)]
 
 
 def words(node: ast.AST) -> str:

@@ -60,9 +60,7 @@ def _licence(name: str) -> str:
         return ELSEWHERE[name]
     if told["License-Expression"]:
         return str(told["License-Expression"])
-    classified = [
-        line.rpartition(" :: ")[2] for line in told.get_all("Classifier", []) if line.startswith("License")
-    ]
+    classified = [line.rpartition(" :: ")[2] for line in told.get_all("Classifier", []) if line.startswith("License")]
     return ", ".join(classified) or str(told["License"]).splitlines()[0]
 
 

@@ -113,9 +113,7 @@ def _as(user: dict[str, Any]) -> Iterator[None]:
 
 
 def _mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
-    _check(
-        _libc.mount(source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(flags), options.encode())
-    )
+    _check(_libc.mount(source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(flags), options.encode()))
 
 
 def _check(status: int) -> None:

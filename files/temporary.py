@@ -84,9 +84,7 @@ def remove_tree(folder: Path) -> str | None:
 
     Returns None when it is removed, else the reason.
     """
-    done = subprocess.run(
-        ["rm", "-rf", "--one-file-system", "--", folder], check=False, capture_output=True, text=True
-    )
+    done = subprocess.run(["rm", "-rf", "--one-file-system", "--", folder], check=False, capture_output=True, text=True)
     if not os.path.lexists(folder):
         return None
     return (done.stderr.strip().splitlines() or ["it is there again"])[-1].rpartition(": ")[2]

@@ -66,9 +66,7 @@ def write_folder(folder: Path, files: Mapping[str, IO[bytes]]) -> None:
         partial = _partial(folder.name)
         try:
             os.mkdir(partial, dir_fd=here)
-            inside = os.open(
-                partial, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here
-            )
+            inside = os.open(partial, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
             try:
                 for name, content in files.items():
                     with _new_file(name, inside, heir, True) as out:

@@ -30,9 +30,7 @@ def next_command(time: str, missing: str, busy: str) -> str:
     at_once = machine.processors() if time == "virtual" else 1
     whole = duration(_FIGURE_9 * forecast_s(replace(_RUN, time=time)) / at_once)
     slower = f", longer beside {busy}" if busy else ""
-    return (
-        f"Next: ./test.sh --demo, a first look; then ./test.sh 1 10, all of Figure 9 in about {whole}{slower}"
-    )
+    return f"Next: ./test.sh --demo, a first look; then ./test.sh 1 10, all of Figure 9 in about {whole}{slower}"
 
 
 def _in_virtual_time() -> str:
@@ -63,12 +61,8 @@ def _in_real_time() -> str:
             " Two carry links of 15 to 25 Mb/s at k = 4 (200 in packets of 9000 bytes, --mtu), 1 at k = 6, at best "
             "0.5 at k = 8."
         )
-    rates = {
-        mtu: calibration.remembered(replace(_RUN, datapath=datapath, mtu=mtu)) for mtu in calibration.MTUS
-    }
+    rates = {mtu: calibration.remembered(replace(_RUN, datapath=datapath, mtu=mtu)) for mtu in calibration.MTUS}
     known = [f"{rate:g} Mb/s in packets of {mtu} bytes" for mtu, rate in rates.items() if rate is not None]
     if known:
         return f"{how} Measured here at k = 4: links of {' and of '.join(known)}."
-    return (
-        f"{how}{guess} hedera doctor --calibrate measures it here; any rate in virtual time (--time virtual)."
-    )
+    return f"{how}{guess} hedera doctor --calibrate measures it here; any rate in virtual time (--time virtual)."

@@ -86,9 +86,7 @@ def _guest_kernel() -> Finding:
         return Finding(item, how, "yes", None if found.slow else True, found.slow or "")
     if shutil.which("gcc") is None:
         return Finding(item, "no", "yes", False, "apt-get install gcc libc6-dev, then hedera kernel build")
-    return Finding(
-        item, "not built yet", "yes", None, "hedera kernel build: minutes, once; the first run does it too"
-    )
+    return Finding(item, "not built yet", "yes", None, "hedera kernel build: minutes, once; the first run does it too")
 
 
 def _guest_costs() -> Finding:
@@ -119,9 +117,7 @@ def _mininet() -> Finding:
 
 def _library(name: str) -> Finding:
     version = machine.library_version(name)
-    return Finding(
-        name, version or "missing", "pinned", version is not None, "" if version else "setup/install.sh"
-    )
+    return Finding(name, version or "missing", "pinned", version is not None, "" if version else "setup/install.sh")
 
 
 def _kernel_features() -> list[Finding]:
@@ -132,9 +128,7 @@ def _kernel_features() -> list[Finding]:
         pass
     extra = "apt-get install linux-modules-extra-$(uname -r) (Ubuntu)"
     return [
-        _there(
-            "network namespaces and tbf, bfifo", shaper, "a kernel with CONFIG_NET_SCH_TBF and CONFIG_NET_NS"
-        ),
+        _there("network namespaces and tbf, bfifo", shaper, "a kernel with CONFIG_NET_SCH_TBF and CONFIG_NET_NS"),
         _there("TCP cubic", cubic, "modprobe tcp_cubic"),
         _there("Open vSwitch kernel module", kernel, extra, optional=True),
         _sessions(),
@@ -145,9 +139,7 @@ def _kernel_features() -> list[Finding]:
 def _there(item: str, found: bool, hint: str, optional: bool = False) -> Finding:
     """Something that is there, or is not, and then what helps."""
     good = True if found else None if optional else False
-    return Finding(
-        item, "yes" if found else "no", "optional" if optional else "yes", good, "" if found else hint
-    )
+    return Finding(item, "yes" if found else "no", "optional" if optional else "yes", good, "" if found else hint)
 
 
 def _shaper_works() -> bool:

@@ -32,9 +32,7 @@ def estimate_demands(src: ArrayLike, dst: ArrayLike, num_hosts: int) -> Float64:
     s = np.ascontiguousarray(src, dtype=np.int32)
     d = np.ascontiguousarray(dst, dtype=np.int32)
     if s.ndim != 1 or s.shape != d.shape:
-        raise ValueError(
-            f"sources and destinations must be two lists of one length, not {s.shape}, {d.shape}"
-        )
+        raise ValueError(f"sources and destinations must be two lists of one length, not {s.shape}, {d.shape}")
     if s.size == 0:
         return np.empty(0)
     if min(s.min(), d.min()) < 0 or max(s.max(), d.max()) >= num_hosts:

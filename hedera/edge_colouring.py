@@ -94,12 +94,8 @@ def colour_flows(
                         continue
                     if tries < TRIES and colour[flow] == NO_COLOUR:
                         tries += 1
-                        if not _trail(
-                            flow, a, b, 1, colour, size, link, room, first, after, before, trail, moved
-                        ):
-                            _trail(
-                                flow, b, a, 0, colour, size, link, room, first, after, before, trail, moved
-                            )
+                        if not _trail(flow, a, b, 1, colour, size, link, room, first, after, before, trail, moved):
+                            _trail(flow, b, a, 0, colour, size, link, room, first, after, before, trail, moved)
             if colour[flow] == NO_COLOUR:
                 _recolour(flow, roomiest, colour, size, link, room, first, after, before)
     room_up[:] = room[:slots]

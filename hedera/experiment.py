@@ -38,16 +38,12 @@ class Experiment:
     )
     traffic: str = parameter(MISSING, "Who sends to whom: stride:4, published:randbij0, file:m.csv ...")
     k: int = parameter(4, "Ports per switch: k^3/4 hosts.", option="-k", controller=True)
-    seconds: float = parameter(
-        60.0, "How long the traffic lasts; its middle two thirds count", unit="s", above=0
-    )
+    seconds: float = parameter(60.0, "How long the traffic lasts; its middle two thirds count", unit="s", above=0)
     seed: int = parameter(
         1, "Fixes every draw: matrices, source ports, hashes.", least=0, most=2**63 - 1, controller=True
     )
     interval_s: float = parameter(5.0, "Hedera's scheduling period", unit="s", above=0, controller=True)
-    link_mbps: float = parameter(
-        1000.0, "Rate of every link", unit="Mb/s", above=0, option="--bw", controller=True
-    )
+    link_mbps: float = parameter(1000.0, "Rate of every link", unit="Mb/s", above=0, option="--bw", controller=True)
     threshold: float = parameter(
         0.1, "Share of a link above which a flow is large (section 3.1).", least=0, below=1, controller=True
     )
@@ -57,9 +53,7 @@ class Experiment:
         choices=tuple(RULES),
         controller=True,
     )
-    iterations: int = parameter(
-        1000, "Iterations of Simulated Annealing per round.", least=1, controller=True
-    )
+    iterations: int = parameter(1000, "Iterations of Simulated Annealing per round.", least=1, controller=True)
     flows_per_host: int = parameter(1, "Number of draws of the pattern, added together.", least=1)
     keep: float = parameter(1.0, "Fraction of the flows to keep, at random.", above=0, most=1)
     scale_sizes: bool = parameter(
@@ -129,9 +123,7 @@ class Experiment:
             subflows=self.chosen.subflows,
         )
         if found.graph is None and (self.chosen.plans or self.chosen.subflows > 1):
-            raise ValueError(
-                f"scheme {self.scheme!r} is for collectives, and traffic {self.traffic!r} is none"
-            )
+            raise ValueError(f"scheme {self.scheme!r} is for collectives, and traffic {self.traffic!r} is none")
         return found
 
     @property

@@ -90,8 +90,7 @@ def _anneal(
         after = choice_links(src[flow], dst[flow], new, half)
         change = _reroute(excess, demand[flow], before, after)
         if change > 0 and (
-            temperature == 0
-            or np.exp(-constant * change / temperature) <= fraction(bits(seed, number + np.uint64(2)))
+            temperature == 0 or np.exp(-constant * change / temperature) <= fraction(bits(seed, number + np.uint64(2)))
         ):
             _reroute(excess, demand[flow], after, before)
             continue
@@ -109,9 +108,7 @@ def _anneal(
 
 
 @compiled
-def _reroute(
-    excess: Int64, demand: int, before: tuple[int, int, int, int], after: tuple[int, int, int, int]
-) -> int:
+def _reroute(excess: Int64, demand: int, before: tuple[int, int, int, int], after: tuple[int, int, int, int]) -> int:
     """Move one flow from the links ``before`` to those ``after``; returns the change of energy."""
     change = np.int64(0)
     for tier in range(4):

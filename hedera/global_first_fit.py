@@ -65,9 +65,7 @@ class GlobalFirstFit:
         _first_fit(flows.src, flows.dst, in_units(flows.demand), core, order, begin, room, self.tree.half)
         self._reserved = capacity - room
         self._remember(flows.key, core)
-        return canonical_cores(
-            self.tree, flows.src, flows.dst, np.where(core == UNASSIGNED, flows.hashed, core)
-        )
+        return canonical_cores(self.tree, flows.src, flows.dst, np.where(core == UNASSIGNED, flows.hashed, core))
 
     def _recall(self, key: Int64) -> Cores:
         if not self._keys.size:

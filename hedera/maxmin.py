@@ -37,9 +37,7 @@ def max_min_rates(links: ArrayLike, capacity: ArrayLike) -> Float64:
 @compiled
 def _fill(paths: Int32, capacity: Float64) -> Float64:
     flows = paths.shape[0]
-    first = np.zeros(
-        capacity.size + 1, dtype=np.int64
-    )  # flows of link l are members[first[l] : first[l + 1]]
+    first = np.zeros(capacity.size + 1, dtype=np.int64)  # flows of link l are members[first[l] : first[l + 1]]
     for flow in range(flows):
         for link in paths[flow]:
             if link >= 0:

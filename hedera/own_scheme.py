@@ -54,9 +54,7 @@ def own_scheduler(name: str) -> Callable[..., Any]:
 @cache
 def _vouch(name: str, path: Path | None, modified: int) -> None:
     place, what = path or _place_of(name), [from_anywhere(name)]
-    told_by(
-        f"scheme {name!r}", _VOUCH, what, place, seconds=IMPORT_S, most_bytes=MAX_SAID, doing="importing it"
-    )
+    told_by(f"scheme {name!r}", _VOUCH, what, place, seconds=IMPORT_S, most_bytes=MAX_SAID, doing="importing it")
 
 
 def _place_of(name: str) -> Path:
@@ -90,9 +88,7 @@ def own_class(name: str) -> type:
     try:
         inspect.signature(found).bind(None, None, None)
     except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"scheme {name!r}: {attribute} cannot be made from (tree, rng, options): {error}"
-        ) from None
+        raise ValueError(f"scheme {name!r}: {attribute} cannot be made from (tree, rng, options): {error}") from None
     return found
 
 
@@ -135,6 +131,4 @@ def _installed(name: str, module: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except (Exception, SystemExit) as error:
-        raise ValueError(
-            f"scheme {name!r}: cannot import {module}: {type(error).__name__}: {error}"
-        ) from error
+        raise ValueError(f"scheme {name!r}: cannot import {module}: {type(error).__name__}: {error}") from error

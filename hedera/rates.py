@@ -38,9 +38,7 @@ class RateMeter:
         """
         now: dict[int, _Sample] = {}
         keys = np.asarray(key).tolist()
-        for flow, bytes_now, age in zip(
-            keys, np.asarray(total).tolist(), np.asarray(duration_s).tolist(), strict=True
-        ):
+        for flow, bytes_now, age in zip(keys, np.asarray(total).tolist(), np.asarray(duration_s).tolist(), strict=True):
             now[flow] = _Sample(bytes_now, age, self._rate(self._last.get(flow), bytes_now, age))
         self._last = now
         return np.array([now[flow].rate for flow in keys], dtype=np.float64)

@@ -103,9 +103,7 @@ class _SaltedRouting(Routing):
         super().__init__(tree, links)
         pairs = [(pod, i) for pod in range(tree.k) for i in range(tree.half)]
         self._edge_salts = switch_salts(seed, [tree.dpid(tree.edge_name(*pair)) for pair in pairs])
-        self._aggregation_salts = switch_salts(
-            seed, [tree.dpid(tree.aggregation_name(*pair)) for pair in pairs]
-        )
+        self._aggregation_salts = switch_salts(seed, [tree.dpid(tree.aggregation_name(*pair)) for pair in pairs])
 
     def _draw_up(self, flows: FiveTuples) -> Hashes:
         return self._hash(self._edge_salts[flows.src // self.tree.half], flows)

@@ -53,9 +53,7 @@ class ActiveFlows:
         for name in self.__dataclass_fields__:
             column = np.ascontiguousarray(getattr(self, name), dtype=types.get(name, np.int32))
             if column.shape != (np.size(self.key),):
-                raise ValueError(
-                    f"column {name} of the active flows has shape {column.shape}, not one per key"
-                )
+                raise ValueError(f"column {name} of the active flows has shape {column.shape}, not one per key")
             object.__setattr__(self, name, column)
 
 

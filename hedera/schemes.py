@@ -223,9 +223,7 @@ def _split(one: Scheme, name: str, subflows: int) -> Scheme:
             f"there is no scheme {name!r}: from 2 to {MAX_SUBFLOWS} sub-flows, of a scheme that chooses one path"
         )
     told = f"{one.label}, {subflows} sub-flows"
-    return replace(
-        one, name=name, absolute=name, label=told, baseline=True, rank=None, column="", subflows=subflows
-    )
+    return replace(one, name=name, absolute=name, label=told, baseline=True, rank=None, column="", subflows=subflows)
 
 
 def scheme(name: str) -> Scheme:

@@ -64,9 +64,7 @@ def search(
             end = after[end]
             here = choice_links(src[flow], dst[flow], core[flow], half)
             relief = _load(excess, here, -size[flow])
-            there, change = _lightest(
-                excess, src[flow], dst[flow], size[flow], crowded, half, turn, least - relief
-            )
+            there, change = _lightest(excess, src[flow], dst[flow], size[flow], crowded, half, turn, least - relief)
             _load(excess, here, size[flow])
             if there == _NOBODY:
                 continue

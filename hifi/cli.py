@@ -77,9 +77,7 @@ def _folder(out: Path | None, quick: bool) -> Path:
     show_default=True,
     help="Rate of the links, Mb/s.",
 )
-@click.option(
-    "--seeds", type=click.IntRange(1), help="Seeds, that is runs, of each (default: 5; 1 with --quick)."
-)
+@click.option("--seeds", type=click.IntRange(1), help="Seeds, that is runs, of each (default: 5; 1 with --quick).")
 @click.option(
     "--varying-delay",
     is_flag=True,
@@ -109,15 +107,11 @@ def dctcp(
     folder = _folder(out, quick)
     files = [write_csv(folder / f"{name}.csv", rows), write_csv(folder / f"{name}-queue.csv", quantiles)]
     files.append(pictures.queues(quantiles, folder / f"{name}.png"))
-    table = plain_table(
-        "The queue in packets: ours, the hardware's, Mininet-HiFi's", "", "5 %", "median", "95 %"
-    )
+    table = plain_table("The queue in packets: ours, the hardware's, Mininet-HiFi's", "", "5 %", "median", "95 %")
     for control in experiment.CONTROLS:
         ours = [row for row in rows if row.congestion_control == control]
         for row in ours:
-            table.add_row(
-                f"{control}, seed {row.seed}", *(f"{value:.1f}" for value in (row.p5, row.median, row.p95))
-            )
+            table.add_row(f"{control}, seed {row.seed}", *(f"{value:.1f}" for value in (row.p5, row.median, row.p95)))
         for who, of in (("hardware", experiment.HARDWARE), ("Mininet-HiFi", experiment.HIFI)):
             if ours and bw == "100":
                 one = of[control]
@@ -149,14 +143,10 @@ def buffers(quick: bool, redraw: bool, out: Path | None, as_json: bool) -> None:
     folder = _folder(out, quick)
     files = [write_csv(folder / "buffers.csv", points), write_csv(folder / "least.csv", found)]
     files.append(pictures.least(found, folder / "buffers.png"))
-    table = plain_table(
-        "The smallest buffer, packets", "", "target", "flows", "least", "RTT C / sqrt(n)", "RTT C"
-    )
+    table = plain_table("The smallest buffer, packets", "", "target", "flows", "least", "RTT C / sqrt(n)", "RTT C")
     for one in found:
         name = f"{one.congestion_control}"
-        table.add_row(
-            name, f"{one.target:.1%}", str(one.flows), str(one.least), f"{one.rule:.0f}", str(one.product)
-        )
+        table.add_row(name, f"{one.target:.1%}", str(one.flows), str(one.least), f"{one.rule:.0f}", str(one.product))
     table.caption = _caption(experiment.missed(found, points))
     conclude(found, [table], files, as_json)
 

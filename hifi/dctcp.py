@@ -88,9 +88,7 @@ class Quantile:
 
 def scenes(mbps: float, seeds: int, quick: bool = False, jitter: bool = False) -> list[Scene]:
     """TCP and DCTCP, one of each for every seed; the seed draws the flows' start times."""
-    return [
-        _scene(mbps, control, seed, quick, jitter) for control in CONTROLS for seed in range(1, seeds + 1)
-    ]
+    return [_scene(mbps, control, seed, quick, jitter) for control in CONTROLS for seed in range(1, seeds + 1)]
 
 
 def _scene(mbps: float, control: str, seed: int, quick: bool, jitter: bool) -> Scene:
@@ -111,8 +109,7 @@ def _scene(mbps: float, control: str, seed: int, quick: bool, jitter: bool) -> S
         delay_ms=0.075,
         jitter_ms=0.05 if jitter else 0.0,
         round_trips=False,
-        wake=10
-        / mbps,  # seldom enough to cost little, often enough for the receive window to grow as with any program
+        wake=10 / mbps,  # seldom enough to cost little, often enough for the receive window to grow as with any program
     )
 
 

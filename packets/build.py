@@ -148,9 +148,7 @@ def version() -> str:
     found = _installed_version()
     number = tuple(int(part) for part in found.split(".")[:2])
     if not OLDEST <= number <= NEWEST:
-        raise NotInstalled(
-            f"the packet simulator needs ns-3 {known_versions()}, and found {found}: {INSTALL}"
-        )
+        raise NotInstalled(f"the packet simulator needs ns-3 {known_versions()}, and found {found}: {INSTALL}")
     return found
 
 

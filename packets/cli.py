@@ -180,15 +180,11 @@ def page(out: Path) -> None:
 @hull.command()
 @click.option("--scheme", required=True, help="tcp, dctcp-30k, dctcp-6k-pacer or hull.")
 @click.option("--workload", required=True, help="static, dynamic, search or low-latency.")
-@click.option(
-    "--load", type=float, help="Large files' share of the client's link (dynamic: 0.2; searches: 0)."
-)
+@click.option("--load", type=float, help="Large files' share of the client's link (dynamic: 0.2; searches: 0).")
 @click.option("--flows", default=2, show_default=True, help="Number of flows of the static workload.")
 @click.option("--seconds", default=10.0, show_default=True, help="Measured time.")
 @click.option("--seed", default=1, show_default=True, help="The first seed.")
-@click.option(
-    "--seeds", default=1, type=click.IntRange(1), show_default=True, help="Number of seeds, from --seed on."
-)
+@click.option("--seeds", default=1, type=click.IntRange(1), show_default=True, help="Number of seeds, from --seed on.")
 @kept
 @json_option
 @parallel
@@ -215,8 +211,7 @@ def run(
     if load is None:
         load = 0.2 if fields["workload"] == "dynamic" else 0.0
     experiments = [
-        Experiment(**fields, load=load, seed=each, parameters=parameters)
-        for each in range(seed, seed + seeds)
+        Experiment(**fields, load=load, seed=each, parameters=parameters) for each in range(seed, seed + seeds)
     ]
     first = experiments[0]
     if seeds > 1 or cluster:

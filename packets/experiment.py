@@ -84,9 +84,7 @@ class Experiment:
     @property
     def window_ns(self) -> tuple[int, int]:
         """Begin and end of what is measured."""
-        settle_ns = (
-            round(SETTLE_S * 1e9) if self.workload == "static" else opening_ns(self.workload, self.load)
-        )
+        settle_ns = round(SETTLE_S * 1e9) if self.workload == "static" else opening_ns(self.workload, self.load)
         begin = WARM_UP_NS + settle_ns
         return begin, begin + round(self.seconds * 1e9)
 

@@ -34,9 +34,7 @@ def _chosen(kind: str, what: str, of: str) -> Callable[[Result], Float64]:
     return percent
 
 
-SELECTIVITY = tuple(
-    f"{kind}_{what}_percent" for kind in KINDS.values() for what in ("associated", "association_ended")
-)
+SELECTIVITY = tuple(f"{kind}_{what}_percent" for kind in KINDS.values() for what in ("associated", "association_ended"))
 """How well pacers choose the flows that they pace: associations per packet of a kind of flow, and how many of them
 ended before another echo renewed them."""
 

@@ -36,9 +36,7 @@ def write(folder: Path) -> Path:
     wanted = [(name + end, title + words) for name, title in PARTS.items() for end, words in TABLES.items()]
     parts = [_part(folder, name, title) for name, title in wanted if (folder / f"{name}.csv").exists()]
     if not parts:
-        raise FileNotFoundError(
-            f"there are no results of hull figures in {folder}: run hedera hull table 2 first"
-        )
+        raise FileNotFoundError(f"there are no results of hull figures in {folder}: run hedera hull table 2 first")
     jinja = Environment(loader=FileSystemLoader(_TEMPLATES), autoescape=True, trim_blocks=True)
     path = folder / "hull.html"
     write_whole(path, jinja.get_template("hull.html").render(parts=parts))

@@ -134,11 +134,7 @@ def fan_out(cells: Sequence[Cell], workload: str, path: Path) -> Path:
         ("servers_in_time", "worst 1%", f"servers within {deadline:g} ms, worst 1 %", False),
         ("switch_latency_us", "p99", "queueing latency, p99 (us)", True),
     )
-    title = (
-        "Web search: the report's Figure 4"
-        if workload == "search"
-        else "Low-latency search: the report's Figure 5"
-    )
+    title = "Web search: the report's Figure 4" if workload == "search" else "Low-latency search: the report's Figure 5"
     with house_style():
         figure = _figure(12, 4.4)
         row = figure.subplots(1, 4)

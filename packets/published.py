@@ -15,9 +15,7 @@ def _read() -> dict[Key, float]:
     with FILE.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(line for line in file if not line.startswith("#"))
         return {
-            (row["experiment"], float(row["x"]), row["scheme"], row["metric"], row["statistic"]): float(
-                row["value"]
-            )
+            (row["experiment"], float(row["x"]), row["scheme"], row["metric"], row["statistic"]): float(row["value"])
             for row in rows
         }
 

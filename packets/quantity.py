@@ -25,9 +25,7 @@ class Quantity(click.ParamType[float | None]):
         self._unit = unit
         self.name = _WRITTEN[unit].lower()
 
-    def convert(
-        self, value: Any, parameter: click.Parameter | None, context: click.Context | None
-    ) -> float | None:
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> float | None:
         """The number, in the field's unit."""
         if value is None or isinstance(value, int | float):
             return value

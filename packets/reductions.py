@@ -60,9 +60,7 @@ def reductions(experiment: str, found: Found, metric: str, statistic: str) -> li
                 percent[x] = 100 * (1 - own / other)
                 theirs = [PUBLISHED.get((experiment, x, name, metric, statistic)) for name in (HULL, than)]
                 published[x] = 100 * (1 - theirs[0] / theirs[1]) if theirs[0] and theirs[1] else None
-        rows += [
-            _row((x, variant, metric, statistic, than), published[x], values) for x, values in percent.items()
-        ]
+        rows += [_row((x, variant, metric, statistic, than), published[x], values) for x, values in percent.items()]
         loaded = [x for x in percent if x > 0]
         if len(loaded) > 1:
             known = [value for x in loaded if (value := published[x]) is not None]
@@ -72,9 +70,7 @@ def reductions(experiment: str, found: Found, metric: str, statistic: str) -> li
     return rows
 
 
-def _row(
-    what: tuple[float | None, str, str, str, str], published: float | None, percent: Float64
-) -> Reduction:
+def _row(what: tuple[float | None, str, str, str, str], published: float | None, percent: Float64) -> Reduction:
     from plots.trials import difference  # slow to import
 
     of_seeds = difference(None, percent.tolist())

@@ -99,8 +99,7 @@ def reduce(experiment: Experiment, traffic: Traffic, data: bytes, wall_s: float)
         in_time=in_time,
         goodput_mbps=arrays["client_received_bytes"] * 8e3 / (end - begin),
         unfinished=0 if experiment.workload == "static" else int(head["unfinished"]),
-        counts=_counts(head, (end - begin) / 1e9, experiment.parameters.link_mbps, wall_s)
-        | _selection(head, traffic),
+        counts=_counts(head, (end - begin) / 1e9, experiment.parameters.link_mbps, wall_s) | _selection(head, traffic),
     )
 
 

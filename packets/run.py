@@ -63,9 +63,7 @@ def run_scenario(built: dict[str, Any], progress: Progress | None = None) -> byt
         if child.returncode == 2:
             raise ValueError(said)
         if child.returncode != 0:
-            raise RuntimeError(
-                f"the packet engine ended early ({_why(child.returncode)}): {said or 'no message'}"
-            )
+            raise RuntimeError(f"the packet engine ended early ({_why(child.returncode)}): {said or 'no message'}")
         answer.seek(0)
         return answer.read()
 

@@ -66,8 +66,7 @@ def points(suite: Suite, load: float, share: float) -> list[Point]:
             name,
             value,
             tuple(
-                cell(_published(name, value), ("conforming", percent, "hull"), *metric, results)
-                for metric in METRICS
+                cell(_published(name, value), ("conforming", percent, "hull"), *metric, results) for metric in METRICS
             ),
         )
         for (value, name), results in found.items()
@@ -102,9 +101,7 @@ def tell(found: Sequence[Point], load: float, picture: Path, json_wanted: bool) 
     title = f"HULL at {load:.0%} load, one parameter changed; seeds: {seeds}"
     table = output.plain_table(title, "option", *(f"{metric} {statistic}" for metric, statistic in METRICS))
     for point in found:
-        table.add_row(
-            f"{option_of(point.parameter)} {written(point.value, point.parameter)}", *map(_told, point.cells)
-        )
+        table.add_row(f"{option_of(point.parameter)} {written(point.value, point.parameter)}", *map(_told, point.cells))
     csv = output.write_csv(picture.with_suffix(".csv"), rows)
     output.conclude(
         rows,

@@ -53,11 +53,7 @@ def _add(found: dict[str, Any], name: str, samples: Float64) -> None:
 
 def in_sentences(found: dict[str, Any]) -> list[str]:
     """The object as sentences."""
-    what = (
-        f"{found['flows']} flows"
-        if found["workload"] == "static"
-        else f"large files at {found['load']:.0%} load"
-    )
+    what = f"{found['flows']} flows" if found["workload"] == "static" else f"large files at {found['load']:.0%} load"
     counts = found["counts"]
     lines = [
         f"{found['scheme']}, {found['workload']}, {what}: {found['seconds']:g} s measured"
@@ -74,9 +70,7 @@ def in_sentences(found: dict[str, Any]) -> list[str]:
         if f"{name}_mean" in found:
             lines.append(f"{found[f'{name}_samples']:,} {label} complete in {_pair(found, name, unit)}")
     if "goodput_by_flow_mbps" in found:
-        lines.append(
-            "by flow: " + ", ".join(f"{each:,.1f}" for each in found["goodput_by_flow_mbps"]) + " Mb/s"
-        )
+        lines.append("by flow: " + ", ".join(f"{each:,.1f}" for each in found["goodput_by_flow_mbps"]) + " Mb/s")
     share = counts["marked"] / max(counts["packets"], 1)
     lines.append(
         f"{share:.1%} of packets marked, {counts['dropped']:,.0f} dropped, {counts['timeouts']:,.0f} timeouts; "

@@ -86,6 +86,4 @@ def table(found: Journey) -> list[str]:
         ),
     ]
     assert echo["ece"]
-    return [
-        f"| {(step['ns'] - sent['ns']) / 1000:.2f} | {step['where']} | {words} |" for step, words in steps
-    ]
+    return [f"| {(step['ns'] - sent['ns']) / 1000:.2f} | {step['where']} | {words} |" for step, words in steps]

@@ -189,9 +189,7 @@ def _background(
         starts = _poisson(rng, per_s, seconds)
         turn = np.arange(starts.size, dtype=np.int64) % servers
         own = first + len(connections)
-        parts.append(
-            _Part(own + turn, starts, REQUEST_BYTES, size, _zeros(starts.size), _zeros(starts.size) - 1)
-        )
+        parts.append(_Part(own + turn, starts, REQUEST_BYTES, size, _zeros(starts.size), _zeros(starts.size) - 1))
         connections += [Connection(1 + n, kind) for n in range(servers)]
     return tuple(connections), parts
 

@@ -94,9 +94,7 @@ def beside(run: Run) -> list[Row]:
     rows = []
     for number, (node, flow) in enumerate(zip(nodes.tolist(), run.flows, strict=True)):
         if (flow.src, flow.dst) != (found.graph.src[node], found.graph.dst[node]):
-            raise ValueError(
-                f"flow {number} of the run is not what its seed and traffic {run.traffic!r} give"
-            )
+            raise ValueError(f"flow {number} of the run is not what its seed and traffic {run.traffic!r} give")
         before = [change.core for change in flow.paths if change.t <= flow.start]
         rows.append(
             Row(

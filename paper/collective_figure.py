@@ -36,9 +36,7 @@ def draw(rows: Sequence[Mapping[str, str]], path: Path) -> Path:
                     mine = [r for r in here if r["scheme"] == scheme and r["interval_s"] in ("", _PERIOD)]
                     sizes = sorted({float(row["mbytes"]) for row in mine})
                     of = [
-                        interval(
-                            np.array([float(r["over_control"]) for r in mine if float(r["mbytes"]) == size])
-                        )
+                        interval(np.array([float(r["over_control"]) for r in mine if float(r["mbytes"]) == size]))
                         for size in sizes
                     ]
                     apart = np.array(sizes) * 1.06 ** (number - 3)

@@ -75,9 +75,7 @@ class Row:
 def tasks(seeds: int, quick: bool) -> list[Task]:
     """All simulations. ``quick``: a first look, k = 4 and no part but the first."""
     found = list(_sizes((1, 100), 4) if quick else _everything())
-    return [
-        replace(one, config=replace(one.config, seed=seed)) for one in found for seed in range(1, seeds + 1)
-    ]
+    return [replace(one, config=replace(one.config, seed=seed)) for one in found for seed in range(1, seeds + 1)]
 
 
 def _everything() -> Iterator[Task]:
@@ -90,9 +88,7 @@ def _everything() -> Iterator[Task]:
         yield from _with("mice", collective, 100, (CONTROL, *STATIC, *HEDERA), (0.1,), 4, mice=MICE)
     # Steps of 10 ms: 1.25 MB at 1 Gb/s, in halving and doubling on average.
     for collective, mbytes, repeats in (("ring", 20.0, 10), ("halving-doubling", 16 / 3, 38)):
-        yield from _with(
-            "period", collective, mbytes, (CONTROL, "ecmp", "planned", *HEDERA), PERIODS_S, 4, repeats
-        )
+        yield from _with("period", collective, mbytes, (CONTROL, "ecmp", "planned", *HEDERA), PERIODS_S, 4, repeats)
 
 
 def _sizes(sizes: Sequence[float], k: int) -> Iterator[Task]:

@@ -112,9 +112,7 @@ def stored(path: Path) -> list[Cell]:
         raise ValueError(f"there is no {path} to draw again: run this without --redraw first")
     kinds = {field.name: str(field.type) for field in fields(Cell)}
     with path.open(encoding="utf-8", newline="") as file:
-        rows = [
-            {name: _cell(kinds[name], text) for name, text in row.items()} for row in csv.DictReader(file)
-        ]
+        rows = [{name: _cell(kinds[name], text) for name, text in row.items()} for row in csv.DictReader(file)]
     return [cell for cell in (Cell(**row) for row in rows) if not cell.beside]
 
 
@@ -198,7 +196,6 @@ def _told(cells: Sequence[Cell], note: str) -> str:
         shown = "  ".join("      - " if one is None else "{:7.2f} ({:.1f})".format(*one) for one in known)
         name = one.scheme + when(curve_of(one)) + ", emulated" * one.emulated
         lines.append(
-            f"{one.load:g}  {name:<28} {shown}   carried {one.carried:.3f}, "
-            f"{one.cut_off:,} of {one.flows:,} cut off"
+            f"{one.load:g}  {name:<28} {shown}   carried {one.carried:.3f}, {one.cut_off:,} of {one.flows:,} cut off"
         )
     return "\n".join([*lines, *overloaded(cells)])

@@ -138,9 +138,7 @@ def _mean(cell: Cell) -> float:
     return math.nan if cell.mean_slowdown is None else cell.mean_slowdown
 
 
-def _curve(
-    axes: Axes, cells: Sequence[Cell], values: Sequence[float], label: str, style: dict[str, Any]
-) -> None:
+def _curve(axes: Axes, cells: Sequence[Cell], values: Sequence[float], label: str, style: dict[str, Any]) -> None:
     axes.plot([cell.load for cell in cells], values, label=label, **style)
     bounds = [(c.load, value) for c, value in zip(cells, values, strict=True) if c.cut_off > HIDDEN * c.flows]
     if bounds:

@@ -53,9 +53,7 @@ def beside(paths: Iterable[Path], base: Config) -> list[Cell]:
 
 def _runs(path: Path) -> list[Run]:
     if path.is_dir():
-        runs = [
-            run for run in load_sweep(path).runs if run.valid and _load(run) is not None and run.completion
-        ]
+        runs = [run for run in load_sweep(path).runs if run.valid and _load(run) is not None and run.completion]
         if not runs:
             raise ValueError(f"{path} has no valid run of poisson:SIZES,LOAD alone")
         return runs

@@ -76,9 +76,7 @@ def compute(seeds: int, tick_s: float = 0.001, run: Runner = in_turn) -> list[Pr
 
     cells = [(reading, matrix) for reading in READINGS for matrix in FIGURE_9_SIMULATED]
     configs = [
-        Config(
-            "hedera-gff", f"published:{matrix}", seed=seed, tick_s=tick_s, by_rate=by_rate, shuffled=shuffled
-        )
+        Config("hedera-gff", f"published:{matrix}", seed=seed, tick_s=tick_s, by_rate=by_rate, shuffled=shuffled)
         for (by_rate, shuffled), matrix in ((READINGS[reading], matrix) for reading, matrix in cells)
         for seed in range(1, seeds + 1)
     ]
@@ -90,9 +88,7 @@ def _prediction(reading: str, matrix: str, values: Sequence[float] | np.ndarray)
     published = FIGURE_9_SIMULATED[matrix]["hedera-gff"]
     mean, sd = float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
     deviations = (published - mean) / sd if sd >= 1 else None
-    return Prediction(
-        reading, matrix, published, mean, sd, float(np.min(values)), float(np.max(values)), deviations
-    )
+    return Prediction(reading, matrix, published, mean, sd, float(np.min(values)), float(np.max(values)), deviations)
 
 
 def summary(rows: Sequence[Prediction], seeds: int) -> list[Reading]:

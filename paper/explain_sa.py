@@ -110,9 +110,7 @@ def searches(task: tuple[int, int]) -> list[Search]:
 def gains(rows: Sequence[Bandwidth], engine: str, count: int) -> Float64:
     """Percent more bandwidth with a core per host, (seeds,)."""
     ours, theirs = (
-        np.array(
-            [r.percent_of_full for r in rows if (r.engine, r.scheme, r.iterations) == (engine, s, count)]
-        )
+        np.array([r.percent_of_full for r in rows if (r.engine, r.scheme, r.iterations) == (engine, s, count)])
         for s in (PER_HOST, PER_FLOW)
     )
     return np.asarray(100 * (ours / theirs - 1))
@@ -125,9 +123,7 @@ def times_less(rows: Sequence[Search], count: int) -> tuple[Float64, Float64]:
     more, longer = [], []
     for seed in dict.fromkeys(row.seed for row in rows):
         own = {(row.scheme, row.iterations): row for row in rows if row.seed == seed}
-        left = [
-            -own[PER_FLOW, tried].excess_links for tried in SEARCHED
-        ]  # which rises, as np.interp wants it
+        left = [-own[PER_FLOW, tried].excess_links for tried in SEARCHED]  # which rises, as np.interp wants it
         needed = np.exp(np.interp(-own[PER_HOST, count].excess_links, left, np.log(SEARCHED))) / count
         more.append(needed)
         longer.append(needed * own[PER_FLOW, SEARCHED[-1]].search_ms / own[PER_HOST, SEARCHED[-1]].search_ms)
@@ -144,9 +140,7 @@ def search_space(k: int) -> float:
 @click.command("explain-sa")
 @field_options(Config, "k seconds tick_s", k=32, tick_s=0.01)
 @seeds_option(5)
-@click.option(
-    "--random-patterns", "drawn", default=40, show_default=True, help="Random patterns of 16 hosts."
-)
+@click.option("--random-patterns", "drawn", default=40, show_default=True, help="Random patterns of 16 hosts.")
 @computed
 def command(asked: Computing, seeds: int, drawn: int, **fields: Any) -> None:
     """Measure what a core per destination host gains over a core per flow, and what it cannot place (section 4.4)."""
@@ -171,9 +165,7 @@ def command(asked: Computing, seeds: int, drawn: int, **fields: Any) -> None:
         aim = f"until the excess of {count:,} iterations per host"
         spent.append(Compared(f"iterations {aim}", None, more.mean, more.spread))
         spent.append(Compared(f"processor time {aim}", LESS_TIME, longer.mean, longer.spread))
-    many = (
-        f"{base.tree.num_hosts:,} hosts, {FLOWS_PER_HOST * base.tree.num_hosts:,} flows, {told_seeds(seeds)}"
-    )
+    many = f"{base.tree.num_hosts:,} hosts, {FLOWS_PER_HOST * base.tree.num_hosts:,} flows, {told_seeds(seeds)}"
     fewer = f"10^{search_space(48):,.0f} times smaller (the paper: 10^12,000)"
     told: list[Table | str] = [
         comparison(f"A core per host over a core per flow, {many}: bandwidth", compared, "%"),
@@ -191,11 +183,7 @@ def _patterns_table(rows: Sequence[Pattern]) -> Table:
     drawn = [row for row in rows if row.pattern.startswith("random")]
     for row in rows:
         if row not in drawn:
-            made.add_row(
-                str(row.k), row.pattern, f"{row.least_excess_links:.2f}", f"{row.per_flow_links:.2f}"
-            )
-    exceeding = [
-        sum(getattr(row, which) > 0 for row in drawn) for which in ("least_excess_links", "per_flow_links")
-    ]
+            made.add_row(str(row.k), row.pattern, f"{row.least_excess_links:.2f}", f"{row.per_flow_links:.2f}")
+    exceeding = [sum(getattr(row, which) > 0 for row in drawn) for which in ("least_excess_links", "per_flow_links")]
     made.add_row("4", "random", *(f"{count} of {len(drawn)} exceed" for count in exceeding))
     return made

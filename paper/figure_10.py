@@ -58,10 +58,7 @@ def compute(
     # Runs with the most flows first, so that no long one is left at the end.
     by_cost = sorted(configs, key=lambda config: config.traffic, reverse=True)
     found = dict(zip(by_cost, run(bisection_mbps, by_cost), strict=True))
-    return [
-        Share(c.engine, c.traffic, c.scheme, c.seed, found[c], 100 * found[c] / c.capacity_mbps)
-        for c in configs
-    ]
+    return [Share(c.engine, c.traffic, c.scheme, c.seed, found[c], 100 * found[c] / c.capacity_mbps) for c in configs]
 
 
 Shares = Mapping[tuple[str, str], Float64]
@@ -124,9 +121,7 @@ def better(rows: Sequence[Share]) -> str:
     """A sentence on where Global First Fit beats Simulated Annealing (`ahead`)."""
     shares = by_pattern(rows)
     means = {cell: float(values.mean()) for cell, values in shares.items()}
-    told = [
-        f"{p} ({means[p, 'hedera-gff']:.1f} against {means[p, 'hedera-sa']:.1f} %)" for p in ahead(shares)
-    ]
+    told = [f"{p} ({means[p, 'hedera-gff']:.1f} against {means[p, 'hedera-sa']:.1f} %)" for p in ahead(shares)]
     return f"Global First Fit is ahead of Simulated Annealing on {', '.join(told) or 'no pattern'}."
 
 
@@ -165,9 +160,7 @@ def draw(rows: Sequence[Share], tree: FatTree, path: Path) -> Path:
 @at_scale(k=32)
 @engines_option
 @computed
-def command(
-    asked: Computing, schemes: tuple[str, ...], engines: tuple[str, ...], seeds: int, **fields: Any
-) -> None:
+def command(asked: Computing, schemes: tuple[str, ...], engines: tuple[str, ...], seeds: int, **fields: Any) -> None:
     """Simulate the suite of patterns on 8,192 hosts, with the paper's model of TCP and with fair shares."""
     base = Config("ecmp", "stride:1", **fields)
     rows = compute(base, asked.runner(f"Figure 10, k={base.k}"), schemes, engines, seeds)
@@ -178,8 +171,7 @@ def command(
         own = [row for row in rows if row.engine == engine]
         means = [(cell, interval(values)) for cell, values in by_pattern(own).items()]
         compared = [
-            Compared(f"{traffic}  {scheme}", None, found.mean, found.spread)
-            for (traffic, scheme), found in means
+            Compared(f"{traffic}  {scheme}", None, found.mean, found.spread) for (traffic, scheme), found in means
         ]
         size = f"{base.tree.num_hosts:,} hosts, {told_seeds(seeds)}"
         title = f"Figure 10 under {engine}: share of full bisection bandwidth, {size}"

@@ -36,9 +36,7 @@ class Point:
     gbps: float
 
 
-def compute(
-    base: Config, run: Runner = in_turn, schemes: Sequence[str] = SCHEMES, seeds: int = 1
-) -> list[Result]:
+def compute(base: Config, run: Runner = in_turn, schemes: Sequence[str] = SCHEMES, seeds: int = 1) -> list[Result]:
     """Simulate ``base`` under every scheme, with seeds 1, 2 and so on."""
     from simulator.driver import simulate
 

@@ -60,13 +60,9 @@ def draw(rows: Sequence[Loss], tree: FatTree, path: Path) -> Path:
             flows = [row.flows_per_host for row in ours]
             low, high = [row.lowest_percent for row in ours], [row.highest_percent for row in ours]
             axes.fill_between(flows, low, high, color=shade, alpha=0.2, lw=0)
-            axes.plot(
-                flows, [row.loss_percent for row in ours], marker=marker, ms=4, color=shade, label=label
-            )
+            axes.plot(flows, [row.loss_percent for row in ours], marker=marker, ms=4, color=shade, label=label)
         known = {n: loss for n, loss in FIGURE_3.items() if n <= most}
-        axes.plot(
-            list(known), list(known.values()), "x", color=INK, ms=9, mew=2, label="paper's text", zorder=5
-        )
+        axes.plot(list(known), list(known.values()), "x", color=INK, ms=9, mew=2, label="paper's text", zorder=5)
         for n, loss in known.items():
             axes.annotate(f"{loss} %", (n, loss), xytext=(9, 7), textcoords="offset points", fontsize=8.5)
         axes.set_xscale("log")

@@ -115,8 +115,7 @@ def draw(rows: Sequence[Bar], seeds: int, path: Path) -> Path:
                 at = left + place * width
                 axes.bar(at, [bar.mean_mbps / 1000 for bar in ours], width, color=colour(scheme))
                 low, high = (
-                    np.array([getattr(bar, end) for bar in ours]) / 1000
-                    for end in ("lowest_mbps", "highest_mbps")
+                    np.array([getattr(bar, end) for bar in ours]) / 1000 for end in ("lowest_mbps", "highest_mbps")
                 )
                 wide = high - low > 0.1  # the others would be specks
                 axes.vlines(at[wide], low[wide], high[wide], color=INK, lw=1)
@@ -127,15 +126,11 @@ def draw(rows: Sequence[Bar], seeds: int, path: Path) -> Path:
             clean(axes)
         all_axes[-1].set_xticks(x, names, rotation=40, ha="right", rotation_mode="anchor")
         all_axes[-1].set_xlim(-0.6, len(names) - 0.4)
-        handles = [
-            Patch(**style, label=f"published, {field.split('_')[1]}") for field, style in _PUBLISHED.items()
-        ]
+        handles = [Patch(**style, label=f"published, {field.split('_')[1]}") for field, style in _PUBLISHED.items()]
         handles += [Patch(color=colour(s), label=f"simulated, {label(s)}") for s in wanted]
         figure.legend(handles=handles, loc="outside upper right", ncols=3, fontsize=8.5)
         heading(figure, "Figure 9, simulated: 16 hosts, 1 Gb/s links\n")
-        note = (
-            f"bars: mean of {seeds} seeds; lines: lowest to highest, where they differ by more than 0.1 Gb/s"
-        )
+        note = f"bars: mean of {seeds} seeds; lines: lowest to highest, where they differ by more than 0.1 Gb/s"
         figure.supxlabel(note, fontsize=8.5, color=MUTED)
         return saved(figure, path)
 
@@ -156,9 +151,7 @@ def command(
 ) -> None:
     """Simulate all published traffic matrices, beside the published results of testbed and simulator."""
     if not simulated:
-        raise click.UsageError(
-            "`hedera report DIR` draws Figure 9 of emulated runs; to simulate it, add --simulated"
-        )
+        raise click.UsageError("`hedera report DIR` draws Figure 9 of emulated runs; to simulate it, add --simulated")
     rows = compute(seeds, engine, tick_s, asked.runner("Figure 9"), schemes)
     name = "figure9_simulated"
     files = [asked.csv(name, rows), draw(rows, seeds, asked.png(name))]

@@ -149,9 +149,7 @@ def draw(rows: Sequence[Row], subtitle: str, path: Path) -> Path:
         for axes in grid[-1]:
             axes.set_xticks(sorted({row.flows_per_host for row in rows if row.keep == 1}))
             axes.set_xlabel("flows per host")
-        figure.legend(
-            *grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8
-        )
+        figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8)
         heading(figure, f"Hedera and ECMP with several flows per host. {subtitle}")
         return saved(figure, path)
 
@@ -164,9 +162,7 @@ def _panel(axes: Axes, rows: Sequence[Row]) -> None:
             other = threshold != usual and threshold is not None
             x, y = [row.flows_per_host for row in ours], [row.over_control for row in ours]
             named = label(scheme) + (f", large from {threshold:.0%}" if other else "")
-            axes.plot(
-                x, y, "--" if other else ".-", color=colour(scheme), lw=0.9 if other else 1.5, label=named
-            )
+            axes.plot(x, y, "--" if other else ".-", color=colour(scheme), lw=0.9 if other else 1.5, label=named)
     axes.set_ylim(0, 1.05)
     clean(axes)
 

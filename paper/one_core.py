@@ -128,6 +128,5 @@ def patterns(drawn: int, run: Runner = in_turn) -> Sequence[Pattern]:
     cases |= {(f"random, seed {seed}", 4): random_pattern(4, seed) for seed in range(1, drawn + 1)}
     found = run(_tried, list(cases.values()))
     return [
-        Pattern(k, name, flows[1].size, *both)
-        for ((name, k), flows), both in zip(cases.items(), found, strict=True)
+        Pattern(k, name, flows[1].size, *both) for ((name, k), flows), both in zip(cases.items(), found, strict=True)
     ]

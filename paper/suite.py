@@ -36,6 +36,4 @@ def ports_for(hosts: int) -> int:
     for k in range(4, 129, 2):
         if k**3 // 4 == hosts:
             return k
-    raise ValueError(
-        f"no fat-tree has {hosts} hosts; sizes are 16, 54, 128, 250, 432, ..., 1024, 8192, 27648"
-    )
+    raise ValueError(f"no fat-tree has {hosts} hosts; sizes are 16, 54, 128, 250, 432, ..., 1024, 8192, 27648")

@@ -44,11 +44,7 @@ def compute(
     **fields: float,
 ) -> list[Row]:
     """The table, over several shuffles of every scheme."""
-    tasks = [
-        config(scheme, transfer_bytes, seed=seed, **fields)
-        for scheme in schemes
-        for seed in range(1, seeds + 1)
-    ]
+    tasks = [config(scheme, transfer_bytes, seed=seed, **fields) for scheme in schemes for seed in range(1, seeds + 1)]
     measured: dict[str, list[Shuffle]] = {}
     for task, found in zip(tasks, run(measure, tasks), strict=True):
         measured.setdefault(task.scheme, []).append(found)
@@ -60,13 +56,9 @@ def compute(
 @click.option("--simulated", is_flag=True, help="Use the simulator.")
 @schemes_option(SCHEMES)
 @seeds_option(5)
-@click.option(
-    "--interval", "interval_s", default=5.0, show_default=True, help="Hedera's scheduling period, s."
-)
+@click.option("--interval", "interval_s", default=5.0, show_default=True, help="Hedera's scheduling period, s.")
 @click.option("--tick", "tick_s", default=0.001, show_default=True, help="Length of a tick, s.")
-@click.option(
-    "--detect", "detect_s", default=0.0, help="How often Global First Fit looks for large flows, s."
-)
+@click.option("--detect", "detect_s", default=0.0, help="How often Global First Fit looks for large flows, s.")
 @computed
 def command(asked: Computing, simulated: bool, schemes: tuple[str, ...], seeds: int, **fields: float) -> None:
     """Simulate a shuffle of 120 GB: its time, hosts' completion, bandwidth and goodput, as ratios to the control.
@@ -78,8 +70,6 @@ def command(asked: Computing, simulated: bool, schemes: tuple[str, ...], seeds: 
     rows = compute(seeds, asked.runner("Table 2"), schemes, TRANSFER_BYTES, **fields)
     note = f"Simulated, 16 hosts, {seeds} seed{'s' * (seeds > 1)}"
     files = [asked.csv("table2", rows), draw(rows, note, asked.png("table2"))]
-    spread = "  ".join(
-        f"{row.scheme} {row.lowest_shuffle_s:,.1f} to {row.highest_shuffle_s:,.1f} s" for row in rows
-    )
+    spread = "  ".join(f"{row.scheme} {row.lowest_shuffle_s:,.1f} to {row.highest_shuffle_s:,.1f} s" for row in rows)
     table = told(rows, f"Table 2, the shuffle. {note}")
     asked.conclude(rows, [table, f"Shuffle time over seeds: {spread}"], files)

@@ -165,15 +165,11 @@ def draw(rows: Sequence[Cell], subtitle: str, path: Path) -> Path:
             for shade, hosts in zip(shades, sizes, strict=False):
                 for line, period in zip(lines, periods, strict=False):
                     ours = [
-                        row
-                        for row in annealed
-                        if (row.engine, row.hosts, row.interval_s) == (engine, hosts, period)
+                        row for row in annealed if (row.engine, row.hosts, row.interval_s) == (engine, hosts, period)
                     ]
                     x, y = [row.iterations for row in ours], [row.of_control_percent for row in ours]
                     axes.plot(x, y, line, ms=4, lw=1.3, color=shade)
-                paper = {
-                    row.iterations: row.published_of_control_percent for row in annealed if row.hosts == hosts
-                }
+                paper = {row.iterations: row.published_of_control_percent for row in annealed if row.hosts == hosts}
                 known = {count: share for count, share in paper.items() if share is not None}
                 axes.plot(list(known), list(known.values()), "x", color=shade, ms=6, mew=1.4)
                 best = [

@@ -80,8 +80,6 @@ def command(seconds: float, out: Path, as_json: bool) -> None:
     rows = list(compute(seconds))
     told: list[Table | str] = []
     if not as_json:
-        memory = (
-            f"Memory for 250,000 flows at k=48: {megabytes_needed():.1f} MB (the paper: less than 20 MB)."
-        )
+        memory = f"Memory for 250,000 flows at k=48: {megabytes_needed():.1f} MB (the paper: less than 20 MB)."
         told = told_of("Table 4: demand estimation, ms per call", rows, FIRST_CALL, memory)
     conclude(rows, told, [write_csv(out / "table4.csv", rows)], as_json)

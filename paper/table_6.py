@@ -34,9 +34,7 @@ class Loop:
     loop_ms: float
 
 
-def compute(
-    seeds: int, run: Runner = in_turn, cases: Mapping[tuple[int, int], float] = TABLE_6
-) -> list[Loop]:
+def compute(seeds: int, run: Runner = in_turn, cases: Mapping[tuple[int, int], float] = TABLE_6) -> list[Loop]:
     """Measure every case; ``run`` must not run two at once, as they would slow each other down."""
     from paper import control_loop
 
@@ -55,10 +53,7 @@ def compute(
 
 def draw(rows: Sequence[Loop], path: Path) -> Path:
     """Bars of messages and computation."""
-    labels = [
-        f"{row.hosts:,} hosts,\n{row.flows_per_host} flow{'s' * (row.flows_per_host > 1)} each"
-        for row in rows
-    ]
+    labels = [f"{row.hosts:,} hosts,\n{row.flows_per_host} flow{'s' * (row.flows_per_host > 1)} each" for row in rows]
     x = np.arange(len(rows))
     messages = np.array([row.messages_ms for row in rows])
     computed = np.array([row.computed_ms for row in rows])
@@ -66,18 +61,14 @@ def draw(rows: Sequence[Loop], path: Path) -> Path:
         figure = new_figure(9.6, 4.4)
         axes = figure.subplots()
         axes.bar(x - 0.2, messages, 0.36, color="#56b4e9", label="messages (model)")
-        axes.bar(
-            x - 0.2, computed, 0.36, bottom=messages, color="#0072b2", label="computation, measured here"
-        )
+        axes.bar(x - 0.2, computed, 0.36, bottom=messages, color="#0072b2", label="computation, measured here")
         axes.bar(x + 0.2, messages, 0.36, color="#56b4e9", alpha=0.6)
         axes.bar(x + 0.2, 100.0, 0.36, bottom=messages, color=PUBLISHED, label="computation, 100 ms assumed")
         published = [row.published_ms for row in rows]
         axes.plot(x + 0.2, published, "_", color=INK, ms=19, mew=1.6, label="paper's Table 6")
         for n, height in enumerate(messages + computed):
             at = (n - 0.2, height)
-            axes.annotate(
-                f"{height:.1f}", at, xytext=(0, 2), textcoords="offset points", ha="center", fontsize=8
-            )
+            axes.annotate(f"{height:.1f}", at, xytext=(0, 2), textcoords="offset points", ha="center", fontsize=8)
         axes.set_xticks(x, labels, fontsize=8)
         axes.set_ylabel("length of a round [ms]")
         axes.set_ylim(0, 175)

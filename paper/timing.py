@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
     from rich.table import Table
 
-CAPTION = (
-    "Processor times, medians over the calls made and the best of them; ratio is the paper's over our median."
-)
+CAPTION = "Processor times, medians over the calls made and the best of them; ratio is the paper's over our median."
 
 seconds_option = click.option(
     "--seconds", type=click.FloatRange(0.0), default=0.5, show_default=True, help="Measuring time per number."

@@ -79,10 +79,7 @@ def rows(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> list[Row]:
 def _row(runs: Sequence[Run], over: str, key: tuple[str, str, str]) -> Row | None:
     """None if no run has flows of the class."""
     with_class = [
-        (run, one)
-        for run in runs
-        for one in run.completion
-        if one.size_class == key[2] and one.mean_s is not None
+        (run, one) for run in runs for one in run.completion if one.size_class == key[2] and one.mean_s is not None
     ]
     if not with_class:
         return None
@@ -115,8 +112,7 @@ def csv_text(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(field.name for field in fields(Row))
     writer.writerows(
-        [f"{value:.6g}" if isinstance(value, float) else value for value in astuple(row)]
-        for row in rows(runs, tries)
+        [f"{value:.6g}" if isinstance(value, float) else value for value in astuple(row)] for row in rows(runs, tries)
     )
     return text.getvalue()
 
@@ -140,9 +136,7 @@ def draw(runs: Sequence[Run], path: Path) -> list[Path]:
     patterns = list(dict.fromkeys(run.pattern for run in shown))
     with house_style():
         figure = Figure(figsize=(8.4, 2.5 * len(patterns)), layout="constrained")
-        for axes, pattern in zip(
-            figure.subplots(len(patterns), 1, squeeze=False)[:, 0], patterns, strict=True
-        ):
+        for axes, pattern in zip(figure.subplots(len(patterns), 1, squeeze=False)[:, 0], patterns, strict=True):
             for scheme in scheme_order(run.scheme for run in shown):
                 sized = [
                     flow

@@ -127,10 +127,7 @@ class Comparison:
     def pattern_rows(self) -> list[PatternRow]:
         """Rows by scheme, pattern and folder."""
         return [
-            self._pattern_row(side, bar)
-            for scheme in self.schemes
-            for bar in self.bars(scheme)
-            for side in self.sides
+            self._pattern_row(side, bar) for scheme in self.schemes for bar in self.bars(scheme) for side in self.sides
         ]
 
     def _pattern_row(self, side: Side, bar: Bar) -> PatternRow:
@@ -178,11 +175,7 @@ class Comparison:
     def _of_all_tries(self, scheme: str, side: Side) -> dict[str, Any]:
         """The fields of `Row` over all tries, for the patterns under which every folder has a try with a number."""
         medians = [
-            {
-                bar: one.median
-                for bar, one in each.every.items()
-                if bar[1] == scheme and one.median is not None
-            }
+            {bar: one.median for bar, one in each.every.items() if bar[1] == scheme and one.median is not None}
             for each in self.sides
         ]
         left_out = [one.left_out for bar, one in side.every.items() if bar[1] == scheme]
@@ -266,9 +259,7 @@ def draw(comparison: Comparison, path: Path) -> list[Path]:
         axes.set_xlim(-0.5, len(sides) - 0.5)
         axes.set_xticks(range(len(sides)), [side.label.replace(" -", "\n-") for side in sides])
         axes.grid(axis="y")
-        axes.set_xlabel(
-            f"whiskers: 95 % interval of the difference to {comparison.sides[0].label}", fontsize=8
-        )
+        axes.set_xlabel(f"whiskers: 95 % interval of the difference to {comparison.sides[0].label}", fontsize=8)
         axes.set_title("Shares of the control, mean over patterns")
         figure.legend(loc="outside lower center", ncols=4, fontsize=8.5)
         return save(figure, path)

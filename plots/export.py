@@ -130,9 +130,6 @@ def _table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     writer.writeheader()
     for row in rows:
         writer.writerow(
-            {
-                name: " ".join(map(str, cell)) if isinstance(cell, tuple) else cell
-                for name, cell in row.items()
-            }
+            {name: " ".join(map(str, cell)) if isinstance(cell, tuple) else cell for name, cell in row.items()}
         )
     return text.getvalue()

@@ -92,8 +92,7 @@ def _unlike(found: Mapping[Path, Run]) -> list[Skipped]:
     return [
         Skipped(
             path,
-            "has other settings than most runs here: "
-            + ", ".join(f"{a} {b}" for a, b in sorted(own - usual)),
+            "has other settings than most runs here: " + ", ".join(f"{a} {b}" for a, b in sorted(own - usual)),
         )
         for path, own in settings.items()
         if own != usual

@@ -176,6 +176,4 @@ def _legend(figure: Figure, runs: Sequence[Run], control: Run | None) -> None:
         "borderpad": 0,
         "borderaxespad": 0,
     }
-    figure.legend(
-        handles=handles, ncols=len(handles), fontsize=8, handlelength=1.5, columnspacing=1.3, **place
-    )
+    figure.legend(handles=handles, ncols=len(handles), fontsize=8, handlelength=1.5, columnspacing=1.3, **place)

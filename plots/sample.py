@@ -76,9 +76,7 @@ class Sample:
             lines = _named(read_csv, folder / "summary.csv")
             sample = cls(folder, name, (), (), (), lines, _named(read_settings, folder / "sweep.json"))
         if not any(scheme == CONTROL for _, scheme in sample.shares()):
-            raise ValueError(
-                f"{folder} has no valid run of the control ({CONTROL}), which shares of the control need"
-            )
+            raise ValueError(f"{folder} has no valid run of the control ({CONTROL}), which shares of the control need")
         return sample
 
     @property
@@ -115,15 +113,12 @@ class Sample:
         """All tries of each bar; ``trials``: the only ones to count."""
         if not self.runs:
             return {
-                (line.pattern, line.scheme): Every(line.all_median_ratio, line.left_out_tries)
-                for line in self.lines
+                (line.pattern, line.scheme): Every(line.all_median_ratio, line.left_out_tries) for line in self.lines
             }
         tries = [run for run in self.tries if trials is None or _trial(run) in trials]
         bars = summarise(tries).bars if tries else {}
         every = {key: bar.every for key, bar in bars.items()}
-        return {
-            key: Every(one.ratio.median if one.ratio else None, one.left_out) for key, one in every.items()
-        }
+        return {key: Every(one.ratio.median if one.ratio else None, one.left_out) for key, one in every.items()}
 
     def uncounted(self, bars: Collection[Bar], *verdicts: str) -> Counter[Bar]:
         """How many trials of each of these bars have one of these verdicts; without verdicts: any except ``ok``."""
@@ -142,9 +137,7 @@ class Sample:
         value of ``auto``, and settings in which its runs may differ.
         """
         if self.common is not None:
-            open_ = {name for name in _OF_THE_TRAFFIC if getattr(self.common, name) == "auto"} | {
-                "scale_sizes"
-            }
+            open_ = {name for name in _OF_THE_TRAFFIC if getattr(self.common, name) == "auto"} | {"scale_sizes"}
             return {name: value for name, value in _plain(self.common).items() if name not in open_}
         found: dict[str, dict[Value, None]] = {}
         for run in self.runs:
@@ -166,9 +159,7 @@ class Sample:
                 sentences.append(f"{self.name}: {_runs(number)} {verdict}, and never counted")
         inside = {_trial(run) for run in self.runs if run.valid and (run.pattern, run.scheme) in bars}
         if alone := len(inside - self.trials):
-            sentences.append(
-                f"{self.name}: {_runs(alone)} valid, but without a valid control of the same trial"
-            )
+            sentences.append(f"{self.name}: {_runs(alone)} valid, but without a valid control of the same trial")
         if trials is not None and (others := len((inside & self.trials).difference(trials))):
             sentences.append(f"{self.name}: {_runs(others)} valid, but not of that seed in every folder")
         for reason, number in Counter(one.reason for one in self.skipped).most_common():

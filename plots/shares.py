@@ -33,9 +33,7 @@ class Shares:
         bar = self.summary.bars.get((pattern, scheme))
         if bar is None:
             return None
-        spread, unit = (
-            (bar.ratio, 1.0) if self.of_control else (bar.payload, self.summary.payload_capacity_mbps)
-        )
+        spread, unit = (bar.ratio, 1.0) if self.of_control else (bar.payload, self.summary.payload_capacity_mbps)
         return spread and spread.times(self.whole / unit)
 
     def published(self, pattern: str, scheme: str) -> float | None:
@@ -43,11 +41,7 @@ class Shares:
         numbers = _published(pattern)
         if scheme not in numbers:
             return None
-        return (
-            self.whole
-            * numbers[scheme]
-            / (numbers[CONTROL] if self.of_control else PUBLISHED_PAYLOAD_CAPACITY_MBPS)
-        )
+        return self.whole * numbers[scheme] / (numbers[CONTROL] if self.of_control else PUBLISHED_PAYLOAD_CAPACITY_MBPS)
 
 
 def our_share(summary: Summary, pattern: str, scheme: str) -> float | None:

@@ -111,9 +111,7 @@ def told(rows: Sequence[Row], title: str) -> Table:
             )
             ratio = "" if ours is None else f"  {ours:.2f}"
             cells.append(
-                f"{getattr(row, value_name):,.1f}"
-                + ratio
-                + ("" if gap is None else f" ({paper:.2f}, {gap:+.2f})")
+                f"{getattr(row, value_name):,.1f}" + ratio + ("" if gap is None else f" ({paper:.2f}, {gap:+.2f})")
             )
         made.add_row(row.scheme, *cells)
     made.caption = "each with its ratio to the control, and in brackets the paper's ratio and the difference"

@@ -190,9 +190,7 @@ def pattern_order(patterns: Iterable[str]) -> list[str]:
 
     def key(pattern: str) -> tuple[int, list[tuple[int, str]]]:
         name = short(pattern)
-        parts = [
-            (int(part), "") if i % 2 else (0, part) for i, part in enumerate(re.split(r"([0-9]{1,18})", name))
-        ]
+        parts = [(int(part), "") if i % 2 else (0, part) for i, part in enumerate(re.split(r"([0-9]{1,18})", name))]
         return (published.index(name) if name in FIGURE_9 else len(published), parts)
 
     return sorted(set(patterns), key=key)

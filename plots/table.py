@@ -87,14 +87,10 @@ def markdown(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
     summary = summarise(runs, tries)
     most = max(bar.valid for bar in summary.bars.values())
     few = f", which of {most} trials are nearly the least and the most" if 1 < most < _FEW_TRIALS else ""
-    meaning = (
-        f"{_MEANING}; in brackets the 5th to 95th percentile{few}. Capacity {summary.capacity_mbps:g} Mb/s."
-    )
+    meaning = f"{_MEANING}; in brackets the 5th to 95th percentile{few}. Capacity {summary.capacity_mbps:g} Mb/s."
     bars = _markdown_table(("pattern", *summary.schemes), _rows(summary, percentiles=True))
     said = in_a_sentence(runs, runs if tries is None else tries)
-    return f"{bars}\n{meaning}\n\n{_markdown_table(*_tally_table(summary))}\n{_OF_ALL}.\n" + (
-        said and f"\n{said}\n"
-    )
+    return f"{bars}\n{meaning}\n\n{_markdown_table(*_tally_table(summary))}\n{_OF_ALL}.\n" + (said and f"\n{said}\n")
 
 
 def _markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -124,9 +120,7 @@ def csv_text(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
             medians = [f"{one.median:.4f}" if one else "" for one in others]
             counts = (bar.unjudged, bar.every.tries, bar.every.left_out)
             capacities = (f"{summary.capacity_mbps:g}", f"{summary.payload_capacity_mbps:.4f}")
-            writer.writerow(
-                (*head, *spreads, invalid, *counts, *medians, *capacities, "; ".join(bar.reasons))
-            )
+            writer.writerow((*head, *spreads, invalid, *counts, *medians, *capacities, "; ".join(bar.reasons)))
     return text.getvalue()
 
 

@@ -50,10 +50,7 @@ def draw(tree: FatTree, run: Run | None = None) -> Markup:
     if run is not None:
         rate = f"links of {run.spec.link_mbps:g} Mb/s"
         head = f"Load of every link, {rate}: {run.scheme} on {label(run.pattern)}, trial {run.trial}"
-    foot = [
-        text(8, _HEAD + fabric.HEIGHT + _LINE * (row + 1), words, "note")
-        for row, words in enumerate(names(tree))
-    ]
+    foot = [text(8, _HEAD + fabric.HEIGHT + _LINE * (row + 1), words, "note") for row, words in enumerate(names(tree))]
     return tag(
         "svg",
         tag("style", Markup(_STYLE)),

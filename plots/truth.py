@@ -76,9 +76,7 @@ def _queues(axes: Axes, lasting: Sequence[Line]) -> None:
     for control, marker in (("cubic", "o"), ("reno", "D")):
         ours = [row for row in lasting if (row["kind"], row["congestion_control"]) == ("one", control)]
         share = [float(row["queue_mean_ms"]) / float(row["full_ms"]) for row in ours]
-        axes.plot(
-            [float(r["mbps"]) for r in ours], share, marker=marker, label=control, markersize=4, linewidth=0.8
-        )
+        axes.plot([float(r["mbps"]) for r in ours], share, marker=marker, label=control, markersize=4, linewidth=0.8)
     for control, share_of_peak in SAWTOOTH.items():
         axes.axhline(share_of_peak, color=MUTED, linewidth=0.9, linestyle=DASHES)
         axes.annotate(
@@ -123,9 +121,7 @@ def _ns3(folder: Path, path: Path) -> list[Path]:
     from matplotlib.figure import Figure
 
     flows = rows(folder / "ns3_flows.csv")
-    groups = [
-        (key, list(ours)) for key, ours in groupby(flows, lambda r: (r["mbps"], r["congestion_control"]))
-    ]
+    groups = [(key, list(ours)) for key, ours in groupby(flows, lambda r: (r["mbps"], r["congestion_control"]))]
     with house_style():
         figure = Figure(figsize=(3.2 * len(groups), 3.2), layout="constrained")
         for axes, ((mbps, control), ours) in zip(
@@ -148,9 +144,7 @@ def _ratios(axes: Axes, flows: Sequence[Line], first: str, tint: str) -> None:
     both = [r for r in flows if r[first] and r["ns3_s"] and float(r["size_bytes"]) > 100_000]
     ratio = np.sort([float(r[first]) / float(r["ns3_s"]) for r in both])
     name = "guest" if first == "guest_s" else "ns-3, shaken"
-    axes.plot(
-        ratio, np.arange(1, ratio.size + 1) / max(1, ratio.size), color=tint, label=f"{name} ({ratio.size})"
-    )
+    axes.plot(ratio, np.arange(1, ratio.size + 1) / max(1, ratio.size), color=tint, label=f"{name} ({ratio.size})")
 
 
 def draw_sweeps(comparison: Comparison, path: Path) -> list[Path]:

@@ -164,9 +164,7 @@ class Run(Record, frozen=True, kw_only=True):
     def may_be_tried_again(self) -> bool:
         """Whether another try may help: not if the run counts, and not if no rule of speed could be applied, because
         the next run would be just as short."""
-        return not self.valid and (
-            self.judged or any(rule.found is not None for rule in self.rules if rule.why_not)
-        )
+        return not self.valid and (self.judged or any(rule.found is not None for rule in self.rules if rule.why_not))
 
     @property
     def pattern(self) -> str:
@@ -273,9 +271,7 @@ def _one_line(text: str) -> str:
 
 def _sentence(error: Exception) -> str:
     if isinstance(error, msgspec.ValidationError):
-        return (
-            f"is not a run of schema 1 to {SCHEMA}: {_one_line(str(error))[:300]}"  # it quotes unknown fields
-        )
+        return f"is not a run of schema 1 to {SCHEMA}: {_one_line(str(error))[:300]}"  # it quotes unknown fields
     return "is not JSON, or was cut off"
 
 

@@ -54,9 +54,7 @@ def simulate(as_json: bool, record: Path | None, **fields: Any) -> None:
         done_s = "not done" if told.completion_s is None else f"done after {told.completion_s:.6g} s"
         click.echo(f"collective: {told.flows:,} flows in {told.steps:,} steps, {done_s}")
     if result.completion_s.size:
-        click.echo(
-            f"{result.completion_s.size:,} flows completed, {result.completion_s.mean():.3f} s on average"
-        )
+        click.echo(f"{result.completion_s.size:,} flows completed, {result.completion_s.mean():.3f} s on average")
     for one in result.completion():
         if one.flows:
             click.echo(

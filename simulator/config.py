@@ -24,9 +24,7 @@ class Config(Experiment):
     Raises ValueError, one sentence, for a value that makes no sense.
     """
 
-    engine: str = parameter(
-        "aimd", "Rates of flows: aimd (section 5.5) or maxmin (ideal shares).", choices=ENGINES
-    )
+    engine: str = parameter("aimd", "Rates of flows: aimd (section 5.5) or maxmin (ideal shares).", choices=ENGINES)
     tick_s: float = parameter(0.001, "Length of a tick", unit="s", above=0)
     increase_mbps: float | None = parameter(
         None,
@@ -40,9 +38,7 @@ class Config(Experiment):
         least=0,
         option="--arrivals",
     )
-    mean_mbytes: float = parameter(
-        125.0, "Their mean size (exponential)", unit="MB", above=0, option="--mean-size"
-    )
+    mean_mbytes: float = parameter(125.0, "Their mean size (exponential)", unit="MB", above=0, option="--mean-size")
     by_rate: bool = parameter(False, "Place flows by measured rates instead of estimated demands.")
     shuffled: bool = parameter(False, "Global First Fit takes flows and paths in a random order.")
     detect_s: float = parameter(
@@ -62,13 +58,9 @@ class Config(Experiment):
                 f"not every {self.detect_s:g} s"
             )
         if not self.seconds / self.tick_s <= MAX_TICKS:
-            raise ValueError(
-                f"{self.seconds:g} s in ticks of {self.tick_s:g} s are more than {MAX_TICKS:,} ticks"
-            )
+            raise ValueError(f"{self.seconds:g} s in ticks of {self.tick_s:g} s are more than {MAX_TICKS:,} ticks")
         if self.ticks < 6:
-            raise ValueError(
-                f"{self.seconds:g} s are too short: a run needs 6 ticks of {self.tick_s:g} s at least"
-            )
+            raise ValueError(f"{self.seconds:g} s are too short: a run needs 6 ticks of {self.tick_s:g} s at least")
         if self.interval_s < self.tick_s:
             raise ValueError(
                 f"the scheduling period of {self.interval_s:g} s is shorter than a tick of {self.tick_s:g} s"

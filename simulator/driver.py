@@ -71,9 +71,7 @@ class Simulation:
         self.scheduler = None
         if placement and self.routing:
             rule = RULES[config.large_flows]
-            self.scheduler = Scheduler(
-                tree, placement, config.threshold, self.routing.links, rule, config.by_rate
-            )
+            self.scheduler = Scheduler(tree, placement, config.threshold, self.routing.links, rule, config.by_rate)
         self.period_s = config.interval_s
         if isinstance(placement, GlobalFirstFit) and config.detect_s:
             self.period_s = config.detect_s
@@ -241,9 +239,7 @@ class Simulation:
 
     def _sprayed_rates(self, flows: Int32) -> Float64:
         assert self.breakage is not None
-        return sprayed_rates(
-            self.breakage.links, self.work.src[flows], self.work.dst[flows], self.config.link_mbps
-        )
+        return sprayed_rates(self.breakage.links, self.work.src[flows], self.work.dst[flows], self.config.link_mbps)
 
     def _with_their_connections(self, moved: Int32) -> Int32:
         """``moved``, and behind it what their connections have not sent: a switch knows no flow but these."""

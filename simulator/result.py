@@ -118,11 +118,7 @@ class Result:
             "completed": int(self.completion_s.size),
             "mean_completion_s": float(self.completion_s.mean()) if self.completion_s.size else None,
             "completion": [asdict(one) for one in self.completion()],
-            **(
-                {}
-                if self.graph is None
-                else {"collective": asdict(completed(self.graph, self.start_s, self.end_s))}
-            ),
+            **({} if self.graph is None else {"collective": asdict(completed(self.graph, self.start_s, self.end_s))}),
             "rounds": [asdict(one) for one in self.rounds],
             "flows": flows,
             **({"failures": [asdict(f) for f in self.failures]} if config.fail else {}),

@@ -34,9 +34,7 @@ def flows_of(config: Config) -> tuple[Flows, FlowGraph | None]:
         return joined(list(work.blocks()) or [NOTHING]), work.graph
     matrix = config.matrix()
     if matrix.sequential:
-        raise ValueError(
-            f"traffic {matrix.name!r} says itself when flows start; it cannot have arrivals as well"
-        )
+        raise ValueError(f"traffic {matrix.name!r} says itself when flows start; it cannot have arrivals as well")
     expected = config.arrivals_per_s * config.seconds * np.unique(matrix.src).size
     if expected > MAX_FLOWS:
         raise ValueError(

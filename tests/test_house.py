@@ -44,9 +44,7 @@ MODULES = {
 def needs(module):
     """The modules of ours that a module imports anywhere in it, be it inside a function or for types alone."""
     named = {name for name in imported(MODULES[module].read_bytes()) if name in MODULES}
-    return named - {
-        other.rpartition(".")[0] for other in named
-    }  # a package is there for what is taken from it
+    return named - {other.rpartition(".")[0] for other in named}  # a package is there for what is taken from it
 
 
 GRAPH = nx.DiGraph((module, other) for module in MODULES for other in needs(module) if other != module)
@@ -60,11 +58,7 @@ def test_the_walk_sees_imports():
 @pytest.mark.parametrize("package", BELOW)
 def test_imports_point_one_way(package):
     allowed = {package, "files", *BELOW[package].split()}
-    up = [
-        f"{a} imports {b}"
-        for a, b in GRAPH.edges
-        if a.split(".")[0] == package and b.split(".")[0] not in allowed
-    ]
+    up = [f"{a} imports {b}" for a, b in GRAPH.edges if a.split(".")[0] == package and b.split(".")[0] not in allowed]
     assert not up
 
 

@@ -15,9 +15,7 @@ from topos.fattree import FatTree
 from topos.links import link_ends, links_between, links_of_switch
 from topos.network import Network
 
-_FORM = re.compile(
-    r"(?P<kind>link|switch):(?P<what>[^@:]+)@(?P<at>[^@:]+)(:(?P<until>[^@:]+))?", re.DOTALL | re.ASCII
-)
+_FORM = re.compile(r"(?P<kind>link|switch):(?P<what>[^@:]+)@(?P<at>[^@:]+)(:(?P<until>[^@:]+))?", re.DOTALL | re.ASCII)
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 HOW = "a failure is link:A-B@SECONDS or switch:NAME@SECONDS, with :UNTIL appended if it is repaired"
 

@@ -51,8 +51,7 @@ def traces_of(prefix: str) -> list[Path]:
     ranks = [
         int(found[1])
         for name in names
-        if name.startswith(start)
-        and (found := re.fullmatch(r"\.(0|[1-9][0-9]{0,6})\.et", name[len(start) :]))
+        if name.startswith(start) and (found := re.fullmatch(r"\.(0|[1-9][0-9]{0,6})\.et", name[len(start) :]))
     ]
     return [Path(f"{start}.{rank}.et") for rank in sorted(ranks) or [0]]
 
@@ -165,9 +164,7 @@ class _Files:
         if _TYPES[what] not in COLLECTIVES:
             raise ValueError(f"{where}: {_TYPES[what]} is not simulated, but {', '.join(COLLECTIVES)} are")
         if not all_dims:
-            raise ValueError(
-                f"{where}: a collective over some dimensions of a network (involved_dim) is not simulated"
-            )
+            raise ValueError(f"{where}: a collective over some dimensions of a network (involved_dim) is not simulated")
         ranks = self.trace.groups.setdefault("" if group == "0" else group, {})
         ranks.setdefault(rank, []).append(len(self.trace.ops))
         return Op(_TYPES[what], rank, -1, size, 0, number)

@@ -66,9 +66,7 @@ def collective(
         return placed(_READERS[name](argument, text).repeated(repeats, compute_s), network, seed, placement)
     group, size = _argument(text, argument)
     if not 2 <= group <= network.num_hosts:
-        raise ValueError(
-            f"traffic {text!r}: a group has from 2 to {network.num_hosts:,} ranks here, not {group:,}"
-        )
+        raise ValueError(f"traffic {text!r}: a group has from 2 to {network.num_hosts:,} ranks here, not {group:,}")
     if name == "pipeline":
         graph = _pipeline(text, group, network.num_hosts // group, size, compute_s).repeated(repeats, 0.0)
     else:
@@ -92,9 +90,7 @@ def _argument(text: str, argument: str) -> tuple[int, int]:
     name = text.partition(":")[0]
     found = re.fullmatch(r"([0-9]{1,9}),([0-9]{1,15})", argument)
     if not found or int(found[2]) == 0:
-        raise ValueError(
-            f"traffic {text!r} is not spelled right: write it as {_SPELLED[name]}, two whole numbers"
-        )
+        raise ValueError(f"traffic {text!r} is not spelled right: write it as {_SPELLED[name]}, two whole numbers")
     return int(found[1]), int(found[2])
 
 
@@ -108,9 +104,7 @@ def _halving_doubling(name: str, group: int, groups: int, size: int) -> FlowGrap
     halvings = range(1, group.bit_length())
     order = [*halvings, *reversed(halvings)]
     rank = np.arange(group * groups)
-    return in_steps(
-        name, rank.size, [rank ^ (group >> n) for n in order], [part(size, 1 << n) for n in order]
-    )
+    return in_steps(name, rank.size, [rank ^ (group >> n) for n in order], [part(size, 1 << n) for n in order])
 
 
 def _all_to_all(name: str, group: int, groups: int, size: int) -> FlowGraph:

@@ -50,17 +50,14 @@ def by_class(size_bytes: Float64, seconds: Float64, alone_s: Float64, ended: Boo
     """
     slowdown = np.maximum(1.0, seconds / alone_s)
     return [
-        _statistics(name, seconds[which], slowdown[which], ended[which])
-        for name, which in members(size_bytes).items()
+        _statistics(name, seconds[which], slowdown[which], ended[which]) for name, which in members(size_bytes).items()
     ]
 
 
 def members(size_bytes: Float64) -> dict[str, Bool]:
     """Which flows are of each class, in the order of CLASSES: bool (flows,)."""
     small, large = size_bytes <= SMALL_BYTES, size_bytes >= LARGE_BYTES
-    return dict(
-        zip(CLASSES, (np.ones(size_bytes.size, dtype=bool), small, ~small & ~large, large), strict=True)
-    )
+    return dict(zip(CLASSES, (np.ones(size_bytes.size, dtype=bool), small, ~small & ~large, large), strict=True))
 
 
 def _statistics(name: str, seconds: Float64, slowdown: Float64, ended: Bool) -> Completion:

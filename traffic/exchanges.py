@@ -18,9 +18,7 @@ def in_steps(name: str, ranks: int, to: list[Int64], sizes: list[int]) -> FlowGr
     rank = np.arange(ranks)
     waiting, before = [np.zeros(0, dtype=np.int64)] * 2
     if steps > 1:
-        source = np.empty(
-            (steps - 1, ranks), dtype=np.int64
-        )  # the flow of the step before that each rank gets
+        source = np.empty((steps - 1, ranks), dtype=np.int64)  # the flow of the step before that each rank gets
         for step in range(steps - 1):
             source[step, to[step]] = step * ranks + rank
         own = np.arange((steps - 1) * ranks)

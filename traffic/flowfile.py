@@ -130,9 +130,7 @@ def _from_csv(path: str, lines: list[tuple[int, str]], network: Network) -> Iter
     number, header = lines[0]
     columns = [name.strip() for name in _cells(path, number, header)]
     if not {"src_host", "dst_host"} <= set(columns):
-        raise ValueError(
-            f"{path} line {number}: the header of a CSV file must have the columns src_host,dst_host"
-        )
+        raise ValueError(f"{path} line {number}: the header of a CSV file must have the columns src_host,dst_host")
     source, destination = columns.index("src_host"), columns.index("dst_host")
     timing = [columns.index(name) if name in columns else None for name in ("start_s", "size_bytes")]
     for number, line in lines[1:]:
@@ -176,9 +174,7 @@ def _host(path: str, number: int, cell: str, network: Network) -> int:
     if not (text.isascii() and text.lstrip("-").isdigit()):
         raise ValueError(f"{path} line {number}: {short(text)} is not a host number")
     if text.startswith("-") or len(text) > 9 or int(text) >= network.num_hosts:
-        raise ValueError(
-            f"{path} line {number}: there is no host {short(text)}, only 0 to {network.num_hosts - 1}"
-        )
+        raise ValueError(f"{path} line {number}: there is no host {short(text)}, only 0 to {network.num_hosts - 1}")
     return int(text)
 
 

@@ -81,15 +81,11 @@ COLUMNS = tuple(field.name for field in fields(Flows) if field.name != "first")
 
 def joined(parts: Sequence[Flows]) -> Flows:
     """Several flows' columns one after the other; ``after`` stays as it is."""
-    together: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS
-    }
+    together: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS}
     return replace(parts[0], **together)
 
 
-def columns(
-    src: Int32, dst: Int32, start_s: Float64, size_bytes: Float64, src_port: Int32 | None = None
-) -> Flows:
+def columns(src: Int32, dst: Int32, start_s: Float64, size_bytes: Float64, src_port: Int32 | None = None) -> Flows:
     """Flows that wait for no other; a source port of 0 where none has been given yet."""
     ports = np.zeros(src.size, dtype=np.int32) if src_port is None else src_port
     return Flows(src, dst, ports, start_s, size_bytes, np.full(src.size, NOBODY, dtype=np.int64))

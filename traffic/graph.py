@@ -56,9 +56,7 @@ class FlowGraph:
         self._refuse((self.size_bytes < 0) | (self.size_bytes > MAX_BYTES), "has no size that can be true")
         self._refuse((self.src == self.dst) & (self.size_bytes > 0), "goes from a host to itself")
         self._refuse((self.src != self.dst) & (self.size_bytes == 0), "has no bytes to send")
-        self._refuse(
-            ~((self.delay_s >= 0) & (self.delay_s <= MAX_DELAY_S)), "has a delay that makes no sense"
-        )
+        self._refuse(~((self.delay_s >= 0) & (self.delay_s <= MAX_DELAY_S)), "has a delay that makes no sense")
         for ends in (self.waiting, self.before):
             if ends.size and (ends.min() < 0 or ends.max() >= nodes):
                 raise ValueError(f"traffic {self.name!r}: an edge hangs from a node that is not there")
@@ -92,9 +90,7 @@ class FlowGraph:
         hosts = np.unique(np.concatenate([self.src, self.dst]))
         once, joins = len(self), hosts.size
         whole = once + joins  # each time: a node of computing for every host, then the graph
-        bounded(
-            self.name, whole * times, times * (self.waiting.size + roots.size + ends[0].size + ends[1].size)
-        )
+        bounded(self.name, whole * times, times * (self.waiting.size + roots.size + ends[0].size + ends[1].size))
         join = np.searchsorted(hosts, np.arange(self.num_hosts))
         waiting = [np.concatenate([roots, self.waiting]) + joins]
         before = [np.concatenate([join[self.src[roots]], self.before + joins])]

@@ -33,9 +33,7 @@ def server_command(port: int = SERVER_PORT) -> list[str]:
     return ["iperf", "-s", "-p", str(port), "-i", "1", "-y", "C", "-e"]
 
 
-def client_command(
-    server: str, source: tuple[str, int], seconds: float, port: int = SERVER_PORT
-) -> list[str]:
+def client_command(server: str, source: tuple[str, int], seconds: float, port: int = SERVER_PORT) -> list[str]:
     """Send to ``server`` (an address) from ``source`` (address, port) for a time. ValueError unless it is above 0."""
     if seconds <= 0:
         raise ValueError(f"an iperf client sends for some seconds, not for {seconds:g}")

@@ -56,9 +56,7 @@ class Matrix:
             size = self._freeze("size_bytes", np.int64)
             turn = self._freeze("turn", np.int32)
             if size.shape != src.shape or turn.shape != src.shape:
-                raise ValueError(
-                    f"{self._label} needs one size and one turn for each of its {src.size} flows"
-                )
+                raise ValueError(f"{self._label} needs one size and one turn for each of its {src.size} flows")
             if (size <= 0).any() or (turn < 0).any():
                 raise ValueError(f"{self._label}: sizes must be above 0 bytes and turns 0 or later")
             order = np.lexsort((turn, src))

@@ -74,9 +74,7 @@ def _lines(function: Callable[..., Iterable[Any]], k: int, seed: int) -> Iterabl
     for number, row in enumerate(function(FatTree(k), generator(seed, Stream.OWN_PATTERN))):
         cells = tuple(row)
         if len(cells) not in (2, 4):
-            raise ValueError(
-                f"flow {number} is no (src, dst) and no (src, dst, start_s, size_bytes), but {cells!r}"
-            )
+            raise ValueError(f"flow {number} is no (src, dst) and no (src, dst, start_s, size_bytes), but {cells!r}")
         src, dst, start_s, size_bytes = (*cells, 0.0, 0)[:4] if len(cells) == 2 else cells
         if src != int(src) or dst != int(dst):
             raise ValueError(f"flow {number} goes from {src!r} to {dst!r}, which are no host numbers")

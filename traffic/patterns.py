@@ -49,9 +49,7 @@ class _Pattern(NamedTuple):
     flows: Callable[[str, Network, np.random.Generator], _Pairs | Matrix]
 
 
-def draw(
-    spec: str, topology: Network | int, seed: int = 0, flows_per_host: int = 1, keep: float = 1.0
-) -> Matrix:
+def draw(spec: str, topology: Network | int, seed: int = 0, flows_per_host: int = 1, keep: float = 1.0) -> Matrix:
     """The flows of a pattern.
 
     ``spec``: one of SPELLINGS. ``topology``: the network, or just its number of hosts.
@@ -141,9 +139,7 @@ def _hosts(network: Network) -> Int32:
 def _bounded(flows: int, network: Network) -> None:
     """Refuse a huge pattern before its arrays are made."""
     if flows > MAX_FLOWS:
-        raise ValueError(
-            f"these would be {flows:,} flows on {network.num_hosts:,} hosts; {MAX_FLOWS:,} is the limit"
-        )
+        raise ValueError(f"these would be {flows:,} flows on {network.num_hosts:,} hosts; {MAX_FLOWS:,} is the limit")
 
 
 # --- the patterns -------------------------------------------------------------------------------------------
@@ -177,9 +173,7 @@ def _staggered(argument: str, network: Network, rng: np.random.Generator) -> _Pa
 def _fat_tree(network: Network) -> FatTree:
     """The fat-tree of that many hosts: who shares an edge switch and a pod also when all share one switch."""
     if network.tree.num_hosts != network.num_hosts:
-        raise ValueError(
-            f"it needs the number of hosts of a fat-tree (16, 54, 128, 250, ...), not {network.num_hosts}"
-        )
+        raise ValueError(f"it needs the number of hosts of a fat-tree (16, 54, 128, 250, ...), not {network.num_hosts}")
     return network.tree
 
 
@@ -253,9 +247,7 @@ def _shuffle(argument: str, network: Network, rng: np.random.Generator) -> Matri
 def _published(argument: str, network: Network, _: np.random.Generator) -> Matrix:
     matrix = published(argument)
     if network.num_hosts != NUM_HOSTS:
-        raise ValueError(
-            f"this matrix is for {NUM_HOSTS} hosts (k=4), and this network has {network.num_hosts}"
-        )
+        raise ValueError(f"this matrix is for {NUM_HOSTS} hosts (k=4), and this network has {network.num_hosts}")
     return matrix
 
 
@@ -287,9 +279,7 @@ _PATTERNS: dict[str, _Pattern] = {
         _Pattern("all-to-all", "every host sends to every other host at once", _all_to_all),
         _Pattern("shuffle:BYTES", "every host sends BYTES to every other host, one after another", _shuffle),
         _Pattern("published:NAME", "a matrix of the paper's Figure 9, such as published:stride4", _published),
-        _Pattern(
-            "file:PATH", "flows from a file: CSV with src_host,dst_host, or load generator lines", _file
-        ),
+        _Pattern("file:PATH", "flows from a file: CSV with src_host,dst_host, or load generator lines", _file),
     )
 }
 

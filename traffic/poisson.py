@@ -89,9 +89,7 @@ class Arrivals:
         if self.matrix is not None:
             by_sender = np.argsort(self.matrix.src, kind="stable")
             receivers = self.matrix.dst[by_sender]
-            hosts, first, choices = np.unique(
-                self.matrix.src[by_sender], return_index=True, return_counts=True
-            )
+            hosts, first, choices = np.unique(self.matrix.src[by_sender], return_index=True, return_counts=True)
         gap_s = 1 / (self.flows_per_s * self.senders)
         now = 0.0
         while now < seconds:

@@ -20,9 +20,7 @@ def _receivers() -> dict[str, tuple[tuple[int, ...], ...]]:
     with _FILE.open(encoding="utf-8", newline="") as file:
         rows = csv.reader(line for line in file if not line.startswith("#"))
         next(rows)
-        return {
-            name: tuple(tuple(int(host) for host in cell.split()) for cell in cells) for name, *cells in rows
-        }
+        return {name: tuple(tuple(int(host) for host in cell.split()) for cell in cells) for name, *cells in rows}
 
 
 PUBLISHED: tuple[str, ...] = tuple(_receivers())

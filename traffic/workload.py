@@ -184,18 +184,14 @@ def workload(
                 matrices.append(Matrix(own.src, own.dst, network.num_hosts, text))
                 continue
         elif name not in patterns.NAMES:
-            raise ValueError(
-                f"there is no traffic pattern {text!r}; traffic is spelled {'  '.join(SPELLINGS)}"
-            )
+            raise ValueError(f"there is no traffic pattern {text!r}; traffic is spelled {'  '.join(SPELLINGS)}")
         if flows is None:
             matrices.append(patterns.draw(text, network, seed, flows_per_host, keep))
         else:
             listed.append(flows)
     alone = matrices[0] if len(texts) == len(matrices) == 1 else None
     standing, timed = _with_ports(matrices, listed, seed, alone is not None, graph)
-    return Workload(
-        spec, network.num_hosts, seed, seconds, scale, alone, standing, timed, tuple(arrivals), graph
-    )
+    return Workload(spec, network.num_hosts, seed, seconds, scale, alone, standing, timed, tuple(arrivals), graph)
 
 
 def files_of(spec: str) -> list[Path]:
@@ -241,9 +237,7 @@ def _timed(text: str, found: Listed, seconds: float, alone: bool) -> Flows | Non
     if not start_s.any() and (size_bytes == LASTING).all():
         return None
     if not alone:
-        raise ValueError(
-            f"traffic {text!r}: its flows have times of their own, so it takes no other number of flows"
-        )
+        raise ValueError(f"traffic {text!r}: its flows have times of their own, so it takes no other number of flows")
     order = np.argsort(start_s, kind="stable")[: int((start_s < seconds).sum())]
     return columns(src[order], dst[order], start_s[order], size_bytes[order])
 
@@ -301,9 +295,7 @@ def connections(graph: FlowGraph) -> tuple[tuple[Int32, Int32], Int64]:
 
 def standing_flows(matrix: Matrix) -> Flows:
     """A matrix as flows: all start at time 0, but those of a later turn, which wait for the one before."""
-    size = (
-        np.full(len(matrix), LASTING) if matrix.size_bytes is None else matrix.size_bytes.astype(np.float64)
-    )
+    size = np.full(len(matrix), LASTING) if matrix.size_bytes is None else matrix.size_bytes.astype(np.float64)
     flows = columns(matrix.src, matrix.dst, np.zeros(len(matrix)), size)
     if matrix.turn is not None:
         order = np.lexsort((matrix.turn, matrix.src))

@@ -69,9 +69,7 @@ def refreshed(suite: str = "") -> Apt:
     if suite:
         sources = place / "suite.sources"
         keyring = _keyring()
-        sources.write_text(
-            f"Types: deb\nURIs: {_mirror()}\nSuites: {suite}\nComponents: main\nSigned-By: {keyring}\n"
-        )
+        sources.write_text(f"Types: deb\nURIs: {_mirror()}\nSuites: {suite}\nComponents: main\nSigned-By: {keyring}\n")
         options += [f"-oDir::Etc::sourcelist={sources}", "-oDir::Etc::sourceparts=/dev/null"]
     apt = Apt(tuple(options))
     apt._run("apt-get", "-qq", "update")
@@ -93,9 +91,7 @@ def unpack(package: Path, folder: Path) -> None:
 def _keyring() -> Path:
     keyring = _KEYRINGS.get(_distribution())
     if keyring is None or not keyring.exists():
-        raise Unavailable(
-            "the keyring of this distribution's archive is missing, so no package can be verified"
-        )
+        raise Unavailable("the keyring of this distribution's archive is missing, so no package can be verified")
     return keyring
 
 

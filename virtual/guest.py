@@ -253,9 +253,7 @@ class Guest:
         try:
             found = os.statvfs(shared)
             room = found.f_bavail * found.f_frsize >= self._memory_mib << 20
-            code = (
-                not found.f_flag & os.ST_NOEXEC
-            )  # its processes run code from there; containers often forbid that
+            code = not found.f_flag & os.ST_NOEXEC  # its processes run code from there; containers often forbid that
             if room and code and os.access(shared, os.W_OK):
                 return str(shared)
         except OSError:

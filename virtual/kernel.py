@@ -118,9 +118,7 @@ def build(say: Say, suite: str = "") -> Kernel:
     kernels = cache.folder("kernels")
     reasons = []
     with cache.locked(kernels / "lock"):
-        for left in kernels.glob(
-            "building.*"
-        ):  # left by a killed process: nobody else builds while we hold the lock
+        for left in kernels.glob("building.*"):  # left by a killed process: nobody else builds while we hold the lock
             shutil.rmtree(left, ignore_errors=True)
         for candidate in source.candidates(suite, say):
             try:
@@ -154,9 +152,7 @@ def _build(candidate: Source, kernels: Path, say: Say) -> Kernel:
         release = source.version(tree)
     say(f"testing Linux {release}")
     mode = test(kept / "linux")
-    return Kernel(
-        kept / "linux", release, mode, candidate.name, digest, compiler, round(time.monotonic() - clock, 1)
-    )
+    return Kernel(kept / "linux", release, mode, candidate.name, digest, compiler, round(time.monotonic() - clock, 1))
 
 
 def tools(say: Say) -> tuple[str, dict[str, str]]:
@@ -228,9 +224,7 @@ def _compile(tree: Path, build: Path, environment: Mapping[str, str], log: Path,
     return build / "linux"
 
 
-def _make(
-    command: list[str], environment: Mapping[str, str], hear: Callable[[str], object], log: Path
-) -> None:
+def _make(command: list[str], environment: Mapping[str, str], hear: Callable[[str], object], log: Path) -> None:
     with subprocess.Popen(
         command, env=dict(environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, errors="replace",
@@ -275,9 +269,7 @@ def test(linux: Path) -> str:
     script = f'sleep {FRESH_S:g} && exec "$@"'
     program = [sys.executable, "-I", smoke.__file__, RESULTS, str(smoke.SECONDS)]
     try:
-        with Guest(
-            linux, ["sh", "-c", script, "sh", *program], folder=Path("/"), real_s=120, memory_mib=512
-        ) as guest:
+        with Guest(linux, ["sh", "-c", script, "sh", *program], folder=Path("/"), real_s=120, memory_mib=512) as guest:
             ended = guest.wait()
             goodput = float(read_small(guest.results / "goodput", 100)) if not ended.status else 0.0
     except (GuestFailed, OSError, ValueError) as reason:
@@ -289,7 +281,5 @@ def test(linux: Path) -> str:
         raise Unavailable("it does not have virtual time: computing takes time in it")
     low, high = (share * smoke.LINK_MBPS for share in smoke.CARRIES)
     if not low <= goodput <= high:
-        raise Unavailable(
-            f"its link of {smoke.LINK_MBPS:g} Mb/s carried {goodput:.2f}, not {low:g} to {high:g}"
-        )
+        raise Unavailable(f"its link of {smoke.LINK_MBPS:g} Mb/s carried {goodput:.2f}, not {low:g} to {high:g}")
     return ended.mode

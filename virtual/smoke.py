@@ -52,9 +52,7 @@ def _send(seconds: float) -> None:
 def _goodput(seconds: str) -> str:
     subprocess.run(["sh", "-ec", _SET_UP], check=True)
     me = [sys.executable, "-I", __file__]
-    receiver = subprocess.Popen(
-        ["ip", "netns", "exec", "b", *me, "receive"], stdout=subprocess.PIPE, text=True
-    )
+    receiver = subprocess.Popen(["ip", "netns", "exec", "b", *me, "receive"], stdout=subprocess.PIPE, text=True)
     assert receiver.stdout is not None
     receiver.stdout.readline()
     subprocess.run(["ip", "netns", "exec", "a", *me, "send", seconds], check=True)

@@ -15,9 +15,7 @@ from files.rights import leave_root_for_good
 
 @click.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option(
-    "--port", default=0, type=click.IntRange(0, 65535), help="Port on 127.0.0.1 [default: any free port]."
-)
+@click.option("--port", default=0, type=click.IntRange(0, 65535), help="Port on 127.0.0.1 [default: any free port].")
 @click.option("--beside", is_flag=True, hidden=True, help="End when standard input does.")
 @in_words
 def watch(folder: Path, port: int, beside: bool) -> None:

@@ -105,9 +105,7 @@ def require_dask() -> None:
     try:
         import distributed  # noqa: F401
     except ImportError:
-        raise RuntimeError(
-            "--cluster needs Dask: setup/install.sh --cluster (or pip install '.[cluster]')"
-        ) from None
+        raise RuntimeError("--cluster needs Dask: setup/install.sh --cluster (or pip install '.[cluster]')") from None
 
 
 @contextmanager

@@ -70,9 +70,7 @@ def make_keys(folder: Path, now: datetime, days: int = DAYS) -> None:
         .add_extension(_usage(signs_certificates=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage(both), critical=False)
         .add_extension(x509.SubjectAlternativeName([x509.DNSName("hedera-cluster")]), critical=False)
-        .add_extension(
-            x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(root_id), critical=False
-        )
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(root_id), critical=False)
         .sign(root, hashes.SHA256())
     )
     pem = serialization.Encoding.PEM
@@ -100,10 +98,7 @@ def read_keys(folder: Path, now: datetime) -> Keys:
             x509.load_pem_x509_certificate(each.encode()) for each in (keys.authority, keys.certificate)
         )
         certificate.verify_directly_issued_by(authority)
-        if (
-            serialization.load_pem_private_key(keys.key.encode(), None).public_key()
-            != certificate.public_key()
-        ):
+        if serialization.load_pem_private_key(keys.key.encode(), None).public_key() != certificate.public_key():
             raise ValueError
     except (ValueError, TypeError, exceptions.InvalidSignature, exceptions.UnsupportedAlgorithm):
         raise ValueError(
@@ -132,9 +127,7 @@ def _read(path: Path, place: int) -> str:
 def _opened(path: Path, flags: int, place: int | None = None) -> Iterator[int]:
     """A descriptor of ``path``, a folder or a file in the open folder ``place``; does not wait at a pipe."""
     try:
-        descriptor = os.open(
-            path if place is None else path.name, os.O_RDONLY | os.O_NONBLOCK | flags, dir_fd=place
-        )
+        descriptor = os.open(path if place is None else path.name, os.O_RDONLY | os.O_NONBLOCK | flags, dir_fd=place)
     except OSError as error:
         folder, why = (path, "") if place is None else (path.parent, f"{path.name}: ")
         raise ValueError(
@@ -152,9 +145,7 @@ def _require_ours(path: Path, found: os.stat_result) -> None:
     """Raise ValueError if another user could have put keys there: with forged keys that user would become root."""
     behind_sudo = os.environ.get("SUDO_UID", "") if os.geteuid() == 0 else ""
     if found.st_uid not in (0, os.geteuid(), int(behind_sudo) if behind_sudo.isdecimal() else 0):
-        raise ValueError(
-            f"{path} belongs to another user, who could replace the keys: make a copy of your own"
-        )
+        raise ValueError(f"{path} belongs to another user, who could replace the keys: make a copy of your own")
     if found.st_mode & 0o022:
         raise ValueError(f"{path} can be changed by others than its owner: chmod go-w it")
 

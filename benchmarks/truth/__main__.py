@@ -81,9 +81,7 @@ def make_ns3(ground: Ground | None, kept: Path, out: Path) -> list[Path]:
         told = compare(times, sizes)
         rows += [ns3.Row(work.mbps, work.congestion_control, **vars(row)) for row in told]
         flows += [
-            ns3.Flow(
-                work.mbps, work.congestion_control, *key, size, *(one.get(key) for one in times.values())
-            )
+            ns3.Flow(work.mbps, work.congestion_control, *key, size, *(one.get(key) for one in times.values()))
             for key, size in sizes.items()
         ]
     return _csv(out / "ns3.csv", rows) + _csv(out / "ns3_flows.csv", flows)
@@ -140,9 +138,7 @@ def keep_sweeps(folders: Iterable[Path], out: Path) -> list[Path]:
 @click.argument("parts", nargs=-1, type=click.Choice([*PARTS, "real", "sweeps"]), metavar="[PART ...]")
 @click.option("--real", type=click.Path(path_type=Path), help="A sweep of Figure 9 in real time.")
 @click.option("--virtual", type=click.Path(path_type=Path), help="The same in virtual time.")
-@click.option(
-    "--kept", type=click.Path(path_type=Path), default=Path("results/runs/truth"), show_default=True
-)
+@click.option("--kept", type=click.Path(path_type=Path), default=Path("results/runs/truth"), show_default=True)
 @click.option("--only-kept", is_flag=True, help="Make no guest: write what is kept.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("results/virtual"), show_default=True)
 @in_words

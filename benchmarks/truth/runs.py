@@ -49,9 +49,7 @@ def second_kernel() -> Iterator[Once]:
     for control in ("cubic", "dctcp"):
         for pattern in ("published:stride4", "published:randbij0"):
             for scheme in ("nonblocking", "ecmp", "hedera-sa"):
-                spec = RunSpec(
-                    scheme, pattern, seconds=12.0, link_mbps=2.0, congestion_control=control, time="virtual"
-                )
+                spec = RunSpec(scheme, pattern, seconds=12.0, link_mbps=2.0, congestion_control=control, time="virtual")
                 yield Once(f"{control}-{pattern.partition(':')[2]}-{scheme}", spec)
 
 

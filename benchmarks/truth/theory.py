@@ -55,11 +55,7 @@ def in_real_time() -> list[Scene]:
     """Scenes at 10 Mb/s again, on this machine as it is, with Open vSwitch's userspace datapath."""
     kept = ("one", "two")
     found = [scene for group in scenes() for scene in group if scene.mbps == RATES[0]]
-    return [
-        msgspec.structs.replace(scene, datapath="user")
-        for scene in found
-        if scene.name.partition("-")[0] in kept
-    ]
+    return [msgspec.structs.replace(scene, datapath="user") for scene in found if scene.name.partition("-")[0] in kept]
 
 
 def _one(mbps: float) -> Iterator[list[Scene]]:
@@ -78,9 +74,7 @@ def _lasting(kind: str, mbps: float, senders: int, *, seed: int = 1, **more: obj
     starts = draw.uniform(0, 0.05 * length, senders) if senders > 1 else [0.0]
     whole = Scene(name="", mbps=mbps, flows=(), seconds=1, window=(0, 1), **more)  # type: ignore[arg-type]
     size = None if length >= 3 else round(whole.payload_mbps * 1e6 / 8 * length)
-    name = "-".join(
-        [kind, f"{mbps:g}", *([f"{senders}"] if senders > 2 else []), *map(str, more.values()), str(seed)]
-    )
+    name = "-".join([kind, f"{mbps:g}", *([f"{senders}"] if senders > 2 else []), *map(str, more.values()), str(seed)])
     return Scene(
         name=name,
         mbps=mbps,

@@ -105,9 +105,7 @@ def _why(pairs: Pairs, num_hosts: int, given: Floats) -> str:
             total = sum(g for g, pair in zip(given, pairs, strict=True) if pair[end] == host)
             if total > 1 + CLOSE:
                 return f"host {host} {verb} {total:.3f} of its link: demands are what NICs allow"
-    return (
-        "the flows marked below want what no sender or receiver limits them to; which of the two limits each?"
-    )
+    return "the flows marked below want what no sender or receiver limits them to; which of the two limits each?"
 
 
 def _compare(submission: Submission, pairs: Pairs, num_hosts: int) -> tuple[str, str]:

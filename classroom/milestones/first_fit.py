@@ -57,9 +57,7 @@ class Scene:
             found = _cores(submission, self.history)
         except Broken as error:
             return str(error), str(self.history)
-        if all(found[n] == core for n, core in self.on.items()) and (
-            len({found[n] for n in self.together}) < 2
-        ):
+        if all(found[n] == core for n, core in self.on.items()) and (len({found[n] for n in self.together}) < 2):
             return "", ""
         where = ", ".join(f"flow {n} on core {found[n]}" for n in (*self.on, *self.together))
         return f"{self.words} Found in the last period: {where}", str(self.history)

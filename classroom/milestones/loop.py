@@ -106,9 +106,7 @@ def _threshold(submission: Submission, rng: Random) -> tuple[str, str]:
     placed = set(scene.turn().placed)
     if placed == {2, 4}:
         return "", ""
-    told = ", ".join(
-        f"{rate:g} Mb/s {'placed' if key in placed else 'left alone'}" for key, rate in rates.items()
-    )
+    told = ", ".join(f"{rate:g} Mb/s {'placed' if key in placed else 'left alone'}" for key, rate in rates.items())
     return (
         "large is what was measured above a tenth of a link, 10 of 100 Mb/s, and a Mb/s is 10^6 bits in a second",
         f"links of 100 Mb/s: {told}",

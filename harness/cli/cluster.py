@@ -86,9 +86,7 @@ def scheduler(context: click.Context, listen: str) -> None:
 
 @cluster.command()
 @click.argument("address", metavar="tls://HOST:PORT")
-@click.option(
-    "--name", default=socket.gethostname, help="This machine's name in the results [default: its host name]."
-)
+@click.option("--name", default=socket.gethostname, help="This machine's name in the results [default: its host name].")
 @click.option("--host", help="If this machine has several addresses: the one that the scheduler can reach.")
 @click.option("--jobs", type=click.IntRange(1), help="Runs at once in virtual time (default: one per core).")
 @keys_option

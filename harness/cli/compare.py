@@ -115,9 +115,7 @@ def _by_pattern(comparison: Comparison) -> Table:
 def _sentences(comparison: Comparison) -> list[str]:
     """What differs, what is alike, and what was left out."""
     differ = list(dict.fromkeys(option for side in comparison.sides for option in side.conditions))
-    alike = [
-        f"{option} {said(value)}" for option, value in comparison.alike.items() if value not in (None, ())
-    ]
+    alike = [f"{option} {said(value)}" for option, value in comparison.alike.items() if value not in (None, ())]
     return [
         f"They differ in {', '.join(differ)}." if differ else "They differ in no setting.",
         f"Alike: {' '.join(alike)}.",

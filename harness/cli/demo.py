@@ -32,9 +32,7 @@ def demo(context: click.Context, time: str, seed: int, results: Path) -> None:
     The same as a sweep of three runs, for a first look; then the table, and the picture beside the published bars.
     """
     kind = time_of(RunSpec("ecmp", PATTERN, time=time))
-    tell_user(
-        "three runs of the same 16 flows: on one big switch (the control), by ECMP's hash, and moved by Hedera"
-    )
+    tell_user("three runs of the same 16 flows: on one big switch (the control), by ECMP's hash, and moved by Hedera")
     # A folder for each: unlike runs are not mixed.
     name = f"demo-{kind}" + (f"-seed{seed}" if seed != 1 else "")
     context.invoke(

@@ -37,9 +37,7 @@ def doctor(as_json: bool, calibrate: bool, time: str) -> None:
     if time == "virtual":
         leave_root_for_good()
         if asked == "auto":
-            tell_user(
-                "without root, so checked for virtual time (Linux as a process); for real time: --time real"
-            )
+            tell_user("without root, so checked for virtual time (Linux as a process); for real time: --time real")
     findings = examine(time)
     first = next((finding for finding in findings if finding.ok is False), None)
     carries = carried(time)
@@ -72,9 +70,7 @@ def doctor(as_json: bool, calibrate: bool, time: str) -> None:
     if calibrate and time == "virtual":
         tell_user("measuring how long a simulated second of 16 hosts takes: a few minutes, once")
         found = guest_meter.measure(guests.prepare(tell_user), tell_user)
-        click.echo(
-            f"\nA simulated second of 16 hosts takes {guest_costs.told(found)} of a processor.", err=as_json
-        )
+        click.echo(f"\nA simulated second of 16 hosts takes {guest_costs.told(found)} of a processor.", err=as_json)
     elif calibrate:
         rates = machine_rates(RunSpec(scheme="hedera-sa", traffic="stride:4"), MTUS, again=True)
         fastest = max(rates, key=lambda mtu: rates[mtu])

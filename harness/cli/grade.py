@@ -126,9 +126,7 @@ def grade(
     if others := grading.left_out(folders, found):
         tell_user(f"not graded, because they are not folders: {one_line(', '.join(others))}")
     if len({folder.resolve().name for folder in found}) < len(found):
-        raise UserMistake(
-            "two submissions have the same name: grade their folders separately, each with its own --out"
-        )
+        raise UserMistake("two submissions have the same name: grade their folders separately, each with its own --out")
     make_folder(out)
     make_folder(out / "kept")
     leave_nothing()

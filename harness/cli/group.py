@@ -117,9 +117,7 @@ class _Numbered(click.Group):
         return super().resolve_command(context, args)
 
 
-@click.group(
-    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
-)
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="hedera-harness", message="hedera-harness %(version)s")
 def cli() -> None:
     """Reproduce Figure 9 of Hedera (NSDI '10) on this machine: real TCP, real switches, a real controller.

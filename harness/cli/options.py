@@ -37,9 +37,7 @@ class RateOrAuto(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
     name = "mbps|auto"
 
-    def convert(
-        self, value: Any, parameter: click.Parameter | None, context: click.Context | None
-    ) -> float | str:
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> float | str:
         """For click; raises its BadParameter for anything else."""
         try:
             return "auto" if value == "auto" else float(value)
@@ -128,9 +126,7 @@ def _tell_probe(probe: calibration.Probe) -> None:
 
 
 experiment_options = options(
-    field_options(
-        RunSpec, without="scheme traffic seconds disturb", kinds={"link_mbps": RateOrAuto()}, mtu=None
-    ),
+    field_options(RunSpec, without="scheme traffic seconds disturb", kinds={"link_mbps": RateOrAuto()}, mtu=None),
     quiet_option,
 )
 """The options that `run`, `sweep` and `table 2` share: the fields of RunSpec, and --quiet. ``--bw`` may be ``auto``,

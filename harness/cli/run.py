@@ -79,9 +79,7 @@ def _tell(result: Run, out: Path) -> None:
             f"{one.p99_s:.3f} s the 99th percentile; slowdown {one.median_slowdown:.1f}, {one.p99_slowdown:.1f}"
         )
     if (turns := result.turns) is not None and turns.shuffle_s is not None:
-        click.echo(
-            f"  shuffle {turns.shuffle_s:.1f} s, hosts done after {turns.host_completion_s:.1f} s on average"
-        )
+        click.echo(f"  shuffle {turns.shuffle_s:.1f} s, hosts done after {turns.host_completion_s:.1f} s on average")
     if (told := result.collective) is not None:
         done_s = "not done" if told.completion_s is None else f"done after {told.completion_s:.3f} s"
         click.echo(f"  collective: {told.flows:,} flows in {told.steps:,} steps, {done_s}")

@@ -43,9 +43,7 @@ from workers.cluster import ClusterAddress, connected
 @experiment_options
 @cluster_options
 @jobs_option
-@click.option(
-    "--watch", is_flag=True, help="Serve a page on 127.0.0.1 that follows the sweep (hedera watch)."
-)
+@click.option("--watch", is_flag=True, help="Serve a page on 127.0.0.1 that follows the sweep (hedera watch).")
 @click.option(
     "--dry-run", "only_told", is_flag=True, help="Say what would be run and how long that takes; run nothing."
 )
@@ -86,9 +84,7 @@ def sweep(
         each.spec.workload()  # a mistake in any pattern is found before the first run
     if only_told:
         if mtus:
-            raise click.UsageError(
-                "--dry-run needs a link rate (--bw): --bw auto may take minutes to find one"
-            )
+            raise click.UsageError("--dry-run needs a link rate (--bw): --bw auto may take minutes to find one")
         base = replace(base, time=time_of(base))
         virtual = base.time == "virtual"
         folder = _folder(base, name, results, "-virtual" if virtual else "")
@@ -134,9 +130,7 @@ def _workloads(base: RunSpec, suite: str, patterns: str | None) -> list[TrafficS
 def _folder(base: RunSpec, name: str | None, results: Path, time: str = "") -> Path:
     """Where the runs of such a sweep are kept."""
     packets = "" if base.mtu == DEFAULT_MTU else f"-mtu{base.mtu}"
-    return results / (
-        slug(name) if name else f"k{base.k}-{base.link_mbps:g}mbps{packets}-{base.seconds:g}s{time}"
-    )
+    return results / (slug(name) if name else f"k{base.k}-{base.link_mbps:g}mbps{packets}-{base.seconds:g}s{time}")
 
 
 @contextmanager

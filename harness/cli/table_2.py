@@ -148,9 +148,7 @@ def table_2(
         guests.carry_out(jobs, where.ground, where.at_once, Stages())
     elif left:
         with sole_use(f"table 2 into {folder}", tell_user):
-            carry_out(
-                jobs, _told, lambda job: lambda stage: tell_user(f"{job.spec.scheme}: {stage}"), warn_user
-            )
+            carry_out(jobs, _told, lambda job: lambda stage: tell_user(f"{job.spec.scheme}: {stage}"), warn_user)
     found, bad = shuffles(jobs)
     if not found:
         raise RunFailed(f"no shuffle was valid: {bad[0]}")

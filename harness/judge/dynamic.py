@@ -98,9 +98,7 @@ class Dynamic:
         due = took = 0.0
         least = SETTLED_S if self.workload.graph is None else 0.0
         for one, flow, end in zip(self.flows, self.seen.flows, self.fluid.end.tolist(), strict=True):
-            if (
-                flow.size_bytes is not None and flow.sent is not None and end - one.start >= least
-            ):  # nan is not
+            if flow.size_bytes is not None and flow.sent is not None and end - one.start >= least:  # nan is not
                 lasted = self._took(flow)
                 due += end - one.start
                 took += flow.sent.end - self._begin - one.start if lasted is None else lasted
@@ -134,9 +132,7 @@ class Dynamic:
         found = list(self.seen.troubles)
         late = [one.sent.start - one.sent.asked for one in self._sent if one.sent and one.sent.start]
         if late and float(np.median(late)) > LATE_S:
-            found.append(
-                f"the machine was too slow: half of the flows began {np.median(late):.2f} s late or more"
-            )
+            found.append(f"the machine was too slow: half of the flows began {np.median(late):.2f} s late or more")
         unknown = sum(not one.routed.paths and bool(one.intervals) for one in self.flows)
         if self.topo.num_cores > 1 and unknown > 0.01 * len(self.flows):
             found.append(f"the controller does not know the paths of {unknown} of {len(self.flows)} flows")

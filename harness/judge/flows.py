@@ -68,10 +68,7 @@ class MeasuredFlow:
 
     def mbit(self, window: Window) -> float:
         """The payload that arrived inside the window, 10^6 bits."""
-        return sum(
-            mbps * max(0.0, min(end, window[1]) - max(start, window[0]))
-            for start, end, mbps in self.intervals
-        )
+        return sum(mbps * max(0.0, min(end, window[1]) - max(start, window[0])) for start, end, mbps in self.intervals)
 
     @property
     def seconds(self) -> list[tuple[float, float]]:
@@ -90,9 +87,7 @@ class MeasuredFlow:
             seconds=report.total.end_s if report is not None and report.total is not None else None,
             mbps=0.0 if report is None else round(report.mbps, 4),
             window_mbps=round(self.mean_mbps(window), 4),
-            per_second_mbps=()
-            if report is None
-            else tuple(round(mbps, 3) for mbps in report.per_second_mbps),
+            per_second_mbps=() if report is None else tuple(round(mbps, 3) for mbps in report.per_second_mbps),
             paths=tuple(PathChange(round(change.t, 3), change.core) for change in self.routed.paths),
             **more,
         )

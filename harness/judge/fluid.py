@@ -82,9 +82,7 @@ def fluid(
 
 
 def _links(topo: Network, flows: Sequence[RoutedFlow], t: float) -> NDArray[np.int32]:
-    src, dst, core = (
-        np.array(column) for column in zip(*((f.src, f.dst, f.core_at(t)) for f in flows), strict=True)
-    )
+    src, dst, core = (np.array(column) for column in zip(*((f.src, f.dst, f.core_at(t)) for f in flows), strict=True))
     links = np.array(path_links(topo, src, dst, core))
     if topo.num_cores > 1:
         unknown = [not flow.paths for flow in flows]

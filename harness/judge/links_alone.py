@@ -62,9 +62,7 @@ class LinksAlone:
         return self.delivered_mbps / self.allowed_mbps if self.allowed_mbps else 1.0
 
 
-def underway(
-    topo: Network, flows: Sequence[MeasuredFlow], looks: Sequence[Look], begin: float, bw: float
-) -> Underway:
+def underway(topo: Network, flows: Sequence[MeasuredFlow], looks: Sequence[Look], begin: float, bw: float) -> Underway:
     """What was seen of the flows' round trips on links of ``bw`` Mb/s; the traffic started at ``begin`` (epoch)."""
     ports = sending_ports(topo)
     rtt, queues = np.full((len(looks), len(flows)), np.nan), np.zeros((len(looks), len(flows)))

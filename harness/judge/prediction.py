@@ -91,8 +91,6 @@ def predict(
         rates = max_min_rates(links, capacity)
         megabits += rates * (b - a)
         on = links != NO_LINK
-        loads = np.bincount(
-            links[on], weights=np.broadcast_to(rates[:, None], links.shape)[on], minlength=len(full)
-        )
+        loads = np.bincount(links[on], weights=np.broadcast_to(rates[:, None], links.shape)[on], minlength=len(full))
         full &= (loads >= bw * (1 - 1e-9)) & (capacity > 0)
     return Prediction(megabits / (end - start), frozenset(np.flatnonzero(full).tolist()))

@@ -98,9 +98,7 @@ class Recovery:
             best, predicted = None, self._max_min(window)
         else:
             best = most_possible(self._topo, self._src, self._dst, capacity)
-            predicted = predict(
-                self._topo, self._flows, window, self._spec.link_mbps, self._outages
-            ).total_mbps
+            predicted = predict(self._topo, self._flows, window, self._spec.link_mbps, self._outages).total_mbps
         return Phase(
             from_s=round(window[0], 3),
             to_s=round(window[1], 3),

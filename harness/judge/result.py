@@ -150,9 +150,7 @@ def describe(spec: RunSpec, seen: Observation) -> Run:
         rates=Rates(
             t=_rounded(counters.times),
             total_mbps=_rounded(counters.total_mbps),
-            hosts={
-                name: _rounded(one.out_mbps[: counters.samples]) for name, one in counters.received.items()
-            },
+            hosts={name: _rounded(one.out_mbps[: counters.samples]) for name, one in counters.received.items()},
         ),
         links={name: round(rate, 3) for name, rate in sorted(ports.items())},
         full_links=full.record(),

@@ -68,9 +68,7 @@ def full_links(
     return FullLinks(window, mbps, None if settled else _unsettled(spec, begun, outages))
 
 
-def settled_window(
-    spec: RunSpec, begun: Sequence[float], outages: Sequence[Outage]
-) -> tuple[float, float] | None:
+def settled_window(spec: RunSpec, begun: Sequence[float], outages: Sequence[Outage]) -> tuple[float, float] | None:
     """The part of the measuring window in which TCP has found its rates, if that is a second at least; else what
     comes then and later, up to the end of the traffic.
 

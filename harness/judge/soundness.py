@@ -45,9 +45,7 @@ def _clock(seen: Evidence) -> Check:
 
 def _limits(seen: Evidence) -> Check:
     most = seen.bw * (1 + LIMIT_EXCESS) + seen.bucket_mbit / (seen.window[1] - seen.window[0])
-    port, rate = max(
-        seen.port_mbps.items(), key=lambda item: (item[1] != item[1], item[1]), default=("", 0.0)
-    )
+    port, rate = max(seen.port_mbps.items(), key=lambda item: (item[1] != item[1], item[1]), default=("", 0.0))
     kept = rate <= most
     said = f"port {port} carried {rate:.2f} Mb/s, above its limit of {seen.bw:g} Mb/s"
     return Check(Rule("limits", kept, rate, most=most), () if kept else (said,))

@@ -82,9 +82,7 @@ def _links_alone(seen: Evidence) -> Check:
     return Check(rule if rule.kept else replace(rule, why_not=said))
 
 
-def _slow(
-    seen: Evidence, rule: Rule, said: str, alone: LinksAlone | None, window: tuple[float, float]
-) -> Check:
+def _slow(seen: Evidence, rule: Rule, said: str, alone: LinksAlone | None, window: tuple[float, float]) -> Check:
     """Who was slow: TCP, where links alone would not have brought much more; else the machine."""
     known = ""
     if alone is not None:

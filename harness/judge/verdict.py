@@ -34,9 +34,7 @@ def judge(seen: Evidence, doubts: Sequence[str] = ()) -> Judgement:
     """The verdict; ``doubts`` are reasons of others."""
     sound, speed = of_soundness(seen), of_speed(seen)
     against = [sentence for check in sound for sentence in check.against]
-    against += [sentence for check in speed for sentence in check.against][
-        :1
-    ]  # the others would say the same
+    against += [sentence for check in speed for sentence in check.against][:1]  # the others would say the same
     remarks = tuple(check.remark for check in speed if check.remark)
     rules = tuple(_rounded(check.rule) for check in (*sound, *speed))
     if doubts or against:
@@ -50,9 +48,7 @@ def judge(seen: Evidence, doubts: Sequence[str] = ()) -> Judgement:
 def _rounded(rule: Rule) -> Rule:
     """As it is stored: without numbers that are none."""
     numbers = {name: getattr(rule, name) for name in ("found", "least", "most")}
-    finite = {
-        name: round(n, 4) if n is not None and math.isfinite(n) else None for name, n in numbers.items()
-    }
+    finite = {name: round(n, 4) if n is not None and math.isfinite(n) else None for name, n in numbers.items()}
     return replace(rule, kept=None if rule.kept is None else bool(rule.kept), **finite)
 
 

@@ -100,9 +100,7 @@ class HostGroups:
             if group.is_dir():
                 words = dict(line.split() for line in (group / "cpu.stat").read_text().splitlines())
                 # version 2 counts microseconds, version 1 nanoseconds
-                seconds = (
-                    int(words.get("throttled_usec", 0)) / 1e6 + int(words.get("throttled_time", 0)) / 1e9
-                )
+                seconds = int(words.get("throttled_usec", 0)) / 1e6 + int(words.get("throttled_time", 0)) / 1e9
                 if seconds:
                     held[group.name] = round(seconds, 3)
         return held

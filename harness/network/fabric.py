@@ -95,9 +95,7 @@ class Fabric:
         placed = place(self.topo, self.options.instances)
         for number in range(1 + max(placed.values())):
             node = self._node(f"ovs{number}")
-            instance = Instance(
-                number, node.pid, self._directory / f"openvswitch-{number}", self.options.datapath
-            )
+            instance = Instance(number, node.pid, self._directory / f"openvswitch-{number}", self.options.datapath)
             self.instances.append(instance)
             self._join_control_network(number, node.pid)
             instance.start(self._children)
@@ -106,9 +104,7 @@ class Fabric:
         for host, name in enumerate(self.topo.hosts):
             self.net.addHost(name, ip=f"{self.topo.host_ip(host)}/8", mac=self.topo.host_mac(host))
         for name in self.topo.switches:
-            self.net.addSwitch(
-                name, dpid=f"{self.topo.dpid(name):016x}", instance_pid=self.instance_of[name].pid
-            )
+            self.net.addSwitch(name, dpid=f"{self.topo.dpid(name):016x}", instance_pid=self.instance_of[name].pid)
         self._lay_cables()
         self._configure_hosts()
 
@@ -165,9 +161,7 @@ class Fabric:
 
     def _configure_hosts(self) -> None:
         """Address, neighbours, offloads and TCP of every host."""
-        neighbours = [
-            (self.topo.host_ip(host), self.topo.host_mac(host)) for host in range(self.topo.num_hosts)
-        ]
+        neighbours = [(self.topo.host_ip(host), self.topo.host_mac(host)) for host in range(self.topo.num_hosts)]
         shape = self.options.shape
         hosts = {
             name: (
@@ -207,9 +201,7 @@ class Fabric:
             instance.configure(bridges, f"tcp:{CONTROLLER_ADDRESS}:{port}")
 
         _side_by_side(configure_instance, self.instances)
-        self._each_group(
-            lambda interfaces, namespace: shaping.apply(self.options.shape, interfaces, namespace)
-        )
+        self._each_group(lambda interfaces, namespace: shaping.apply(self.options.shape, interfaces, namespace))
         self.verify()
 
     def make_room(self) -> None:
@@ -288,9 +280,7 @@ class Fabric:
 
     def verify(self) -> None:
         """RunFailed names ports whose limit or largest packet is not what it should be."""
-        self._each_group(
-            lambda interfaces, namespace: shaping.verify(self.options.shape, interfaces, namespace)
-        )
+        self._each_group(lambda interfaces, namespace: shaping.verify(self.options.shape, interfaces, namespace))
 
     def queue_drops(self) -> dict[str, int]:
         """Packets that the queue of each port has dropped since it was limited."""

@@ -40,9 +40,7 @@ def home() -> Path:
     with contextlib.suppress(FileExistsError):
         HOME.mkdir(mode=0o755)
     if not _is_our_folder(HOME):
-        raise UnfitMachine(
-            f"{HOME} is not a folder that only root can write to, so it is not believed: remove it"
-        )
+        raise UnfitMachine(f"{HOME} is not a folder that only root can write to, so it is not believed: remove it")
     return HOME
 
 

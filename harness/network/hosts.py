@@ -102,11 +102,7 @@ class HostSetup:
                 if timeout
                 else []
             ),
-            *(
-                f"neigh add {a} lladdr {m} dev {interface} nud permanent"
-                for a, m in self.neighbours
-                if a != self.ip
-            ),
+            *(f"neigh add {a} lladdr {m} dev {interface} nud permanent" for a, m in self.neighbours if a != self.ip),
         ]
         return "\n".join([*lines, ""])
 

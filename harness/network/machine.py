@@ -175,9 +175,7 @@ def require_tools() -> None:
     if missing:
         names = ", ".join(tool.name for tool in missing)
         packages = " ".join(dict.fromkeys(tool.package for tool in missing))
-        raise UnfitMachine(
-            f"{names} missing or not working: apt-get install {packages} (or run setup/install.sh)"
-        )
+        raise UnfitMachine(f"{names} missing or not working: apt-get install {packages} (or run setup/install.sh)")
 
 
 def git_revision() -> str:

@@ -98,9 +98,7 @@ class Children:
 
     def dead(self) -> list[str]:
         """Names of children that have ended, with their exit status."""
-        return [
-            f"{name} (status {child.returncode})" for name, child in self._running if child.poll() is not None
-        ]
+        return [f"{name} (status {child.returncode})" for name, child in self._running if child.poll() is not None]
 
     def end(self, children: Iterable[subprocess.Popen[bytes]], deadline: float = 2.0) -> None:
         """SIGTERM to each, SIGKILL to those still there after ``deadline`` seconds, and reap them all.
@@ -134,9 +132,7 @@ def _signal(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
             os.killpg(child.pid, number)
 
 
-def run(
-    argv: Sequence[str], *, namespace: int | None = None, given: str | None = None, seconds: float = 60.0
-) -> str:
+def run(argv: Sequence[str], *, namespace: int | None = None, given: str | None = None, seconds: float = 60.0) -> str:
     """Run a short command to its end and return its standard output.
 
     RunFailed with its words if it fails, cannot be started, or takes longer than ``seconds``.
@@ -145,9 +141,7 @@ def run(
     try:
         done = inside(
             namespace,
-            lambda: subprocess.run(
-                command, input=given, capture_output=True, text=True, timeout=seconds, check=False
-            ),
+            lambda: subprocess.run(command, input=given, capture_output=True, text=True, timeout=seconds, check=False),
         )
     except subprocess.TimeoutExpired:
         raise RunFailed(f"{shown} did not end within {seconds:g} s") from None

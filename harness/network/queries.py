@@ -147,9 +147,7 @@ class Queries:
 
     def round_trips(self, destination_port: int) -> list[RoundTrip]:
         """Of every established connection to a port, as far as it has been measured."""
-        asked = struct.pack(
-            "=BBBxI48x", socket.AF_INET, socket.IPPROTO_TCP, 1 << (_TCP_INFO - 1), _ESTABLISHED
-        )
+        asked = struct.pack("=BBBxI48x", socket.AF_INET, socket.IPPROTO_TCP, 1 << (_TCP_INFO - 1), _ESTABLISHED)
         found = []
         for message in _dump(self._connections, _BY_FAMILY, asked):
             source_port, port, _, destination = _ADDRESSES.unpack_from(message)

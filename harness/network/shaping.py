@@ -153,9 +153,7 @@ def unlimited(
     buckets = {entry["dev"]: entry for entry in qdiscs if entry.get("root")}
     kind_of_queue = shape.queue.split()[0]
     queues = {
-        entry["dev"]: entry
-        for entry in qdiscs
-        if entry["kind"] == kind_of_queue and entry.get("parent") == "1:1"
+        entry["dev"]: entry for entry in qdiscs if entry["kind"] == kind_of_queue and entry.get("parent") == "1:1"
     }
     wrong = []
     for interface in interfaces:

@@ -142,25 +142,19 @@ class Emulation:
         self.timing["build_s"] = time.monotonic() - clock
         ready = controller.wait_for("ready", READY_DEADLINE)
         if ready["switches"] != fabric.topo.num_switches:
-            raise RunFailed(
-                f"the controller counts {ready['switches']} switches, not {fabric.topo.num_switches}"
-            )
+            raise RunFailed(f"the controller counts {ready['switches']} switches, not {fabric.topo.num_switches}")
         fabric.make_room()
         self.timing["ready_s"] = time.monotonic() - clock
         return controller
 
-    def _send(
-        self, fabric: Fabric, controller: Controller, senders: Senders | Programs, children: Children
-    ) -> None:
+    def _send(self, fabric: Fabric, controller: Controller, senders: Senders | Programs, children: Children) -> None:
         """The traffic, and everything that watches it."""
         senders.listen()
         outputs = []
         for instance in fabric.instances:
             output = self._raw / f"bwm-ng-{instance.number}.csv"
             outputs.append(output)
-            children.spawn(
-                "bwm-ng", sample_command(fabric.interfaces_of(instance), output), namespace=instance.pid
-            )
+            children.spawn("bwm-ng", sample_command(fabric.interfaces_of(instance), output), namespace=instance.pid)
         forwarding = {f"ovs-vswitchd {i.number}": i.switchd.pid for i in fabric.instances}
         tcp_before = tcp_counters.of_hosts(fabric)
         round_trips = RoundTrips(fabric) if isinstance(senders, Senders) else None

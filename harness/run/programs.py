@@ -178,9 +178,7 @@ class Programs(ABC):
             if status is None:
                 self.troubles.append(f"the {self.sends} of host {host} did not end")
             elif status:
-                self.troubles.append(
-                    f"the {self.sends} of host {host} ended during the run (status {status})"
-                )
+                self.troubles.append(f"the {self.sends} of host {host} ended during the run (status {status})")
         self._children.end(self._children.named(f"{self.sends} of host"), deadline=0.0)
         return []
 

@@ -46,9 +46,7 @@ class Ranks(Programs):
         left = list(started)
 
         def connected_or_dead() -> bool:
-            left[:] = [
-                host for host in left if not self._file("rank", host).read_bytes().startswith(b"connected")
-            ]
+            left[:] = [host for host in left if not self._file("rank", host).read_bytes().startswith(b"connected")]
             return not left or started[left[0]].poll() is not None
 
         wait_until(connected_or_dead, deadline)
@@ -79,7 +77,5 @@ def _with_addresses(rank: Rank, topo: Network) -> dict[str, Any]:
         "connections": [(topo.host_ip(host), port) for host, port in rank.connections],
         "accepts": rank.accepts,
         "expects": rank.expects,
-        "steps": [
-            (step.number, step.connection, step.size_bytes, step.delay_s, step.after) for step in rank.steps
-        ],
+        "steps": [(step.number, step.connection, step.size_bytes, step.delay_s, step.after) for step in rank.steps],
     }

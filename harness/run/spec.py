@@ -121,13 +121,9 @@ class RunSpec(Experiment):
         if re.fullmatch("[a-z0-9_]+", self.congestion_control) is None:
             raise UserMistake(f"--congestion-control names a TCP algorithm, not {self.congestion_control!r}")
         if self.time == "real" and self.controller_delay_ms:
-            raise UserMistake(
-                "--controller-delay is for virtual time: in real time the controller takes what it takes"
-            )
+            raise UserMistake("--controller-delay is for virtual time: in real time the controller takes what it takes")
         if self.time != "auto" and self.controller_delay_ms is None:
-            object.__setattr__(
-                self, "controller_delay_ms", MEASURED_DELAY_MS if self.time == "virtual" else 0.0
-            )
+            object.__setattr__(self, "controller_delay_ms", MEASURED_DELAY_MS if self.time == "virtual" else 0.0)
 
     @cached_property
     def disturbances(self) -> tuple[Disturbance, ...]:

@@ -23,9 +23,7 @@ class Transfers(Programs):
     sends = "sender"
 
     def _prepare(self) -> None:
-        self.all_must_end = (
-            self._workload.matrix is not None
-        )  # one that waits for its turn may not be left over
+        self.all_must_end = self._workload.matrix is not None  # one that waits for its turn may not be left over
         self._source: Iterator[Flow] = iter(self._workload)
         self._next = next(self._source, None)
 
@@ -87,9 +85,7 @@ class Transfers(Programs):
 
     def _records(self) -> tuple[Mapping[int, records.Sent], Mapping[int, records.Arrived]]:
         topo = self._fabric.topo
-        sent = {
-            one.number: one for host in self._senders for one in records.sent_by(self._file("sender", host))
-        }
+        sent = {one.number: one for host in self._senders for one in records.sent_by(self._file("sender", host))}
         receivers = sorted({flow.dst for flow in self.flows})
         arrived = {topo.host_ip(host): records.arrived_at(self._file("sink", host)) for host in receivers}
         keys = [

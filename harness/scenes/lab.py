@@ -134,17 +134,14 @@ def _sender_s_cable(scene: Scene, port: str, namespace: int) -> None:
 
 def _rules(topo: NonBlocking, place: Path) -> None:
     """To every host by its address, as the control's."""
-    rules = "".join(
-        f"dl_dst={topo.host_mac(host)},actions=output:{host + 1}\n" for host in range(topo.num_hosts)
-    )
+    rules = "".join(f"dl_dst={topo.host_mac(host)},actions=output:{host + 1}\n" for host in range(topo.num_hosts))
     bridge = f"unix:{place}/{topo.SWITCH}.mgmt"
     run(["ovs-ofctl", "-O", "OpenFlow10", "add-flows", bridge, "-"], given=rules)
 
 
 def _as_csv(flows: tuple[Flow, ...]) -> str:
     lines = [
-        f"{flow.sender},0,{flow.start_s!r},{flow.size_bytes or ''}\n"
-        for flow in sorted(flows, key=lambda f: f.start_s)
+        f"{flow.sender},0,{flow.start_s!r},{flow.size_bytes or ''}\n" for flow in sorted(flows, key=lambda f: f.start_s)
     ]
     return "".join(["src_host,dst_host,start_s,size_bytes\n", *lines])
 

@@ -49,6 +49,4 @@ class Asked:
             raise WorkerFailed(f"it has {self._doing}, and does not hand it over") from None
         if error is None or "KilledWorker" in type(error).__name__:
             raise Lost("it is lost")
-        raise WorkerFailed(
-            str(error) if isinstance(error, HarnessError) else f"it has not {self._doing}: {error}"
-        )
+        raise WorkerFailed(str(error) if isinstance(error, HarnessError) else f"it has not {self._doing}: {error}")

@@ -57,9 +57,7 @@ def probe(base: RunSpec, bw: float) -> Probe:
     of a pod a core of its own, so that no two flows share a link. What arrives after the flows
     have been moved there says what the machine carries, the whole control loop running.
     """
-    spec = replace(
-        base, scheme="hedera-sa", traffic=f"stride:{base.k**2 // 4}", link_mbps=bw, seconds=SECONDS
-    )
+    spec = replace(base, scheme="hedera-sa", traffic=f"stride:{base.k**2 // 4}", link_mbps=bw, seconds=SECONDS)
     with temporary_folder("calibrate") as folder:
         run = run_experiment(spec, folder / "run")
     if run.bisection_mbps is None:

@@ -41,9 +41,7 @@ PATIENCE_PER_NODE_S = 2.0
 """What a run may take beyond its traffic before it is taken to hang: many times what slow machines need."""
 
 
-def run_experiment(
-    spec: RunSpec, folder: Path, say: Say = lambda stage: None, worker: str | None = None
-) -> Run:
+def run_experiment(spec: RunSpec, folder: Path, say: Say = lambda stage: None, worker: str | None = None) -> Run:
     """Carry out a run and publish its result in ``folder``; returns it as it will be read (see docs/fields.md).
 
     ``worker``: the name of this machine among those of a cluster, for the result.

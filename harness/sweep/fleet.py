@@ -112,9 +112,7 @@ class Fleet:
 
         Measured where it is not known. UnfitMachine when there is none.
         """
-        self.watcher.warn(
-            "asking every worker which link rate it carries; a few minutes where that is not known"
-        )
+        self.watcher.warn("asking every worker which link rate it carries; a few minutes where that is not known")
         for one in self.fit:
             asked = remote.request("rates", base, one.name) | {"mtus": list(mtus)}
             what, seconds = "said which link rate it carries", remote.RATES_S + LATE_S

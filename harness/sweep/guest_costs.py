@@ -52,9 +52,7 @@ def packets_of(spec: RunSpec) -> float:
     return spec.link_mbps * 1e6 / 8 / spec.mtu
 
 
-ELSEWHERE = Costs(
-    11.0, tuple(mbps * 1e6 / 8 / 1500 for mbps, _ in MEASURED), (0.6, 2.6, 17.0), measured=False
-)
+ELSEWHERE = Costs(11.0, tuple(mbps * 1e6 / 8 / 1500 for mbps, _ in MEASURED), (0.6, 2.6, 17.0), measured=False)
 """Where nothing was measured: two processors of docs/virtual-time.md."""
 
 

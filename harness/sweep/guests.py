@@ -149,9 +149,7 @@ def _made_by(worker: str | None) -> dict[str, str]:
     return {"worker": worker} if worker else {}
 
 
-def _from_guest(
-    spec: RunSpec, raw: Path, ground: Ground, hear: Hear, worker: str | None, beside: Beside
-) -> Run:
+def _from_guest(spec: RunSpec, raw: Path, ground: Ground, hear: Hear, worker: str | None, beside: Beside) -> Run:
     asked = remote.request("run", spec, NAME)
     contents = asked.pop("contents")
     places = enclosed.places_of(contents)
@@ -167,9 +165,7 @@ def _from_guest(
         seed=spec.seed,
     )
     with guest_of_run as guest, beside(guest.results):
-        began = datetime.now(timezone.utc).replace(
-            microsecond=0
-        )  # in there all runs begin with the same year
+        began = datetime.now(timezone.utc).replace(microsecond=0)  # in there all runs begin with the same year
         said = guest.results.parent / "stdout"
         ended = guest.wait(lambda progress: hear(_stage(said), progress))
         if ended.status:
@@ -238,9 +234,7 @@ def _with_facts(run: Run, ended: Ended, worker: str | None) -> Run:
     if ended.time_travel:
         return msgspec.structs.replace(run, environment=environment)
     reason = "its time was not virtual: the guest's clock ran with this machine's"
-    return msgspec.structs.replace(
-        run, environment=environment, verdict="invalid", reasons=(reason, *run.reasons)
-    )
+    return msgspec.structs.replace(run, environment=environment, verdict="invalid", reasons=(reason, *run.reasons))
 
 
 class Watcher:

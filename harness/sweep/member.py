@@ -53,9 +53,7 @@ class Member:
 
     def as_live(self) -> Worker:
         """For whoever watches."""
-        doing = self.unfit or (
-            f"{self.now.pattern} {self.now.scheme}: {self.now.stage}" if self.now else "idle"
-        )
+        doing = self.unfit or (f"{self.now.pattern} {self.now.scheme}: {self.now.stage}" if self.now else "idle")
         where = f"{self.told.host}: {self.told.machine}" if self.told else "not introduced"
         return Worker(name=self.name, machine=where, doing=doing, used=self.unfit is None)
 
@@ -115,6 +113,4 @@ def require_same(run: Run, spec: RunSpec, worker: str, code: Source) -> None:
         what = ", ".join(different) or "other flows"
         raise WorkerFailed(f"what it sent is not the run that was asked for ({what})")
     if run.environment.get("worker") != worker or run.environment.get("source") != code.fingerprint:
-        raise WorkerFailed(
-            "its code has changed, or what it sent was made elsewhere: start that worker again"
-        )
+        raise WorkerFailed("its code has changed, or what it sent was made elsewhere: start that worker again")

@@ -85,9 +85,7 @@ class Job:
         tries = [run for folder in self.attempts if (run := read_run(folder)) is not None]
         if not tries and all(map(os.path.lexists, self.attempts)):
             names = " and ".join(str(folder / RESULT) for folder in self.attempts)
-            return Outcome(
-                None, (f"neither {names} can be read: remove one of these folders to run it again",)
-            )
+            return Outcome(None, (f"neither {names} can be read: remove one of these folders to run it again",))
         best = next((run for run in tries if run.valid), tries[-1] if tries else None)
         return None if best is None else Outcome(best, best.reasons)
 
@@ -151,9 +149,7 @@ def keep_settings(base: RunSpec, folder: Path) -> None:
     Raises UserMistake when the folder holds a sweep with other settings.
     """
     settings = {name: value for name, value in base.as_json().items() if name not in VARYING}
-    settings = json.loads(
-        json.dumps(NO_CHOICE | settings | {"first_seed": base.seed})
-    )  # as they will be read
+    settings = json.loads(json.dumps(NO_CHOICE | settings | {"first_seed": base.seed}))  # as they will be read
     path = folder / SETTINGS
     if os.path.lexists(path):
         try:

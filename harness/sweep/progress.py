@@ -137,9 +137,7 @@ class Shown:
             text += f"  on {escape(str(worker))}"
         if not run.valid:
             again = job.next_folder() is not None
-            text += (
-                f"  [red]{run.verdict}[/]{', trying once more' if again else ''}: {escape(run.reasons[0])}"
-            )
+            text += f"  [red]{run.verdict}[/]{', trying once more' if again else ''}: {escape(run.reasons[0])}"
         # In a log, where there is no live line, every line tells its time.
         clock = "" if self._console.is_terminal else time.strftime("%H:%M:%S ")
         self._console.print(clock + text, highlight=False, soft_wrap=True)
@@ -214,9 +212,7 @@ class _FleetShown(Watcher):
 
     def look(self, members: Sequence[Member]) -> None:
         runs = [member.now for member in members if member.now is not None]
-        words = [
-            f"{run.worker}: {short(run.pattern)} {run.scheme} trial {run.trial}: {run.stage}" for run in runs
-        ]
+        words = [f"{run.worker}: {short(run.pattern)} {run.scheme} trial {run.trial}: {run.stage}" for run in runs]
         self._shown.doing("; ".join(words), sum(member.fit for member in members))
         self._shown.live(self._folder, runs, [member.as_live() for member in members])
 
@@ -245,10 +241,7 @@ class _GuestsShown(guests.Watcher):
 
     def look(self, doing: Sequence[tuple[Job, str, Progress]]) -> None:
         at = [(job, f"{stage}, {clocks(progress)}") for job, stage, progress in doing]
-        words = [
-            f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: {stage}"
-            for job, stage in at
-        ]
+        words = [f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: {stage}" for job, stage in at]
         pace = self._shown.pace
         spent = (min(progress.real_s, forecast_s(job.spec) * pace) for job, _, progress in doing)
         self._shown.doing("; ".join(words), self._where.busy, sum(spent))

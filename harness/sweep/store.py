@@ -71,9 +71,7 @@ def new_run(folder: Path, raw: Path, room: int = 0) -> Iterator[None]:
             if error.errno == errno.EDQUOT:
                 raise _full(folder.parent) from None
             if error.errno == errno.ENOSPC:
-                raise _full(
-                    min(folder.parent, raw.parent, key=lambda disk: shutil.disk_usage(disk).free)
-                ) from None
+                raise _full(min(folder.parent, raw.parent, key=lambda disk: shutil.disk_usage(disk).free)) from None
             raise
         _publish(raw, folder)
     finally:
@@ -131,14 +129,8 @@ def require_room(*folders: Path, room: int = ROOM) -> None:
 
 
 def _full(folder: Path, room: int = ROOM, kept: Path | None = None) -> RunFailed:
-    this = (
-        "this run is not kept, finished results are"
-        if kept is None
-        else f"this finished run is kept as {kept}"
-    )
-    return RunFailed(
-        f"the disk of {folder} is full: {this}; with {room >> 20} MiB free the same command goes on"
-    )
+    this = "this run is not kept, finished results are" if kept is None else f"this finished run is kept as {kept}"
+    return RunFailed(f"the disk of {folder} is full: {this}; with {room >> 20} MiB free the same command goes on")
 
 
 def write_json(path: Path, data: Any) -> None:

@@ -21,9 +21,7 @@ NOTE = "docs/notes/simulator.md"
 SA_TOOK = "75 s of a processor"
 EXPLAIN_SA = Source("simulated/explain_sa_k32.csv", "hedera explain-sa", SA_TOOK, again=True)
 SEARCHES = Source("simulated/explain_sa_search_k32.csv", "hedera explain-sa", SA_TOOK)
-EXPLAIN_SA_16 = Source(
-    "simulated/explain_sa_k16.csv", "hedera explain-sa -k 16", "15 s of a processor", again=True
-)
+EXPLAIN_SA_16 = Source("simulated/explain_sa_k16.csv", "hedera explain-sa -k 16", "15 s of a processor", again=True)
 ONE_CORE = Source("simulated/explain_sa_patterns.csv", "hedera explain-sa", SA_TOOK, again=True)
 
 
@@ -110,8 +108,7 @@ def _suite(path: Path) -> dict[str, figure_10.Shares]:
         for row in rows(path)
     ]
     return {
-        engine: figure_10.by_pattern([row for row in found if row.engine == engine])
-        for engine in ("aimd", "maxmin")
+        engine: figure_10.by_pattern([row for row in found if row.engine == engine]) for engine in ("aimd", "maxmin")
     }
 
 
@@ -169,8 +166,7 @@ def _plateau(path: Path) -> Iterator[str]:
     found = {
         row["engine"]: row
         for row in rows(path)
-        if (row["hosts"], row["scheme"], row["interval_s"], row["iterations"])
-        == ("8192", "hedera-sa", "5", "2000000")
+        if (row["hosts"], row["scheme"], row["interval_s"], row["iterations"]) == ("8192", "hedera-sa", "5", "2000000")
     }
     cells = []
     for engine in ("aimd", "maxmin"):

@@ -60,8 +60,6 @@ CLAIMS = (
         TIMED,
     ),
     Claim("Demand estimation's time (Table 4)", NOTE, TABLE_4, _demand, TIMED),
-    Claim(
-        "Annealing is faster (Table 5)", PAGE, TABLE_5, _sooner("**Simulated Annealing** (Table 5)"), TIMED
-    ),
+    Claim("Annealing is faster (Table 5)", PAGE, TABLE_5, _sooner("**Simulated Annealing** (Table 5)"), TIMED),
     Claim("Annealing's time (Table 5)", NOTE, TABLE_5, _annealing, TIMED),
 )

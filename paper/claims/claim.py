@@ -62,11 +62,7 @@ def unsaid(claim: Claim, data: Path | None = None) -> list[str]:
     """What the data says (``data``: other than what is kept) and the document does not."""
     text = _one_space((ROOT / claim.said).read_text(encoding="utf-8"))
     words = list(claim.words(data or ROOT / "results" / claim.source.data))
-    return (
-        [one for one in words if _one_space(one) not in text]
-        if words
-        else ["nothing: the data says otherwise"]
-    )
+    return [one for one in words if _one_space(one) not in text] if words else ["nothing: the data says otherwise"]
 
 
 def _one_space(text: str) -> str:

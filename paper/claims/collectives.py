@@ -64,9 +64,7 @@ def _too_short(path: Path) -> Iterator[str]:
             for placement in ("compact", "random")
             for scheme in HEDERA
             for case in [{"part": "size", "collective": collective, "mbytes": size, "placement": placement}]
-            for ours, theirs in zip(
-                _of(table, scheme=scheme, **case), _of(table, scheme="ecmp", **case), strict=True
-            )
+            for ours, theirs in zip(_of(table, scheme=scheme, **case), _of(table, scheme="ecmp", **case), strict=True)
         ]
         for size in ("1", "100", "1000")
     }

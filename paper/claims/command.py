@@ -118,9 +118,7 @@ results/simulated anew. The README's section on Figure 9, and its picture, are m
 def command(write: bool, rerun: str | None) -> None:
     """What the documents claim, and whether the committed data says so; and to make the data again."""
     if not (ROOT / CHECKED).is_file():
-        raise click.UsageError(
-            "claims are of a clone of the project: an installed one has no documents and no data"
-        )
+        raise click.UsageError("claims are of a clone of the project: an installed one has no documents and no data")
     wrong = _said_again(rerun) if rerun is not None else [(c, one) for c in CLAIMS for one in unsaid(c)]
     if write:
         write_whole(ROOT / PAGE, page())

@@ -15,9 +15,7 @@ from plots.style import label, short
 REPLICATION = Source(
     "replication/summary.csv", "./test.sh 3 10 --suite replication", "336 runs, 75 minutes of real time"
 )
-DYNAMIC = Source(
-    "dynamic/summary.csv", "./test.sh 1 20 --suite dynamic", "35 runs, a quarter of an hour of real time"
-)
+DYNAMIC = Source("dynamic/summary.csv", "./test.sh 1 20 --suite dynamic", "35 runs, a quarter of an hour of real time")
 FLOWS = Source("dynamic/flow_by_flow.csv", "python -m benchmarks.flow_by_flow --emulate", UNKNOWN)
 SWEEPS = Source(
     "sample-100mbps/summary.csv",
@@ -140,9 +138,7 @@ def _own_rate(folder: Path) -> Iterator[str]:
 
 def _own_rate_in_words(folder: Path) -> Iterator[str]:
     """How far apart shares are, at most: in all patterns but the one that differs most, and in that."""
-    *most, last = sorted(
-        max(abs(fast - slow) for fast, slow in shares) for shares in _at_both_rates(folder).values()
-    )
+    *most, last = sorted(max(abs(fast - slow) for fast, slow in shares) for shares in _at_both_rates(folder).values())
     yield (
         f"no share of the control differs by more than {most[-1]:.1f} points in {len(most)} of {len(most) + 1} "
         f"patterns, and by {last:.1f} in the other"
@@ -155,9 +151,7 @@ def _at_both_rates(folder: Path) -> dict[str, list[tuple[float, float]]]:
     slow = Sample.read(folder.with_name("figure9"), "figure9").shares()
     schemes = ("ecmp", "spanning-tree", *SCHEMES)
     return {
-        pattern: [
-            (100 * fast[pattern, scheme].median, 100 * slow[pattern, scheme].median) for scheme in schemes
-        ]
+        pattern: [(100 * fast[pattern, scheme].median, 100 * slow[pattern, scheme].median) for scheme in schemes]
         for pattern in dict.fromkeys(pattern for pattern, _ in fast)
         if all((pattern, scheme) in fast for scheme in schemes)
     }
@@ -175,12 +169,8 @@ CLAIMS = (
         _whole_sweeps,
         EMULATED,
     ),
-    Claim(
-        "Shares of the control by condition", "docs/notes/conditions.md", CONDITIONS, _conditions, EMULATED
-    ),
-    Claim(
-        "Shares of the control with DCTCP", "docs/notes/conditions.md", CONDITIONS, _second_kernel, EMULATED
-    ),
+    Claim("Shares of the control by condition", "docs/notes/conditions.md", CONDITIONS, _conditions, EMULATED),
+    Claim("Shares of the control with DCTCP", "docs/notes/conditions.md", CONDITIONS, _second_kernel, EMULATED),
     Claim("Shares of the control at 1 Gb/s", "docs/conditions.md", OWN_RATE, _own_rate_in_words, EMULATED),
     Claim("The same, by pattern", "docs/notes/conditions.md", OWN_RATE, _own_rate, EMULATED),
 )

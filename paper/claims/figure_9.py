@@ -67,9 +67,7 @@ def _rows(rows: Sequence[Family]) -> Iterator[str]:
         for scheme in COLUMNS:
             mean = family.means.get(scheme)
             full = mean and mean.published is not None and mean.mean_absolute is not None
-            cells.append(
-                f"{mean.ours:.2f} / {mean.published:.2f} ({mean.mean_absolute:.3f})" if mean and full else ""
-            )
+            cells.append(f"{mean.ours:.2f} / {mean.published:.2f} ({mean.mean_absolute:.3f})" if mean and full else "")
         yield f"| {family.name} | {' | '.join(cells)} |"
 
 
@@ -82,9 +80,7 @@ def _order(order: Order, summary: Summary) -> str:
     ]
     expected = " >= ".join(f"`{scheme}`" for scheme in order.schemes)
     held = f"On the {len(order.patterns)} bijective patterns one expects {expected}; "
-    return f"{held}it holds, to 1 %, on {order.held}" + (
-        f". Exceptions: {'; '.join(breaches)}." if breaches else "."
-    )
+    return f"{held}it holds, to 1 %, on {order.held}" + (f". Exceptions: {'; '.join(breaches)}." if breaches else ".")
 
 
 def _over_fair(runs: Sequence[Run]) -> str:

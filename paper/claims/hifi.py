@@ -10,9 +10,7 @@ from paper.claims.claim import EMULATED, Claim, Source, interval_told, rows
 DCTCP = Source("hifi/dctcp.csv", "hedera hifi dctcp", "10 runs, 2 minutes of a processor")
 AGAIN = Source("hifi/dctcp-again.csv", "hedera hifi dctcp", "10 runs, 2 minutes of a processor")
 FASTER = Source("hifi/dctcp-1g.csv", "hedera hifi dctcp --bw 1000", "10 runs, 3 minutes of a processor")
-JITTER = Source(
-    "hifi/dctcp-jitter.csv", "hedera hifi dctcp --varying-delay", "10 runs, 3 minutes of a processor"
-)
+JITTER = Source("hifi/dctcp-jitter.csv", "hedera hifi dctcp --varying-delay", "10 runs, 3 minutes of a processor")
 LEAST = Source("hifi/least.csv", "hedera hifi buffers", "half an hour of a processor")
 POINTS = Source("hifi/buffers.csv", "hedera hifi buffers", "half an hour of a processor")
 NAMES = {"dctcp": "DCTCP", "reno": "TCP (Reno)"}

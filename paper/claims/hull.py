@@ -12,9 +12,7 @@ HULL_2 = Source(
     "hull/table2.csv", "hedera hull table 2 --variants conforming", "15 minutes on two processors", again=True
 )
 REPORTS = "--schemes tcp,dctcp-30k,hull"
-HULL_4 = Source(
-    "hull/figure4.csv", f"hedera hull figure 4 {REPORTS}", "16 minutes of a processor", again=True
-)
+HULL_4 = Source("hull/figure4.csv", f"hedera hull figure 4 {REPORTS}", "16 minutes of a processor", again=True)
 HULL_5 = Source(
     "hull/figure5.csv", "hedera hull figure 5 --variants conforming", "10 minutes of a processor", again=True
 )
@@ -82,14 +80,11 @@ def _reduced(*told: tuple[str, str, str, str]) -> Callable[[Path], Iterator[str]
 
     def words(path: Path) -> Iterator[str]:
         beside = path.with_name(f"{path.stem}_reductions.csv")
-        found = {
-            (row["variant"], row["metric"], row["than"], row["background_mbps"]): row for row in rows(beside)
-        }
+        found = {(row["variant"], row["metric"], row["than"], row["background_mbps"]): row for row in rows(beside)}
         for name, metric, than, x in told:
             of = [found[variant, metric, than, x] for variant in VARIANTS]
             cells = [
-                f"{float(row['percent']):.1f} % ({float(row['low']):.1f} to {float(row['high']):.1f})"
-                for row in of
+                f"{float(row['percent']):.1f} % ({float(row['low']):.1f} to {float(row['high']):.1f})" for row in of
             ]
             yield f"| {name} | {float(of[0]['published']):.1f} % | {' | '.join(cells)} |"
 
@@ -101,9 +96,7 @@ def _low_latency(than: str, *loads: str) -> Callable[[Path], Iterator[str]]:
 
     def words(path: Path) -> Iterator[str]:
         beside = path.with_name(f"{path.stem}_reductions.csv")
-        found = {
-            (row["than"], row["background_mbps"]): row for row in rows(beside) if row["metric"] == QUERIES
-        }
+        found = {(row["than"], row["background_mbps"]): row for row in rows(beside) if row["metric"] == QUERIES}
         conforming = _ours(ROOT / "results" / HULL_5.data, QUERIES, "p99")
         for x in loads:
             row, pooled = found[than, x], conforming["hull", int(x)][0] / conforming[than, int(x)][0]
@@ -131,10 +124,7 @@ def _low_latency_times(path: Path) -> Iterator[str]:
 def _timeouts(path: Path) -> Iterator[str]:
     """TCP's in a run beside 600 Mb/s, on average, and their range."""
     of = _rows_of(path, "timeouts", "tcp", "600")
-    cells = [
-        f"{float(row['ours']):,.0f} ({float(row['lowest']):,.0f} to {float(row['highest']):,.0f})"
-        for row in of
-    ]
+    cells = [f"{float(row['ours']):,.0f} ({float(row['lowest']):,.0f} to {float(row['highest']):,.0f})" for row in of]
     yield (
         f"TCP has {cells[0]} timeouts in a run of the reproduction with 600 Mb/s of background, and {cells[1]} "
         "in one with SACK"
@@ -157,8 +147,7 @@ def _chosen(path: Path) -> Iterator[str]:
         ):
             of = _rows_of(path, f"{kind}_{metric}_percent", "hull", "200")
             cells = [
-                f"{float(row['ours']):.2g} % ({float(row['lowest']):.2g} to {float(row['highest']):.2g})"
-                for row in of
+                f"{float(row['ours']):.2g} % ({float(row['lowest']):.2g} to {float(row['highest']):.2g})" for row in of
             ]
             yield f"| {what} | {of[0]['published']} % | {' | '.join(cells)} |"
 

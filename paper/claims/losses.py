@@ -47,15 +47,10 @@ def _of_every_scheme(folder: Path) -> Iterator[str]:
     """By setting and scheme: shares of the control pattern by pattern, and timeouts a second."""
     for sweep in _sweeps(folder):
         runs = sweep.tries
-        trials = [
-            summarise([run for run in sweep.runs if run.trial == trial]).bars for trial in _trials(runs)
-        ]
+        trials = [summarise([run for run in sweep.runs if run.trial == trial]).bars for trial in _trials(runs)]
         patterns = [pattern for pattern in PATTERNS if (pattern, "ecmp") in trials[0]]
         for scheme in scheme_order({run.scheme for run in runs}):
-            seeds = [
-                [bars[pattern, scheme] for bars in trials if (pattern, scheme) in bars]
-                for pattern in patterns
-            ]
+            seeds = [[bars[pattern, scheme] for bars in trials if (pattern, scheme) in bars] for pattern in patterns]
             cells = " | ".join(map(_share, seeds))
             counts = "/".join(f"{len(bars)}" for bars in seeds) if len(trials) > 1 else "1"
             yield f"| {_setting(runs)} | {scheme} | {cells} | {counts} | {_timeouts(runs, scheme):.0f} |"
@@ -91,7 +86,5 @@ def _timeouts(runs: Sequence[Run], scheme: str) -> float:
 
 CLAIMS = (
     Claim("What loss leaves of ECMP at 1 Gb/s, of the control", "docs/ecmp.md", ECMP, _of_ecmp, EMULATED),
-    Claim(
-        "What loss leaves of every scheme at 1 Gb/s", "docs/notes/ecmp.md", EVERY, _of_every_scheme, EMULATED
-    ),
+    Claim("What loss leaves of every scheme at 1 Gb/s", "docs/notes/ecmp.md", EVERY, _of_every_scheme, EMULATED),
 )

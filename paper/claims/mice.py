@@ -43,11 +43,7 @@ def _by_scheme(folder: Path, pattern: str) -> dict[str, dict[int, Run]]:
 
 def _over_control(runs: dict[str, dict[int, Run]], scheme: str) -> list[float]:
     control = runs[CONTROL]
-    return [
-        100 * _received(run) / _received(control[seed])
-        for seed, run in runs[scheme].items()
-        if seed in control
-    ]
+    return [100 * _received(run) / _received(control[seed]) for seed, run in runs[scheme].items() if seed in control]
 
 
 def _beyond(runs: dict[str, dict[int, Run]], scheme: str, number: Number) -> list[float]:
@@ -74,9 +70,7 @@ def _shuffle(folder: Path) -> Iterator[str]:
             continue
         gain = [100 * one / control for one in _beyond(runs, scheme, _received)]
         above = "" if scheme == "ecmp" else interval_told(gain, "+.1f")
-        yield f"| {scheme} | {interval_told(_over_control(runs, scheme), '.1f')} | {above} |".replace(
-            "  ", " "
-        )
+        yield f"| {scheme} | {interval_told(_over_control(runs, scheme), '.1f')} | {above} |".replace("  ", " ")
 
 
 CLAIMS = (

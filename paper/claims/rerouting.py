@@ -14,9 +14,7 @@ from results.record import Run
 
 TIMES = ("real", "virtual")
 SHOWN = ("nonblocking", "ecmp", *SCHEMES)
-BOTH_TIMES = Source(
-    "virtual", "./test.sh 1 10 --time real, and --time virtual", "140 runs each, an hour of real time"
-)
+BOTH_TIMES = Source("virtual", "./test.sh 1 10 --time real, and --time virtual", "140 runs each, an hour of real time")
 
 
 Shares = Mapping[tuple[str, str], float]
@@ -70,9 +68,7 @@ def _one_flow_in_words(folder: Path) -> Iterator[str]:
 def _single(folder: Path, when: str) -> Shares:
     """Of patterns that have a share under ECMP."""
     kept = rows(folder / f"{when}-10mbps" / "summary.csv")
-    shares = {
-        (row["pattern"], row["scheme"]): float(row["median_ratio"]) for row in kept if row["median_ratio"]
-    }
+    shares = {(row["pattern"], row["scheme"]): float(row["median_ratio"]) for row in kept if row["median_ratio"]}
     return {cell: share for cell, share in shares.items() if (cell[0], "ecmp") in shares}
 
 

@@ -17,9 +17,7 @@ HOSTS_1024 = Source(
     UNKNOWN,
     again=True,
 )
-COMPLETION = Source(
-    "simulated/completion_k16.csv", "hedera completion", "9 minutes on two processors", again=True
-)
+COMPLETION = Source("simulated/completion_k16.csv", "hedera completion", "9 minutes on two processors", again=True)
 TABLE_3 = Source("simulated/table3.csv", "hedera table 3", UNKNOWN, again=True)
 SCHEMES = ("hedera-gff", "hedera-sa")
 ANSWERS = "docs/notes/answers.md"

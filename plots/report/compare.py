@@ -252,9 +252,7 @@ def _family(summary: Summary, name: str, patterns: tuple[str, ...]) -> Family:
                 len(patterns),
             )
     found = {scheme: _over_all_tries(summary, scheme, patterns) for scheme in summary.schemes}
-    return Family(
-        name, patterns, means, {scheme: share for scheme, share in found.items() if share is not None}
-    )
+    return Family(name, patterns, means, {scheme: share for scheme, share in found.items() if share is not None})
 
 
 def _over_all_tries(summary: Summary, scheme: str, patterns: Iterable[str]) -> float | None:

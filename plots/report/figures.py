@@ -177,9 +177,7 @@ def round_times(overheads: Sequence[Overhead], css: Css) -> Markup:
                 marks.append(line(at(q.low), middle, at(q.high), middle, f"range {kind}"))
                 marks.append(line(at(q.maximum), middle - 4, at(q.maximum), middle + 4, f"range {kind}"))
                 words = f"{each.scheme}, {part}: median {q.median:.3g} ms, longest {q.maximum:.3g} ms"
-                marks.append(
-                    tag("circle", title(words), cx=at(q.median), cy=middle, r=4.5, class_=f"dot {kind}")
-                )
+                marks.append(tag("circle", title(words), cx=at(q.median), cy=middle, r=4.5, class_=f"dot {kind}"))
                 said.append(words)
             y += row
         y += 12
@@ -188,10 +186,7 @@ def round_times(overheads: Sequence[Overhead], css: Css) -> Markup:
 
 def changes_by_round(runs: Sequence[Run], schemes: Sequence[str], css: Css) -> Markup:
     """Mean number of flows that the first, second, ... round of a run moved."""
-    means = {
-        scheme: _mean_changes([run for run in runs if run.scheme == scheme and run.rounds])
-        for scheme in schemes
-    }
+    means = {scheme: _mean_changes([run for run in runs if run.scheme == scheme and run.rounds]) for scheme in schemes}
     count = max(min(max(map(len, means.values())), 30), 10)
     most = max([1.0, *(value for values in means.values() for value in values)])
     left, width, bottom = 34.0, 640.0, 128.0
@@ -221,8 +216,7 @@ def changes_by_round(runs: Sequence[Run], schemes: Sequence[str], css: Css) -> M
 def _mean_changes(runs: Sequence[Run]) -> list[float]:
     longest = max((len(run.rounds) for run in runs), default=0)
     return [
-        sum(run.rounds[i].changed for run in runs if i < len(run.rounds))
-        / sum(i < len(run.rounds) for run in runs)
+        sum(run.rounds[i].changed for run in runs if i < len(run.rounds)) / sum(i < len(run.rounds) for run in runs)
         for i in range(longest)
     ]
 
@@ -247,9 +241,7 @@ def rate_panel(run: Run, control: Run | None, css: Css) -> Markup:
         if 0 <= each.t <= end:
             moved = each.changed > 0
             marks.append(
-                line(
-                    x(each.t), bottom, x(each.t), bottom + (8 if moved else 4), "moved" if moved else "round"
-                )
+                line(x(each.t), bottom, x(each.t), bottom + (8 if moved else 4), "moved" if moved else "round")
             )
     if control is not None and control is not run and control.rates.t:
         marks.append(polyline(_points(control, x, y), f"rate thin {css(CONTROL)}"))
@@ -257,9 +249,7 @@ def rate_panel(run: Run, control: Run | None, css: Css) -> Markup:
         kind = css(run.scheme) + ("" if run.valid else " broken")
         marks.append(polyline(_points(run, x, y), f"rate {kind}"))
     else:
-        marks.append(
-            text((left + width) / 2, (top + bottom) / 2, "no rates: the run broke off", "note", "middle")
-        )
+        marks.append(text((left + width) / 2, (top + bottom) / 2, "no rates: the run broke off", "note", "middle"))
     return picture(
         width, height, f"{short(run.pattern)}, {run.scheme}, trial {run.trial}: {rate_in_words(run)}", *marks
     )

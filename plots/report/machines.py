@@ -99,8 +99,6 @@ def _mixed(runs: Sequence[Run]) -> list[tuple[str, int]]:
     found = {
         (run.pattern, run.trial)
         for run in runs
-        if run.valid
-        and (run.pattern, run.trial) in controls
-        and maker(run) != controls[run.pattern, run.trial]
+        if run.valid and (run.pattern, run.trial) in controls and maker(run) != controls[run.pattern, run.trial]
     }
     return sorted(found)

@@ -53,9 +53,7 @@ def applied(runs: Sequence[Run]) -> tuple[Applied, ...]:
             sum(rule.kept is False for rule in rules),
             sum(rule.kept is None for rule in rules),
             next((rule.least for rule in rules if rule.least is not None), None),
-            min((rule.found for rule in rules if rule.found is not None), default=None)
-            if name in OF_SPEED
-            else None,
+            min((rule.found for rule in rules if rule.found is not None), default=None) if name in OF_SPEED else None,
         )
         for name, rules in by_name.items()
     )

@@ -136,9 +136,7 @@ def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]
         "end": run.spec.seconds,
         "t": [round(t, 2) for t in run.rates.t],
         "total": [round(rate, 2) for rate in run.rates.total_mbps],
-        "idle": [
-            [round(t, 1), round(idle, 1)] for t, idle in zip(run.cpu.t, run.cpu.idle_percent, strict=True)
-        ],
+        "idle": [[round(t, 1), round(idle, 1)] for t, idle in zip(run.cpu.t, run.cpu.idle_percent, strict=True)],
         "rounds": [
             [round(each.t, 3), each.large, each.changed, each.polled_ms, each.compute_ms, each.install_ms]
             for each in rounds_shown(run)

@@ -22,9 +22,7 @@ COLUMNS = {scheme.name: scheme.column for scheme in SCHEMES.values() if scheme.c
 def _figure_9(name: str) -> dict[str, dict[str, float]]:
     with Path(__file__).with_name(name).open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(line for line in file if not line.startswith("#"))
-        return {
-            row["matrix"]: {scheme: float(row[column]) for scheme, column in COLUMNS.items()} for row in rows
-        }
+        return {row["matrix"]: {scheme: float(row[column]) for scheme, column in COLUMNS.items()} for row in rows}
 
 
 FIGURE_9: Mapping[str, Mapping[str, float]] = _figure_9("figure9_testbed.csv")

@@ -35,9 +35,7 @@ def test_times_are_compared_by_class():
 
 def test_slower_and_faster_are_as_far_apart():
     sizes = dict.fromkeys([(0, n) for n in range(4)], 1000.0)
-    (every, _) = compare(
-        {"a": {f: 1.0 for f in sizes}, "b": {f: 2.0 + f[1] % 2 * -1.5 for f in sizes}}, sizes
-    )
+    (every, _) = compare({"a": {f: 1.0 for f in sizes}, "b": {f: 2.0 + f[1] % 2 * -1.5 for f in sizes}}, sizes)
     assert every.p90_factor == pytest.approx(2)
     assert every.correlation is None, "all the same in one of them"
 
@@ -50,11 +48,7 @@ def test_both_engines_on_one_recorded_file(tmp_path):
     assert {flow["emulated_s"] for flow in flows} == {""}
     every, medium = rows(tmp_path / "flow_by_flow.csv")
     assert (every["first"], every["second"], medium["size_class"]) == ("aimd", "maxmin", "medium")
-    ratios = [
-        float(flow["aimd_s"]) / float(flow["maxmin_s"])
-        for flow in flows
-        if flow["aimd_s"] and flow["maxmin_s"]
-    ]
+    ratios = [float(flow["aimd_s"]) / float(flow["maxmin_s"]) for flow in flows if flow["aimd_s"] and flow["maxmin_s"]]
     assert len(ratios) == int(every["both"])
     assert float(every["p10_ratio"]) <= sorted(ratios)[len(ratios) // 2] <= float(every["p90_ratio"])
     assert "aimd / maxmin" in done.stdout

@@ -61,9 +61,7 @@ def test_fairness_of_a_half_and_of_nothing():
 
 def test_the_mean_of_a_sawtooth_is_what_a_sum_over_its_rounds_gives():
     for left, told in ((0.7, theory.CUBIC_MEAN), (0.5, 2 / 3 * (1 - 0.5**3) / (1 - 0.5**2))):
-        windows = np.linspace(
-            left, 1.0, 100_000
-        )  # a step per round trip, and a round trip takes a window's time
+        windows = np.linspace(left, 1.0, 100_000)  # a step per round trip, and a round trip takes a window's time
         assert told == pytest.approx(np.average(windows, weights=windows), rel=1e-4)
 
 
@@ -71,8 +69,7 @@ def test_an_incast_is_told_by_its_slowest_transfer():
     scene = next(group for group in theory.scenes() if group[0].name == "incast-1000-4-200ms")[0]
     assert scene.senders == 4
     flows = [
-        done(flow.sender, flow.start_s, flow.start_s + (0.3 if flow.sender == 2 else 0.01))
-        for flow in scene.flows
+        done(flow.sender, flow.start_s, flow.start_s + (0.3 if flow.sender == 2 else 0.01)) for flow in scene.flows
     ]
     first, *others = theory.incasts(seen(*flows, scene=scene, timeouts=5))
     assert len(others) == len(theory.SEEDS) - 1

@@ -74,9 +74,7 @@ def two_flows():
 def incasts():
     """By rate and senders: the ideal, and for either least retransmission time what it took."""
     found = rows(KEPT / "incast.csv")
-    for (mbps, queue, senders), ours in groupby(
-        found, lambda row: (row["mbps"], row["queue_packets"], row["senders"])
-    ):
+    for (mbps, queue, senders), ours in groupby(found, lambda row: (row["mbps"], row["queue_packets"], row["senders"])):
         by_least = {}
         for row in ours:
             by_least.setdefault(row["rto_min_ms"], []).append(row)
@@ -124,8 +122,7 @@ def second_kernel():
         for control in ("cubic", "dctcp")
     }
     found = {
-        (row["congestion_control"], row["traffic"], row["scheme"]): row
-        for row in rows(KEPT / "second_kernel.csv")
+        (row["congestion_control"], row["traffic"], row["scheme"]): row for row in rows(KEPT / "second_kernel.csv")
     }
     for scheme in ("ecmp", "hedera-sa"):
         for pattern in dict.fromkeys(key[1] for key in found):
@@ -156,9 +153,7 @@ def beside_ns3():
         if row["size_class"] not in ("small", "medium", "all"):
             continue
         cells = [row["first"] + " / " + row["second"], row["size_class"], row["both"]]
-        cells += [
-            f"{float(row[name]):.2f}" for name in ("correlation", "median_ratio", "p10_ratio", "p90_ratio")
-        ]
+        cells += [f"{float(row[name]):.2f}" for name in ("correlation", "median_ratio", "p10_ratio", "p90_ratio")]
         yield f"| {float(row['mbps']):g} | {row['congestion_control']} | {' | '.join(cells)} |"
 
 
@@ -242,9 +237,7 @@ def test_the_queue_is_a_sawtooth_at_10_mbps():
     found = {row["congestion_control"]: row for row in lasting("one", mbps="10")}
     assert set(found) == set(SAWTOOTH)
     for control, row in found.items():
-        assert float(row["queue_mean_ms"]) / float(row["full_ms"]) == pytest.approx(
-            SAWTOOTH[control], rel=0.015
-        )
+        assert float(row["queue_mean_ms"]) / float(row["full_ms"]) == pytest.approx(SAWTOOTH[control], rel=0.015)
 
 
 def test_two_flows_at_10_mbps_in_words():
@@ -254,9 +247,7 @@ def test_two_flows_at_10_mbps_in_words():
 
 
 def test_two_senders_into_a_queue_that_holds_enough_meet_the_ideal():
-    found = [
-        row for row in rows(KEPT / "incast.csv") if (row["queue_packets"], row["senders"]) == ("50", "2")
-    ]
+    found = [row for row in rows(KEPT / "incast.csv") if (row["queue_packets"], row["senders"]) == ("50", "2")]
     assert len(found) == 10
     for row in found:
         assert float(row["took_ms"]) / float(row["ideal_ms"]) == pytest.approx(1, abs=0.006)

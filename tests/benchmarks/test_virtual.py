@@ -17,9 +17,7 @@ def test_processor_time_is_that_of_all_processes_below():
     burn = "import time\nwhile time.process_time() < 0.4: pass\n"
     ended = f"import subprocess, sys, time; subprocess.run([sys.executable, '-c', {burn!r}]); print(1, flush=True)"
     before = guest_meter.used_s()
-    with subprocess.Popen(
-        [sys.executable, "-c", f"{ended}; time.sleep(60)"], stdout=subprocess.PIPE
-    ) as process:
+    with subprocess.Popen([sys.executable, "-c", f"{ended}; time.sleep(60)"], stdout=subprocess.PIPE) as process:
         process.stdout.readline()
         used = guest_meter.used_s() - before
         process.kill()

@@ -223,8 +223,7 @@ MISTAKES = [
         "sorted flows, demands in the order of the sorted ones",
         "demand",
         "    demand = np.zeros(len(src))\n",
-        "    order = np.lexsort((dst, src))\n    src, dst = src[order], dst[order]\n    "
-        "demand = np.zeros(len(src))\n",
+        "    order = np.lexsort((dst, src))\n    src, dst = src[order], dst[order]\n    demand = np.zeros(len(src))\n",
         "the order of the flows does not matter",
         "in another order",
     ),

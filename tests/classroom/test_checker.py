@@ -157,21 +157,15 @@ def test_it_can_import_nothing_that_knows_an_answer(handout):
     ours = {name for name in named if (ROOT / name.split(".")[0]).is_dir()}
     assert ours <= lent_modules()
     there = {path.relative_to(handout / "project") for path in (handout / "project").rglob("*.py")}
-    assert {
-        ".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in there
-    } == lent_modules()
+    assert {".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in there} == lent_modules()
 
 
 def test_the_handout_is_the_same_whatever_a_class_is_graded_by(tmp_path):
     def packed(seed):
-        done = CliRunner().invoke(
-            assignment, ["pack", str(tmp_path / seed), "--for", "gradescope", "--seed", seed]
-        )
+        done = CliRunner().invoke(assignment, ["pack", str(tmp_path / seed), "--for", "gradescope", "--seed", seed])
         assert done.exit_code == 0, done.output
         place = tmp_path / seed / "handout"
-        return {
-            str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()
-        }
+        return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
 
     assert packed("917264350918273645") == packed("8")
 
@@ -181,7 +175,5 @@ def test_no_class_is_graded_by_the_seed_of_its_handout(tmp_path):
     pack = CliRunner().invoke(assignment, ["pack", str(tmp_path / "c"), "--seed", str(public.SEED)])
     assert (pack.exit_code, words in pack.output) == (2, True), pack.output
     write_template(tmp_path / "loop.py", "loop")
-    graded = CliRunner().invoke(
-        grade, [str(tmp_path), "--seed", str(public.SEED), "--out", str(tmp_path / "o")]
-    )
+    graded = CliRunner().invoke(grade, [str(tmp_path), "--seed", str(public.SEED), "--out", str(tmp_path / "o")])
     assert words in str(graded.exception)

@@ -21,9 +21,7 @@ HEDERA = Path(sys.executable).with_name("hedera")
 
 def commands(page):
     """The indented lines of a page that are commands."""
-    return re.findall(
-        r"^ {4,}((?:sudo )?(?:hedera|\./test\.sh) .*)$", (DOCS / page).read_text(), re.MULTILINE
-    )
+    return re.findall(r"^ {4,}((?:sudo )?(?:hedera|\./test\.sh) .*)$", (DOCS / page).read_text(), re.MULTILINE)
 
 
 def hedera(*words, cwd):
@@ -45,13 +43,9 @@ def with_the_others(lines):
         if "--milestone demand" in line:
             for name, task in list(MILESTONES.items())[1:]:
                 named = line.replace("demand.py:estimate_demands", f"{task.file}:{task.name}")
-                yield named.replace("demand.py", task.file).replace(
-                    "--milestone demand", f"--milestone {name}"
-                )
+                yield named.replace("demand.py", task.file).replace("--milestone demand", f"--milestone {name}")
         if " simulate " in line:
-            yield line.replace("first_fit.py:FirstFit", "annealing.py:Annealing").replace(
-                "stride:4", "randbij"
-            )
+            yield line.replace("first_fit.py:FirstFit", "annealing.py:Annealing").replace("stride:4", "randbij")
 
 
 @pytest.fixture(scope="module")

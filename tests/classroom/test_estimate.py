@@ -46,6 +46,4 @@ def test_the_unit_is_the_time_of_real_checks(monkeypatch):
 
 
 def test_every_part_has_its_cost():
-    assert estimate.COST.keys() == {task.file.removesuffix(".py") for task in MILESTONES.values()} | {
-        "contract"
-    }
+    assert estimate.COST.keys() == {task.file.removesuffix(".py") for task in MILESTONES.values()} | {"contract"}

@@ -24,8 +24,7 @@ CHECKS = {
     ],
     "first_fit": [Check("fits", "section 4.3")],
     "loop": [Check(f"{n}", "section 3") for n in range(7)],
-    "contract": [Check(name, "docs/own-scheduler.md") for name in FREE]
-    + [Check("moves", "docs/own-scheduler.md")],
+    "contract": [Check(name, "docs/own-scheduler.md") for name in FREE] + [Check("moves", "docs/own-scheduler.md")],
     "quality": [],
 }
 NOTHING = Grade("bob", 0.0, 0.0, None, None, None, 0.0, None, None, 1.0, "", "")

@@ -32,9 +32,7 @@ def bubblewrap():
     return True
 
 
-pytestmark = pytest.mark.skipif(
-    not bubblewrap(), reason="bubblewrap is missing, or may not close processes off"
-)
+pytestmark = pytest.mark.skipif(not bubblewrap(), reason="bubblewrap is missing, or may not close processes off")
 
 
 @pytest.fixture(scope="module")

@@ -93,9 +93,7 @@ def test_its_templates_run_with_what_is_in_it_alone(handout):
 @pytest.mark.parametrize("service", SERVICES)
 def test_each_service_finds_what_it_looks_for(tmp_path, service):
     made = pack_grader(tmp_path / "grader", service, 7)
-    archive = {"gradescope": made, "prairielearn": made / "image.zip", "classroom50": made / "project.zip"}[
-        service
-    ]
+    archive = {"gradescope": made, "prairielearn": made / "image.zip", "classroom50": made / "project.zip"}[service]
     with zipfile.ZipFile(archive) as packed:
         names = packed.namelist()
         scripts = {name: packed.read(name).decode() for name in names if "/" not in name}

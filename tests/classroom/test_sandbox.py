@@ -120,9 +120,7 @@ DOES_NOTHING = 'while [ "$1" != -- ]; do shift; done; shift; PYTHONPATH=$CODE ex
         ('case "$*" in *true*) exit 0;; esac; exit 1', "Python did not start"),
     ],
 )
-def test_a_machine_that_does_not_close_off_is_refused_with_its_own_words(
-    place, monkeypatch, tmp_path, script, words
-):
+def test_a_machine_that_does_not_close_off_is_refused_with_its_own_words(place, monkeypatch, tmp_path, script, words):
     """`true` may run where Python does not: a real answer is what is asked for."""
     pretend(monkeypatch, tmp_path, script)
     with pytest.raises(Unfit, match=words):
@@ -132,9 +130,7 @@ def test_a_machine_that_does_not_close_off_is_refused_with_its_own_words(
 def test_walls_that_do_not_hold_are_refused(place, monkeypatch):
     """Everything starts, and answers, and could do what it should not."""
     walls = sandbox._walls
-    monkeypatch.setattr(
-        sandbox, "_walls", lambda *given: [word for word in walls(*given) if word != "--unshare-net"]
-    )
+    monkeypatch.setattr(sandbox, "_walls", lambda *given: [word for word in walls(*given) if word != "--unshare-net"])
     with pytest.raises(Unfit, match="should be isolated sees a network here"):
         require_closed(closed(place, 5))
 
@@ -168,9 +164,7 @@ def test_a_start_that_fails_is_the_machine_s_fault(place):
 def test_a_budget_that_is_used_up_starts_nothing(place):
     budget = Budget(5.0)
     budget.left_s = 0.0
-    with Submission(
-        closed(place, 5), Code("demand.py", HONEST, "estimate_demands"), 20, budget
-    ) as submission:
+    with Submission(closed(place, 5), Code("demand.py", HONEST, "estimate_demands"), 20, budget) as submission:
         for _ in range(2):
             with pytest.raises(Exception, match="its 5 s in all are used up"):
                 submission.estimate([0], [1], 2)

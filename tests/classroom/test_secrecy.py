@@ -87,9 +87,7 @@ def test_the_handout_does_not_have_it(tmp_path):
 
 def test_a_question_s_name_is_the_same_in_every_pack(tmp_path):
     names = {
-        json.loads((pack_grader(tmp_path / str(seed), "prairielearn", seed) / "info.json").read_text())[
-            "uuid"
-        ]
+        json.loads((pack_grader(tmp_path / str(seed), "prairielearn", seed) / "info.json").read_text())["uuid"]
         for seed in (7, SEED)
     }
     (name,) = names

@@ -10,9 +10,7 @@ from classroom.store import Store
 from classroom.verdict import Check
 
 GRADE = Grade("ann", 20.0, 1.0, None, None, None, None, None, None, 1.0, "", "")
-CHECKS = {
-    "demand": [Check("Figure 4", "section 4.2"), Check("order", "section 4.2", "other demands", "a\nb")]
-}
+CHECKS = {"demand": [Check("Figure 4", "section 4.2"), Check("order", "section 4.2", "other demands", "a\nb")]}
 
 
 @pytest.fixture

@@ -129,9 +129,7 @@ def test_an_old_name_works(tmp_path):
     assert "--bw must be 1 Mb/s or more" in done.stderr
 
 
-@pytest.mark.parametrize(
-    "path", ["run", "sweep", "demo", "simulate", "figure 10", "hull run", "hifi dctcp", "doctor"]
-)
+@pytest.mark.parametrize("path", ["run", "sweep", "demo", "simulate", "figure 10", "hull run", "hifi dctcp", "doctor"])
 def test_what_shows_progress_can_be_quiet(path):
     assert "--quiet" in {name for option in COMMANDS[tuple(path.split())].params for name in option.opts}
 

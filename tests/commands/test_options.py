@@ -35,9 +35,7 @@ def test_a_reader_that_has_enough_is_no_mistake():
         "    for n in range(100_000): click.echo('word')\n"
         "command()\n"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "word\n"
     process.stdout.close()
     assert process.stderr.read() == ""

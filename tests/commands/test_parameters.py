@@ -47,9 +47,7 @@ def test_values_arrive_by_the_names_and_types_of_the_fields(arguments, changed):
     assert eval(invoke(field_options(Example), *arguments).output) == default | changed
 
 
-@pytest.mark.parametrize(
-    "arguments", [["--bw", "fast"], ["--word", "three"], ["--count", "1.5"], ["--speed", "9"]]
-)
+@pytest.mark.parametrize("arguments", [["--bw", "fast"], ["--word", "three"], ["--count", "1.5"], ["--speed", "9"]])
 def test_what_is_no_value_of_the_field_is_refused(arguments):
     assert invoke(field_options(Example), *arguments).exit_code == 2
 
@@ -68,6 +66,4 @@ def test_the_help_has_units_choices_and_defaults():
 
 
 def test_the_page_of_options_is_what_the_fields_say():
-    assert (DOCS / "options.md").read_text(encoding="utf-8") == runpy.run_path(str(DOCS / "options.py"))[
-        "TEXT"
-    ]
+    assert (DOCS / "options.md").read_text(encoding="utf-8") == runpy.run_path(str(DOCS / "options.py"))["TEXT"]

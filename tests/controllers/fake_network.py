@@ -67,9 +67,7 @@ class FlowTable:
         self.spaces = {}
 
     def __iter__(self):
-        return (
-            entry for space in self.spaces.values() for found in space.values() for entry in found.values()
-        )
+        return (entry for space in self.spaces.values() for found in space.values() for entry in found.values())
 
     def clear(self):
         self.spaces.clear()
@@ -88,9 +86,7 @@ class FlowTable:
             self.add(rule, now)
         else:
             old = entry.rule
-            entry.rule = dataclasses.replace(
-                old, out_port=rule.out_port, cookie=rule.cookie, learn=rule.learn
-            )
+            entry.rule = dataclasses.replace(old, out_port=rule.out_port, cookie=rule.cookie, learn=rule.learn)
 
     def remove(self, entry):
         del self.spaces[signature(entry.rule.match)][values(entry.rule.match)][entry.rule.priority]
@@ -191,18 +187,14 @@ class FakeNetwork:
         parts = [stats[i : i + 2] for i in range(0, len(stats), 2)] or [[]]
         for number, part in enumerate(parts):
             more = number < len(parts) - 1
-            self._reply(
-                dpid, lambda p=part, m=more: self.controller.flow_stats(dpid, xid, p, m), dpid in self.late
-            )
+            self._reply(dpid, lambda p=part, m=more: self.controller.flow_stats(dpid, xid, p, m), dpid in self.late)
 
     def _reply(self, dpid, deliver, late=False):
         (self.held if late else self.replies).append(Reply(dpid, deliver))
 
     def _stat(self, entry):
         m = entry.rule.match
-        flow = FiveTuple(
-            m.protocol, m.src.split("/")[0], m.dst.split("/")[0], m.src_port or 0, m.dst_port or 0
-        )
+        flow = FiveTuple(m.protocol, m.src.split("/")[0], m.dst.split("/")[0], m.src_port or 0, m.dst_port or 0)
         age = self.time - entry.created
         return FlowStat(entry.rule.cookie, flow, entry.rule.out_port or 0, entry.packets, entry.bytes, age)
 

@@ -234,9 +234,7 @@ class ControllerProcess:
         if not self.log.exists():
             assert self.process.poll() is None, self.stderr()
             return []
-        lines = [
-            json.loads(line) for line in self.log.read_text().splitlines(keepends=True) if line[-1] == "\n"
-        ]
+        lines = [json.loads(line) for line in self.log.read_text().splitlines(keepends=True) if line[-1] == "\n"]
         return [event for event in lines if kind in (None, event["event"])]
 
     def wait_event(self, kind, count=1, seconds=10.0):

@@ -57,9 +57,7 @@ class Other:
     src_ip = dst_ip = protocol = src_port = dst_port = None
 
     def frame(self):
-        return (
-            mac_bytes(self.dst_mac) + mac_bytes(self.src_mac) + struct.pack("!H", self.ethertype) + self.body
-        )
+        return mac_bytes(self.dst_mac) + mac_bytes(self.src_mac) + struct.pack("!H", self.ethertype) + self.body
 
 
 def between(topo, src, dst, **fields):

@@ -60,10 +60,7 @@ def test_a_controllers_life(platform, tmp_path):
             # a lost switch is noticed, and gets everything back
             switches.disconnect(above)
             wait_for(
-                lambda: (
-                    [e["state"] for e in controller.events("switch") if e["name"] == path[2]]
-                    == ["up", "down"]
-                )
+                lambda: [e["state"] for e in controller.events("switch") if e["name"] == path[2]] == ["up", "down"]
             )
             above.heard.clear()
             switches.connect(above)
@@ -261,8 +258,6 @@ def test_static_schemes_start_without_numba():
     """
     loads = {}
     for scheme in ("ecmp", "hedera-gff"):
-        done = subprocess.run(
-            [sys.executable, "-c", code, scheme], capture_output=True, text=True, cwd=of.REPOSITORY
-        )
+        done = subprocess.run([sys.executable, "-c", code, scheme], capture_output=True, text=True, cwd=of.REPOSITORY)
         loads[scheme] = done.stdout.strip()
     assert loads == {"ecmp": "False", "hedera-gff": "True"}

@@ -62,9 +62,7 @@ def test_entries_sit_in_the_source_pod_alone():
         assert {name for name, _, _ in net.flow_mods()} == expected
     rules = [entry.rule for table in net.tables.values() for entry in table if entry.rule.cookie]
     assert all(rule.match.in_port is None and rule.idle_timeout > 0 for rule in rules)
-    assert [rule.notify for rule in rules].count(True) == 3, (
-        "the edge switch alone tells that a flow has ended"
-    )
+    assert [rule.notify for rule in rules].count(True) == 3, "the edge switch alone tells that a flow has ended"
 
 
 def test_the_downstream_switch_is_told_first():

@@ -11,9 +11,7 @@ ALL_PAIRS = list(itertools.permutations(range(16), 2))
 
 
 def packets(net):
-    return {
-        (src, dst): between(net.topo, src, dst, src_port=20000 + 16 * src + dst) for src, dst in ALL_PAIRS
-    }
+    return {(src, dst): between(net.topo, src, dst, src_port=20000 + 16 * src + dst) for src, dst in ALL_PAIRS}
 
 
 def cut(net, a, b, up=False):

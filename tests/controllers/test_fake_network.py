@@ -192,9 +192,7 @@ class Bridge:
         while self.heard[of.STATS_REPLY]:
             body = self.heard[of.STATS_REPLY].pop()[4:]
             while body:
-                match, age, priority, idle, cookie, packets, size = struct.unpack_from(
-                    "!4x40sI4xHH8xQQQ", body
-                )
+                match, age, priority, idle, cookie, packets, size = struct.unpack_from("!4x40sI4xHH8xQQQ", body)
                 length = struct.unpack_from("!H", body)[0]
                 actions, body = body[88:length], body[length:]
                 kind, port = struct.unpack_from("!H2xH", actions) if actions else (0, None)
@@ -303,8 +301,7 @@ def matches(draw):
     if not draw(st.booleans()):
         return Match(in_port, IPV4, src, dst)
     src_port, dst_port = (
-        port if t.protocol in (TCP, UDP, ICMP) and draw(st.booleans()) else None
-        for port in (t.src_port, t.dst_port)
+        port if t.protocol in (TCP, UDP, ICMP) and draw(st.booleans()) else None for port in (t.src_port, t.dst_port)
     )
     return Match(in_port, IPV4, src, dst, t.protocol, src_port, dst_port)
 
@@ -355,9 +352,7 @@ class Twins(RuleBasedStateMachine):
         for one in rules:
             self.install(one, modify=False)
 
-    @rule(
-        flow=st.sampled_from(FLOWS), port=st.sampled_from(PORTS), notify=st.booleans(), modify=st.booleans()
-    )
+    @rule(flow=st.sampled_from(FLOWS), port=st.sampled_from(PORTS), notify=st.booleans(), modify=st.booleans())
     def install_flow(self, flow, port, notify, modify):
         self.install(flow_rule(flow, self.cookie(), port, notify=notify), modify)
 
@@ -373,9 +368,7 @@ class Twins(RuleBasedStateMachine):
     @rule(data=st.data(), idle_timeout=TIMEOUTS_S, notify=st.booleans(), modify=st.booleans())
     def install_again(self, data, idle_timeout, notify, modify):
         """Another rule in the place of one that there is; not one that has been unused for longer than it may be."""
-        entries = {
-            (entry.rule.match, entry.rule.priority): entry for entry in self.fake.tables[self.fake.dpid]
-        }
+        entries = {(entry.rule.match, entry.rule.priority): entry for entry in self.fake.tables[self.fake.dpid]}
         match, priority = data.draw(st.sampled_from(sorted(entries, key=repr)))
         port = data.draw(st.sampled_from([None, *PORTS, CONTROLLER_PORT]))
         if modify or not idle_timeout or self.fake.time - entries[match, priority].used < idle_timeout:
@@ -421,18 +414,14 @@ class Twins(RuleBasedStateMachine):
     @invariant()
     @precondition(lambda self: hasattr(self, "fake"))
     def they_are_the_same(self):
-        with contextlib.suppress(
-            AssertionError
-        ):  # it expires entries, and says what is gone, when it has time to
+        with contextlib.suppress(AssertionError):  # it expires entries, and says what is gone, when it has time to
             of.wait_for(lambda: not self.differences(), 2)
         assert self.differences() == []
 
     def differences(self):
         """Whatever is not the same, as (what, of the real one, of the fake)."""
         real, fake, heard = self.bridge.table(), self.fake.table(), self.fake.controller
-        frames = [
-            (struct.unpack_from("!6xH", body)[0], body[10:]) for body in self.bridge.heard[of.PACKET_IN]
-        ]
+        frames = [(struct.unpack_from("!6xH", body)[0], body[10:]) for body in self.bridge.heard[of.PACKET_IN]]
         pairs = [(key, real.get(key), fake.get(key)) for key in real | fake]
         pairs.append(("removed", sorted(self.bridge.removed()), sorted(heard.removed)))
         pairs.append(("to the controller", frames, heard.frames))

@@ -30,9 +30,7 @@ class Traffic:
         count = max(1, round(rate * self.net.settings.link_mbps * 1e6 / 8 * STEP / FULL))
         data = between(topo, src, dst, src_port=port)
         self.net.send(src, data, count=count, size=FULL if rate else ACK)
-        self.net.send(
-            dst, between(topo, dst, src, src_port=5001, dst_port=port), count=count // 2 + 1, size=ACK
-        )
+        self.net.send(dst, between(topo, dst, src, src_port=5001, dst_port=port), count=count // 2 + 1, size=ACK)
 
     def run(self, seconds):
         for _ in range(round(seconds / STEP)):
@@ -59,10 +57,7 @@ def colliding_ports(net, pairs, core):
     from hedera.routing import Ecmp
 
     routing = Ecmp(net.topo, net.settings.seed)
-    return [
-        next(p for p in range(20000, 30000) if routing.cores(src, dst, p, 5001)[0] == core)
-        for src, dst in pairs
-    ]
+    return [next(p for p in range(20000, 30000) if routing.cores(src, dst, p, 5001)[0] == core) for src, dst in pairs]
 
 
 @pytest.mark.parametrize("scheme", ["hedera-gff", "hedera-sa"])
@@ -358,9 +353,7 @@ def test_an_adopted_flow_is_where_the_controller_takes_it_to_be(net, traffic):
     traffic.start(0, 4, port=first)
     traffic.start(1, 5, port=second)
     traffic.run(2.5)
-    assert traffic.path(1, 5, second) == net.topo.path(1, 5, 2), (
-        "its edge entry does not follow from its hash"
-    )
+    assert traffic.path(1, 5, second) == net.topo.path(1, 5, 2), "its edge entry does not follow from its hash"
     net.controller.flow_removed(net.topo.dpid("0_0_1"), 3, 0)
     net.advance(2.0)
     (again,) = [flow for flow in net.log.of("flow") if flow["reason"] == "adopted"]

@@ -168,9 +168,7 @@ def test_open_vswitch_reads_the_actions_as_they_are_meant(learn, text):
     actions = nicira.actions(learn)
     body = match[:40] + struct.pack("!QHHHHIHH", 0, 0, 0, 0, 100, 0xFFFFFFFF, 0xFFFF, 0) + actions
     message = struct.pack("!BBHI", 1, 14, 8 + len(body), 1) + body
-    done = subprocess.run(
-        ["ovs-ofctl", "ofp-print", message.hex()], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run(["ovs-ofctl", "ofp-print", message.hex()], capture_output=True, text=True, check=True)
     assert text in done.stdout.replace("slaves:", "members:"), done.stdout + done.stderr
 
 
@@ -190,9 +188,7 @@ def test_a_controller_that_starts_again_knows_learned_flows_and_what_was_moved(m
     restart(net, random.Random(3))
     assert {event["reason"] for event in net.log.of("flow")} == {"adopted"}
     assert {pair: net.send(pair[0], packet) for pair, packet in sent.items()} == paths
-    assert known_paths(net) == {
-        (src, dst, 20000 + 16 * src + dst): path for (src, dst), path in paths.items()
-    }
+    assert known_paths(net) == {(src, dst, 20000 + 16 * src + dst): path for (src, dst), path in paths.items()}
     net.advance(3)
     assert {pair: net.send(pair[0], packet) for pair, packet in sent.items()} == paths
     assert not net.packet_ins

@@ -49,9 +49,7 @@ class Emulation(Fabric):
 
     def ping(self, src, dst, count=5, interval=0.2):
         """Packets received."""
-        out = self.at(
-            src, "ping", f"-c{count}", f"-i{interval}", "-W2", TREE.host_ip(dst), check=False
-        ).stdout
+        out = self.at(src, "ping", f"-c{count}", f"-i{interval}", "-W2", TREE.host_ip(dst), check=False).stdout
         return len(re.findall(r"time=([\d.]+) ms", out))
 
     def iperf(self, src, dst, *flags):

@@ -30,9 +30,7 @@ def test_ip_options_move_the_ports():
     assert parse(packet.frame(options=bytes(8)))[3:] == (7, 9)
 
 
-@pytest.mark.parametrize(
-    ("fragment", "ports"), [(MORE_FRAGMENTS, (0, 0)), (185, (0, 0)), (DONT_FRAGMENT, (7, 9))]
-)
+@pytest.mark.parametrize(("fragment", "ports"), [(MORE_FRAGMENTS, (0, 0)), (185, (0, 0)), (DONT_FRAGMENT, (7, 9))])
 def test_fragments_have_no_ports_as_in_open_vswitch(fragment, ports):
     assert parse(between(TREE, 0, 5, src_port=7, dst_port=9).frame(fragment=fragment))[3:] == ports
 

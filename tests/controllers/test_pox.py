@@ -59,17 +59,11 @@ def decoded(heard, folder):
     Polls are left out but for the first, because their number depends on time.
     """
     kinds = [kind for kind, _, _ in heard]
-    kept = [
-        m
-        for m in heard[kinds.index(of.FLOW_MOD) :]
-        if m[0] in (of.FLOW_MOD, of.PACKET_OUT, of.BARRIER_REQUEST)
-    ]
+    kept = [m for m in heard[kinds.index(of.FLOW_MOD) :] if m[0] in (of.FLOW_MOD, of.PACKET_OUT, of.BARRIER_REQUEST)]
     polls = [m for m in heard if m[0] == of.STATS_REQUEST and m[2].startswith(struct.pack("!H", of.FLOW))]
     path = folder / "messages"
     path.write_bytes(b"".join(of.message(kind, body) for kind, _, body in kept + polls[:1]))
-    return subprocess.run(
-        ["ovs-ofctl", "ofp-parse", str(path)], capture_output=True, text=True, check=True
-    ).stdout
+    return subprocess.run(["ovs-ofctl", "ofp-parse", str(path)], capture_output=True, text=True, check=True).stdout
 
 
 @pytest.mark.skipif(shutil.which("ovs-ofctl") is None, reason="ovs-ofctl is not installed")

@@ -66,9 +66,7 @@ def test_no_packet_is_lost_or_strays_while_switches_come_one_by_one(scheme, monk
     net.controller = Controller(net.settings, net, net.log)
     net.packet_ins.clear()
     install = net.install
-    monkeypatch.setattr(
-        net, "install", lambda dpid, *rule, **how: dpid in come and install(dpid, *rule, **how)
-    )
+    monkeypatch.setattr(net, "install", lambda dpid, *rule, **how: dpid in come and install(dpid, *rule, **how))
     for dpid in random.Random(2).sample(sorted(net.tables), len(net.tables)):
         come.add(dpid)
         net.controller.switch_up(dpid)

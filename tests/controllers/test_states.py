@@ -63,9 +63,7 @@ class Life(RuleBasedStateMachine):
             iterations=100,
         )
         self.tree = self.net.topo
-        self.cables = [
-            (link.lower, link.upper) for link in self.tree.links() if link.lower in self.tree.switches
-        ]
+        self.cables = [(link.lower, link.upper) for link in self.tree.links() if link.lower in self.tree.switches]
         self.flows = {}
         """Those that send, by hosts and source port."""
         self.rates = {}
@@ -180,9 +178,7 @@ class Life(RuleBasedStateMachine):
     def works(self, path):
         """Whether a path is whole, and all its switches have a controller."""
         hops = itertools.pairwise(path[1:-1])
-        return self.connected(*path[1:-1]) and all(
-            (a, self.net.ends[a, b]) not in self.net.broken for a, b in hops
-        )
+        return self.connected(*path[1:-1]) and all((a, self.net.ends[a, b]) not in self.net.broken for a, b in hops)
 
     def is_owed(self, flow):
         """Whether its packets have to arrive."""
@@ -263,9 +259,7 @@ def five_tuple(packet):
 
 
 def tuple_of(match):
-    return FiveTuple(
-        match.protocol, match.src.split("/")[0], match.dst.split("/")[0], match.src_port, match.dst_port
-    )
+    return FiveTuple(match.protocol, match.src.split("/")[0], match.dst.split("/")[0], match.src_port, match.dst_port)
 
 
 @pytest.mark.parametrize("new_flows", SCHEMES)

@@ -89,9 +89,7 @@ def quick(program, words):
 def test_every_command_is_run_or_has_a_reason_why_not():
     assert len(ALL) > 80
     slow = {
-        words.split()[0] if program == "hedera" else program
-        for _, program, words in ALL
-        if not quick(program, words)
+        words.split()[0] if program == "hedera" else program for _, program, words in ALL if not quick(program, words)
     }
     assert slow - {"simulate"} == set(NOT_RUN)
 

@@ -49,9 +49,7 @@ def test_pages_fit_a_wide_and_a_narrow_screen_and_tell_what_pictures_show(site, 
     with chromium(tmp_path / "chromium") as browser:
         for path in pages(site):
             browser.get(path.as_uri())
-            for image in browser.find_elements(
-                By.CSS_SELECTOR, "article img:not([alt]), article img[alt='']"
-            ):
+            for image in browser.find_elements(By.CSS_SELECTOR, "article img:not([alt]), article img[alt='']"):
                 wrong.append(f"{path.name}: no words for {image.get_attribute('src')}")
             for width in WIDTHS:
                 screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}

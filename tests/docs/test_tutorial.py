@@ -53,10 +53,7 @@ def test_the_check_prints_what_the_page_has(monkeypatch, tmp_path):
 
 def test_its_bars_are_those_of_the_runs_that_are_kept():
     with (ROOT / "results/tutorial/summary.csv").open(newline="") as file:
-        bars = [
-            (row["scheme"], float(row["median_mbps"]), float(row["median_ratio"]))
-            for row in csv.DictReader(file)
-        ]
+        bars = [(row["scheme"], float(row["median_mbps"]), float(row["median_ratio"])) for row in csv.DictReader(file)]
     table = " ".join(after("hedera sweep"))
     assert len(bars) == 6
     for scheme, mbps, ratio in bars:

@@ -42,9 +42,7 @@ def test_what_loads_code_is_not_heard(name):
 
 @pytest.mark.root
 @pytest.mark.parametrize("name", ["NUMBA_CACHE_DIR", "MPLCONFIGDIR", "XDG_CACHE_HOME", "TMPDIR"])
-@pytest.mark.parametrize(
-    "kind", ["root's", "another's", "shared", "below another's", "another's link", "relative"]
-)
+@pytest.mark.parametrize("kind", ["root's", "another's", "shared", "below another's", "another's link", "relative"])
 def test_a_place_is_believed_when_root_alone_can_change_it(reachable, name, kind):
     place = reachable / "place"
     place.mkdir()

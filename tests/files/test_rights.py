@@ -74,9 +74,7 @@ def test_all_that_is_written_is_the_user_s(theirs):
 
 
 @pytest.mark.root
-@pytest.mark.parametrize(
-    "mode", [0o755, 0o700], ids=["a clone of root's", "a folder out of the user's reach"]
-)
+@pytest.mark.parametrize("mode", [0o755, 0o700], ids=["a clone of root's", "a folder out of the user's reach"])
 def test_what_is_made_where_root_alone_writes_is_the_user_s(theirs, tmp_path, mode):
     clone = tmp_path / "clone"
     clone.mkdir()

@@ -83,10 +83,7 @@ def test_code_out_of_reach_is_lent_and_nothing_beside_it(closed, mode):
     lent = [code, closed / "package"]
     assert says(f"print(open({str(code)!r}).read())", lent).stdout == "x = 1\n"
     assert says(f"print(open('{closed}/package/deep/code.py').read())", lent).stdout == "x = 2\n"
-    assert (
-        says(f"import os; print(sorted(os.listdir({str(closed)!r})))", lent).stdout
-        == "['code.py', 'package']\n"
-    )
+    assert says(f"import os; print(sorted(os.listdir({str(closed)!r})))", lent).stdout == "['code.py', 'package']\n"
     assert "No such file" in says(f"open('{closed}/secret')", lent).stderr
     for path in (code, closed / "new", closed / "package" / "deep" / "new"):
         assert "denied" in (said := says(f"open({str(path)!r}, 'w')", lent).stderr) or "Read-only" in said
@@ -109,9 +106,7 @@ def test_a_whole_clone_of_root_s_is_lent_by_its_own_names(closed):
         f"command = [*without.prefix, sys.executable, '-I', '-c', {code!r}]; "
         "subprocess.run(command, env=without.environment, cwd='/')"
     )
-    said = subprocess.run(
-        [closed / "env/bin/python", "-I", "-c", starter], capture_output=True, text=True, check=False
-    )
+    said = subprocess.run([closed / "env/bin/python", "-I", "-c", starter], capture_output=True, text=True, check=False)
     assert said.stdout == f"{NOBODY.uid} {clone}/files/rights.py {closed}/env\n", said.stderr
 
 
@@ -144,9 +139,7 @@ child = subprocess.Popen([*unprivileged([]).prefix, "sleep", "600"])
 print(child.pid, flush=True)
 sys.stdin.read()
 """
-    parent = subprocess.Popen(
-        [sys.executable, "-c", starter], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    parent = subprocess.Popen([sys.executable, "-c", starter], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     child = Path("/proc") / parent.stdout.readline().strip()
     limit = time.monotonic() + 20
     while not (child / "cmdline").read_text().startswith("sleep") and time.monotonic() < limit:

@@ -112,9 +112,7 @@ def test_what_a_killed_writer_left_goes_with_the_next_one_s_work(tmp_path):
         path.write_text("half")
     os.utime(old, (time.time() - 4000,) * 2)
     write_whole(tmp_path / "a", b"x")
-    assert names(tmp_path) == sorted(["a", new.name, foreign.name]), (
-        "another may still be writing the new one"
-    )
+    assert names(tmp_path) == sorted(["a", new.name, foreign.name]), "another may still be writing the new one"
 
 
 def test_long_names(tmp_path):

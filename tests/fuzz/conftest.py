@@ -14,9 +14,7 @@ def box(tmp_path, monkeypatch):
     monkeypatch.chdir(here)
     yield here
     assert [path.name for path in tmp_path.iterdir()] == ["box"]
-    assert not [
-        path for path in here.rglob("*") if "pwned" in path.name and here / "results" not in path.parents
-    ]
+    assert not [path for path in here.rglob("*") if "pwned" in path.name and here / "results" not in path.parents]
 
 
 def pytest_terminal_summary(terminalreporter):

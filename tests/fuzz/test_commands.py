@@ -142,9 +142,7 @@ def harmless(monkeypatch):
 
     real = driver.Simulation
     monkeypatch.setattr("harness.sweep.experiment.run_experiment", fake_run)
-    monkeypatch.setattr(
-        "harness.sweep.progress.carry_out_with_progress", lambda jobs, folder, fleet=None: None
-    )
+    monkeypatch.setattr("harness.sweep.progress.carry_out_with_progress", lambda jobs, folder, fleet=None: None)
     monkeypatch.setattr("harness.sweep.calibration.calibrate", lambda spec, say: 10.0)
     monkeypatch.setattr("harness.network.machine.require_root", lambda: None)
     monkeypatch.setattr("harness.network.machine.require_tools", lambda: None)
@@ -170,9 +168,7 @@ def test_command_lines(box, harmless, capsys, words):
     if status in (2, 3):
         assert said.out == ""
         assert said.err.strip()
-        sentences = [
-            line for line in said.err.splitlines() if not line.startswith(("Usage:", "Try ")) and line.strip()
-        ]
+        sentences = [line for line in said.err.splitlines() if not line.startswith(("Usage:", "Try ")) and line.strip()]
         assert len(sentences) <= 2, said.err
     made = {path.relative_to(box).parts[0] for path in box.rglob("*")}
     assert made <= {"results", "out"}

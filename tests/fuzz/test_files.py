@@ -30,9 +30,7 @@ from traffic.matrix import Matrix
 
 TREE = FatTree(4)
 CSV = b"src_host,dst_host,size\n0,4,1\n1,5,1\n# a comment\n15,0,2\n"
-LOAD_GENERATOR = (
-    b"# flows\n10.0.0.2 10.1.0.2 5001 tcp 1 0.0 60.0 0\n10.0.0.3 10.2.0.2 5001 tcp 1 0.0 60.0 0\n"
-)
+LOAD_GENERATOR = b"# flows\n10.0.0.2 10.1.0.2 5001 tcp 1 0.0 60.0 0\n10.0.0.3 10.2.0.2 5001 tcp 1 0.0 60.0 0\n"
 IPERF = [path.read_bytes()[:1500] for path in sorted(CAPTURED.glob("iperf-*.csv"))]
 BWMNG = [path.read_bytes()[:2500] for path in sorted(CAPTURED.glob("bwm-ng-*.csv"))]
 LOG = b"".join(

@@ -124,9 +124,7 @@ def test_the_sweep_checks_every_pattern_before_the_first_run(tmp_path):
 def test_a_mistake_is_told_before_bw_auto_measures_for_minutes(tmp_path, mistake):
     done = asked("sweep", 1, 5, *mistake, "--bw", "auto", "--results", tmp_path)
     assert_one_sentence(done, 2, mistake[1])
-    assert_one_sentence(
-        run("--traffic", "stride:x", "--bw", "auto", "--out", str(tmp_path / "x")), 2, "stride:x"
-    )
+    assert_one_sentence(run("--traffic", "stride:x", "--bw", "auto", "--out", str(tmp_path / "x")), 2, "stride:x")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -180,9 +178,7 @@ def with_carp(tmp_path):
 
 
 def test_the_doctor_knows_a_pox_for_python_2(with_carp):
-    told = subprocess.run(
-        [HEDERA, "doctor"], capture_output=True, text=True, check=False, env=with_carp
-    ).stdout
+    told = subprocess.run([HEDERA, "doctor"], capture_output=True, text=True, check=False, env=with_carp).stdout
     assert "0.2.0 (carp)" in told
     assert "checkout halosaur" in told
 
@@ -256,9 +252,7 @@ def theirs(tmp_path):
     return folder
 
 
-@pytest.mark.parametrize(
-    "command", [(), ("run",), ("sweep",), ("doctor",), ("figure",), ("table",), ("clean",)]
-)
+@pytest.mark.parametrize("command", [(), ("run",), ("sweep",), ("doctor",), ("figure",), ("table",), ("clean",)])
 def test_help_teaches(command):
     done = asked(*command, "--help")
     assert done.returncode == 0, done.stderr
@@ -273,9 +267,7 @@ def listed(*command):
 
 def test_every_command_that_help_lists_has_help_of_its_own():
     commands = [(name,) for name in listed()]
-    assert {("clean",), ("doctor",), ("figure",), ("report",), ("run",), ("sweep",), ("table",)} <= set(
-        commands
-    )
+    assert {("clean",), ("doctor",), ("figure",), ("report",), ("run",), ("sweep",), ("table",)} <= set(commands)
     commands += [(group, number) for group in ("figure", "table") for number in listed(group)]
     for command in commands:
         done = asked(*command, "--help")
@@ -315,9 +307,7 @@ def test_doctor_speaks_json():
     answer = json.loads(done.stdout)
     assert done.returncode == (0 if answer["ready"] else 3)
     assert {"item", "found", "needed", "ok", "fix"} == set(answer["findings"][0])
-    assert {"networks of others", "other runs of ours", "other load"} < {
-        each["item"] for each in answer["findings"]
-    }
+    assert {"networks of others", "other runs of ours", "other load"} < {each["item"] for each in answer["findings"]}
     assert answer["next"].startswith("Next: ")
     assert answer["carries"]
 

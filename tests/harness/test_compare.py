@@ -31,13 +31,9 @@ def sweep(folder, rate=0.8, trials=1, **settings):
     base = replace(BASE, **settings)
     folder.mkdir()
     keep_settings(base, folder)
-    for job in plan(
-        base, [TrafficSpec(p) for p in PATTERNS], ["nonblocking", "ecmp", "hedera-sa"], trials, folder
-    ):
+    for job in plan(base, [TrafficSpec(p) for p in PATTERNS], ["nonblocking", "ecmp", "hedera-sa"], trials, folder):
         spec = job.spec
-        stored = {
-            k: v for k, v in spec.for_its_traffic().as_json().items() if k in Settings.__struct_fields__
-        }
+        stored = {k: v for k, v in spec.for_its_traffic().as_json().items() if k in Settings.__struct_fields__}
         share = 1.0 if spec.scheme == "nonblocking" else rate - 0.05 * PATTERNS.index(spec.traffic)
         mbps = spec.capacity_mbps * share
         job.folder.mkdir(parents=True)
@@ -126,9 +122,7 @@ def test_by_pattern_all_tries_stand_beside_where_one_was_left_out(folders):
 
 def test_json_is_rows_and_nothing_else(folders, tmp_path):
     invalid = folders[1] / "published_stride4" / "ecmp" / "trial-1" / "run.json"
-    invalid.write_text(
-        json.dumps(json.loads(invalid.read_text()) | {"verdict": "invalid", "reasons": ["too slow"]})
-    )
+    invalid.write_text(json.dumps(json.loads(invalid.read_text()) | {"verdict": "invalid", "reasons": ["too slow"]}))
     done = invoked(*folders, "--json", "--picture", tmp_path / "picture.png")
     rows = json.loads(done.stdout)["rows"]
     assert [(row["scheme"], row["folder"], row["patterns"], row["invalid"]) for row in rows] == [

@@ -19,9 +19,7 @@ def test_a_controller_that_is_gone_is_replaced_and_flows_go_on(tmp_path, clean, 
     assert 4 <= restart["t"] < 9, "noticed within 5 s"
     assert restart["ready_t"] - restart["t"] < 5
     assert restart["adopted"] >= 32, "every flow, and what acknowledges it, is known again"
-    during = [
-        mbps for t, mbps in zip(*(result["rates"][k] for k in ("t", "total_mbps")), strict=True) if 5 < t < 10
-    ]
+    during = [mbps for t, mbps in zip(*(result["rates"][k] for k in ("t", "total_mbps")), strict=True) if 5 < t < 10]
     assert min(during) > 0.7 * result["bisection_mbps"], "flows go on without it"
     assert any(one["t"] > restart["ready_t"] for one in result["rounds"])
 

@@ -34,9 +34,7 @@ def fake(tmp_path, monkeypatch):
     def put(name, does):
         real = shutil.which(name, path=os.environ["PATH"].split(":", 1)[1])
         path = folder / name
-        path.write_text(
-            f'#!/bin/sh\ncase "$*" in -v|-V|--version) exec {real} "$@";; esac\nreal={real}\n{does}\n'
-        )
+        path.write_text(f'#!/bin/sh\ncase "$*" in -v|-V|--version) exec {real} "$@";; esac\nreal={real}\n{does}\n')
         path.chmod(0o755)
 
     return put
@@ -105,9 +103,7 @@ def test_a_shell_of_mininet_s_that_never_says_it_is_ready(tmp_path, clean, fake,
 def test_an_open_vswitch_that_dies_or_hangs(tmp_path, clean, fake, monkeypatch, daemon, does, words):
     fake(daemon, does)
     environment = Instance._environment
-    monkeypatch.setattr(
-        Instance, "_environment", lambda self: environment(self) | {"PATH": os.environ["PATH"]}
-    )
+    monkeypatch.setattr(Instance, "_environment", lambda self: environment(self) | {"PATH": os.environ["PATH"]})
     monkeypatch.setattr(openvswitch, "START_S", 1.0)
     with (
         pytest.raises(RunFailed) as failure,

@@ -17,9 +17,7 @@ def planned(monkeypatch):
     found = {}
 
     def carry_out(jobs, folder, where=None):
-        found["runs"] = [
-            (each.spec.scheme, each.spec.traffic, each.spec.seconds, each.spec.seed) for each in jobs
-        ]
+        found["runs"] = [(each.spec.scheme, each.spec.traffic, each.spec.seconds, each.spec.seed) for each in jobs]
         found["folder"] = folder
 
     monkeypatch.setattr(sweep.progress, "carry_out_with_progress", carry_out)
@@ -52,8 +50,7 @@ def test_the_readme_shows_what_came_out():
         bars = {row["scheme"]: row for row in csv.DictReader(file)}
     assert tuple(bars) == tuple(demo.SCHEMES.split(","))
     cells = [
-        f"{float(row['median_mbps']):.1f}"
-        + ("" if name == "nonblocking" else f" {float(row['median_ratio']):.0%}")
+        f"{float(row['median_mbps']):.1f}" + ("" if name == "nonblocking" else f" {float(row['median_ratio']):.0%}")
         for name, row in bars.items()
     ]
     lines = [line.split() for line in (ROOT / "README.md").read_text().splitlines()]

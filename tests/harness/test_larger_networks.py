@@ -27,9 +27,7 @@ def test_54_hosts_make_a_valid_run(tmp_path, clean, scheme, traffic):
 def test_128_hosts_are_forwarded_for(tmp_path, clean):
     """A short queue lets TCP settle soon."""
     options = ("-k", "8", "--queue", "25", "--mtu", "9000")
-    result = result_of(
-        tmp_path / "run", *options, scheme="hedera-sa", traffic="stride:16", bw=0.5, seconds=15
-    )
+    result = result_of(tmp_path / "run", *options, scheme="hedera-sa", traffic="stride:16", bw=0.5, seconds=15)
     assert_whole(result, 8)
     # Which share of it arrives is up to the machine; what the network and its controller do is not.
     assert [reason for reason in result["reasons"] if not reason.startswith("the machine was too slow")] == []

@@ -50,9 +50,7 @@ SWEEP = ("sweep", 1, 3, "--patterns", "stride:4", "--schemes", "nonblocking,ecmp
 
 
 def test_nothing_below_the_user_s_folder_is_root_s(theirs, clean):
-    ran = as_with_sudo(
-        "run", "--scheme", "ecmp", "--traffic", "stride:4", "--seconds", 3, "--bw", 2, cwd=theirs
-    )
+    ran = as_with_sudo("run", "--scheme", "ecmp", "--traffic", "stride:4", "--seconds", 3, "--bw", 2, cwd=theirs)
     assert "Mb/s" in ran.stdout, ran.stderr
     assert (theirs / "results" / "runs" / "single").is_dir()
     assert of_root(theirs) == ""

@@ -57,9 +57,7 @@ def test_all_tries_are_known_beside_those_that_count(tmp_path):
     assert {scheme: [one.shuffle_s for one in done] for scheme, done in found.items()} == {"ecmp": [20.0]}
     assert bad == ["hedera-sa, trial 1: it was too slow"]
     every, left_out = every_shuffle([job, other])
-    assert {scheme: [one.shuffle_s for one in done] for scheme, done in every.items()} == {
-        "ecmp": [30.0, 20.0]
-    }
+    assert {scheme: [one.shuffle_s for one in done] for scheme, done in every.items()} == {"ecmp": [30.0, 20.0]}
     assert left_out == {"ecmp": 1, "hedera-sa": 1}
 
 
@@ -172,9 +170,7 @@ def under_way(out):
 def of_guest(job, parent=None):
     """The processes of a guest, of that parent's if one is named."""
     whose = [] if parent is None else ["-P", str(parent)]
-    told = subprocess.run(
-        ["pgrep", *whose, "-f", str(job)], capture_output=True, text=True, check=False
-    ).stdout
+    told = subprocess.run(["pgrep", *whose, "-f", str(job)], capture_output=True, text=True, check=False).stdout
     return [int(word) for word in told.split()]
 
 

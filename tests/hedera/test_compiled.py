@@ -106,9 +106,7 @@ def test_two_processes_at_once_are_both_right(copy, right, tmp_path):
 
 
 def test_a_full_disk_costs_the_compiling_alone(copy, right, tmp_path):
-    printed, said = run(
-        copy, tmp_path, prefix=("prlimit", "--fsize=4096")
-    )  # writing fails, as it does without space
+    printed, said = run(copy, tmp_path, prefix=("prlimit", "--fsize=4096"))  # writing fails, as it does without space
     assert printed == right
     assert WORD in said
     assert list((tmp_path / "compiled").iterdir()) == []

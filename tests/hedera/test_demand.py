@@ -92,9 +92,7 @@ def test_flows_of_one_pair_share_it() -> None:
 
 
 def test_integers_do_not_round_demands_to_zero() -> None:
-    assert estimate_demands(
-        np.array([0, 0], dtype=np.int64), np.array([1, 2], dtype=np.int64), 3
-    ).tolist() == [
+    assert estimate_demands(np.array([0, 0], dtype=np.int64), np.array([1, 2], dtype=np.int64), 3).tolist() == [
         0.5,
         0.5,
     ]

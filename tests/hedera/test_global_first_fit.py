@@ -20,9 +20,7 @@ def flows(*rows: tuple[int, int, int, float], hashed: int = 3) -> LargeFlows:
     return LargeFlows(key, src.astype(np.int32), dst.astype(np.int32), demand.astype(float), on, on)
 
 
-def place(
-    gff: GlobalFirstFit, *rows: tuple[int, int, int, float], links: LinkState | None = None
-) -> list[int]:
+def place(gff: GlobalFirstFit, *rows: tuple[int, int, int, float], links: LinkState | None = None) -> list[int]:
     return gff.place(flows(*rows), links or LinkState(TREE)).tolist()
 
 
@@ -178,13 +176,9 @@ def test_columns_of_one_length() -> None:
 
 def test_a_random_order_uses_every_path_and_keeps_what_is_assigned() -> None:
     """One flow: its path is drawn. Flows that all fit: each order and beginning fits them, and they stay."""
-    drawn = {
-        place(GlobalFirstFit(TREE, np.random.default_rng(seed)), (1, 0, 4, 1.0))[0] for seed in range(30)
-    }
+    drawn = {place(GlobalFirstFit(TREE, np.random.default_rng(seed)), (1, 0, 4, 1.0))[0] for seed in range(30)}
     assert drawn == {0, 1, 2, 3}
-    inside = {
-        place(GlobalFirstFit(TREE, np.random.default_rng(seed)), (1, 0, 2, 1.0))[0] for seed in range(10)
-    }
+    inside = {place(GlobalFirstFit(TREE, np.random.default_rng(seed)), (1, 0, 2, 1.0))[0] for seed in range(10)}
     assert inside == {0, 2}
     rows = [(1, 0, 4, 0.5), (2, 1, 5, 0.5), (3, 2, 6, 0.5), (4, 3, 7, 0.5)]
     gff = GlobalFirstFit(TREE, np.random.default_rng(1))

@@ -20,9 +20,7 @@ def test_a_flow_held_down_by_others_is_large_by_its_demand_alone(rule, expected)
     assert np.flatnonzero(RULES[rule](rate, demand, 0.1)).tolist() == expected
 
 
-@pytest.mark.parametrize(
-    ("rule", "demands"), [("measured", {0: 1.0}), ("measured-or-estimated", {0: 0.5, 1: 0.5})]
-)
+@pytest.mark.parametrize(("rule", "demands"), [("measured", {0: 1.0}), ("measured-or-estimated", {0: 0.5, 1: 0.5})])
 def test_demands_are_estimated_among_the_flows_that_are_large(rule, demands):
     src, dst = np.array([0, 0]), np.array([4, 8])
     table = ActiveFlows(np.arange(2), src, dst, np.array([0.9, 0.01]), np.zeros(2), np.zeros(2))

@@ -34,9 +34,7 @@ def test_it_schedules_in_the_simulator():
 
 
 def test_it_leaves_what_is_broken():
-    result = simulate(
-        Config(EXAMPLE, "stride:4", seconds=12.0, tick_s=0.01, interval_s=1.0, fail=("switch:4_1_1@6",))
-    )
+    result = simulate(Config(EXAMPLE, "stride:4", seconds=12.0, tick_s=0.01, interval_s=1.0, fail=("switch:4_1_1@6",)))
     down = links_of_switch(FatTree(4), "4_1_1")
     assert not np.isin(path_links(FatTree(4), result.src, result.dst, result.core), down).any()
 

@@ -184,9 +184,7 @@ def test_three_kinds_of_move_with_equal_probability(k: int) -> None:
     # Kinds 1 and 2 and half of kind 3 against what any two hosts of a pod, or two of an edge switch, share.
     pod_edge = (half - 1) / (cores - 1)
     by_edge = [
-        np.mean(
-            core_of[e * half : e * half + half] // half == core_of[e * half : e * half + half, None] // half
-        )
+        np.mean(core_of[e * half : e * half + half] // half == core_of[e * half : e * half + half, None] // half)
         for e in range(k * half)
     ]
     edge_up = (np.mean(by_edge) * half - 1) / (half - 1)
@@ -211,9 +209,7 @@ def test_failed_links_are_avoided_when_the_destination_can() -> None:
     flows = LargeFlows(np.arange(2), src[:2], src[4:6], np.ones(2), on[:2], on[:2])
     annealing = SimulatedAnnealing(tree, np.random.default_rng(1))
     core = annealing.place(flows, links)
-    links.fail(
-        links_between(tree, "0_2_1" if core[0] < 2 else "0_3_1", f"4_{core[0] // 2 + 1}_{core[0] % 2 + 1}")
-    )
+    links.fail(links_between(tree, "0_2_1" if core[0] < 2 else "0_3_1", f"4_{core[0] // 2 + 1}_{core[0] % 2 + 1}"))
     assert not links.usable([0], [4], core[:1])[0]
     core = annealing.place(flows, links)
     assert annealing.energy == 0

@@ -18,9 +18,7 @@ def searched(tree, flows, start, steps, links=None, seed=1):
     paths = path_links(tree, flows.src, flows.dst, start)[:, 1:5]
     np.add.at(load, paths[paths >= 0], np.repeat(in_units(flows.demand), 4).reshape(paths.shape)[paths >= 0])
     core = start.astype(np.int32)
-    found = search(
-        flows.src, flows.dst, in_units(flows.demand), core, load, tree.half, steps, np.uint64(seed)
-    )
+    found = search(flows.src, flows.dst, in_units(flows.demand), core, load, tree.half, steps, np.uint64(seed))
     return core, found / UNIT
 
 

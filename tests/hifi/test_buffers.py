@@ -26,10 +26,7 @@ def played(needed):
 
     def play(scenes):
         asked.extend(scenes)
-        return [
-            seen(one, [0, 0, 0], 1.0 if one.frames_that_fit >= needed[len(one.flows)] else 0.9)
-            for one in scenes
-        ]
+        return [seen(one, [0, 0, 0], 1.0 if one.frames_that_fit >= needed[len(one.flows)] else 0.9) for one in scenes]
 
     return play, asked
 
@@ -66,9 +63,7 @@ def test_what_is_not_as_published_is_said():
     assert buffers.missed([least(46, 0.98)], []) == ["reno, 100 flows: 46 packets for 98%, not 45"]
     cell = buffers.FIGURE_15[0]
     scene = buffers.scene(buffers.APPENZELLER, cell.flows, "reno", cell.buffer, buffers.QUICK)
-    near, far = (
-        buffers.point(buffers.APPENZELLER, seen(scene, [0, 0, 0], percent / 100)) for percent in (95.8, 90)
-    )
+    near, far = (buffers.point(buffers.APPENZELLER, seen(scene, [0, 0, 0], percent / 100)) for percent in (95.8, 90))
     assert buffers.missed([], [near]) == []
     (said,) = buffers.missed([], [far])
     assert said.startswith("100 flows, 64 packets, reno: 90.0 %")

@@ -46,9 +46,7 @@ def test_what_lies_outside_the_published_range_is_said():
         "reno, median: 300.0 packets, not 337 to 353",
         "reno, p95: 300.0 packets, not 413 to 423",
     ]
-    assert dctcp.missed([dctcp.row(seen(dctcp.scenes(1000.0, 1)[0], [65] * 3))]) == [], (
-        "published at 100 Mb/s"
-    )
+    assert dctcp.missed([dctcp.row(seen(dctcp.scenes(1000.0, 1)[0], [65] * 3))]) == [], "published at 100 Mb/s"
 
 
 @pytest.mark.virtual
@@ -63,6 +61,4 @@ def test_real_tcp_over_a_delay_stands_at_the_marks(tmp_path):
     assert told.utilisation > 0.97
     assert 10 <= dctcp.row(found).median <= 25
     assert found.drops == 0
-    assert min(found.flows, key=lambda one: one.first).first > 0.01, (
-        "a packet takes its sender's cable both ways"
-    )
+    assert min(found.flows, key=lambda one: one.first).first > 0.01, "a packet takes its sender's cable both ways"

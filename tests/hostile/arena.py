@@ -207,9 +207,7 @@ def _serve() -> None:
                 what = "Loop" if request["loop"] else "estimate_demands"
                 start = closed(place, round(PROCESSOR_S), loop=request["loop"])
                 words = None
-                with Submission(
-                    start, Code("theirs.py", request["source"], what), request["call_s"]
-                ) as asked:
+                with Submission(start, Code("theirs.py", request["source"], what), request["call_s"]) as asked:
                     try:
                         if request["loop"]:
                             asked.fresh(loop_mbps=100.0)

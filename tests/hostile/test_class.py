@@ -32,9 +32,7 @@ for base in ("/code", "/tmp"):
 
 @pytest.fixture
 def place():
-    with tempfile.TemporaryDirectory(
-        prefix="hedera-hostile-"
-    ) as place:  # pytest's own is shut to other users
+    with tempfile.TemporaryDirectory(prefix="hedera-hostile-") as place:  # pytest's own is shut to other users
         os.chmod(place, 0o755)
         yield Path(place)
 
@@ -81,9 +79,7 @@ def test_three_of_ten_mean_to_end_it(place, capsys):
     with capsys.disabled():
         print()
         for row in rows.values():
-            print(
-                f"{row['submission']:20} {row['points']:5.1f} {row['seconds']:5.1f} s  {row['remarks'][:80]}"
-            )
+            print(f"{row['submission']:20} {row['points']:5.1f} {row['seconds']:5.1f} s  {row['remarks'][:80]}")
     points = {name: row["points"] for name, row in rows.items()}
     quality = rows["i"]["quality"]
     assert quality > 0.5

@@ -109,9 +109,7 @@ class Reported:
 KINDS = ("link", "dangling link", "second name", "pipe")
 
 
-@pytest.fixture(
-    scope="module", params=[(v, k) for v in VICTIMS for k in KINDS], ids=lambda pair: "-".join(pair)
-)
+@pytest.fixture(scope="module", params=[(v, k) for v in VICTIMS for k in KINDS], ids=lambda pair: "-".join(pair))
 def reported(request):
     victim, kind = request.param
     with outside() as folder:
@@ -302,10 +300,7 @@ ODD = {
         json.dumps({"schema": 2, "\x1b]0;owned\x07": 1, "spec": {"\x1b[2J": "\x9b31m"}})
     ),
     "a name that steers a terminal": lambda path, _: path.write_text(
-        path.parent.parent.with_name("good")
-        .joinpath("run.json")
-        .read_text()
-        .replace("stride:4", "\\u001b[2Jx")
+        path.parent.parent.with_name("good").joinpath("run.json").read_text().replace("stride:4", "\\u001b[2Jx")
     ),
 }
 """What lies there by the name of a result or of a sweep's settings."""
@@ -330,9 +325,7 @@ def test_an_odd_result_in_the_folder(place, command, kind):
     """A run.json that never ends, fills the memory or the stack, leads elsewhere or steers a terminal, beside good
     ones: `report` and `compare` leave it out, soon, and show nothing that only root may read."""
     folder = odd_sweep(place, "root shell", [kind])
-    done = place.hedera(
-        "root shell", command, *([folder] if command == "report" else [folder, folder]), seconds=40
-    )
+    done = place.hedera("root shell", command, *([folder] if command == "report" else [folder, folder]), seconds=40)
     assert done.returncode in (0, 1, 2)
     assert done.stderr.count("\n") <= 4, done.stderr
     if command == "report":
@@ -482,9 +475,7 @@ def test_a_traffic_file_without_an_end(place, victim, kind):
     ODD[kind](place.theirs / "flows", None)
     trap(place, victim, place.theirs)
     done = place.hedera(victim, "simulate", "--scheme", "ecmp", "--traffic", f"file:{place.theirs / 'flows'}")
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1) or done.stderr.startswith("Usage"), (
-        done.stderr
-    )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1) or done.stderr.startswith("Usage"), done.stderr
 
 
 @pytest.mark.parametrize("kind", ["link", "folder"])
@@ -524,9 +515,7 @@ def test_grades_into_a_strange_folder(place):
     out.mkdir()
     (out / "grades.csv").symlink_to(place.roots / "precious")
     (place.theirs / "class" / "one").mkdir(parents=True)
-    (place.theirs / "class" / "one" / "demand.py").write_text(
-        "def estimate_demands(*a): return [1.0] * len(a[0])\n"
-    )
+    (place.theirs / "class" / "one" / "demand.py").write_text("def estimate_demands(*a): return [1.0] * len(a[0])\n")
     trap(place, "root shell", out)
     done = place.hedera("root shell", "grade", place.theirs / "class", "--seed", 1, "--out", out, seconds=200)
     assert done.returncode in (0, 1, 3), done.stderr

@@ -121,9 +121,7 @@ def cached(tmp_path_factory):
     for words in (SIMULATE, ("report", sweep_of(home.roots / "r"))):
         assert home.hedera("root shell", *words, seconds=240).returncode == 0
     own = Path(pwd.getpwuid(0).pw_dir)
-    kept = [
-        path for name in (".cache/hedera/compiled", ".cache/matplotlib") for path in (own / name).rglob("*")
-    ]
+    kept = [path for name in (".cache/hedera/compiled", ".cache/matplotlib") for path in (own / name).rglob("*")]
     found = [path.relative_to(own / ".cache") for path in kept if path.is_file()]
     assert any("matplotlib" in path.parts for path in found)
     assert any("hedera" in path.parts for path in found)
@@ -154,13 +152,9 @@ def test_caches_and_settings_of_the_enemy_s(place, cached, variable):
     was = {path: path.stat().st_mtime_ns for path in place.theirs.rglob("*")}
     folder = sweep_of(place.roots / "r")
     for words in (SIMULATE, ("report", folder)):
-        done = place.hedera(
-            "root shell", *words, cwd=place.theirs, seconds=120, **{variable: str(place.theirs)}
-        )
+        done = place.hedera("root shell", *words, cwd=place.theirs, seconds=120, **{variable: str(place.theirs)})
         assert done.returncode == 0, done.stderr
-    assert {path: path.stat().st_mtime_ns for path in place.theirs.rglob("*")} == was, (
-        "nothing of root's goes there"
-    )
+    assert {path: path.stat().st_mtime_ns for path in place.theirs.rglob("*")} == was, "nothing of root's goes there"
     subprocess.run(["rm", "-r", folder], check=True)
 
 
@@ -250,9 +244,7 @@ def test_a_variable_that_makes_root_s_own_command_a_leftover(place):
     not end it."""
     folder = sweep_of(place.roots / "r")
     variables = environment("root shell", place) | {"HEDERA_RUN": DEAD}
-    watching = subprocess.Popen(
-        [HEDERA, "watch", folder], env=variables, stdout=subprocess.PIPE, text=True, cwd="/"
-    )
+    watching = subprocess.Popen([HEDERA, "watch", folder], env=variables, stdout=subprocess.PIPE, text=True, cwd="/")
     try:
         assert "watch it at" in watching.stdout.readline()
         assert DEAD not in place.hedera("root shell", "clean").stdout
@@ -296,10 +288,7 @@ for use in (footprint.run_folder, sole_use):
         print(error)
 """,
     )
-    assert (
-        done.stdout
-        == f"{where} is not a folder that only root can write to, so it is not believed: remove it\n" * 2
-    )
+    assert done.stdout == f"{where} is not a folder that only root can write to, so it is not believed: remove it\n" * 2
     assert not where.is_dir() or where.is_symlink() or list(where.iterdir()) == []
 
 
@@ -356,9 +345,7 @@ def test_names_of_ours_in_tmp(place):
     ]
     try:
         for path in planted:
-            does(
-                f"import os; os.mkdir({str(path)!r}); os.symlink({str(place.roots)!r}, {str(path / 'inside')!r})"
-            )
+            does(f"import os; os.mkdir({str(path)!r}); os.symlink({str(place.roots)!r}, {str(path / 'inside')!r})")
             os.utime(path, (0, 0))
         assert place.hedera("root shell", "clean").returncode == 0
         assert all((path / "inside").is_symlink() for path in planted)
@@ -397,9 +384,7 @@ def test_looking_into_root_while_it_is_the_enemy(place, how):
     """While root writes to the enemy's folder as the enemy, or has become him for good, its process has his number:
     he reads its memory, environment and open files, or traces it, to get what it still has of root's."""
     become = (
-        "with as_owner(Path(sys.argv[1])):"
-        if how == "for a while"
-        else "leave_root_for_good(Path(sys.argv[1]))\nif 1:"
+        "with as_owner(Path(sys.argv[1])):" if how == "for a while" else "leave_root_for_good(Path(sys.argv[1]))\nif 1:"
     )
     program = f"""
 import os, sys, time; sys.path.insert(0, {str(ROOT)!r})

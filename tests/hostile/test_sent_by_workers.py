@@ -175,9 +175,7 @@ def test_a_result_that_is_another_one(tmp_path, lie):
 )
 def test_words_for_the_client_s_terminal(tmp_path, said):
     """A worker says of itself, or fails with, what a terminal obeys, or what fills it."""
-    _, heard, jobs = sweep(
-        tmp_path, {"a": FIT, "odd": said}, patterns=("stride:1",), schemes=("ecmp",), trials=1
-    )
+    _, heard, jobs = sweep(tmp_path, {"a": FIT, "odd": said}, patterns=("stride:1",), schemes=("ecmp",), trials=1)
     (sentence,) = heard.sentences
     assert sentence.startswith("worker odd is not used: ")
     assert sentence.isprintable()

@@ -17,24 +17,18 @@ from harness.network.processes import wait_until
 from tests.classroom.mistakes import SOLUTIONS
 from tests.hostile.arena import PROCESSOR_S, SECRET, SEED, Arena
 
-seccomp = pytest.importorskip(
-    "seccomp", reason="python3-seccomp is not installed: there is no grading without"
-)
+seccomp = pytest.importorskip("seccomp", reason="python3-seccomp is not installed: there is no grading without")
 
 BUSY_S = 40
 """What a busy machine may need besides to start, end and tell; two starts without a budget would take 60."""
 MODES = ["root", "user"] if os.geteuid() == 0 else ["user"]
-HONEST = {
-    part: (SOLUTIONS / f"{part}.py").read_text() for part in ("demand", "first_fit", "annealing", "loop")
-}
+HONEST = {part: (SOLUTIONS / f"{part}.py").read_text() for part in ("demand", "first_fit", "annealing", "loop")}
 
 
 @pytest.fixture(scope="module")
 def arenas():
     """A grader by mode, started when it is first asked for."""
-    with tempfile.TemporaryDirectory(
-        prefix="hedera-hostile-"
-    ) as place:  # pytest's own is shut to other users
+    with tempfile.TemporaryDirectory(prefix="hedera-hostile-") as place:  # pytest's own is shut to other users
         os.chmod(place, 0o755)
         made = {}
         yield place, made
@@ -447,8 +441,7 @@ def test_the_kernel_s_weak_spots(arena):
     arena.attempt(
         {
             "bpf": struct + f"syscall({number('bpf')}, 5, buffer, 120)",
-            "perf": struct
-            + f"buffer[0] = 1 | 128 << 32\nsyscall({number('perf_event_open')}, buffer, 0, -1, -1, 0)",
+            "perf": struct + f"buffer[0] = 1 | 128 << 32\nsyscall({number('perf_event_open')}, buffer, 0, -1, -1, 0)",
             "io_uring": struct + "syscall(425, 4, buffer)",
             "userfaultfd": f"syscall({number('userfaultfd')}, 1)",
             "asynchronous reads": struct + f"syscall({number('io_setup')}, 60000, buffer)",
@@ -573,9 +566,7 @@ def test_memory(arena):
 def test_memory_of_many(arena):
     """It takes memory in many processes, each of them below its limit."""
     if arena.mode == "user":
-        pytest.skip(
-            "without root there are no groups: the machine's memory is the limit (docs/notes/class.md)"
-        )
+        pytest.skip("without root there are no groups: the machine's memory is the limit (docs/notes/class.md)")
     attack = """
 import os, time
 for _ in range(40):
@@ -736,9 +727,7 @@ FORGED = {
     "not asked": forged(numbers="{}"),
     "nothing changed": forged(arrays="{}"),
     "changes without cores": forged(arrays="{**fields['arrays'], 'changed': pack(np.arange(9))}"),
-    "changes as fractions": forged(
-        arrays="{**fields['arrays'], 'changed': pack(np.ones(1)), 'to': pack(np.ones(1))}"
-    ),
+    "changes as fractions": forged(arrays="{**fields['arrays'], 'changed': pack(np.ones(1)), 'to': pack(np.ones(1))}"),
     "cores beyond any": forged(
         arrays="{**fields['arrays'], 'changed': pack(np.arange(1)), 'to': pack(np.array([2**62]))}"
     ),
@@ -880,9 +869,7 @@ def test_words_that_a_terminal_obeys(arena, how):
     assert all(line.isprintable() for check in checks["demand"] for line in check["example"].split("\n"))
 
 
-@pytest.mark.parametrize(
-    "name", [OBEYED, '=HYPERLINK("x")', "+1", "-1", "@x", "a,b\n9,9", "\udcff\udcfe", "x" * 255]
-)
+@pytest.mark.parametrize("name", [OBEYED, '=HYPERLINK("x")', "+1", "-1", "@x", "a,b\n9,9", "\udcff\udcfe", "x" * 255])
 def test_a_name_that_a_terminal_obeys(arena, name, tmp_path):
     """Its folder's name does so."""
     grade, _ = arena.grade(os.fsdecode(os.fsencode(name)), demand=HONEST["demand"])
@@ -912,9 +899,7 @@ def test_the_project_s_own_schedulers(arena):
     grade, _ = arena.grade(
         demand=STOLEN.format(module="hedera.figure_7", name="estimate_demands", what="estimate_demands"),
         first_fit=STOLEN.format(module="hedera.global_first_fit", name="FirstFit", what="GlobalFirstFit"),
-        annealing=STOLEN.format(
-            module="hedera.simulated_annealing", name="Annealing", what="SimulatedAnnealing"
-        ),
+        annealing=STOLEN.format(module="hedera.simulated_annealing", name="Annealing", what="SimulatedAnnealing"),
         scheduler=STOLEN.format(module="hedera.clos", name="Scheduler", what="ClosColouring"),
     )
     assert grade["points"] == 0.0

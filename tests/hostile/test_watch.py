@@ -77,9 +77,7 @@ def test_reading_the_page_without_its_secret(server):
         "*",
         "http://a/b/",
     )
-    said = attack(
-        FETCH + "for path in sys.argv[2:]:\n    print(*fetch('GET', path))\n", server.server_port, *paths
-    )
+    said = attack(FETCH + "for path in sys.argv[2:]:\n    print(*fetch('GET', path))\n", server.server_port, *paths)
     assert [line[:3] for line in said.splitlines() if line[:3].isdecimal()] == ["404"] * len(paths)
     assert "stride" not in said
     assert server.secret not in said
@@ -209,8 +207,7 @@ def test_a_report_that_is_another_file(server, folder, tmp_path, target):
 def test_files_of_a_sweep_that_never_end(server, folder, name, how):
     """The owner of the folder puts pipes, devices, endless files and JSON without a bottom among its results."""
     program = (
-        "path = sys.argv[1]; Path(path).parent.mkdir(parents=True, exist_ok=True); Path(path).unlink(True); "
-        + how
+        "path = sys.argv[1]; Path(path).parent.mkdir(parents=True, exist_ok=True); Path(path).unlink(True); " + how
     )
     attack(program, folder / name)
     assert_it_serves(server)

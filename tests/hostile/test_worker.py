@@ -40,9 +40,7 @@ def place(tmp_path_factory):
         "cwd": folder,
         "env": {**os.environ, "TMPDIR": str(folder)},
     }
-    scheduler = subprocess.Popen(
-        [sys.executable, "-c", SCHEDULER, "tls://127.0.0.1:0", folder / "keys"], **ask
-    )
+    scheduler = subprocess.Popen([sys.executable, "-c", SCHEDULER, "tls://127.0.0.1:0", folder / "keys"], **ask)
     address = ClusterAddress(scheduler.stdout.readline().strip(), folder / "keys")
     worker = subprocess.Popen([sys.executable, "-c", WORKER, address, folder / "keys", "one"], **ask)
     yield address, worker.stdout.readline().strip(), (scheduler, worker)

@@ -77,9 +77,7 @@ def test_every_scheme_has_a_valid_run_at_2_mbps(results, scheme):
 
 def test_the_order_is_that_of_the_paper(results):
     runs, said = results
-    rates = [
-        runs[scheme]["bisection_mbps"] for scheme in ("spanning-tree", "ecmp", "hedera-sa") if scheme in runs
-    ]
+    rates = [runs[scheme]["bisection_mbps"] for scheme in ("spanning-tree", "ecmp", "hedera-sa") if scheme in runs]
     assert len(rates) >= 2, said
     assert rates == sorted(rates)
 

@@ -38,8 +38,7 @@ def scene(servers=1, exchanges=(), seconds=1.0, connections=None, **port):
         "switches": ["switch"],
         "links": links,
         "tcp": copy.deepcopy(TCP),
-        "connections": connections
-        or [{"client": "client", "server": f"server{n}"} for n in range(1, servers + 1)],
+        "connections": connections or [{"client": "client", "server": f"server{n}"} for n in range(1, servers + 1)],
         "exchanges": {
             "connection": list(columns[0]),
             "start_ns": [START_NS + start for start in columns[1]],

@@ -72,9 +72,7 @@ def test_table_2_as_json_csv_and_picture(tmp_path, monkeypatch):
     rows = json.loads(answer.stdout)["rows"]
     assert len(rows) == 2 * 3 * 3 * 4 * 2  # variants, metrics, loads, schemes, statistics
     wanted = 20, "reproduction", "hull", "fct_900B_us"
-    row = next(
-        r for r in rows if tuple(map(r.get, ("load_percent", "variant", "scheme", "metric"))) == wanted
-    )
+    row = next(r for r in rows if tuple(map(r.get, ("load_percent", "variant", "scheme", "metric"))) == wanted)
     assert row["published"] == 40.3
     assert row["ours"] == pytest.approx(40, rel=0.3)
     with (tmp_path / "table2.csv").open(encoding="utf-8") as file:

@@ -82,9 +82,7 @@ def test_table_2_is_shown_as_it_was_measured():
 
 
 def test_near_cells_are_counted_as_the_page_says():
-    shown_there = [
-        c for c in cells("table2") if c.metric in ("switch_latency_us", "fct_900B_us", "fct_10MB_ms")
-    ]
+    shown_there = [c for c in cells("table2") if c.metric in ("switch_latency_us", "fct_900B_us", "fct_10MB_ms")]
     found = [within(shown_there, statistic, factor) for statistic, factor in (("mean", 1.5), ("p99", 2.0))]
     near, known = (sum(counts) for counts in zip(*found, strict=True))
     assert f"Of {known} numbers, {near} are within a factor 1.5 (means) or 2 (99th percentiles)" in PAGE
@@ -112,9 +110,7 @@ def test_the_pair_of_large_files_that_is_the_other_way_round():
     assert paced.ours < other.ours
     assert f"DCTCP-6K-pacer's {paced.ours:.0f} ms are below DCTCP-30K's {other.ours:.0f}" in PAGE
     assert f"(published: {paced.published:.0f} and {other.published:.0f})" in PAGE
-    seeds = (
-        f"from {paced.lowest:.0f} to {paced.highest:.0f} and from {other.lowest:.0f} to {other.highest:.0f}"
-    )
+    seeds = f"from {paced.lowest:.0f} to {paced.highest:.0f} and from {other.lowest:.0f} to {other.highest:.0f}"
     assert seeds in PAGE
     for load in (20, 40, 60):
         found = {s: kept("table2", s, *slowest, xs=[load])[0].ours for s in SCHEMES}
@@ -141,8 +137,7 @@ def test_averages_over_the_loads(metric, name):
 
 def test_average_means_of_large_files():
     here, theirs = (
-        {than: -average(of, "fct_10MB_ms", "mean", than) for than in ("tcp", "dctcp-30k")}
-        for of in (ours, published)
+        {than: -average(of, "fct_10MB_ms", "mean", than) for than in ("tcp", "dctcp-30k")} for of in (ours, published)
     )
     assert f"10 MB take {here['tcp']:.1f} % longer than with TCP, averaged over three loads" in PAGE
     assert f"(published: {theirs['tcp']:.1f} %)" in PAGE
@@ -162,9 +157,7 @@ def test_table_2_in_words():
     ]
     assert f"at 60 % by {span([100 * (1 - each) for each in at_60[:4]])} % on average" in PAGE
     assert f"takes {span([100 * (each - 1) for each in at_60[4:]])} % longer" in PAGE
-    shorter = {
-        scheme: 100 * (1 - ratios("table2", scheme, "switch_latency_us", "mean")) for scheme in SCHEMES
-    }
+    shorter = {scheme: 100 * (1 - ratios("table2", scheme, "switch_latency_us", "mean")) for scheme in SCHEMES}
     assert f"DCTCP-6K-pacer's mean queues are {span(shorter['dctcp-6k-pacer'])} % shorter" in PAGE
     assert f"HULL's {span(shorter['hull'])} %" in PAGE
     assert f"its scripts {SMALL_PER_LARGE}" in PAGE
@@ -207,9 +200,7 @@ def test_the_reproduction_of_figure_4_in_words():
         return kept("figure4", scheme, *which, xs=[600], variant="reproduction")[0]
 
     query, mean = (at_600("tcp", metric, "p99") for metric in ("query_completion_ms", "mean_response_ms"))
-    assert (
-        f"takes {query.ours:.1f} ms for a query's 99th percentile (published: {query.published:.1f})" in PAGE
-    )
+    assert f"takes {query.ours:.1f} ms for a query's 99th percentile (published: {query.published:.1f})" in PAGE
     assert f"but {mean.ours:.1f} ms for the mean response's ({mean.published:.1f})" in PAGE
     served = at_600("tcp", "servers_in_time", "worst 1%")
     assert f"queries {served.ours:.1f} servers answer in time ({served.published:.1f})" in PAGE
@@ -223,9 +214,7 @@ def test_the_reproduction_of_figure_4_in_words():
     assert [c.lowest for c in opening] == [c.highest for c in opening]  # the load has no part in them
     assert f"{opening[0].ours:.0f} and {opening[1].ours:.0f} come while connections open" in PAGE
     latency = kept("figure4", "hull", "switch_latency_us", "p99", xs=BESIDE)
-    low, middle, high = (
-        f"{c.lowest:.{d}f} to {c.highest:.{d}f}" for c, d in zip(latency, (1, 1, 0), strict=True)
-    )
+    low, middle, high = (f"{c.lowest:.{d}f} to {c.highest:.{d}f}" for c, d in zip(latency, (1, 1, 0), strict=True))
     assert f"HULL's are {low}, {middle} and {high} by seed" in PAGE
 
 
@@ -277,13 +266,9 @@ def test_sensitivity_in_words():
     default = latency("drain", 0.95), large("drain", 0.95)
     assert f"take {large('phantom_kb', 1.5):.0f} ms instead of {default[1]:.0f} " in PAGE
     assert f"(below; {latency('phantom_kb', 1.5):.0f} and {small(1.5):.0f} us where it is in front)" in PAGE
-    assert (
-        f"({latency('phantom_kb', 6):.1f} us instead of {latency('phantom_kb', 3):.1f}; small files," in PAGE
-    )
+    assert f"({latency('phantom_kb', 6):.1f} us instead of {latency('phantom_kb', 3):.1f}; small files," in PAGE
     assert f"{small(6):.0f} us instead of {small(3):.0f})" in PAGE
-    assert (
-        f"files ({large('drain', 0.99):.0f} ms) *and* less latency ({latency('drain', 0.99):.1f} us)" in PAGE
-    )
+    assert f"files ({large('drain', 0.99):.0f} ms) *and* less latency ({latency('drain', 0.99):.1f} us)" in PAGE
     assert f"than 0.95 at this load ({default[0]:.1f}; by seed {by_seed})" in PAGE
     for drain in (0.85, 0.9):
         assert latency("drain", drain) > default[0]

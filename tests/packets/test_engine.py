@@ -31,9 +31,7 @@ def test_the_classes_pass_their_own_tests():
 def test_a_small_file_takes_exactly_what_its_packets_take():
     _, arrays = answered(scene(exchanges=[(0, 0, 100, 900)]))
     took = arrays["finished_ns"][0] - START_NS
-    exactly = (
-        two_links(100 + HEADER) + ACK_NS + two_links(900 + HEADER)
-    )  # the request's ACK goes ahead: 37.6 us
+    exactly = two_links(100 + HEADER) + ACK_NS + two_links(900 + HEADER)  # the request's ACK goes ahead: 37.6 us
     assert 0 <= took - exactly <= ROUNDING_NS
 
 
@@ -223,11 +221,7 @@ def test_a_one_way_flow_along_a_pinned_path():
     ("change", "words"),
     [
         (
-            {
-                "links": [
-                    {"from": "client", "to": "nowhere", "rate_bps": 1e9, "delay_ns": 1, "queue_packets": 1}
-                ]
-            },
+            {"links": [{"from": "client", "to": "nowhere", "rate_bps": 1e9, "delay_ns": 1, "queue_packets": 1}]},
             "nowhere",
         ),
         ({"connections": [{"client": "client", "server": "server9"}]}, "server9"),

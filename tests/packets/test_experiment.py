@@ -105,9 +105,7 @@ def test_without_jitter_the_engine_hears_nothing_of_it():
 def test_a_key_names_what_a_result_depends_on_and_nothing_else():
     one = Experiment("tcp", "dynamic", load=0.2, seconds=2)
     assert one.key("engine") == Experiment("tcp", "dynamic", load=0.2, seconds=2).key("engine")
-    assert one.key("engine") == replace(one, parameters=Parameters(drain=0.5)).key(
-        "engine"
-    )  # tcp has no drain
+    assert one.key("engine") == replace(one, parameters=Parameters(drain=0.5)).key("engine")  # tcp has no drain
     others = [
         replace(one, seed=2),
         replace(one, seconds=3),

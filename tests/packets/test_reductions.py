@@ -53,7 +53,5 @@ def test_two_seeds_have_no_interval():
 
 def test_what_is_no_time_and_what_is_0_has_none():
     assert made(FOUND, "servers_in_time") == {}
-    still = {
-        case: [replace(each, queue_us=np.zeros(4)) for each in results] for case, results in FOUND.items()
-    }
+    still = {case: [replace(each, queue_us=np.zeros(4)) for each in results] for case, results in FOUND.items()}
     assert made(still, "switch_latency_us") == {}

@@ -78,9 +78,7 @@ class TestWithEngine:
         again = run_many("test", [SHORT], tmp_path, jobs=1)[0]
         assert (again.small_us == first.small_us).all()
 
-    def test_an_engine_that_is_killed_leaves_one_sentence_and_nothing_half_written(
-        self, tmp_path, monkeypatch
-    ):
+    def test_an_engine_that_is_killed_leaves_one_sentence_and_nothing_half_written(self, tmp_path, monkeypatch):
         killer = tmp_path / "killed"
         killer.write_text("#!/bin/sh\nkill -9 $$\n")
         killer.chmod(0o755)
@@ -131,9 +129,7 @@ class TestWithEngine:
         }
         queue = [each.queue_us.mean() for each in found.values()]
         assert queue == sorted(queue, reverse=True)
-        assert (
-            found["hull"].small_us.mean() < found["dctcp-30k"].small_us.mean() < found["tcp"].small_us.mean()
-        )
+        assert found["hull"].small_us.mean() < found["dctcp-30k"].small_us.mean() < found["tcp"].small_us.mean()
         assert found["hull"].large_ms.mean() > found["dctcp-30k"].large_ms.mean()
         assert all(each.unfinished == 0 for each in found.values())
 
@@ -200,9 +196,7 @@ def test_whom_a_pacer_chooses_is_told_in_percent_and_by_kind():
 
 
 def test_near_cells_are_counted_on_both_sides():
-    cells = [
-        Cell(0, "conforming", "hull", "m", "mean", 10, ours, ours, ours, 1) for ours in (4.9, 5.1, 19.0, 21.0)
-    ]
+    cells = [Cell(0, "conforming", "hull", "m", "mean", 10, ours, ours, ours, 1) for ours in (4.9, 5.1, 19.0, 21.0)]
     assert within(cells, "mean", 2.0) == (2, 4)
 
 

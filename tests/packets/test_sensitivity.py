@@ -53,9 +53,7 @@ def test_every_parameter_is_varied_alone_around_its_default(asked, tmp_path):
 
 
 def test_a_point_knows_its_seeds_and_what_is_published_of_it(asked, tmp_path):
-    found = {
-        (point.parameter, point.value): point for point in points(Suite(Parameters(), 3, tmp_path), 0.2, 1)
-    }
+    found = {(point.parameter, point.value): point for point in points(Suite(Parameters(), 3, tmp_path), 0.2, 1)}
     latency = found["drain", 0.95].cell("switch_latency_us", "mean")
     assert (latency.ours, latency.lowest, latency.highest, latency.seeds) == (20, 10, 30, 3)
     assert latency.published == found["beta", 16.0].cell("switch_latency_us", "mean").published == 0.3

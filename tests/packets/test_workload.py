@@ -37,9 +37,7 @@ def test_search_is_as_the_report_describes_it():
     traffic = fan_out("search", 0.2, 100, seed=1)
     query = traffic.kind == QUERY
     assert query.sum() / 10 / 100 == pytest.approx(0.30 / 2.53e-3, rel=0.03)  # 30 % of a server's time
-    assert traffic.service_ns[query].mean() == pytest.approx(
-        2.53e6, rel=0.02
-    )  # 180 * 0.7 * 20,000 + 10,000 ns
+    assert traffic.service_ns[query].mean() == pytest.approx(2.53e6, rel=0.02)  # 180 * 0.7 * 20,000 + 10,000 ns
     assert traffic.service_ns[query].min() >= 10_000
     sent = traffic.reply_bytes[query].sum() * 8 / 100 / 1e6
     assert sent == pytest.approx(26.5, rel=0.05)  # Mb/s, section III.B

@@ -105,9 +105,7 @@ def test_data_that_says_another_number_is_told_and_not_kept(monkeypatch, tmp_pat
     other.write_text(text.replace("3.75826", "4.75826"))
     done, kept = again(monkeypatch, tmp_path, other)
     assert done.exit_code == 1
-    assert (
-        "README.md does not say what simulated/explain_ecmp_fits.csv does: mean error of 4.8 %" in done.output
-    )
+    assert "README.md does not say what simulated/explain_ecmp_fits.csv does: mean error of 4.8 %" in done.output
     assert len(kept) == 2
 
 

@@ -37,9 +37,7 @@ def test_a_quick_table_and_its_figure(tmp_path):
     assert is_png(tmp_path / "it.png")
 
 
-@pytest.mark.parametrize(
-    ("text", "says"), [("a,b\n1,2\n", "is no collectives.csv"), ("", "is no collectives.csv")]
-)
+@pytest.mark.parametrize(("text", "says"), [("a,b\n1,2\n", "is no collectives.csv"), ("", "is no collectives.csv")])
 def test_other_data_is_refused(text, says, tmp_path):
     (tmp_path / "x.csv").write_text(text)
     done = run(collective, "figure", tmp_path / "x.csv", "--out", tmp_path / "it.png")
@@ -78,10 +76,7 @@ def test_all_that_is_asked_can_be_run():
 
 
 def same(row: Row, kept: dict[str, str]) -> bool:
-    shown = {
-        name: f"{v:.6g}" if isinstance(v, float) else "" if v is None else str(v)
-        for name, v in vars(row).items()
-    }
+    shown = {name: f"{v:.6g}" if isinstance(v, float) else "" if v is None else str(v) for name, v in vars(row).items()}
     return shown == kept
 
 

@@ -133,8 +133,7 @@ def _only(routing, engine):
 def test_explain_gff():
     reading = "measured rates, random order"
     configs = [
-        Config("hedera-gff", "published:stride4", seed=seed, by_rate=True, shuffled=True)
-        for seed in range(1, 31)
+        Config("hedera-gff", "published:stride4", seed=seed, by_rate=True, shuffled=True) for seed in range(1, 31)
     ]
     (row,) = kept("explain_gff.csv", reading=reading, matrix="stride4")
     same(row, explain_gff._prediction(reading, "stride4", [bisection_mbps(config) for config in configs]))
@@ -163,13 +162,9 @@ def test_sensitivity():
 
 
 def test_explain_sa():
-    config = Config(
-        "hedera-flow-sa", "random", 16, tick_s=0.01, iterations=1000, flows_per_host=2, engine="maxmin"
-    )
+    config = Config("hedera-flow-sa", "random", 16, tick_s=0.01, iterations=1000, flows_per_host=2, engine="maxmin")
     (row,) = kept("explain_sa_k16.csv", engine="maxmin", scheme="hedera-flow-sa", iterations=1000, seed=1)
-    assert float(row["percent_of_full"]) == pytest.approx(
-        100 * bisection_mbps(config) / config.capacity_mbps, rel=2e-5
-    )
+    assert float(row["percent_of_full"]) == pytest.approx(100 * bisection_mbps(config) / config.capacity_mbps, rel=2e-5)
     for fresh in explain_sa.searches((16, 1)):
         (row,) = kept("explain_sa_search_k16.csv", scheme=fresh.scheme, iterations=fresh.iterations, seed=1)
         assert float(row["excess_links"]) == pytest.approx(fresh.excess_links, rel=2e-5, abs=1e-9)
@@ -180,10 +175,7 @@ def test_explain_sa():
 
 def test_the_study_of_many_flows():
     study = next(study for study in simulator_sensitivity.studies() if study.name.startswith("12 flows"))
-    shares = [
-        simulator_sensitivity.summary(replace(run, scheme="hedera-gff", by_rate=True))[0]
-        for run in study.runs
-    ]
+    shares = [simulator_sensitivity.summary(replace(run, scheme="hedera-gff", by_rate=True))[0] for run in study.runs]
     (row,) = kept("sensitivity.csv", study=study.name, choice="1, 0", scheme="hedera-gff")
     assert float(row["percent"]) == pytest.approx(sum(shares) / len(shares), rel=2e-5)
 

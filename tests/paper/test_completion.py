@@ -84,8 +84,7 @@ def test_an_emulated_run_stands_beside_and_what_is_stored_is_drawn_again(tmp_pat
             (False, True),
         ]
     assert (
-        "Emulated, and the same settings simulated"
-        in run(completion, *options, "--redraw", "--emulated", path).stdout
+        "Emulated, and the same settings simulated" in run(completion, *options, "--redraw", "--emulated", path).stdout
     )
 
 

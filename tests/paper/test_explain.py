@@ -38,8 +38,6 @@ def test_a_spanning_tree_under_max_min_by_hand():
 
 def test_the_published_bars_are_nearer_to_a_spanning_tree_than_to_5_tuple_hashing():
     tree = fit(predict(Task("spanning tree", "maxmin", 1, NAMES)), MEASURED)
-    hashed = fit(
-        np.mean([predict(Task("5-tuple hash", "maxmin", s, NAMES)) for s in range(20)], axis=0), MEASURED
-    )
+    hashed = fit(np.mean([predict(Task("5-tuple hash", "maxmin", s, NAMES)) for s in range(20)], axis=0), MEASURED)
     assert tree.error < 0.05 < 0.15 < hashed.error
     assert tree.correlation > 0.99 > hashed.correlation

@@ -13,9 +13,7 @@ def test_every_pattern_scheme_and_engine(tmp_path):
     assert done.exit_code == 0, done.output
     found = rows(tmp_path / "figure10_k4.csv")
     assert len(found) == 2 * 12 * 5 * 3
-    hashed = {
-        row["percent_of_full"] for row in found if row["traffic"] == "randbij" and row["scheme"] == "ecmp"
-    }
+    hashed = {row["percent_of_full"] for row in found if row["traffic"] == "randbij" and row["scheme"] == "ecmp"}
     assert len(hashed) > 3, "three seeds, two engines"
     assert done.stdout.count("3 seeds, 95 % intervals") == 2
     assert is_png(tmp_path / "figure10_k4.png")
@@ -41,9 +39,7 @@ def test_the_sentences_follow_from_the_rows():
     assert (first_fit.ours, first_fit.spread) == (80, "lowest 60.0 (a)")
     assert (annealing_gain.ours, annealing_gain.spread) == (pytest.approx(100), "at a")
     assert (first_fit_gain.ours, first_fit_gain.spread) == (pytest.approx(80), "at b")
-    assert figure_10.better(both) == (
-        "Global First Fit is ahead of Simulated Annealing on b (90.0 against 70.0 %)."
-    )
+    assert figure_10.better(both) == ("Global First Fit is ahead of Simulated Annealing on b (90.0 against 70.0 %).")
     assert figure_10.better(made("a", 40, 60, 80, 100)).endswith("on no pattern.")
 
 

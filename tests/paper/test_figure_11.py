@@ -30,9 +30,7 @@ def test_it_is_a_series_over_time(tmp_path):
 
 
 def test_in_words_it_counts_the_flows(tmp_path):
-    done = run(
-        figure_11, "-k", 4, "--seconds", 6, "--arrivals", 1, "--mean-size", 2, "--jobs", 1, "--out", tmp_path
-    )
+    done = run(figure_11, "-k", 4, "--seconds", 6, "--arrivals", 1, "--mean-size", 2, "--jobs", 1, "--out", tmp_path)
     assert done.exit_code == 0, done.output
     assert done.stdout.count("flows completed") == 5
 

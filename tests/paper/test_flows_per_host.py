@@ -10,9 +10,7 @@ QUICK = ("-k", 4, "--flows-per-host", "1,12", "--seeds", 2, "--jobs", 1, "--engi
 
 def test_ratios_and_what_is_large(tmp_path):
     found = run_json(flows_per_host, *QUICK, "--schemes", "hedera-gff", "--out", tmp_path)
-    assert len(found) == 3 * 3 * 4, (
-        "patterns, counts and the replication's six halved, ECMP, control, two thresholds"
-    )
+    assert len(found) == 3 * 3 * 4, "patterns, counts and the replication's six halved, ECMP, control, two thresholds"
     by = {(r["traffic"], r["flows_per_host"], r["scheme"], r["threshold"]): r for r in found}
     for (_, _, scheme, _), row in by.items():
         assert row["seeds"] == 2

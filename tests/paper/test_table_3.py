@@ -19,22 +19,16 @@ def test_cells_and_their_shares_of_the_control(tmp_path):
         ("hedera-sa", 1.0, 50_000),
         ("hedera-sa", 0.1, 1000),
     ]
-    assert cells == [(engine, *cell) for engine in ("aimd", "maxmin") for cell in one], (
-        "50,000 in 0.1 s: too many"
-    )
+    assert cells == [(engine, *cell) for engine in ("aimd", "maxmin") for cell in one], "50,000 in 0.1 s: too many"
     for row in found:
         assert row["seeds"] == 2
         assert row["lowest_percent"] <= row["percent"] <= row["highest_percent"]
         spread = row["highest_percent"] - row["lowest_percent"]
         assert row["sd_percent"] == pytest.approx(spread / 2**0.5, abs=1e-9)
-        assert row["published_percent"] == (
-            None if row["scheme"] == "hedera-clos" else TABLE_3[16, row["iterations"]]
-        )
+        assert row["published_percent"] == (None if row["scheme"] == "hedera-clos" else TABLE_3[16, row["iterations"]])
         if row["scheme"] == "nonblocking":
             assert row["of_control_percent"] == row["final_of_control_percent"] == 100
-        elif (
-            row["engine"] == "maxmin" and row["scheme"] == "hedera-sa"
-        ):  # placed well before the window begins
+        elif row["engine"] == "maxmin" and row["scheme"] == "hedera-sa":  # placed well before the window begins
             assert row["of_control_percent"] == pytest.approx(row["final_of_control_percent"], abs=1)
             assert row["of_control_percent"] <= 100 + 1e-9
     assert len(rows(tmp_path / "table3.csv")) == len(found)

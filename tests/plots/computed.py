@@ -44,9 +44,7 @@ def write_sweep(folder: Path, patterns, schemes=ALL, trials=1, **options) -> Pat
     return folder
 
 
-def document(
-    traffic, name, trial, *, seconds=30, bw=10.0, k=4, interval=2.0, restless=False, flows_per_host=1
-):
+def document(traffic, name, trial, *, seconds=30, bw=10.0, k=4, interval=2.0, restless=False, flows_per_host=1):
     """One run.json. When ``restless``, every fourth round moves a flow to and fro."""
     rng = random.Random(f"{traffic} {name} {trial}")
     tree = FatTree(k)
@@ -127,9 +125,7 @@ def _schedule(tree, name, trial, flows, seconds, interval, restless, rng):
     while scheduler and now < seconds:
         before = stages[-1][1]
         keys = np.arange(len(src), dtype=np.int64)
-        answer = scheduler.round(
-            now, ActiveFlows(keys, src, dst, _fair(tree, src, dst, before), before, hashed)
-        )
+        answer = scheduler.round(now, ActiveFlows(keys, src, dst, _fair(tree, src, dst, before), before, hashed))
         core = before.copy()
         for change in answer.changes:
             core[change.key] = change.core

@@ -6,9 +6,7 @@ from plots import style
 
 
 def texts(svg):
-    return {
-        "".join(node.itertext()) for node in ElementTree.parse(svg).iter("{http://www.w3.org/2000/svg}text")
-    }
+    return {"".join(node.itertext()) for node in ElementTree.parse(svg).iter("{http://www.w3.org/2000/svg}text")}
 
 
 def spied(monkeypatch, module):

@@ -10,9 +10,7 @@ WIRE = (1514 + 66 / 2) / 1448
 SHARES = dict(zip(SCHEMES, (0.95, 0.62, 0.55, 0.3, 0.6, 0.86, 0.9), strict=True))
 
 
-def run_document(
-    traffic="published:stride4", scheme="hedera-sa", trial=1, *, seconds=30, share=None, **changes
-):
+def run_document(traffic="published:stride4", scheme="hedera-sa", trial=1, *, seconds=30, share=None, **changes):
     """One run.json: a ramp up, noise, and for Hedera a step when the first round moves flows."""
     rng = random.Random(f"{traffic} {scheme} {trial}")
     capacity = 160.0

@@ -49,9 +49,7 @@ def folder(tmp_path):
 
 
 def test_a_row_is_the_median_of_trials_and_counts_all_their_flows(folder):
-    found = {
-        (row.scheme, row.size_class): row for row in rows(load_sweep(folder).runs) if row.over == "valid runs"
-    }
+    found = {(row.scheme, row.size_class): row for row in rows(load_sweep(folder).runs) if row.over == "valid runs"}
     assert set(found) == {(s, c) for s in ("ecmp", "hedera-sa") for c in ("all", "small")}
     row = found["ecmp", "all"]
     assert (row.runs, row.flows, row.cut_off, row.median_s, row.p99_s) == (3, 9, 3, 4.0, 16.0)

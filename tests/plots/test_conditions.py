@@ -170,8 +170,7 @@ def test_folders_of_one_name_are_told_apart_and_none_obeyed_by_a_terminal(tmp_pa
 def test_the_picture_has_folders_in_the_order_of_the_number_that_differs(tmp_path, monkeypatch):
     drawn = spied(monkeypatch, conditions)
     folders = [
-        sweep(tmp_path / str(rate), ecmp(90 - rate / 10, 70, 60), link_mbps=float(rate))
-        for rate in (25, 200, 100)
+        sweep(tmp_path / str(rate), ecmp(90 - rate / 10, 70, 60), link_mbps=float(rate)) for rate in (25, 200, 100)
     ]
     assert draw(compare(folders), tmp_path / "new" / "picture.png") == [tmp_path / "new" / "picture.png"]
     axes = drawn[0].axes[0]
@@ -180,9 +179,7 @@ def test_the_picture_has_folders_in_the_order_of_the_number_that_differs(tmp_pat
     assert list(dots.get_ydata()) == pytest.approx([(90 - r / 10 + 130) / 300 for r in (25, 100, 200)])
     heights = [segment[1][1] - segment[0][1] for segment in whiskers.get_segments() if len(segment)]
     _, at_200, at_100 = compare(folders).rows()
-    assert heights == pytest.approx([at_100.half_interval / 50, at_200.half_interval / 50]), (
-        "none of the first"
-    )
+    assert heights == pytest.approx([at_100.half_interval / 50, at_200.half_interval / 50]), "none of the first"
 
 
 def test_unlike_in_more_than_one_number_they_stay_in_the_order_given(tmp_path, monkeypatch):

@@ -91,9 +91,7 @@ def test_the_notebook_runs_cell_by_cell_and_draws(sweep, tmp_path, monkeypatch, 
 
 def test_a_sweep_s_name_is_no_code(tmp_path):
     document = json.loads(text('x"\n```', "runs.csv", "flows.csv"))
-    assert all(
-        'x"' not in "".join(cell["source"]) for cell in document["cells"] if cell["cell_type"] == "code"
-    )
+    assert all('x"' not in "".join(cell["source"]) for cell in document["cells"] if cell["cell_type"] == "code")
 
 
 def test_compare_takes_what_was_exported_of_what_was_kept(tmp_path):

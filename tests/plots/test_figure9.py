@@ -18,17 +18,13 @@ def test_bars_have_the_height_and_colour_of_their_median(tmp_path, monkeypatch):
     figure9.draw(runs, tmp_path / "a")
     figure9.draw(runs, tmp_path / "b", normalised=True)
     absolute, shares = map(bars_of, figures)
-    assert [bar.get_height() for bar in absolute] == pytest.approx(
-        [150 / WIRE, 60 / WIRE, 141 / WIRE], abs=1e-3
-    )
+    assert [bar.get_height() for bar in absolute] == pytest.approx([150 / WIRE, 60 / WIRE, 141 / WIRE], abs=1e-3)
     assert [bar.get_height() for bar in shares] == [1.0, 0.4, 0.94]
     assert not any(bar.get_hatch() for bar in absolute)
     assert len({bar.get_facecolor() for bar in absolute}) == 3
 
 
-@pytest.mark.parametrize(
-    ("time", "words"), [("real", "30 s per run"), ("virtual", "30 s of virtual time per run")]
-)
+@pytest.mark.parametrize(("time", "words"), [("real", "30 s per run"), ("virtual", "30 s of virtual time per run")])
 def test_a_picture_says_whether_its_time_was_virtual(tmp_path, time, words):
     document = run_document("stride:4", "nonblocking")
     document["spec"]["time"] = time
@@ -39,9 +35,7 @@ def test_a_picture_says_whether_its_time_was_virtual(tmp_path, time, words):
 
 def test_an_invalid_bar_looks_invalid(tmp_path, monkeypatch):
     store(tmp_path, run_document("stride:4", "nonblocking", bisection_mbps=150.0))
-    store(
-        tmp_path, run_document("stride:4", "ecmp", bisection_mbps=60.0, verdict="invalid", reasons=["slow"])
-    )
+    store(tmp_path, run_document("stride:4", "ecmp", bisection_mbps=60.0, verdict="invalid", reasons=["slow"]))
     store(tmp_path, failed(traffic="stride:4", scheme="random"))
     figures = spied(monkeypatch, figure9)
     files = figure9.draw(load_sweep(tmp_path).runs, tmp_path / "chart")
@@ -106,9 +100,7 @@ def test_published_marks(tmp_path, monkeypatch):
         for figure in figures
     )
     there, here = 16_000 * 1448 / 1538, 160 * 1448 / 1514  # the payload that full links carry
-    assert absolute == pytest.approx(
-        [12465 / there * here, 3482 / there * here, 11790 / there * here], abs=1e-3
-    )
+    assert absolute == pytest.approx([12465 / there * here, 3482 / there * here, 11790 / there * here], abs=1e-3)
     assert shares == [0.279, 0.946]
 
 

@@ -27,9 +27,7 @@ def test_percentiles_are_over_trials_not_over_seconds(tmp_path):
 
 
 def test_invalid_trials_are_counted_and_never_averaged_in(tmp_path):
-    summary = sweep_of(
-        tmp_path, {("ecmp", 1): 100.0, ("ecmp", 2): None, ("ecmp", 3): 104.0, ("random", 1): None}
-    )
+    summary = sweep_of(tmp_path, {("ecmp", 1): 100.0, ("ecmp", 2): None, ("ecmp", 3): 104.0, ("random", 1): None})
     bar = summary.bars["stride:4", "ecmp"]
     assert (bar.valid, bar.invalid, bar.mbps.median, bar.mbps.low) == (2, 1, 102.0, pytest.approx(100.2))
     assert bar.reasons == ("reason 2",)

@@ -57,9 +57,7 @@ def test_every_scheme_has_a_second_column_over_all_tries(tmp_path):
 
 def test_a_bar_that_is_invalid_says_what_its_tries_came_to(tmp_path):
     store(tmp_path, run_document("stride:4", "nonblocking", bisection_mbps=100.0))
-    store(
-        tmp_path, run_document("stride:4", "ecmp", bisection_mbps=60.0, verdict="invalid", reasons=["slow"])
-    )
+    store(tmp_path, run_document("stride:4", "ecmp", bisection_mbps=60.0, verdict="invalid", reasons=["slow"]))
     runs = load_sweep(tmp_path).runs
     assert markdown(runs).splitlines()[2] == "| stride:4 | 100.0 | INVALID, all 60.0 60% |"
 

@@ -89,16 +89,12 @@ def test_holm_by_its_definition():
 def test_a_difference_that_does_not_survive_the_correction_stands_alone():
     row = trials.Difference("stride:4", 3, 5.0, 1.0, 9.0, p=0.03, adjusted=0.3)
     assert row.verdict == trials.ALONE
-    assert (
-        trials.Difference("stride:4", 3, 5.0, -1.0, 11.0, p=0.2, adjusted=0.2).verdict == trials.UNSUPPORTED
-    )
+    assert trials.Difference("stride:4", 3, 5.0, -1.0, 11.0, p=0.2, adjusted=0.2).verdict == trials.UNSUPPORTED
 
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=30))
 def test_holm_never_lowers_a_p_and_keeps_the_order(values):
-    adjusted = [
-        row.adjusted for row in trials.holm([trials.Difference("x", 3, 1.0, 0.0, 1.0, p, p) for p in values])
-    ]
+    adjusted = [row.adjusted for row in trials.holm([trials.Difference("x", 3, 1.0, 0.0, 1.0, p, p) for p in values])]
     assert all(p <= a <= 1 for p, a in zip(values, adjusted, strict=True))
     ranked = [a for _, a in sorted(zip(values, adjusted, strict=True))]
     assert ranked == sorted(ranked)
@@ -116,10 +112,7 @@ def test_equal_differences_need_no_division_by_zero():
 
 
 def test_all_pairs_the_better_expected_first(tmp_path):
-    rates = {
-        ("stride:4", s): [1.0 + i, 2.0, 3.0]
-        for i, s in enumerate(("nonblocking", "ecmp", "hedera-gff", "mine"))
-    }
+    rates = {("stride:4", s): [1.0 + i, 2.0, 3.0] for i, s in enumerate(("nonblocking", "ecmp", "hedera-gff", "mine"))}
     compared = trials.compare_all(runs_of(tmp_path, rates))
     assert [(each.first, each.second) for each in compared] == [
         ("nonblocking", "hedera-gff"),
@@ -138,9 +131,7 @@ def gaining(folder):
     rates = {}
     for pattern, above in (("stride:1", 20.0), ("stride:2", -20.0), ("stride:3", 0.0)):
         rates[pattern, "ecmp"] = ecmp
-        rates[pattern, "hedera-sa"] = [
-            rate + above + noise for rate, noise in zip(ecmp, (-0.1, 0.0, 0.1), strict=True)
-        ]
+        rates[pattern, "hedera-sa"] = [rate + above + noise for rate, noise in zip(ecmp, (-0.1, 0.0, 0.1), strict=True)]
     rates["stride:4", "ecmp"] = rates["stride:4", "hedera-sa"] = [50.0]
     runs_of(folder, rates)
     slow = {"verdict": "invalid", "reasons": ["slow"], "bisection_mbps": 1.0}
@@ -158,9 +149,7 @@ def test_in_how_many_patterns_hedera_is_above_ecmp_for_certain(tmp_path):
 
 def test_it_is_said_where_nothing_can_be_said_and_nothing_where_nothing_was_asked(tmp_path):
     runs = runs_of(tmp_path, {("stride:4", s): [50.0, 51.0] for s in ("ecmp", "hedera-sa", "hedera-gff")})
-    assert trials.in_a_sentence(runs, runs).endswith(
-        "takes 3 valid trials of both with the same seeds; there are 2."
-    )
+    assert trials.in_a_sentence(runs, runs).endswith("takes 3 valid trials of both with the same seeds; there are 2.")
     assert trials.in_a_sentence([run for run in runs if run.scheme != "ecmp"], runs) == ""
 
 

@@ -325,18 +325,12 @@ def test_the_settings_of_a_sweep(tmp_path):
     common = {name: value for name, value in names.items() if name not in ("flows_per_host", "keep")}
     path.write_text(json.dumps(common | {"first_seed": 1}))
     assert read_settings(path) == SETTINGS
-    old = {
-        name: value
-        for name, value in common.items()
-        if name not in ("mtu", "new_flows", "controller_delay_ms")
-    }
+    old = {name: value for name, value in common.items() if name not in ("mtu", "new_flows", "controller_delay_ms")}
     path.write_text(json.dumps(old | {"bw": old.pop("link_mbps"), "interval": old.pop("interval_s")}))
     assert read_settings(path) == SETTINGS
 
 
-@pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"k": NaN}', "[" * 100_000, '{"colour": "red"}', '{"k": "\\u001b"}']
-)
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"k": NaN}', "[" * 100_000, '{"colour": "red"}', '{"k": "\\u001b"}'])
 def test_settings_that_are_none_are_refused_in_one_line(tmp_path, text):
     path = tmp_path / "sweep.json"
     path.write_text(text)

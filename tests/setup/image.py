@@ -92,6 +92,4 @@ class Image:
         bare = ["setpriv", "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all", "--ambient-caps=-all"]
         alone = ["unshare", "--user", "--map-current-user", "--keep-caps", *bare]
         before = ["unshare", "--net", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
-        return self.run(
-            *(command or self.command), before=[*before, "sh", "-euc", AS_ENGINES_DO, "sh"], alone=alone
-        )
+        return self.run(*(command or self.command), before=[*before, "sh", "-euc", AS_ENGINES_DO, "sh"], alone=alone)

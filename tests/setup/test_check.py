@@ -187,9 +187,7 @@ def test_ctrl_c_ends_all_of_it(place, arguments, lasts, parts, number, status, r
     if arguments is None:
         request.getfixturevalue("nobody")
     process = check(place, *arguments or ())
-    assert wait_until(
-        lambda: len(began(place)) == parts and len(alive(place)) >= 2 * lasts.count(",") + 2, 20
-    )
+    assert wait_until(lambda: len(began(place)) == parts and len(alive(place)) >= 2 * lasts.count(",") + 2, 20)
     os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
     process.communicate(timeout=120)
     assert process.returncode == status

@@ -18,9 +18,7 @@ def test_one_machine_sets_itself_up():
     assert node.get("exclusive") == "true"
     assert node.find(f"{RSPEC}sliver_type/{RSPEC}disk_image").get("name").endswith("//UBUNTU24-64-STD")
     (execute,) = node.findall(f"{RSPEC}services/{RSPEC}execute")
-    called = [
-        word.removeprefix(CLONE) for word in shlex.split(execute.get("command")) if word.startswith(CLONE)
-    ]
+    called = [word.removeprefix(CLONE) for word in shlex.split(execute.get("command")) if word.startswith(CLONE)]
     assert called == ["setup/install.sh"]
     assert (ROOT / called[0]).stat().st_mode & 0o100
 

@@ -74,9 +74,7 @@ def hedera(installed, folder, *arguments):
 
 def test_a_wheel_has_the_code_and_its_data_and_nothing_that_was_run(wheel):
     whole = zipfile.ZipFile(wheel).namelist()
-    assert {name.partition("/")[0].partition("-")[0] for name in whole} == {"hedera_harness"}, (
-        "no other names"
-    )
+    assert {name.partition("/")[0].partition("-")[0] for name in whole} == {"hedera_harness"}, "no other names"
     assert any(name.endswith("dist-info/licenses/LICENSE") for name in whole)
     names = [name.partition("/")[2] for name in whole if name.startswith("hedera_harness/")]
     assert {"results/published/figure9_testbed.csv", "traffic/published.csv", "topos/py.typed"} <= set(names)
@@ -97,9 +95,7 @@ def test_the_commands_work_from_any_folder(installed, elsewhere):
     done = hedera(installed, elsewhere, "explain-ecmp", "--seeds", "1", "--aimd-seeds", "1", "--out", "drawn")
     assert done.returncode == 0, done.stderr
     assert re.search(r"(?m)^stride4,.*,3482,", (elsewhere / "drawn/explain_ecmp.csv").read_text())
-    done = hedera(
-        installed, elsewhere, "simulate", "--scheme", "hedera-sa", "--traffic", "stride:4", "--json"
-    )
+    done = hedera(installed, elsewhere, "simulate", "--scheme", "hedera-sa", "--traffic", "stride:4", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["bisection_mbps"] > 10_000
 

@@ -45,9 +45,7 @@ def test_a_lone_flow_averages_783_mbps():
     assert rates[5:].mean() == pytest.approx(4700 / 6)
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in PUBLISHED if name.startswith(("stag", "stride", "randbij"))]
-)
+@pytest.mark.parametrize("name", [name for name in PUBLISHED if name.startswith(("stag", "stride", "randbij"))])
 def test_every_permutation_gives_12533_on_the_non_blocking_switch(name):
     rates = on_nonblocking(published(name)).advance(6005)
     assert rates[5:].mean() == pytest.approx(16 * 4700 / 6)

@@ -18,9 +18,7 @@ def test_json_is_one_object_with_the_agreed_keys():
     done = run(simulate, "--scheme", "hedera-gff", "--traffic", "published:rand0", "--seconds", 12, "--json")
     assert done.exit_code == 0
     found = json.loads(done.stdout)
-    assert {"scheme", "traffic", "bisection_mbps", "capacity_mbps", "verdict", "reasons", "flows"} <= set(
-        found
-    )
+    assert {"scheme", "traffic", "bisection_mbps", "capacity_mbps", "verdict", "reasons", "flows"} <= set(found)
     assert found["verdict"] == "ok"
     assert found["reasons"] == []
     assert found["capacity_mbps"] == 16_000
@@ -148,9 +146,7 @@ def test_a_scheduler_of_the_users_own(tmp_path):
         "    def place(self, flows, links): return flows.core\n"
     )
     arguments = ["--traffic", "published:rand0", "--seconds", 12, "--json"]
-    own, static = (
-        json.loads(run(simulate, "--scheme", s, *arguments).stdout) for s in (f"{file}:Still", "ecmp")
-    )
+    own, static = (json.loads(run(simulate, "--scheme", s, *arguments).stdout) for s in (f"{file}:Still", "ecmp"))
     assert own["scheme"] == f"{file}:Still"
     assert own["bisection_mbps"] == static["bisection_mbps"]
     assert [one["changed"] for one in own["rounds"]] == [0, 0]

@@ -75,9 +75,7 @@ def test_no_flow_starts_before_all_that_it_waits_for_has_ended(engine, traffic):
     latest = np.full(len(graph), -np.inf)
     np.maximum.at(latest, graph.waiting, found.end_s[graph.before])
     waits = np.isfinite(latest)
-    assert (found.start_s - latest - graph.delay_s)[waits].max() <= TICK + tick, (
-        "and no later than on the next tick"
-    )
+    assert (found.start_s - latest - graph.delay_s)[waits].max() <= TICK + tick, "and no later than on the next tick"
 
 
 @pytest.mark.parametrize("engine", ["maxmin", "aimd"])
@@ -90,9 +88,7 @@ def test_turns_do_not_wait_for_arrivals_beside_them(engine, tmp_path):
 
 
 def test_a_placement_stays_with_its_connection():
-    config = Config(
-        "hedera-gff", "ring:16,1600000000", placement="random", seconds=9.0, engine="maxmin", seed=3
-    )
+    config = Config("hedera-gff", "ring:16,1600000000", placement="random", seconds=9.0, engine="maxmin", seed=3)
     simulation = Simulation(config)
     found = simulation.run()
     assert [one.t for one in found.rounds] == [5.0]
@@ -135,9 +131,7 @@ def test_a_scheduler_sees_connections_and_what_they_sent_since_it_last_looked(en
     """Host 0 sends to 4 and then to 8, again and again: at any moment one flow, in any period two connections."""
     graph = "num_ranks 9\nrank 0 {\n"
     for n in range(6):
-        graph += f"s{n}: send 1250000b to {(4, 8)[n % 2]} tag {n}\n" + (
-            f"s{n} requires s{n - 1}\n" if n else ""
-        )
+        graph += f"s{n}: send 1250000b to {(4, 8)[n % 2]} tag {n}\n" + (f"s{n} requires s{n - 1}\n" if n else "")
     graph += "}\n" + "".join(
         f"rank {rank} {{\n" + "".join(f"recv 1250000b from 0 tag {n}\n" for n in range(first, 6, 2)) + "}\n"
         for rank, first in ((4, 0), (8, 1))

@@ -22,9 +22,7 @@ def test_simulated_annealing_is_within_two_percent_of_non_blocking_on_permutatio
 
 @pytest.mark.parametrize("name", PERMUTATIONS)
 def test_the_non_blocking_network_gives_12533_on_permutations(name):
-    assert simulate(Config("nonblocking", f"published:{name}")).bisection_mbps == pytest.approx(
-        12533.3, abs=0.5
-    )
+    assert simulate(Config("nonblocking", f"published:{name}")).bisection_mbps == pytest.approx(12533.3, abs=0.5)
 
 
 @pytest.mark.parametrize("engine", ["aimd", "maxmin"])
@@ -43,8 +41,7 @@ def test_every_scheme_runs_and_does_not_beat_the_links(scheme, engine):
 def test_aimd_comes_near_to_max_min_from_below(scheme, name):
     """The paths are the same; AIMD wastes what it frees, at most half of a lone flow's link for a while."""
     real, ideal = (
-        simulate(Config(scheme, f"published:{name}", engine=engine)).bisection_mbps
-        for engine in ("aimd", "maxmin")
+        simulate(Config(scheme, f"published:{name}", engine=engine)).bisection_mbps for engine in ("aimd", "maxmin")
     )
     assert 0.75 * ideal < real < 1.02 * ideal
 

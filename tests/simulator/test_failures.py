@@ -20,9 +20,7 @@ FAT_TREE_SCHEMES = [name for name, scheme in SCHEMES.items() if scheme.emulated 
 
 @pytest.mark.parametrize("engine", ["aimd", "maxmin"])
 @pytest.mark.parametrize("scheme", FAT_TREE_SCHEMES)
-@pytest.mark.parametrize(
-    "fault", ["switch:4_1_1@6", "link:0_2_1-4_1_1@6", "link:1_0_1-1_2_1@6", "switch:2_3_1@6"]
-)
+@pytest.mark.parametrize("fault", ["switch:4_1_1@6", "link:0_2_1-4_1_1@6", "link:1_0_1-1_2_1@6", "switch:2_3_1@6"])
 def test_every_scheme_leaves_what_is_broken(scheme, engine, fault):
     result = simulate(Config(scheme, "stride:4", seconds=12.0, engine=engine, fail=(fault,)))
     down = parse(fault, TREE, 12).links(TREE)
@@ -37,9 +35,7 @@ def test_every_scheme_leaves_what_is_broken(scheme, engine, fault):
 
 
 def test_hedera_finds_the_best_that_is_left_and_again_when_it_is_mended():
-    result = simulate(
-        Config("hedera-gff", "stride:4", seconds=30.0, engine="maxmin", fail=("switch:4_1_1@12:20",))
-    )
+    result = simulate(Config("hedera-gff", "stride:4", seconds=30.0, engine="maxmin", fail=("switch:4_1_1@12:20",)))
     assert [(phase.mbps, phase.best_mbps) for phase in result.phases] == [
         (16_000, 16_000),
         (pytest.approx(12_000), pytest.approx(12_000)),
@@ -74,9 +70,7 @@ def test_flows_to_come_go_round_it_too():
     assert (result.core[during] != 0).all()
     later = between_pods & (result.start_s > 6)
     assert (result.core[later] == 0).all()
-    assert [phase.best_mbps for phase in result.phases] == [None] * 3, (
-        "flows that come and go have no such bound"
-    )
+    assert [phase.best_mbps for phase in result.phases] == [None] * 3, "flows that come and go have no such bound"
 
 
 def test_the_control_has_none_of_these_links():

@@ -35,9 +35,7 @@ def completion(*args, **more):
 @pytest.mark.parametrize("traffic", [RING, "all-to-all:16,16000000"])
 def test_spraying_is_as_good_as_non_blocking(engine, traffic):
     sprayed, control = (run(scheme, traffic, engine).collective() for scheme in ("spray", "nonblocking"))
-    assert sprayed.completion_s == pytest.approx(
-        control.completion_s, rel=1e-9 if engine == "maxmin" else 0.02
-    )
+    assert sprayed.completion_s == pytest.approx(control.completion_s, rel=1e-9 if engine == "maxmin" else 0.02)
     assert sprayed.completion_s < completion("ecmp", traffic, engine)
 
 
@@ -111,7 +109,5 @@ def test_sub_flows_shorten_what_one_hash_spoils():
 
 @pytest.mark.parametrize("scheme", ["planned", "ecmp-x4"])
 def test_what_is_for_collectives_is_refused_for_other_traffic(scheme):
-    with pytest.raises(
-        ValueError, match=f"scheme '{scheme}' is for collectives, and traffic 'stride:4' is none"
-    ):
+    with pytest.raises(ValueError, match=f"scheme '{scheme}' is for collectives, and traffic 'stride:4' is none"):
         Simulation(Config(scheme, "stride:4"))

@@ -68,9 +68,7 @@ def test_lookup_by_name():
 def test_the_sending_port_of_each_link_is_on_the_node_that_it_leaves(topo):
     names = sending_ports(topo)
     assert len(set(names)) == len(names) == num_links(topo)
-    assert [name.partition("-")[0] for name in names] == [
-        link_ends(topo, link)[0] for link in range(num_links(topo))
-    ]
+    assert [name.partition("-")[0] for name in names] == [link_ends(topo, link)[0] for link in range(num_links(topo))]
 
 
 def test_sending_ports_as_runs_name_them():

@@ -96,9 +96,7 @@ def test_nodes_may_come_before_those_that_they_depend_on_and_say_so_twice(read):
 
 @pytest.mark.parametrize("kind", [0, 1, 2, 3])
 def test_memory_and_metadata_take_no_time_and_what_waits_waits_through_them(read, kind):
-    found = read(
-        [node(0, COMP, micros=1), node(1, kind, micros=9, data=[0]), node(2, COMP, micros=2, ctrl=[1])]
-    )
+    found = read([node(0, COMP, micros=1), node(1, kind, micros=9, data=[0]), node(2, COMP, micros=2, ctrl=[1])])
     assert [row[3] for row in rows(found)] == [1e-6, 2e-6]
     assert edges(found) == [(1, 0)]
 
@@ -124,9 +122,7 @@ def test_what_is_encoded_is_read_back(tmp_path_factory, some, ids):
     nodes, waits = [], set()
     for place, (micros, data, ctrl) in enumerate(some[:100]):
         data, ctrl = ({n for n in deps if n < place} for deps in (data, ctrl))
-        nodes.append(
-            node(ids[place], COMP, micros=micros, data=[ids[n] for n in data], ctrl=[ids[n] for n in ctrl])
-        )
+        nodes.append(node(ids[place], COMP, micros=micros, data=[ids[n] for n in data], ctrl=[ids[n] for n in ctrl]))
         waits |= {(place, n) for n in data | ctrl}
     found = read_chakra(lay(tmp_path_factory.mktemp("many"), trace(*nodes)))
     assert rows(found) == [(0, 0, 0, micros * 1000 / 1e9) for micros, _, _ in some[:100]]
@@ -364,9 +360,7 @@ def test_it_takes_as_long_in_the_simulator_as_our_ring(tmp_path):
     nodes = [node(0, COMP, micros=1000), together(1, ALL_REDUCE, 1_600_000, data=[0])]
     prefix = lay(tmp_path, *[trace(*nodes)] * 16)
     found, ours = (
-        Simulation(
-            Config("ecmp", traffic, placement="random", seconds=0.3, engine="maxmin", compute_s=compute_s)
-        ).run()
+        Simulation(Config("ecmp", traffic, placement="random", seconds=0.3, engine="maxmin", compute_s=compute_s)).run()
         for traffic, compute_s in ((f"chakra:{prefix}", 0.0), ("ring:16,1600000", 0.001))
     )
     assert found.collective().ended == 480

@@ -44,11 +44,7 @@ def test_both_formats(write, content):
     assert flows(read_flows(write(content), TREE)) == [(0, 4), (1, 5)]
 
 
-@given(
-    pairs=st.lists(
-        st.tuples(st.integers(0, 15), st.integers(0, 15)).filter(lambda p: p[0] != p[1]), min_size=1
-    )
-)
+@given(pairs=st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)).filter(lambda p: p[0] != p[1]), min_size=1))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_is_written_is_read(write, pairs):
     rows = "".join(f"{s},{d},extra\n" for s, d in pairs)

@@ -148,9 +148,7 @@ def test_a_file_that_is_none_is_refused(tmp_path):
             collective(f"goal:{tmp_path / name}", FatTree(4), 1)
 
 
-@pytest.mark.parametrize(
-    "spec", ["ring:16,1600", "halving-doubling:8,1600", "all-to-all:5,1000", "pipeline:4,100"]
-)
+@pytest.mark.parametrize("spec", ["ring:16,1600", "halving-doubling:8,1600", "all-to-all:5,1000", "pipeline:4,100"])
 def test_what_is_written_is_read_back(spec, tmp_path):
     graph = collective(spec, FatTree(4), 3, placement="random")
     write_goal(tmp_path / "one.goal", graph)
@@ -186,9 +184,7 @@ def test_a_schedule_in_the_manner_of_schedgen_is_read_back_equal(tmp_path):
             lines[rank].append(f"{label}: send 1b to {rank + (1 << bit)} tag 0")
             if rank:
                 lines[rank].append(f"{label} requires l1")
-    text = f"num_ranks {ranks}\n" + "".join(
-        f"\nrank {rank} {{\n" + "\n".join(lines[rank]) + "\n}\n" for rank in lines
-    )
+    text = f"num_ranks {ranks}\n" + "".join(f"\nrank {rank} {{\n" + "\n".join(lines[rank]) + "\n}\n" for rank in lines)
     found = goal_in(text, "it", "goal:it")
     assert len(found) == 31
     assert found.level.max() == 4

@@ -58,9 +58,7 @@ def loaded(path):
 
 
 @pytest.mark.parametrize("repeats", [1, 2])
-@pytest.mark.parametrize(
-    "spec", ["ring:8,1600", "halving-doubling:8,1600", "all-to-all:4,1000", "pipeline:4,100"]
-)
+@pytest.mark.parametrize("spec", ["ring:8,1600", "halving-doubling:8,1600", "all-to-all:4,1000", "pipeline:4,100"])
 def test_all_flows_wait_for_those_that_they_waited_for(spec, repeats, tmp_path):
     found = collective(spec, FatTree(4), 3, placement="random", repeats=repeats)
     write_matrix(tmp_path / "it.cm", found)
@@ -74,9 +72,7 @@ def test_all_flows_wait_for_those_that_they_waited_for(spec, repeats, tmp_path):
 
     def waited(node):
         return {
-            flow
-            for one in direct.get(node, ())
-            for flow in (waited(one) if found.computes[one] else {number[one]})
+            flow for one in direct.get(node, ()) for flow in (waited(one) if found.computes[one] else {number[one]})
         }
 
     assert before == {number[n]: waited(n) for n in sends}

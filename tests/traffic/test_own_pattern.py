@@ -83,9 +83,7 @@ def test_a_file_that_is_not_there_and_numbers_of_flows_that_are_not_its_to_chang
 def test_endless_rows_and_endless_time_have_an_end(place, monkeypatch):
     path = written(
         place,
-        "import itertools, time\n"
-        "f = lambda t, r: itertools.repeat((0, 1))\n"
-        "g = lambda t, r: time.sleep(99)\n",
+        "import itertools, time\nf = lambda t, r: itertools.repeat((0, 1))\ng = lambda t, r: time.sleep(99)\n",
     )
     monkeypatch.setattr(own_pattern, "MAX_BYTES", 10_000)
     monkeypatch.setattr(own_pattern, "RUN_S", 5.0)

@@ -247,9 +247,7 @@ def test_too_many_flows_are_refused_before_any_memory_is_taken(spec):
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize(
-    "spec", ["stride:48", "staggered:0.2,0.3", "random", "randbij", "randx:3", "hotspot"]
-)
+@pytest.mark.parametrize("spec", ["stride:48", "staggered:0.2,0.3", "random", "randbij", "randx:3", "hotspot"])
 def test_27648_hosts_take_no_memory_per_pair(spec):
     tree = FatTree(48)
     tracemalloc.start()

@@ -60,9 +60,7 @@ def in_order(found, order):
     "spec", ["ring:4,4000", "halving-doubling:8,8000", "all-to-all:4,4000", "pipeline:4,100", "ring:16,1"]
 )
 @pytest.mark.parametrize(("repeats", "subflows", "compute_s"), [(1, 1, 0.0), (3, 4, 0.0), (2, 1, 0.1)])
-def test_collectives_can_be_carried_out_by_hosts_that_know_their_own_flows_alone(
-    spec, repeats, subflows, compute_s
-):
+def test_collectives_can_be_carried_out_by_hosts_that_know_their_own_flows_alone(spec, repeats, subflows, compute_s):
     work = workload(spec, 16, seed=3, seconds=1.0, repeats=repeats, subflows=subflows, compute_s=compute_s)
     programs = ranks(work.graph, work.standing.src_port)
     order = carried_out(programs)
@@ -77,24 +75,18 @@ def test_flows_between_two_hosts_share_a_connection_and_sub_flows_do_not():
         work = workload("ring:4,4000", 4, seconds=1.0, subflows=subflows)
         for one in ranks(work.graph, work.standing.src_port):
             assert len(one.connections) == len(set(one.connections)) == subflows
-            assert {step.connection for step in one.steps if step.connection is not None} == set(
-                range(subflows)
-            )
+            assert {step.connection for step in one.steps if step.connection is not None} == set(range(subflows))
 
 
 def test_computing_elsewhere_that_takes_no_time_is_what_it_waits_for():
     nodes = [(0, 1, 100, 0.0), (0, 0, 0, 0.0), (1, 2, 100, 0.0)]
-    programs = {
-        one.host: one for one in ranks(graph(nodes, [(1, 0), (2, 1)]), np.full(3, 21, dtype=np.int32))
-    }
+    programs = {one.host: one for one in ranks(graph(nodes, [(1, 0), (2, 1)]), np.full(3, 21, dtype=np.int32))}
     assert programs[1].steps[0].after == (0,)
 
 
 def test_what_a_host_cannot_know_is_refused():
     nodes = [(0, 1, 100, 0.0), (2, 3, 100, 0.0)]
-    with pytest.raises(
-        ValueError, match="node 1 at host 2 waits for node 0, of which only hosts 0 and 1 know"
-    ):
+    with pytest.raises(ValueError, match="node 1 at host 2 waits for node 0, of which only hosts 0 and 1 know"):
         ranks(graph(nodes, [(1, 0)]), np.full(2, 21, dtype=np.int32))
     nodes = [(0, 0, 0, 1.0), (1, 2, 100, 0.0)]
     with pytest.raises(ValueError, match="node 1 at host 1 waits for node 0"):

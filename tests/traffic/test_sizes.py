@@ -21,9 +21,7 @@ def test_quantiles_are_linear_between_the_points():
     )
 
 
-@pytest.mark.parametrize(
-    ("spelling", "mean", "spread"), [("fixed:1500", 1500, 0), ("exponential:1500", 1500, 1500)]
-)
+@pytest.mark.parametrize(("spelling", "mean", "spread"), [("fixed:1500", 1500, 0), ("exponential:1500", 1500, 1500)])
 def test_simple_laws(spelling, mean, spread):
     law = size_law(spelling)
     drawn = law.draw(np.random.default_rng(2), 200_000)

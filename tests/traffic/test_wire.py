@@ -16,10 +16,7 @@ def test_what_is_encoded_is_read_back(some):
     data = b"".join(
         whole(number, value) if isinstance(value, int) else content(number, value) for number, value in some
     )
-    found = [
-        (one.number, one.one() if one.content is None else bytes(one.bytes()))
-        for one in fields(memoryview(data))
-    ]
+    found = [(one.number, one.one() if one.content is None else bytes(one.bytes())) for one in fields(memoryview(data))]
     assert found == some
 
 

@@ -83,9 +83,7 @@ def test_turns_wait_for_each_other():
 
 
 def test_the_load_is_what_was_asked_for():
-    work = workload(
-        "poisson:exponential:50000,0.4", TREE, 1, seconds=50.0, link_mbps=100.0, scale_sizes=False
-    )
+    work = workload("poisson:exponential:50000,0.4", TREE, 1, seconds=50.0, link_mbps=100.0, scale_sizes=False)
     flows = whole(work)
     assert len(flows) == pytest.approx(work.expected_flows, abs=4 * np.sqrt(work.expected_flows))
     per_host = np.bincount(flows.dst, weights=flows.size_bytes, minlength=16) * 8e-6 / 50
@@ -110,9 +108,7 @@ def test_sizes_go_with_the_links_so_that_times_stay():
 def test_receivers_by_a_pattern():
     flows = whole(workload("poisson:fixed:100000,0.5 to staggered:0.5,0.3", TREE, 2, seconds=3.0))
     matrix = draw("staggered:0.5,0.3", TREE, 2)
-    assert {(s, d) for s, d in zip(flows.src, flows.dst, strict=True)} == set(
-        zip(matrix.src, matrix.dst, strict=True)
-    )
+    assert {(s, d) for s, d in zip(flows.src, flows.dst, strict=True)} == set(zip(matrix.src, matrix.dst, strict=True))
 
 
 def test_a_host_uses_all_its_ports_before_one_comes_back():

@@ -44,9 +44,7 @@ def test_nothing_is_written_over(left):
     assert (target / "run/run.json").read_text() == "mine"
 
 
-@pytest.mark.parametrize(
-    ("limit", "said"), [("MAX_FILES", "0 files"), ("MAX_BYTES", "0 MiB"), ("DEEPEST", "0 deep")]
-)
+@pytest.mark.parametrize(("limit", "said"), [("MAX_FILES", "0 files"), ("MAX_BYTES", "0 MiB"), ("DEEPEST", "0 deep")])
 def test_too_much_of_anything(left, monkeypatch, limit, said):
     monkeypatch.setattr(harvest, limit, 0)
     with pytest.raises(GuestFailed, match=said):

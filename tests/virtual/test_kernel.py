@@ -12,9 +12,7 @@ def kernels(tmp_path, monkeypatch):
     monkeypatch.delenv(source.NAMED, raising=False)
     folder = cache.folder("kernels")
     (folder / "linux").touch()
-    made = kernel.Kernel(
-        folder / "linux", "6.12.117", "ptrace", "linux-source-6.12", "0" * 16, "gcc 12", 300.0
-    )
+    made = kernel.Kernel(folder / "linux", "6.12.117", "ptrace", "linux-source-6.12", "0" * 16, "gcc 12", 300.0)
     kernel.remember(made, folder)
     return folder
 
@@ -106,9 +104,7 @@ def test_where_one_source_gives_no_kernel_the_next_is_tried(kernels, monkeypatch
     def lay(folder, programs):
         raise Unavailable("it is broken")
 
-    monkeypatch.setattr(
-        source, "candidates", lambda suite, say: [source.Source("a", lay), source.Source("b", lay)]
-    )
+    monkeypatch.setattr(source, "candidates", lambda suite, say: [source.Source("a", lay), source.Source("b", lay)])
     monkeypatch.setattr(kernel, "tools", lambda say: ("gcc 12", {}))
     told = []
     with pytest.raises(Unavailable, match=r"a: it is broken; b: it is broken"):

@@ -18,9 +18,7 @@ def session():
     with contextlib.ExitStack() as ends:
 
         def start(code):
-            process = ends.enter_context(
-                subprocess.Popen([sys.executable, "-I", "-c", code], start_new_session=True)
-            )
+            process = ends.enter_context(subprocess.Popen([sys.executable, "-I", "-c", code], start_new_session=True))
             ends.callback(process.kill)
             return process.pid
 

@@ -85,9 +85,7 @@ def test_it_listens_on_loopback_alone(server):
 
 def test_the_command_tells_its_address_and_ends_when_told(tmp_path):
     hedera = Path(sys.executable).with_name("hedera")
-    process = subprocess.Popen(
-        [hedera, "watch", tmp_path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen([hedera, "watch", tmp_path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     said = process.stdout.readline()
     assert said.startswith("watch it at http://127.0.0.1:")
     os.kill(process.pid, signal.SIGTERM)

@@ -25,9 +25,7 @@ from transfers.sink import BIN_S
 
 BEGIN, OFFSET = 1000.0, 600.0  # by the epoch; the monotonic clock says 400 then
 SECONDS = 12
-POISSON = RunSpec(
-    "nonblocking", "poisson:fixed:1000000,0.5", seconds=SECONDS, link_mbps=10, scale_sizes=False
-)
+POISSON = RunSpec("nonblocking", "poisson:fixed:1000000,0.5", seconds=SECONDS, link_mbps=10, scale_sizes=False)
 PAYLOAD = 10 * payload_share() * 125_000  # bytes a second
 
 
@@ -100,9 +98,7 @@ def test_late_senders_and_dead_ones_are_named():
 def test_a_shuffle_is_measured_over_its_own_time():
     spec = replace(POISSON, traffic="shuffle:1000", scale_sizes=True)
     size = round(PAYLOAD / 2)
-    flows = [
-        flow(2 * src + n, src, (src + 1 + n) % 16, 2 * n, 1, size) for src in range(16) for n in range(2)
-    ]
+    flows = [flow(2 * src + n, src, (src + 1 + n) % 16, 2 * n, 1, size) for src in range(16) for n in range(2)]
     found = judged(flows, spec, mbps=5.0)
     assert found.window_s == pytest.approx((0.5, 2.5), abs=0.01)
     assert (found.turns.shuffle_s, found.turns.host_completion_s) == pytest.approx((3, 3))
@@ -143,10 +139,7 @@ def test_the_controllers_work_is_counted_while_traffic_runs():
         "statistics_requests",
         "statistics_bytes",
     )
-    alive = [
-        {"t": BEGIN + t, "event": "alive", **dict.fromkeys(names, 10.0 + 2 * max(t, 0))}
-        for t in range(-2, 11)
-    ]
+    alive = [{"t": BEGIN + t, "event": "alive", **dict.fromkeys(names, 10.0 + 2 * max(t, 0))} for t in range(-2, 11)]
     seen = observation([], events=alive, tcp=Counter(timeouts=3))
     found = costs(seen, [], 10.0)
     assert found["controller_percent"] == 200

@@ -51,9 +51,7 @@ def test_paths_count_from_when_they_were_taken():
 
 
 def test_an_unknown_path_is_held_to_its_hosts_alone():
-    assert fluid(TREE, [flow(0, 4, 0, 10), flow(1, 8, 0, 10)], (0, 1), 5, 10).end.tolist() == pytest.approx(
-        [1, 1]
-    )
+    assert fluid(TREE, [flow(0, 4, 0, 10), flow(1, 8, 0, 10)], (0, 1), 5, 10).end.tolist() == pytest.approx([1, 1])
 
 
 def test_a_broken_link_carries_nothing():
@@ -76,9 +74,7 @@ def test_the_simulator_s_engine_finds_the_same(seed):
     found = fluid(TREE, flows, (1, 3), 60, bw)
 
     work = columns(src, dst, start, mbit * 1e6 / 8)
-    engine = MaxMinEngine(
-        work, path_links(TREE, src, dst, before), num_links(TREE), tick_s=tick, link_mbps=bw
-    )
+    engine = MaxMinEngine(work, path_links(TREE, src, dst, before), num_links(TREE), tick_s=tick, link_mbps=bw)
     totals = [engine.advance_to(moved_at)]
     engine.reroute(np.arange(14, dtype=np.int32), path_links(TREE, src, dst, after))
     totals.append(engine.advance_to(60.0))

@@ -32,9 +32,7 @@ def looks(rtt_s, queued, times=(1.5, 2.5, 3.5), key=(0, 4, 20_000)):
 
 
 def share(flows, seen, fair=10.0, window=WINDOW, topo=TREE):
-    found = links_alone(
-        underway(topo, flows, seen, BEGIN, BW), flows, np.full(len(flows), fair), window, 1500
-    )
+    found = links_alone(underway(topo, flows, seen, BEGIN, BW), flows, np.full(len(flows), fair), window, 1500)
     return None if found is None else found.share
 
 
@@ -50,9 +48,7 @@ def test_what_the_machine_takes_of_a_round_trip_a_flow_could_have_had():
 
 def test_where_packets_wait_in_queues_alone_tcp_has_what_its_windows_allow():
     assert share([flow()], looks(0.1, {"0_0_2": TENTH_OF_A_SECOND})) == pytest.approx(1)
-    assert share([flow()], looks(0.05, {"0_0_2": TENTH_OF_A_SECOND})) == pytest.approx(1), (
-        "smoothed, so behind"
-    )
+    assert share([flow()], looks(0.05, {"0_0_2": TENTH_OF_A_SECOND})) == pytest.approx(1), "smoothed, so behind"
 
 
 def test_no_flow_could_have_had_more_than_its_fair_rate():

@@ -112,6 +112,4 @@ def test_flows_that_come_and_go_are_asked_when_they_were_there():
     recovery = Recovery(TREE, SPEC, [Outage(4, CORE_0)], flows, back, there, lambda window: 7.0)
     (failure,) = recovery.failures([seconds(*[9] * 12) for _ in there])
     assert (failure.affected, failure.rerouted_s) == (1, 0.03)
-    assert {(phase.maxmin_mbps, phase.best_mbps) for phase in recovery.phases(lambda window: 5.0)} == {
-        (7.0, None)
-    }
+    assert {(phase.maxmin_mbps, phase.best_mbps) for phase in recovery.phases(lambda window: 5.0)} == {(7.0, None)}

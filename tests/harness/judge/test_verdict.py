@@ -33,9 +33,7 @@ def test_a_fine_run_counts_and_says_which_rules_it_kept():
 def test_every_port_at_86_percent_is_not_passed_where_no_second_had_settled():
     """85 % of the total are enough for the coarse rule, and no other could be applied."""
     ports = {f"port {n}": 8.6 for n in range(96)}
-    slow = replace(
-        FINE, measured_mbps=137.6, port_mbps=ports, full=FullLinks((1, 5), ports, UNSETTLED), claims=[]
-    )
+    slow = replace(FINE, measured_mbps=137.6, port_mbps=ports, full=FullLinks((1, 5), ports, UNSETTLED), claims=[])
     found = judge(slow)
     assert found.verdict == "not judged"
     (reason,) = found.reasons

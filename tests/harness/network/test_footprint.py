@@ -105,9 +105,7 @@ def test_only_what_is_gone_is_said_to_be_removed(own_home, monkeypatch):
     (own_home / "run" / dead).mkdir(parents=True)
     monkeypatch.setattr(footprint, "remove_tree", lambda folder: "Device or resource busy")
     folder = own_home / "run" / dead
-    assert remove_leftovers() == Cleaned(
-        [], [f"{group} (Directory not empty)", f"{folder} (Device or resource busy)"]
-    )
+    assert remove_leftovers() == Cleaned([], [f"{group} (Directory not empty)", f"{folder} (Device or resource busy)"])
 
 
 @pytest.mark.root

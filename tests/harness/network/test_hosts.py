@@ -76,9 +76,7 @@ def test_a_host_is_the_same_with_a_shell_of_its_own_and_without():
     sleeper = subprocess.Popen(["mnexec", "-n", "sleep", "60"])
     pid = namespaces.hold()
     try:
-        assert wait_until(
-            lambda: os.readlink(f"/proc/{sleeper.pid}/ns/net") != os.readlink("/proc/self/ns/net"), 5
-        )
+        assert wait_until(lambda: os.readlink(f"/proc/{sleeper.pid}/ns/net") != os.readlink("/proc/self/ns/net"), 5)
         for each in (sleeper.pid, pid):
             run(["ip", "link", "add", "a-eth0", "type", "veth", "peer", "name", "b-eth0"], namespace=each)
             set_up({"a": (each, setup)})
@@ -101,9 +99,7 @@ def test_a_host_is_the_same_with_a_shell_of_its_own_and_without():
     (route,) = seen[1][5].splitlines()
     assert route.startswith("10.0.0.0/8 dev a-eth0 proto kernel scope link src 10.0.0.2 ")
     assert " rto_min lock 20ms" in route
-    assert seen[1][4] == [
-        {"dst": "10.0.0.3", "dev": "a-eth0", "lladdr": "02:00:00:00:00:03", "state": ["PERMANENT"]}
-    ]
+    assert seen[1][4] == [{"dst": "10.0.0.3", "dev": "a-eth0", "lladdr": "02:00:00:00:00:03", "state": ["PERMANENT"]}]
 
 
 @pytest.mark.root
@@ -117,9 +113,7 @@ def test_a_held_host_that_cannot_be_configured_is_named():
 
 
 @pytest.mark.root
-@pytest.mark.parametrize(
-    ("changes", "sack", "rto_ms"), [((), True, 200), ((None, None, False, 20), False, 20)]
-)
+@pytest.mark.parametrize(("changes", "sack", "rto_ms"), [((), True, 200), ((None, None, False, 20), False, 20)])
 def test_a_connection_has_the_timeout_and_the_acknowledgements_that_were_asked_for(changes, sack, rto_ms):
     """As the kernel tells of it: `ss` names sack where both ends agreed to it, and the timeout in ms, which is the
     round trip, of next to nothing, and at least the shortest."""
@@ -129,12 +123,7 @@ def test_a_connection_has_the_timeout_and_the_acknowledgements_that_were_asked_f
         peer = ["peer", "name", "b-eth0", "netns", str(pids["b"])]
         run(["ip", "link", "add", "a-eth0", "type", "veth", *peer], namespace=pids["a"])
         known = list(ends.values())
-        set_up(
-            {
-                name: (pids[name], HostSetup(f"{name}-eth0", *ends[name], known, "reno", *changes))
-                for name in ends
-            }
-        )
+        set_up({name: (pids[name], HostSetup(f"{name}-eth0", *ends[name], known, "reno", *changes)) for name in ends})
         with inside_socket(pids["b"]) as server, inside_socket(pids["a"]) as client:
             server.bind(("10.0.0.3", 5001))
             server.listen()

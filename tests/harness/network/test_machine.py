@@ -53,9 +53,7 @@ def test_a_git_that_hangs_knows_no_revision(tool, monkeypatch, at_once):
     assert machine.git_revision() == "unknown"
 
 
-@pytest.mark.parametrize(
-    ("status", "revision"), [("", "abc"), ("echo ' M file'", "abc+"), ("exit 128", "unknown")]
-)
+@pytest.mark.parametrize(("status", "revision"), [("", "abc"), ("echo ' M file'", "abc+"), ("exit 128", "unknown")])
 def test_a_revision_says_whether_the_tree_is_as_it_was(tool, status, revision):
     tool("git", f'case "$*" in *rev-parse*) echo abc;; *) {status};; esac')
     assert machine.git_revision() == revision
@@ -78,9 +76,7 @@ def test_a_guest_alone_believes_what_it_is_told_of_tools_and_revision(tool, monk
         (iperf,) = (one for one in machine.TOOLS if one.name == "iperf")
         assert machine.version_of(iperf) == version
         assert (machine.git_revision() == "abc") == guest
-        assert machine.version_of(machine.Tool("bwm-ng", ("no-such-program",), "", "")) is None, (
-            "it has to be there"
-        )
+        assert machine.version_of(machine.Tool("bwm-ng", ("no-such-program",), "", "")) is None, "it has to be there"
     finally:
         for each in (machine.told, machine.version_of):
             each.cache_clear()

@@ -44,9 +44,7 @@ def test_others_find_it_by_its_number_as_they_would_a_process(pid):
         ["ip", "link", "add", "a-eth1", "netns", str(pid), "type", "veth", "peer", "name", "a-eth2"],
         namespace=pid,
     )
-    found = subprocess.run(
-        ["mnexec", "-a", str(pid), "ip", "link"], capture_output=True, text=True, check=True
-    ).stdout
+    found = subprocess.run(["mnexec", "-a", str(pid), "ip", "link"], capture_output=True, text=True, check=True).stdout
     assert "a-eth1" in found
     assert "a-eth2" in found
 
@@ -59,9 +57,7 @@ def test_what_fails_in_there_fails_here(pid):
 def test_it_goes_with_its_thread(pid):
     namespaces.release(pid)
     assert not namespaces.held(pid)
-    assert wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 30), (
-        "the kernel takes a moment after the join"
-    )
+    assert wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 30), "the kernel takes a moment after the join"
 
 
 def test_who_holds_none_does_the_work_where_it_is():

@@ -87,9 +87,7 @@ def wait(controller, starts):
     assert wait_until(done, 60)
 
 
-@pytest.mark.parametrize(
-    ("how", "reason"), [("kill", "ended (status -9)"), ("freeze", "was not heard of for 3 s")]
-)
+@pytest.mark.parametrize(("how", "reason"), [("kill", "ended (status -9)"), ("freeze", "was not heard of for 3 s")])
 def test_it_is_started_again_once(controller, how, reason):
     wait(controller, 1)
     disturber = Disturber(parse_all([f"controller:{how}@1", f"controller:{how}@2"], 5), controller)

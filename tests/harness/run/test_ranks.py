@@ -129,8 +129,6 @@ def test_hosts_that_cannot_connect_are_named(tmp_path, children, monkeypatch):
 def test_what_hosts_cannot_do_is_refused_before_anything_runs(tmp_path):
     with pytest.raises(UserMistake, match="other traffic beside a collective is for the simulator only"):
         replace(SPEC, traffic="ring:4,1000 + stride:1").workload()
-    with pytest.raises(
-        UserMistake, match="scheme 'ecmp-x4' is for collectives, and traffic 'stride:1' is none"
-    ):
+    with pytest.raises(UserMistake, match="scheme 'ecmp-x4' is for collectives, and traffic 'stride:1' is none"):
         replace(SPEC, scheme="ecmp-x4", traffic="stride:1").workload()
     assert replace(SPEC, traffic="ring:4,1000").for_its_traffic().new_flows == "controller"

@@ -33,12 +33,7 @@ def test_a_process_that_sleeps_waits_for_no_processor(monkeypatch):
     finally:
         sleeper.kill()
         sleeper.wait()
-    assert (
-        len(processors.times)
-        == len(processors.idle_percent)
-        == len(processors.waiting_percent["sleeper"])
-        >= 3
-    )
+    assert len(processors.times) == len(processors.idle_percent) == len(processors.waiting_percent["sleeper"]) >= 3
     assert all(0 <= idle <= 100 for idle in processors.idle_percent)
     assert sum(processors.waiting_percent["sleeper"][1:]) < 5
     assert waited_s(sleeper.pid) == 0, "it is gone"

@@ -89,9 +89,7 @@ def test_two_workers_make_a_sweep_in_virtual_time(place):
             schemes = "nonblocking,s.py:Mine"
             sweep = ["sweep", "1", "3", "--patterns", "p.py:half", "--schemes", schemes, "--bw", "2"]
             where = ["--results", place / "results", "--name", "far", "--cluster", at, "--keys", keys]
-            done = subprocess.run(
-                [*as_user(), HEDERA, *sweep, *where], **ours, capture_output=True, check=False
-            )
+            done = subprocess.run([*as_user(), HEDERA, *sweep, *where], **ours, capture_output=True, check=False)
         finally:
             for process in reversed(processes):
                 process.send_signal(signal.SIGINT)

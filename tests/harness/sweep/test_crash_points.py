@@ -141,9 +141,7 @@ def what_is_there(place):
             assert read_run(folder).bisection_mbps == files[RESULT]["bisection_mbps"]
             assert sorted(os.listdir(folder)) == sorted(files)
             assert (folder / "bwm-ng-0.csv").read_text() == files["bwm-ng-0.csv"]
-            found[folder.name] = {
-                path.name: (path.stat().st_ino, path.read_bytes()) for path in folder.iterdir()
-            }
+            found[folder.name] = {path.name: (path.stat().st_ino, path.read_bytes()) for path in folder.iterdir()}
     return found
 
 
@@ -153,9 +151,7 @@ def kept_elsewhere(place):
 
 @pytest.mark.parametrize("how", ["fails", "is full", "is killed"])
 def test_at_every_point(tmp_path, monkeypatch, how):
-    monkeypatch.setattr(
-        os, "fsync", lambda descriptor: None
-    )  # what it does no process sees, but it takes its time
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # what it does no process sees, but it takes its time
     for n in itertools.count(1):
         place = tmp_path / str(n)
         (place / "tmp").mkdir(parents=True)

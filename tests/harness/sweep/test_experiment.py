@@ -30,9 +30,7 @@ pytestmark = [pytest.mark.root, pytest.mark.alone]
 ROOT = Path(__file__).resolve().parents[3]
 
 
-@pytest.mark.parametrize(
-    "scheme", ["nonblocking", "hedera-gff", pytest.param("hedera-sa", marks=pytest.mark.real)]
-)
+@pytest.mark.parametrize("scheme", ["nonblocking", "hedera-gff", pytest.param("hedera-sa", marks=pytest.mark.real)])
 def test_a_run_of_each_kind(tmp_path, clean, scheme):
     done = hedera_run(tmp_path / "run", scheme=scheme, seconds=6)
     result = json.loads(done.stdout)
@@ -64,9 +62,7 @@ def test_a_run_of_each_kind(tmp_path, clean, scheme):
 def test_more_processors_than_pods(tmp_path, clean, monkeypatch):
     """As on a machine of 64: eight instances, which two cores here share."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(64)))
-    result = run_experiment(
-        RunSpec("ecmp", "stride:4", seconds=8, link_mbps=2, datapath="user"), tmp_path / "run"
-    )
+    result = run_experiment(RunSpec("ecmp", "stride:4", seconds=8, link_mbps=2, datapath="user"), tmp_path / "run")
     assert result.environment["openvswitch_instances"] == 8
     assert (result.verdict, result.reasons) == ("ok", ())
 
@@ -86,9 +82,7 @@ def test_a_hand_written_file_and_a_sequential_shuffle(tmp_path, clean):
     done = hedera_run(tmp_path / "shuffle", traffic="shuffle:60000", scheme="nonblocking", seconds=15, bw=5)
     result = json.loads(done.stdout)
     flows = result["flows"]
-    assert sorted((f["src"], f["dst"]) for f in flows) == [
-        (a, b) for a in range(16) for b in range(16) if a != b
-    ]
+    assert sorted((f["src"], f["dst"]) for f in flows) == [(a, b) for a in range(16) for b in range(16) if a != b]
     # A transfer ends when all has arrived, and the next one starts then: 14 have when the last one starts.
     least_s = 14 * 60_000 * 8e-6 / 5
     for host in range(16):
@@ -287,9 +281,7 @@ def test_of_two_runs_at_once_one_waits(tmp_path, clean):
     said = [process.communicate(timeout=300) for process in both]
     assert all("Mb/s" in out for out, _ in said), said
     waited = [
-        process
-        for process in both
-        if f"waiting for process {process.pid} (nonblocking on" in said[0][1] + said[1][1]
+        process for process in both if f"waiting for process {process.pid} (nonblocking on" in said[0][1] + said[1][1]
     ]
     assert len(waited) == 1, "the first was waited for by the second"
 
@@ -306,9 +298,7 @@ def test_the_readme_s_command_resumes_and_draws(tmp_path, clean):
     assert second.returncode == 0, second.stderr
     assert "2 already done" in second.stderr
     assert second.stdout == first.stdout
-    assert {path: path.stat() for path in (tmp_path / "short").glob("*/*/trial-*/*")} == runs, (
-        "nothing was run"
-    )
+    assert {path: path.stat() for path in (tmp_path / "short").glob("*/*/trial-*/*")} == runs, "nothing was run"
 
 
 def test_mn_takes_the_topology_file():
@@ -319,9 +309,7 @@ def test_mn_takes_the_topology_file():
         "topo = custom['topos']['fattree'](4)\n"
         "print(len(topo.hosts()), len(topo.switches()), len(topo.links()), topo.port('0_0_1', '0_2_1'))\n"
     )
-    done = subprocess.run(
-        ["/usr/bin/python3", "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
-    )
+    done = subprocess.run(["/usr/bin/python3", "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.split() == ["16", "20", "48", "(1,", "2)"]
 
 
@@ -339,9 +327,7 @@ def test_every_pair_of_hosts_can_ping_on_the_fat_tree(tmp_path, clean):
         Children() as children,
         Fabric(tree, options, sockets, children) as fabric,
     ):
-        controller = Controller(
-            "os-ken", CONTROLLER_ADDRESS, fabric.control.pid, settings, tmp_path, children
-        )
+        controller = Controller("os-ken", CONTROLLER_ADDRESS, fabric.control.pid, settings, tmp_path, children)
         fabric.build()
         controller.wait_for("start", 15)
         fabric.connect(PORT)

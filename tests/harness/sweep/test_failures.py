@@ -164,9 +164,7 @@ def test_a_run_that_hangs_is_ended_with_a_reason(failing, monkeypatch):
 @pytest.mark.parametrize("k", [4, 8])
 def test_no_run_that_goes_well_is_taken_to_hang(k, bw):
     spec = RunSpec("ecmp", "stride:4", k=k, link_mbps=bw, seconds=60)
-    assert longest_s(spec) > 60 + 1.2 * (8 / bw) + 300, (
-        "the traffic, what is still to be sent, and five minutes"
-    )
+    assert longest_s(spec) > 60 + 1.2 * (8 / bw) + 300, "the traffic, what is still to be sent, and five minutes"
 
 
 def test_the_class_of_an_error_is_in_words():

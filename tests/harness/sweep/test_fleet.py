@@ -95,9 +95,7 @@ class FakeClient:
         if function is remote.carried_rates:
             rates = self.told[name]["rates"]
             return (
-                rates
-                if isinstance(rates, FakeFuture)
-                else FakeFuture({str(mtu): rates[mtu] for mtu in asked["mtus"]})
+                rates if isinstance(rates, FakeFuture) else FakeFuture({str(mtu): rates[mtu] for mtu in asked["mtus"]})
             )
         assert function is remote.carry_out
         self.made.append((name, asked["spec"]["traffic"], asked["spec"]["trial"], asked["spec"]["scheme"]))
@@ -270,9 +268,7 @@ USER = FIT | {"root": False, "missing": ["mnexec"], "kernel_datapath": False}
         ("virtual", {"a": USER, "root": FIT}, "virtual", ["a"]),
     ],
 )
-def test_root_makes_runs_in_real_time_and_ordinary_users_in_virtual_time(
-    tmp_path, asked, there, time_is, fit
-):
+def test_root_makes_runs_in_real_time_and_ordinary_users_in_virtual_time(tmp_path, asked, there, time_is, fit):
     heard = Heard()
     fleet = Fleet(FakeClient(there, tmp_path), heard, CODE)
     fleet.gather(asked)
@@ -425,10 +421,7 @@ def test_a_worker_that_measures_for_ever_is_left_out(tmp_path, impatient):
     assert fleet.least_rates(BASE, [1500]) == {1500: 20.0}
     assert [member.name for member in fleet.fit] == ["a"]
     assert "worker b is not used: it has not said which link rate it carries within 0 s" in heard.sentences
-    assert (
-        "worker c is not used: it has said which link rate it carries, and does not hand it over"
-        in heard.sentences
-    )
+    assert "worker c is not used: it has said which link rate it carries, and does not hand it over" in heard.sentences
 
 
 @pytest.mark.timeout(300)
@@ -462,9 +455,7 @@ def test_a_scheduler_that_does_not_answer_ends_the_sweep(tmp_path, monkeypatch):
     monkeypatch.setattr(fleet_module, "SCHEDULER_S", 0.3)
     client = FakeClient({"a": FIT}, tmp_path)
     monkeypatch.setattr(client, "scheduler_info", lambda: time.sleep(60))
-    with pytest.raises(
-        RunFailed, match=r"does not answer; finished results are kept, and the same command goes on"
-    ):
+    with pytest.raises(RunFailed, match=r"does not answer; finished results are kept, and the same command goes on"):
         Fleet(client, Heard(), CODE).gather()
 
 

@@ -24,9 +24,7 @@ from virtual import kernel
 from virtual.errors import GuestFailed, Unavailable
 from virtual.guest import Ended, Progress
 
-SPEC = RunSpec(
-    "ecmp", "stride:4", seconds=5.0, time="virtual", platform="os-ken", datapath="kernel"
-).for_its_traffic()
+SPEC = RunSpec("ecmp", "stride:4", seconds=5.0, time="virtual", platform="os-ken", datapath="kernel").for_its_traffic()
 REAL = replace(SPEC, time="real", controller_delay_ms=None)
 FACTS = Ended(0, 20.0, 9.0, True, "7.2", "seccomp", "", "")
 
@@ -103,9 +101,7 @@ def test_who_decides_what_time_is(monkeypatch):
 def test_a_run_is_published_with_what_only_the_host_knows(fake, tmp_path):
     fake["do"] = leaves(a_run(SPEC))
     told = []
-    run = guests.run_in_guest(
-        SPEC, tmp_path / "run", GROUND, lambda stage, progress: told.append((stage, progress))
-    )
+    run = guests.run_in_guest(SPEC, tmp_path / "run", GROUND, lambda stage, progress: told.append((stage, progress)))
     assert told == [("starting", Progress(1.0, 2.0))]
     assert record.read(tmp_path / "run/run.json") == run
     facts = {name: run.environment[name] for name in ("time", "guest_kernel", "guest_mode")}
@@ -291,9 +287,7 @@ def test_a_run_in_a_guest_counts_whatever_else_the_machine_does(tmp_path):
     if (found := kernel.built()) is None:
         pytest.skip("there is no kernel for virtual time here yet: hedera kernel build [--apt-suite sid]")
     ground = replace(guests.prepare(print), kernel=found)
-    asked = RunSpec(
-        "hedera-gff", "stride:4", seconds=5.0, time="virtual", platform="os-ken", controller_delay_ms=100.0
-    )
+    asked = RunSpec("hedera-gff", "stride:4", seconds=5.0, time="virtual", platform="os-ken", controller_delay_ms=100.0)
     spec, stages = resolve(asked), []
     run = guests.run_in_guest(spec, tmp_path / "run", ground, lambda stage, progress: stages.append(stage))
     assert (run.verdict, run.reasons) == ("ok", ())
@@ -307,6 +301,4 @@ def test_a_run_in_a_guest_counts_whatever_else_the_machine_does(tmp_path):
     assert (first.polled_ms, first.install_ms) == (pytest.approx(100, abs=2), pytest.approx(200, abs=5))
     assert list(dict.fromkeys(stages))[:3] == ["starting", "building", "sending"]
     assert run.environment["time"] == run.spec.time == "virtual"
-    assert "links alone" in {
-        rule.rule for rule in run.rules if rule.kept is not None
-    }  # round trips are known
+    assert "links alone" in {rule.rule for rule in run.rules if rule.kept is not None}  # round trips are known

@@ -200,8 +200,6 @@ def test_runs_with_and_without_failures_are_not_mixed(tmp_path):
         settle(broken, tmp_path / "whole")
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(5, "5 s"), (130, "2 min"), (3900, "1 h 05 min"), (7200, "2 h 00 min")]
-)
+@pytest.mark.parametrize(("seconds", "words"), [(5, "5 s"), (130, "2 min"), (3900, "1 h 05 min"), (7200, "2 h 00 min")])
 def test_durations_are_readable(seconds, words):
     assert duration(seconds) == words

@@ -51,9 +51,7 @@ def test_results_are_never_overwritten(tmp_path):
         pass
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{", "[]", "17", '{"schema": 2, "verdict": "ok"}', '{"schema": 1}', "\0\xff"]
-)
+@pytest.mark.parametrize("text", ["", "{", "[]", "17", '{"schema": 2, "verdict": "ok"}', '{"schema": 1}', "\0\xff"])
 def test_what_is_not_a_result_is_not_read_as_one(tmp_path, text):
     (tmp_path / RESULT).write_text(text)
     assert read_run(tmp_path) is None
@@ -193,9 +191,7 @@ def publish(tmp_path):
 
 def test_a_finished_run_that_cannot_be_published_is_kept_elsewhere(tmp_path, broken):
     broken.append(tmp_path / "results")
-    with pytest.raises(
-        RunFailed, match=r"trial-1 could not be written \(Stale file handle\): .* is kept as "
-    ) as said:
+    with pytest.raises(RunFailed, match=r"trial-1 could not be written \(Stale file handle\): .* is kept as ") as said:
         publish(tmp_path)
     (kept,) = (tmp_path / "tmp").glob("hedera-unpublished-*/trial-1")
     assert str(kept) in str(said.value)

@@ -16,10 +16,7 @@ BEGIN = 1000.0
 def lines(second, ports, out_mbps=8.0, in_mbps=4.0):
     """A sample of bwm-ng 0.6.3: bytes per second out, then in."""
     rest = ";0" * 16
-    rows = [
-        f"{BEGIN + second:.3f};{port};{out_mbps / 8e-6};{in_mbps / 8e-6};0{rest}"
-        for port in [*ports, "total"]
-    ]
+    rows = [f"{BEGIN + second:.3f};{port};{out_mbps / 8e-6};{in_mbps / 8e-6};0{rest}" for port in [*ports, "total"]]
     return "".join(row + "\n" for row in rows)
 
 

@@ -90,9 +90,7 @@ def look_at(page, pattern, scheme, trial=1):
 
 
 def state(page):
-    return page.execute_script(
-        "const {run, stage, view, flow} = hederaReport.state; return {run, stage, view, flow}"
-    )
+    return page.execute_script("const {run, stage, view, flow} = hederaReport.state; return {run, stage, view, flow}")
 
 
 def background(page):
@@ -101,10 +99,7 @@ def background(page):
 
 def test_it_loads_without_errors_and_asks_nobody_for_anything(page):
     assert page.get_log("browser") == []
-    assert (
-        page.execute_script("return performance.getEntriesByType('resource').map((entry) => entry.name)")
-        == []
-    )
+    assert page.execute_script("return performance.getEntriesByType('resource').map((entry) => entry.name)") == []
     assert find(page, "h1").text.endswith("reproduced")
     assert find(page, "#look").is_displayed()
 
@@ -205,10 +200,7 @@ def test_stepping_through_the_rounds(page):
     click(page, "#next-move")
     first = next(i for i, each in enumerate(rounds) if each[2])
     assert state(page)["stage"] == first + 1
-    assert (
-        f"After round {first + 1} at {rounds[first][0]:.1f} s: {rounds[first][2]} flow"
-        in find(page, "#status").text
-    )
+    assert f"After round {first + 1} at {rounds[first][0]:.1f} s: {rounds[first][2]} flow" in find(page, "#status").text
     slider = find(page, "#stage")
     assert slider.get_attribute("aria-valuetext").startswith(f"After round {first + 1} ")
     slider.send_keys(Keys.ARROW_RIGHT)
@@ -236,9 +228,7 @@ def test_links_carry_what_their_flows_deliver(page, sweep):
     )
     assert drawn == pytest.approx(expected)
     assert max(drawn) > 5
-    classes = [
-        cable.get_attribute("class") for cable in page.find_elements(By.CSS_SELECTOR, ".fabric .cable")
-    ]
+    classes = [cable.get_attribute("class") for cable in page.find_elements(By.CSS_SELECTOR, ".fabric .cable")]
     full = [link for link, rate in enumerate(expected) if rate > 9]
     idle = [link for link, rate in enumerate(expected) if rate < 0.1]
     assert full
@@ -254,9 +244,7 @@ def test_measured_links(page):
     assert find(page, "#status").text.startswith("Measured from second")
     assert not find(page, "#steps").is_displayed()
     run = state(page)["run"]
-    classes = [
-        cable.get_attribute("class") for cable in page.find_elements(By.CSS_SELECTOR, ".fabric .cable")
-    ]
+    classes = [cable.get_attribute("class") for cable in page.find_elements(By.CSS_SELECTOR, ".fabric .cable")]
     assert [kind == "cable u0" for kind in classes] == [rate <= 0.1 for rate in run["links"]]
 
 
@@ -271,9 +259,7 @@ def test_a_flow_shows_its_path_and_the_one_before(page):
     assert find(page, f"button[data-flow='{flow}']").get_attribute("aria-pressed") == "true"
 
     def marked(kind):
-        return {
-            int(c.get_attribute("data-link")) for c in page.find_elements(By.CSS_SELECTOR, f".fabric .{kind}")
-        }
+        return {int(c.get_attribute("data-link")) for c in page.find_elements(By.CSS_SELECTOR, f".fabric .{kind}")}
 
     before, after = set(paths[0][2]), set(paths[1][2])
     assert marked("pick") == after
@@ -336,9 +322,7 @@ def test_accessibility(page, theme, rules):
     }, "the rules were tried on something"
 
 
-@pytest.mark.parametrize(
-    "kind", ["empty", "no control", "invalid", "not judged", "broken off", "six pods", "ten pods"]
-)
+@pytest.mark.parametrize("kind", ["empty", "no control", "invalid", "not judged", "broken off", "six pods", "ten pods"])
 def test_what_is_missing_breaks_nothing(browser, tmp_path, kind):
     if kind == "no control":
         computed.write_sweep(tmp_path, ["published:stride4"], ["ecmp", "hedera-gff"], seconds=6)
@@ -346,9 +330,7 @@ def test_what_is_missing_breaks_nothing(browser, tmp_path, kind):
         store(tmp_path, run_document(verdict="invalid", reasons=["<b>slow</b>"]))
     elif kind == "not judged":
         rules = [{"rule": "full links", "found": 0.9, "least": 0.97, "why_not": "a long reason " * 20}]
-        store(
-            tmp_path, run_document(verdict="not judged", reasons=["too short"], rules=rules, remarks=["TCP"])
-        )
+        store(tmp_path, run_document(verdict="not judged", reasons=["too short"], rules=rules, remarks=["TCP"]))
     elif kind == "broken off":
         store(tmp_path, failed(scheme="hedera-sa"))
     elif kind == "six pods":

@@ -119,8 +119,7 @@ def test_drawn_patterns_have_no_published_mean_and_are_not_among_all_published(t
 def test_where_the_expected_order_does_not_hold(tmp_path):
     one_each = [{"src": 0, "dst": 4, "mbps": 1.0}, {"src": 4, "dst": 0, "mbps": 1.0}]
     rates = {
-        ("stride:4", s): r
-        for s, r in (("hedera-sa", 90), ("hedera-gff", 95), ("ecmp", 60), ("spanning-tree", 61))
+        ("stride:4", s): r for s, r in (("hedera-sa", 90), ("hedera-gff", 95), ("ecmp", 60), ("spanning-tree", 61))
     }
     rates |= {("stride:8", s): r for s, r in (("hedera-sa", 90), ("ecmp", 60))}
     summary, runs = sweep_of(tmp_path, rates, flows=one_each)
@@ -161,9 +160,7 @@ def test_differences_that_no_trial_can_show_break_no_order(tmp_path, gff, breach
 
 def test_the_order_is_only_expected_of_bijections(tmp_path):
     crowd = [{"src": 0, "dst": 4, "mbps": 1.0}, {"src": 1, "dst": 4, "mbps": 1.0}]
-    summary, runs = sweep_of(
-        tmp_path, {("hotspot", "hedera-sa"): 1, ("hotspot", "hedera-gff"): 2}, flows=crowd
-    )
+    summary, runs = sweep_of(tmp_path, {("hotspot", "hedera-sa"): 1, ("hotspot", "hedera-gff"): 2}, flows=crowd)
     assert compare.expected_order(summary, runs).patterns == ()
 
 

@@ -32,11 +32,7 @@ def test_one_machine_is_not_compared():
 
 
 def test_a_slow_machine_is_named():
-    runs = [
-        made_by(name, scheme, trial)
-        for trial, name in enumerate("abc", 1)
-        for scheme in ("nonblocking", "ecmp")
-    ]
+    runs = [made_by(name, scheme, trial) for trial, name in enumerate("abc", 1) for scheme in ("nonblocking", "ecmp")]
     assert compared(*runs).slow == ()
     slow = [made_by("d", scheme, 4, share=0.93) for scheme in ("nonblocking", "ecmp")]
     found = compared(*runs, *slow)

@@ -129,8 +129,7 @@ def test_headline_numbers_are_those_of_the_runs(tmp_path):
     assert "ecmp / control40\u202f% published: 28\u202f% (its ECMP)" in text
     # 3482 / 12465 = 27.93 % published: ours are 12.07 and 1.93 points away
     assert (
-        "our spanning tree is 1.9 points from the published ECMP bars on average, our 5-tuple ECMP 12.1 points"
-        in text
+        "our spanning tree is 1.9 points from the published ECMP bars on average, our 5-tuple ECMP 12.1 points" in text
     )
     assert "The spanning tree is closer on 1 of them" in text
 
@@ -181,9 +180,7 @@ RULES = [
 def test_the_page_says_which_rules_were_applied_and_what_was_not_judged(tmp_path):
     write_sweep(tmp_path, ["published:stride4"])
     reasons = {"verdict": "not judged", "reasons": ["no rule of speed could be applied: it was short"]}
-    store(
-        tmp_path, run_document("published:stride4", "hedera-sa", bisection_mbps=123.4, rules=RULES, **reasons)
-    )
+    store(tmp_path, run_document("published:stride4", "hedera-sa", bisection_mbps=123.4, rules=RULES, **reasons))
     kept = [{**rule, "kept": True, "found": 0.98} for rule in RULES]
     tcp = "TCP, not the machine, was slow: it had moved"
     store(tmp_path, run_document("published:stride4", "hedera-gff", rules=kept, remarks=[tcp]))
@@ -312,9 +309,7 @@ def test_bars_have_the_height_of_their_numbers(tmp_path):
         (False, of_capacity, [3482 / theirs, 11720 / theirs, 12465 / theirs]),
     ):
         (svg,) = report_bars.panels(Shares(summary, of_control), classes(summary.schemes))
-        found = re.findall(
-            r'<rect x="[\d.]+" y="[\d.]+" width="([\d.]+)" height="([\d.]+)" class="(\w+) (\w+)"', svg
-        )
+        found = re.findall(r'<rect x="[\d.]+" y="[\d.]+" width="([\d.]+)" height="([\d.]+)" class="(\w+) (\w+)"', svg)
         pixels_per_share = 128 / 1.03  # of the panel's 128 pixels, with a little air above the highest
         bars = [float(height) / pixels_per_share for _, height, kind, _ in found if kind == "bar"]
         marks = [float(height) / pixels_per_share for _, height, kind, _ in found if kind == "pub"]

@@ -124,10 +124,7 @@ def test_a_fat_tree_that_is_too_large_has_no_links(tmp_path):
 
 
 def test_hosts_and_cores_that_do_not_exist_have_no_links(tmp_path):
-    flows = [
-        {"src": 0, "dst": dst, "mbps": 1, "paths": [{"t": 0, "core": core}]}
-        for dst, core in ((99, 0), (4, 7))
-    ]
+    flows = [{"src": 0, "dst": dst, "mbps": 1, "paths": [{"t": 0, "core": core}]} for dst, core in ((99, 0), (4, 7))]
     store(tmp_path, run_document(scheme="ecmp", flows=flows))
     (run,) = explorer(load_sweep(tmp_path))["runs"]
     assert [paths for _, _, paths in run["paths"]] == [[[0, 0, []]], [[0, 7, []]]]
