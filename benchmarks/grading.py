@@ -28,7 +28,7 @@ from classroom.histories import leave_nothing
 from classroom.sandbox import prepared
 from classroom.template import MILESTONES, write_template
 from commands.output import plain_table, wide_console, write_csv
-from files.temporary import temporary_folder
+from results.temporary import temporary_folder
 from tests.classroom.mistakes import MISTAKES, SOLUTIONS, seeded
 
 ROOT = Path(__file__).parents[1]

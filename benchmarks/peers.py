@@ -18,12 +18,12 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from files.temporary import temporary_folder
 from harness.network.lock import sole_use
 from harness.network.machine import choose_datapath, require_root, require_tools
 from harness.run.spec import RunSpec
 from harness.sweep.experiment import failed_run, run_experiment
 from results.record import Run, decode
+from results.temporary import temporary_folder
 
 RUN_S = 300.0
 """Seconds a run on stock Mininet may take before it is given up."""

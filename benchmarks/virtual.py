@@ -18,13 +18,13 @@ import click
 from rich.table import Table
 
 from commands.output import wide_console
-from files.temporary import temporary_folder
 from harness.run.resolution import resolve
 from harness.run.spec import RunSpec
 from harness.sweep import guests
 from harness.sweep.guest_meter import Meter
 from harness.sweep.guests import Ground
 from results.record import Run
+from results.temporary import temporary_folder
 
 
 @dataclass(frozen=True)

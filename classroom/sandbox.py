@@ -25,8 +25,8 @@ from classroom import syscalls
 from classroom.group import limited_group
 from classroom.lent import ROOT, lend
 from files.rights import NOBODY, invoker
-from files.temporary import temporary_folder
 from files.unprivileged import unprivileged
+from results.temporary import temporary_folder
 
 _ANSWER = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from controllers.find_pox import find_pox, pox_version, too_old
-from files.temporary import owner_name, temporary_folder
 from harness import neighbours
 from harness.network import congestion, machine
 from harness.network.cpulimit import HostGroups
@@ -19,6 +18,7 @@ from harness.network.footprint import leftovers
 from harness.run.spec import RunSpec
 from harness.sweep import calibration, guest_costs
 from packets import build as packet_engine
+from results.temporary import owner_name, temporary_folder
 from virtual import apt, kernel
 from virtual.errors import Unavailable
 from virtual.guest import require_programs

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 BELOW = {
     "files": "",
     "results": "topos hedera",
-    "workers": "",
+    "workers": "results",
     "commands": "hedera workers",
     "topos": "",
     "traffic": "topos",
@@ -25,7 +25,7 @@ BELOW = {
     "virtual": "",
     "watch": "topos traffic hedera plots results commands",
     "paper": "topos traffic hedera simulator plots results commands",
-    "classroom": "topos traffic hedera simulator plots commands",
+    "classroom": "topos traffic hedera simulator plots results commands",
     "harness": "topos traffic transfers hedera controllers packets plots results commands workers classroom watch "
     "virtual",
     "hifi": "topos harness plots results commands virtual",

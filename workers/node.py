@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from files.temporary import temporary_folder
+from results.temporary import temporary_folder
 from workers.cluster import QUIET, ClusterAddress, is_loopback, require_dask, security
 
 LOST_AFTER_S = 120.0

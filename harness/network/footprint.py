@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from files.rights import invoker
-from files.temporary import is_alive, is_owner, left_by, owner_name, remove_tree
 from files.unprivileged import NOBODY_S_CACHE
 from harness.errors import UnfitMachine
 from harness.network.bunching import HYSTERESIS
@@ -26,6 +25,7 @@ from harness.network.congestion import ALLOWED
 from harness.network.cpulimit import LEGACY, SUBTREE, UNIFIED
 from harness.network.grace_periods import EXPEDITED
 from harness.network.processes import wait_until
+from results.temporary import is_alive, is_owner, left_by, owner_name, remove_tree
 
 HOME = Path("/run/hedera")
 MARK = "HEDERA_RUN"

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from controllers.settings import flags_of
-from files.temporary import owner_name
 from harness.errors import RunFailed
 from harness.network import shaping
 from harness.network.bunching import bunched
@@ -31,6 +30,7 @@ from harness.run.spec import LINUX_MIN_RTO_MS, RunSpec, lasting
 from harness.run.transfers import Transfers
 from harness.run.watch import ClockWatch, ProcessorWatch, clock_offset
 from hedera.schemes import scheme as find_scheme
+from results.temporary import owner_name
 from topos.network import Network
 from traffic.bwmng import parse_samples, sample_command
 

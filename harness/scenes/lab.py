@@ -15,7 +15,6 @@ from pathlib import Path
 
 import msgspec
 
-from files.temporary import owner_name, temporary_folder
 from harness.network.congestion import permitted
 from harness.network.cpulimit import HostGroups
 from harness.network.fabric import MOST_DELAYED, Fabric, FabricOptions
@@ -28,6 +27,7 @@ from harness.run.spec import RunSpec
 from harness.run.transfers import Transfers
 from harness.run.watch import Sampler
 from harness.scenes.scene import Done, Flow, Look, Scene, Seen
+from results.temporary import owner_name, temporary_folder
 from topos.fattree import port_name
 from topos.nonblocking import NonBlocking
 from traffic.ports import SERVER_PORT

@@ -18,10 +18,10 @@ from pathlib import Path
 import msgspec
 
 from files.rights import as_owner
-from files.temporary import owner_name
 from harness.network import footprint
 from harness.sweep.tail import Tail
 from results.live import LIVE, Live, write_live
+from results.temporary import owner_name
 
 EVERY_S = 1.0
 ENDS_S = 5.0

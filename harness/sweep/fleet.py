@@ -15,7 +15,6 @@ from typing import Any
 
 import msgspec
 
-from files.temporary import temporary_folder
 from harness.errors import RunFailed, UnfitMachine, WorkerFailed
 from harness.network.deadline import deadline
 from harness.run.spec import RunSpec
@@ -33,6 +32,7 @@ from results import record
 from results.live import Now
 from results.parts import Positive
 from results.record import Run
+from results.temporary import temporary_folder
 
 LOOK_EVERY_S = 0.5
 INTRODUCTION_S = 60.0

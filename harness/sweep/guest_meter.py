@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from files.temporary import temporary_folder
 from harness.errors import UnfitMachine
 from harness.run.resolution import resolve
 from harness.run.spec import RunSpec
 from harness.sweep import guests
 from harness.sweep.guest_costs import MEASURED, Costs, packets_of, remember
 from harness.sweep.guests import Ground
+from results.temporary import temporary_folder
 from virtual.guest import Progress
 
 

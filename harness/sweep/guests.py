@@ -23,7 +23,6 @@ from typing import Any
 import msgspec
 
 from files.rights import NOBODY, invoker, user
-from files.temporary import temporary_folder
 from harness.errors import UnfitMachine, WorkerFailed
 from harness.network import machine
 from harness.run.controller import CODE
@@ -36,6 +35,7 @@ from harness.sweep.source import ROOT, Source, first_source, parts
 from harness.sweep.store import RESULT, new_run, require_room
 from results import record
 from results.record import Run
+from results.temporary import temporary_folder
 from virtual import cache
 from virtual import kernel as kernels
 from virtual.errors import GuestFailed, Unavailable

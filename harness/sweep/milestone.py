@@ -19,7 +19,6 @@ from classroom.code import Code, read_code
 from classroom.grading import CLOCK, PARTS, Class
 from classroom.sandbox import Unfit
 from classroom.submission import Budget, Submission
-from files.temporary import temporary_folder
 from harness.errors import UnfitMachine
 from harness.run.resolution import resolve
 from harness.run.spec import RunSpec
@@ -28,6 +27,7 @@ from harness.sweep.guests import Beside, Ground
 from hedera.schemes import CONTROL
 from hedera.text import one_line
 from results.record import Run
+from results.temporary import temporary_folder
 
 POINTS = 10
 """Beside the hundred: none for what ECMP has of the control, all for the control; whole ones, as the same run again

@@ -22,7 +22,6 @@ from typing import Any
 
 import msgspec
 
-from files.temporary import owner_name, temporary_folder
 from harness.errors import RunFailed, UserMistake
 from harness.network import footprint, machine
 from harness.run.controller import choose_platform
@@ -35,6 +34,7 @@ from harness.sweep.tail import Tail, begun
 from hedera.text import one_line
 from results.live import Now
 from results.record import SCHEMA
+from results.temporary import owner_name, temporary_folder
 
 TOPIC = "hedera-live"
 """Under which workers tell, every second, what they are at."""

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from files.temporary import is_alive
 from harness.network.footprint import HOME, MARK, SETTINGS
 from harness.network.processes import run, wait_until
+from results.temporary import is_alive
 
 LONG = pytest.mark.skipif(
     "HEDERA_LONG" not in os.environ, reason="HEDERA_LONG=1 runs what a quarter of an hour has no room for"

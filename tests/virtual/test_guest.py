@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from files.temporary import temporary_folder
+from results.temporary import temporary_folder
 from virtual import cache, guest, kernel
 from virtual.errors import GuestFailed
 from virtual.guest import RESULTS, START_S, Guest
@@ -93,7 +93,7 @@ def test_the_host_s_files_are_seen_and_stay_as_they_are(linux, tmp_path):
 
 
 def test_temporary_folders_of_the_host_s_processes_are_no_dead_one_s_in_there(linux):
-    look = "import os; from files.temporary import left_by; print(left_by({os.geteuid(), os.stat('/tmp').st_uid}))"
+    look = "import os; from results.temporary import left_by; print(left_by({os.geteuid(), os.stat('/tmp').st_uid}))"
     with temporary_folder("guest"), Guest(linux, [sys.executable, "-c", look], folder=ROOT, **SMALL) as guest:
         assert guest.wait().stdout == "{}\n"
 

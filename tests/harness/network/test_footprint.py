@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from files.temporary import is_alive, owner_name, temporary_folder, whose_pids
 from harness.errors import UnfitMachine
 from harness.network import footprint
 from harness.network.footprint import (
@@ -17,6 +16,7 @@ from harness.network.footprint import (
 )
 from harness.network.processes import wait_until
 from harness.network.settings import Setting
+from results.temporary import is_alive, owner_name, temporary_folder, whose_pids
 
 
 @pytest.fixture(autouse=True)
