@@ -15,7 +15,7 @@ from rich.console import Console
 from commands.output import plain_table
 from harness.run.spec import RunSpec
 from harness.run.watch import Sampler
-from harness.sweep.experiment import run_experiment
+from harness.run.experiment import run_experiment
 from results.temporary import temporary_folder
 from topos.fattree import FatTree
 from topos.wire import DEFAULT_MTU

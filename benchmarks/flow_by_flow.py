@@ -196,8 +196,8 @@ def recorded(file: Path, traffic: str, **options: Any) -> Config:
 
 
 def _emulate(config: Config, folder: Path) -> Run:
+    from harness.run.experiment import run_experiment
     from harness.run.spec import RunSpec
-    from harness.sweep.experiment import run_experiment
 
     spec = RunSpec(
         config.scheme,

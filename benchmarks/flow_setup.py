@@ -16,8 +16,8 @@ import click
 import numpy as np
 
 from commands.output import plain_table, wide_console
+from harness.run.experiment import run_experiment
 from harness.run.spec import RunSpec
-from harness.sweep.experiment import run_experiment
 
 BYTES = 200
 

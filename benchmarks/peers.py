@@ -20,8 +20,8 @@ from rich.table import Table
 
 from harness.network.lock import sole_use
 from harness.network.machine import choose_datapath, require_root, require_tools
+from harness.run.experiment import failed_run, run_experiment
 from harness.run.spec import RunSpec
-from harness.sweep.experiment import failed_run, run_experiment
 from results.record import Run, decode
 from results.temporary import temporary_folder
 

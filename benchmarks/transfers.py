@@ -86,8 +86,8 @@ def _on_loopback(rate: float, seconds: float) -> list[str]:
 def _lone_flows(bw: float) -> None:
     from rich.table import Table
 
+    from harness.run.experiment import run_experiment
     from harness.run.spec import RunSpec
-    from harness.sweep.experiment import run_experiment
 
     sizes = [round(bw * 125_000 * share) for share in (0.01, 0.1, 0.5, 1, 2)]
     starts = np.cumsum([1.0, 1.0, 1.5, 2.0, 2.5])

@@ -133,8 +133,8 @@ def job(folder: Path) -> None:
     from files.sent import sent
     from harness.cli.options import rates_here
     from harness.network.machine import time_travels
+    from harness.run.experiment import run_experiment
     from harness.sweep import enclosed
-    from harness.sweep.experiment import run_experiment
     from harness.sweep.remote import spec_of
 
     asked = json.loads(sys.stdin.readline())

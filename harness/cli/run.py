@@ -13,9 +13,9 @@ from commands.parameters import field_options
 from files.rights import leave_root_for_good
 from harness.cli.options import experiment_options, spec_from, tell_user, with_rate
 from harness.network import machine
+from harness.run import experiment
 from harness.run.resolution import resolve, time_of
 from harness.run.spec import RunSpec
-from harness.sweep import experiment
 from harness.sweep.store import require_writable, slug
 from results.record import Run, encode
 from virtual.guest import Progress

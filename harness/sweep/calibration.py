@@ -13,8 +13,8 @@ import numpy as np
 from files.rights import make_folder
 from harness.errors import UnfitMachine
 from harness.network.machine import instances_for, machine
+from harness.run.experiment import run_experiment
 from harness.run.spec import MAX_MBPS, RunSpec
-from harness.sweep.experiment import run_experiment
 from harness.sweep.store import read_json, write_json
 from results.temporary import temporary_folder
 from results.window import mean_over

@@ -26,9 +26,9 @@ from files.rights import NOBODY, invoker, user
 from harness.errors import UnfitMachine, WorkerFailed
 from harness.network import machine
 from harness.run.controller import CODE
+from harness.run.experiment import SLOWEST, failed_run, longest_s
 from harness.run.spec import RunSpec
 from harness.sweep import enclosed, remote
-from harness.sweep.experiment import SLOWEST, failed_run, longest_s
 from harness.sweep.member import require_same
 from harness.sweep.plan import Job
 from harness.sweep.source import ROOT, Source, first_source, parts

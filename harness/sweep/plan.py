@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.errors import UserMistake
+from harness.run.experiment import run_experiment
 from harness.run.observation import Say
 from harness.run.resolution import on_this_machine
 from harness.run.spec import RunSpec
-from harness.sweep.experiment import run_experiment
 from harness.sweep.guest_costs import costs
 from harness.sweep.source import ChangeWatch
 from harness.sweep.store import RESULT, read_json, read_run, require_writable, slug, write_json

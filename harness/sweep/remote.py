@@ -25,9 +25,9 @@ import msgspec
 from harness.errors import RunFailed, UserMistake
 from harness.network import footprint, machine
 from harness.run.controller import choose_platform
+from harness.run.experiment import SLOWEST, longest_s
 from harness.run.spec import RunSpec
 from harness.sweep import enclosed
-from harness.sweep.experiment import SLOWEST, longest_s
 from harness.sweep.parcel import pack
 from harness.sweep.source import source
 from harness.sweep.tail import Tail, begun

@@ -14,7 +14,7 @@ from files.imports import closure
 from harness.network.machine import git_revision, told
 
 ROOT = Path(__file__).resolve().parents[2]
-RUN = "harness.sweep.experiment"
+RUN = "harness.run.experiment"
 """The module that makes a run; what takes part in one is what it needs."""
 
 

@@ -7,9 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks import virtual
+from harness.run.experiment import failed_run
 from harness.run.spec import RunSpec
 from harness.sweep import guest_meter
-from harness.sweep.experiment import failed_run
 from virtual.guest import Progress
 
 

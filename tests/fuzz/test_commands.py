@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.cli import group
-from harness.sweep.experiment import failed_run
+from harness.run.experiment import failed_run
 from tests.fuzz.mutations import FUZZ, NASTY, TRIED
 
 NASTY_WORDS = [piece.decode(errors="replace").replace("\x00", "")[:3000] for piece in NASTY]
@@ -141,7 +141,7 @@ def harmless(monkeypatch):
     from simulator import driver
 
     real = driver.Simulation
-    monkeypatch.setattr("harness.sweep.experiment.run_experiment", fake_run)
+    monkeypatch.setattr("harness.run.experiment.run_experiment", fake_run)
     monkeypatch.setattr("harness.sweep.progress.carry_out_with_progress", lambda jobs, folder, fleet=None: None)
     monkeypatch.setattr("harness.sweep.calibration.calibrate", lambda spec, say: 10.0)
     monkeypatch.setattr("harness.network.machine.require_root", lambda: None)

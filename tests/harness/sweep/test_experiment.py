@@ -18,8 +18,8 @@ from harness.network.machine import choose_datapath
 from harness.network.openvswitch import Bridge, Instance
 from harness.network.processes import Children, run, wait_until
 from harness.network.sockets import ROOM_PER_MTU_BYTE
+from harness.run.experiment import run_experiment
 from harness.run.spec import RunSpec
-from harness.sweep.experiment import run_experiment
 from paper.collective_beside import beside, run_of, summary
 from tests.harness.real_runs import HEDERA, LONG, footprint, hedera_run
 from topos.fattree import FatTree

@@ -13,10 +13,10 @@ import msgspec
 import pytest
 
 from harness.errors import RunFailed, UnfitMachine, UserMistake, WorkerFailed
+from harness.run.experiment import run_experiment
 from harness.run.resolution import on_this_machine, resolve, time_of
 from harness.run.spec import RunSpec
 from harness.sweep import guests
-from harness.sweep.experiment import run_experiment
 from harness.sweep.plan import Job, keep_settings, plan, seconds_left
 from harness.sweep.suites import TrafficSpec
 from results import record

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from harness.errors import RunFailed, UserMistake
+from harness.run import experiment
 from harness.run.spec import RunSpec
-from harness.sweep import experiment, remote
+from harness.sweep import remote
 from harness.sweep.parcel import unpack
 from harness.sweep.remote import introduce, request, spec_of
 from harness.sweep.source import source

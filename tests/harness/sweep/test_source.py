@@ -9,7 +9,7 @@ from harness.sweep import source as module
 from harness.sweep.source import ROOT, RUN, ChangeWatch, described, fingerprint
 
 SOURCES = {
-    "harness/sweep/experiment.py": "from hedera import a",
+    "harness/run/experiment.py": "from hedera import a",
     "hedera/a.py": "1",
     "hedera/sizes.csv": "1",
     "hedera/unneeded.py": "1",
