@@ -13,9 +13,9 @@ import click
 from rich.console import Console
 
 from commands.output import plain_table
+from harness.run.experiment import run_experiment
 from harness.run.spec import RunSpec
 from harness.run.watch import Sampler
-from harness.run.experiment import run_experiment
 from results.temporary import temporary_folder
 from topos.fattree import FatTree
 from topos.wire import DEFAULT_MTU
