@@ -4,6 +4,8 @@ import re
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 
+from virtual.kernel import manifest
+
 HERE = Path(__file__).parent
 LOCKS = {
     "runs": "requirements.lock",
@@ -15,7 +17,7 @@ ELSEWHERE = {"colorama": "BSD-3-Clause", "exceptiongroup": "MIT", "legacy-cgi": 
 """Of packages that only some versions of Python, or other systems, need."""
 TEXT = """# Licences of what this project uses
 
-Nothing of these is in the repository: set-up installs them, by package name. Made by `docs/licences.py`.
+Only the guests' kernel is in the repository; set-up installs the rest, by package name. Made by `docs/licences.py`.
 
 ## Python packages
 
@@ -36,7 +38,13 @@ Nothing of these is in the repository: set-up installs them, by package name. Ma
 | python3-seccomp | LGPL-2.1 | grading |
 | libns3-dev | GPL-2.0 | `hedera hull` |
 | chromium, chromium-driver | BSD-3-Clause and others | checks |
-| linux-source (the kernel of virtual time, compiled on the machine) | GPL-2.0 with the syscall note | virtual time |
+
+## The guests' kernel
+
+`virtual/kernel/linux.xz` is Linux {release}, under GPL-2.0 with the syscall note, compiled as a program and linked with
+the GNU C library (LGPL-2.1 or later). Its source is Debian's {package}, which snapshot.debian.org keeps, with
+our changes and configuration in `virtual/kernel/`; `README.md` and `COPYING` there have the rest, and `hedera kernel
+build` makes it.
 
 `packets/engine` is compiled and linked with ns-3 on the user's machine. Do not give such a binary away: ns-3 is under
 GPL-2.0 alone, with which Apache-2.0, the licence of this project, does not go together in one program.
@@ -65,4 +73,4 @@ def _licence(name: str) -> str:
 
 
 if __name__ == "__main__":
-    (HERE / "licences.md").write_text(TEXT.format(packages=table()), encoding="utf-8")
+    (HERE / "licences.md").write_text(TEXT.format(packages=table(), **manifest()), encoding="utf-8")

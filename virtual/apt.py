@@ -7,7 +7,6 @@ own.
 from __future__ import annotations
 
 import os
-import platform
 import re
 import shutil
 import subprocess
@@ -21,10 +20,7 @@ from virtual.errors import Unavailable
 FETCH_S = 900.0
 """The time limit of one download, seconds: 160 MB at 1.5 Mb/s."""
 _SIGNED = ("-oAcquire::AllowInsecureRepositories=false", "-oAPT::Get::AllowUnauthenticated=false")
-_KEYRINGS = {
-    "debian": Path("/usr/share/keyrings/debian-archive-keyring.gpg"),
-    "ubuntu": Path("/usr/share/keyrings/ubuntu-archive-keyring.gpg"),
-}
+_KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
 @dataclass(frozen=True)
@@ -32,11 +28,6 @@ class Apt:
     """apt with the machine's lists of packages, or (``options``) with lists of our own."""
 
     options: tuple[str, ...] = ()
-
-    def search(self, names: str) -> list[str]:
-        """The packages whose names match a regular expression."""
-        told = self._run("apt-cache", "search", "--names-only", names)
-        return [line.split(" ", 1)[0] for line in told.splitlines()]
 
     def download(self, packages: Sequence[str], folder: Path) -> list[Path]:
         """Download the packages' files into an empty folder. Raises Unavailable with apt's message."""
@@ -53,10 +44,23 @@ class Apt:
         return _run([program, *_SIGNED, *self.options, *arguments], folder)
 
 
-def refreshed(suite: str = "") -> Apt:
-    """apt with new lists of our own: from the machine's sources, or for one suite of its distribution, such as
-    sid."""
-    place = cache.folder("apt") / (suite or "machine")
+def refreshed() -> Apt:
+    """apt with new lists of our own, from the machine's sources."""
+    return _with_lists(cache.folder("apt") / "machine")
+
+
+def of_suite(suite: str) -> Apt:
+    """apt with lists of one suite of Debian, such as sid, whatever this machine's sources are."""
+    place = cache.folder("apt") / suite
+    place.mkdir(exist_ok=True)
+    if not _KEYRING.exists():
+        raise Unavailable("the keyring of Debian's archive is missing: apt-get install debian-archive-keyring")
+    sources = place / "suite.sources"
+    sources.write_text(f"Types: deb\nURIs: {_mirror()}\nSuites: {suite}\nComponents: main\nSigned-By: {_KEYRING}\n")
+    return _with_lists(place, f"-oDir::Etc::sourcelist={sources}", "-oDir::Etc::sourceparts=/dev/null")
+
+
+def _with_lists(place: Path, *sources: str) -> Apt:
     for name in ("lists/partial", "archives/partial"):
         (place / name).mkdir(parents=True, exist_ok=True)
     options = [
@@ -65,12 +69,8 @@ def refreshed(suite: str = "") -> Apt:
         f"-oDir::Cache::Archives={place}/archives",
         "-oAPT::Sandbox::User=root",  # otherwise root's apt becomes a user that cannot write there
         "-oAcquire::Languages=none",
+        *sources,
     ]
-    if suite:
-        sources = place / "suite.sources"
-        keyring = _keyring()
-        sources.write_text(f"Types: deb\nURIs: {_mirror()}\nSuites: {suite}\nComponents: main\nSigned-By: {keyring}\n")
-        options += [f"-oDir::Etc::sourcelist={sources}", "-oDir::Etc::sourceparts=/dev/null"]
     apt = Apt(tuple(options))
     apt._run("apt-get", "-qq", "update")
     return apt
@@ -88,28 +88,14 @@ def unpack(package: Path, folder: Path) -> None:
     _run(["dpkg-deb", "-x", str(package), str(folder)])
 
 
-def _keyring() -> Path:
-    keyring = _KEYRINGS.get(_distribution())
-    if keyring is None or not keyring.exists():
-        raise Unavailable("the keyring of this distribution's archive is missing, so no package can be verified")
-    return keyring
-
-
-def _distribution() -> str:
-    try:
-        return platform.freedesktop_os_release().get("ID", "")
-    except OSError:
-        return ""
-
-
 def _mirror() -> str:
-    """The server from which this machine's apt gets its distribution's packages."""
+    """The server from which this machine's apt gets Debian's packages, if it does."""
     told = _run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(ORIGIN)", "Created-By: Packages"])
     for line in told.splitlines():
         address, _, origin = line.partition(" ")
-        if origin.strip().lower() == _distribution() and "security" not in address:
+        if origin.strip() == "Debian" and "security" not in address:
             return address
-    return {"ubuntu": "http://archive.ubuntu.com/ubuntu"}.get(_distribution(), "http://deb.debian.org/debian")
+    return "http://deb.debian.org/debian"
 
 
 def _run(command: list[str], folder: Path | None = None) -> str:

@@ -6,12 +6,16 @@ import fcntl
 import os
 import re
 import stat
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 from virtual.errors import Unavailable
 
+TELL_S = 2.0
+"""Whoever waits for longer is told."""
 _PLAIN = re.compile(r"[A-Za-z0-9/._+@~-]+")
 """The characters allowed in a path on a kernel's command line, and in the options of an overlay."""
 
@@ -49,8 +53,21 @@ def _require_ours(path: Path) -> None:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of that name while the block runs; waits until it is free."""
+def locked(path: Path, wait: Callable[[], object] = lambda: None) -> Iterator[None]:
+    """Hold the lock of that name while the block runs; waits until it is free, and calls ``wait`` after two seconds."""
+    telling = threading.Timer(TELL_S, wait)
     with path.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not taken(lock):
+            telling.start()
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            telling.cancel()
         yield
+
+
+def taken(lock: TextIO) -> bool:
+    """Try to take the lock of an open file; whether we have it now."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

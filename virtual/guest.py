@@ -21,7 +21,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
 
 from virtual import cache
 from virtual.errors import GuestFailed, Unavailable
@@ -281,7 +280,7 @@ def _job() -> Iterator[Path]:
         ):  # so that nobody removes a folder that was made but is not locked yet
             for old in jobs.iterdir():
                 with contextlib.suppress(OSError), (old / "lock").open() as lock:
-                    if _taken(lock):
+                    if cache.taken(lock):
                         shutil.rmtree(old, ignore_errors=True)
             job = Path(tempfile.mkdtemp(dir=jobs))
             fcntl.flock(held.enter_context((job / "lock").open("w")), fcntl.LOCK_EX)
@@ -300,19 +299,10 @@ def _processor() -> Iterator[int]:
     locks = cache.folder("processors")
     for number in ours:
         with (locks / str(number)).open("w") as lock:
-            if _taken(lock):
+            if cache.taken(lock):
                 yield number
                 return
     yield ours[threading.get_native_id() % len(ours)]  # guests of one process are in threads of their own
-
-
-def _taken(lock: TextIO) -> bool:
-    """Try to take the lock; whether we have it now."""
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def require_programs() -> None:

@@ -1,5 +1,4 @@
-"""Packages that this machine lacks, unpacked into a folder, for a guest's root (as an overlay) or a compiler's
-PATH."""
+"""Packages that this machine lacks, unpacked into a folder that is laid over a guest's root."""
 
 from __future__ import annotations
 
@@ -7,7 +6,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from virtual import apt, cache
@@ -91,17 +90,3 @@ def _alternatives(root: Path) -> None:
         link.parent.mkdir(exist_ok=True)
         if not os.path.lexists(link):
             link.symlink_to(os.path.relpath(program, link.parent))
-
-
-def on_path(root: Path, environment: Mapping[str, str]) -> dict[str, str]:
-    """An environment in which a layer's programs are found in their folder, without an overlay."""
-    libraries = {str(found.parent) for found in root.glob("usr/lib/**/*.so*")}
-    made = dict(environment)
-    made["PATH"] = f"{root}/usr/bin:{root}/usr/sbin:{environment.get('PATH', os.defpath)}"
-    if libraries:
-        made["LD_LIBRARY_PATH"] = ":".join(sorted(libraries))
-    if (m4 := root / "usr/bin/m4").exists():
-        made["M4"] = str(m4)
-    if (bison := root / "usr/share/bison").exists():
-        made["BISON_PKGDATADIR"] = str(bison)
-    return made

@@ -1,4 +1,4 @@
-"""`hedera kernel`: the kernel for virtual time, compiled here for the user who calls it."""
+"""`hedera kernel`: the kernel for virtual time, which is shipped, and can be made again."""
 
 from __future__ import annotations
 
@@ -20,43 +20,58 @@ def kernel() -> None:
 
 
 @kernel.command()
-@click.option(
-    "--apt-suite",
-    "suite",
-    default="",
-    metavar="SUITE",
-    help="Suite of the distribution to take the source from, such as sid (default: this machine's apt sources).",
-)
+@click.option("--ship", is_flag=True, help="Write it to virtual/kernel, as the one that is shipped.")
 @json_option
 @quiet_option
-def build(suite: str, as_json: bool) -> None:
-    """Fetch the source, compile it, test it and install it. HEDERA_KERNEL_SOURCE names a tarball or a tree instead.
+def build(ship: bool, as_json: bool) -> None:
+    """Compile the kernel from its source, and test it. HEDERA_KERNEL_SOURCE names another source: a tarball or a tree.
 
-    Example: hedera kernel build --apt-suite sid
+    Guests use the result while HEDERA_KERNEL_SOURCE is set, and else the kernel that is shipped.
     """
+    from virtual.kernel.build import build
+
     try:
-        _tell(kernels.build(lambda sentence: tell_user(f"{sentence} ..."), suite), as_json)
+        _tell(build(_say, ship=ship), as_json)
     except Unavailable as reason:
         raise UnfitMachine(str(reason)) from None
 
 
 @kernel.command()
 @json_option
-def status(as_json: bool) -> None:
-    """Show which kernel is installed."""
+@quiet_option
+def verify(as_json: bool) -> None:
+    """Compile the shipped kernel again from its source: is it the same, byte for byte? Exits with 1 if not."""
+    from virtual.kernel.build import differences
+
     try:
-        found = kernels.built()
+        found = differences(_say)
     except Unavailable as reason:
         raise UnfitMachine(str(reason)) from None
-    if found is None:
-        raise UnfitMachine("there is no kernel for virtual time yet: hedera kernel build")
-    _tell(found, as_json)
+    if as_json:
+        click.echo(json.dumps({"same": not found, "differences": found}))
+    else:
+        click.echo("\n".join(found) or f"the same, byte for byte: {kernels.manifest()['sha256']}")
+    raise SystemExit(1 if found else 0)
+
+
+@kernel.command()
+@json_option
+def status(as_json: bool) -> None:
+    """Show which kernel guests use, unpacking and testing it if this is its first use."""
+    try:
+        _tell(kernels.kernel(_say), as_json)
+    except Unavailable as reason:
+        raise UnfitMachine(str(reason)) from None
+
+
+def _say(sentence: str) -> None:
+    tell_user(f"{sentence} ...")
 
 
 def _tell(found: kernels.Kernel, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({**asdict(found), "linux": str(found.linux)}))
         return
-    click.echo(f"Linux {found.release} in {found.mode} mode, from {found.source}: {found.linux}")
+    click.echo(f"Linux {found.release} in {found.mode} mode, from {found.source}: {found.linux}, sha256 {found.sha256}")
     if found.slow is not None:
         click.echo(found.slow)

@@ -72,7 +72,7 @@ def _groups(scenes: Sequence[Scene]) -> Iterator[list[Scene]]:
 
 
 def _place(scene: Scene, kept: Path) -> Path:
-    digest = hashlib.sha256(msgspec.json.encode(scene) + kernel.ours().encode()).hexdigest()
+    digest = hashlib.sha256(msgspec.json.encode(scene) + kernel.identity().encode()).hexdigest()
     return kept / f"{scene.name}-{digest[:12]}.json"
 
 

@@ -75,7 +75,7 @@ def _memory() -> Path:
 def _identity() -> str:
     """What they depend on: other processors, or another kernel, take another time."""
     found = kernel.built()
-    return f"{machine.processor_name()}, {found.digest if found else 'no kernel'}"
+    return f"{machine.processor_name()}, {found.sha256 if found else 'no kernel'}"
 
 
 def remember(made: Costs) -> None:

@@ -178,7 +178,7 @@ def _from_guest(spec: RunSpec, raw: Path, ground: Ground, hear: Hear, worker: st
     except ValueError as error:
         raise GuestFailed(f"its run.json {error}") from None
     require_same(run, spec, NAME, ground.code)
-    return _with_facts(msgspec.structs.replace(run, started=began), ended, worker)
+    return _with_facts(msgspec.structs.replace(run, started=began), ended, worker, ground.kernel.sha256)
 
 
 def _keep(guest: Guest, compiled: Path) -> None:
@@ -220,12 +220,13 @@ def _stage(said: Path) -> str:
     return "starting"
 
 
-def _with_facts(run: Run, ended: Ended, worker: str | None) -> Run:
+def _with_facts(run: Run, ended: Ended, worker: str | None, sha256: str) -> Run:
     """With what only we know: which kernel it was, and whether its time was virtual at all."""
     facts = {
         **_made_by(worker),
         "time": "virtual",
         "guest_kernel": ended.kernel,
+        "guest_kernel_sha256": sha256,
         "guest_mode": ended.mode,
         "guest_real_s": round(ended.real_s, 1),
         "guest_simulated_s": round(ended.simulated_s, 1),

@@ -126,8 +126,7 @@ def test_two_runs_are_apart_by_their_flows():
 @pytest.mark.virtual
 def test_a_scene_in_a_guest_is_as_arithmetic_says(tmp_path):
     """A lone flow, behind a faster link, fills its link, and never more than its queue."""
-    if kernel.built() is None:
-        pytest.skip("there is no kernel for virtual time here yet: hedera kernel build [--apt-suite sid]")
+    kernel.kernel(print)
     ground = guests.prepare(print)
     scene = Scene(
         name="one",

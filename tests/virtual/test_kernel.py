@@ -1,124 +1,185 @@
 import dataclasses
+import lzma
+import shutil
+import tarfile
 
 import pytest
 
-from virtual import cache, kernel, source
+from virtual import cache, kernel
 from virtual.errors import Unavailable
+from virtual.kernel import build, source
 
 
 @pytest.fixture
-def kernels(tmp_path, monkeypatch):
+def home(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.delenv(source.NAMED, raising=False)
-    folder = cache.folder("kernels")
-    (folder / "linux").touch()
-    made = kernel.Kernel(folder / "linux", "6.12.117", "ptrace", "linux-source-6.12", "0" * 16, "gcc 12", 300.0)
-    kernel.remember(made, folder)
-    return folder
+    monkeypatch.delenv(kernel.NAMED, raising=False)
+    return tmp_path
 
 
-def record_of(kernels):
-    [found] = kernels.glob("*.json")
-    return found
+@pytest.fixture
+def tested(home, monkeypatch):
+    """How often a kernel was tested."""
+    times = []
+    monkeypatch.setattr(kernel, "test", lambda linux: times.append(linux) or "seccomp")
+    return times
 
 
-def test_a_kernel_is_built_once(kernels):
-    found = kernel.built()
-    assert found is not None
-    assert (found.linux, found.release, found.mode) == (kernels / "linux", "6.12.117", "ptrace")
+def test_what_is_shipped_is_what_its_manifest_says():
+    told = kernel.manifest()
+    assert kernel.sha256(kernel.SHIPPED.read_bytes()) == told["xz_sha256"]
+    assert kernel.sha256(lzma.decompress(kernel.SHIPPED.read_bytes())) == told["sha256"]
+    assert told["changes_sha256"] == build.ours(), "hedera kernel build --ship, after a change of what we compile"
+    assert told["package"] == f"{source.PACKAGE} {source.VERSION}"
 
 
-def test_a_kernel_of_before_is_none(kernels, monkeypatch):
-    monkeypatch.setenv(source.NAMED, "/usr/src/linux")
-    assert kernel.built() is None, "another source is asked for"
-    monkeypatch.delenv(source.NAMED)
-    with monkeypatch.context() as other:
-        other.setattr(kernel, "ours", lambda: "otherwise")
-        assert kernel.built() is None, "made otherwise than we make them now"
+def test_the_shipped_kernel_needs_no_library_and_tells_no_path(tmp_path):
+    linux = tmp_path / "linux"
+    linux.write_bytes(lzma.decompress(kernel.SHIPPED.read_bytes()))
+    assert b"/ld-linux" not in linux.read_bytes()
+    assert b"/building." not in linux.read_bytes()
 
 
-def test_two_clones_that_make_it_otherwise_have_a_kernel_each(kernels, monkeypatch):
-    mine = kernel.built()
-    with monkeypatch.context() as other:
-        other.setattr(kernel, "ours", lambda: "otherwise")
-        theirs = dataclasses.replace(mine, release="7.2.13")
-        kernel.remember(theirs, kernels)
-        assert kernel.built() == theirs
-    assert kernel.built() == mine
+def test_it_is_unpacked_and_tested_once(tested):
+    first = kernel.kernel(print)
+    assert first == kernel.kernel(print)
+    assert tested == [first.linux]
+    assert kernel.sha256(first.linux.read_bytes()) == kernel.manifest()["sha256"] == first.sha256
+    assert first.linux.stat().st_mode & 0o777 == 0o700
 
 
-@pytest.mark.parametrize("what", ["CHANGES", "FLAGS"])
-def test_what_we_do_to_a_source_is_part_of_a_kernel_s_name(monkeypatch, what):
-    before = kernel.ours()
-    monkeypatch.setattr(kernel, what, "other")
-    kernel.ours.cache_clear()
-    try:
-        assert kernel.ours() != before
-    finally:
-        kernel.ours.cache_clear()
+def test_a_file_that_has_changed_is_unpacked_again(tested):
+    linux = kernel.kernel(print).linux
+    linux.write_bytes(b"cut off")
+    assert kernel.built() is None
+    assert kernel.kernel(print).linux.read_bytes() != b"cut off"
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", "1", '{"linux": 1}'])
-def test_a_record_that_is_none(kernels, content):
-    record_of(kernels).write_text(content)
+def test_a_record_that_is_none(tested, content):
+    kernel.kernel(print)
+    [record] = cache.folder("kernels").glob("*.json")
+    record.write_text(content)
     assert kernel.built() is None
 
 
-def test_a_record_of_a_kernel_that_is_gone(kernels):
-    (kernels / "linux").unlink()
+def test_a_kernel_that_fails_its_test_is_not_used(home, monkeypatch):
+    def fails(linux):
+        raise Unavailable("it does not boot")
+
+    monkeypatch.setattr(kernel, "test", fails)
+    with pytest.raises(Unavailable, match="it does not boot"):
+        kernel.kernel(print)
     assert kernel.built() is None
 
 
-def test_a_slow_kernel_says_so(kernels):
-    made = kernel.built()
-    assert "hedera kernel build --apt-suite sid" in made.slow
-    kernel.remember(dataclasses.replace(made, mode="seccomp"), kernels)
-    assert kernel.built().slow is None
+def test_a_damaged_file_is_not_run(tested, monkeypatch, tmp_path):
+    for content in (b"not xz", lzma.compress(b"another program")):
+        damaged = tmp_path / "linux.xz"
+        damaged.write_bytes(content)
+        monkeypatch.setattr(kernel, "SHIPPED", damaged)
+        with pytest.raises(Unavailable, match="git checkout"):
+            kernel.kernel(print)
+    assert tested == []
+
+
+def test_another_source_is_another_kernel(tested, monkeypatch):
+    shipped = kernel.kernel(print)
+    monkeypatch.setenv(kernel.NAMED, "/usr/src/linux")
+    assert kernel.built() is None
+    mine = kernel.keep(b"mine", "6.12.1", "linux", print)
+    assert kernel.built() == mine
+    monkeypatch.delenv(kernel.NAMED)
+    assert kernel.built() == shipped
+
+
+def test_a_slow_kernel_says_so(tested):
+    made = kernel.kernel(print)
+    assert made.slow is None
+    assert dataclasses.replace(made, mode="ptrace").slow
+
+
+# --- compiling ---
+
+MAKEFILE = "# SPDX\nVERSION = 6\nPATCHLEVEL = {minor}\nSUBLEVEL = 117\nEXTRAVERSION =\n"
+
+
+def tree(folder, minor=12):
+    (folder / "arch/um").mkdir(parents=True)
+    (folder / "arch/um/Makefile").touch()
+    (folder / "Makefile").write_text(MAKEFILE.format(minor=minor))
+    return folder
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_source_of_the_user_s(packed, tmp_path, monkeypatch):
+    path = tree(tmp_path / "linux-6.12")
+    if packed:
+        with tarfile.open(tmp_path / "l.tar.gz", "w:gz") as archive:
+            archive.add(path, path.name)
+        path = tmp_path / "l.tar.gz"
+    (tmp_path / "work").mkdir()
+    monkeypatch.setenv(kernel.NAMED, str(path))
+    laid, name, digest = source.lay(tmp_path / "work", print)
+    assert (source.version(laid), name) == ((6, 12, 117), path.name)
+    if not packed:
+        (path / "arch/um/Makefile").write_text("x")
+        shutil.rmtree(tmp_path / "work/tree")
+        assert source.lay(tmp_path / "work", print)[2] != digest
+
+
+def test_what_is_no_source(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "folder").mkdir()
+    for name in ("none", "file", "folder"):
+        monkeypatch.setenv(kernel.NAMED, str(tmp_path / name))
+        (tmp_path / f"work-{name}").mkdir()
+        with pytest.raises(Unavailable, match=name):
+            source.lay(tmp_path / f"work-{name}", print)
+
+
+def test_older_sources_get_room_for_floating_point_state(tmp_path, monkeypatch):
+    monkeypatch.setattr(build, "CHANGES", ())
+    for minor, bytes_ in ((12, 12288), (13, 2696)):
+        path = tree(tmp_path / str(minor), minor)
+        (path / "arch/x86/um").mkdir(parents=True)
+        (path / "arch/x86/um/user-offsets.c").write_text("\tDEFINE_LONGS(HOST_FP_SIZE, 2696);\n")
+        build.change(path)
+        assert f"HOST_FP_SIZE, {bytes_})" in (path / "arch/x86/um/user-offsets.c").read_text()
 
 
 def test_a_source_that_we_do_not_know_how_to_change(tmp_path):
-    for name, *_ in kernel.CHANGES:
-        (tmp_path / name).parent.mkdir(parents=True)
-        (tmp_path / name).write_text("int main() {}")
-    with pytest.raises(Unavailable, match="our changes do not fit"):
-        kernel.change(tmp_path)
+    tree(tmp_path / "linux", 13)
+    for name, *_ in build.CHANGES:
+        (tmp_path / "linux" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "linux" / name).write_text("int main() {}")
+    with pytest.raises(Unavailable, match=r"skas/process\.c"):
+        build.change(tmp_path / "linux")
 
 
-def test_progress_is_told_every_tenth():
-    told = []
-    counted = kernel.Counted(lambda line: None, told.append)
-    for _ in range(kernel.OBJECTS):
-        counted("  CC      kernel/fork.o\n")
-    assert told[0] == "compiling, 10 %"
-    assert told[-1] == "compiling, 90 %"
-    assert len(told) == 9
-
-
-def test_no_compiler_is_one_sentence(monkeypatch, tmp_path):
+def test_all_packages_that_are_missing_are_told_at_once(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(Unavailable, match=r"apt-get install gcc libc6-dev$"):
-        kernel.tools(lambda sentence: None)
+    with pytest.raises(Unavailable, match=r"apt-get install gcc binutils make flex bison bc xz-utils libc6-dev$"):
+        build.tools()
 
 
-def test_where_one_source_gives_no_kernel_the_next_is_tried(kernels, monkeypatch):
-    def lay(folder, programs):
-        raise Unavailable("it is broken")
+def test_what_differs_is_named(monkeypatch):
+    shipped = kernel.manifest()
+    same = build.Made(
+        lzma.decompress(kernel.SHIPPED.read_bytes()),
+        {name: value for name, value in shipped.items() if not name.endswith("sha256") or name[:2] in ("so", "ch")},
+    )
+    monkeypatch.setattr(build, "compiled", lambda say: same)
+    assert build.differences(print) == []
+    other = dataclasses.replace(same, content=same.content + b"\0", facts={**same.facts, "compiler": "gcc 1"})
+    monkeypatch.setattr(build, "compiled", lambda say: other)
+    assert [line.partition(":")[0] for line in build.differences(print)] == ["compiler", "sha256", "xz_sha256"]
 
-    monkeypatch.setattr(source, "candidates", lambda suite, say: [source.Source("a", lay), source.Source("b", lay)])
-    monkeypatch.setattr(kernel, "tools", lambda say: ("gcc 12", {}))
-    told = []
-    with pytest.raises(Unavailable, match=r"a: it is broken; b: it is broken"):
-        kernel.build(told.append)
-    assert "a: it is broken" in told
 
-
-def test_what_an_interrupted_build_left_is_removed_and_kernels_are_not(kernels, monkeypatch):
-    left = kernels / "building.killed" / "tree"
+def test_what_an_interrupted_compilation_left_is_removed_and_kernels_are_not(home, tested):
+    kept = kernel.kernel(print).linux
+    left = cache.folder("kernels") / "building.killed" / "tree"
     left.mkdir(parents=True)
-    (kernels / ("1" * 16)).mkdir()
-    monkeypatch.setattr(source, "candidates", lambda suite, say: [])
-    with pytest.raises(Unavailable):
-        kernel.build(lambda sentence: None)
-    assert not left.parent.exists()
-    assert (kernels / ("1" * 16)).exists()
-    assert kernel.built() is not None
+    with build._place(cache.folder("kernels"), print):
+        assert not left.parent.exists()
+    assert kept.exists()

@@ -20,17 +20,3 @@ def test_folders_stay_where_the_system_has_folders(tmp_path):
     (tmp_path / "root/sbin/tc").touch()
     layer.merge(tmp_path / "root", tmp_path / "system")
     assert (tmp_path / "root/sbin/tc").exists()
-
-
-def test_programs_of_a_layer_are_found_before_the_system_s(tmp_path):
-    (tmp_path / "usr/lib/x86_64-linux-gnu").mkdir(parents=True)
-    (tmp_path / "usr/lib/x86_64-linux-gnu/libfl.so.2").touch()
-    (tmp_path / "usr/bin").mkdir()
-    (tmp_path / "usr/bin/m4").touch()
-    made = layer.on_path(tmp_path, {"PATH": "/bin", "HOME": "/h"})
-    assert made == {
-        "PATH": f"{tmp_path}/usr/bin:{tmp_path}/usr/sbin:/bin",
-        "HOME": "/h",
-        "LD_LIBRARY_PATH": f"{tmp_path}/usr/lib/x86_64-linux-gnu",
-        "M4": f"{tmp_path}/usr/bin/m4",
-    }

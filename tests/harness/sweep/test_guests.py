@@ -20,7 +20,6 @@ from harness.sweep import guests
 from harness.sweep.plan import Job, keep_settings, plan, seconds_left
 from harness.sweep.suites import TrafficSpec
 from results import record
-from virtual import kernel
 from virtual.errors import GuestFailed, Unavailable
 from virtual.guest import Ended, Progress
 
@@ -284,9 +283,7 @@ def test_no_run_is_called_virtual_where_time_is_real(tmp_path):
 
 @pytest.mark.virtual
 def test_a_run_in_a_guest_counts_whatever_else_the_machine_does(tmp_path):
-    if (found := kernel.built()) is None:
-        pytest.skip("there is no kernel for virtual time here yet: hedera kernel build [--apt-suite sid]")
-    ground = replace(guests.prepare(print), kernel=found)
+    ground = guests.prepare(print)
     asked = RunSpec("hedera-gff", "stride:4", seconds=5.0, time="virtual", platform="os-ken", controller_delay_ms=100.0)
     spec, stages = resolve(asked), []
     run = guests.run_in_guest(spec, tmp_path / "run", ground, lambda stage, progress: stages.append(stage))
