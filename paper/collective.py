@@ -8,10 +8,9 @@ from typing import Any
 import click
 
 from commands.computing import Computing, computed
-from commands.options import in_words, json_option, output, seeds_option
-from commands.output import conclude, write_csv
+from commands.options import in_words, seeds_option
 from commands.parameters import field_options
-from paper.claims.claim import rows as kept_rows
+from paper.claims import rows as kept_rows
 from paper.collective_table import compute, tasks
 from paper.collective_table import told as table_of
 from simulator.config import Config
@@ -57,34 +56,6 @@ def figure(data: Path, out: Path) -> None:
     if not rows or not set(COLUMNS) <= set(rows[0]):
         raise ValueError(f"{data} is no collectives.csv of hedera collective table")
     click.echo(f"written: {draw(rows, out)}")
-
-
-@command.command()
-@click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path, file_okay=False))
-@output
-@json_option
-@in_words
-def beside(folders: tuple[Path, ...], out: Path, as_json: bool) -> None:
-    """Hold emulated collectives against the simulator, flow by flow.
-
-    FOLDERS are those of runs, each with its run.json. Both have the same network, flows and seed.
-
-    \b
-    hedera run --scheme ecmp --traffic ring:16,200000000 --bw 1000 --time virtual --out ring
-    hedera collective beside ring
-    """
-    from paper.collective_beside import beside as rows_of
-    from paper.collective_beside import draw, run_of, summary, told
-
-    runs = [rows_of(run_of(folder)) for folder in folders]
-    found = [summary(rows) for rows in runs]
-    flows = [row for rows in runs for row in rows]
-    files = [
-        write_csv(out / "beside.csv", found),
-        write_csv(out / "beside-flows.csv", flows),
-        draw(runs, out / "beside.png"),
-    ]
-    conclude(found, [told(found)], files, as_json)
 
 
 @command.command()

@@ -8,7 +8,6 @@ import click
 
 _SCHEMES = {"--scheme": "--schemes", "--variant": "--variants"}
 OLD: dict[tuple[str, ...], dict[str, str]] = {
-    ("claims",): {"--again": "--rerun"},
     ("explain-sa",): {"--patterns": "--random-patterns"},
     ("flows-per-host",): {"--flows": "--flows-per-host"},
     ("hifi",): {"--only-kept": "--redraw", "--jitter": "--varying-delay"},

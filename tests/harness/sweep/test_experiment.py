@@ -20,7 +20,9 @@ from harness.network.processes import Children, run, wait_until
 from harness.network.sockets import ROOM_PER_MTU_BYTE
 from harness.run.experiment import run_experiment
 from harness.run.spec import RunSpec
-from paper.collective_beside import beside, run_of, summary
+from paper.emulated import config_of
+from results.record import read
+from simulator.driver import simulate
 from tests.harness.real_runs import HEDERA, LONG, footprint, hedera_run
 from topos.fattree import FatTree
 from topos.nonblocking import NonBlocking
@@ -103,7 +105,11 @@ def test_a_collective_goes_where_the_simulator_says_and_ends_with_its_last_flow(
     assert found["steps"] == 30
     assert found["completion_s"] > 30 * 62_500 * 8e-6 / 5
     assert result["window_s"][1] < found["completion_s"] < 60, "it ended long before --seconds"
-    assert summary(beside(run_of(tmp_path / "run"))).same_path == 1.0
+    run = read(tmp_path / "run/run.json")
+    simulated = simulate(config_of(run, 1e-4, "maxmin"))
+    cores = simulated.core[~simulated.graph.computes].tolist()
+    first = [[change.core for change in flow.paths if change.t <= flow.start][-1:] for flow in run.flows]
+    assert all(core in ([], [other]) for core, other in zip(first, cores, strict=True)), "paths are the seed's"
 
 
 @pytest.mark.real
