@@ -12,10 +12,10 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from commands.output import plain_table
 from harness.run.experiment import run_experiment
 from harness.run.spec import RunSpec
 from harness.run.watch import Sampler
+from results.output import plain_table
 from results.temporary import temporary_folder
 from topos.fattree import FatTree
 from topos.wire import DEFAULT_MTU

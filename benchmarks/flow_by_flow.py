@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from commands.options import in_words, json_option
-from commands.output import conclude, plain_table, write_csv
 from harness.errors import HarnessError
+from hedera.options import in_words, json_option
 from paper.emulated import config_of
+from results.output import conclude, plain_table, write_csv
 from results.record import Run, read
 from simulator.config import ENGINES, INCREASE, Config
 from simulator.driver import Simulation

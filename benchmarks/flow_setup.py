@@ -15,9 +15,9 @@ from pathlib import Path
 import click
 import numpy as np
 
-from commands.output import plain_table, wide_console
 from harness.run.experiment import run_experiment
 from harness.run.spec import RunSpec
+from results.output import plain_table, wide_console
 
 BYTES = 200
 

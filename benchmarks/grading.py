@@ -27,7 +27,7 @@ from classroom.grading import PARTS, Class, grade
 from classroom.histories import leave_nothing
 from classroom.sandbox import prepared
 from classroom.template import MILESTONES, write_template
-from commands.output import plain_table, wide_console, write_csv
+from results.output import plain_table, wide_console, write_csv
 from results.temporary import temporary_folder
 from tests.classroom.mistakes import MISTAKES, SOLUTIONS, seeded
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from commands.output import plain_table
+from results.output import plain_table
 
 # Run as a file, this one would be the module `packets`, as its folder comes first on the path.
 sys.path.insert(0, str(Path(__file__).parents[1]))

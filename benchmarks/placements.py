@@ -12,7 +12,6 @@ import click
 import numpy as np
 from rich.console import Console
 
-from commands.output import plain_table
 from hedera.clos import ClosColouring
 from hedera.global_first_fit import GlobalFirstFit
 from hedera.linkstate import LinkState
@@ -20,6 +19,7 @@ from hedera.placement import LargeFlows, Placement, exceeded_capacity
 from hedera.simulated_annealing import SimulatedAnnealing
 from paper.table_5 import placement_input
 from paper.timing import Timing, time_calls
+from results.output import plain_table
 from topos.fattree import FatTree
 from topos.links import Cores
 

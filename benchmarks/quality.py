@@ -17,7 +17,6 @@ import click
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp  # type: ignore[import-untyped]
 
-from commands.output import plain_table
 from hedera.clos import ClosColouring
 from hedera.demand import estimate_demands
 from hedera.flow_annealing import FlowAnnealing
@@ -27,6 +26,7 @@ from hedera.placement import Placement
 from hedera.routing import Ecmp
 from hedera.scheduler import ActiveFlows, Scheduler
 from hedera.simulated_annealing import SimulatedAnnealing
+from results.output import plain_table
 from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
 from topos.links import num_links, path_links

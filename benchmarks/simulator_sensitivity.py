@@ -17,10 +17,10 @@ import click
 import numpy as np
 from rich.table import Table
 
-from commands.computing import Computing
-from commands.options import OUT
-from commands.output import wide_console, write_csv
+from hedera.options import OUT
 from paper.suite import SCHEMES
+from results.output import wide_console, write_csv
+from results.tasks import Computing
 from simulator.config import Config
 from simulator.driver import simulate
 from traffic.published import PUBLISHED

@@ -19,7 +19,7 @@ import click
 import numpy as np
 
 from benchmarks.children import processor_s
-from commands.output import plain_table, wide_console
+from results.output import plain_table, wide_console
 from topos.wire import payload_share
 from transfers import records
 

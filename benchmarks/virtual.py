@@ -17,12 +17,12 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from commands.output import wide_console
 from harness.run.resolution import resolve
 from harness.run.spec import RunSpec
 from harness.sweep import guests
 from harness.sweep.guest_meter import Meter
 from harness.sweep.guests import Ground
+from results.output import wide_console
 from results.record import Run
 from results.temporary import temporary_folder
 

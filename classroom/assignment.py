@@ -9,7 +9,7 @@ import click
 
 from classroom import public
 from classroom.packing import SERVICES, pack_grader, pack_handout
-from commands.options import in_words
+from hedera.options import in_words
 
 
 @click.group()

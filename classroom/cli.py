@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from classroom.template import MILESTONES, write_template
-from commands.options import in_words, json_option
-from commands.output import progress_bar
+from hedera.options import in_words, json_option
+from results.output import progress_bar
 
 if TYPE_CHECKING:
     from classroom.code import Code
@@ -113,7 +113,7 @@ def _all_of_it(
     from classroom.contract import ANSWER, INPUTS, RAISES, check_contract, check_times
     from classroom.sandbox import own
     from classroom.submission import Submission
-    from commands.output import wide_console
+    from results.output import wide_console
 
     with Submission(own(), code, call_s=20.0) as submission:
         _require_there(submission)

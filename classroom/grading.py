@@ -22,8 +22,8 @@ from classroom.sandbox import Place, Start, Unfit, closed, unclosed
 from classroom.submission import Budget, Submission
 from classroom.template import MILESTONES
 from classroom.verdict import Check, share_passed
-from commands.output import plain_table
 from hedera.text import one_line
+from results.output import plain_table
 from simulator.config import Config
 
 if TYPE_CHECKING:

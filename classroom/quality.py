@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from classroom.contract import Broken, valid
 from classroom.process import Misbehaved
 from classroom.submission import Submission
-from commands.output import plain_table
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows
 from hedera.schemes import Options, Scheme, scheme
+from results.output import plain_table
 from simulator.config import Config
 from topos.fattree import FatTree
 from traffic.matrix import Matrix

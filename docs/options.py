@@ -1,11 +1,51 @@
 """Writes docs/options.md from the fields that the options are made of: .venv/bin/python docs/options.py"""
 
+from dataclasses import MISSING, fields
 from pathlib import Path
+from typing import Any
 
-from commands.parameters import option_table
 from harness.run.spec import RunSpec
+from hedera.options import help_of
+from hedera.parameter import Parameter, option_of, parameters_of
 from packets.parameters import Parameters
 from simulator.config import Config
+
+
+def option_table(*backends: tuple[str, type]) -> str:
+    """A table in Markdown of every option of experiments: meaning, allowed values, and default by backend.
+
+    ``backends``: name and dataclass of each, in the order of the columns.
+    """
+    described = []
+    for title, owner in backends:
+        described.append((title, parameters_of(owner), {each.name: each.default for each in fields(owner)}))
+    names = list(dict.fromkeys(name for _, known, _ in described for name in known))
+    lines = [
+        f"| option | meaning | may be | {' | '.join(title for title, _ in backends)} |",
+        "| --- | --- | --- |" + " --- |" * len(backends),
+    ]
+    for name in names:
+        having = [known[name] for _, known, _ in described if name in known]
+        allowed = dict.fromkeys(one.allowed for one in having if _numeric_or_choice(one))
+        cells = [_default(default[name]) if name in known else "" for _, known, default in described]
+        lines.append(
+            f"| `{option_of(name, having[0])}` | {help_of(having[0])} | {'; '.join(allowed)} | {' | '.join(cells)} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _numeric_or_choice(known: Parameter) -> bool:
+    limits = (known.least, known.above, known.most, known.below)
+    return bool(known.choices) or any(limit is not None for limit in limits)
+
+
+def _default(value: Any) -> str:
+    if value is MISSING:
+        return "needed"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None or value == () else f"{value:g}" if isinstance(value, float) else str(value)
+
 
 HERE = Path(__file__).parent
 TEXT = f"""# Options

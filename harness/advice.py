@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from commands.output import duration
 from harness.network import machine
 from harness.run.spec import RunSpec
 from harness.sweep import calibration
 from harness.sweep.plan import forecast_s
+from results.output import duration
 from topos.fattree import FatTree
 
 _RUN = RunSpec("hedera-sa", "stride:4", seconds=10.0)

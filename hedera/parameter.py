@@ -1,7 +1,7 @@
 """A parameter of an experiment, described once, at its field.
 
 A field of a frozen dataclass has its meaning, unit, range or choices, and default. Made from these: the command
-line's options (`commands.parameters`), the check of a value and its error message, the controller's flags, and the
+line's options (`hedera.options`), the check of a value and its error message, the controller's flags, and the
 table of docs/options.md.
 """
 

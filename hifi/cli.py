@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from commands.options import json_option, quiet_option
-from commands.output import conclude, plain_table, write_csv
+from hedera.options import json_option, quiet_option
+from results.output import conclude, plain_table, write_csv
 
 if TYPE_CHECKING:
     from harness.scenes.scene import Scene, Seen

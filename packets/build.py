@@ -14,8 +14,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from commands.output import quiet
 from files.private import private_folder
+from results.output import quiet
 
 SOURCES = Path(__file__).parent / "engine"
 OLDEST = (3, 37)

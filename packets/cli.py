@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from commands.options import json_option, parallel
-from commands.output import progress_bar
+from hedera.options import json_option, parallel
 from packets.options import (
     QUICK,
     SAMPLE,
@@ -23,6 +22,7 @@ from packets.options import (
     sample,
 )
 from packets.parameters import Parameters
+from results.output import progress_bar
 
 SEEDS = 5
 QUICK_SEEDS = 2

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from commands.options import in_words, json_option, options, parallel
-from commands.parameters import field_options
+from hedera.options import field_options, in_words, json_option, options, parallel
 from packets.build import NotInstalled
 from packets.metrics import Cell, within
 from packets.parameters import Parameters
@@ -147,7 +146,7 @@ compared = options(
 
 def conclude(title: str, found: Compared, x_name: str, name: str, picture: Path, json_wanted: bool) -> None:
     """Write the CSV beside the picture, and print the cells: a table for each metric, or JSON."""
-    from commands import output
+    from results import output
 
     rows = rows_of(found.cells, x_name)
     files = [output.write_csv(picture.with_name(f"{name}.csv"), rows), picture]
@@ -183,7 +182,7 @@ def _reduced(found: Compared) -> Iterable[str]:
 
 def _tables(title: str, cells: Sequence[Cell], x_name: str) -> Iterable[Table]:
     """Published against ours, one table for each metric."""
-    from commands.output import Compared, comparison
+    from results.output import Compared, comparison
 
     label = x_name.split("_")[0]
     for metric in dict.fromkeys(each.metric for each in cells):

@@ -123,7 +123,7 @@ def run_many(
     Runs go seed by seed, so that an interrupted command leaves complete seeds; the longest of each first, so that
     no long run is left alone at the end.
     """
-    from commands.computing import run_tasks
+    from results.tasks import run_tasks
 
     engine()  # compiled once, before many ask for it
     tasks = [Task(experiment, folder) for experiment in experiments]

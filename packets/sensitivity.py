@@ -88,7 +88,7 @@ def _published(name: str, value: float) -> str:
 def tell(found: Sequence[Point], load: float, picture: Path, json_wanted: bool) -> None:
     """Write the CSV beside the picture, and print the points: a table, or JSON."""
 
-    from commands import output
+    from results import output
 
     columns = [each.name for each in fields(Cell) if each.name not in ("x", "variant", "scheme")]
     row = make_dataclass("Row", ["parameter", "value", *columns, "ratio"], frozen=True)

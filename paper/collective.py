@@ -7,12 +7,11 @@ from typing import Any
 
 import click
 
-from commands.computing import Computing, computed
-from commands.options import in_words, seeds_option
-from commands.parameters import field_options
+from hedera.options import field_options, in_words, seeds_option
 from paper.claims import rows as kept_rows
 from paper.collective_table import compute, tasks
 from paper.collective_table import told as table_of
+from results.tasks import Computing, computed
 from simulator.config import Config
 from traffic.goal import write_goal
 from traffic.htsim import write_matrix

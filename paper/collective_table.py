@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from commands.computing import Runner, in_turn
-from commands.output import plain_table
 from hedera.schemes import CONTROL
 from hedera.schemes import scheme as scheme_of
 from paper.scale import interval
+from results.output import plain_table
+from results.tasks import Runner, in_turn
 from simulator.config import Config
 from topos.arrays import Float64
 from traffic.collectives import PLACEMENTS

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from commands.computing import Computing, Runner, computed, in_turn
-from commands.parameters import field_options
+from hedera.options import field_options
 from hedera.schemes import CONTROL
 from hedera.schemes import scheme as scheme_of
 from paper.completion_figure import Cell, curve_of, draw, overloaded, when
 from paper.emulated import beside
 from paper.scale import numbers, schemes_option
+from results.tasks import Computing, Runner, computed, in_turn
 from simulator.config import Config
 from simulator.workload import bounded
 from traffic.completion import Completion, by_class

@@ -11,11 +11,11 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from commands.computing import Computing, Runner, computed, in_turn
-from commands.output import Compared, comparison, plain_table
 from paper.style import clean, heading, new_figure, saved
 from plots.style import MUTED, house_style
+from results.output import Compared, comparison, plain_table
 from results.published import FIGURE_9
+from results.tasks import Computing, Runner, computed, in_turn
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from commands.computing import Computing, Runner, computed, in_turn
-from commands.options import seeds_option
-from commands.output import Compared, comparison, plain_table
+from hedera.options import seeds_option
 from paper.style import clean, heading, new_figure, saved
 from plots.style import INVALID, MUTED, colour, house_style
+from results.output import Compared, comparison, plain_table
 from results.published import FIGURE_9_SIMULATED
+from results.tasks import Computing, Runner, computed, in_turn
 from simulator.config import Config
 
 if TYPE_CHECKING:

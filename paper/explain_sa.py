@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from commands.computing import Computing, Runner, computed, in_turn
-from commands.options import seeds_option
-from commands.output import Compared, comparison, plain_table
-from commands.parameters import field_options
+from hedera.options import field_options, seeds_option
 from paper.one_core import Pattern, patterns
 from paper.scale import interval, told_seeds
+from results.output import Compared, comparison, plain_table
+from results.tasks import Computing, Runner, computed, in_turn
 from simulator.config import ENGINES, Config
 from topos.arrays import Float64
 from topos.fattree import FatTree

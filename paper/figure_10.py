@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from commands.computing import Computing, Runner, computed, in_turn
-from commands.output import Compared, comparison
 from hedera.schemes import label
 from paper.scale import at_scale, engines_option, interval, told_seeds
 from paper.style import ENGINE_LABELS, clean, heading, new_figure, saved
 from paper.suite import SCHEMES, suite
 from plots.style import INK, colour, house_style, scheme_order
+from results.output import Compared, comparison
 from results.published import GAIN_OVER_STATIC, SHARE_OF_OPTIMAL
+from results.tasks import Computing, Runner, computed, in_turn
 from simulator.config import ENGINES, Config
 from topos.arrays import Float64
 from topos.fattree import FatTree

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from commands.computing import Computing, Runner, computed, in_turn
-from commands.output import Compared, comparison
-from commands.parameters import field_options
+from hedera.options import field_options
 from hedera.schemes import label
 from paper.scale import at_scale, interval, told_seeds
 from paper.style import clean, heading, new_figure, saved
 from paper.suite import SCHEMES
 from plots.style import colour, house_style, scheme_order
+from results.output import Compared, comparison
+from results.tasks import Computing, Runner, computed, in_turn
 from simulator.config import Config
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from pathlib import Path
 import click
 import numpy as np
 
-from commands.computing import Computing, Runner, computed, in_turn
-from commands.options import seeds_option
-from commands.output import Compared, comparison
+from hedera.options import seeds_option
 from paper.style import clean, heading, new_figure, saved
 from plots.style import INK, house_style
+from results.output import Compared, comparison
 from results.published import FIGURE_3
+from results.tasks import Computing, Runner, computed, in_turn
 from topos.fattree import FatTree
 
 COUNTS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000)

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from commands.computing import Computing, Runner, computed, in_turn
-from commands.options import seeds_option
-from commands.output import Compared, comparison
+from hedera.options import seeds_option
 from hedera.schemes import SCHEMES as BY_NAME
 from hedera.schemes import label
 from paper.scale import schemes_option
 from paper.style import PUBLISHED, clean, heading, new_figure, saved
 from plots.style import INK, MUTED, colour, house_style
+from results.output import Compared, comparison
 from results.published import FIGURE_9, FIGURE_9_SIMULATED
+from results.tasks import Computing, Runner, computed, in_turn
 from simulator.config import Config
 
 if TYPE_CHECKING:

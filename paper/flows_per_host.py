@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from commands.computing import Computing, Runner, computed, in_turn
-from commands.options import seeds_option
-from commands.output import plain_table
-from commands.parameters import field_options
+from hedera.options import field_options, seeds_option
 from hedera.schemes import CONTROL, label
 from hedera.schemes import scheme as scheme_of
 from paper.scale import engines_option, numbers, schemes_option
 from paper.style import ENGINE_LABELS, clean, heading, new_figure, saved
 from plots.style import colour, house_style, scheme_order
+from results.output import plain_table
+from results.tasks import Computing, Runner, computed, in_turn
 from simulator.config import Config
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from commands.computing import Runner, in_turn
 from hedera.placement import LargeFlows, exceeded_capacity
+from results.tasks import Runner, in_turn
 from topos.arrays import Int32
 from topos.fattree import FatTree
 from topos.links import NO_LINK, num_links, path_links

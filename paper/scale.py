@@ -8,8 +8,7 @@ from typing import TypeVar
 
 import click
 
-from commands.options import Command, options, seeds_option
-from commands.parameters import field_options
+from hedera.options import Command, field_options, options, seeds_option
 from hedera.schemes import scheme
 from paper.suite import AT_SCALE
 from plots.trials import difference

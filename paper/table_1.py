@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from commands.options import in_words, json_option, output
-from commands.output import conclude, write_csv
+from hedera.options import in_words, json_option, output
 from paper.table_5 import placement_input, timed_placement
 from paper.timing import megabytes_grown, seconds_option, time_calls, timings
+from results.output import conclude, write_csv
 from topos.arrays import Float64
 from topos.fattree import FatTree
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import click
 import numpy as np
 
-from commands.computing import Computing, Runner, computed, in_turn
-from commands.options import seeds_option
+from hedera.options import seeds_option
 from paper.scale import schemes_option
 from plots.shuffle import SCHEMES, TRANSFER_BYTES, Row, Shuffle, draw, rows_of, told
+from results.tasks import Computing, Runner, computed, in_turn
 from simulator.config import Config
 
 PATIENCE = 10

@@ -16,15 +16,14 @@ from typing import Any
 import click
 import numpy as np
 
-from commands.computing import Computing, Runner, computed, in_turn
-from commands.options import seeds_option
-from commands.output import Compared, comparison
-from commands.parameters import field_options
+from hedera.options import field_options, seeds_option
 from paper.scale import engines_option, numbers
 from paper.style import ENGINE_LABELS, broken, clean, heading, new_figure, saved
 from paper.suite import ports_for
 from plots.style import INK, MUTED, house_style
+from results.output import Compared, comparison
 from results.published import TABLE_3
+from results.tasks import Computing, Runner, computed, in_turn
 from simulator.config import ENGINES, Config
 from topos.arrays import Float64
 

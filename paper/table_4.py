@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from commands.options import in_words, json_option, output
-from commands.output import conclude, write_csv
+from hedera.options import in_words, json_option, output
 from paper.timing import megabytes_grown, seconds_option, time_calls, told_of
+from results.output import conclude, write_csv
 from results.published import TABLE_4
 from topos.arrays import Int32
 from topos.fattree import FatTree

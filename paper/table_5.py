@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from commands.options import in_words, json_option, output
-from commands.output import conclude, write_csv
+from hedera.options import in_words, json_option, output
 from paper.table_4 import random_flows
 from paper.timing import Timing, seconds_option, time_calls, told_of
+from results.output import conclude, write_csv
 from results.published import TABLE_5
 from topos.fattree import FatTree
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import click
 import numpy as np
 
-from commands.computing import Computing, Runner, in_turn
-from commands.options import in_words, json_option, output, seeds_option
-from commands.output import Compared, comparison, conclude, write_csv
+from hedera.options import in_words, json_option, output, seeds_option
 from paper.style import PUBLISHED, clean, heading, new_figure, saved
 from paper.suite import ports_for
 from plots.style import INK, house_style
+from results.output import Compared, comparison, conclude, write_csv
 from results.published import TABLE_6
+from results.tasks import Computing, Runner, in_turn
 from topos.fattree import FatTree
 
 

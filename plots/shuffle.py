@@ -8,9 +8,9 @@ from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, NamedTuple
 
-from commands.output import plain_table
 from hedera.schemes import CONTROL
 from plots.style import INK, MUTED, colour, house_style, save, scheme_order
+from results.output import plain_table
 from results.published import TABLE_2
 
 if TYPE_CHECKING:

@@ -53,13 +53,13 @@ def read_bytes(path: Path, most_bytes: int) -> bytes:
         raise Unreadable("is not there") from None
     except OSError as error:
         raise Unreadable(f"cannot be read: {error.strerror}") from None
-    with open(descriptor, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise Unreadable("is not a regular file")
-        try:
+        with open(descriptor, "rb", closefd=False) as file:
             data = file.read(most_bytes + 1)
-        except OSError as error:
-            raise Unreadable(f"cannot be read: {error.strerror}") from None
+    finally:
+        os.close(descriptor)
     if len(data) > most_bytes:
         raise Unreadable(f"is larger than {most_bytes / 1e6:.3g} MB")
     return data

@@ -11,9 +11,8 @@ from typing import Any
 
 import click
 
-from commands.options import in_words, json_option, quiet_option
-from commands.output import progress_bar
-from commands.parameters import field_options
+from hedera.options import field_options, in_words, json_option, quiet_option
+from results.output import progress_bar
 from simulator.config import Config
 
 

@@ -20,13 +20,13 @@ import click
 
 from benchmarks.flow_by_flow import compare
 from benchmarks.truth import ns3, runs, theory
-from commands.options import in_words
-from commands.output import write_csv
 from files.rights import make_folder
 from files.writer import write_whole
 from harness.scenes.stage import played, played_here
 from harness.sweep import guests
+from hedera.options import in_words
 from plots import conditions, truth
+from results.output import write_csv
 from topos.fattree import FatTree
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import click
 from rich.markup import escape
 
-from commands.options import in_words, json_option
-from commands.output import plain_table
+from hedera.options import in_words, json_option
 from plots.sample import said
 from plots.style import label
+from results.output import plain_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -40,8 +40,8 @@ def compare(folders: tuple[Path, ...], by_pattern: bool, picture: Path | None, a
 
     Example: hedera compare results/sample results/runs/k4-100mbps-mtu9000-10s
     """
-    from commands.output import conclude
     from plots import conditions
+    from results.output import conclude
 
     comparison = conditions.compare(folders)
     files = conditions.draw(comparison, picture) if picture else []

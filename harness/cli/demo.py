@@ -6,12 +6,11 @@ from pathlib import Path
 
 import click
 
-from commands.options import quiet_option
-from commands.parameters import field_options
 from harness.cli.options import results_option, tell_user
 from harness.cli.sweep import sweep
 from harness.run.resolution import time_of
 from harness.run.spec import RunSpec
+from hedera.options import field_options, quiet_option
 from plots.figures import FOLDER
 
 PATTERN = "published:stride4"

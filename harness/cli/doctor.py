@@ -9,8 +9,6 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from commands.options import json_option, quiet_option
-from commands.parameters import field_options
 from files.rights import leave_root_for_good
 from harness.advice import carried, next_command
 from harness.cli.options import machine_rates, tell_user
@@ -19,6 +17,7 @@ from harness.run.resolution import time_of
 from harness.run.spec import RunSpec
 from harness.sweep import guest_costs, guest_meter, guests
 from harness.sweep.calibration import MTUS
+from hedera.options import field_options, json_option, quiet_option
 
 
 @click.command()

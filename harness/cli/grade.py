@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from commands.options import in_words, json_option
-from commands.output import progress_bar
 from files.rights import make_folder
 from files.writer import write_whole
 from harness.cli.options import tell_user
 from harness.errors import UnfitMachine, UserMistake
+from hedera.options import in_words, json_option
 from hedera.text import one_line
+from results.output import progress_bar
 
 if TYPE_CHECKING:
     from harness.sweep.milestone import Emulated
@@ -117,7 +117,7 @@ def grade(
     from classroom.probe import require_closed
     from classroom.sandbox import Unfit, closed, prepared, unclosed
     from classroom.store import Kept, Store
-    from commands.output import wide_console, write_csv
+    from results.output import wide_console, write_csv
 
     if seed == public.SEED:
         raise UserMistake(public.KNOWN)

@@ -10,7 +10,6 @@ import click
 from click.shell_completion import CompletionItem
 
 from files.rights import leave_root_for_good
-from harness.cli.old_names import renamed
 from harness.errors import HarnessError
 from hedera.text import printable
 
@@ -43,7 +42,6 @@ _COMMANDS = {
     "sweep": ("harness.cli.sweep", "sweep", "Run patterns x schemes x trials; write table and figures."),
     "table": (__name__, "table", "Reproduce a table of the paper."),
     "topology": ("harness.cli.topology", "topology", "Draw the fat-tree with its names, or a run's link loads."),
-    "watch": ("watch.cli", "watch", "Serve a page on 127.0.0.1 that follows a sweep."),
 }  # fmt: skip
 """Each command's module, its name there, and its summary. A module is imported only when its command is used, because
 the simulator loads numba."""
@@ -90,7 +88,6 @@ class _Commands(click.Group):
     def resolve_command(
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        args = renamed(args)
         if args and args[0] not in _OF_ROOT and not _emulated(args):
             leave_root_for_good()
         return super().resolve_command(context, args)

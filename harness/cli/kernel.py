@@ -7,9 +7,9 @@ from dataclasses import asdict
 
 import click
 
-from commands.options import json_option, quiet_option
 from harness.cli.options import tell_user
 from harness.errors import UnfitMachine
+from hedera.options import json_option, quiet_option
 from virtual import kernel as kernels
 from virtual.errors import Unavailable
 

@@ -9,15 +9,14 @@ from typing import Any
 
 import click
 
-from commands.options import options, quiet_option
-from commands.output import quiet
-from commands.parameters import field_options
 from harness.errors import UnfitMachine, UserMistake
 from harness.network import machine
 from harness.network.lock import sole_use
 from harness.run.resolution import time_of
 from harness.run.spec import RunSpec
 from harness.sweep import calibration
+from hedera.options import field_options, options, quiet_option
+from results.output import quiet
 from topos.wire import DEFAULT_MTU
 
 results_option = click.option(

@@ -8,8 +8,6 @@ from typing import Any
 
 import click
 
-from commands.options import json_option
-from commands.parameters import field_options
 from files.rights import leave_root_for_good
 from harness.cli.options import experiment_options, spec_from, tell_user, with_rate
 from harness.network import machine
@@ -17,6 +15,7 @@ from harness.run import experiment
 from harness.run.resolution import resolve, time_of
 from harness.run.spec import RunSpec
 from harness.sweep.store import require_writable, slug
+from hedera.options import field_options, json_option
 from results.record import Run, encode
 from virtual.guest import Progress
 

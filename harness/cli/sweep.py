@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from commands.options import cluster_options
-from files.rights import leave_root_for_good
 from harness.cli.guests import in_guests, jobs_option
-from harness.cli.options import experiment_options, results_option, spec_from, tell_user, warn_user, with_rate
-from harness.errors import UnfitMachine, UserMistake
+from harness.cli.options import experiment_options, results_option, spec_from, with_rate
 from harness.network import machine
 from harness.run.resolution import time_of
 from harness.run.spec import RunSpec
 from harness.sweep import dry_run, progress
-from harness.sweep.fleet import Fleet
 from harness.sweep.guests import guests_at_once
-from harness.sweep.page import served
-from harness.sweep.plan import keep_settings, plan, settle, split_schemes
+from harness.sweep.plan import plan, settle, split_schemes
 from harness.sweep.progress import InGuests
-from harness.sweep.store import require_writable, slug
+from harness.sweep.store import slug
 from harness.sweep.suites import TrafficSpec
 from harness.sweep.suites import suite as workloads_of
 from topos.wire import DEFAULT_MTU
 from traffic.patterns import split_specs
-from workers.cluster import ClusterAddress, connected
 
 
 @click.command()
@@ -41,9 +33,7 @@ from workers.cluster import ClusterAddress, connected
 @click.option("--name", help="Folder below results/runs (default: named after the settings).")
 @results_option
 @experiment_options
-@cluster_options
 @jobs_option
-@click.option("--watch", is_flag=True, help="Serve a page on 127.0.0.1 that follows the sweep (hedera watch).")
 @click.option(
     "--dry-run", "only_told", is_flag=True, help="Say what would be run and how long that takes; run nothing."
 )
@@ -55,8 +45,6 @@ def sweep(
     schemes: str,
     name: str | None,
     results: Path,
-    cluster: ClusterAddress | None,
-    watch: bool,
     at_once: int | None,
     only_told: bool,
     **options: Any,
@@ -71,13 +59,10 @@ def sweep(
     ./test.sh 5 60                                   as the paper: 60 s, medians of 5 trials (12 hours)
     ./test.sh 1 10 --patterns stride:4,randbij       two patterns, all schemes
     ./test.sh 3 30 --schemes nonblocking,ecmp,hedera-gff --bw 5
-    ./test.sh 5 60 --cluster tls://HOST:8786         on many machines (docs/cluster.md), with root or without
     ./test.sh 1 10 --time virtual --bw 1000 --mtu 9000   at the paper's own rate (docs/virtual-time.md)
 
     As an ordinary user it runs in virtual time.
     """
-    if cluster is not None:
-        leave_root_for_good()  # the workers make the networks
     base, mtus = spec_from(scheme="ecmp", traffic="stride:1", seconds=seconds, **options)
     scheme_names = split_schemes(schemes)
     for each in plan(base, _workloads(base, suite, patterns), scheme_names, trials, results):
@@ -93,28 +78,17 @@ def sweep(
         for line in dry_run.told(jobs, folder, side_by_side):
             click.echo(line)
         return
-    with ExitStack() as opened:
-        where: Fleet | InGuests | None = None
-        if cluster is not None:
-            where = opened.enter_context(_fleet(cluster))
-            where.gather(base.time)
-            base = with_rate(where.resolve(base), mtus, where.least_rates)
-        elif time_of(base) == "virtual":
-            where = in_guests(with_rate(base, mtus), at_once)
-        else:
-            machine.require_root()
-            machine.require_tools()
-            base = with_rate(base, mtus)
-        workloads = _workloads(base, suite, patterns)
-        folder = _folder(base, name, results, "-virtual" if time_of(base) == "virtual" else "")
-        if isinstance(where, Fleet):
-            require_writable(folder)
-            keep_settings(base, folder)
-        else:
-            base = settle(base, folder)
-        if watch:
-            opened.enter_context(served(folder, tell_user))
-        progress.carry_out_with_progress(plan(base, workloads, scheme_names, trials, folder), folder, where)
+    where: InGuests | None = None
+    if time_of(base) == "virtual":
+        where = in_guests(with_rate(base, mtus), at_once)
+    else:
+        machine.require_root()
+        machine.require_tools()
+        base = with_rate(base, mtus)
+    workloads = _workloads(base, suite, patterns)
+    folder = _folder(base, name, results, "-virtual" if time_of(base) == "virtual" else "")
+    base = settle(base, folder)
+    progress.carry_out_with_progress(plan(base, workloads, scheme_names, trials, folder), folder, where)
 
 
 def _workloads(base: RunSpec, suite: str, patterns: str | None) -> list[TrafficSpec]:
@@ -131,17 +105,3 @@ def _folder(base: RunSpec, name: str | None, results: Path, time: str = "") -> P
     """Where the runs of such a sweep are kept."""
     packets = "" if base.mtu == DEFAULT_MTU else f"-mtu{base.mtu}"
     return results / (slug(name) if name else f"k{base.k}-{base.link_mbps:g}mbps{packets}-{base.seconds:g}s{time}")
-
-
-@contextmanager
-def _fleet(address: ClusterAddress) -> Iterator[Fleet]:
-    """The workers of a cluster, connected while the block runs."""
-    with ExitStack() as opened:
-        try:
-            address.require_encrypted()
-            client = opened.enter_context(connected(address))
-        except ValueError as error:
-            raise UserMistake(str(error)) from None
-        except RuntimeError as error:
-            raise UnfitMachine(str(error)) from None
-        yield Fleet(client, progress.Telling(warn_user))

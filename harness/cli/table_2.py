@@ -10,8 +10,6 @@ from typing import Any
 
 import click
 
-from commands.options import json_option
-from commands.output import conclude, duration, write_csv
 from harness.cli.guests import in_guests, jobs_option
 from harness.cli.options import experiment_options, spec_from, tell_user, warn_user, with_rate
 from harness.errors import RunFailed
@@ -23,7 +21,9 @@ from harness.sweep import guests
 from harness.sweep.plan import Job, carry_out, plan, seconds_left, settle, split_schemes
 from harness.sweep.store import read_run, slug
 from harness.sweep.suites import TrafficSpec
+from hedera.options import json_option
 from plots.shuffle import SCHEMES, TRANSFER_BYTES, Shuffle, draw, rows_of, told
+from results.output import conclude, duration, write_csv
 from results.record import Run
 from traffic.poisson import REFERENCE_MBPS
 from virtual.guest import Progress

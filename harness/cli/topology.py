@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 
-from commands.options import in_words
-from commands.parameters import field_options
 from harness.run.spec import RunSpec
+from hedera.options import field_options, in_words
 
 
 @click.command()

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import msgspec
 
-from commands.output import quiet
 from files.writer import write_whole
 from harness.scenes.scene import Scene, Seen
 from harness.sweep.guests import Ground
+from results.output import quiet
 from results.temporary import temporary_folder
 from virtual import kernel
 from virtual.errors import GuestFailed

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from commands.output import duration
 from harness.sweep.plan import Job, seconds_left
+from results.output import duration
 
 
 def told(jobs: Sequence[Job], folder: Path, at_once: int) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import time
 from collections.abc import Sequence
@@ -14,22 +13,17 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from commands.output import duration, quiet
 from files.rights import as_owner
 from harness.errors import RunFailed
 from harness.network.lock import sole_use, tell
 from harness.network.machine import processors
 from harness.run.observation import Say
 from harness.sweep import guests
-from harness.sweep.feed import feed
-from harness.sweep.fleet import Fleet
 from harness.sweep.guest_costs import costs, told
 from harness.sweep.guests import Ground, clocks
-from harness.sweep.member import Member, Watcher
 from harness.sweep.plan import Job, carry_out, forecast_s, seconds_left
-from harness.sweep.tail import begun
 from plots.style import short
-from results.live import LIVE, Live, Now, Worker, write_live
+from results.output import duration, quiet
 from results.record import NOT_JUDGED, Run
 from virtual.guest import Progress
 
@@ -58,14 +52,14 @@ class InGuests:
         return f"virtual time: a simulated second of 16 hosts takes {told(found)} of a processor ({source})"
 
 
-def carry_out_with_progress(jobs: Sequence[Job], folder: Path, where: Fleet | InGuests | None = None) -> None:
+def carry_out_with_progress(jobs: Sequence[Job], folder: Path, where: InGuests | None = None) -> None:
     """Run the jobs with a live line, here, on a fleet or in guests; then print the table and write the figures.
 
     Raises RunFailed at the end when some runs do not count, after everything else is done.
     """
     console = Console(stderr=True, quiet=quiet())
     left = [job for job in jobs if job.next_folder() is not None]
-    at_once = len(where.fit) if isinstance(where, Fleet) else where.busy if where else 1
+    at_once = where.busy if where else 1
     console.print(
         f"{len(jobs)} runs, {len(jobs) - len(left)} already done; "
         f"about {duration(seconds_left(jobs) / max(at_once, 1))} to go. Results: {folder}",
@@ -77,9 +71,7 @@ def carry_out_with_progress(jobs: Sequence[Job], folder: Path, where: Fleet | In
     if left:
         shown = Shown(console, jobs, left)
         with shown:
-            if isinstance(where, Fleet):
-                _on_fleet(shown, folder, where)
-            elif where:
+            if where:
                 _in_guests(shown, folder, where)
             else:
                 _here(shown, folder)
@@ -152,77 +144,20 @@ class Shown:
         console = Console(stderr=True) if self._console.quiet else self._console
         console.print(f"[yellow]{escape(sentence)}[/]", highlight=False, soft_wrap=True)
 
-    def live(self, folder: Path, runs: Sequence[Now], workers: Sequence[Worker] = ()) -> None:
-        """Tell whoever watches; where that cannot be, he sees nothing, and the sweep goes on."""
-        with contextlib.suppress(OSError):
-            write_live(folder, self.as_live(runs, workers))
-
-    def as_live(self, runs: Sequence[Now], workers: Sequence[Worker] = ()) -> Live:
-        """For whoever watches."""
-        done = len(self.jobs) - len(self._unfinished)
-        return Live(
-            written=time.time(),
-            jobs=len(self.jobs),
-            done=done,
-            seconds_left=self.seconds_left,
-            runs=tuple(runs),
-            workers=tuple(workers),
-        )
-
 
 def _here(shown: Shown, folder: Path) -> None:
     """On this machine, which is ours alone meanwhile."""
-    with sole_use(f"a sweep into {folder}", shown.warn), feed(folder) as told:
+    with sole_use(f"a sweep into {folder}", shown.warn):
 
         def say(job: Job) -> Say:
             def stage(word: str) -> None:
                 description = f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: {word}"
                 shown.doing(description)
                 tell(f"{description}; {shown.remaining} left")
-                told(shown.as_live([begun(job.spec, word)]))
 
             return stage
 
         carry_out(shown.left, shown.done, say, shown.warn)
-
-
-class Telling(Watcher):
-    """Hands on what the user has to know, while no run is made yet."""
-
-    def __init__(self, say: Say) -> None:
-        self._say = say
-
-    def warn(self, sentence: str) -> None:
-        """To whoever asked."""
-        self._say(sentence)
-
-
-class _FleetShown(Watcher):
-    """What a fleet does, for the terminal and for whoever watches."""
-
-    def __init__(self, shown: Shown, folder: Path) -> None:
-        self._shown = shown
-        self._folder = folder
-
-    def done(self, job: Job, run: Run) -> None:
-        self._shown.done(job, run)
-
-    def warn(self, sentence: str) -> None:
-        self._shown.warn(sentence)
-
-    def look(self, members: Sequence[Member]) -> None:
-        runs = [member.now for member in members if member.now is not None]
-        words = [f"{run.worker}: {short(run.pattern)} {run.scheme} trial {run.trial}: {run.stage}" for run in runs]
-        self._shown.doing("; ".join(words), sum(member.fit for member in members))
-        self._shown.live(self._folder, runs, [member.as_live() for member in members])
-
-
-def _on_fleet(shown: Shown, folder: Path, fleet: Fleet) -> None:
-    fleet.watcher = _FleetShown(shown, folder)
-    try:
-        fleet.carry_out(shown.left)
-    finally:
-        (folder / LIVE).unlink(missing_ok=True)
 
 
 class _GuestsShown(guests.Watcher):
@@ -245,14 +180,10 @@ class _GuestsShown(guests.Watcher):
         pace = self._shown.pace
         spent = (min(progress.real_s, forecast_s(job.spec) * pace) for job, _, progress in doing)
         self._shown.doing("; ".join(words), self._where.busy, sum(spent))
-        self._shown.live(self._folder, [begun(job.spec, stage) for job, stage in at])
 
 
 def _in_guests(shown: Shown, folder: Path, where: InGuests) -> None:
-    try:
-        guests.carry_out(shown.left, where.ground, where.at_once, _GuestsShown(shown, folder, where))
-    finally:
-        (folder / LIVE).unlink(missing_ok=True)
+    guests.carry_out(shown.left, where.ground, where.at_once, _GuestsShown(shown, folder, where))
 
 
 def _conclude(jobs: Sequence[Job], folder: Path) -> None:

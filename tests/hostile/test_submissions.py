@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from classroom.grading import FILES
-from commands.output import write_csv
 from harness.network.processes import wait_until
+from results.output import write_csv
 from tests.classroom.mistakes import SOLUTIONS
 from tests.hostile.arena import PROCESSOR_S, SECRET, SEED, Arena
 

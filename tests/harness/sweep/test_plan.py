@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from commands.output import duration
 from harness.errors import UserMistake
 from harness.run.spec import RunSpec
 from harness.sweep.plan import (
@@ -19,6 +18,7 @@ from harness.sweep.plan import (
 )
 from harness.sweep.store import RESULT
 from harness.sweep.suites import TrafficSpec, suite
+from results.output import duration
 from tests.harness.sweep.run_files import run_json
 
 BASE = RunSpec(scheme="ecmp", traffic="stride:1", seconds=10, seed=7)

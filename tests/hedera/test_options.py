@@ -7,7 +7,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from commands.options import in_words
+from hedera.options import in_words
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_a_mistake_is_a_sentence(error, status, words):
 
 def test_a_reader_that_has_enough_is_no_mistake():
     code = (
-        "import sys, click; from commands.options import in_words\n"
+        "import sys, click; from hedera.options import in_words\n"
         "@click.command()\n@in_words\ndef command():\n"
         "    for n in range(100_000): click.echo('word')\n"
         "command()\n"

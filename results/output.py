@@ -14,17 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from files.rights import make_folder
-from files.writer import write_whole
+from hedera.options import QUIET
+from results.files import write_whole
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
     from rich.console import Console
     from rich.table import Table
-
-
-QUIET = "commands.quiet"
-"""Where click's context keeps ``--quiet``."""
 
 
 def quiet() -> bool:
@@ -86,7 +82,6 @@ def write_csv(path: Path, rows: Sequence[DataclassInstance]) -> Path:
     for row in rows:
         cells = asdict(row).values()
         writer.writerow([f"{cell:.6g}" if isinstance(cell, float) else cell for cell in cells])
-    make_folder(path.parent)
     write_whole(path, text.getvalue())
     return path
 

@@ -1,7 +1,7 @@
 import json
 from dataclasses import dataclass
 
-from commands.output import Compared, as_json, comparison, wide_console, write_csv
+from results.output import Compared, as_json, comparison, wide_console, write_csv
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from commands.parameters import field_options
+from hedera.options import field_options
 from hedera.parameter import parameter
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -1,16 +1,93 @@
-"""Command-line options from the fields of an experiment (`hedera.parameter`)."""
+"""What commands share: click options, those of an experiment's fields too, and errors as sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
-from functools import lru_cache
+from functools import lru_cache, wraps
+from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 import click
 
-from commands.options import Command, options
 from hedera.parameter import Parameter, option_of, parameters_of
+
+Command = Callable[..., Any]
+
+OUT = Path("results/simulated")
+QUIET = "hedera.quiet"
+"""Where click's context keeps ``--quiet``."""
+
+
+def in_words(function: Command) -> Command:
+    """Turn a user's mistake, or something missing, into one sentence instead of a traceback."""
+
+    @wraps(function)
+    def guarded(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
+        except BrokenPipeError:
+            raise  # whoever read the output has enough (`| head`): click ends quietly
+        except (OSError, RuntimeError) as error:
+            raise click.ClickException(str(error)) from error
+
+    return guarded
+
+
+def options(*options: Command) -> Command:
+    """Several click options as one decorator, shown in the order given."""
+
+    def decorate(function: Command) -> Command:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+cluster_option = click.option(
+    "--cluster", metavar="ADDRESS", help="Run on the workers of this Dask scheduler, tls://HOST:PORT."
+)
+output = click.option(
+    "--out",
+    default=OUT,
+    type=click.Path(path_type=Path, file_okay=False),
+    show_default=True,
+    help="Folder for the picture and CSV.",
+)
+
+
+def _keep_quiet(context: click.Context, parameter: click.Parameter, quiet: bool) -> None:
+    context.meta[QUIET] = quiet
+
+
+quiet_option = click.option(
+    "--quiet",
+    is_flag=True,
+    expose_value=False,
+    callback=_keep_quiet,
+    help="No progress on standard error: only warnings, and what went wrong.",
+)
+parallel = options(
+    click.option("--jobs", type=click.IntRange(1), help="Processes (default: one per core)."),
+    cluster_option,
+    quiet_option,
+)
+
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
+
+
+def seeds_option(default: int) -> Command:
+    """``--seeds``, how many seeds a command draws."""
+    return click.option(
+        "--seeds",
+        default=default,
+        type=click.IntRange(1),
+        show_default=True,
+        help="Number of seeds: 1, 2, and so on.",
+    )
 
 
 def field_options(
@@ -67,39 +144,3 @@ def help_of(known: Parameter) -> str:
 @lru_cache
 def _hints(owner: type) -> dict[str, Any]:
     return get_type_hints(owner)
-
-
-def option_table(*backends: tuple[str, type]) -> str:
-    """A table in Markdown of every option of experiments: meaning, allowed values, and default by backend.
-
-    ``backends``: name and dataclass of each, in the order of the columns.
-    """
-    described = []
-    for title, owner in backends:
-        described.append((title, parameters_of(owner), {each.name: each.default for each in fields(owner)}))
-    names = list(dict.fromkeys(name for _, known, _ in described for name in known))
-    lines = [
-        f"| option | meaning | may be | {' | '.join(title for title, _ in backends)} |",
-        "| --- | --- | --- |" + " --- |" * len(backends),
-    ]
-    for name in names:
-        having = [known[name] for _, known, _ in described if name in known]
-        allowed = dict.fromkeys(one.allowed for one in having if _numeric_or_choice(one))
-        cells = [_default(default[name]) if name in known else "" for _, known, default in described]
-        lines.append(
-            f"| `{option_of(name, having[0])}` | {help_of(having[0])} | {'; '.join(allowed)} | {' | '.join(cells)} |"
-        )
-    return "\n".join(lines) + "\n"
-
-
-def _numeric_or_choice(known: Parameter) -> bool:
-    limits = (known.least, known.above, known.most, known.below)
-    return bool(known.choices) or any(limit is not None for limit in limits)
-
-
-def _default(value: Any) -> str:
-    if value is MISSING:
-        return "needed"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "none" if value is None or value == () else f"{value:g}" if isinstance(value, float) else str(value)

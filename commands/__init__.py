@@ -1,1 +1,0 @@
-"""What the commands of every backend share: parallel execution, options, progress, the paper against ours."""

@@ -1,1 +1,0 @@
-"""A page on 127.0.0.1 that follows a sweep."""
