@@ -12,25 +12,21 @@ ROOT = Path(__file__).parents[1]
 BELOW = {
     "files": "",
     "results": "topos hedera",
-    "workers": "results",
-    "commands": "hedera workers",
     "topos": "",
     "traffic": "topos",
     "transfers": "",
     "hedera": "topos traffic",
     "controllers": "topos traffic hedera",
-    "simulator": "topos traffic hedera commands",
-    "packets": "topos traffic hedera plots results commands",
-    "plots": "topos traffic hedera results commands",
+    "simulator": "topos traffic hedera results",
+    "packets": "topos traffic hedera plots results",
+    "plots": "topos traffic hedera results",
     "virtual": "",
-    "watch": "topos traffic hedera plots results commands",
-    "paper": "topos traffic hedera simulator plots results commands",
-    "classroom": "topos traffic hedera simulator plots results commands",
-    "harness": "topos traffic transfers hedera controllers packets plots results commands workers classroom watch "
-    "virtual",
-    "hifi": "topos harness plots results commands virtual",
-    "benchmarks": "topos traffic transfers hedera controllers simulator packets plots results commands workers paper "
-    "harness watch virtual classroom",
+    "paper": "topos traffic hedera simulator plots results",
+    "classroom": "topos traffic hedera simulator plots results",
+    "harness": "topos traffic transfers hedera controllers packets plots results classroom virtual",
+    "hifi": "topos hedera harness plots results virtual",
+    "benchmarks": "topos traffic transfers hedera controllers simulator packets plots results paper "
+    "harness virtual classroom",
 }
 """What each package may import, besides itself and `files`, on which all stand."""
 MODULES = {
