@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash -p
 # Every check there is: format, lint, types, unit and property tests, and real runs on Mininet and Open vSwitch.
 # Sets itself up when something is missing. Options go to pytest: ./check.sh -k fattree
 # Without root, what needs root runs in guests (tests/in_guests.py), but for what only real time has. Mininet and Open
@@ -6,7 +6,10 @@
 # ./check.sh --quick [PYTEST OPTIONS] leaves out what needs root.
 # Without options for pytest it ends after HEDERA_CHECK_S seconds; Ctrl-C ends all that it started.
 set -euo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+here=${BASH_SOURCE[0]}
+[[ $here == */* ]] || here=./$here
+root=$(unset CDPATH; cd -P -- "${here%/*}" && pwd)
+. "$root/setup/clean.sh"
 cd "$root"
 tests=()
 if [ "${1:-}" = --quick ]; then
@@ -16,7 +19,7 @@ fi
 # Compiled tests are kept, as what the other tools make is: of the 10 s of a processor that pytest needs to find all of
 # them 3 are for compiling, and it is started a dozen times.
 unset PYTHONDONTWRITEBYTECODE
-if [ "$(id -u)" -eq 0 ]; then
+if [ "$EUID" -eq 0 ]; then
     setup/install.sh --check
     if [ "$(stat -c %u .)" -ne 0 ]; then # root leaves nothing behind in another user's folder
         caches=/root/.cache/hedera
@@ -24,8 +27,17 @@ if [ "$(id -u)" -eq 0 ]; then
         export HYPOTHESIS_STORAGE_DIRECTORY=$caches/hypothesis PYTEST_ADDOPTS="-o cache_dir=$caches/pytest"
     fi
 else
+    missing=() # what only root can give, before anything is installed
+    while read -r package; do
+        [[ $(dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null) == ii* ]] || missing+=("$package")
+    done < <(cat setup/apt-packages{,-check,-packets}.txt)
+    if ! /usr/bin/python3 -I -c 'import mininet' 2>/dev/null; then
+        echo "check.sh: only root can install ${missing[*]}: sudo setup/install.sh --check" >&2
+        exit 3
+    fi
+    [ ${#missing[@]} -eq 0 ] || echo "check.sh: without ${missing[*]}, which only root can install, some tests are skipped" >&2
     [ ! -w . ] || setup/install.sh --check
-    if [ ! -e .venv/installed-check ] || ! .venv/bin/python -c 'import mininet' 2>/dev/null; then
+    if [ ! -e .venv/installed-check ]; then
         echo "check.sh: not set up yet: sudo setup/install.sh --check" >&2
         exit 3
     fi
@@ -79,7 +91,7 @@ beside=$(mktemp)
 trap 'rm -f "$beside"' EXIT
 in_guests() { run nice .venv/bin/python -m tests.in_guests "$@" >"$beside"; }
 if [ "$(id -u)" -ne 0 ]; then
-    in_guests # which compiles their kernel, where it is not there yet
+    in_guests
     start "${together[@]}" -m "not root and not virtual"
     finish
     finish

@@ -9,12 +9,13 @@
 # Only apt runs as root. Everything below this folder is made by the folder's owner, so that nothing is left there
 # that its owner could not delete. An environment that something still runs from is never touched: a new one is
 # built beside it, .venv is turned to that, and the old one goes when a later call finds nobody in it.
-# -p: neither BASH_ENV nor functions of the environment are heard. Nor is anything else that a root shell may have kept
-# of a user's session: where temporary files go, and what is loaded into every program.
+# -p: neither BASH_ENV nor functions of the environment are heard; nor, as root, most of the rest (clean.sh).
 set -euo pipefail
-unset TMPDIR LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT
+here=${BASH_SOURCE[0]}
+[[ $here == */* ]] || here=./$here
+root=$(unset CDPATH; cd -P -- "${here%/*}/.." && pwd -P)
+. "$root/setup/clean.sh"
 umask 022 # what is set up here is for all who may reach it
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 cd "$root"
 
 say() { echo "setup: $*" >&2; }
@@ -27,8 +28,18 @@ esac
 check=${1:-} cluster=
 [ "$check" != --cluster ] || check='' cluster=yes
 user=
-[ "$(id -u)" -eq 0 ] || user=yes # who may install no packages, and runs in virtual time
+[ "$EUID" -eq 0 ] || user=yes # who may install no packages, and runs in virtual time
+python=/usr/bin/python3
 [ -n "$user" ] || command -v apt-get >/dev/null || fail "needs apt-get (Debian 12, Ubuntu 22.04 or later)"
+
+if [ -n "$user" ]; then # what nobody can do without, all of it at once; the rest is fetched when a guest needs it
+    lacking=()
+    for each in python3:python3 git:git ip:iproute2 setpriv:util-linux; do
+        PATH=$PATH:/usr/sbin:/sbin command -v "${each%:*}" >/dev/null || lacking+=("${each#*:}")
+    done
+    "$python" -I -c 'import ensurepip' 2>/dev/null || lacking+=(python3-venv)
+    [ ${#lacking[@]} -eq 0 ] || fail "only root can install what is missing: sudo apt-get install ${lacking[*]}"
+fi
 
 # One set-up at a time. The lock lies in a folder of root's, because whoever can open a lock can hold it; apt must not
 # inherit it (9>&-), because packages start daemons. pip may: what a killed set-up left running is still at work.
@@ -48,6 +59,15 @@ fi
 # --- Debian packages -------------------------------------------------------------------------------------
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+patiently() { # a command that may take minutes
+    local status=0
+    (while :; do read -r -t 20 <> <(:) || say "$1 ($SECONDS s so far)"; done) 9>&- & # waits without a child to leave
+    local teller=$!
+    "${@:2}" || status=$?
+    kill "$teller" 2>/dev/null || true
+    wait "$teller" 2>/dev/null || true
+    return $status
+}
 apt_wait_s=600 # how long a fresh cloud image may hold apt's locks with its own updates
 
 apt_get() {
@@ -81,7 +101,7 @@ if [ ${#needed[@]} -gt 0 ]; then
     modinfo openvswitch >/dev/null 2>&1 || useful+=("linux-modules-extra-$(uname -r)")
     say "installing ${needed[*]} (if apt is busy, this waits for it)"
     apt_update
-    if ! apt_get install --no-install-recommends "${needed[@]}"; then
+    if ! patiently "apt-get is installing them" apt_get install --no-install-recommends "${needed[@]}"; then
         tail -n 15 "$log" >&2
         trap - EXIT
         fail "apt-get could not install ${needed[*]} (the whole log: $log; on Ubuntu they are in 'universe')"
@@ -106,7 +126,6 @@ for package in "${useful[@]}"; do
 done
 
 # --- Python packages, on the system's python3, because Mininet is a system package --------------------------
-python=/usr/bin/python3
 "$python" -I -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
     fail "needs Python 3.10 or later; $python is $("$python" -V)"
 
@@ -121,7 +140,6 @@ as_owner() {
         HOME=/nonexistent setpriv --reuid "$owner" --regid "$(stat -c %g .)" --clear-groups -- "$@"
     fi
 }
-[ -z "$user" ] || "$python" -I -c 'import ensurepip' 2>/dev/null || fail "python3-venv is missing: sudo apt-get install python3-venv"
 as_owner test -w . || fail "the owner of $root cannot write there: clone it elsewhere, or change its owner"
 
 packages=(*/__init__.py)
@@ -129,7 +147,7 @@ stamp=$(
     {
         echo "$root $(uname -m) ${packages[*]}"
         "$python" -V
-        cat setup/requirements{,-check,-cluster}.lock setup/as-root.pth setup/install.sh pyproject.toml
+        cat setup/requirements{,-check,-cluster}.lock setup/as-root.pth setup/{install,clean}.sh pyproject.toml
     } | sha256sum | cut -c 1-12
 )
 env=.venvs/$stamp
@@ -138,9 +156,11 @@ may_cache='at=$(realpath -m "${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/pip")
     until [ -e "$at" ]; do at=$(dirname "$at"); done
     [ -w "$at" ] && { [ "$(id -u)" -ne 0 ] || [ -O "$at" ]; }'
 pip() {
-    local cache=()
-    as_owner sh -c "$may_cache" || cache=(--no-cache-dir)
-    as_owner "$root/$env/bin/python" -I -m pip --quiet --disable-pip-version-check install "${cache[@]}" --no-deps "$@" ||
+    local options=()
+    as_owner sh -c "$may_cache" || options=(--no-cache-dir)
+    [ -n "$user" ] || options+=(--isolated) # an ordinary user's settings are heard: a mirror, a certificate
+    patiently "pip is installing them" as_owner "$root/$env/bin/python" -I -m pip install \
+        --quiet --disable-pip-version-check "${options[@]}" --no-deps "$@" ||
         fail "pip could not install the Python packages; run the same command to try again"
 }
 locked=(--require-hashes --only-binary :all:)
@@ -162,6 +182,7 @@ for old in .venvs/*/; do
 done
 
 if [ ! -e "$env/installed" ] || ! as_owner "$env/bin/python" -I -c '' 2>/dev/null; then
+    ! in_use "$env" || fail "a program is running from $root/$env, which does not start any more; try again when it has ended" 1
     say "installing the Python packages of setup/requirements.lock (a minute or so)"
     as_owner rm -rf "$env"
     as_owner "$python" -I -m venv "$root/$env"
