@@ -44,6 +44,28 @@ RESULTS = f"{OUT}/results"
 """Where a guest's command puts its results."""
 START_S = 1_767_225_600
 """The start of a guest's clock, in seconds since the epoch: the beginning of 2026."""
+CAUSES = (
+    (
+        r"set fp regs failed",
+        "Linux before 6.13 has no room for this processor's floating-point state (AMX): unset HEDERA_KERNEL_SOURCE",
+    ),
+    (
+        r"check_ptrace|check_sysemu|ptrace failed|SECCOMP userspace requested but not functional",
+        "this machine forbids both seccomp filters and ptrace, and guests need one of them: allow one in the "
+        "container's profile, or set kernel.yama.ptrace_scope below 2",
+    ),
+    (
+        r"must be not mounted noexec",
+        "no program may run from /dev/shm, nor from the user's cache: set XDG_CACHE_HOME to a folder that is not "
+        "mounted noexec",
+    ),
+    (
+        r"setup_physmem|map_memory|Cannot allocate memory|Too few physical memory|just ran out of space|Out of memory",
+        "there was no memory left for it, on this machine or within a limit on this user or container: run fewer "
+        "guests at once",
+    ),
+)
+"""What the console of a guest that does not boot, or does not go on, says: an expression, and what to do."""
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -191,9 +213,12 @@ class Guest:
         if self._process.returncode == -signal.SIGKILL:
             return ": it was killed, perhaps because this machine has no memory left"
         try:
-            said = (self.job / "console").read_text(errors="replace").strip().splitlines()
+            said = read_small(self.job / "console").strip().splitlines()
         except OSError:
             return ""
+        for expression, cause in CAUSES:
+            if any(re.search(expression, line) for line in said):
+                return f": {cause}"
         for telling in (
             [line for line in said if line.startswith("guest: ")],
             [line for line in said if "panic" in line],
