@@ -1,7 +1,7 @@
 """One guest: a Linux that runs as a process of ours, for one command; time passes in it only when everything waits.
 
 It sees this machine's files, and writes into its own memory. Its results come from one folder (`Guest.results`), and
-are not trusted (`virtual.harvest`). On the host the guest's root has only our rights. The guest is no protection: a
+are not trusted (`virtual.results`). On the host the guest's root has only our rights. The guest is no protection: a
 program that breaks out of its kernel has our rights too.
 """
 
@@ -24,7 +24,7 @@ from pathlib import Path
 
 from virtual import cache
 from virtual.errors import GuestFailed, Unavailable
-from virtual.harvest import read_small
+from virtual.results import read_small
 from virtual.stall import Stall
 
 INIT = Path(__file__).with_name("init.sh")

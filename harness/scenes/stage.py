@@ -17,7 +17,7 @@ from results.temporary import temporary_folder
 from virtual import kernel
 from virtual.errors import GuestFailed
 from virtual.guest import RESULTS, Guest
-from virtual.harvest import read_small
+from virtual.results import read_small
 
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST_ARGUMENT = 100_000

@@ -40,8 +40,8 @@ from virtual import cache
 from virtual import kernel as kernels
 from virtual.errors import GuestFailed, Unavailable
 from virtual.guest import FILES, RESULTS, Ended, Guest, Progress
-from virtual.harvest import read_small, take
 from virtual.layer import layer
+from virtual.results import copy_results, read_small
 
 JOB = Path(__file__).with_name("job.sh")
 COMPILED, CONTROLLER_S = "/run/compiled", CODE
@@ -171,7 +171,7 @@ def _from_guest(spec: RunSpec, raw: Path, ground: Ground, hear: Hear, worker: st
         if ended.status:
             words = (ended.stderr.strip().splitlines() or [f"it ended with status {ended.status}"])[-1]
             raise GuestFailed(words.removeprefix("hedera: "))
-        take(guest.results / "run", raw)
+        copy_results(guest.results / "run", raw)
         _keep(guest, ground.compiled)
     try:
         run = record.read(raw / RESULT)
@@ -186,7 +186,7 @@ def _keep(guest: Guest, compiled: Path) -> None:
     place = guest.job / "compiled"
     with contextlib.suppress(OSError, GuestFailed):
         place.mkdir()
-        take(guest.results / "compiled", place)
+        copy_results(guest.results / "compiled", place)
         for path in place.iterdir():
             path.replace(compiled / path.name)
         for old in sorted(compiled.iterdir(), key=lambda path: path.stat().st_mtime)[:-MOST_COMPILED]:

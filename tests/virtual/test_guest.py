@@ -19,7 +19,7 @@ from results.temporary import temporary_folder
 from virtual import cache, guest, kernel
 from virtual.errors import GuestFailed
 from virtual.guest import RESULTS, START_S, Guest
-from virtual.harvest import take
+from virtual.results import copy_results
 
 pytestmark = pytest.mark.virtual
 ROOT = Path(__file__).parents[2]
@@ -101,12 +101,12 @@ def test_temporary_folders_of_the_host_s_processes_are_no_dead_one_s_in_there(li
 def test_what_is_in_the_results_is_taken_and_nothing_odd(linux, tmp_path):
     with Guest(linux, ["sh", "-c", f"echo 1 >{RESULTS}/a; mkdir {RESULTS}/b"], **SMALL) as guest:
         guest.wait()
-        take(guest.results, tmp_path)
+        copy_results(guest.results, tmp_path)
     assert (tmp_path / "a").read_text() == "1\n"
     with Guest(linux, ["ln", "-s", "/etc/passwd", f"{RESULTS}/c"], **SMALL) as guest:
         guest.wait()
         with pytest.raises(GuestFailed, match="'c'"):
-            take(guest.results, tmp_path)
+            copy_results(guest.results, tmp_path)
 
 
 def test_a_layer_lies_over_the_host_s_files(linux, tmp_path):

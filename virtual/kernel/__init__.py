@@ -19,8 +19,8 @@ from pathlib import Path
 from virtual import cache
 from virtual.errors import GuestFailed, Unavailable
 from virtual.guest import RESULTS, Guest, require_programs
-from virtual.harvest import read_small
 from virtual.kernel import smoke
+from virtual.results import read_small
 
 SHIPPED = Path(__file__).with_name("linux.xz")
 MANIFEST = SHIPPED.with_suffix(".json")

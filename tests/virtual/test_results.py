@@ -2,8 +2,9 @@ import os
 
 import pytest
 
-from virtual import harvest
+from virtual import results
 from virtual.errors import GuestFailed
+from virtual.results import copy_results
 
 
 @pytest.fixture
@@ -17,7 +18,7 @@ def left(tmp_path):
 
 def test_plain_files_are_taken(left):
     source, target = left
-    assert harvest.take(source, target) == 1
+    assert copy_results(source, target) == 1
     assert (target / "run/run.json").read_text() == "{}"
 
 
@@ -31,7 +32,7 @@ def test_links_pipes_and_second_names_are_not(left):
     ):
         make(source / "odd")
         with pytest.raises(GuestFailed, match="'odd', which is not a regular file"):
-            harvest.take(source, target)
+            copy_results(source, target)
         (source / "odd").unlink()
 
 
@@ -40,22 +41,22 @@ def test_nothing_is_written_over(left):
     (target / "run").mkdir()
     (target / "run/run.json").write_text("mine")
     with pytest.raises(FileExistsError):
-        harvest.take(source, target)
+        copy_results(source, target)
     assert (target / "run/run.json").read_text() == "mine"
 
 
 @pytest.mark.parametrize(("limit", "said"), [("MAX_FILES", "0 files"), ("MAX_BYTES", "0 MiB"), ("DEEPEST", "0 deep")])
 def test_too_much_of_anything(left, monkeypatch, limit, said):
-    monkeypatch.setattr(harvest, limit, 0)
+    monkeypatch.setattr(results, limit, 0)
     with pytest.raises(GuestFailed, match=said):
-        harvest.take(*left)
+        copy_results(*left)
 
 
 def test_what_is_read_is_a_plain_file_of_some_size(tmp_path):
     (tmp_path / "a").write_text("abc")
-    assert harvest.read_small(tmp_path / "a", 2) == "ab"
+    assert results.read_small(tmp_path / "a", 2) == "ab"
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("a")
     for odd in ("pipe", "link", "none"):
         with pytest.raises(OSError, match=odd):
-            harvest.read_small(tmp_path / odd)
+            results.read_small(tmp_path / odd)

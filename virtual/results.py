@@ -25,7 +25,7 @@ def read_small(path: Path, most: int = TEXT_BYTES) -> str:
         return file.read(most).decode(errors="replace")
 
 
-def take(source: Path, target: Path) -> int:
+def copy_results(source: Path, target: Path) -> int:
     """Copy everything below ``source`` into the folder ``target``; returns the number of files.
 
     Raises GuestFailed for links, special files, and too many, too large or too deep ones; OSError if writing fails.
@@ -33,12 +33,12 @@ def take(source: Path, target: Path) -> int:
     """
     root = os.open(source, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
-        return _Taking().folder(root, target, 1)
+        return _Copy().folder(root, target, 1)
     finally:
         os.close(root)
 
 
-class _Taking:
+class _Copy:
     def __init__(self) -> None:
         self._files = 0
         self._bytes = 0
