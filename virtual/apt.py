@@ -1,7 +1,7 @@
 """Packages of the distribution, fetched and unpacked by an ordinary user, with apt's signatures.
 
 apt-get changes the system only to install packages; to find, check and download them it needs only a folder of its
-own.
+own. ``options`` below are none for the machine's own lists of packages, or those of `lists`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from virtual import cache
@@ -23,44 +22,16 @@ _SIGNED = ("-oAcquire::AllowInsecureRepositories=false", "-oAPT::Get::AllowUnaut
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
-@dataclass(frozen=True)
-class Apt:
-    """apt with the machine's lists of packages, or (``options``) with lists of our own."""
-
-    options: tuple[str, ...] = ()
-
-    def download(self, packages: Sequence[str], folder: Path) -> list[Path]:
-        """Download the packages' files into an empty folder. Raises Unavailable with apt's message."""
-        self._run("apt-get", "-qq", "download", *packages, folder=folder)
-        return sorted(folder.glob("*.deb"))
-
-    def missing_with(self, packages: Sequence[str]) -> list[str]:
-        """Those of the packages and their dependencies that are not installed, as ``NAME=VERSION``."""
-        told = self._run("apt-get", "-s", "--no-install-recommends", "install", *packages)
-        found = re.findall(r"^Inst (\S+) (?:\[\S+\] )?\((\S+) ", told, re.MULTILINE)
-        return [f"{name}={version}" for name, version in found]
-
-    def _run(self, program: str, *arguments: str, folder: Path | None = None) -> str:
-        return _run([program, *_SIGNED, *self.options, *arguments], folder)
+def available() -> None:
+    """Raise Unavailable if there is no apt."""
+    for program in ("apt-get", "dpkg-deb"):
+        if shutil.which(program) is None:
+            raise Unavailable(f"{program} is missing: packages come from Debian or Ubuntu")
 
 
-def refreshed() -> Apt:
-    """apt with new lists of our own, from the machine's sources."""
-    return _with_lists(cache.folder("apt") / "machine")
-
-
-def of_suite(suite: str) -> Apt:
-    """apt with lists of one suite of Debian, such as sid, whatever this machine's sources are."""
-    place = cache.folder("apt") / suite
-    place.mkdir(exist_ok=True)
-    if not _KEYRING.exists():
-        raise Unavailable("the keyring of Debian's archive is missing: apt-get install debian-archive-keyring")
-    sources = place / "suite.sources"
-    sources.write_text(f"Types: deb\nURIs: {_mirror()}\nSuites: {suite}\nComponents: main\nSigned-By: {_KEYRING}\n")
-    return _with_lists(place, f"-oDir::Etc::sourcelist={sources}", "-oDir::Etc::sourceparts=/dev/null")
-
-
-def _with_lists(place: Path, *sources: str) -> Apt:
+def lists(suite: str = "") -> list[str]:
+    """Options for new lists of our own: from the machine's sources, or of one suite of Debian, such as sid."""
+    place = cache.folder("apt") / (suite or "machine")
     for name in ("lists/partial", "archives/partial"):
         (place / name).mkdir(parents=True, exist_ok=True)
     options = [
@@ -69,18 +40,29 @@ def _with_lists(place: Path, *sources: str) -> Apt:
         f"-oDir::Cache::Archives={place}/archives",
         "-oAPT::Sandbox::User=root",  # otherwise root's apt becomes a user that cannot write there
         "-oAcquire::Languages=none",
-        *sources,
     ]
-    apt = Apt(tuple(options))
-    apt._run("apt-get", "-qq", "update")
-    return apt
+    if suite:
+        if not _KEYRING.exists():
+            raise Unavailable("the keyring of Debian's archive is missing: apt-get install debian-archive-keyring")
+        source = place / "suite.sources"
+        where = f"URIs: http://deb.debian.org/debian\nSuites: {suite}\nComponents: main\nSigned-By: {_KEYRING}\n"
+        source.write_text(f"Types: deb\n{where}")
+        options += [f"-oDir::Etc::sourcelist={source}", "-oDir::Etc::sourceparts=/dev/null"]
+    _run(["apt-get", "-qq", *_SIGNED, *options, "update"])
+    return options
 
 
-def available() -> None:
-    """Raise Unavailable if there is no apt."""
-    for program in ("apt-get", "apt-cache", "dpkg-deb"):
-        if shutil.which(program) is None:
-            raise Unavailable(f"{program} is missing: packages come from Debian or Ubuntu")
+def missing_with(packages: Sequence[str], options: Sequence[str] = ()) -> list[str]:
+    """Those of the packages and their dependencies that are not installed, as ``NAME=VERSION``."""
+    told = _run(["apt-get", *_SIGNED, *options, "-s", "--no-install-recommends", "install", *packages])
+    found = re.findall(r"^Inst (\S+) (?:\[\S+\] )?\((\S+) ", told, re.MULTILINE)
+    return [f"{name}={version}" for name, version in found]
+
+
+def download(packages: Sequence[str], folder: Path, options: Sequence[str] = ()) -> list[Path]:
+    """Download the packages' files into an empty folder. Raises Unavailable with apt's message."""
+    _run(["apt-get", "-qq", *_SIGNED, *options, "download", *packages], folder)
+    return sorted(folder.glob("*.deb"))
 
 
 def unpack(package: Path, folder: Path) -> None:
@@ -88,26 +70,10 @@ def unpack(package: Path, folder: Path) -> None:
     _run(["dpkg-deb", "-x", str(package), str(folder)])
 
 
-def _mirror() -> str:
-    """The server from which this machine's apt gets Debian's packages, if it does."""
-    told = _run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(ORIGIN)", "Created-By: Packages"])
-    for line in told.splitlines():
-        address, _, origin = line.partition(" ")
-        if origin.strip() == "Debian" and "security" not in address:
-            return address
-    return "http://deb.debian.org/debian"
-
-
 def _run(command: list[str], folder: Path | None = None) -> str:
     try:
         done = subprocess.run(
-            command,
-            cwd=folder,
-            env=os.environ | {"LC_ALL": "C"},
-            capture_output=True,
-            text=True,
-            timeout=FETCH_S,
-            check=False,
+            command, cwd=folder, env=os.environ | {"LC_ALL": "C"}, capture_output=True, text=True, timeout=FETCH_S
         )
     except subprocess.TimeoutExpired:
         raise Unavailable(f"{command[0]} took more than {FETCH_S:g} s") from None

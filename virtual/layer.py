@@ -24,7 +24,10 @@ def layer(packages: Sequence[str]) -> Path | None:
     """
     try:
         apt.available()
-        return _layer(packages)
+        try:
+            return _layer(packages, ())
+        except Unavailable:
+            return _layer(packages, apt.lists())  # the machine's own lists may be outdated, or not be there
     except Unavailable as reason:
         raise Unavailable(
             f"{' '.join(packages)} missing, and cannot be fetched without root ({reason}): "
@@ -32,40 +35,24 @@ def layer(packages: Sequence[str]) -> Path | None:
         ) from None
 
 
-def _layer(packages: Sequence[str]) -> Path | None:
-    for source in (apt.Apt, apt.refreshed):
-        try:
-            lists = source()
-            wanted = lists.missing_with(packages)
-            if not wanted:
-                return None
-            return _unpacked(lists, wanted)
-        except Unavailable:
-            if source is apt.refreshed:
-                raise
-    raise AssertionError("the last source returns or raises")
-
-
-def _unpacked(lists: apt.Apt, wanted: Sequence[str]) -> Path:
-    name = hashlib.sha256(" ".join(sorted(wanted)).encode()).hexdigest()[:16]
+def _layer(packages: Sequence[str], options: Sequence[str]) -> Path | None:
+    wanted = apt.missing_with(packages, options)
+    if not wanted:
+        return None
     layers = cache.folder("layers")
-    whole = layers / name
+    whole = layers / hashlib.sha256(" ".join(sorted(wanted)).encode()).hexdigest()[:16]
     with cache.locked(layers / "lock"):
         if not whole.exists():
-            half = Path(tempfile.mkdtemp(prefix="half.", dir=layers))
-            try:
-                fetched = half / "fetched"
-                root = half / "root"
+            with tempfile.TemporaryDirectory(prefix="half.", dir=layers) as half:
+                fetched, root = Path(half, "fetched"), Path(half, "root")
                 fetched.mkdir()
                 root.mkdir()
-                for package in lists.download(wanted, fetched):
+                for package in apt.download(wanted, fetched, options):
                     apt.unpack(package, root)
                 merge(root, Path("/"))
                 _alternatives(root)
                 root.chmod(0o755)
                 root.rename(whole)
-            finally:
-                shutil.rmtree(half, ignore_errors=True)
     return whole
 
 

@@ -13,7 +13,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache as once
@@ -196,26 +196,30 @@ def _compile(tree: Path, build: Path, log: Path, say: Say) -> Path:
     config = build / "ours.config"
     config.write_text(CONFIG.read_text(encoding="utf-8") + FLOATING_POINT_CONFIG * _old(tree), encoding="utf-8")
     make = ["make", "-C", str(tree), f"O={build}", "ARCH=um", "LOCALVERSION=", f"KCONFIG_ALLCONFIG={config}"]
-    with log.open("w", encoding="utf-8", buffering=1) as told:
-        _make([*make, "-s", "allnoconfig"], told.write, log)
-        settled = (build / ".config").read_text(encoding="utf-8")
-        if absent := [name for name in NEEDED if f"CONFIG_{name}=y\n" not in settled]:
-            raise Unavailable(f"this version of Linux does not have {', '.join(absent)}")
-        jobs = len(os.sched_getaffinity(0))
-        flags = f"{FLAGS} -ffile-prefix-map={tree}=. -ffile-prefix-map={build}=."
-        _make([*make, f"-j{jobs}", f"KCFLAGS={flags}", "linux"], Counted(told.write, say), log)
+    _make([*make, "-s", "allnoconfig"], log, say)
+    settled = (build / ".config").read_text(encoding="utf-8")
+    if absent := [name for name in NEEDED if f"CONFIG_{name}=y\n" not in settled]:
+        raise Unavailable(f"this version of Linux does not have {', '.join(absent)}")
+    flags = f"{FLAGS} -ffile-prefix-map={tree}=. -ffile-prefix-map={build}=."
+    _make([*make, f"-j{len(os.sched_getaffinity(0))}", f"KCFLAGS={flags}", "linux"], log, say)
     return build / "linux"
 
 
-def _make(command: list[str], hear: Callable[[str], object], log: Path) -> None:
-    with subprocess.Popen(
-        command, env=_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, errors="replace",
-    ) as process:  # fmt: skip
-        assert process.stdout is not None
+def _make(command: list[str], log: Path, say: Say) -> None:
+    compiled = 0
+    with (
+        log.open("w", encoding="utf-8", buffering=1) as told,
+        subprocess.Popen(
+            command, env=_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, errors="replace",
+        ) as process,
+    ):  # fmt: skip
         try:
-            for line in process.stdout:
-                hear(line)
+            for line in process.stdout or ():
+                told.write(line)
+                compiled += bool(re.match(r"  (CC|AS|HOSTCC)\b", line))
+                if line.startswith("  CC") and compiled % (OBJECTS // 10) == 0:
+                    say(f"compiling, {100 * compiled // OBJECTS} %")
         except BaseException:
             process.terminate()
             raise
@@ -233,24 +237,3 @@ def _run(command: list[str]) -> str:
 
 def _environment() -> dict[str, str]:
     return {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ} | FIXED
-
-
-class Counted:
-    """Reads make's output, and reports the progress now and then."""
-
-    def __init__(self, write: Callable[[str], object], say: Say) -> None:
-        self._write = write
-        self._say = say
-        self._count = 0
-        self._told = 0
-
-    def __call__(self, line: str) -> None:
-        """Take one line of make's output."""
-        self._write(line)
-        self._count += bool(re.match(r"  (CC|AS|HOSTCC)\b", line))
-        percent = min(99, 100 * self._count // OBJECTS)
-        if percent >= self._told + 10:
-            self._told = percent - percent % 10
-            self._say(f"compiling, {self._told} %")
-        elif re.match(r"  (AR      vmlinux.a|LD      vmlinux.o|LINK linux)", line):
-            self._say("linking")
