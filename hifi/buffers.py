@@ -1,7 +1,8 @@
 """How small a buffer can be: long flows over one link with a long delay (CoNEXT '12, section 5.3).
 
 Appenzeller, Keslassy and McKeown (SIGCOMM '04): RTT C / sqrt(n) is enough for n flows. Spang, Arslan and McKeown
-(IFIP Networking '21): one flow has min(beta (1 + B / (RTT C)), 1) of the link.
+(IFIP Networking '21): one flow has min(beta (1 + B / (RTT C)), 1) of the link; beta, the share of the window that
+remains after a loss, is 0.5 for Reno and 717/1024 for cubic in Linux.
 """
 
 from __future__ import annotations
@@ -9,15 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from harness.scenes.scene import Flow, Scene, Seen, Told, packets_for
+from hifi.scene import Flow, Scene, Seen, Told, packets_for
 
 MTU = 1500
 CONTROLS = ("reno", "cubic")
-BETA = {"reno": 0.5, "cubic": 717 / 1024}
-"""The share of the window that remains after a loss, in Linux."""
 TARGETS = (0.98, 0.99, 0.999)
 FLOWS = (10, 50, 200)
 RULE_FOR = 0.98
@@ -26,10 +26,18 @@ ONE_FLOW_SHARES = (0.1, 0.25, 0.43, 0.7, 1.0)
 FINE = 1.15
 """The search ends when the smallest sufficient buffer is at most this many times the largest insufficient one."""
 MOST_SENDERS = 10
+FIGURE_15 = (
+    *((100, 64, 94.7, 94.9), (100, 129, 99.3, 98.1), (100, 258, 99.9, 99.8), (100, 387, 99.8, 99.7)),
+    *((200, 46, 97.0, 98.6), (200, 91, 99.2, 99.7), (200, 182, 99.8, 99.8), (200, 273, 100, 99.8)),
+    *((300, 37, 98.6, 99.6), (300, 74, 99.3, 99.8), (300, 148, 99.9, 99.8), (300, 222, 99.8, 100)),
+    *((400, 32, 99.2, 99.5), (400, 64, 99.8, 100), (400, 128, 100, 100), (400, 192, 100, 99.9)),
+)
+"""Appenzeller's: flows, buffer in packets, and utilisation in % in ns-2 and in the router."""
+CELL_POINTS = 1.0
+"""How far a cell may be from ns-2's or the router's number, in points."""
 
 
-@dataclass(frozen=True)
-class Link:
+class Link(NamedTuple):
     """The bottleneck: Mb/s, and the round trip without queues, ms."""
 
     name: str
@@ -50,31 +58,6 @@ HIFI = Link("hifi", 62.5, 87.0)
 """Los Angeles to Houston; RTT C is 453 packets."""
 APPENZELLER = Link("appenzeller", 155.0, 99.94)
 """Figure 15's OC3: RTT C is 1,291 packets."""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One of Appenzeller's Figure 15: a buffer in packets, and utilisation in %."""
-
-    flows: int
-    buffer: int
-    model: float
-    ns2: float
-    router: float
-
-
-FIGURE_15 = tuple(
-    Cell(flows, buffer, *values)
-    for flows, buffers, told in (
-        (100, (64, 129, 258, 387), ((96.9, 94.7, 94.9), (99.9, 99.3, 98.1), (100, 99.9, 99.8), (100, 99.8, 99.7))),
-        (200, (46, 91, 182, 273), ((98.8, 97.0, 98.6), (99.9, 99.2, 99.7), (100, 99.8, 99.8), (100, 100, 99.8))),
-        (300, (37, 74, 148, 222), ((99.5, 98.6, 99.6), (100, 99.3, 99.8), (100, 99.9, 99.8), (100, 99.8, 100))),
-        (400, (32, 64, 128, 192), ((99.7, 99.2, 99.5), (100, 99.8, 100), (100, 100, 100), (100, 100, 99.9))),
-    )
-    for buffer, values in zip(buffers, told, strict=True)
-)  # fmt: skip
-CELL_POINTS = 1.0
-"""How far a cell may be from ns-2's or the router's number, in points."""
 
 
 @dataclass(frozen=True)
@@ -109,8 +92,7 @@ class Least:
     product: int
 
 
-@dataclass(frozen=True)
-class Times:
+class Times(NamedTuple):
     """Seconds of warm-up, which do not count, and seconds that count."""
 
     before: float
@@ -123,9 +105,8 @@ QUICK = Times(8, 12)
 
 def scene(link: Link, flows: int, control: str, buffer: int, times: Times, seed: int = 1) -> Scene:
     """Flows that start one after the other, from at most ten hosts."""
-    senders = min(flows, MOST_SENDERS)
+    senders, end = min(flows, MOST_SENDERS), times.before + times.counted
     starts = np.random.default_rng([seed, flows]).uniform(0, min(4.0, times.before / 2), flows)
-    end = times.before + times.counted
     return Scene(
         name=f"buffer-{link.name}-{flows}-{control}-{buffer}-{end:g}s-{seed}",
         mbps=link.mbps,
@@ -147,18 +128,8 @@ def point(link: Link, seen: Seen) -> Point:
     """The result of a scene."""
     told, one = Told(seen), seen.scene
     return Point(
-        link.name,
-        link.mbps,
-        link.rtt_ms,
-        len(one.flows),
-        one.congestion_control,
-        one.frames_that_fit,
-        one.seed,
-        one.seconds,
-        told.utilisation,
-        float(told.queue_packets.mean()),
-        seen.drops,
-        seen.tcp.get("timeouts", 0),
+        *(*link, len(one.flows), one.congestion_control, one.frames_that_fit, one.seed, one.seconds),
+        *(told.utilisation, float(told.queue_packets.mean()), seen.drops, seen.tcp.get("timeouts", 0)),
     )
 
 
@@ -197,59 +168,36 @@ class Search:
 def search(link: Link, searches: Sequence[Search], times: Times, play: Play) -> list[Point]:
     """Make all searches, one step of each at a time, so that the steps share a guest; returns the points tried."""
     points: dict[tuple[int, str, int], Point] = {}
-    while open_ := [one for one in searches if one.next is not None]:
-        asked = {(one.flows, one.control, one.next or 0) for one in open_}
-        missing = [key for key in sorted(asked) if key not in points]
-        for seen in play([scene(link, *key, times) for key in missing]):
+    while steps := [(one, size) for one in searches if (size := one.next) is not None]:
+        asked = {(one.flows, one.control, size) for one, size in steps}
+        for seen in play([scene(link, *key, times) for key in sorted(asked - points.keys())]):
             made = point(link, seen)
             points[made.flows, made.congestion_control, made.buffer] = made
-        for one in open_:
-            assert one.next is not None
-            one.saw(one.next, points[one.flows, one.control, one.next].utilisation)
+        for one, size in steps:
+            one.saw(size, points[one.flows, one.control, size].utilisation)
     return list(points.values())
 
 
-def one_flow(share_of_product: float, control: str) -> float:
-    """Spang's utilisation of one flow with a buffer of that share of RTT C."""
-    return min(BETA[control] * (1 + share_of_product), 1.0)
-
-
-def single_flows(play: Play) -> list[Point]:
-    """One flow with buffers of several shares of RTT C, to compare with `one_flow`."""
-    asked = [
-        scene(HIFI, 1, control, round(share * HIFI.product), ONE_FLOW)
-        for control in CONTROLS
-        for share in ONE_FLOW_SHARES
-    ]
-    return [point(HIFI, seen) for seen in play(asked)]
-
-
-def figure_15(play: Play) -> list[Point]:
-    """Appenzeller's cells, Reno."""
-    asked = [scene(APPENZELLER, cell.flows, "reno", cell.buffer, CELLS) for cell in FIGURE_15]
-    return [point(APPENZELLER, seen) for seen in play(asked)]
+def published_points(play: Play) -> list[Point]:
+    """One flow with buffers of several shares of RTT C, as Spang's, and Appenzeller's cells, Reno."""
+    buffers = [round(share * HIFI.product) for share in ONE_FLOW_SHARES]
+    single = [scene(HIFI, 1, control, buffer, ONE_FLOW) for control in CONTROLS for buffer in buffers]
+    cells = [scene(APPENZELLER, flows, "reno", buffer, CELLS) for flows, buffer, *_ in FIGURE_15]
+    return [point(link, seen) for link, asked in ((HIFI, single), (APPENZELLER, cells)) for seen in play(asked)]
 
 
 def missed(found: Sequence[Least], points: Sequence[Point]) -> list[str]:
-    """Sentences on what is not as published: a buffer above RTT C / sqrt(n) for 98 %, and `cells_missed`."""
-    above = [
+    """Sentences on what is not as published: a buffer above RTT C / sqrt(n) for 98 %, and Appenzeller's cells that are
+    further than a point from both ns-2's and the router's number."""
+    said = [
         f"{one.congestion_control}, {one.flows} flows: {one.least} packets for {one.target:.0%}, not {one.rule:.0f}"
         for one in found
         if one.target == RULE_FOR and one.least > one.rule
     ]
-    return above + cells_missed(points)
-
-
-def cells_missed(points: Sequence[Point]) -> list[str]:
-    """Appenzeller's cells that are further than a point from both ns-2's and the router's number."""
-    found = []
-    for cell in FIGURE_15:
-        for ours in points:
-            same = ours.link == APPENZELLER.name and (ours.flows, ours.buffer) == (cell.flows, cell.buffer)
-            percent = 100 * ours.utilisation
-            if same and min(abs(percent - cell.ns2), abs(percent - cell.router)) > CELL_POINTS:
-                found.append(
-                    f"{cell.flows} flows, {cell.buffer} packets, {ours.congestion_control}: {percent:.1f} %, "
-                    f"ns-2 {cell.ns2:g}, router {cell.router:g}"
-                )
-    return found
+    cells = {(flows, buffer): theirs for flows, buffer, *theirs in FIGURE_15}
+    for ours in points:
+        percent, theirs = 100 * ours.utilisation, cells.get((ours.flows, ours.buffer), ())
+        if ours.link == APPENZELLER.name and theirs and min(abs(percent - one) for one in theirs) > CELL_POINTS:
+            what = f"{ours.flows} flows, {ours.buffer} packets, {ours.congestion_control}"
+            said.append(f"{what}: {percent:.1f} %, ns-2 {theirs[0]:g}, router {theirs[1]:g}")
+    return said

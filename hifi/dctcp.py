@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.scenes.scene import Flow, Scene, Seen, Told, packets_for
+from hifi.scene import Flow, Scene, Seen, Told, packets_for
 
 MTU = 1500
 FRAMES = 425
@@ -22,25 +22,16 @@ RAMP = (35_000 - 30_000) / MTU
 """Packets from the first mark until all are marked, as in the original's RED (min 30000, max 35000)."""
 MARKS = {100.0: 20, 1000.0: 65}
 CONTROLS = ("dctcp", "reno")
-PERCENTILES = (0, 5, 25, 50, 75, 95, 100)
 LENGTH_S = {100.0: 60.0, 1000.0: 6.0}
 QUICK_S = {100.0: 15.0, 1000.0: 1.5}
 SETTLED_S = 5.0
 """When the original starts to sample; shorter runs start after a third."""
-
-
-@dataclass(frozen=True)
-class Published:
-    """The queue in packets: median, and 5th and 95th percentile."""
-
-    median: float
-    p5: float
-    p95: float
-
-
-HARDWARE = {"dctcp": Published(19.0, 17.1, 20.7), "reno": Published(337, 226, 418)}
-HIFI = {"dctcp": Published(21, 18, 22), "reno": Published(353, 235, 418)}
-"""At 100 Mb/s; from the data of `mininet/mininet-tests`, dctcp/ (commit d8cb876)."""
+PUBLISHED: dict[str, dict[str, tuple[float, float, float]]] = {
+    "hardware": {"dctcp": (17.1, 19.0, 20.7), "reno": (226, 337, 418)},
+    "Mininet-HiFi": {"dctcp": (18, 21, 22), "reno": (235, 353, 418)},
+}
+"""The queue in packets, 5th percentile, median and 95th, at 100 Mb/s; from the data of `mininet/mininet-tests`, dctcp/
+(commit d8cb876)."""
 GATES = {
     "dctcp": {"median": (19, 21), "p5": (17, 22), "p95": (17, 22)},
     "reno": {"median": (337, 353), "p95": (413, 423)},
@@ -116,36 +107,20 @@ def _scene(mbps: float, control: str, seed: int, quick: bool, jitter: bool) -> S
 def row(seen: Seen) -> Queue:
     """The result of a scene."""
     told, scene = Told(seen), seen.scene
-    least, p5, p25, median, p75, p95, most = np.percentile(told.queue_packets, PERCENTILES).tolist()
+    queue, marks = told.queue_packets, scene.mark_packets if scene.congestion_control == "dctcp" else 0
+    least, p5, p25, median, p75, p95, most = np.percentile(queue, (0, 5, 25, 50, 75, 95, 100)).tolist()
     return Queue(
-        scene.mbps,
-        scene.congestion_control,
-        scene.mark_packets if scene.congestion_control == "dctcp" else 0,
-        scene.seed,
-        scene.seconds,
-        told.queue_packets.size,
-        least,
-        p5,
-        p25,
-        median,
-        p75,
-        p95,
-        most,
-        float(told.queue_packets.mean()),
-        told.utilisation,
-        float(told.goodput.min()),
-        float(told.goodput.max()),
-        seen.drops,
-        seen.tcp.get("timeouts", 0),
-        seen.tcp.get("segments_out_of_order", 0),
+        *(scene.mbps, scene.congestion_control, marks, scene.seed, scene.seconds, queue.size),
+        *(least, p5, p25, median, p75, p95, most),
+        *(float(queue.mean()), told.utilisation, float(told.goodput.min()), float(told.goodput.max())),
+        *(seen.drops, seen.tcp.get("timeouts", 0), seen.tcp.get("segments_out_of_order", 0)),
     )
 
 
 def quantiles(seen: Seen) -> Iterator[Quantile]:
     """Each percentile of a scene's queue."""
     scene = seen.scene
-    found = np.percentile(Told(seen).queue_packets, range(101))
-    for percent, packets in enumerate(found.tolist()):
+    for percent, packets in enumerate(np.percentile(Told(seen).queue_packets, range(101)).tolist()):
         yield Quantile(scene.mbps, scene.congestion_control, scene.seed, percent, packets)
 
 

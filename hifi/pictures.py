@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from hifi.buffers import BETA, TARGETS, Least
-from hifi.dctcp import HARDWARE, HIFI, Quantile
+from hifi.buffers import CONTROLS, TARGETS, Least
+from hifi.dctcp import PUBLISHED, Quantile
 from plots.style import DASHES, INK, MUTED, house_style, logarithmic, save
 
 COLOURS = {"dctcp": "#0072b2", "reno": "#d55e00", "cubic": "#009e73"}
-_MARKS = {"hardware": (HARDWARE, "o"), "Mininet-HiFi": (HIFI, "s")}
 
 
 def queues(rows: Sequence[Quantile], path: Path) -> Path:
@@ -27,11 +26,8 @@ def queues(rows: Sequence[Quantile], path: Path) -> Path:
                 run = [row for row in own if row.seed == seed]
                 line = axes.plot([row.packets for row in run], [row.percent for row in run], lw=1.2)[0]
                 line.set(color=COLOURS[control], alpha=0.7, label="ours" if seed == own[0].seed else None)
-            for who, (published, mark) in _MARKS.items():
-                if own[0].mbps == 100:
-                    one = published[control]
-                    points = (one.p5, one.median, one.p95)
-                    axes.plot(points, (5, 50, 95), mark, ms=6, mfc="white", mec=INK, label=who)
+            for (who, theirs), mark in zip(PUBLISHED.items() if own[0].mbps == 100 else (), "os", strict=False):
+                axes.plot(theirs[control], (5, 50, 95), mark, ms=6, mfc="white", mec=INK, label=who)
             axes.set(xlabel="packets in the queue", ylabel="looks with at most so many, %", ylim=(0, 100))
             axes.set_xlim(left=0)
             name = "DCTCP" if control == "dctcp" else "TCP (Reno)"
@@ -54,15 +50,10 @@ def least(rows: Sequence[Least], path: Path) -> Path:
             rule = {row.flows: row.rule for row in own}
             axes.plot(flows, [rule[n] for n in flows], color=INK, ls=DASHES, label="RTT C / sqrt(n)")
             axes.axhline(own[0].product, color=MUTED, ls=DASHES, label="RTT C")
-            for control in BETA:
+            for control in CONTROLS:
                 found = [row for row in own if row.congestion_control == control]
-                axes.plot(
-                    [row.flows for row in found],
-                    [row.least for row in found],
-                    "o-",
-                    color=COLOURS[control],
-                    label=control,
-                )
+                packets = [row.least for row in found]
+                axes.plot([row.flows for row in found], packets, "o-", color=COLOURS[control], label=control)
             axes.set(xscale="log", xlabel="flows", title=f"{target:.1%} of the link")
             logarithmic(axes)
             axes.set_xticks(flows, [str(n) for n in flows])

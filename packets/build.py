@@ -1,4 +1,4 @@
-"""Compiles the engine on first use and caches it, per user, by sources, compiler and version of ns-3."""
+"""Compiles the engine on first use and keeps it in the user's cache, by sources, compiler and version of ns-3."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import re
 import shutil
 import subprocess
 import sys
-from contextlib import suppress
+import time
 from functools import cache
 from pathlib import Path
 
-from files.private import private_folder
 from results.output import quiet
 
 SOURCES = Path(__file__).parent / "engine"
@@ -27,6 +26,8 @@ CXX20_FROM = (3, 42)
 
 INSTALL = "run setup/install.sh --packets"
 LIBRARIES = Path("/usr/lib")
+UNUSED_S = 30 * 86400
+"""After so long an engine of other sources, compilers or versions of ns-3 is removed."""
 _NS3_HEADER = Path("/usr/include/ns3/tcp-socket-base.h")
 
 
@@ -34,69 +35,49 @@ class NotInstalled(RuntimeError):
     """Something that the packet simulator needs is not on this machine."""
 
 
+def cache_folder() -> Path:
+    """Where engines are kept."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hedera" / "packets"
+
+
 def engine(target: str = "engine") -> Path:
-    """The compiled engine (or ``unit-tests``), compiled now if needed. It is not removed while this process lives.
+    """The compiled engine (or ``unit-tests``), compiled now if needed.
 
     Raises NotInstalled with what to install; RuntimeError, one sentence, when it does not compile or cannot be kept.
     """
-    stamp = _stamp()
-    kept = private_folder("packets")
-    program = kept / stamp / target
+    folder = cache_folder() / _stamp()
+    program = folder / target
     try:
-        _hold(kept / stamp)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.utime(folder)
         if not program.exists():
-            _remove_old(kept)
-            with (kept / stamp / "lock").open("w") as lock:
+            with (folder / "lock").open("w") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)  # two processes may ask at once
                 if not program.exists():
-                    _compile(kept / stamp, target)
+                    _compile(folder, target)
+            _remove_old(folder.parent)
     except OSError as error:
-        raise RuntimeError(f"the packet engine cannot be compiled into {kept}: {error.strerror}") from None
+        raise RuntimeError(f"the packet engine cannot be compiled into {folder}: {error.strerror}") from None
     return program
 
 
-_held: dict[Path, int] = {}
-"""Descriptors, by folder. Not file objects: Python would warn at the end of the process that nobody closed them."""
-
-KEPT = 4
-"""How many engines (of different sources, compilers or versions of ns-3) are kept: the last used ones."""
-
-
-def _hold(folder: Path) -> None:
-    """Create the folder if needed, and keep other processes from removing it as long as this one lives."""
-    while folder not in _held:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        with suppress(FileNotFoundError):  # it is being removed
-            used = os.open(folder / "used", os.O_WRONLY | os.O_CREAT, 0o666)
-            try:
-                fcntl.flock(used, fcntl.LOCK_SH)
-                if os.path.samestat(os.fstat(used), (folder / "used").stat()):
-                    os.utime(folder)
-                    _held[folder] = used
-            finally:
-                if folder not in _held:
-                    os.close(used)
-
-
 def _remove_old(kept: Path) -> None:
-    """Remove all engines except the KEPT last used ones, and those that a process may still run."""
-    ours = sorted((p for p in kept.iterdir() if _OURS.fullmatch(p.name)), key=lambda p: p.stat().st_mtime)
-    for place in ours[:-KEPT]:
-        with suppress(OSError), (place / "used").open("a") as used:
-            fcntl.flock(used, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(place)
+    for place in kept.iterdir():
+        if place.stat().st_mtime < time.time() - UNUSED_S:
+            shutil.rmtree(place, ignore_errors=True)
 
 
 def _compile(folder: Path, target: str) -> None:
-    """Compile a program. Object files are kept for the other program or another try; a program appears only when
-    complete."""
+    """Compile a program, which appears only when complete. Object files are kept for the other one."""
     objects = folder / "objects"
-    goal = "engine" if target == "engine" else "tests"
-    settings = [f"OUT={objects}", f"STD={_standard()}", "CXX=g++"]
+    standard = "c++20" if _number(version()) >= CXX20_FROM else "c++17"
     if not quiet():
         print(f"compiling the packet {target}, once: a minute or two", file=sys.stderr, flush=True)
     done = subprocess.run(
-        ["make", "--silent", "-C", str(SOURCES), f"-j{_jobs()}", *settings, goal],
+        [
+            *("make", "--silent", "-C", str(SOURCES), f"-j{len(os.sched_getaffinity(0))}"),
+            *(f"OUT={objects}", f"STD={standard}", "CXX=g++", "engine" if target == "engine" else "tests"),
+        ],
         env={name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ},
         capture_output=True,
         text=True,
@@ -106,21 +87,14 @@ def _compile(folder: Path, target: str) -> None:
         log = folder / "compile.log"
         log.write_text(done.stdout + done.stderr, encoding="utf-8")
         raise RuntimeError(f"the packet engine does not compile with ns-3 {version()}; the log: {log}")
-    if _read_sources() != _sources():
-        shutil.rmtree(objects)
-        raise RuntimeError("the packet engine's sources changed since this process began: start it again")
     os.replace(objects / target, folder / target)
-
-
-def _read_sources() -> dict[str, bytes]:
-    parts = [path for path in SOURCES.rglob("*") if path.suffix in (".cc", ".h") or path.name == "Makefile"]
-    return {str(path.relative_to(SOURCES)): path.read_bytes() for path in sorted(parts)}
 
 
 @cache
 def _sources() -> dict[str, bytes]:
-    """The sources by name, read only once per process, so that a program and its fingerprint match."""
-    return _read_sources()
+    """The sources by name, read once per process."""
+    parts = [path for path in SOURCES.rglob("*") if path.suffix in (".cc", ".h") or path.name == "Makefile"]
+    return {str(path.relative_to(SOURCES)): path.read_bytes() for path in sorted(parts)}
 
 
 @cache
@@ -135,6 +109,20 @@ def fingerprint() -> str:
 
 
 @cache
+def _stamp() -> str:
+    """A hash of everything a program is made from: sources, compiler, ns-3's installed libraries, tcmalloc."""
+    ns3 = version()  # first: it says what is missing
+    compiler = subprocess.run(["g++", "--version"], capture_output=True, text=True, check=True).stdout
+    libraries = [
+        (str(path), path.stat().st_size, path.stat().st_mtime_ns)
+        for name in ("libns3*.so", "libtcmalloc_minimal.so")
+        for path in sorted([*LIBRARIES.glob(name), *LIBRARIES.glob(f"*/{name}")])
+    ]
+    digest = hashlib.sha256(repr((compiler, platform.machine(), libraries, _sources())).encode())
+    return f"{ns3}-{digest.hexdigest()[:16]}"
+
+
+@cache
 def version() -> str:
     """The version of ns-3 that is installed, such as 3.37.
 
@@ -146,20 +134,19 @@ def version() -> str:
     if not _NS3_HEADER.exists():
         raise NotInstalled(f"the packet simulator needs ns-3: {INSTALL}")
     found = _installed_version()
-    number = tuple(int(part) for part in found.split(".")[:2])
-    if not OLDEST <= number <= NEWEST:
+    if not OLDEST <= _number(found) <= NEWEST:
         raise NotInstalled(f"the packet simulator needs ns-3 {known_versions()}, and found {found}: {INSTALL}")
     return found
 
 
 def known_versions() -> str:
     """The usable versions of ns-3, as text."""
-    return f"{_dotted(OLDEST)} to {_dotted(NEWEST)}"
+    return " to ".join(f"{major}.{minor}" for major, minor in (OLDEST, NEWEST))
 
 
 def _installed_version() -> str:
     """The version in the library's name, where every distribution has it: libns3.43-core.so and the like."""
-    for folder in (*Path("/usr/lib").glob("*-linux-gnu*"), Path("/usr/lib64"), Path("/usr/lib")):
+    for folder in (*LIBRARIES.glob("*-linux-gnu*"), Path("/usr/lib64"), LIBRARIES):
         for library in sorted(folder.glob("libns3*core*")):
             if match := re.search(r"libns(3\.\d+)-core|core.*\.so\.(\d+)", library.name):
                 return match[1] or f"3.{match[2]}"
@@ -169,32 +156,5 @@ def _installed_version() -> str:
     raise NotInstalled(f"the packet simulator needs ns-3's libraries, and found its headers only: {INSTALL}")
 
 
-def _dotted(number: tuple[int, int]) -> str:
-    return ".".join(str(part) for part in number)
-
-
-def _standard() -> str:
-    number = tuple(int(part) for part in version().split(".")[:2])
-    return "c++20" if number >= CXX20_FROM else "c++17"
-
-
-@cache
-def _stamp() -> str:
-    """A hash of everything a program is made from: sources, compiler, ns-3's installed libraries, tcmalloc."""
-    ns3 = version()  # first: it says what is missing
-    compiler = subprocess.run(["g++", "--version"], capture_output=True, text=True, check=True).stdout
-    libraries = [
-        (str(path), path.stat().st_size, path.stat().st_mtime_ns)
-        for name in ("libns3*.so", "libtcmalloc_minimal.so")
-        for path in sorted([*LIBRARIES.glob(name), *LIBRARIES.glob(f"*/{name}")])
-    ]
-    sources = [(name, hashlib.sha256(content).hexdigest()) for name, content in _sources().items()]
-    digest = hashlib.sha256(repr((compiler, platform.machine(), libraries, sources)).encode())
-    return f"{ns3}-{digest.hexdigest()[:16]}"
-
-
-_OURS = re.compile(r"\d\.\d+-[0-9a-f]{16}")
-
-
-def _jobs() -> int:
-    return len(os.sched_getaffinity(0))
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".")[:2])

@@ -1,50 +1,18 @@
-"""The commands `hedera hull figure`, `table`, `sensitivity` and `run`. Slow imports wait until a command runs."""
+"""The commands of `hedera hull`. Slow imports wait until a command runs."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from hedera.options import json_option, parallel
-from packets.options import (
-    QUICK,
-    SAMPLE,
-    asked,
-    compared,
-    conclude,
-    experiment_options,
-    guarded,
-    kept,
-    parameters,
-    sample,
-)
+from packets.options import SAMPLE, Asked, compared, experiment, guarded, kept, parameters
 from packets.parameters import Parameters
 from results.output import progress_bar
-
-SEEDS = 5
-QUICK_SEEDS = 2
-QUICK_SHARE = 0.12
-"""The share of the full simulated time, with --quick."""
-
-
-def _suite(options: dict[str, Any], parameters: Parameters) -> Any:
-    from packets.suites import Suite
-
-    seeds = options["seeds"] or (QUICK_SEEDS if options["quick"] else SEEDS)
-    chosen = {name: options[name] for name in ("schemes", "variants") if options.get(name)}
-    return Suite(parameters, seeds, options["keep"], options["jobs"], options["cluster"], **chosen)
-
-
-def _share(options: dict[str, Any]) -> float:
-    return QUICK_SHARE if options["quick"] else 1.0
-
-
-def _folder(options: dict[str, Any]) -> Path:
-    folder: Path | None = options["out"]
-    return folder or (QUICK if options["quick"] else SAMPLE)
 
 
 @click.group()
@@ -66,88 +34,79 @@ def table() -> None:
 
 
 @figure.command("1")
-@experiment_options(SEEDS)
 @compared
 @click.option("--seconds", default=2.0, show_default=True, help="Measured time of every run.")
-@guarded
-@parameters
-def figure_1(parameters: Parameters, seconds: float, **options: Any) -> None:
+@experiment
+def figure_1(asked: Asked, seconds: float) -> None:
     """Queueing latency and goodput against 2 to 8 endless flows (1b; with --link-delay 100us: 1c).
 
     As in the authors' experiment, packets have 600 bytes of payload and phantom queues drain at 90 %, unless
     you give --segment-bytes or --drain.
     """
-    from packets import pictures, suites
+    from packets import pictures, suites, tables
     from packets.experiment import STATIC_DRAIN, static_parameters
 
-    parameters = static_parameters(parameters, asked())
+    parameters = static_parameters(asked.suite.parameters, asked.named)
     name = {5.0: "figure1b", 100.0: "figure1c"}.get(parameters.link_delay_us, "figure1")
     if parameters.drain != STATIC_DRAIN:
         name += f"-drain{100 * parameters.drain:g}"
-    found = suites.figure_1(_suite(options, parameters), name, 0.3 if options["quick"] else seconds)
-    picture = pictures.figure_1(found.cells, parameters.link_delay_us, _folder(options) / f"{name}.png")
-    conclude(f"Figure {name[6:]}", found, "flows", name, picture, options["as_json"])
+    found = suites.figure_1(replace(asked.suite, parameters=parameters), name, seconds if asked.share == 1 else 0.3)
+    picture = pictures.figure_1(found.cells, parameters.link_delay_us, asked.folder / f"{name}.png")
+    tables.conclude(f"Figure {name[6:]}", found, "flows", name, picture, asked.as_json)
 
 
 @table.command("2")
-@experiment_options(SEEDS)
 @compared
-@guarded
-@parameters
-def table_2(parameters: Parameters, **options: Any) -> None:
+@experiment
+def table_2(asked: Asked) -> None:
     """Queueing latency and completion times of small and large files, at 20, 40 and 60 % load.
 
     Every seed simulates 276 seconds of each scheme; five seeds make the published 1,380.
     """
-    from packets import pictures, suites
+    from packets import pictures, suites, tables
 
-    found = suites.table_2(_suite(options, parameters), _share(options))
-    picture = pictures.table_2(found.cells, _folder(options) / "table2.png")
-    conclude("Table 2", found, "load_percent", "table2", picture, options["as_json"])
+    found = suites.table_2(asked.suite, asked.share)
+    picture = pictures.table_2(found.cells, asked.folder / "table2.png")
+    tables.conclude("Table 2", found, "load_percent", "table2", picture, asked.as_json)
 
 
 @figure.command("4")
-@experiment_options(SEEDS)
 @compared
-@guarded
-@parameters
-def figure_4(parameters: Parameters, **options: Any) -> None:
+@experiment
+def figure_4(asked: Asked) -> None:
     """Web search: queries to ten servers, against background load."""
-    _fan_out("search", "figure4", parameters, options)
+    _fan_out(asked, "search", "4")
 
 
 @figure.command("5")
-@experiment_options(SEEDS)
 @compared
-@guarded
-@parameters
-def figure_5(parameters: Parameters, **options: Any) -> None:
+@experiment
+def figure_5(asked: Asked) -> None:
     """Low-latency search: queries to ten servers that answer in 100 us, against background load."""
-    _fan_out("low-latency", "figure5", parameters, options)
+    _fan_out(asked, "low-latency", "5")
 
 
-def _fan_out(workload: str, name: str, parameters: Parameters, options: dict[str, Any]) -> None:
-    from packets import pictures, suites
+def _fan_out(asked: Asked, workload: str, number: str) -> None:
+    from packets import pictures, suites, tables
 
-    found = suites.fan_out(_suite(options, parameters), workload, name, _share(options))
-    picture = pictures.fan_out(found.cells, workload, _folder(options) / f"{name}.png")
-    conclude(f"Figure {name[6:]}", found, "background_mbps", name, picture, options["as_json"])
+    name = f"figure{number}"
+    found = suites.fan_out(asked.suite, workload, name, asked.share)
+    picture = pictures.fan_out(found.cells, workload, asked.folder / f"{name}.png")
+    tables.conclude(f"Figure {number}", found, "background_mbps", name, picture, asked.as_json)
 
 
 @hull.command()
-@experiment_options(SEEDS)
 @click.option("--load", default=0.2, show_default=True, help="Load of large files, as a share of the link.")
-@guarded
-@parameters
-def sensitivity(parameters: Parameters, load: float, **options: Any) -> None:
+@experiment
+def sensitivity(asked: Asked, load: float) -> None:
     """Vary HULL's parameters one at a time (drain rate, marking threshold, the pacer's): latency against
     throughput."""
-    from packets import pictures
-    from packets.sensitivity import points, tell
+    from packets import pictures, tables
+    from packets.sensitivity import points
 
-    found = points(_suite(options, parameters), load, _share(options))
-    picture = pictures.sensitivity(found, load, _folder(options) / "sensitivity.png")
-    tell(found, load, picture, options["as_json"])
+    found = points(asked.suite, load, asked.share)
+    picture = pictures.sensitivity(found, load, asked.folder / "sensitivity.png")
+    tables.conclude_sensitivity(found, load, picture, asked.as_json)
 
 
 @hull.command()
@@ -168,7 +127,7 @@ def scenario(file: Path) -> None:
 
 
 @hull.command()
-@sample
+@click.option("--out", default=SAMPLE, type=click.Path(path_type=Path), show_default=True, help="Folder of results.")
 @guarded
 def page(out: Path) -> None:
     """Write one self-contained page of the figures and tables in a folder, with the published numbers."""
@@ -192,6 +151,7 @@ def page(out: Path) -> None:
 @parameters
 def run(
     parameters: Parameters,
+    named: set[str],
     load: float | None,
     seed: int,
     seeds: int,
@@ -207,17 +167,18 @@ def run(
     from packets.summary import as_object, in_sentences
 
     if fields["workload"] == "static":
-        parameters = static_parameters(parameters, asked())
+        parameters = static_parameters(parameters, named)
     if load is None:
         load = 0.2 if fields["workload"] == "dynamic" else 0.0
     experiments = [
         Experiment(**fields, load=load, seed=each, parameters=parameters) for each in range(seed, seed + seeds)
     ]
     first = experiments[0]
+    label = f"{first.scheme}, {first.workload}"
     if seeds > 1 or cluster:
-        results = run_many(f"{first.scheme}, {first.workload}", experiments, keep, jobs, cluster)
+        results = run_many(label, experiments, keep, jobs, cluster)
     else:
-        with progress_bar(f"{first.scheme}, {first.workload}", first.seconds) as done:
+        with progress_bar(label, first.seconds) as done:
             results = [kept_or_run(Task(first, keep), done)]
             done(first.seconds)
     found = as_object(first, results)

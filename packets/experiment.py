@@ -9,9 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from packets.parameters import Parameters
-from packets.schemes import scheme
+from packets.schemes import SCHEMES
 from packets.workload import (
-    FAN_OUTS,
     SERVERS,
     WARM_UP_NS,
     WORKLOADS,
@@ -59,7 +58,8 @@ class Experiment:
     parameters: Parameters = field(default_factory=Parameters)
 
     def __post_init__(self) -> None:
-        scheme(self.scheme)
+        if self.scheme not in SCHEMES:
+            raise ValueError(f"there is no scheme {self.scheme!r}; there are {', '.join(SCHEMES)}")
         if self.workload not in WORKLOADS:
             raise ValueError(f"there is no workload {self.workload!r}; there are {', '.join(WORKLOADS)}")
         if not 0 < self.seconds < float("inf"):
@@ -117,7 +117,7 @@ def scenario(experiment: Experiment, traffic: Traffic, trace: dict[str, int] | N
 
     ``trace``: keep a journal of ``connection`` between ``from_ns`` and ``until_ns``.
     """
-    p, chosen = experiment.parameters, scheme(experiment.scheme)
+    p, chosen = experiment.parameters, SCHEMES[experiment.scheme]
     hosts = ["client", *(f"server{n}" for n in range(1, traffic.servers + 1))]
     wire = {"rate_bps": p.link_mbps * 1e6, "delay_ns": round(p.link_delay_us * 1e3)}
     mark_kb = chosen.mark_kb if p.mark_kb is None or not chosen.mark_kb else p.mark_kb
@@ -180,8 +180,3 @@ def scenario(experiment: Experiment, traffic: Traffic, trace: dict[str, int] | N
     if trace is not None:
         built["trace"] = trace
     return built
-
-
-def fan_out_deadline_ms(workload: str) -> float:
-    """The deadline of a server's response."""
-    return FAN_OUTS[workload].deadline_ms

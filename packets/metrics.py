@@ -2,30 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import csv
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from packets.published import PUBLISHED
 from packets.result import KINDS, Result
 from topos.arrays import Float64
+
+_PUBLISHED = Path(__file__).parents[1] / "results" / "published" / "hull.csv"
+
+
+def _read_published() -> dict[tuple[str, float, str, str, str], float]:
+    with _PUBLISHED.open(encoding="utf-8", newline="") as file:
+        return {
+            (row["experiment"], float(row["x"]), row["scheme"], row["metric"], row["statistic"]): float(row["value"])
+            for row in csv.DictReader(line for line in file if not line.startswith("#"))
+        }
+
+
+PUBLISHED: Mapping[tuple[str, float, str, str, str], float] = _read_published()
+"""The numbers of the report and its authors, by experiment, x (flows, load in %, or background in Mb/s), scheme, metric
+and statistic."""
 
 SAMPLES: dict[str, Callable[[Result], Float64]] = {
     "switch_latency_us": lambda result: result.queue_us,
     "fct_900B_us": lambda result: result.small_us,
     "fct_10MB_ms": lambda result: result.large_ms,
-    "goodput_mbps": lambda result: np.array([result.goodput_mbps.sum()]),
     "query_completion_ms": lambda result: result.query_ms,
     "mean_response_ms": lambda result: result.response_ms,
     "servers_in_time": lambda result: result.in_time,
+    "goodput_mbps": lambda result: np.array([result.goodput_mbps.sum()]),
     "timeouts": lambda result: np.array([result.counts["timeouts"]]),
 }
 """The samples that a run gives for each metric; the unit is in the name."""
 
 
-def _chosen(kind: str, what: str, of: str) -> Callable[[Result], Float64]:
-    """An event at the servers' pacers, for flows of a kind, in percent; nothing if there was no such flow."""
+def _percent(kind: str, what: str, of: str) -> Callable[[Result], Float64]:
+    """An event at the servers' pacers, for flows of a kind; nothing if there was no such flow."""
 
     def percent(result: Result) -> Float64:
         whole = result.counts[f"{kind}_{of}"]
@@ -34,24 +50,18 @@ def _chosen(kind: str, what: str, of: str) -> Callable[[Result], Float64]:
     return percent
 
 
-SELECTIVITY = tuple(f"{kind}_{what}_percent" for kind in KINDS.values() for what in ("associated", "association_ended"))
+for _kind in KINDS.values():
+    SAMPLES[f"{_kind}_associated_percent"] = _percent(_kind, "associations", "packets")
+    SAMPLES[f"{_kind}_association_ended_percent"] = _percent(_kind, "ended", "associations")
+
+SELECTIVITY = tuple(name for name in SAMPLES if "_associat" in name)
 """How well pacers choose the flows that they pace: associations per packet of a kind of flow, and how many of them
 ended before another echo renewed them."""
-
-for _kind in KINDS.values():
-    SAMPLES[f"{_kind}_associated_percent"] = _chosen(_kind, "associations", "packets")
-    SAMPLES[f"{_kind}_association_ended_percent"] = _chosen(_kind, "ended", "associations")
-
-
-def _worst(samples: Float64) -> float:
-    """Mean of the lowest hundredth."""
-    return float(np.sort(samples)[: max(1, samples.size // 100)].mean())
-
 
 STATISTICS: dict[str, Callable[[Float64], float]] = {
     "mean": lambda samples: float(samples.mean()),
     "p99": lambda samples: float(np.percentile(samples, 99)),
-    "worst 1%": _worst,
+    "worst 1%": lambda samples: float(np.sort(samples)[: max(1, samples.size // 100)].mean()),
 }
 
 
@@ -59,7 +69,7 @@ STATISTICS: dict[str, Callable[[Float64], float]] = {
 class Cell:
     """One number of a figure or table, of a ``variant`` (VARIANTS). ``lowest``, ``highest``: of single seeds.
 
-    ``published``: None if there is none.
+    ``published``: None if there is none; ``ratio``: ours over it.
     """
 
     x: float
@@ -72,48 +82,29 @@ class Cell:
     lowest: float
     highest: float
     seeds: int
-
-    @property
-    def ratio(self) -> float | None:
-        """Ours over the published number."""
-        return self.ours / self.published if self.published else None
-
-
-def _samples(results: Sequence[Result], metric: str) -> list[Float64]:
-    return [samples for result in results if (samples := SAMPLES[metric](result)).size]
+    ratio: float | None
 
 
 def by_seed(results: Sequence[Result], metric: str, statistic: str) -> Float64:
     """The statistic of every result that has such samples."""
-    return np.array([STATISTICS[statistic](each) for each in _samples(results, metric)])
+    samples = [SAMPLES[metric](result) for result in results]
+    return np.array([STATISTICS[statistic](each) for each in samples if each.size])
 
 
-def cell(
-    experiment: str,
-    case: tuple[str, float, str],
-    metric: str,
-    statistic: str,
-    results: Sequence[Result],
-) -> Cell:
+def cell(experiment: str, case: tuple[str, float, str], metric: str, statistic: str, results: Sequence[Result]) -> Cell:
     """The number that all seeds' samples give together, beside the published one of that experiment.
 
     ``case``: variant, x, scheme.
     """
     variant, x, scheme = case
-    samples, single = _samples(results, metric), by_seed(results, metric, statistic)
-    nothing = float("nan")
-    return Cell(
-        x,
-        variant,
-        scheme,
-        metric,
-        statistic,
-        PUBLISHED.get((experiment, x, scheme, metric, statistic)),
-        STATISTICS[statistic](np.concatenate(samples)) if samples else nothing,
-        float(single.min()) if samples else nothing,
-        float(single.max()) if samples else nothing,
-        len(results),
-    )
+    single = by_seed(results, metric, statistic)
+    ours = low = high = float("nan")
+    if single.size:
+        ours = STATISTICS[statistic](np.concatenate([SAMPLES[metric](result) for result in results]))
+        low, high = float(single.min()), float(single.max())
+    published = PUBLISHED.get((experiment, x, scheme, metric, statistic))
+    ratio = ours / published if published else None
+    return Cell(x, variant, scheme, metric, statistic, published, ours, low, high, len(results), ratio)
 
 
 def within(cells: Sequence[Cell], statistic: str, factor: float) -> tuple[int, int]:

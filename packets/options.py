@@ -1,9 +1,9 @@
-"""What the commands of this package share: options for every parameter, errors in words, how results are shown."""
+"""What the commands of this package share: options for every parameter, and errors in words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields, make_dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,16 +13,12 @@ from click.core import ParameterSource
 
 from hedera.options import field_options, in_words, json_option, options, parallel
 from packets.build import NotInstalled
-from packets.metrics import Cell, within
 from packets.parameters import Parameters
 from packets.quantity import Quantity, unit_of, written
-from packets.schemes import SCHEMES
-from packets.variants import VARIANTS
+from packets.schemes import SCHEMES, VARIANTS
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-    from packets.suites import Compared
+    from packets.suites import Suite
 
 Command = Callable[..., Any]
 
@@ -32,6 +28,11 @@ KEPT = Path("results/runs/hull")
 SAMPLE = Path("results/hull")
 QUICK = KEPT / "quick"
 """Where pictures and CSV go, in full and with --quick."""
+
+SEEDS = 5
+QUICK_SEEDS = 2
+QUICK_SHARE = 0.12
+"""The share of the full simulated time, with --quick."""
 
 
 class _CannotRun(click.ClickException):
@@ -53,24 +54,20 @@ def guarded(function: Command) -> Command:
 
 
 def parameters(function: Command) -> Command:
-    """An option for every parameter; the command gets them as ``parameters``."""
+    """An option for every parameter; the command gets them as ``parameters``, and as ``named`` those that the command
+    line names."""
 
     @wraps(function)
     def gathered(*args: Any, **kwargs: Any) -> Any:
+        context = click.get_current_context()
         chosen = {each.name: kwargs.pop(each.name) for each in fields(Parameters)}
-        return function(*args, parameters=Parameters(**chosen), **kwargs)
+        named = {name for name in chosen if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+        return function(*args, parameters=Parameters(**chosen), named=named, **kwargs)
 
     kinds = {each.name: Quantity(unit) for each in fields(Parameters) if (unit := unit_of(each.name))}
     add = field_options(Parameters, kinds=kinds, shown=lambda name, value: written(value, name))
     command: Command = add(gathered)
     return command
-
-
-def asked() -> set[str]:
-    """The parameters that the command line names."""
-    context = click.get_current_context()
-    named = ParameterSource.COMMANDLINE
-    return {each.name for each in fields(Parameters) if context.get_parameter_source(each.name) is named}
 
 
 kept = click.option(
@@ -81,39 +78,9 @@ kept = click.option(
     show_default=True,
     help="Folder of the runs' results; runs that are there are not made again.",
 )
-sample = click.option(
-    "--out",
-    default=SAMPLE,
-    type=click.Path(path_type=Path),
-    show_default=True,
-    help="Folder of pictures and CSV.",
-)
-quick = click.option("--quick", is_flag=True, help="Shorter and fewer runs: the trend in a few minutes.")
 
 
-def experiment_options(seeds: int) -> Command:
-    """The options of every figure and table; ``seeds`` is the default without --quick."""
-    return options(
-        quick,
-        click.option(
-            "--seeds",
-            type=click.IntRange(1),
-            help=f"Number of seeds: 1, 2, and so on (default: {seeds}; quick: 2).",
-        ),
-        click.option(
-            "--out",
-            type=click.Path(path_type=Path),
-            help=f"Folder for the picture and CSV (default: {SAMPLE}; with --quick {QUICK}).",
-        ),
-        kept,
-        json_option,
-        parallel,
-    )
-
-
-def _listed(
-    known: Iterable[str],
-) -> Callable[[click.Context, click.Parameter, tuple[str, ...]], tuple[str, ...]]:
+def _listed(known: Iterable[str]) -> Callable[[click.Context, click.Parameter, tuple[str, ...]], tuple[str, ...]]:
     """A reader of names from ``known``, separated by commas or given in several options."""
 
     def read(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -144,69 +111,67 @@ compared = options(
 """The options of figures and tables that compare schemes, as both variants."""
 
 
-def conclude(title: str, found: Compared, x_name: str, name: str, picture: Path, json_wanted: bool) -> None:
-    """Write the CSV beside the picture, and print the cells: a table for each metric, or JSON."""
-    from results import output
+@dataclass(frozen=True)
+class Asked:
+    """What the options of a figure or table come to.
 
-    rows = rows_of(found.cells, x_name)
-    files = [output.write_csv(picture.with_name(f"{name}.csv"), rows), picture]
-    if found.reductions:
-        reductions = rows_of(found.reductions, x_name)
-        files.append(output.write_csv(picture.with_name(f"{name}_reductions.csv"), reductions))
-    told: list[Any] = []
-    for variant in dict.fromkeys(each.variant for each in found.cells):
-        cells = [each for each in found.cells if each.variant == variant]
-        told += [*_tables(f"{title}, {variant}", cells, x_name), *_near(cells)]
-    output.conclude(rows, [*told, *_reduced(found)], files, json_wanted)
+    ``share``: of the full simulated time. ``named``: the parameters that the command line names.
+    """
+
+    suite: Suite
+    share: float
+    folder: Path
+    as_json: bool
+    named: set[str]
 
 
-def rows_of(found: Sequence[Any], x_name: str) -> list[Any]:
-    """Cells or reductions as rows whose first column says what x is."""
-    columns = [each.name for each in fields(found[0]) if each.name != "x"]
-    more = ["ratio"] if hasattr(found[0], "ratio") else []
-    row = make_dataclass("Row", [x_name, *columns, *more], frozen=True)
-    return [row(each.x, *(getattr(each, name) for name in [*columns, *more])) for each in found]
+def experiment(function: Command) -> Command:
+    """The decorator of a figure or table, which gets `Asked`."""
 
+    @wraps(function)
+    def gathered(
+        *,
+        parameters: Parameters,
+        named: set[str],
+        quick: bool,
+        seeds: int | None,
+        out: Path | None,
+        keep: Path,
+        as_json: bool,
+        jobs: int | None,
+        cluster: str | None,
+        variants: tuple[str, ...] = (),
+        schemes: tuple[str, ...] = (),
+        **own: Any,
+    ) -> None:
+        from packets.suites import Suite
 
-def _reduced(found: Compared) -> Iterable[str]:
-    """HULL's reductions, the mean over x, as sentences."""
-    for each in found.reductions:
-        if each.x is None:
-            interval = "" if each.low is None else f" ({each.low:.1f} to {each.high:.1f})"
-            published = "" if each.published is None else f"; published: {each.published:.1f} %"
-            yield (
-                f"{each.variant}, {each.metric} {each.statistic}: HULL is {each.percent:.1f} %{interval} below"
-                f" {each.than}{published}"
-            )
-
-
-def _tables(title: str, cells: Sequence[Cell], x_name: str) -> Iterable[Table]:
-    """Published against ours, one table for each metric."""
-    from results.output import Compared, comparison
-
-    label = x_name.split("_")[0]
-    for metric in dict.fromkeys(each.metric for each in cells):
-        rows = [
-            Compared(
-                f"{label} {each.x:g}  {each.scheme}  {each.statistic}",
-                each.published,
-                each.ours,
-                f"{each.lowest:,.4g} to {each.highest:,.4g}" if each.seeds > 1 else "",
-            )
-            for each in cells
-            if each.metric == metric
-        ]
-        unit = {"us": "us", "ms": "ms", "mbps": "Mb/s", "percent": "%", "timeouts": ""}.get(
-            metric.rpartition("_")[2], "of 10"
+        suite = Suite(
+            parameters,
+            seeds or (QUICK_SEEDS if quick else SEEDS),
+            keep,
+            jobs,
+            cluster,
+            schemes or tuple(SCHEMES),
+            variants or tuple(VARIANTS),
         )
-        digits = 1 if max(row.ours for row in rows) >= 10 else 3
-        yield comparison(f"{title}: {metric}", rows, unit, digits)
+        folder = out or (QUICK if quick else SAMPLE)
+        function(Asked(suite, QUICK_SHARE if quick else 1.0, folder, as_json, named), **own)
 
-
-def _near(cells: Sequence[Cell]) -> Iterable[str]:
-    """How many cells of each metric are near the published number."""
-    for metric in dict.fromkeys(each.metric for each in cells):
-        for statistic, factor in (("mean", 1.5), ("p99", 2.0)):
-            near, known = within([each for each in cells if each.metric == metric], statistic, factor)
-            if known:
-                yield f"{metric}, {statistic}: {near} of {known} within a factor {factor:g} of the published"
+    add = options(
+        click.option("--quick", is_flag=True, help="Shorter and fewer runs: the trend in a few minutes."),
+        click.option(
+            "--seeds",
+            type=click.IntRange(1),
+            help=f"Number of seeds: 1, 2, and so on (default: {SEEDS}; quick: {QUICK_SEEDS}).",
+        ),
+        click.option(
+            "--out",
+            type=click.Path(path_type=Path),
+            help=f"Folder for the picture and CSV (default: {SAMPLE}; with --quick {QUICK}).",
+        ),
+        kept,
+        json_option,
+        parallel,
+    )
+    return guarded(parameters(add(gathered)))

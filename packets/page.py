@@ -9,7 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader
 
-from files.writer import write_whole
+from results.files import write_whole
 
 PARTS = {
     "figure1b": "Figure 1b: static flows, links of 5 us",
@@ -25,41 +25,25 @@ PARTS = {
 TABLES = {"": "", "_reductions": ": how much less HULL has, in percent, with 95 % intervals"}
 """The ends of a CSV's name, and of its heading."""
 
-_TEMPLATES = Path(__file__).with_name("templates")
-
 
 def write(folder: Path) -> Path:
     """Write a self-contained ``hull.html`` into the folder from the results there; returns its path.
 
     Raises FileNotFoundError, one sentence, when there are none.
     """
-    wanted = [(name + end, title + words) for name, title in PARTS.items() for end, words in TABLES.items()]
-    parts = [_part(folder, name, title) for name, title in wanted if (folder / f"{name}.csv").exists()]
+    wanted = [(folder / (name + end), title + words) for name, title in PARTS.items() for end, words in TABLES.items()]
+    parts = [_part(path, title) for path, title in wanted if path.with_name(f"{path.name}.csv").exists()]
     if not parts:
         raise FileNotFoundError(f"there are no results of hull figures in {folder}: run hedera hull table 2 first")
-    jinja = Environment(loader=FileSystemLoader(_TEMPLATES), autoescape=True, trim_blocks=True)
+    jinja = Environment(loader=FileSystemLoader(Path(__file__).with_name("templates")), autoescape=True)
     path = folder / "hull.html"
     write_whole(path, jinja.get_template("hull.html").render(parts=parts))
     return path
 
 
-def _part(folder: Path, name: str, title: str) -> dict[str, Any]:
-    picture = folder / f"{name}.png"
-    with (folder / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-        header, *rows = csv.reader(file)
-    return {
-        "title": title,
-        "picture": base64.b64encode(picture.read_bytes()).decode() if picture.exists() else "",
-        "header": header,
-        "rows": rows,
-        "numbers": [all(_is_number(cell) for cell in column) for column in zip(*rows, strict=True)],
-    }
-
-
-def _is_number(cell: str) -> bool:
-    """Also nothing: what is not published."""
-    try:
-        float(cell or 0)
-    except ValueError:
-        return False
-    return True
+def _part(path: Path, title: str) -> dict[str, Any]:
+    picture = path.with_name(f"{path.name}.png")
+    with path.with_name(f"{path.name}.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    encoded = base64.b64encode(picture.read_bytes()).decode() if picture.exists() else ""
+    return {"title": title, "picture": encoded, "rows": rows}

@@ -1,7 +1,7 @@
 """How much shorter HULL's times are than each other scheme's: paired by seed, with an interval.
 
 All schemes of a seed answer exactly the same requests, so each seed's reduction compares like with like. The interval
-is Student's, over the seeds' reductions (`plots.trials` says why).
+is Student's, over the seeds' reductions.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from packets.metrics import by_seed
-from packets.published import PUBLISHED
+from packets.metrics import PUBLISHED, by_seed
 from packets.result import Result
 from topos.arrays import Float64
 
 HULL = "hull"
-TIMES = ("_us", "_ms")
-"""The endings of those metrics' names that are times."""
+FEWEST = 3
+"""Seeds for an interval."""
 
 Found = Mapping[tuple[str, float, str], Sequence[Result]]
 """Every seed's result, by variant, x and scheme."""
@@ -47,14 +46,13 @@ class Reduction:
 def reductions(experiment: str, found: Found, metric: str, statistic: str) -> list[Reduction]:
     """HULL's reductions against every other scheme, by x and on average; none if a time is 0 or the metric is not a
     time."""
-    if not metric.endswith(TIMES):
+    if not metric.endswith(("_us", "_ms")):
         return []
     rows = []
     for variant, than in dict.fromkeys((variant, scheme) for variant, _, scheme in found if scheme != HULL):
-        xs = [x for v, x, scheme in found if (v, scheme) == (variant, than) and (variant, x, HULL) in found]
         percent: dict[float, Float64] = {}
         published: dict[float, float | None] = {}
-        for x in xs:
+        for x in [x for v, x, scheme in found if (v, scheme) == (variant, than) and (variant, x, HULL) in found]:
             own, other = (by_seed(found[variant, x, name], metric, statistic) for name in (HULL, than))
             if own.size == other.size and own.size and (other > 0).all():
                 percent[x] = 100 * (1 - own / other)
@@ -64,14 +62,21 @@ def reductions(experiment: str, found: Found, metric: str, statistic: str) -> li
         loaded = [x for x in percent if x > 0]
         if len(loaded) > 1:
             known = [value for x in loaded if (value := published[x]) is not None]
-            theirs_mean = float(np.mean(known)) if len(known) == len(loaded) else None
+            mean_published = float(np.mean(known)) if len(known) == len(loaded) else None
             mean = np.mean([percent[x] for x in loaded], axis=0)
-            rows.append(_row((None, variant, metric, statistic, than), theirs_mean, mean))
+            rows.append(_row((None, variant, metric, statistic, than), mean_published, mean))
     return rows
 
 
 def _row(what: tuple[float | None, str, str, str, str], published: float | None, percent: Float64) -> Reduction:
-    from plots.trials import difference  # slow to import
+    low, high = _interval(percent)
+    return Reduction(*what, published, float(percent.mean()), low, high, percent.size)
 
-    of_seeds = difference(None, percent.tolist())
-    return Reduction(*what, published, float(percent.mean()), of_seeds.low, of_seeds.high, percent.size)
+
+def _interval(percent: Float64) -> tuple[float, float] | tuple[None, None]:
+    if percent.size < FEWEST:
+        return None, None
+    from scipy.stats import t as student  # type: ignore[import-untyped]  # slow to import
+
+    half = float(student.ppf(0.975, percent.size - 1)) * float(np.std(percent, ddof=1)) / np.sqrt(percent.size)
+    return float(percent.mean() - half), float(percent.mean() + half)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from files.writer import write_whole
-from packets.experiment import Experiment, fan_out_deadline_ms
-from packets.workload import LARGE, QUERY, SMALL, Traffic
+from packets.experiment import Experiment
+from packets.workload import FAN_OUTS, LARGE, QUERY, SMALL, Traffic
+from results.files import write_whole
 from topos.arrays import Bool, Float64
 
 
@@ -46,16 +46,7 @@ KINDS = {LARGE: "large", SMALL: "small", QUERY: "query"}
 SELECTION = ("packets", "associations", "ended")
 """Of the flows of a kind at the servers' pacers, in ``counts``."""
 
-_ARRAYS = (
-    "queue_us",
-    "queue_instant_us",
-    "small_us",
-    "large_ms",
-    "query_ms",
-    "response_ms",
-    "in_time",
-    "goodput_mbps",
-)
+_ARRAYS = tuple(each.name for each in fields(Result) if each.name not in ("unfinished", "counts"))
 
 
 def parse(data: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
@@ -113,7 +104,7 @@ def _queries(
     order = np.argsort(traffic.query[of_query], kind="stable")
     by_query = took_ms[of_query][order].reshape(-1, traffic.servers)
     by_query = by_query[done[of_query][order].reshape(-1, traffic.servers).all(axis=1)]
-    in_time = (by_query <= fan_out_deadline_ms(experiment.workload)).sum(axis=1)
+    in_time = (by_query <= FAN_OUTS[experiment.workload].deadline_ms).sum(axis=1)
     return by_query.max(axis=1), by_query.mean(axis=1), in_time.astype(np.float64)
 
 
@@ -148,7 +139,6 @@ def _selection(head: dict[str, Any], traffic: Traffic) -> dict[str, float]:
 
 def save(result: Result, path: Path) -> None:
     """Write a result; a reader sees all of it or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     buffer = io.BytesIO()
     meta = json.dumps({"unfinished": result.unfinished, "counts": result.counts})
     np.savez_compressed(buffer, meta=np.array(meta), **{name: getattr(result, name) for name in _ARRAYS})

@@ -105,7 +105,7 @@ def kept_or_run(task: Task, progress: Progress | None = None) -> Result:
     path = place(task)
     result = load(path)
     if result is None:
-        task.folder.mkdir(parents=True, exist_ok=True)
+        task.folder.mkdir(parents=True, exist_ok=True)  # before it is run in vain
         result = run(task.experiment, progress)
         save(result, path)
     return result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,8 +13,7 @@ from packets.parameters import Parameters
 from packets.reductions import Found, Reduction, reductions
 from packets.result import Result
 from packets.run import run_many
-from packets.schemes import SCHEMES
-from packets.variants import VARIANTS, parameters_of
+from packets.schemes import SCHEMES, VARIANTS, parameters_of
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -39,8 +38,8 @@ class Suite:
     keep: Path
     jobs: int | None = None
     cluster: str | None = None
-    schemes: Sequence[str] = field(default_factory=lambda: tuple(SCHEMES))
-    variants: Sequence[str] = field(default_factory=lambda: tuple(VARIANTS))
+    schemes: Sequence[str] = tuple(SCHEMES)
+    variants: Sequence[str] = tuple(VARIANTS)
 
     def run(self, label: str, experiments: Mapping[Key, Experiment]) -> dict[Key, list[Result]]:
         """All seeds of every experiment, by its key."""

@@ -8,32 +8,28 @@ from typing import Any
 import numpy as np
 
 from packets.experiment import Experiment
+from packets.metrics import SAMPLES, STATISTICS
 from packets.result import Result
-from topos.arrays import Float64
+from packets.tables import shown
+
+METRICS = tuple(name for name in SAMPLES if name.endswith(("_us", "_ms", "_time")))
+FILES = (("fct_900B_us", "900-byte files"), ("fct_10MB_ms", "10 MB files"), ("query_completion_ms", "queries"))
 
 
 def as_object(experiment: Experiment, results: Sequence[Result]) -> dict[str, Any]:
     """Means and 99th percentiles of all results' samples together, with units in the names."""
-    found: dict[str, Any] = {
-        "scheme": experiment.scheme,
-        "workload": experiment.workload,
-        "load": experiment.load,
-        "flows": experiment.flows,
-        "seconds": experiment.seconds,
-        "seeds": len(results),
-    }
+    fields = ("scheme", "workload", "load", "flows", "seconds")
+    found: dict[str, Any] = {name: getattr(experiment, name) for name in fields}
+    found["seeds"] = len(results)
     unfinished = sum(result.unfinished for result in results)
     found["verdict"] = "invalid" if unfinished else "ok"
     found["reasons"] = [f"{unfinished} requests were never answered"] if unfinished else []
-    for name, samples in (
-        ("switch_latency_us", [result.queue_us for result in results]),
-        ("fct_900B_us", [result.small_us for result in results]),
-        ("fct_10MB_ms", [result.large_ms for result in results]),
-        ("query_completion_ms", [result.query_ms for result in results]),
-        ("mean_response_ms", [result.response_ms for result in results]),
-        ("servers_in_time", [result.in_time for result in results]),
-    ):
-        _add(found, name, np.concatenate(samples))
+    for name in METRICS:
+        samples = np.concatenate([SAMPLES[name](result) for result in results])
+        if samples.size:
+            for statistic in ("mean", "p99"):
+                found[f"{name}_{statistic}"] = round(STATISTICS[statistic](samples), 4)
+            found[f"{name}_samples"] = int(samples.size)
     by_connection = np.mean([result.goodput_mbps for result in results], axis=0)
     found["goodput_mbps"] = round(float(by_connection.sum()), 3)
     if experiment.workload == "static":
@@ -44,31 +40,26 @@ def as_object(experiment: Experiment, results: Sequence[Result]) -> dict[str, An
     return found
 
 
-def _add(found: dict[str, Any], name: str, samples: Float64) -> None:
-    if samples.size:
-        found[f"{name}_mean"] = round(float(samples.mean()), 4)
-        found[f"{name}_p99"] = round(float(np.percentile(samples, 99)), 4)
-        found[f"{name}_samples"] = int(samples.size)
-
-
 def in_sentences(found: dict[str, Any]) -> list[str]:
     """The object as sentences."""
+
+    def both(name: str) -> str:
+        unit = name.rpartition("_")[2]
+        mean, p99 = (shown(found[f"{name}_{statistic}"]) for statistic in ("mean", "p99"))
+        return f"{mean} {unit} (mean), {p99} {unit} (99th percentile)"
+
     what = f"{found['flows']} flows" if found["workload"] == "static" else f"large files at {found['load']:.0%} load"
     counts = found["counts"]
     lines = [
         f"{found['scheme']}, {found['workload']}, {what}: {found['seconds']:g} s measured"
         + (f", {found['seeds']} seeds" if found["seeds"] > 1 else "")
         + (f"; INVALID: {found['reasons'][0]}" if found["reasons"] else ""),
-        f"queueing latency at the client's port {_pair(found, 'switch_latency_us', 'us')}; "
+        f"queueing latency at the client's port {both('switch_latency_us')}; "
         f"link {counts['utilisation']:.1%} used, {found['goodput_mbps']:,.1f} Mb/s of payload",
     ]
-    for name, label, unit in (
-        ("fct_900B_us", "900-byte files", "us"),
-        ("fct_10MB_ms", "10 MB files", "ms"),
-        ("query_completion_ms", "queries", "ms"),
-    ):
+    for name, files in FILES:
         if f"{name}_mean" in found:
-            lines.append(f"{found[f'{name}_samples']:,} {label} complete in {_pair(found, name, unit)}")
+            lines.append(f"{found[f'{name}_samples']:,} {files} complete in {both(name)}")
     if "goodput_by_flow_mbps" in found:
         lines.append("by flow: " + ", ".join(f"{each:,.1f}" for each in found["goodput_by_flow_mbps"]) + " Mb/s")
     share = counts["marked"] / max(counts["packets"], 1)
@@ -77,13 +68,3 @@ def in_sentences(found: dict[str, Any]) -> list[str]:
         f"it took {counts['wall_s']:.1f} s"
     )
     return lines
-
-
-def _pair(found: dict[str, Any], name: str, unit: str) -> str:
-    mean, p99 = (shown(found[f"{name}_{statistic}"]) for statistic in ("mean", "p99"))
-    return f"{mean} {unit} (mean), {p99} {unit} (99th percentile)"
-
-
-def shown(value: float) -> str:
-    """A number with a readable count of digits."""
-    return f"{value:,.1f}" if value >= 10 else f"{value:.3g}"

@@ -96,28 +96,21 @@ class Traffic:
 
 @dataclass(frozen=True)
 class _Part:
-    """Exchanges of one kind, before they are merged."""
+    """Exchanges of one kind, before they are merged; what is one number is the same for all."""
 
     connection: Int64
     start_ns: Int64
     request_bytes: int
     reply_bytes: int
-    service_ns: Int64
-    query: Int64
+    service_ns: Int64 | int = 0
+    query: Int64 | int = -1
 
 
 def static(flows: int, seed: int) -> Traffic:
     """Section III.A: ``flows`` servers send endlessly, all started within a millisecond."""
     rng = np.random.default_rng([seed, _STARTS])
     start = np.sort(rng.integers(0, 1_000_000, flows)).astype(np.int64)
-    part = _Part(
-        np.arange(flows, dtype=np.int64),
-        start,
-        REQUEST_BYTES,
-        ENDLESS_BYTES,
-        _zeros(flows),
-        _zeros(flows) - 1,
-    )
+    part = _Part(np.arange(flows, dtype=np.int64), start, REQUEST_BYTES, ENDLESS_BYTES)
     return _merged(flows, tuple(Connection(1 + n, LARGE) for n in range(flows)), [part])
 
 
@@ -159,8 +152,6 @@ def fan_out(
             np.arange(servers, dtype=np.int64) * 1_000_000,
             REQUEST_BYTES,
             LARGE_BYTES,
-            _zeros(servers),
-            _zeros(servers) - 1,
         )
         later = opening_ns(name, background)
         parts = [opening, *(replace(each, start_ns=each.start_ns + later) for each in (*parts, *large))]
@@ -189,7 +180,7 @@ def _background(
         starts = _poisson(rng, per_s, seconds)
         turn = np.arange(starts.size, dtype=np.int64) % servers
         own = first + len(connections)
-        parts.append(_Part(own + turn, starts, REQUEST_BYTES, size, _zeros(starts.size), _zeros(starts.size) - 1))
+        parts.append(_Part(own + turn, starts, REQUEST_BYTES, size))
         connections += [Connection(1 + n, kind) for n in range(servers)]
     return tuple(connections), parts
 
@@ -200,10 +191,6 @@ def _poisson(rng: np.random.Generator, per_s: float, seconds: float) -> Int64:
     return np.sort(rng.integers(0, round(seconds * 1e9), count)).astype(np.int64)
 
 
-def _zeros(count: int) -> Int64:
-    return np.zeros(count, np.int64)
-
-
 def _merged(servers: int, connections: tuple[Connection, ...], parts: list[_Part]) -> Traffic:
     start = np.concatenate([part.start_ns for part in parts]) + WARM_UP_NS
     order = np.argsort(start, kind="stable")
@@ -212,13 +199,5 @@ def _merged(servers: int, connections: tuple[Connection, ...], parts: list[_Part
         values = [np.broadcast_to(getattr(part, name), part.start_ns.shape) for part in parts]
         return np.concatenate(values).astype(np.int64)[order]
 
-    return Traffic(
-        servers,
-        connections,
-        column("connection"),
-        start[order],
-        column("request_bytes"),
-        column("reply_bytes"),
-        column("service_ns"),
-        column("query"),
-    )
+    names = ("request_bytes", "reply_bytes", "service_ns", "query")
+    return Traffic(servers, connections, column("connection"), start[order], *map(column, names))

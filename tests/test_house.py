@@ -6,44 +6,53 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from files.imports import imported
-
 ROOT = Path(__file__).parents[1]
-BELOW = {
-    "files": "",
-    "results": "topos hedera",
+GROUND = "topos traffic hedera results"
+ROOMS = {
     "topos": "",
     "traffic": "topos",
-    "transfers": "",
     "hedera": "topos traffic",
+    "results": "topos traffic hedera",
+    "simulator": GROUND,
     "controllers": "topos traffic hedera",
-    "simulator": "topos traffic hedera results",
-    "packets": "topos traffic hedera plots results",
-    "plots": "topos traffic hedera results",
+    "plots": GROUND,
     "virtual": "",
-    "paper": "topos traffic hedera simulator plots results",
-    "classroom": "topos traffic hedera simulator plots results",
-    "harness": "topos traffic transfers hedera controllers packets plots results classroom virtual",
-    "hifi": "topos hedera harness plots results virtual",
-    "benchmarks": "topos traffic transfers hedera controllers simulator packets plots results paper "
-    "harness virtual classroom",
+    "packets": f"{GROUND} plots",
+    "paper": f"{GROUND} simulator plots",
+    "classroom": f"{GROUND} simulator plots",
+    "harness": f"{GROUND} controllers plots virtual packets paper classroom simulator hifi",
+    "hifi": f"{GROUND} plots virtual harness",
+    "benchmarks": f"{GROUND} simulator controllers plots virtual packets paper classroom harness hifi",
 }
-"""What each package may import, besides itself and `files`, on which all stand."""
-MODULES = {
-    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
-    for package in BELOW
-    for path in sorted((ROOT / package).rglob("*.py"))
-    if package != "results" or "runs" not in path.parts
-}
+"""What each room may import, besides itself."""
+GOING = {"files", "transfers", "workers", "watch", "commands"}
+STOREYS = ("network", "hosts", "run", "judge", "verdict", "jobs", "sweep", "cli")
+"""Of harness: each stands on those before it."""
+
+
+def modules():
+    for room in (*ROOMS, *GOING):
+        for path in sorted((ROOT / room).rglob("*.py")):
+            if "runs" not in path.parts:
+                yield ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"), path
+
+
+MODULES = dict(modules())
 
 
 def needs(module):
     """The modules of ours that a module imports anywhere in it, be it inside a function or for types alone."""
-    named = {name for name in imported(MODULES[module].read_bytes()) if name in MODULES}
-    return named - {other.rpartition(".")[0] for other in named}  # a package is there for what is taken from it
+    found = set()
+    for node in ast.walk(ast.parse(MODULES[module].read_bytes())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= inner & MODULES.keys() or {node.module}
+    return (found & MODULES.keys()) - {module}
 
 
-GRAPH = nx.DiGraph((module, other) for module in MODULES for other in needs(module) if other != module)
+GRAPH = nx.DiGraph((module, other) for module in MODULES for other in needs(module))
 
 
 def test_the_walk_sees_imports():
@@ -51,27 +60,34 @@ def test_the_walk_sees_imports():
     assert "hedera.simulated_annealing" in GRAPH["hedera.schemes"], "inside a function"
 
 
-@pytest.mark.parametrize("package", BELOW)
-def test_imports_point_one_way(package):
-    allowed = {package, "files", *BELOW[package].split()}
-    up = [f"{a} imports {b}" for a, b in GRAPH.edges if a.split(".")[0] == package and b.split(".")[0] not in allowed]
-    assert not up
+@pytest.mark.parametrize("room", ROOMS)
+def test_imports_point_one_way(room):
+    allowed = {room, *ROOMS[room].split(), *GOING}
+    assert [(a, b) for a, b in GRAPH.edges if a.split(".")[0] == room and b.split(".")[0] not in allowed] == []
+
+
+def test_each_storey_of_the_harness_stands_on_those_below():
+    def storey(module):
+        name = f"{module}.".split(".")[1] if module.startswith("harness.") else ""
+        return STOREYS.index(name) if name in STOREYS else None
+
+    known = [(a, b, storey(a), storey(b)) for a, b in GRAPH.edges]
+    assert [(a, b) for a, b, of_a, of_b in known if None not in (of_a, of_b) and of_b > of_a] == []
 
 
 def test_there_is_no_circle():
     assert [sorted(part) for part in nx.strongly_connected_components(GRAPH) if len(part) > 1] == []
 
 
-@pytest.mark.parametrize("package", ["topos", "traffic", "hedera", "simulator", "harness.judge"])
-def test_values_do_not_change_once_they_are_made(package):
+@pytest.mark.parametrize("room", ["topos", "traffic", "hedera", "simulator", "harness.judge", "harness.verdict"])
+def test_values_do_not_change_once_they_are_made(room):
     made = [
-        (module, node.name, ast.unparse(decorator))
+        (module, node.name)
         for module, path in MODULES.items()
-        if f"{module}.".startswith(f"{package}.")
-        for node in ast.walk(ast.parse(path.read_text()))
+        if f"{module}.".startswith(f"{room}.")
+        for node in ast.walk(ast.parse(path.read_bytes()))
         if isinstance(node, ast.ClassDef)
-        for decorator in node.decorator_list
-        if "dataclass" in ast.unparse(decorator)
+        for decorator in map(ast.unparse, node.decorator_list)
+        if "dataclass" in decorator and "frozen=True" not in decorator
     ]
-    assert made
-    assert [one for one in made if "frozen=True" not in one[2]] == []
+    assert made == []

@@ -7,14 +7,15 @@ what makes a full segment take as long.
 
 from __future__ import annotations
 
+import itertools
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.flow_by_flow import Times, recorded
 from harness.run.resolution import resolve
 from harness.run.spec import RunSpec
 from harness.sweep import guests
@@ -22,8 +23,13 @@ from harness.sweep.guests import Ground
 from packets.result import parse
 from packets.run import run_scenario
 from results.record import Run, read
+from topos.arrays import Float64
+from topos.fattree import FatTree
 from topos.network import Network
 from topos.wire import BARE_FRAME, DEFAULT_MTU, TCP_IP_HEADERS
+from traffic.completion import members
+from traffic.flowfile import write_flows
+from traffic.workload import workload
 
 OPENED_S = 2.0
 """In ns-3 all connections are opened before this."""
@@ -33,6 +39,9 @@ DELAY_NS = 100
 SEGMENT = DEFAULT_MTU - TCP_IP_HEADERS
 RATE_SHARE = (SEGMENT + NS3_HEADERS) / (SEGMENT + BARE_FRAME)
 DRAIN_S = 60.0
+MAX_FLOWS = 100_000
+Times = dict[tuple[int, int], float]
+"""Completion times in seconds, or sizes in bytes, by sending host and source port."""
 
 
 @dataclass(frozen=True)
@@ -66,21 +75,25 @@ def in_guest(asked: Workload, ground: Ground | None, kept: Path) -> Run | None:
             return None
         print(f"{asked.name} ...", file=sys.stderr)
         flows = (kept / f"{asked.name}.csv").resolve()
-        common = {
-            "scheme": asked.scheme,
-            "seconds": asked.seconds,
-            "seed": asked.seed,
-            "link_mbps": asked.mbps,
-        }
-        recorded(flows, traffic=asked.traffic, k=4, tick_s=0.001, **common)
+        drawn = workload(
+            asked.traffic,
+            FatTree(4),
+            asked.seed,
+            seconds=asked.seconds,
+            link_mbps=asked.mbps,
+            scale_sizes=False,
+        )
+        write_flows(flows, drawn.bounded(MAX_FLOWS).blocks())
         spec = RunSpec(
-            traffic=f"file:{flows}",
-            k=4,
+            asked.scheme,
+            f"file:{flows}",
+            seconds=asked.seconds,
+            seed=asked.seed,
+            link_mbps=asked.mbps,
             time="virtual",
             new_flows="controller",
             scale_sizes=False,
             congestion_control=asked.congestion_control,
-            **common,  # type: ignore[arg-type]
         )
         guests.run_in_guest(resolve(spec), folder, ground, lambda stage, progress: None)
     return read(folder / "run.json")
@@ -162,7 +175,12 @@ def times(run: Run, topo: Network) -> tuple[dict[str, Times], Times]:
 
 @dataclass(frozen=True)
 class Row:
-    """A comparison of `benchmarks.flow_by_flow` under a rate and a TCP."""
+    """Two backends and a size class. ``first_alone``, ``second_alone``: flows that ended in that one alone.
+
+    ``correlation``: of the logarithms of completion times. ``median_ratio``: of those of ``first`` over those of
+    ``second``. ``p90_factor``: nine flows in ten are within this factor of each other. None where no flow ended
+    in both (no correlation for fewer than three).
+    """
 
     mbps: float
     congestion_control: str
@@ -172,11 +190,11 @@ class Row:
     both: int
     first_alone: int
     second_alone: int
-    correlation: float | None
-    median_ratio: float | None
-    p10_ratio: float | None
-    p90_ratio: float | None
-    p90_factor: float | None
+    correlation: float | None = None
+    median_ratio: float | None = None
+    p10_ratio: float | None = None
+    p90_ratio: float | None = None
+    p90_factor: float | None = None
 
 
 @dataclass(frozen=True)
@@ -191,3 +209,30 @@ class Flow:
     guest_s: float | None
     ns3_s: float | None
     ns3_shaken_s: float | None
+
+
+def compare(work: Workload, backends: Mapping[str, Times], size_bytes: Times) -> list[Row]:
+    """A row for every two of them and every size class that has flows."""
+    rows = []
+    classes = members(np.array(list(size_bytes.values()), dtype=np.float64))
+    for (first, a), (second, b) in itertools.combinations(backends.items(), 2):
+        for name, which in classes.items():
+            ours = set(itertools.compress(size_bytes, which))
+            both = sorted(ours & a.keys() & b.keys())
+            alone = [len(ours & one.keys() - other.keys()) for one, other in ((a, b), (b, a))]
+            if both or any(alone):
+                told = _statistics(np.array([(a[flow], b[flow]) for flow in both]).reshape(-1, 2))
+                rows.append(Row(work.mbps, work.congestion_control, first, second, name, len(both), *alone, *told))
+    return rows
+
+
+def _statistics(times: Float64) -> list[float | None]:
+    """What a `Row` says of completion times in two backends, float64 (flows, 2)."""
+    if not len(times):
+        return []
+    logs = np.log(times)
+    varies = len(times) >= 3 and bool((np.ptp(logs, axis=0) > 0).all())
+    apart = logs[:, 0] - logs[:, 1]
+    quantiles = np.exp(np.quantile(apart, (0.5, 0.1, 0.9))).tolist()
+    factor = float(np.exp(np.quantile(np.abs(apart), 0.9)))
+    return [float(np.corrcoef(logs.T)[0, 1]) if varies else None, *quantiles, factor]

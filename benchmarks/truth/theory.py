@@ -16,11 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import msgspec
 import numpy as np
 
-from harness.network.shaping import MARK_PACKETS, Shape
-from harness.scenes.scene import Flow, Scene, Seen, Told
+from hifi.scene import Flow, Scene, Seen, Told
 from topos.wire import payload_share
 
 SEEDS = (1, 2, 3, 4, 5)
@@ -30,10 +28,8 @@ LENGTH_S = {10.0: 30.0, 100.0: 10.0, 1000.0: 1.2, 10_000.0: 0.3}
 EVERY_S = {10.0: 5e-3, 100.0: 1e-3, 1000.0: 5e-4, 10_000.0: 1e-4}
 BLOCK_BYTES = 256_000
 """What each sender of an incast sends."""
-APART_S = {10.0: 6.0}
-APART_OTHERS_S = 2.0
-"""From one incast to the next of the same guest, by rate."""
-CUBIC_MEAN = 2 / 3 * (1 - 0.7**3) / (1 - 0.7**2)
+APART_S = 2.0
+"""From one incast to the next of the same guest."""
 
 
 def scenes() -> Iterator[list[Scene]]:
@@ -49,13 +45,6 @@ def scenes() -> Iterator[list[Scene]]:
         yield [_lasting("marks", 1000.0, 2, seed=seed, **more) for seed in SEEDS]
     yield from _one(RATES[3])
     yield [_lasting("two", RATES[3], 2, seed=seed) for seed in SEEDS]
-
-
-def in_real_time() -> list[Scene]:
-    """Scenes at 10 Mb/s again, on this machine as it is, with Open vSwitch's userspace datapath."""
-    kept = ("one", "two")
-    found = [scene for group in scenes() for scene in group if scene.mbps == RATES[0]]
-    return [msgspec.structs.replace(scene, datapath="user") for scene in found if scene.name.partition("-")[0] in kept]
 
 
 def _one(mbps: float) -> Iterator[list[Scene]]:
@@ -87,24 +76,28 @@ def _lasting(kind: str, mbps: float, senders: int, *, seed: int = 1, **more: obj
     )
 
 
-def _incast(mbps: float, senders: int, rto_min_ms: int | None, queue_packets: int = 50) -> Scene:
-    times = len(SEEDS)
-    draw, apart_s = np.random.default_rng([senders]), APART_S.get(mbps, APART_OTHERS_S)
-    flows = [
-        Flow(n, apart_s * time + float(draw.uniform(0, 1e-4)), BLOCK_BYTES)
-        for time in range(times)
+def _incast(mbps: float, senders: int, rto_min_ms: int | None, queue_packets: int) -> Scene:
+    draw = np.random.default_rng([senders])
+    flows = tuple(
+        Flow(n, APART_S * time + float(draw.uniform(0, 1e-4)), BLOCK_BYTES)
+        for time in range(len(SEEDS))
         for n in range(1, senders + 1)
-    ]
+    )
     return Scene(
         name=f"incast-{mbps:g}-{senders}{'' if queue_packets == 50 else '-short'}-{rto_min_ms or 200}ms",
         mbps=mbps,
-        flows=tuple(flows),
-        seconds=apart_s * times,
-        window=(0.0, apart_s * times),
+        flows=flows,
+        seconds=APART_S * len(SEEDS),
+        window=(0.0, APART_S * len(SEEDS)),
         rto_min_ms=rto_min_ms,
         queue_packets=queue_packets,
         every_s=0.05,
     )
+
+
+def kind(seen: Seen) -> str:
+    """Of its scene: the first part of the name."""
+    return seen.scene.name.partition("-")[0]
 
 
 @dataclass(frozen=True)
@@ -138,36 +131,21 @@ class Lasting:
     looks: int
 
 
-def lasting(kind: str, seen: Seen) -> Lasting:
+def lasting(seen: Seen) -> Lasting:
     """What was seen of such a scene."""
     scene, told = seen.scene, Told(seen)
-    rates, queue, rtt = told.goodput, told.queue_ms, told.rtt_ms
+    rates, queue = told.goodput, told.queue_packets * scene.frame_ms
+    rtt = np.array([rtt for look in told.looks for rtt in look.rtt_ms.values()])
+    p1, p99 = np.percentile(queue, (1, 99)).tolist()
     return Lasting(
-        kind,
-        scene.mbps,
-        scene.mtu,
-        scene.queue_packets,
-        scene.congestion_control,
-        len(scene.flows),
-        scene.seed,
-        scene.payload_mbps,
-        float(rates.sum()),
-        float(rates.min()),
-        float(rates.max()),
+        *(kind(seen), scene.mbps, scene.mtu, scene.queue_packets, scene.congestion_control),
+        *(len(scene.flows), scene.seed, scene.payload_mbps),
+        *(float(rates.sum()), float(rates.min()), float(rates.max())),
         float(rates.sum() ** 2 / (len(rates) * (rates**2).sum())),
         scene.frames_that_fit * scene.frame_ms,
-        float(queue.mean()),
-        float(np.percentile(queue, 1)),
-        float(np.percentile(queue, 99)),
-        float(queue.max()),
-        float(queue.std()),
-        float(rtt.mean()),
-        float(rtt.max()),
-        scene.frame_ms,
-        seen.drops,
-        seen.tcp.get("segments_marked", 0),
-        seen.tcp.get("timeouts", 0),
-        len(queue),
+        *(float(queue.mean()), p1, p99, float(queue.max()), float(queue.std())),
+        *(float(rtt.mean()), float(rtt.max()), scene.frame_ms),
+        *(seen.drops, seen.tcp.get("segments_marked", 0), seen.tcp.get("timeouts", 0), len(queue)),
     )
 
 
@@ -192,32 +170,17 @@ class Incast:
 def incasts(seen: Seen) -> list[Incast]:
     """What was seen of each incast of a scene."""
     scene, found = seen.scene, []
-    apart_s = APART_S.get(scene.mbps, APART_OTHERS_S)
+    ideal = (BLOCK_BYTES * scene.senders - scene.shape.burst_bytes * payload_share(scene.mtu)) * 8e-6
+    ideal /= scene.payload_mbps
     for time in range(len(scene.flows) // scene.senders):
-        ours = [flow for flow in seen.flows if time <= flow.start_s / apart_s < time + 1]
+        ours = [flow for flow in seen.flows if time <= flow.start_s / APART_S < time + 1]
         took = max(flow.last for flow in ours) - min(flow.start_s for flow in ours)
-        at_once = Shape(
-            scene.mbps, scene.queue_packets, scene.mtu, bucket_s=scene.bucket_s
-        ).burst_bytes * payload_share(scene.mtu)
-        ideal = (BLOCK_BYTES * scene.senders - at_once) * 8e-6 / scene.payload_mbps
         found.append(
             Incast(
-                scene.mbps,
-                scene.queue_packets,
-                scene.senders,
-                scene.rto_min_ms or 200,
-                1 + time,
-                1e3 * ideal,
-                1e3 * took,
-                ideal / took,
+                *(scene.mbps, scene.queue_packets, scene.senders, scene.rto_min_ms or 200, 1 + time),
+                *(1e3 * ideal, 1e3 * took, ideal / took),
                 1e3 * float(np.median([flow.last - flow.start_s for flow in ours])),
-                sum(flow.retransmissions for flow in ours),
-                seen.tcp.get("timeouts", 0),
+                *(sum(flow.retransmissions for flow in ours), seen.tcp.get("timeouts", 0)),
             )
         )
     return found
-
-
-def queue_bound_ms(scene: Scene) -> float:
-    """What a queue that marks above K frames holds at most under DCTCP: K + N frames."""
-    return (MARK_PACKETS + len(scene.flows)) * scene.frame_ms

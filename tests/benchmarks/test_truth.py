@@ -1,12 +1,11 @@
 """What benchmarks.truth makes of what was seen; one scene is played in a guest."""
 
 import msgspec
-import numpy as np
 import pytest
-
-from benchmarks.truth import ns3, runs, theory
 from harness.scenes.scene import Done, Flow, Look, Scene, Seen, Told
 from harness.scenes.stage import played
+
+from benchmarks.truth import ns3, theory
 from harness.sweep import guests
 from results.parts import FlowRecord, PathChange
 from tests.paper.test_emulated import RUN
@@ -40,9 +39,11 @@ def test_the_goodput_of_a_flow_alone_is_of_all_of_it():
 
 def test_a_queue_is_told_as_time():
     looks = [Look(0.4, 10_000, {}), Look(0.5, 12_500, {1: 10.0, 2: 20.0}), Look(1.5, 0, {1: 3.0})]
-    told = Told(seen(done(), looks=looks))
-    assert told.queue_ms == pytest.approx([10.0, 0.0]), "12,500 bytes at 10 Mb/s, within the window"
-    assert told.rtt_ms.tolist() == [10.0, 20.0, 3.0]
+    told = theory.lasting(seen(done(), looks=looks))
+    assert (told.queue_max_ms, told.queue_mean_ms) == pytest.approx((10.0, 5.0)), (
+        "12,500 bytes at 10 Mb/s, in the window"
+    )
+    assert (told.rtt_max_ms, told.rtt_mean_ms) == pytest.approx((20.0, 11.0))
 
 
 def test_a_full_queue_is_of_whole_frames():
@@ -53,16 +54,10 @@ def test_a_full_queue_is_of_whole_frames():
 
 def test_fairness_of_a_half_and_of_nothing():
     looks = [Look(1.0, 1514, {1: 1.0})]
-    equal = theory.lasting("two", seen(done(bins=(9,) * 20), done(2, bins=(9,) * 20), looks=looks))
-    alone = theory.lasting("two", seen(done(bins=(9,) * 20), done(2), looks=looks, timeouts=4))
+    equal = theory.lasting(seen(done(bins=(9,) * 20), done(2, bins=(9,) * 20), looks=looks))
+    alone = theory.lasting(seen(done(bins=(9,) * 20), done(2), looks=looks, timeouts=4))
     assert (equal.jain, alone.jain) == pytest.approx((1.0, 0.5))
     assert (equal.timeouts, alone.timeouts) == (0, 4)
-
-
-def test_the_mean_of_a_sawtooth_is_what_a_sum_over_its_rounds_gives():
-    for left, told in ((0.7, theory.CUBIC_MEAN), (0.5, 2 / 3 * (1 - 0.5**3) / (1 - 0.5**2))):
-        windows = np.linspace(left, 1.0, 100_000)  # a step per round trip, and a round trip takes a window's time
-        assert told == pytest.approx(np.average(windows, weights=windows), rel=1e-4)
 
 
 def test_an_incast_is_told_by_its_slowest_transfer():
@@ -109,18 +104,14 @@ def test_ns3_gets_the_paths_and_the_time_of_a_full_segment():
     assert len(asked["links"]) == 2 * 48
 
 
-def test_two_runs_are_apart_by_their_flows():
-    def run(*rates, seed=1, core=0):
-        flows = [
-            FlowRecord(src=n, dst=n + 4, mbps=rate, window_mbps=rate, paths=(PathChange(t=0.0, core=core),))
-            for n, rate in enumerate(rates)
-        ]
-        return msgspec.structs.replace(RUN, flows=tuple(flows), bisection_mbps=sum(rates), seed=seed)
-
-    told = runs.pair("same seed", run(9.0, 5.0), run(8.0, 5.0, core=1))
-    assert (told.mean_flow_percent, told.largest_flow_percent) == pytest.approx((5.0, 10.0))
-    assert told.total_percent == pytest.approx(100 / 13.5)
-    assert told.paths == 2
+def test_two_backends_are_compared_flow_by_flow():
+    """Twice as long, flow by flow, is a correlation of one and a ratio of a half; a flow of one alone counts apart."""
+    one = {(0, n): float(n) for n in range(1, 6)}
+    two = {(0, n): 2.0 * n for n in range(1, 5)}
+    every, small = ns3.compare(ns3.WORKLOADS[0], {"guest": one, "ns-3": two}, dict.fromkeys(one, 5000.0))
+    assert (every.size_class, small.size_class) == ("all", "small")
+    assert (every.both, every.first_alone, every.second_alone) == (4, 1, 0)
+    assert (every.correlation, every.median_ratio, every.p90_factor) == pytest.approx((1.0, 0.5, 2.0))
 
 
 @pytest.mark.virtual
@@ -140,5 +131,5 @@ def test_a_scene_in_a_guest_is_as_arithmetic_says(tmp_path):
     (found,) = played([scene], ground, tmp_path)
     told = Told(found)
     assert told.goodput.sum() == pytest.approx(scene.payload_mbps, rel=0.02)
-    assert told.queue_ms.max() <= scene.frames_that_fit * scene.frame_ms
+    assert told.queue_packets.max() <= scene.frames_that_fit
     assert played([scene], ground, tmp_path) == [found], "kept, and not played again"

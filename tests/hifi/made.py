@@ -1,6 +1,6 @@
 """Scenes that nobody played."""
 
-from harness.scenes.scene import Done, Look, Seen
+from hifi.scene import Done, Look, Seen
 
 
 def seen(scene, queue_frames, utilisation=1.0, rates=(50.0, 50.0), **tcp):

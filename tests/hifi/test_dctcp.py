@@ -1,10 +1,10 @@
 import msgspec
 import pytest
 
-from harness.scenes.scene import Told
-from harness.scenes.stage import played
 from harness.sweep import guests
 from hifi import dctcp
+from hifi.scene import Told
+from hifi.stage import played
 from tests.hifi.made import seen
 from virtual import kernel
 

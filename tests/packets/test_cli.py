@@ -65,7 +65,7 @@ def test_a_run_in_words_and_as_json(tmp_path):
 
 @pytest.mark.usefixtures("built")
 def test_table_2_as_json_csv_and_picture(tmp_path, monkeypatch):
-    monkeypatch.setattr("packets.cli.QUICK_SHARE", 0.012)
+    monkeypatch.setattr("packets.options.QUICK_SHARE", 0.012)
     arguments = ["--quick", "--seeds", 1, "--jobs", 2, "--results", tmp_path, "--out", tmp_path, "--json"]
     answer = call("table", 2, *arguments)
     assert answer.exit_code == 0, answer.output
@@ -99,13 +99,6 @@ def test_one_scheme_one_variant_and_a_drain_rate_that_is_the_tables(tmp_path):
     assert {(r["variant"], r["scheme"]) for r in rows} == {("conforming", "hull")}
     assert {r["published"] for r in rows} == {None}
     assert {path.name for path in tmp_path.glob("fig*")} == {"figure1b-drain95.csv", "figure1b-drain95.png"}
-
-
-def test_a_page_of_nothing_is_refused(tmp_path):
-    answer = call("page", "--out", tmp_path)
-    assert answer.exit_code == 1
-    assert "no results of hull figures" in answer.output
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.usefixtures("built")

@@ -16,7 +16,6 @@ FOUND_AT_RUN_TIME = {
     "mininet",  # a Debian package
     "seccomp",  # another, for grading alone
     "pox",  # a checkout
-    "simgrid",  # only for one benchmark, which says so
 }
 
 

@@ -9,28 +9,26 @@ from pathlib import Path
 
 import msgspec
 
-from files.writer import write_whole
-from harness.scenes.scene import Scene, Seen
 from harness.sweep.guests import Ground
+from hifi.scene import Scene, Seen
+from results.files import read_bytes, write_whole
 from results.output import quiet
-from results.temporary import temporary_folder
 from virtual import kernel
 from virtual.errors import GuestFailed
 from virtual.guest import RESULTS, Guest
-from virtual.results import read_small
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 LONGEST_ARGUMENT = 100_000
 """Bytes; Linux takes 128 KiB."""
 LONGEST_S = 1800.0
 """Of ours, for the scenes of one guest."""
+MOST_BYTES = 1 << 28
 
 
 def played(scenes: Sequence[Scene], ground: Ground | None, kept: Path) -> list[Seen]:
-    """What is seen of scenes: from ``kept``, or now, all that are missing in one guest; without a ``ground`` those
-    that are kept.
+    """What is seen of scenes: from ``kept``, or now, all that are missing; without a ``ground`` those that are kept.
 
-    GuestFailed, with what it said, when the guest fails.
+    GuestFailed, with what it said, when a guest fails.
     """
     missing = [scene for scene in scenes if not _place(scene, kept).exists()]
     if ground is None:
@@ -41,23 +39,6 @@ def played(scenes: Sequence[Scene], ground: Ground | None, kept: Path) -> list[S
         for group in _groups(missing):
             _play(group, ground, kept)
     return [msgspec.json.decode(_place(scene, kept).read_bytes(), type=Seen) for scene in scenes]
-
-
-def played_here(scene: Scene, kept: Path, *, make: bool) -> Seen | None:
-    """The same on this machine, in real time: takes root, Mininet, and a machine that is free. None where it is not
-    kept, and shall not be made."""
-    from harness.scenes.lab import play
-
-    path = _place(scene, kept)
-    if not path.exists():
-        if not make:
-            return None
-        print(f"{scene.name}, in real time ...", file=sys.stderr)
-        with temporary_folder("truth") as folder:
-            seen = msgspec.json.encode(play(scene, folder))
-        kept.mkdir(parents=True, exist_ok=True)
-        write_whole(path, seen)
-    return msgspec.json.decode(path.read_bytes(), type=Seen)
 
 
 def _groups(scenes: Sequence[Scene]) -> Iterator[list[Scene]]:
@@ -77,17 +58,16 @@ def _place(scene: Scene, kept: Path) -> Path:
 
 
 def _play(scenes: Sequence[Scene], ground: Ground, kept: Path) -> None:
-    script = 'printf %s "$1" >/run/scenes.json && exec "$2" -m harness.scenes.lab /run/scenes.json "$3"'
-    asked = msgspec.json.encode(scenes).decode()
-    command = ["sh", "-c", script, "sh", asked, sys.executable, RESULTS]
+    script = 'printf %s "$1" >/run/scenes.json && exec "$2" -m hifi.lab /run/scenes.json "$3"'
+    command = ["sh", "-c", script, "sh", msgspec.json.encode(scenes).decode(), sys.executable, RESULTS]
     with Guest(ground.kernel.linux, command, folder=ROOT, layers=ground.layers, real_s=LONGEST_S) as guest:
         ended = guest.wait()
         if not ended.time_travel:
             raise GuestFailed(f"{scenes[0].name}: its time was not virtual")
-        kept.mkdir(parents=True, exist_ok=True)
         for scene in scenes:
-            if ended.status and not (guest.results / f"{scene.name}.json").exists():
+            path = guest.results / f"{scene.name}.json"
+            if ended.status and not path.exists():
                 raise GuestFailed(f"{scene.name}: {ended.stderr.strip()[-2000:]}")
-            seen = read_small(guest.results / f"{scene.name}.json", 1 << 28).encode()
+            seen = read_bytes(path, MOST_BYTES)
             msgspec.json.decode(seen, type=Seen)
             write_whole(_place(scene, kept), seen)

@@ -1,6 +1,6 @@
 """Plays scenes one after the other; inside a guest, as its root.
 
-python -m harness.scenes.lab SCENES.json FOLDER
+python -m hifi.lab SCENES.json FOLDER
 
 The network is the harness's own: Mininet hosts, Open vSwitch, links limited and verified as those of every run;
 senders and sinks are those of traffic that comes and goes. Beside them one thread looks at the queue and at TCP.
@@ -26,7 +26,7 @@ from harness.run.senders import EmulatedFlow
 from harness.run.spec import RunSpec
 from harness.run.transfers import Transfers
 from harness.run.watch import Sampler
-from harness.scenes.scene import Done, Flow, Look, Scene, Seen
+from hifi.scene import Done, Flow, Look, Scene, Seen
 from results.temporary import owner_name, temporary_folder
 from topos.fattree import port_name
 from topos.nonblocking import NonBlocking
@@ -48,7 +48,7 @@ def play(scene: Scene, folder: Path) -> Seen:
         Children() as children,
         Fabric(
             topo,
-            FabricOptions(scene.datapath, 1, shape, scene.congestion_control, min_rto_ms=scene.rto_min_ms),
+            FabricOptions("kernel", 1, shape, scene.congestion_control, min_rto_ms=scene.rto_min_ms),
             folder,
             children,
         ) as fabric,
@@ -119,7 +119,7 @@ def _sender_s_cable(scene: Scene, port: str, namespace: int) -> None:
     """One end of it: its rate, and below that its delay, as Mininet's links have it."""
     if scene.access == 1 and not scene.delay_ms:
         return
-    faster = Shape(scene.mbps * scene.access, 1000, scene.mtu, bucket_s=scene.bucket_s)
+    faster = Shape(scene.mbps * scene.access, 1000, scene.mtu, bucket_s=0.0)
     run(["tc", "qdisc", "del", "dev", port, "root"], namespace=namespace)  # its queue may be of another kind
     apply(faster, [port], namespace)
     verify(faster, [port], namespace)

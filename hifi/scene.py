@@ -1,4 +1,4 @@
-"""A scene: some senders, one switch, one receiver; and what was seen of it. Played by `harness.scenes.lab`."""
+"""A scene: some senders, one switch, one receiver; and what was seen of it. Played by `hifi.lab`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 import msgspec
 import numpy as np
 
-from harness.network.shaping import BUCKET_S, MARK_PACKETS, Shape
+from harness.network.shaping import MARK_PACKETS, Shape
 from topos.arrays import Float64
 from topos.wire import ETHERNET_HEADER, payload_share
 
@@ -47,7 +47,6 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     mtu: int = 1500
     congestion_control: str = "cubic"
     rto_min_ms: int | None = None
-    datapath: str = "kernel"
     every_s: float = 0.005
     delay_ms: float = 0.0
     jitter_ms: float = 0.0
@@ -57,19 +56,14 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     wake: float = 0.01
 
     @property
-    def bucket_s(self) -> float:
-        """What an idle port sends at once: as in runs of that kind of time."""
-        return 0.0 if self.datapath == "kernel" else BUCKET_S
-
-    @property
     def shape(self) -> Shape:
-        """Of the receiver's port in the switch."""
+        """Of the receiver's port in the switch; an idle one lets no burst pass."""
         return Shape(
             self.mbps,
             self.queue_packets,
             self.mtu,
             self.congestion_control == "dctcp",
-            bucket_s=self.bucket_s,
+            bucket_s=0.0,
             mark_packets=self.mark_packets,
             ramp_packets=self.ramp_packets,
         )
@@ -142,6 +136,12 @@ class Told:
     seen: Seen
 
     @cached_property
+    def looks(self) -> list[Look]:
+        """Those in the window."""
+        low, high = self.seen.scene.window
+        return [look for look in self.seen.looks if low <= look.t <= high]
+
+    @cached_property
     def goodput(self) -> Float64:
         """Of each flow, Mb/s of payload, whole tenths of a second within the window; of a flow that is alone from its
         first byte to its last, as what follows a lost segment arrives with it, and that may be after the window."""
@@ -158,27 +158,12 @@ class Told:
         return np.array(found)
 
     @cached_property
-    def queue_ms(self) -> Float64:
-        """What waits at the receiver's port, as time, of every look."""
-        return self.queue_packets * self.seen.scene.frame_ms
-
-    @cached_property
-    def rtt_ms(self) -> Float64:
-        """TCP's round trips, of all looks and senders."""
-        return np.array([rtt for look in self._looks for rtt in look.rtt_ms.values()])
+    def queue_packets(self) -> Float64:
+        """What waits at the receiver's port, in full frames, of every look."""
+        return np.array([look.queued_bytes / self.seen.scene.frame_bytes for look in self.looks])
 
     @cached_property
     def utilisation(self) -> float:
         """What left the receiver's port between the window's first look and its last, as a share of its rate."""
-        first, last = self._looks[0], self._looks[-1]
+        first, last = self.looks[0], self.looks[-1]
         return (last.sent_bytes - first.sent_bytes) * 8e-6 / self.seen.scene.mbps / (last.t - first.t)
-
-    @cached_property
-    def queue_packets(self) -> Float64:
-        """What waits at the receiver's port, in full frames, of every look."""
-        return np.array([look.queued_bytes / self.seen.scene.frame_bytes for look in self._looks])
-
-    @property
-    def _looks(self) -> list[Look]:
-        low, high = self.seen.scene.window
-        return [look for look in self.seen.looks if low <= look.t <= high]

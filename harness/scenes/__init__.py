@@ -1,1 +1,0 @@
-"""Scenes: some senders, one switch, one receiver, played in guests and looked at closely."""
