@@ -2,11 +2,11 @@
 
 import msgspec
 import pytest
-from harness.scenes.scene import Done, Flow, Look, Scene, Seen, Told
-from harness.scenes.stage import played
 
 from benchmarks.truth import ns3, theory
 from harness.sweep import guests
+from hifi.scene import Done, Flow, Look, Scene, Seen, Told
+from hifi.stage import played
 from results.parts import FlowRecord, PathChange
 from tests.paper.test_emulated import RUN
 from topos.fattree import FatTree
@@ -39,7 +39,7 @@ def test_the_goodput_of_a_flow_alone_is_of_all_of_it():
 
 def test_a_queue_is_told_as_time():
     looks = [Look(0.4, 10_000, {}), Look(0.5, 12_500, {1: 10.0, 2: 20.0}), Look(1.5, 0, {1: 3.0})]
-    told = theory.lasting(seen(done(), looks=looks))
+    told = theory.lasting(seen(done(bins=(9,) * 20), looks=looks))
     assert (told.queue_max_ms, told.queue_mean_ms) == pytest.approx((10.0, 5.0)), (
         "12,500 bytes at 10 Mb/s, in the window"
     )
