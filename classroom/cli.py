@@ -1,9 +1,9 @@
-"""The commands `hedera scheduler new` and `hedera scheduler check`."""
+"""The commands `hedera scheduler new`, `hedera scheduler check` and `hedera assignment pack`."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import secrets
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,10 +15,10 @@ from hedera.options import in_words, json_option
 from results.output import progress_bar
 
 if TYPE_CHECKING:
-    from classroom.code import Code
     from classroom.submission import Submission
     from classroom.verdict import Check
 
+SERVICES = ("gradescope", "prairielearn", "classroom50")
 _milestone = click.option("--milestone", type=click.Choice(list(MILESTONES)), help="A milestone on the way to Hedera.")
 
 
@@ -58,22 +58,38 @@ def new(file: Path, milestone: str | None) -> None:
 def check(name: str, milestone: str | None, seed: int, quick: bool, out: Path, as_json: bool) -> None:
     """Check in under a minute whether a scheduler keeps its contract, and how good it is in the simulator.
 
-    Shows the smallest input that breaks the contract; the exit status is then 1. Needs no root. With --milestone:
-    check whether a step towards Hedera does what its section of the paper says.
+    Shows a small input that breaks the contract; the exit status is then 1. Needs no root. With --milestone: check
+    whether a step towards Hedera does what its section of the paper says.
     """
-    from classroom.code import find_code
-    from classroom.histories import leave_nothing
-    from classroom.lent import asked_for
+    from classroom.allowed import asked_for
+    from classroom.cases import SCHEDULER, cases
+    from classroom.checks import run_checks
+    from classroom.contract import ANSWER, INPUTS, RAISES, check_contract
+    from classroom.process import Misbehaved, own
+    from classroom.quality import check_times
+    from classroom.submission import Submission, find_code
 
     code = find_code(name)
-    leave_nothing()
     if missing := asked_for(code.source):
         click.echo(f"note: `hedera grade` does not have {', '.join(sorted(missing))}", err=True)
-    if milestone:
-        checks = _milestone_checks(code, milestone, seed)
-        rows: list[dict[str, Any]] = []
-    else:
-        checks, rows = _all_of_it(code, seed, quick, out, as_json)
+    rows: list[dict[str, Any]] = []
+    with Submission(own, code) as submission:
+        try:
+            submission.load()
+        except Misbehaved as error:
+            if error.kind == "absent":  # the checks report any other mistake
+                raise ValueError(str(error)) from None
+        asked = cases(seed)[MILESTONES[milestone].file if milestone else SCHEDULER]
+        checks = run_checks(submission, asked) if milestone else check_contract(submission, asked)
+        tell(checks)
+        if not milestone and not all(one.passed for one in checks if one.name in (RAISES, ANSWER, INPUTS)):
+            click.echo("its quality will be measured once these are fixed", err=True)
+        elif not milestone:
+            if not quick:
+                late, spent = check_times(submission, seed)
+                checks.append(late)
+                tell([late], spent)
+            rows = _quality(submission, (4,) if quick else (4, 8, 16), seed, out, as_json)
     if as_json:
         told = [{**asdict(one), "passed": one.passed} for one in checks]
         click.echo(json.dumps({"checks": told, "rows": rows}, allow_nan=False))
@@ -83,79 +99,63 @@ def check(name: str, milestone: str | None, seed: int, quick: bool, out: Path, a
         click.echo(f"{MILESTONES[milestone].title} (section {MILESTONES[milestone].section}): all checks passed")
 
 
-def _milestone_checks(code: Code, milestone: str, seed: int) -> list[Check]:
-    from classroom.milestones import check_milestone
-    from classroom.sandbox import own
-    from classroom.submission import Submission
-
-    with Submission(own(), code, call_s=20.0) as submission:
-        _require_there(submission)
-        checks = check_milestone(milestone, submission, seed)
-    tell_checks(checks)
-    return checks
-
-
-def _require_there(submission: Submission) -> None:
-    """Raise ValueError if the file lacks the named class or function. The checks report any other mistake."""
-    from classroom.process import Misbehaved
-
-    try:
-        submission.load()
-    except Misbehaved as error:
-        if error.kind == "absent":
-            raise ValueError(str(error)) from None
-
-
-def _all_of_it(
-    code: Code, seed: int, quick: bool, out: Path, as_json: bool
-) -> tuple[list[Check], list[dict[str, Any]]]:
+def _quality(submission: Submission, sizes: tuple[int, ...], seed: int, out: Path, quiet: bool) -> list[dict[str, Any]]:
+    """Simulate it beside the project's own schemes; print and draw what came of it."""
     from classroom import quality
-    from classroom.contract import ANSWER, INPUTS, RAISES, check_contract, check_times
-    from classroom.sandbox import own
-    from classroom.submission import Submission
     from results.output import wide_console
 
-    with Submission(own(), code, call_s=20.0) as submission:
-        _require_there(submission)
-        checks = check_contract(submission, lambda: Submission(own(1), code), seed)
-        tell_checks(checks)
-        if not all(one.passed for one in checks if one.name in (RAISES, ANSWER, INPUTS)):
-            click.echo("its quality will be measured once these are fixed", err=True)
-            return checks, []
-        if not quick:
-            late, times = check_times(submission, seed)
-            checks.append(late)
-            spent = (
-                f"k = {one.k}: " + ("given up" if one.processor_s is None else f"{one.processor_s:.2f} s")
-                for one in times
-            )
-            tell_checks([late], "; ".join(spent))
-        runs = list(quality.configs((4,) if quick else (4, 8, 16), seed))
-        scores = []
-        with progress_bar("simulating", len(runs) * (len(quality.BESIDE) + 1)) as done:
-            for config in runs:
-                for scheme in quality.BESIDE:
-                    scores.append(quality.simulated(config, scheme))
-                    done(len(scores))
-                scores.append(quality.submitted(config, submission))
+    runs, scores = list(quality.configs(sizes, seed)), []
+    with progress_bar("simulating", len(runs) * (len(quality.BESIDE) + 1)) as done:
+        for config in runs:
+            for scheme in (*quality.BESIDE, None):
+                one = quality.simulated(config, scheme) if scheme else quality.submitted(config, submission)
+                scores.append(one)
                 done(len(scores))
-    rows = [{**asdict(score), "share": score.share} for score in scores]
-    if not as_json:
+    if not quiet:
         wide_console().print(quality.table(scores), highlight=False)
         for score in scores:
             if score.words:
                 click.echo(f"k = {score.k}, {score.traffic}: {score.words}")
-    picture = quality.draw(scores, out / f"{code.attribute}.png")
-    click.echo(f"written: {picture}", err=as_json)
-    return checks, rows
+    picture = quality.draw(scores, out / f"{submission.code.attribute}.png")
+    click.echo(f"written: {picture}", err=quiet)
+    return [{**asdict(score), "share": score.share} for score in scores]
 
 
-def tell_checks(checks: Sequence[Check], more: str = "") -> None:
-    """Print the findings on standard error, at once."""
+def tell(checks: list[Check], more: str = "") -> None:
+    """Print findings on standard error, at once."""
     for one in checks:
-        mark = "ok  " if one.passed else ("weak" if one.weakness else "NO  ")
-        click.echo(f"{mark} {one.name} ({one.section})" + (f": {more}" if more else ""), err=True)
-        if not one.passed:
-            click.echo(f"       {one.words}", err=True)
-        for line in one.example.splitlines():
-            click.echo(f"         {line}", err=True)
+        click.echo("\n".join(one.lines(more)), err=True)
+
+
+@click.group()
+def assignment() -> None:
+    """Make the files of a class: the handout, and the grader.
+
+    Example: hedera assignment pack course --for gradescope
+    """
+
+
+@assignment.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--for", "service", type=click.Choice(SERVICES), help="Also make this service's grader package.")
+@click.option("--seed", type=click.IntRange(0), help="Seed of grading.  [default: random]")
+@in_words
+def pack(folder: Path, service: str | None, seed: int | None) -> None:
+    """Make FOLDER/handout for students (templates, checks, documents; no solutions), and FOLDER/grader.
+
+    The grader contains the solutions and the seed: keep it from students.
+    """
+    from classroom.cases import KNOWN, PUBLIC
+    from classroom.packing import pack_grader, pack_handout
+
+    if seed == PUBLIC:
+        raise ValueError(KNOWN)
+    if folder.exists():
+        raise ValueError(f"{folder} already exists, and is not overwritten")
+    pack_handout(folder / "handout")
+    click.echo(f"written: {folder / 'handout'}")
+    if service:
+        # Checks show inputs that are drawn from the seed: a short seed could be found by trying all.
+        drawn = secrets.randbelow(10**18) if seed is None else seed
+        made = pack_grader(folder / "grader", service, drawn)
+        click.echo(f"written: {made}, which grades with --seed {drawn}; keep it from students")

@@ -6,15 +6,14 @@ Each part's points are divided evenly among its checks, so that the tests that a
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
-from classroom.grading import BASELINE, FREE, PARTS, POINTS, Grade
-from classroom.verdict import Check, share_passed
+from classroom.checks import share_passed
+from classroom.grading import BASELINE, FREE, PARTS, POINTS, Checks, Grade
+from classroom.verdict import Check
 
-Checks = Mapping[str, Sequence[Check]]
 _CLASSROOM_50 = {
     "classroom": "CLASSROOM",
     "assignment": "ASSIGNMENT",
@@ -40,8 +39,7 @@ class Line:
 def lines(grade: Grade, checks: Checks) -> list[Line]:
     """All lines of a grade; their points add up to it."""
     found = []
-    for part in PARTS:
-        file = PARTS[part][0]
+    for part, file in PARTS.items():
         if part not in checks:
             words = f"{file} was not handed in."
             found.append(Line(part, file, 0.0, POINTS[part], words))
@@ -69,7 +67,7 @@ def _feedback(check: Check, counts: bool) -> str:
     if check.passed:
         return "" if counts else "Passed, but an untouched template passes this, too: points need other checks as well."
     told = f"{check.words}\nRead again: {check.section}."
-    return f"{told}\nThe smallest input found that shows it:\n{check.example}" if check.example else told
+    return f"{told}\nAn input that shows it:\n{check.example}" if check.example else told
 
 
 def gradescope(grade: Grade, checks: Checks) -> dict[str, Any]:

@@ -1,49 +1,37 @@
-"""Many submissions, one after another, each isolated from the machine and from the others (`classroom.sandbox`)."""
+"""Many submissions, each isolated from the machine and from the others (`classroom.sandbox`), and their grades."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from pathlib import Path
 from statistics import mean
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from classroom import contract, quality
-from classroom.code import Code, read_code
+from classroom.allowed import asked_for
+from classroom.cases import NO_FLOWS, SCHEDULER, cases
+from classroom.checks import Case, run_checks, share_passed
 from classroom.contract import ANSWER, INPUTS, RAISES, check_contract
-from classroom.lent import asked_for
-from classroom.milestones import check_milestone, demand
-from classroom.sandbox import Place, Start, Unfit, closed, unclosed
-from classroom.submission import Budget, Submission
-from classroom.template import MILESTONES
-from classroom.verdict import Check, share_passed
+from classroom.process import ROOT, Start, Unfit
+from classroom.sandbox import Place, closed, unclosed
+from classroom.submission import MAX_FILE, Budget, Code, Submission, decoded
+from classroom.template import NAMES
+from classroom.verdict import Check
 from hedera.text import one_line
-from results.output import plain_table
+from results.files import Unreadable, read_bytes
 from simulator.config import Config
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-PARTS = {task.file.removesuffix(".py"): (task.file, task.name, name) for name, task in MILESTONES.items()} | {
-    "contract": ("scheduler.py", "Scheduler", "")
-}
-"""The files to hand in: file, name in it, and milestone; the last one is a scheduler of the student's own."""
-FREE = {"demand": (demand.NO_FLOWS,), "contract": contract.FREE}
+PARTS = {file.removesuffix(".py"): file for file in NAMES if file != SCHEDULER} | {"contract": SCHEDULER}
+"""The file of each part that has checks."""
+FREE = {"demand": (NO_FLOWS,), "contract": contract.FREE}
 """Checks that an untouched template passes, by part: they count only together with others."""
-FILES = sorted(file for file, _, _ in PARTS.values())
-POINTS = {
-    "demand": 20.0,
-    "first_fit": 20.0,
-    "annealing": 20.0,
-    "loop": 10.0,
-    "contract": 10.0,
-    "quality": 20.0,
-}
+POINTS = {"demand": 20.0, "first_fit": 20.0, "annealing": 20.0, "loop": 10.0, "contract": 10.0, "quality": 20.0}
 """The points of each part, of 100 (docs/assignment/rubric.md)."""
 BASELINE = "hedera-gff"
 """A scheduler as good as this one, on average over the patterns, gets all points for quality; one like ECMP gets
@@ -53,6 +41,10 @@ CALL_S = 20.0
 CLOCK = 10.0
 """Real seconds allowed for each second of processor time: a busy machine is not the submission's fault."""
 _PATTERNS = 5  # keeps these draws apart from others of one seed
+_DECIDE = ("classroom", "hedera", "simulator", "topos", "traffic")
+"""The packages whose code takes part in a grade."""
+
+Checks = Mapping[str, Sequence[Check]]
 
 
 @dataclass(frozen=True)
@@ -79,17 +71,63 @@ class Grade:
 
 
 @dataclass(frozen=True)
+class HandIn:
+    """What was handed in: files by name, or why one cannot be read. What is hashed is what is graded."""
+
+    name: str
+    files: dict[str, bytes | str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, folder: Path) -> HandIn:
+        """The files of a folder, those of the assignment alone."""
+        files: dict[str, bytes | str] = {}
+        for file in NAMES:
+            try:
+                if os.path.islink(folder / file):
+                    files[file] = f"{file} is a link, not a regular file"
+                else:
+                    files[file] = read_bytes(folder / file, MAX_FILE)
+            except Unreadable as error:
+                if os.path.lexists(folder / file):
+                    files[file] = f"{file} {error}"
+        return cls(folder.resolve().name, files)
+
+    def digest(self, how: str) -> str:
+        """A hash of the files, and of everything else that a grade depends on; ``how``: the settings."""
+        told = [f"{how} {_code()} {self.name!r}".encode()]
+        for file, data in sorted(self.files.items()):
+            told += [file.encode(), data if isinstance(data, bytes) else data.encode()]
+        return hashlib.sha256(b"".join(b"%d %s" % (len(part), part) for part in told)).hexdigest()
+
+
+@cache
+def _code() -> str:
+    """A hash of every module, and of every table beside one, that may take part in a grade."""
+    paths = (
+        path for package in _DECIDE for kind in ("py", "csv", "txt") for path in (ROOT / package).rglob(f"*.{kind}")
+    )
+    told = hashlib.sha256()
+    for path in sorted(paths):
+        told.update(f"{path.relative_to(ROOT)} {path.stat().st_size}\n".encode() + path.read_bytes())
+    return told.hexdigest()
+
+
+@dataclass(frozen=True)
 class Class:
-    """The settings for grading a class: patterns from one seed, and the results of ECMP and the baseline on them.
+    """The settings for grading a class: cases and patterns from one seed, and how good ECMP and the baseline are.
 
     ``budget_s``: the processor time for each file of a submission; in real time it may take CLOCK times as long.
-    ``place``: for their isolation; None: without. ``hidden``: folders of the machine that they must not see.
+    ``place``: for their isolation; None: without.
     """
 
     seed: int
     budget_s: float
     place: Place | None = None
-    hidden: tuple[Path, ...] = ()
+
+    @cached_property
+    def cases(self) -> dict[str, list[Case]]:
+        """What each file is asked."""
+        return cases(self.seed)
 
     @cached_property
     def configs(self) -> tuple[Config, ...]:
@@ -106,12 +144,10 @@ class Class:
         """The same of BASELINE."""
         return mean(quality.simulated(config, BASELINE).share or 0.0 for config in self.configs)
 
-    def start(self, loop: bool = False) -> Start:
-        """How code of this class is started; ``loop``: it is a control loop."""
+    def start(self, hash_seed: int = 0) -> Start:
+        """How code of this class is started."""
         cpu_s = max(1, round(self.budget_s))
-        if self.place is None:
-            return unclosed(cpu_s)
-        return closed(self.place, cpu_s, loop=loop, hidden=self.hidden)
+        return unclosed(cpu_s, hash_seed) if self.place is None else closed(self.place, cpu_s, hash_seed)
 
 
 def drawn_patterns(k: int, seed: int) -> tuple[str, ...]:
@@ -135,7 +171,7 @@ def submissions(folders: Sequence[Path]) -> list[Path]:
         elif any(_holds_any(path) for path in inside):
             found += inside
         else:
-            raise ValueError(f"{folder} has no submission: that would be {', '.join(FILES)}, or some of these")
+            raise ValueError(f"{folder} has no submission: that would be {', '.join(NAMES)}, or some of these")
     return found
 
 
@@ -150,10 +186,10 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _holds_any(folder: Path) -> bool:
-    return any(os.path.lexists(folder / file) for file in FILES)
+    return any(os.path.lexists(folder / file) for file in NAMES)
 
 
-def grade(folder: Path, course: Class) -> tuple[Grade, dict[str, list[Check]]]:
+def grade(handed_in: HandIn, course: Class) -> tuple[Grade, dict[str, list[Check]]]:
     """One submission's grade, and its checks by part.
 
     Whatever the submission does, only its own grade is affected. Raises Unfit if the machine cannot start it.
@@ -162,75 +198,52 @@ def grade(folder: Path, course: Class) -> tuple[Grade, dict[str, list[Check]]]:
     checks: dict[str, list[Check]] = {}
     uses: set[str] = set()
     share: float | None = None
-    for part, (file, name, milestone) in PARTS.items():
-        if (code := _handed_in(folder / file, name, part, checks)) is None:
+    for part, file in PARTS.items():
+        if (data := handed_in.files.get(file)) is None:
+            continue
+        try:
+            if isinstance(data, str):
+                raise ValueError(data)
+            code = decoded(data, file, NAMES[file])
+        except ValueError as error:
+            checks[part] = [Check("a file of Python", "docs/assignment/handout.md", str(error))]
             continue
         uses |= asked_for(code.source)
-        budget = Budget(CLOCK * course.budget_s)
         try:
-            if milestone:
-                checks[part] = _milestone(milestone, code, budget, course)
-            else:
-                checks[part] = _contract(code, budget, course)
-                if all(one.passed for one in checks[part] if one.name in (RAISES, ANSWER, INPUTS)):
-                    checks["quality"], share = _quality(code, budget, course)
+            checks[part], found = _checked(code, course)
         except Unfit:
             raise
         except Exception as error:  # noqa: BLE001, an unforeseen answer must not end the grading of a class
             words = f"what it answers ended the check: {type(error).__name__}: {error}"
             checks[part] = [Check("its checks come to an end", "docs/assignment/instructor.md", words)]
-    return _graded(folder.name, course, checks, share, uses, time.monotonic() - clock), checks
+            continue
+        if isinstance(found, float):
+            share = found
+        if found is not None:
+            checks["quality"] = [found] if isinstance(found, Check) else []
+    return _graded(handed_in.name, course, checks, share, uses, time.monotonic() - clock), checks
 
 
-def _milestone(milestone: str, code: Code, budget: Budget, course: Class) -> list[Check]:
-    with Submission(course.start(milestone == "loop"), code, CALL_S, budget) as submission:
-        return check_milestone(milestone, submission, course.seed)
-
-
-def _contract(code: Code, budget: Budget, course: Class) -> list[Check]:
-    def another() -> Submission:
-        return Submission(course.start(), code, CALL_S, budget)
-
-    with another() as submission:
-        return check_contract(submission, another, course.seed, examples=40)
-
-
-def _quality(code: Code, budget: Budget, course: Class) -> tuple[list[Check], float | None]:
-    shares = []
-    with Submission(course.start(), code, CALL_S, budget) as submission:
+def _checked(code: Code, course: Class) -> tuple[list[Check], float | Check | None]:
+    """The findings on a file; and for a scheduler that keeps its contract, how good it is, or why that is unknown."""
+    with Submission(course.start, code, CALL_S, Budget(CLOCK * course.budget_s)) as submission:
+        if code.file != SCHEDULER:
+            return run_checks(submission, course.cases[code.file]), None
+        checks = check_contract(submission, course.cases[code.file])
+        if not all(one.passed for one in checks if one.name in (RAISES, ANSWER, INPUTS)):
+            return checks, None
+        submission.end()  # its processor time begins anew
+        shares = []
         for config in course.configs:
             score = quality.submitted(config, submission)
             if score.share is None:
                 case = f"k = {config.k}, {config.traffic}"  # without the class's seed, which is secret
-                return [Check("it schedules in the simulator", "section 5.5", score.words, case)], None
+                return checks, Check("it schedules in the simulator", "section 5.5", score.words, case)
             shares.append(score.share)
-    return [], mean(shares)
+        return checks, mean(shares)
 
 
-def _handed_in(path: Path, name: str, part: str, checks: dict[str, list[Check]]) -> Code | None:
-    """The code, or None if there is none; a file that cannot be read is a failed check."""
-    try:
-        path.lstat()
-    except FileNotFoundError:
-        return None
-    except OSError:
-        pass  # reported when it is read
-    try:
-        return read_code(path, name)
-    except ValueError as error:
-        words = str(error).replace(str(path), path.name)
-        checks[part] = [Check("a file of Python", "docs/assignment/handout.md", words)]
-        return None
-
-
-def _graded(
-    name: str,
-    course: Class,
-    checks: dict[str, list[Check]],
-    share: float | None,
-    uses: set[str],
-    seconds: float,
-) -> Grade:
+def _graded(name: str, course: Class, checks: Checks, share: float | None, uses: set[str], seconds: float) -> Grade:
     passed: dict[str, float | None] = dict.fromkeys(POINTS)
     for part in PARTS:
         if part in checks:
@@ -254,21 +267,3 @@ def _as_text(name: str) -> str:
     """A folder's name as one line that a spreadsheet opening grades.csv does not take for a formula."""
     shown = one_line(name)
     return f"'{shown}" if shown[:1] in ("=", "+", "-", "@") else shown
-
-
-def table(grades: Sequence[Grade]) -> Table:
-    """A line for each submission; parts in percent."""
-    from rich.markup import escape
-
-    parts_of = ("demand", "first fit", "annealing", "loop", "contract", "quality")
-    title = "Grades: points of 100, parts in %"
-    made = plain_table(title, "submission", "points", *parts_of, "% of bound")
-    for column in made.columns:
-        column.min_width, column.no_wrap = len(str(column.header)), True
-    made.add_column("remarks", overflow="ellipsis", no_wrap=True, max_width=60)
-    for one in grades:
-        parts = (one.demand, one.first_fit, one.annealing, one.loop, one.contract, one.quality)
-        cells = ["-" if part is None else f"{100 * part:.0f}" for part in parts]
-        bound = "-" if one.percent_of_bound is None else f"{one.percent_of_bound:.1f}"
-        made.add_row(escape(one.submission), f"{one.points:.1f}", *cells, bound, escape(one.remarks))
-    return made

@@ -7,12 +7,12 @@ import shutil
 import zipfile
 from pathlib import Path
 
-from classroom.lent import PACKAGES, ROOT, lend
-from classroom.public import public_checks
+from classroom.allowed import expose, packages
+from classroom.cases import PUBLIC, cases
+from classroom.process import ROOT
 from classroom.template import MILESTONES, write_template
 
 DOCUMENTS = ("assignment/handout.md", "assignment/rubric.md", "own-scheduler.md")
-SERVICES = ("gradescope", "prairielearn", "classroom50")
 _SKIPPED = ("__pycache__", ".hypothesis", "runs", "build")
 _RUN = "import sys; sys.path.insert(0, '{project}'); from harness.cli import main; main()"
 _SETUP = """#!/usr/bin/env bash
@@ -80,19 +80,17 @@ with tempfile.TemporaryDirectory() as folder:
 
 
 def pack_handout(folder: Path) -> None:
-    """Write templates, documents, modules to import, and checks with recorded answers, but no solution."""
-    checks = json.dumps(public_checks(), allow_nan=False)
+    """Write templates, documents, modules to import, and checks with their cases, but no solution."""
+    asked = json.dumps(cases(PUBLIC), allow_nan=False)
     folder.mkdir(parents=True)
     for milestone, task in MILESTONES.items():
         write_template(folder / task.file, milestone, handout=True)
     write_template(folder / "scheduler.py", handout=True)
     for name in DOCUMENTS:
         shutil.copyfile(ROOT / "docs" / name, folder / Path(name).name)
-    lend(folder / "project")
-    shutil.copyfile(ROOT / "classroom" / "checker.py", folder / "check.py")
-    (folder / "cases.json").write_text(checks + "\n")
-    for made in sorted((folder / "project").rglob("__pycache__")):
-        shutil.rmtree(made)
+    expose(folder / "project", "classroom.checks", "classroom.template")
+    shutil.copyfile(ROOT / "classroom" / "check.py", folder / "check.py")
+    (folder / "cases.json").write_text(asked + "\n")
 
 
 def pack_grader(folder: Path, service: str, seed: int) -> Path:
@@ -140,7 +138,7 @@ def _zip(path: Path, scripts: dict[str, str]) -> Path:
 
 
 def _sources() -> list[Path]:
-    inside = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*"))]
+    inside = [path for package in packages() for path in sorted((ROOT / package).rglob("*"))]
     files = [path for path in inside if path.is_file() and not path.is_symlink()]
     kept = [path for path in files if not set(path.relative_to(ROOT).parts) & set(_SKIPPED)]
     kept = [path for path in kept if path.suffix in (".py", ".txt", ".csv", ".json") and path.parts[-2] != "figure9"]

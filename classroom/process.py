@@ -1,22 +1,40 @@
-"""The process that runs a submission's code, from start to end; all its answers are checked before they are used."""
+"""A process that runs a submission's code, from start to end; its answers are decoded here, and nothing in them is
+trusted."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
-import select
+import queue
 import signal
 import subprocess
+import sys
+import threading
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from classroom import protocol
-from classroom.protocol import Answer
-from classroom.sandbox import Start
+import numpy as np
+from numpy.typing import NDArray
 
-END_S = 10.0
-"""Seconds that the kernel may take to end a namespace with 64 processes in it."""
+from hedera.text import one_line
+
+ROOT = Path(__file__).resolve().parents[1]
+ANSWER = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); "
+    "import runpy; runpy.run_module('classroom.answering', run_name='__main__', alter_sys=True)"
+)
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+MAX_ANSWER = 1 << 20
+"""Bytes of an answer."""
+MEMORY = 3 << 30
+"""Bytes that all processes of somebody else's code may take together."""
+MOST_PROCESSES = 256
+"""Where no limit of the kernel holds fewer, the count at which they are ended."""
+WATCH_S = 0.1
 
 
 class Misbehaved(Exception):
@@ -28,108 +46,176 @@ class Misbehaved(Exception):
         self.kind = kind
 
 
+class Unfit(RuntimeError):
+    """This machine cannot run or isolate a process; the message says what is missing."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """How to start the answering process. ``others``: it runs somebody else's code, so its output is not shown, and
+    its memory is watched. ``closed``: all that it starts is in a namespace, and ends with the first process in it."""
+
+    command: tuple[str, ...]
+    environment: dict[str, str]
+    others: bool = True
+    closed: bool = False
+
+
+def own(hash_seed: int = 0) -> Start:
+    """The user's own code, run as the user. Another ``hash_seed`` gives sets of strings another order."""
+    environment = {**os.environ, **ONE_THREAD, "PYTHONHASHSEED": str(hash_seed)}
+    return Start((sys.executable, "-B", "-s", "-c", ANSWER, str(ROOT)), environment, others=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """``values`` and ``numbers`` by name; the inputs that were written to; an exception and its line of the file;
+    ``odd``: what the code answered with instead of numbers."""
+
+    values: dict[str, NDArray[Any]] = field(default_factory=dict)
+    numbers: dict[str, float] = field(default_factory=dict)
+    touched: tuple[str, ...] = ()
+    error: str = ""
+    line: int = 0
+    odd: str = ""
+
+
+def _answer(line: bytes) -> Answer:
+    """What a line says. Raises whatever it is that is wrong with it."""
+    told = json.loads(line)
+    values = {str(name): np.asarray(numbers) for name, numbers in told.get("values", {}).items()}
+    if any(array.dtype.kind not in "biuf" for array in values.values()):
+        raise ValueError
+    numbers = {str(name): float(number) for name, number in told.get("numbers", {}).items()}
+    touched, odd = tuple(map(str, told.get("touched", ()))), one_line(told.get("odd", ""), most=100)
+    return Answer(values, numbers, touched, one_line(told.get("error", "")), int(told.get("line", 0)), odd)
+
+
 class Process:
-    """A process started as ``start`` says; its output goes to ``said``, or nowhere if it should be quiet."""
+    """A process started as ``start`` says; what it says on standard error goes to ``said``."""
 
     def __init__(self, start: Start, said: IO[bytes] | None = None) -> None:
-        self._closed = start.closed
+        self._closed, self._ending, self._taken = start.closed, threading.Lock(), ""
         self._process = subprocess.Popen(
             start.command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=said or (subprocess.DEVNULL if start.quiet else None),
+            stderr=said or (subprocess.DEVNULL if start.others else None),
             env=start.environment,
             start_new_session=True,
             cwd="/",
         )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._in, self._out = self._process.stdin, self._process.stdout
-        for pipe in (self._in, self._out):
-            os.set_blocking(pipe.fileno(), False)
+        self._asked: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._heard: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        threading.Thread(target=self._talk, daemon=True).start()
+        if start.others:
+            threading.Thread(target=self._watch, daemon=True).start()
 
-    def answer(self, request: protocol.Request | None, deadline: float) -> Answer:
-        """The next answer, to a request if one is given. TimeoutError if there is none by the deadline."""
+    def answer(self, request: dict[str, Any] | None, seconds: float) -> Answer:
+        """The next answer, to a request if one is given. TimeoutError if there is none within that time."""
         if request is not None:
-            message = protocol.encode(request)
-            self._send(len(message).to_bytes(protocol.LENGTH, "big") + message, deadline)
-        length = int.from_bytes(self._receive(protocol.LENGTH, deadline), "big")
-        if length > protocol.MAX_SIZE:
-            raise Misbehaved("rubbish", f"its process answers with {length:,} bytes")
+            self._asked.put(json.dumps(request).encode() + b"\n")
         try:
-            return protocol.decode_answer(self._receive(length, deadline))
-        except (protocol.DecodeError, ValueError, RecursionError):
+            line = self._heard.get(timeout=max(0.0, seconds))
+        except queue.Empty:
+            raise TimeoutError from None
+        if not line:
+            raise Misbehaved("ended", self._taken or self._how_it_ended())
+        try:
+            if len(line) > MAX_ANSWER:
+                raise ValueError
+            return _answer(line)
+        except Exception:  # noqa: BLE001, whatever it is that is wrong with it
             raise Misbehaved("rubbish", "its process answers with something that is not an answer") from None
 
     def end(self) -> None:
         """Kill it and all that it has started; an isolated one has no process left when this returns."""
-        process = self._process
-        if self._closed and process.poll() is None:
-            # The kernel ends a namespace with the first process in it, which is gone when all others are.
-            with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-                for first in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
-                    os.kill(int(first), signal.SIGKILL)
-                    process.wait(END_S)
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            process.kill()
-        for pipe in (self._in, self._out):
-            pipe.close()
-        process.wait()
+        with self._ending:
+            self._kill()
+            self._process.wait()
+        self._asked.put(None)
 
     def processor_s(self) -> float:
         """Its processor time since it started, seconds."""
         fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    def _send(self, data: bytes, deadline: float) -> None:
-        pipe, rest = self._in.fileno(), memoryview(data)
-        while rest:
-            self._wait([], [pipe], deadline)
+    def _talk(self) -> None:
+        """In a thread of its own, since only that can wait for a pipe with a deadline everywhere."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with contextlib.suppress(OSError), self._process.stdin as into, self._process.stdout as out:
+            while True:
+                self._heard.put(out.readline(MAX_ANSWER + 1))
+                if (request := self._asked.get()) is None:
+                    return
+                into.write(request)
+                into.flush()
+        self._heard.put(b"")
+
+    def _watch(self) -> None:
+        """End it when its processes take too much together: the kernel's limits are for each of them."""
+        while not self._taken:
+            with self._ending:
+                if self._process.poll() is not None:
+                    return
+                family = list(_family(self._process.pid))
+                if sum(map(_memory, family)) > MEMORY:
+                    self._taken = f"its processes took more than {MEMORY >> 30} GiB of memory"
+                elif len(family) > MOST_PROCESSES:
+                    self._taken = f"it started more than {MOST_PROCESSES} processes"
+                if self._taken:
+                    self._kill()
+            time.sleep(WATCH_S)
+
+    def _kill(self) -> None:
+        process = self._process
+        if process.poll() is not None:
+            return
+        if self._closed:
+            # The kernel ends a namespace with the first process in it, which is gone when all others are.
+            with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+                for first in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
+                    os.kill(int(first), signal.SIGKILL)
+                    process.wait(10.0)
+        if process.poll() is None:
             try:
-                rest = rest[os.write(pipe, rest) :]
-            except BlockingIOError:
-                continue
-            except BrokenPipeError:
-                raise self._ended() from None
+                os.killpg(process.pid, signal.SIGKILL)
+            except (AttributeError, ProcessLookupError, PermissionError):  # Windows has no groups
+                process.kill()
 
-    def _receive(self, count: int, deadline: float) -> bytes:
-        pipe, parts = self._out.fileno(), bytearray()
-        while len(parts) < count:
-            self._wait([pipe], [], deadline)
-            try:
-                part = os.read(pipe, min(count - len(parts), 1 << 20))
-            except BlockingIOError:
-                continue
-            if not part:
-                raise self._ended()
-            parts += part
-        return bytes(parts)
-
-    def _wait(self, readable: list[int], writable: list[int], deadline: float) -> None:
-        left = deadline - time.monotonic()
-        if left <= 0 or not any(select.select(readable, writable, [], left)):
-            raise TimeoutError
-
-    def _ended(self) -> Misbehaved:
+    def _how_it_ended(self) -> str:
+        """Behind a shell or bubblewrap a signal is its number plus 128."""
         try:
             status = self._process.wait(2)
         except subprocess.TimeoutExpired:
-            return Misbehaved("ended", "its process closed the line")
-        return Misbehaved("ended", f"its process ended ({_in_words(status)})")
+            return "its process closed the line"
+        names = {
+            signal.SIGKILL: "killed: out of processor time, or of memory",
+            signal.SIGXCPU: "out of processor time",
+            signal.SIGSEGV: "segmentation fault",
+            signal.SIGSYS: "it asked the kernel for what it may not have",
+        }
+        try:
+            number = signal.Signals(-status if status < 0 else status - 128)
+        except ValueError:
+            return f"its process ended (status {status})"
+        return f"its process ended ({names.get(number, number.name)})"
 
 
-def _in_words(status: int) -> str:
-    """An exit status as text; behind a shell or bubblewrap a signal is its number plus 128."""
-    number = -status if status < 0 else status - 128
-    names = {
-        signal.SIGKILL: "killed: out of processor time, or of memory",
-        signal.SIGXCPU: "out of processor time",
-        signal.SIGSEGV: "segmentation fault",
-        signal.SIGSYS: "it asked the kernel for what it may not have",
-    }
+def _family(pid: int) -> Iterator[int]:
+    """A process and all that it has started, with what those have."""
+    yield pid
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            for child in children.read_text().split():
+                yield from _family(int(child))
+
+
+def _memory(pid: int) -> int:
+    """Bytes that are a process's own, in memory or swapped out."""
     try:
-        return names.get(signal.Signals(number), signal.Signals(number).name)
-    except ValueError:
-        return f"status {status}"
+        lines = (line.split() for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+        return sum(int(line[1]) << 10 for line in lines if line[0] in ("RssAnon:", "RssShmem:", "VmSwap:"))
+    except OSError:
+        return 0

@@ -1,4 +1,5 @@
-"""The template that a student starts from: a file that already runs, with comments on the task."""
+"""The files of the assignment, and the templates that a student starts from: files that already run, with comments on
+the task."""
 
 from __future__ import annotations
 
@@ -27,6 +28,8 @@ MILESTONES: dict[str, Task] = {
     "loop": Task("the control loop", "loop.py", "Loop", "3 and 4"),
 }
 """The milestones on the way to Hedera, in their order."""
+NAMES = {task.file: task.name for task in MILESTONES.values()} | {"scheduler.py": "Scheduler"}
+"""The files to hand in, and the name in each; the last one is a scheduler of the student's own."""
 
 
 def class_name(path: Path) -> str:
@@ -39,7 +42,7 @@ def class_name(path: Path) -> str:
 def write_template(path: Path, milestone: str | None = None, *, handout: bool = False) -> str:
     """Write a new template, and return its FILE:NAME for `hedera scheduler check`.
 
-    ``handout``: for students who have `classroom.checker`, but not the project.
+    ``handout``: for students who have `classroom.check`, but not the project.
 
     Raises ValueError if the file already exists, or is not a .py file.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hedera.text import one_line, printable
@@ -16,7 +16,7 @@ class Check:
     """One finding.
 
     ``name``: what should hold. ``section``: the section of the paper, or the contract, that requires it. ``words``:
-    what is wrong, empty if nothing is; ``example``: the smallest input that shows it. ``weakness``: it is acceptable.
+    what is wrong, empty if nothing is; ``example``: a small input that shows it. ``weakness``: it is acceptable.
     Part of the text comes from the submission: ``words`` are one line, and both are safe for a terminal.
     """
 
@@ -35,8 +35,10 @@ class Check:
         """Whether nothing is wrong."""
         return not self.words
 
-
-def share_passed(checks: Sequence[Check], free: Collection[str] = ()) -> float:
-    """The fraction of checks passed; 0 if only those in ``free`` did, which an empty solution passes, too."""
-    passed = [check.name for check in checks if check.passed]
-    return len(passed) / len(checks) if set(passed) - set(free) else 0.0
+    def lines(self, more: str = "") -> Iterator[str]:
+        """The finding for a terminal; ``more``: what was measured."""
+        mark = "ok  " if self.passed else ("weak" if self.weakness else "NO  ")
+        yield f"{mark} {self.name} ({self.section})" + (f": {more}" if more else "")
+        if not self.passed:
+            yield f"       {self.words}"
+            yield from (f"         {line}" for line in self.example.splitlines())

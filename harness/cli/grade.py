@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from files.rights import make_folder
-from files.writer import write_whole
 from harness.cli.options import tell_user
 from harness.errors import UnfitMachine, UserMistake
 from hedera.options import in_words, json_option
 from hedera.text import one_line
+from results.files import write_whole
 from results.output import progress_bar
 
 if TYPE_CHECKING:
-    from harness.sweep.milestone import Emulated
+    from collections.abc import Sequence
+
+    from rich.table import Table
+
+    from classroom.grading import Grade
+    from classroom.pool import Graded
 
 SEED = "HEDERA_GRADE_SEED"
 
@@ -41,18 +46,7 @@ SEED = "HEDERA_GRADE_SEED"
     type=click.FloatRange(1, 3600),
     help="Limit of processor time for each file of a submission; of real time it gets ten times as much.",
 )
-@click.option(
-    "--time",
-    type=click.Choice(("real", "virtual")),
-    default="real",
-    show_default=True,
-    help="Only real: grading makes no networks, and limits how long submissions compute.",
-)
-@click.option(
-    "--jobs",
-    type=click.IntRange(1, 64),
-    help="Submissions at once.  [default: one for each processor]",
-)
+@click.option("--jobs", type=click.IntRange(1, 64), help="Submissions at once.  [default: one for each processor]")
 @click.option(
     "--format",
     "form",
@@ -62,11 +56,6 @@ SEED = "HEDERA_GRADE_SEED"
     help="Besides grades.csv, write a file for each submission in this service's format.",
 )
 @click.option("--again", is_flag=True, help="Grade all of them again, even those already graded.")
-@click.option(
-    "--emulate",
-    is_flag=True,
-    help="Also grade the emulated milestone: scheduler.py on real TCP in virtual time (emulated.csv); a minute each.",
-)
 @click.option(
     "--unprotected",
     is_flag=True,
@@ -85,11 +74,9 @@ def grade(
     folders: tuple[Path, ...],
     seed: int,
     seconds: float,
-    time: str,
     jobs: int | None,
     form: str,
     again: bool,
-    emulate: bool,
     unprotected: bool,
     out: Path,
     as_json: bool,
@@ -102,98 +89,103 @@ def grade(
 
     After an interruption the same command continues where it stopped. A submission that changed is graded again.
 
-    Example: sudo hedera grade submissions/ --seed 20261121
+    Example: hedera grade submissions/ --seed 20261121
     """
-    if time == "virtual":
-        raise UserMistake(
-            "grading needs real time: in virtual time computing takes none, so no time limit would end an endless "
-            "loop, and the kernel there has no system call filter to isolate submissions with"
-        )
-    from classroom import grading, public
-    from classroom.crew import graded
-    from classroom.estimate import estimate_s
+    from classroom.cases import KNOWN, PUBLIC
     from classroom.formats import FORMATS
-    from classroom.histories import leave_nothing
-    from classroom.probe import require_closed
-    from classroom.sandbox import Unfit, closed, prepared, unclosed
-    from classroom.store import Kept, Store
+    from classroom.grading import Class, left_out, submissions
+    from classroom.pool import Pool, Store, prepare
+    from classroom.process import Unfit
+    from classroom.sandbox import NOT_PROTECTED, prepared, require_closed
     from results.output import wide_console, write_csv
 
-    if seed == public.SEED:
-        raise UserMistake(public.KNOWN)
+    if seed == PUBLIC:
+        raise UserMistake(KNOWN)
     os.environ.pop(SEED, None)  # without isolation, submissions see the environment
-    found = grading.submissions(folders)
-    if others := grading.left_out(folders, found):
+    found = submissions(folders)
+    if others := left_out(folders, found):
         tell_user(f"not graded, because they are not folders: {one_line(', '.join(others))}")
     if len({folder.resolve().name for folder in found}) < len(found):
         raise UserMistake("two submissions have the same name: grade their folders separately, each with its own --out")
-    make_folder(out)
-    make_folder(out / "kept")
-    leave_nothing()
+    (out / "kept").mkdir(parents=True, exist_ok=True)
     store = Store(out / "kept", f"{seed} {seconds} {unprotected}")
-    kept: dict[Path, Kept | None] = {folder: None if again else store.find(folder) for folder in found}
-    left = [folder for folder, one in kept.items() if one is None]
-    made = {folder: (one.grade, one.checks) for folder, one in kept.items() if one is not None}
+    kept = {} if again else {folder: store.find(folder) for folder in found}
+    made: dict[Path, Graded] = {folder: one for folder, one in kept.items() if one is not None}
+    left = [folder for folder in found if folder not in made]
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(left) or 1)
     path = out / "grades.csv"
-    rows_emulated: list[Emulated] = []
 
     def write() -> None:
         if made:
-            write_csv(path, [made[folder][0] for folder in found if folder in made])
+            write_csv(path, [made[folder].grade for folder in found if folder in made])
 
     with ExitStack() as stack:
         stack.callback(write)  # however it ends
         try:
-            place = None if unprotected else stack.enter_context(prepared())
-            hidden = tuple({folder.parent for folder in found} | {out})
-            if place is not None:
-                require_closed(closed(place, 1, hidden=hidden))
-            else:
-                for sentence in unclosed(1).unprotected:
-                    tell_user(f"unprotected: {sentence}")
-            course = grading.Class(seed, seconds, place, hidden)
-            tell_user(_plan(len(left), len(made), jobs, estimate_s(left, course, jobs)))
+            place = None
+            if left and unprotected:
+                for sentence in NOT_PROTECTED:
+                    tell_user("unprotected: " + sentence.format(who="nobody" if os.geteuid() == 0 else "you"))
+            elif left:
+                place = stack.enter_context(prepared([*{folder.parent for folder in found}, out]))
+                require_closed(place)
+            course = Class(seed, seconds, place)
+            if left:
+                prepare(course, left)
+            pool = stack.enter_context(Pool(course, store.how, jobs))
+            tell_user(_plan(len(left), len(made), jobs, pool.estimate_s(left)))
             done = stack.enter_context(progress_bar("grading", len(found)))
             done(len(made))
-            for folder, one, checks in stack.enter_context(closing(graded(left, course, jobs))):
-                store.keep(folder, one, checks)  # first: Ctrl-C may come between the two
-                made[folder] = one, checks
+            for folder, one in pool.grade(left):
+                store.keep(folder, one)  # first: Ctrl-C may come between the two
+                made[folder] = one
                 write()  # after each, so that nothing is lost
                 done(len(made))
-            if emulate:
-                from harness.sweep.milestone import emulated
-
-                done = stack.enter_context(progress_bar("emulating", len(found)))
-                for row in emulated(found, course, tell_user):
-                    rows_emulated.append(row)
-                    write_csv(out / "emulated.csv", rows_emulated)
-                    done(len(rows_emulated))
         except Unfit as error:
             raise UnfitMachine(f"{error}; or use --unprotected, for submissions that you trust") from None
-    if form != "csv":
-        make_folder(out / form)
-        for folder, (one, checks) in made.items():
-            told = json.dumps(FORMATS[form](one, checks), indent=1, allow_nan=False)
-            write_whole(out / form / f"{folder.resolve().name}.json", told + "\n")
+    for folder in found if form != "csv" else ():
+        told = json.dumps(FORMATS[form](made[folder].grade, made[folder].checks), indent=1, allow_nan=False)
+        write_whole(out / form / f"{_short(folder.resolve().name)}.json", told + "\n")
+    grades = [made[folder].grade for folder in found]
     if as_json:
-        rows: list[dict[str, Any]] = []
+        rows = []
         for folder in found:
-            one, checks = made[folder]
-            parts = {part: [asdict(c) | {"passed": c.passed} for c in each] for part, each in checks.items()}
-            rows.append({**asdict(one), "checks": parts})
-        both = {"seed": seed, "rows": rows, "emulated": [asdict(row) for row in rows_emulated]}
-        click.echo(json.dumps(both, allow_nan=False))
+            checks = made[folder].checks.items()
+            parts = {part: [asdict(c) | {"passed": c.passed} for c in each] for part, each in checks}
+            rows.append({**asdict(made[folder].grade), "checks": parts})
+        click.echo(json.dumps({"seed": seed, "rows": rows}, allow_nan=False))
     else:
-        wide_console().print(grading.table([made[folder][0] for folder in found]), highlight=False)
-    for row in () if as_json else rows_emulated:
-        share = "" if row.percent_of_control is None else f", {row.percent_of_control:.1f} % of the control"
-        given = [] if row.points is None else [f"{row.points} points{share}"]
-        click.echo(f"emulated: {row.submission}: {'; '.join([*given, *filter(None, [row.remarks])])}")
+        wide_console().print(_table(grades), highlight=False)
     click.echo(f"written: {path}" + (f" and {out / form}" if form != "csv" else ""), err=as_json)
+
+
+def _short(name: str) -> str:
+    """A name of a file that may have an ending; the folder's, or where that is too long what no other has."""
+    if len(os.fsencode(name)) <= 200:
+        return name
+    return f"{name[:40]}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:16]}"
 
 
 def _plan(left: int, made: int, jobs: int, seconds: float) -> str:
     """How many submissions there are, and about how long grading them will take."""
     told = f"{left} submissions to grade, {jobs} at once: typically about {max(1, round(seconds / 60))} min"
     return told + (f"; {made} already graded" if made else "")
+
+
+def _table(grades: Sequence[Grade]) -> Table:
+    """A line for each submission; parts in percent."""
+    from rich.markup import escape
+
+    from results.output import plain_table
+
+    parts = ("demand", "first_fit", "annealing", "loop", "contract", "quality")
+    headings = ("submission", "points", *(part.replace("_", " ") for part in parts), "% of bound")
+    made = plain_table("Grades: points of 100, parts in %", *headings)
+    for column in made.columns:
+        column.min_width, column.no_wrap = len(str(column.header)), True
+    made.add_column("remarks", overflow="ellipsis", no_wrap=True, max_width=60)
+    for one in grades:
+        cells = ["-" if (part := getattr(one, name)) is None else f"{100 * part:.0f}" for name in parts]
+        bound = "-" if one.percent_of_bound is None else f"{one.percent_of_bound:.1f}"
+        made.add_row(escape(one.submission), f"{one.points:.1f}", *cells, bound, escape(one.remarks))
+    return made

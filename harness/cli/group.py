@@ -14,7 +14,7 @@ from harness.errors import HarnessError
 from hedera.text import printable
 
 _COMMANDS = {
-    "assignment": ("classroom.assignment", "assignment", "Make a class's handout, and the graders' files."),
+    "assignment": ("classroom.cli", "assignment", "Make a class's handout, and the graders' files."),
     "claims": ("paper.claims", "command", "Check the documents' claims against the committed data."),
     "clean": ("harness.cli.clean", "clean", "Remove what killed runs of this project left on the machine."),
     "cluster": ("harness.cli.cluster", "cluster", "Many machines for one sweep: keys, scheduler, workers."),

@@ -18,7 +18,6 @@ class Mistake:
     right: str
     wrong: str
     found_by: str
-    words: str
 
 
 MISTAKES = [
@@ -28,7 +27,6 @@ MISTAKES = [
         "if np.abs(demand - before).max(initial=0) < 1e-12:",
         "if True:",
         "the example of Figure 4",
-        "one pass of EST-SRC and EST-DST",
     ),
     Mistake(
         "EST-DST's inner loop runs once",
@@ -37,7 +35,6 @@ MISTAKES = [
         "        limited &= ~small\n        share = (1.0 - demand[mine & ~limited].sum()) / "
         "limited.sum()\n        break\n",
         "random flows, as Figure 7 has it",
-        "lines 9 to 18",
     ),
     Mistake(
         "integer division makes demands 0",
@@ -45,7 +42,6 @@ MISTAKES = [
         "demand[mine & converged].sum()) / free.sum()",
         "demand[mine & converged].sum()) // free.sum()",
         "the example of Figure 4",
-        "1 // 3 is 0",
     ),
     Mistake(
         "reservations are never released",
@@ -53,7 +49,6 @@ MISTAKES = [
         "        used = np.zeros(num_links(self.tree))\n",
         "        used = self.used = getattr(self, 'used', np.zeros(num_links(self.tree)))\n",
         "reservations are cleared when flows expire",
-        "must be what it reserved",
     ),
     Mistake(
         "Figure 5's < taken at its word",
@@ -61,7 +56,6 @@ MISTAKES = [
         "used[path] + flows.demand[n] <= 1.0",
         "used[path] + flows.demand[n] < 1.0",
         "a demand of 1.0 fits an empty link",
-        "room for exactly that",
     ),
     Mistake(
         "nothing is reserved at all",
@@ -69,7 +63,6 @@ MISTAKES = [
         "                    used[path] += flows.demand[n]\n",
         "",
         "reserved capacity is not given away twice",
-        "the first holds core 0",
     ),
     Mistake(
         "an assigned flow is placed anew in each period",
@@ -77,7 +70,6 @@ MISTAKES = [
         "        self.path_of = {key: self.path_of[key] for key in flows.key.tolist() if key in self.path_of}\n",
         "        self.path_of = {}\n",
         "an assigned flow keeps its path",
-        "the other stays",
     ),
     Mistake(
         "what fits nowhere reserves its hashed path",
@@ -86,7 +78,6 @@ MISTAKES = [
         "                    break\n            else:\n                used[self.between_switches(flows, "
         "n, core[n])] += flows.demand[n]\n",
         "a flow that fits nowhere goes by its hash and holds nothing",
-        "must not suffer",
     ),
     Mistake(
         "a refused move leaves its energy behind",
@@ -94,7 +85,6 @@ MISTAKES = [
         "                self.swap(state, a, b)\n                continue\n",
         "                energy += change + self.swap(state, a, b) + 1e-3\n                continue\n",
         "energies are those of their states",
-        "computed afresh",
     ),
     Mistake(
         "links down from the core are left out of the energy",
@@ -102,7 +92,6 @@ MISTAKES = [
         "[:, :, 1:5]",
         "[:, :, 1:3]",
         "energies are those of their states",
-        "computed afresh",
     ),
     Mistake(
         "a search that climbs, and forgets where it was better",
@@ -112,7 +101,6 @@ MISTAKES = [
         "            energy += self.swap(state, *self.neighbour(state))\n"
         "        self.core_of, self.energy, best = state, energy, state\n",
         "never worse than its start",
-        "and not the last one",
     ),
     Mistake(
         "any core for any host",
@@ -120,7 +108,6 @@ MISTAKES = [
         "np.arange(tree.num_hosts) % tree.num_cores",
         "rng.integers(0, tree.num_cores, tree.num_hosts)",
         "the hosts of a pod share no core",
-        "as many cores as a pod has hosts",
     ),
     Mistake(
         "each period begins with the first state again",
@@ -129,7 +116,6 @@ MISTAKES = [
         "        self.core_of = np.arange(self.tree.num_hosts) % self.tree.num_cores\n        "
         "self.flows, self.capacity",
         "a period begins with the best state of the last",
-        "begins with the best state",
     ),
     Mistake(
         "the reverse ACK stream counted as a large flow",
@@ -137,7 +123,6 @@ MISTAKES = [
         "rate > 0.1",
         "rate > 0.0",
         "acknowledgements are no large flows",
-        "acknowledgements",
     ),
     Mistake(
         "acknowledgements take a share of the demands",
@@ -145,7 +130,6 @@ MISTAKES = [
         "self.estimate_demands(counters.src[large], counters.dst[large], self.tree.num_hosts)",
         "self.estimate_demands(counters.src, counters.dst, self.tree.num_hosts)[large]",
         "acknowledgements are no large flows",
-        "demands [0.5]",
     ),
     Mistake(
         "a rate is the average over the entry's life",
@@ -153,7 +137,6 @@ MISTAKES = [
         "count_then, age_then = self.last.get(key, (0, 0.0))",
         "count_then, age_then = 0, 0.0",
         "rates are differences of counters",
-        "since the last poll",
     ),
     Mistake(
         "Mibit taken for Mb/s",
@@ -161,7 +144,6 @@ MISTAKES = [
         "self.link_mbps * 1e6",
         "self.link_mbps * 2**20",
         "a flow is large above a tenth of a link",
-        "10^6 bits",
     ),
     Mistake(
         "every entry is sent again in each period",
@@ -169,7 +151,6 @@ MISTAKES = [
         "moved = np.flatnonzero(core != flows.core)",
         "moved = range(core.size)",
         "only what changed is installed",
-        "for no other flow",
     ),
     Mistake(
         "the placement is not told that all is quiet",
@@ -177,7 +158,6 @@ MISTAKES = [
         "        demand = self.estimate",
         "        if not large.size:\n            return {}\n        demand = self.estimate",
         "the placement is asked once in each period, also when all is quiet",
-        "would stay forever",
     ),
     Mistake(
         "a sender's flows share its link anew, those with a demand already too",
@@ -185,7 +165,6 @@ MISTAKES = [
         "free = mine & ~converged",
         "free = mine",
         "random flows, as Figure 7 has it",
-        "did not answer",
     ),
     Mistake(
         "a flow that its receiver limits never counts as converged",
@@ -193,7 +172,6 @@ MISTAKES = [
         "    converged[limited] = True\n",
         "    converged[limited] = demand[limited] < 0\n",
         "the example of Figure 4",
-        "one pass",
     ),
     Mistake(
         "a receiver limits all of its flows alike",
@@ -201,7 +179,6 @@ MISTAKES = [
         "    demand[limited] = share\n    converged[limited] = True\n",
         "    demand[mine] = 1.0 / mine.sum()\n    converged[mine] = True\n",
         "random flows, as Figure 7 has it",
-        "",
     ),
     Mistake(
         "receivers do not limit",
@@ -209,7 +186,6 @@ MISTAKES = [
         "demand[mine].sum() <= 1.0 + 1e-12",
         "True",
         "the example of Figure 4",
-        "receives",
     ),
     Mistake(
         "the two flows of a pair count as one",
@@ -217,7 +193,6 @@ MISTAKES = [
         "    demand = np.zeros(len(src))\n",
         "    src, dst = np.unique(np.array([src, dst]), axis=1)\n    demand = np.zeros(len(src))\n",
         "the example of Figure 4",
-        "shape",
     ),
     Mistake(
         "sorted flows, demands in the order of the sorted ones",
@@ -225,7 +200,6 @@ MISTAKES = [
         "    demand = np.zeros(len(src))\n",
         "    order = np.lexsort((dst, src))\n    src, dst = src[order], dst[order]\n    demand = np.zeros(len(src))\n",
         "the order of the flows does not matter",
-        "in another order",
     ),
     Mistake(
         "a fixed number of passes that is enough for small examples",
@@ -233,7 +207,6 @@ MISTAKES = [
         "    while True:\n        before = demand.copy()\n",
         "    for _ in range(4):\n        before = demand.copy()\n",
         "600 flows among 128 hosts",
-        "",
     ),
     Mistake(
         "paths are searched from the last core",
@@ -241,7 +214,6 @@ MISTAKES = [
         "in self.tree.path_cores(int(flows.src[n]), int(flows.dst[n])):",
         "in self.tree.path_cores(int(flows.src[n]), int(flows.dst[n]))[::-1]:",
         "a demand of 1.0 fits an empty link",
-        "room for exactly that",
     ),
     Mistake(
         "the way up is looked at, and the way down is not",
@@ -249,7 +221,6 @@ MISTAKES = [
         "[0, 1:5]",
         "[0, 1:3]",
         "random histories, as Figure 5 has it",
-        "first path",
     ),
     Mistake(
         "any flow on a path takes all of it",
@@ -257,7 +228,6 @@ MISTAKES = [
         "                    used[path] += flows.demand[n]\n",
         "                    used[path] += 1.0\n",
         "two flows of half a link share one",
-        "room for two",
     ),
     Mistake(
         "what a flow holds is booked again in each period",
@@ -266,7 +236,6 @@ MISTAKES = [
         "        if not hasattr(self, 'used') or not self.path_of:\n            self.used = np.zeros("
         "num_links(self.tree))\n        used = self.used\n",
         "what a flow holds does not grow from period to period",
-        "the other half",
     ),
     Mistake(
         "the least loaded path instead of the first that fits",
@@ -275,7 +244,6 @@ MISTAKES = [
         "in sorted(self.tree.path_cores(int(flows.src[n]), int(flows.dst[n])), "
         "key=lambda c: used[self.between_switches(flows, n, c)].max(initial=0)):",
         "two flows of half a link share one",
-        "fit the first path",
     ),
     Mistake(
         "only improvements are accepted",
@@ -283,7 +251,6 @@ MISTAKES = [
         "        return temperature > 0 and self.rng.random() < np.exp(-constant * change / temperature)",
         "        return False",
         "it finds good states",
-        "worse states accepted",
     ),
     Mistake(
         "the last state instead of the best",
@@ -291,7 +258,6 @@ MISTAKES = [
         "            if energy < least - 1e-12:\n",
         "            if True:\n",
         "never worse than its start",
-        "and not the last one",
     ),
     Mistake(
         "only hosts of one edge switch swap",
@@ -299,7 +265,6 @@ MISTAKES = [
         "kind, half, cores = self.rng.integers(3)",
         "kind, half, cores = 1",
         "it finds good states",
-        "three kinds",
     ),
     Mistake(
         "one of the two hosts of a swap keeps its core",
@@ -307,7 +272,6 @@ MISTAKES = [
         "        for host, core in ((a, state[b]), (b, state[a])):\n",
         "        for host, core in ((a, state[b]), (b, state[b])):\n",
         "energies are those of their states",
-        "computed afresh",
     ),
     Mistake(
         "the fullest link instead of the sum over all",
@@ -315,7 +279,6 @@ MISTAKES = [
         "0)[self.inner()].sum()",
         "0)[self.inner()].max()",
         "energies are those of their states",
-        "computed afresh",
     ),
     Mistake(
         "a tenth of a link is large, too, and so is a little less",
@@ -323,7 +286,6 @@ MISTAKES = [
         "rate > 0.1",
         "rate > 0.09",
         "a flow is large above a tenth of a link",
-        "above a tenth",
     ),
     Mistake(
         "a counter that starts again gives a negative rate",
@@ -331,7 +293,6 @@ MISTAKES = [
         "            if count < count_then or age < age_then:\n                count_then, age_then = 0, 0.0\n",
         "",
         "a counter that starts again is no negative rate",
-        "counts from 0",
     ),
     Mistake(
         "a measured rate stands for the demand",
@@ -339,7 +300,6 @@ MISTAKES = [
         "np.asarray(demand, dtype=float)",
         "rate[large]",
         "demands are those among the large flows",
-        "its demand is",
     ),
     Mistake(
         "the placement is asked for each flow by itself",
@@ -348,7 +308,6 @@ MISTAKES = [
         "        core = np.array([self.placement.place(LargeFlows(*(getattr(flows, c)[n:n + 1] for c in "
         "LargeFlows.__dataclass_fields__)), links)[0] for n in range(flows.key.size)], dtype=int)\n",
         "the placement is asked once in each period, also when all is quiet",
-        "",
     ),
 ]
 

@@ -1,33 +1,28 @@
-"""The contract: each way to break it is found, with a small example; and what a template, or the example, does
-is fine."""
+"""The contract: each way to break it is found, with a small example; what a template, or the example, does is fine."""
 
 from pathlib import Path
 
 import pytest
 
-from classroom import contract, histories
-from classroom.code import Code, find_code
-from classroom.milestones import check_milestone
-from classroom.process import Misbehaved
-from classroom.sandbox import own
-from classroom.submission import Submission
-from classroom.verdict import Check
+from classroom import contract, quality
+from classroom.cases import SCHEDULER, cases
+from classroom.process import Misbehaved, own
+from classroom.submission import Code, Submission, find_code
 
 ROOT = Path(__file__).parents[2]
-START = own()
+ASKED = cases(1)[SCHEDULER]
 
 
-def checked(code):
-    with Submission(START, code, call_s=60) as submission:
-        found = contract.check_contract(submission, lambda: Submission(own(1), code), seed=1, examples=40)
-    return {one.name: one for one in found}
+def checked(code, call_s=60.0):
+    with Submission(own, code, call_s) as submission:
+        return {one.name: one for one in contract.check_contract(submission, ASKED)}
 
 
-def placing(*lines, head=""):
+def placing(*lines):
     body = "\n        ".join(lines)
     return Code(
         "theirs.py",
-        f"import numpy as np\n{head}\nclass Mine:\n    def __init__(self, tree, rng, options):\n"
+        "import numpy as np\nclass Mine:\n    def __init__(self, tree, rng, options):\n"
         f"        self.tree, self.rng = tree, rng\n    def place(self, flows, links):\n        {body}\n",
         "Mine",
     )
@@ -35,26 +30,15 @@ def placing(*lines, head=""):
 
 GOOD = "links.detour(flows.src, flows.dst, flows.hashed)"
 BROKEN = [
-    (
-        "a list of one too many",
-        f"return np.append({GOOD}, 0)",
-        contract.ANSWER,
-        "shape (1,) where there are 0 flows",
-    ),
+    ("a list of one too many", f"return np.append({GOOD}, 0)", contract.ANSWER, "shape (1,) where there are 0 flows"),
     ("nothing", "return None", contract.ANSWER, "answers with None"),
-    ("no numbers", "return ['core'] * flows.key.size", contract.ANSWER, "answers with a list"),
     ("fractions", f"return {GOOD} * 1.0", contract.ANSWER, "float64"),
     ("a core that is not there", f"return {GOOD} + self.tree.num_cores", contract.ANSWER, "there are 0 to 3"),
     ("writes to its input", "flows.demand[:] = 0; return flows.hashed", contract.INPUTS, "writes to demand"),
     ("mends links", f"links.up[:] = True; return {GOOD}", contract.INPUTS, "links.up"),
     ("no flows", f"flows.key[0]; return {GOOD}", contract.RAISES, "IndexError"),
     ("failed links", "return np.zeros(flows.key.size, dtype=int)", contract.FAILED, "ask links.usable"),
-    (
-        "global draws",
-        "return np.random.randint(0, 4, flows.key.size)",
-        contract.SAME,
-        "go through sets in a sorted",
-    ),
+    ("global draws", "return np.random.randint(0, 4, flows.key.size)", contract.SAME, "go through sets in a sorted"),
     ("hash order", f"return ({GOOD} + hash('x') % 4) % self.tree.num_cores", contract.SAME, "sorted order"),
     ("exits", "raise SystemExit(3)", contract.RAISES, "SystemExit"),
     ("dies", "import os; os._exit(7)", contract.RAISES, "its process ended (status 7)"),
@@ -71,18 +55,16 @@ def test_what_breaks_it_is_found(what, line, which, words):
 
 def test_the_example_is_as_small_as_can_be(monkeypatch):
     """One flow, one broken cable, where there is time to find it."""
-    monkeypatch.setattr(histories, "SHRINK_S", 600.0)
+    monkeypatch.setattr(contract, "SHRINK_S", 600.0)
     one = checked(placing("return np.zeros(flows.key.size, dtype=int)"))[contract.FAILED]
     assert one.weakness
     assert one.example.count("flow ") == 1
     assert one.example.count("is down") == 1
-    assert one.example.startswith("k = 4, 1 period\n")
 
 
 def test_a_scheduler_that_keeps_to_it(monkeypatch):
     monkeypatch.chdir(ROOT)
-    found = checked(find_code("docs/examples/least_loaded.py:LeastLoaded"))
-    assert [one for one in found.values() if not one.passed] == []
+    assert [x for x in checked(find_code("docs/examples/least_loaded.py:LeastLoaded")).values() if not x.passed] == []
 
 
 def test_one_that_leaves_every_flow_on_its_hash_keeps_to_all_but_one():
@@ -93,28 +75,23 @@ def test_one_that_leaves_every_flow_on_its_hash_keeps_to_all_but_one():
 
 
 def test_one_that_hangs_is_told_once():
-    code = placing("while flows.key.size > 2: pass", f"return {GOOD}")
-    with Submission(START, code, call_s=0.5) as submission:
-        found = contract.check_contract(submission, lambda: Submission(own(1), code), seed=1, examples=30)
-    one = next(one for one in found if one.name == contract.RAISES)
-    assert one.words == "it did not answer within 0.5 s"
+    one = checked(placing("while flows.key.size > 2: pass", f"return {GOOD}"), call_s=2.0)[contract.RAISES]
+    assert one.words == "it did not answer within 2 s"
     assert one.example.count("host") >= 3
 
 
 def test_rounds_are_timed_and_given_up(monkeypatch):
-    monkeypatch.setattr(contract, "PERIOD_S", 0.2)
-    monkeypatch.setattr(contract, "PATIENCE_S", 20.0)
+    monkeypatch.setattr(quality, "PERIOD_S", 0.2)
     work = "import time; limit = time.process_time() + (0.4 if flows.key.size > 100 else 0)"
     code = placing(work, "while time.process_time() < limit: pass", f"return {GOOD}")
-    with Submission(START, code) as submission:
-        late, times = contract.check_times(submission, 1, sizes=(4, 8))
-        assert isinstance(late, Check)
+    with Submission(own, code) as submission:
+        late, told = quality.check_times(submission, 1, sizes=(4, 8))
         assert late.weakness
         assert "a round of 128 flows at k = 8 takes 0.4 s; a period has 0.2" in late.words
-        assert [one.flows for one in times] == [16, 128]
-        monkeypatch.setattr(contract, "PATIENCE_S", 0.1)
-        late, times = contract.check_times(submission, 1, sizes=(8, 16))
-        assert [one.processor_s for one in times] == [None], "a larger one is not tried"
+        assert told.count(" s") == 2
+        monkeypatch.setattr(quality, "PATIENCE_S", 0.1)
+        late, told = quality.check_times(submission, 1, sizes=(8, 16))
+        assert told == "k = 8: given up", "a larger one is not tried"
         assert "did not answer within 0.1 s" in late.words
 
 
@@ -125,22 +102,27 @@ def test_what_is_wrong_with_loading_a_file_is_told_every_time():
         ("Mine = 4", "absent", "there is no Mine in theirs.py"),
         ("import os\nos._exit(7)", "ended", "its process ended (status 7)"),
     ):
-        code = Code("theirs.py", text, "Mine")
-        with Submission(START, code, call_s=60) as submission:
+        with Submission(own, Code("theirs.py", text, "Mine"), call_s=60) as submission:
             for _ in range(2):
                 with pytest.raises(Misbehaved) as told:
                     submission.fresh()
                 assert told.value.kind == kind
                 assert words in str(told.value)
-        assert words in checked(code)[contract.RAISES].words
 
 
-def test_what_ends_its_process_when_it_is_loaded_does_so_once(monkeypatch):
-    """A file that eats its processor time costs that once, and not for every check of a milestone."""
-    started, begin = [], Submission._begin
-    monkeypatch.setattr(Submission, "_begin", lambda self: (started.append(self), begin(self)))
-    with Submission(START, Code("demand.py", "import os\nos._exit(7)", "estimate_demands"), 60) as submission:
-        checks = check_milestone("demand", submission, seed=1)
-    assert len(checks) > 1
-    assert [check.words for check in checks] == ["its process ended (status 7)"] * len(checks)
-    assert started == [submission]
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nowhere.py:Mine", "is not there"),
+        ("nowhere:Mine", "neither a file nowhere.py here nor an installed module"),
+        ("theirs.py", "give FILE.py:CLASS"),
+        ("long.py:Mine", "long.py is larger than"),
+        ("picture.py:Mine", "picture.py is not text"),
+    ],
+)
+def test_what_cannot_be_had_is_one_sentence(name, words, tmp_path, monkeypatch):
+    (tmp_path / "long.py").write_bytes(b"#" * 300_000)
+    (tmp_path / "picture.py").write_bytes(b"\xff\xfe\x00")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=words):
+        find_code(name)

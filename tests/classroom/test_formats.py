@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from classroom.cases import NO_FLOWS
 from classroom.contract import FREE
 from classroom.formats import FORMATS, lines
 from classroom.grading import Grade
-from classroom.milestones.demand import NO_FLOWS
 from classroom.verdict import Check
 
 jsonschema = pytest.importorskip(

@@ -9,11 +9,19 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from classroom.lent import ROOT
-from classroom.packing import SERVICES, pack_grader, pack_handout
+from classroom import grading, quality
+from classroom.allowed import allowed_modules
+from classroom.cases import PUBLIC
+from classroom.cli import SERVICES, assignment
+from classroom.formats import FORMATS
+from classroom.packing import pack_grader, pack_handout
+from classroom.process import ROOT
 from classroom.template import MILESTONES
-from tests.classroom.mistakes import SOLUTIONS
+from harness.cli.grade import SEED as VARIABLE
+from tests.classroom.direct import Direct
+from tests.classroom.mistakes import MISTAKES, SOLUTIONS, seeded
 
 ANSWERS = ("demand", "figure_7", "global_first_fit", "simulated_annealing", "clos", "edge_colouring")
 
@@ -66,14 +74,17 @@ def test_no_solution_is_in_the_handout_under_any_name(handout):
 def test_no_document_for_instructors_is_in_it(handout):
     names = {path.name for path in handout.rglob("*.md")}
     assert names == {"handout.md", "rubric.md", "own-scheduler.md"}
+    there = {path.relative_to(handout / "project") for path in (handout / "project").rglob("*.py")}
+    modules = {".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in there}
+    assert modules == allowed_modules("classroom.checks", "classroom.template")
 
 
-@pytest.mark.parametrize("path", solved(), ids=lambda path: path.name)
-def test_a_solution_would_be_seen_whatever_it_is_called(handout, path):
+def test_a_solution_would_be_seen_whatever_it_is_called(handout):
     hidden = handout / "project" / "colours.py"
     try:
-        hidden.write_text("# nothing to see\n" + path.read_text())
-        assert given_away(handout) == ["project/colours.py"]
+        for path in solved():
+            hidden.write_text("# nothing to see\n" + path.read_text())
+            assert given_away(handout) == ["project/colours.py"]
     finally:
         hidden.unlink()
 
@@ -110,7 +121,7 @@ def test_each_service_finds_what_it_looks_for(tmp_path, service):
     if service == "classroom50":
         source = (made / "autograder.py").read_text()
         assert compile(source, "autograder.py", "exec")
-        assert 'os.environ["HEDERA_GRADE_SEED"] = "7"' in source
+        assert f'os.environ["{VARIABLE}"] = "7"' in source
 
 
 def test_what_is_packed_grades(tmp_path):
@@ -120,26 +131,69 @@ def test_what_is_packed_grades(tmp_path):
     (tmp_path / "ann").mkdir()
     (tmp_path / "ann" / "loop.py").write_text((SOLUTIONS / "loop.py").read_text())
     run = f"import sys; sys.path.insert(0, {str(tmp_path / 'out/project')!r}); from harness.cli import main; main()"
-    words = [
-        "grade",
-        "ann",
-        "--seed",
-        "7",
-        "--jobs",
-        "1",
-        "--format",
-        "gradescope",
-        "--out",
-        "grades",
-        "--unprotected",
-    ]
+    words = ["grade", "ann", "--seed", "7", "--jobs", "1", "--format", "gradescope", "--out", "grades", "--unprotected"]
+    for folder in (tmp_path, *tmp_path.parents[:-1]):
+        folder.chmod(folder.stat().st_mode | 0o011)  # without isolation it runs as nobody
     done = subprocess.run(
-        [sys.executable, "-c", run, *words],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=200,
+        [sys.executable, "-c", run, *words], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300
     )
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "grades/gradescope/ann.json").read_text())["score"] == 10
+
+
+# --- the seed of a class: with it, what is drawn could be prepared for --------------------------------------
+
+SEED = 917_264_350_918_273_645
+SPELLED = (str(SEED), f"{SEED:_}", f"{SEED:,}", f"{SEED:x}", str(SEED % 10**12))
+
+
+def silent(text):
+    return not [spelled for spelled in SPELLED if spelled in text]
+
+
+def test_no_failed_check_tells_it(tmp_path, monkeypatch):
+    """Templates, a mistake for each part, and a scheduler that fails in the simulator."""
+    monkeypatch.setattr(grading, "Submission", lambda start, code, *_: Direct(code))
+    monkeypatch.setattr(
+        grading.quality,
+        "submitted",
+        lambda config, _: quality.Score(config.k, config.traffic, "yours", None, 1.0, 0.0, "late"),
+    )
+    files = {MILESTONES[m.milestone].file: seeded(m).encode() for m in reversed(MISTAKES)}
+    least = (ROOT / "docs/examples/least_loaded.py").read_bytes().replace(b"LeastLoaded", b"Scheduler")
+    one, checks = grading.grade(grading.HandIn("ann", {**files, "scheduler.py": least}), grading.Class(SEED, 20.0))
+    assert all(any(not check.passed and check.example for check in part) for part in checks.values() if part[-1].words)
+    assert checks["quality"][0].example.startswith("k = 4, stride:")
+    assert silent("\n".join(json.dumps(form(one, checks)) for form in FORMATS.values()) + repr((one, checks)))
+
+
+def test_the_handout_does_not_have_it_and_is_the_same_for_all(tmp_path):
+    def packed(seed):
+        words = ["pack", str(tmp_path / seed), "--for", "prairielearn", "--seed", seed]
+        done = CliRunner().invoke(assignment, words)
+        assert done.exit_code == 0, done.output
+        place = tmp_path / seed / "handout"
+        return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
+
+    one = packed(str(SEED))
+    assert one == packed("8")
+    assert all(silent(data.decode()) for data in one.values())
+    assert silent((tmp_path / str(SEED) / "grader/info.json").read_text())
+    known = CliRunner().invoke(assignment, ["pack", str(tmp_path / "c"), "--seed", str(PUBLIC)])
+    assert (known.exit_code, f"{PUBLIC} is the seed of" in known.output) == (2, True)
+
+
+@pytest.mark.parametrize("service", ["gradescope", "prairielearn"])
+def test_what_a_service_starts_hands_the_seed_on_unseen(tmp_path, service):
+    """As an environment variable: a command's words are for every process to read. Root alone reads the script."""
+    made = pack_grader(tmp_path / "grader", service, SEED)
+    with zipfile.ZipFile(made if made.is_file() else made / "image.zip") as packed:
+        script = packed.read("run_autograder").decode()
+        assert packed.getinfo("run_autograder").external_attr >> 16 == 0o100700
+    begin = script.partition("mkdir")[0]
+    for words in ("/autograder/source/env/bin/python", "/hedera/env/bin/python"):
+        begin = begin.replace(words, "show")
+    show = f'show() {{ echo "$@"; [ "${VARIABLE}" = {SEED} ] && echo known; }}\n'
+    done = subprocess.run(["bash", "-c", show + begin], capture_output=True, text=True, check=True)
+    assert "known" in done.stdout
+    assert silent(done.stdout)

@@ -21,7 +21,6 @@ from tests.made import machine_code
 ROOT = Path(__file__).parents[2]
 USER = 21987
 """The ordinary user, where root tries."""
-CLASS_UIDS = range(61184, 65520)
 SEED = 917263545
 CALL_S, PROCESSOR_S = 10.0, 4.0
 """For an answer, on the clock, and of processor time: short, so that what hangs does so for seconds."""
@@ -70,17 +69,17 @@ class Arena:
         self.begin(**request)
         return self._read()
 
-    def ask(self, source, loop=False, call_s=CALL_S):
-        """What becomes of a file with ``estimate_demands``, or with ``Loop``, in it that is asked once: None where it
-        answers, or what is said of it. Nothing of it is left afterwards, anywhere."""
-        words = self._asked(op="ask", source=source, loop=loop, call_s=call_s)["words"]
+    def ask(self, source, call_s=CALL_S):
+        """What becomes of a file with ``estimate_demands`` in it that is asked once: None where it answers, or what is
+        said of it. Nothing of it is left afterwards, anywhere."""
+        words = self._asked(op="ask", source=source, call_s=call_s)["words"]
         self.assert_nothing_is_left()
         return words
 
-    def attempt(self, tries, head="", loop=False):
+    def attempt(self, tries, head=""):
         """Assert that none of these statements, by what they would mean, goes through in a submission."""
         loop_over = f"for name, statement in {list(tries.items())!r}:\n    attempt(name, statement)\n"
-        words = self.ask(f"{IN_A_SUBMISSION}\n{head}\n{loop_over}", loop)
+        words = self.ask(f"{IN_A_SUBMISSION}\n{head}\n{loop_over}")
         assert words is None, words
 
     def grade(self, name="mallory", budget_s=60.0, **files):
@@ -102,11 +101,11 @@ class Arena:
         return answer["grade"], answer["checks"]
 
     def assert_nothing_is_left(self):
-        """No process, file or control group of any submission."""
+        """No process or file of any submission."""
         left = submissions_alive(self.process.pid)
         assert left == [], left
         kept = {path.name for path in self.place.glob("hedera-grade-*/*")}
-        assert kept <= {"code", "loops", "filter"}, kept
+        assert kept <= {"code", "filter"}, kept
 
     def end(self):
         """End the grader, and see that it takes with it what it made."""
@@ -114,7 +113,6 @@ class Arena:
         try:
             assert self.process.wait(120) == 0
             assert list(self.place.glob("hedera-grade-*")) == []
-            assert list(Path("/sys/fs/cgroup").glob(f"**/hedera-grade-{self.process.pid}-*")) == []
         finally:
             self.process.stdout.close()
             with contextlib.suppress(ProcessLookupError):
@@ -166,27 +164,17 @@ def estimate_demands(src, dst, num_hosts):
     if won:
         raise RuntimeError("BROKE OUT: " + ", ".join(won))
     return [1.0] * len(src)
-
-class Loop:
-    def __init__(self, *given):
-        estimate_demands([], [], 0)
-
-    def round(self, counters, links):
-        return {}
 '''
 
 
 def _serve() -> None:
     """Answer the other side of `Arena`."""
-    from classroom import grading, histories, submission
-    from classroom.code import Code
-    from classroom.probe import require_closed
-    from classroom.process import Misbehaved
-    from classroom.sandbox import Unfit, closed, prepared
-    from classroom.submission import Submission
+    from classroom import contract, grading, submission
+    from classroom.process import Misbehaved, Unfit
+    from classroom.sandbox import closed, prepared, require_closed
+    from classroom.submission import Code, Submission
 
-    grading.CALL_S, histories.SHRINK_S, submission.START_S = CALL_S, 2.0, 30.0
-    histories.leave_nothing()
+    grading.CALL_S, contract.SHRINK_S, submission.START_S = CALL_S, 2.0, 30.0
 
     def tell(**answer: object) -> None:
         sys.stdout.write(json.dumps(answer) + "\n")
@@ -195,32 +183,27 @@ def _serve() -> None:
     with contextlib.ExitStack() as stack:
         try:
             place = stack.enter_context(prepared())
-            require_closed(closed(place, 1))
+            require_closed(place)
         except Unfit as error:
             tell(unfit=str(error))
             return
-        course = None
+        course = grading.Class(SEED, PROCESSOR_S, place)
         tell(unfit=None)
         for line in sys.stdin:
             request = json.loads(line)
             if request["op"] == "ask":
-                what = "Loop" if request["loop"] else "estimate_demands"
-                start = closed(place, round(PROCESSOR_S), loop=request["loop"])
-                words = None
-                with Submission(start, Code("theirs.py", request["source"], what), request["call_s"]) as asked:
+                words, code = None, Code("theirs.py", request["source"], "estimate_demands")
+                start = lambda hash_seed: closed(place, round(PROCESSOR_S), hash_seed)  # noqa: E731
+                with Submission(start, code, request["call_s"]) as asked:
                     try:
-                        if request["loop"]:
-                            asked.fresh(loop_mbps=100.0)
-                        else:
-                            answer = asked.estimate([0, 1], [1, 0], 2)
-                            words = None if answer.core is not None else f"answered with {answer.odd}"
+                        answer = asked.estimate([0, 1], [1, 0], 2)
+                        words = f"answered with {answer.odd}" if answer.odd else None
                     except Misbehaved as error:
                         words = str(error)
                 tell(words=words)
             else:
-                course = course or grading.Class(SEED, PROCESSOR_S, place)
                 grading.CLOCK = request["budget_s"] / PROCESSOR_S
-                one, checks = grading.grade(Path(request["folder"]), course)
+                one, checks = grading.grade(grading.HandIn.read(Path(request["folder"])), course)
                 told = {part: [asdict(check) for check in each] for part, each in checks.items()}
                 tell(grade=asdict(one), checks=told)
 

@@ -3,7 +3,6 @@
 import csv
 import io
 import os
-import platform
 import socket
 import tempfile
 import threading
@@ -11,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from classroom.grading import FILES
 from harness.network.processes import wait_until
 from results.output import write_csv
 from tests.classroom.mistakes import SOLUTIONS
-from tests.hostile.arena import PROCESSOR_S, SECRET, SEED, Arena
+from tests.hostile.arena import SECRET, SEED, Arena
 
 seccomp = pytest.importorskip("seccomp", reason="python3-seccomp is not installed: there is no grading without")
 
@@ -105,28 +103,6 @@ for n in range(10_000):
     arena.attempt({f: f"folder = {f!r}{fill}" for f in ("/tmp", "/dev/shm")})
 
 
-def test_a_file_without_end(arena):
-    """It writes one file without end, having asked not to be killed for it."""
-    arena.attempt(
-        {
-            "in /tmp": """
-import signal
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-with open("/tmp/one", "wb") as file:
-    while True:
-        file.write(bytes(1 << 20))
-"""
-        }
-    )
-
-
-def test_files_without_number(arena):
-    """It makes empty files until its time is over: each costs the kernel memory."""
-    attack = "n = 0\nwhile True:\n    open(f'/tmp/{n}', 'w').close()\n    n += 1"
-    grade, _ = arena.grade(demand=attack, budget_s=8.0)
-    assert grade["demand"] == 0.0
-
-
 def test_nested_folders(arena):
     """It leaves 3,000 nested folders behind, which no recursive clean-up survives."""
     attack = """
@@ -153,10 +129,10 @@ def test_reading_other_submissions(arena):
             "by its path": f"open({str(path)!r})",
             "through the first process": f"open('/proc/1/root' + {str(path)!r})",
             "the folder": f"os.listdir({str(arena.place)!r})",
-            "anywhere": f"""
+            "anywhere": """
 for folder, inside, files in os.walk("/"):
     inside[:] = [name for name in inside if os.path.join(folder, name) not in ("/proc", "/usr/share")]
-    if {FILES!r}[0] in files or "grades.csv" in files or "solutions" in inside:
+    if "demand.py" in files or "grades.csv" in files or "solutions" in inside:
         sys.exit(folder)
 raise OSError
 """.replace("sys.exit(folder)", "break").replace("raise OSError", "else:\n    raise OSError"),
@@ -181,16 +157,6 @@ def test_links_pipes_and_devices_handed_in(arena, tmp_path):
     )
 
 
-def test_a_folder_nobody_may_enter(arena):
-    """It takes its folder's rights away, which ends whoever looks into it unprepared."""
-    folder = arena.place / "shut" / "mallory"
-    folder.mkdir(parents=True)
-    (folder / "demand.py").write_text(HONEST["demand"])
-    (folder / "demand.py").chmod(0)
-    grade, _ = arena.grade_folder(folder)
-    assert grade["demand"] == (1.0 if arena.mode == "root" else 0.0)
-
-
 # --- what is not its own: processes -----------------------------------------------------------------------
 
 BOMB = """
@@ -212,12 +178,6 @@ def test_a_fork_bomb(arena):
     assert arena.grade(demand=HONEST["demand"])[0]["demand"] == 1.0, "who comes next has its processes"
 
 
-def test_daemons_that_outlive_it(arena):
-    """It answers as it should, and leaves processes behind that belong to nobody."""
-    grade, _ = arena.grade(demand=demand(BOMB))
-    assert grade["demand"] == 1.0
-
-
 def test_killing_whoever_there_is(arena):
     """It kills every process that it can, those of its own user first."""
     attack = """
@@ -230,15 +190,6 @@ for pid in (-1, 1, os.getppid(), *range(2, 40)):
 """
     grade, _ = arena.grade(demand=demand(attack))
     assert grade["demand"] in (0.0, 1.0), "it may well have killed what answers for it"
-
-
-def test_stopping_whoever_there_is(arena):
-    """It stops every process that it can, so that none of them ends."""
-    attack = "import os, signal\nos.kill(1, signal.SIGSTOP)\nos.kill(os.getppid(), signal.SIGSTOP)\n"
-    attack = attack.replace("\nos.kill", "\ntry: os.kill").replace(")\n", ")\nexcept OSError: pass\n")
-    attack += "os.kill(0, signal.SIGSTOP)\n"
-    words = arena.ask(attack + "estimate_demands = 0", call_s=2.0)
-    assert words
 
 
 def test_refusing_to_end(arena):
@@ -362,24 +313,6 @@ if subprocess.run(["unshare", "--user", "true"], capture_output=True).returncode
     raise OSError
 """,
             "entering one": f"syscall({number('setns')}, os.open('/proc/1/ns/user', os.O_RDONLY), 0)",
-        }
-    )
-
-
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="other machines have no such second door")
-def test_namespaces_through_the_second_door(arena):
-    """It asks the kernel in the manner of 32-bit programs, whose numbers mean other things."""
-    arena.attempt(
-        {
-            "int 80": f"""
-import mmap
-code = bytes([0x53, 0xB8]) + (310).to_bytes(4, "little") + b"\\xbb" + ({NEWUSER}).to_bytes(4, "little")
-page = mmap.mmap(-1, 4096, prot=7)
-page.write(code + bytes([0xCD, 0x80, 0x5B, 0xC3]))
-if ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))() < 0:
-    raise OSError
-""",
-            "x32": f"syscall({0x40000000 | number('unshare')}, {NEWUSER})",
         }
     )
 
@@ -565,8 +498,6 @@ def test_memory(arena):
 
 def test_memory_of_many(arena):
     """It takes memory in many processes, each of them below its limit."""
-    if arena.mode == "user":
-        pytest.skip("without root there are no groups: the machine's memory is the limit (docs/notes/class.md)")
     attack = """
 import os, time
 for _ in range(40):
@@ -590,7 +521,7 @@ time.sleep(60)
     done.set()
     watching.join()
     assert grade["points"] == 0.0
-    assert before - min(lowest) < 5 << 30, "3 GiB, and what others did meanwhile"
+    assert before - min(lowest) < 5 << 30, "3 GiB, what is taken until that is seen, and what others did meanwhile"
 
 
 def available():
@@ -624,20 +555,10 @@ assert alive <= 64, f"BROKE OUT: {alive} threads"
     assert grade["demand"] == 1.0, grade["remarks"]
 
 
-@pytest.mark.parametrize(
-    "how", ["time.sleep(600)", "while True: pass", "os.fork()\nwhile True: pass", "os.kill(os.getpid(), 19)"]
-)
+@pytest.mark.parametrize("how", ["time.sleep(600)", "os.fork()\nwhile True: pass"])
 def test_a_start_up_without_end(arena, how):
     """Its file does not end when it is read, and the next time, and the next."""
     grade, _ = arena.grade(demand=f"import os, time\n{how}", budget_s=5.0)
-    assert grade["points"] == 0.0
-    assert arena.took_s < 5 + BUSY_S
-
-
-def test_a_slow_start_up_for_every_question(arena):
-    """It starts slowly, ends as soon as it is asked, and so is started for every question."""
-    attack = "import os, time\ntime.sleep(1.5)\ndef estimate_demands(src, dst, num_hosts): os._exit(0)"
-    grade, _ = arena.grade(demand=attack, budget_s=5.0)
     assert grade["points"] == 0.0
     assert arena.took_s < 5 + BUSY_S
 
@@ -682,68 +603,50 @@ answers = max(filter(pipe, range(3, 20)))
 
 @pytest.mark.parametrize(
     "rubbish",
-    {
-        "no length": "b'\\xff' * 4",
-        "no message": "(5).to_bytes(4, 'big') + b'hello'",
-        "more than there is": "b'\\x7f\\xff\\xff\\xff'",
-        "a megabyte, byte by byte": "(1 << 20).to_bytes(4, 'big')",
-        "nested": "(1 << 19).to_bytes(4, 'big') + b'\\x81' * (1 << 19)",
-        "lists in lists": "(1 << 19).to_bytes(4, 'big') + b'\\x91' * (1 << 19)",
-        "many words": "(1 << 20).to_bytes(4, 'big') + b'\\x81\\xa7touched\\xdc\\xff\\xff' + b'\\xa0' * (1 << 20)",
-        "no text": "(9).to_bytes(4, 'big') + b'\\x81\\xa3odd\\xa3\\xff\\xfe\\xfd'",
-    }.items(),
-    ids=lambda item: item[0],
+    [
+        "b'hello\\n'",
+        "b'\\xff\\xfe\\n'",
+        "b'[' * 500_000 + b'\\n'",
+        "b'9' * 900_000 + b'\\n'",
+        "b'x' * (4 << 20)",
+        'b\'{"values": {"demand": [[1], [1, 2]]}}\\n\'',
+        "b'{\"touched\": 5}\\n'",
+        "b'\"\"\\n'",
+    ],
 )
 def test_rubbish_on_the_line(arena, rubbish):
     """It writes to the line to the grader itself."""
-    attack = f"{PIPE}\ndef estimate_demands(src, dst, num_hosts):\n    os.write(answers, {rubbish[1]})\n"
+    attack = f"{PIPE}\ndef estimate_demands(src, dst, num_hosts):\n    os.write(answers, {rubbish})\n"
     drip = "    import time\n    while True:\n        os.write(answers, b'x')\n        time.sleep(0.001)\n"
     words = arena.ask(attack + drip, call_s=3.0)
-    assert "its process answers with" in words or words == "it did not answer within 3 s"
+    assert words == "its process answers with something that is not an answer"
 
 
 def forged(**fields):
     """A loop whose answers are replaced before they are sent."""
     told = "; ".join(f"fields[{name!r}] = {value}" for name, value in fields.items())
     return f"""
-import numpy as np, msgspec
-from classroom import protocol
-from classroom.protocol import Array, pack
-was = protocol.encode
-def encode(answer):
-    fields = msgspec.structs.asdict(answer)
-    if fields["numbers"]:
+import json
+was = json.dumps
+def dumps(fields):
+    if "asked" in fields.get("numbers", ()):
         {told}
     return was(fields)
-protocol.encode = encode
+json.dumps = dumps
 """
 
 
-EMPTY = "pack(np.zeros(0, np.int64))"
 FORGED = {
     "asked infinitely often": forged(numbers="{'asked': float('inf')}"),
     "asked NaN times": forged(numbers="{'asked': float('nan')}"),
-    "asked 10^300 times": forged(numbers="{'asked': 1e300}"),
-    "not asked": forged(numbers="{}"),
-    "nothing changed": forged(arrays="{}"),
-    "changes without cores": forged(arrays="{**fields['arrays'], 'changed': pack(np.arange(9))}"),
-    "changes as fractions": forged(arrays="{**fields['arrays'], 'changed': pack(np.ones(1)), 'to': pack(np.ones(1))}"),
-    "cores beyond any": forged(
-        arrays="{**fields['arrays'], 'changed': pack(np.arange(1)), 'to': pack(np.array([2**62]))}"
-    ),
-    "demands of NaN": forged(
-        arrays="{**fields['arrays'], 'placed': pack(np.arange(1)), 'demand': pack(np.full(1, np.nan))}"
-    ),
-    "a matrix": forged(arrays="{**fields['arrays'], 'changed': pack(np.zeros((2, 2), int))}"),
-    "a scalar": forged(arrays="{**fields['arrays'], 'changed': pack(np.array(1))}"),
-    "objects": forged(arrays="{'changed': Array('O', (1,), b'12345678')}"),
-    "dates": forged(arrays="{'changed': Array('M8[D]', (1,), b'12345678')}"),
-    "a type that is no type": forged(arrays="{'changed': Array('f8,' * 1000, (1,), b'12345678')}"),
-    "negative lengths": forged(arrays="{'changed': Array('<i8', (-1, -1), b'12345678')}"),
-    "lengths beyond numbers": forged(arrays="{'changed': Array('<i8', (0, 2**63), b'')}"),
-    "a thousand dimensions": forged(arrays="{'changed': Array('<i8', (1,) * 1000, b'12345678')}"),
-    "inputs it was not given": forged(touched="('\\x1b[2J' * 1000,)"),
-    "text for arrays": forged(arrays="'none'"),
+    "nothing changed": forged(values="{}"),
+    "changes without cores": forged(values="{**fields['values'], 'changed': list(range(9))}"),
+    "cores beyond any": forged(values="{**fields['values'], 'changed': [1], 'to': [2**62]}"),
+    "demands of NaN": forged(values="{**fields['values'], 'placed': [1], 'demand': [float('nan')]}"),
+    "a matrix": forged(values="{**fields['values'], 'changed': [[0, 0], [0, 0]]}"),
+    "text": forged(values="{**fields['values'], 'changed': ['x'], 'to': ['y']}"),
+    "inputs it was not given": forged(touched="['\x1b[2J' * 1000]"),
+    "something else than arrays": forged(values="'none'"),
     "an error of a megabyte": forged(error="'x' * 900_000", line="2**63"),
 }
 
@@ -758,39 +661,11 @@ def test_a_forged_answer(arena, how):
     assert len(grade["remarks"]) < 600
 
 
-def test_an_answer_that_nobody_thought_of(arena, monkeypatch):
-    """It finds an answer that breaks the check itself: its own points go, and the grader is told why."""
-    from classroom import grading
-
-    def broken(*_):
-        raise ZeroDivisionError("\x1b[2J")
-
-    monkeypatch.setattr(grading, "_milestone", broken)
-    course = object.__new__(grading.Class)
-    object.__setattr__(course, "budget_s", 1.0)
-    (arena.place / "unthought" / "m").mkdir(parents=True)
-    (arena.place / "unthought" / "m" / "demand.py").write_text(HONEST["demand"])
-    grade, _ = grading.grade(arena.place / "unthought" / "m", course)
-    assert (grade.points, grade.remarks) == (
-        0.0,
-        "demand: what it answers ended the check: ZeroDivisionError: \\x1b[2J",
-    )
-
-
 @pytest.mark.parametrize(
     "value",
     [
-        "float('inf')",
         "[float('nan')] * len(src)",
-        "np.zeros((len(src),) * 1, dtype='O')",
         "np.zeros(1 << 24)",
-        "b'x' * (1 << 24)",
-        "np.full(len(src), 1e308)",
-        "np.zeros((0, 5))",
-        "memoryview(b'abc')",
-        "lambda: 0",
-        "np.full(len(src), -1e-300)",
-        "np.zeros(len(src), dtype='S200')",
         "np.ma.masked_all(len(src))",
         "type('\\x1b[31m' * 9999, (), {})()",
         "np.array(['\\x07'] * len(src))",
@@ -805,30 +680,10 @@ def test_a_strange_demand(arena, value):
     assert grade["remarks"].isprintable()
 
 
-def test_pickles(arena):
-    """It answers with objects that run code where they are unpickled."""
-    attack = """
-import numpy as np, os, pickle
-class Evil:
-    def __reduce__(self):
-        return os.system, ("touch /tmp/hedera-hostile-pickle",)
-def estimate_demands(src, dst, num_hosts):
-    return np.array([Evil()] * len(src), dtype=object)
-"""
-    assert arena.grade(demand=attack)[0]["demand"] == 0.0
-    assert not os.path.exists("/tmp/hedera-hostile-pickle")
-
-
 @pytest.mark.parametrize(
     "source",
     {
-        "null bytes": "x = 1\0\n" * 10,
         "parentheses": "(" * 100_000,
-        "signs": "-" * 100_000 + "1",
-        "attributes": "x" + ".a" * 100_000,
-        "a long line": "x = '" + "a" * 250_000 + "'",
-        "an encoding": "# -*- coding: unicode_escape -*-\n'\\u000aimport os'",
-        "lambdas": "lambda: " * 20_000 + "0",
         "a crash": "import ctypes\nctypes.string_at(0)",
         "a deep stack": "import sys\nsys.setrecursionlimit(10**9)\ndef f(): f()\nf()",
         "a name that is long": "import hedera." + "a" * 200_000,
@@ -869,7 +724,7 @@ def test_words_that_a_terminal_obeys(arena, how):
     assert all(line.isprintable() for check in checks["demand"] for line in check["example"].split("\n"))
 
 
-@pytest.mark.parametrize("name", [OBEYED, '=HYPERLINK("x")', "+1", "-1", "@x", "a,b\n9,9", "\udcff\udcfe", "x" * 255])
+@pytest.mark.parametrize("name", [OBEYED, '=HYPERLINK("x")', "a,b\n9,9", "\udcff\udcfe"])
 def test_a_name_that_a_terminal_obeys(arena, name, tmp_path):
     """Its folder's name does so."""
     grade, _ = arena.grade(os.fsdecode(os.fsencode(name)), demand=HONEST["demand"])
@@ -917,7 +772,7 @@ def test_looking_for_answers(arena):
         {
             "an object": """
 import gc
-if not any(getattr(o, "__name__", "") in ("_est_src", "GlobalFirstFit", "check_milestone") for o in gc.get_objects()):
+if not any(getattr(o, "__name__", "") in ("_est_src", "GlobalFirstFit", "run_checks") for o in gc.get_objects()):
     raise OSError
 """,
             "a frame": """
@@ -925,13 +780,13 @@ frame, found = sys._getframe(), []
 while frame:
     found += [*frame.f_locals, *frame.f_globals]
     frame = frame.f_back
-if not {"_est_src", "looks_of", "check_milestone"} & set(found):
+if not {"_est_src", "cases", "run_checks"} & set(found):
     raise OSError
 """,
             "an importer": """
 import importlib.util
 for importer in sys.meta_path:
-    for name in ("hedera.figure_7", "hedera.demand", "classroom.milestones", "tests.classroom.solutions"):
+    for name in ("hedera.figure_7", "hedera.demand", "classroom.cases", "tests.classroom.solutions"):
         try:
             found = importer.find_spec(name, ["/code/hedera"])
         except (ImportError, AttributeError):
@@ -947,7 +802,7 @@ else:
             "a file": """
 for folder, inside, files in os.walk("/"):
     inside[:] = [name for name in inside if os.path.join(folder, name) not in ("/proc", "/usr/share")]
-    if {"figure_7.py", "global_first_fit.py", "histories.py", "mistakes.py"} & set(files):
+    if {"figure_7.py", "global_first_fit.py", "cases.py", "mistakes.py"} & set(files):
         break
 else:
     raise OSError
@@ -965,7 +820,6 @@ def seen():
     frame = sys._getframe()
     while frame:
         told += [repr(v)[:10_000] for v in frame.f_locals.values() if "told" not in frame.f_locals]
-        told += [repr(v)[:10_000] for v in frame.f_locals.values() if type(v).__module__ == "classroom.protocol"]
         frame = frame.f_back
     if any(str({SEED // 7} * 7) in text for text in told):
         raise RuntimeError("BROKE OUT: it is there")
@@ -992,20 +846,13 @@ def test_replacing_the_checker(arena):
     attack = """
 import sys
 for module in list(sys.modules.values()):
-    for name in ("check_milestone", "share_passed", "valid", "strict", "look_at"):
+    for name in ("run_checks", "share_passed", "valid", "check_contract"):
         if hasattr(module, name):
             setattr(module, name, lambda *given: [])
 def estimate_demands(src, dst, num_hosts):
     return [0.5] * len(src)
 """
     assert arena.grade(demand=attack)[0]["demand"] <= 0.4
-
-
-def test_honest_work_beside_all_that(arena):
-    """Nothing of the above costs honest work anything."""
-    grade, _ = arena.grade("alice", **HONEST)
-    assert (grade["points"], grade["remarks"], grade["uses"]) == (70.0, "", "")
-    assert PROCESSOR_S < 120, "in less time than a class gets"
 
 
 def test_living_on_when_the_grader_is_killed(arena):
@@ -1026,7 +873,7 @@ while True:
         os.chmod(place, 0o755)
         other = Arena(arena.mode, Path(place))
         assert not other.unfit
-        other.begin(op="ask", source=attack, loop=False, call_s=60.0)
+        other.begin(op="ask", source=attack, call_s=60.0)
         assert wait_until(lambda: len(children_of(other.process.pid)) > 30, 60)
         mine = children_of(other.process.pid)
         other.process.kill()

@@ -8,25 +8,24 @@ import compileall
 import re
 import shutil
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = (
-    "files", "topos", "traffic", "transfers", "hedera", "controllers", "simulator", "packets", "paper", "commands",
-    "plots", "results", "benchmarks", "classroom", "watch", "workers", "virtual", "harness", "hifi",
-)  # fmt: skip
-"""All of the project's modules. Other packages are available if the machine has them."""
-_DOTTED = re.compile(rf"\b(?:{'|'.join(PACKAGES)})(?:\.\w{{1,60}}){{1,3}}\b", re.ASCII)
-_FROM = re.compile(rf"\bfrom\s+({'|'.join(PACKAGES)})\s+import\s+\(?([\w\s,]+)", re.ASCII)
+from classroom.process import ROOT
+
 _ALWAYS = ("classroom.answering", "topos.links", "hedera.placement", "hedera.compiled")
-_TO_LOOPS = ("hedera.figure_7",)
-"""A control loop gets a demand estimation to call, which is the solution of another milestone."""
 
 
-def lent_modules(loop: bool = False) -> set[str]:
-    """The names of our modules that a submission can import; ``loop``: for the milestone of that name."""
+@cache
+def packages() -> tuple[str, ...]:
+    """All of the project's packages."""
+    return tuple(sorted({path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests"}))
+
+
+def allowed_modules(*more: str) -> set[str]:
+    """The names of our modules that a submission can import; ``more``: with what these need."""
     found: set[str] = set()
-    waiting = [*_ALWAYS, *(_TO_LOOPS if loop else ())]
+    waiting = [*_ALWAYS, *more]
     while waiting:
         if (module := waiting.pop()) not in found:
             found.add(module)
@@ -34,13 +33,14 @@ def lent_modules(loop: bool = False) -> set[str]:
     return found
 
 
-def lend(place: Path, loop: bool = False) -> None:
-    """Copy these modules to ``place``, compiled, for any user to read."""
-    for module in sorted(lent_modules(loop)):
+def expose(place: Path, *more: str, compiled: bool = False) -> None:
+    """Copy these modules to ``place``, for any user to read; ``compiled``: with what Python makes of them."""
+    for module in sorted(allowed_modules(*more)):
         source, copy = _file(module), place / _file(module).relative_to(ROOT)
-        copy.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, copy)
-    compileall.compile_dir(place, quiet=2, workers=1)
+    if compiled:
+        compileall.compile_dir(place, quiet=2, workers=1)
     for path in (place, *place.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)  # whatever the umask says
 
@@ -50,10 +50,11 @@ def asked_for(source: str) -> set[str]:
 
     The text is searched, not parsed: hostile nesting could crash Python's parser.
     """
-    named = set(_DOTTED.findall(source))
-    for package, names in _FROM.findall(source):
+    ours = "|".join(packages())
+    named = set(re.findall(rf"\b(?:{ours})(?:\.\w{{1,60}}){{1,3}}\b", source, re.ASCII))
+    for package, names in re.findall(rf"\bfrom\s+({ours})\s+import\s+\(?([\w\s,]+)", source, re.ASCII):
         named |= {f"{package}.{name}" for name in re.findall(r"\b\w{1,60}\b", names)}
-    return {name for name in named - lent_modules() if _file(name).is_file()}
+    return {name for name in named - allowed_modules() if _file(name).is_file()}
 
 
 def _needs(module: str) -> Iterator[str]:
@@ -68,7 +69,7 @@ def _needs(module: str) -> Iterator[str]:
             names = [name for name in inside if _file(name).exists()] or [node.module]
         else:
             continue
-        yield from (name for name in names if name.split(".")[0] in PACKAGES)
+        yield from (name for name in names if name.split(".")[0] in packages())
 
 
 def _file(module: str) -> Path:

@@ -1,0 +1,173 @@
+"""Each known mistake is found by the check that is meant for it, in grading as on the student's own machine."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from classroom.cases import NO_FLOWS, PUBLIC, SCHEDULER, cases
+from classroom.checks import run_checks
+from classroom.packing import pack_handout
+from classroom.process import own
+from classroom.submission import Code, Submission
+from classroom.template import MILESTONES, NAMES, TEMPLATES
+from tests.classroom.direct import Direct
+from tests.classroom.mistakes import MISTAKES, SOLUTIONS, seeded
+
+SEED = 1
+ASKED = cases(SEED)
+
+
+def told(milestone, source, *names):
+    """The findings of these checks on a file, all of them by default."""
+    task = MILESTONES[milestone]
+    asked = [check for check in ASKED[task.file] if check["name"] in names or not names]
+    with Direct(Code("theirs.py", source, task.name)) as submission:
+        return run_checks(submission, asked)
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
+def test_a_known_mistake_is_found(mistake):
+    (one,) = told(mistake.milestone, seeded(mistake), mistake.found_by)
+    assert not one.passed
+    assert one.section
+    assert one.example
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("demand estimation stops after one pass", "one pass of EST-SRC and EST-DST"),
+        ("EST-DST's inner loop runs once", "lines 9 to 18"),
+        ("integer division makes demands 0", "1 // 3 is 0"),
+        ("receivers do not limit", "receives"),
+        ("the two flows of a pair count as one", "shape"),
+        ("reservations are never released", "must be what it reserved"),
+        ("a refused move leaves its energy behind", "computed afresh"),
+        ("Mibit taken for Mb/s", "10^6 bits"),
+    ],
+)
+def test_it_is_explained(name, words):
+    (mistake,) = [mistake for mistake in MISTAKES if mistake.name == name]
+    (one,) = told(mistake.milestone, seeded(mistake), mistake.found_by)
+    assert words in one.words
+
+
+@pytest.mark.parametrize("milestone", MILESTONES)
+def test_each_check_that_gives_points_finds_a_mistake(milestone):
+    found = {mistake.found_by for mistake in MISTAKES if mistake.milestone == milestone}
+    assert found == {check["name"] for check in ASKED[MILESTONES[milestone].file]} - {NO_FLOWS}
+
+
+@pytest.mark.parametrize("milestone", MILESTONES)
+def test_what_is_right_passes_and_an_untouched_template_next_to_nothing(milestone):
+    """A check that a file passes by doing nothing is no check of what it does."""
+    right = (SOLUTIONS / MILESTONES[milestone].file).read_text()
+    assert all(one.passed for one in told(milestone, right))
+    untouched = told(milestone, (TEMPLATES / f"{milestone}.txt").read_text())
+    assert [one.name for one in untouched if one.passed] == ([NO_FLOWS] if milestone == "demand" else [])
+
+
+def test_a_search_that_hardly_moves_is_found():
+    """The right energies of states that are hardly better than the first."""
+    right = (SOLUTIONS / "annealing.py").read_text()
+    lazy = right.replace("range(self.iterations, -1, -1)", "range(2, -1, -1)")
+    assert lazy != right
+    (one,) = told("annealing", lazy, "it finds good states")
+    assert "the mean of 16 searches" in one.words
+
+
+def test_other_seeds_ask_other_things_in_the_same_checks():
+    other = cases(SEED + 1)
+    assert {file: len(checks) for file, checks in other.items()} == {file: len(c) for file, c in ASKED.items()}
+    assert other["demand.py"][2] != ASKED["demand.py"][2]
+    assert other[SCHEDULER] != ASKED[SCHEDULER]
+    assert cases(SEED) == ASKED
+
+
+def test_what_ends_its_process_when_it_is_loaded_does_so_once(monkeypatch):
+    """A file that eats its processor time costs that once, and not for every check of a milestone."""
+    started, begin = [], Submission._begin
+    monkeypatch.setattr(Submission, "_begin", lambda self: (started.append(self), begin(self)))
+    with Submission(own, Code("demand.py", "import os\nos._exit(7)", "estimate_demands")) as submission:
+        checks = run_checks(submission, ASKED["demand.py"])
+    assert [check.words for check in checks] == ["its process ended (status 7)"] * len(checks)
+    assert started == [submission]
+
+
+# --- the handout --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def handout(tmp_path_factory):
+    place = tmp_path_factory.mktemp("pack") / "handout"
+    pack_handout(place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    """The environment of a Python that has NumPy, and nothing else that is not its own."""
+    place = tmp_path_factory.mktemp("bare")
+    numpy = Path(find_spec("numpy").origin).parent
+    for path in (numpy, numpy.parent / "numpy.libs"):
+        if path.exists():
+            (place / path.name).symlink_to(path)
+    return {"PATH": os.environ["PATH"], "PYTHONPATH": str(place), "PYTHONNOUSERSITE": "1"}
+
+
+def run(handout, environment, *words):
+    return subprocess.run(
+        [sys._base_executable, handout / "check.py", *map(str, words)],
+        env=environment, cwd="/", capture_output=True, text=True, check=False, timeout=500,
+    )  # fmt: skip
+
+
+def test_an_untouched_handout_checks_itself_with_numpy_alone(handout, bare):
+    done = run(handout, bare)
+    assert (done.returncode, done.stderr) == (1, "")
+    held = [line.split("(")[0].strip() for line in done.stdout.splitlines() if line.startswith("ok ")]
+    assert held[0] == f"ok   {NO_FLOWS}"
+    assert len(held) == 6, "that, and the contract's but one"
+    assert "every flow stays where its hash put it: this is ECMP" in done.stdout
+    for file in NAMES:
+        assert f"{handout / file}\n" in done.stdout
+
+
+def test_what_is_right_passes_there(handout, bare):
+    done = run(handout, bare, *sorted(SOLUTIONS.glob("*.py")))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "NO " not in done.stdout
+
+
+def test_its_cases_are_those_of_the_public_seed(handout):
+    assert json.loads((handout / "cases.json").read_text()) == json.loads(json.dumps(cases(PUBLIC)))
+
+
+def test_whatever_code_does_is_a_sentence(tmp_path, handout, bare):
+    source = (handout / "check.py").read_text()
+    (handout / "quick.py").write_text(source.replace("PATIENCE_S = 60.0", "PATIENCE_S = 4.0"))
+    try:
+        for code, words in (
+            ("def estimate_demands(*_):\n    raise KeyError(3)", "it raises KeyError: 3 (line 2 of demand.py)"),
+            ("def estimate_demands(*_):\n    while True:\n        pass", "its 4 s in all are used up"),
+            ("import os\nos._exit(0)\n", "its process ended (status 0)"),
+            ("estimate_demands = lambda *_: None", "the answer is None, not an array of numbers"),
+            ("def estimate(*_): pass", "there is no estimate_demands in demand.py"),
+            ("from hedera.demand import estimate_demands", "No module named 'hedera.demand'"),
+        ):
+            (tmp_path / "demand.py").write_text(code)
+            done = subprocess.run(
+                [sys._base_executable, handout / "quick.py", tmp_path / "demand.py"],
+                env=bare, capture_output=True, text=True, check=False, timeout=60,
+            )  # fmt: skip
+            assert done.returncode == 1
+            assert words in done.stdout
+            assert "Error" not in done.stderr
+    finally:
+        (handout / "quick.py").unlink()
+    assert run(handout, bare, "other.py").returncode == 2
