@@ -5,7 +5,6 @@ import signal
 
 import pytest
 from hypothesis import settings
-from hypothesis.configuration import set_hypothesis_home_dir
 
 settings.register_profile("patient", deadline=None)  # a busy machine must not fail a test
 settings.load_profile("patient")
@@ -17,11 +16,6 @@ ENDED_BADLY: list[str] = []
 def pytest_runtest_setup(item):
     if os.geteuid() != 0 and item.get_closest_marker("root"):
         pytest.skip("needs root")
-
-
-def pytest_runtest_teardown():
-    """Grading leaves no folder of hypothesis's; where a test grades in this process, that holds for itself alone."""
-    set_hypothesis_home_dir(None)
 
 
 def pytest_warning_recorded(warning_message):

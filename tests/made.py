@@ -27,9 +27,12 @@ def _copied(sources: list[Path], names: str, place: Path, uid: int | None) -> Pa
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     for path in (path for source in sources for path in source.glob(names)):
         try:
-            shutil.copy(path, place / path.name)
-        except FileNotFoundError:  # another test's process has made room, or is just writing it
+            if path.is_dir():
+                shutil.copytree(path, place / path.name, dirs_exist_ok=True)
+            else:
+                shutil.copy(path, place / path.name)
+        except (FileNotFoundError, shutil.Error):  # another test's process has made room, or is just writing it
             continue
-    for path in (place, *place.iterdir()):
+    for path in (place, *place.rglob("*")):
         os.chown(path, *[os.geteuid() if uid is None else uid] * 2)
     return place
