@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from files.writer import write_whole
 from plots import figure9
 from plots.load import Sweep, load_sweep
 from plots.report.compare import Family, everything, expected_order, families
@@ -13,6 +12,7 @@ from plots.shares import our_share
 from plots.style import short
 from plots.summary import Summary, summarise
 from plots.trials import in_a_sentence
+from results.files import write_whole
 from results.record import Run
 
 KEPT = "results/figure9"
