@@ -160,7 +160,8 @@ def command(asked: Computing, schemes: tuple[str, ...], engines: tuple[str, ...]
         told.append(
             table(f"{title}: share of full bisection bandwidth", means(own, "percent_of_full", "traffic", "scheme"))
         )
-        text = summary(own)
-        told += [table("The paper's text, %", text)] * bool(text) + [better(own)]
+        if text := summary(own):
+            told.append(table("The paper's text, %", text))
+        told.append(better(own))
     name = f"figure10_k{base.k}"
     asked.conclude(rows, told, [asked.csv(name, rows), draw(rows, base.tree, asked.png(name))])
