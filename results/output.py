@@ -102,9 +102,7 @@ def as_json(rows: Sequence[Row]) -> str:
     return json.dumps({"rows": found}, allow_nan=False)
 
 
-def conclude(
-    rows: Sequence[Row], told: Sequence[Table | str], files: Sequence[Path], json_wanted: bool
-) -> None:
+def conclude(rows: Sequence[Row], told: Sequence[Table | str], files: Sequence[Path], json_wanted: bool) -> None:
     """The end of every command: print the rows as JSON, or else tables and sentences; then name the files written."""
     if json_wanted:
         click.echo(as_json(rows))
