@@ -101,7 +101,7 @@ def keep(content: bytes, release: str, source: str, say: Say, *, use: bool = Tru
     with cache.locked(kernels / "lock"):
         try:
             new.write_bytes(content)
-            new.chmod(0o700)
+            new.chmod(0o755)
             new.replace(linux)
         except OSError as error:
             new.unlink(missing_ok=True)
