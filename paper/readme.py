@@ -100,7 +100,7 @@ def write(root: Path) -> None:
     sweep = load_sweep(root / KEPT)
     before, _, after = _now(root)
     write_whole(root / SAID, f"{before}{BEGIN}{section(sweep)}{END}{after}")
-    for path in figure9.draw(sweep.runs, (root / PICTURE).with_suffix(""), normalised=True):
+    for path in figure9.draw(sweep.runs, (root / PICTURE).with_suffix("")):
         if path.suffix != Path(PICTURE).suffix:
             path.unlink()
 

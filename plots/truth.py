@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plots.conditions import Comparison, Side
+from plots.compare_sweeps import Comparison, Side
 from plots.style import DASHES, INK, MUTED, colour, house_style, logarithmic, save
 
 if TYPE_CHECKING:
@@ -159,8 +159,8 @@ def draw_sweeps(comparison: Comparison, path: Path) -> list[Path]:
         figure = Figure(figsize=(9.6, 2.1 * -(-len(comparison.schemes) // 3) + 0.4), layout="constrained")
         fields = figure.subplots(-(-len(comparison.schemes) // 3), 3, squeeze=False, sharex=True, sharey=True)
         for axes, scheme in zip(fields.flat, comparison.schemes, strict=False):
-            bars = comparison.bars(scheme)
-            x, y = ([100 * side.shares[bar].median for bar in bars] for side in (first, second))
+            lines = comparison.of_scheme(scheme)
+            x, y = (100 * lines.share.xs(side.name, level="folder") for side in (first, second))
             axes.plot([20, 105], [20, 105], color=MUTED, linewidth=0.8, linestyle=DASHES)
             axes.plot(x, y, "o", color=colour(scheme), markersize=3.5)
             axes.set_title(scheme)
