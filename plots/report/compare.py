@@ -24,6 +24,7 @@ from results.record import Run
 
 HEADLINE = tuple(name for name in best_first() if name in COLUMNS and name != CONTROL)
 """The schemes with a published bar to compare with, the best first."""
+_STATIC = tuple(scheme for scheme in reversed(HEADLINE) if scheme in STATIC)
 EXPECTED_ORDER = ("hedera-sa", "hedera-gff", "ecmp", "spanning-tree")
 """The order expected from the paper under patterns where every host sends to one and receives from one."""
 NOTICEABLE = 0.01
@@ -143,9 +144,7 @@ def match(summary: Summary, scheme: str, patterns: Iterable[str] | None = None) 
     return Match(scheme, tuple(Pair(p, a, b) for p, a, b in found if a is not None and b is not None))
 
 
-def like_for_like(
-    summary: Summary, schemes: Sequence[str] = tuple(s for s in reversed(HEADLINE) if s in STATIC)
-) -> tuple[Match, ...]:
+def like_for_like(summary: Summary, schemes: Sequence[str] = _STATIC) -> tuple[Match, ...]:
     """Each static scheme that was run against the published ECMP, all over the same patterns: those where all of them
     have a number."""
     run = [scheme for scheme in schemes if match(summary, scheme).pairs]

@@ -68,8 +68,7 @@ LOG = b"".join(
     ]
 )
 RUNS = [
-    json.dumps(document, separators=(",", ":")).encode()
-    for document in (run_document(seconds=6), broken(seconds=6))
+    json.dumps(document, separators=(",", ":")).encode() for document in (run_document(seconds=6), broken(seconds=6))
 ]
 CONTROL = RunSpec("nonblocking", "stride:1", seconds=6)
 BROKEN = RunSpec("ecmp", "stride:4", seconds=6, fail=("switch:4_1_1@2",))

@@ -195,7 +195,7 @@ def test_a_reason_is_one_short_line():
     ],
 )
 def test_what_is_no_json(data):
-    with pytest.raises(ValueError, match="is not JSON, or was cut off|is not a run of schema 2"):
+    with pytest.raises(ValueError, match=r"is not JSON, or was cut off|is not a run of schema 2"):
         decode(data)
 
 
