@@ -9,7 +9,6 @@ from harness.run.spec import RunSpec
 from harness.sweep import calibration
 from harness.sweep.plan import forecast_s
 from results.output import duration
-from topos.fattree import FatTree
 
 _RUN = RunSpec("hedera-sa", "stride:4", seconds=10.0)
 _FIGURE_9 = 140
@@ -46,23 +45,12 @@ def _in_virtual_time() -> str:
 
 
 def _in_real_time() -> str:
-    """Which datapath a run will use, and why; and what it carries."""
-    datapath = machine.choose_datapath("auto")
-    count, usable = machine.instances_for(datapath, FatTree(4)), machine.processors()
-    if datapath == "kernel":
-        how = "Open vSwitch forwards in the kernel: its module is here, and it is the fastest there is."
-        guess = ""
-    else:
-        how = (
-            f"Open vSwitch forwards in userspace, because its kernel module is missing: at k = 4 in {count} private "
-            f"instance{'s' * (count > 1)}, for {usable} usable processor{'s' * (usable > 1)}."
-        )
-        guess = (
-            " Two carry links of 15 to 25 Mb/s at k = 4 (200 in packets of 9000 bytes, --mtu), 1 at k = 6, at best "
-            "0.5 at k = 8."
-        )
-    rates = {mtu: calibration.remembered(replace(_RUN, datapath=datapath, mtu=mtu)) for mtu in calibration.MTUS}
+    """What real time takes, and what it carries."""
+    if not machine.kernel_datapath():
+        return "Real time needs Open vSwitch's kernel module, which is missing here: use --time virtual."
+    rates = {mtu: calibration.remembered(replace(_RUN, mtu=mtu)) for mtu in calibration.MTUS}
     known = [f"{rate:g} Mb/s in packets of {mtu} bytes" for mtu, rate in rates.items() if rate is not None]
+    how = "Open vSwitch forwards in the kernel: its module is here."
     if known:
         return f"{how} Measured here at k = 4: links of {' and of '.join(known)}."
-    return f"{how}{guess} hedera doctor --calibrate measures it here; any rate in virtual time (--time virtual)."
+    return f"{how} hedera doctor --calibrate measures what it carries; any rate in virtual time (--time virtual)."

@@ -17,7 +17,7 @@ from harness.network.footprint import leftovers
 from harness.run.spec import RunSpec
 from harness.sweep import calibration, guest_costs
 from packets import build as packet_engine
-from results.temporary import owner_name, temporary_folder
+from results.temporary import owner_name
 from virtual import apt, kernel
 from virtual.errors import Unavailable
 
@@ -117,7 +117,7 @@ def _kernel_features() -> list[Finding]:
     shaper = _shaper_works()
     cubic = "cubic" in congestion.available()
     kernel = machine.kernel_datapath()
-    with temporary_folder("doctor") as notes, HostGroups(owner_name(), 1.0, notes) as groups:
+    with HostGroups(owner_name(), 1.0) as groups:
         pass
     extra = "apt-get install linux-modules-extra-$(uname -r) (Ubuntu)"
     return [
@@ -229,7 +229,7 @@ def busy(findings: Sequence[Finding]) -> str:
 
 
 def _calibrated(mtu: int) -> Finding:
-    base = RunSpec("hedera-sa", "stride:4", datapath=machine.choose_datapath("auto"), mtu=mtu)
+    base = RunSpec("hedera-sa", "stride:4", mtu=mtu)
     rate = calibration.remembered(base)
     item = f"link rate for --bw auto, MTU {mtu}"
     if rate is None:

@@ -15,15 +15,17 @@ from pathlib import Path
 
 import msgspec
 
+from harness.hosts.connections import BIN_S
+from harness.hosts.records import Arrived
 from harness.network.congestion import permitted
 from harness.network.cpulimit import HostGroups
 from harness.network.fabric import MOST_DELAYED, Fabric, FabricOptions
+from harness.network.netlink import Netlink
 from harness.network.processes import Children, run
-from harness.network.queries import Queries
 from harness.network.shaping import Shape, apply, verify
 from harness.run import tcp_counters
-from harness.run.senders import EmulatedFlow
 from harness.run.spec import RunSpec
+from harness.run.traffic import EmulatedFlow
 from harness.run.transfers import Transfers
 from harness.run.watch import Sampler
 from hifi.scene import Done, Flow, Look, Scene, Seen
@@ -32,7 +34,6 @@ from topos.fattree import port_name
 from topos.nonblocking import NonBlocking
 from traffic.ports import SERVER_PORT
 from traffic.workload import workload
-from transfers.sink import BIN_S
 
 NOBODY = 6653
 """A port where no controller listens: the switch's few rules are put there by hand."""
@@ -44,19 +45,18 @@ def play(scene: Scene, folder: Path) -> Seen:
     shape = scene.shape
     with (
         permitted(scene.congestion_control, folder),
-        HostGroups(owner_name(), 1.0, folder) as groups,
+        HostGroups(owner_name(), 1.0) as groups,
         Children() as children,
         Fabric(
             topo,
-            FabricOptions("kernel", 1, shape, scene.congestion_control, min_rto_ms=scene.rto_min_ms),
+            FabricOptions(shape, scene.congestion_control, min_rto_ms=scene.rto_min_ms),
             folder,
             children,
         ) as fabric,
     ):
         fabric.build()
         fabric.connect(NOBODY)
-        _rules(topo, folder / "openvswitch-0")
-        fabric.make_room()
+        _rules(topo, folder / "openvswitch")
         for host in topo.hosts:
             pid, port = fabric.pid_of(host), port_name(host, 0)
             # No memory of earlier connections (RFC 2140), so that a scene's transfers are independent.
@@ -65,8 +65,8 @@ def play(scene: Scene, folder: Path) -> Seen:
                 _sender_s_cable(scene, port, pid)
                 if scene.delay_ms:
                     number = topo.hosts.index(host) + 1
-                    _sender_s_cable(scene, port_name(topo.SWITCH, number), fabric.instances[0].pid)
-        verify(shape, [port_name(topo.SWITCH, 1)], fabric.instances[0].pid)
+                    _sender_s_cable(scene, port_name(topo.SWITCH, number), fabric.switches.pid)
+        verify(shape, [port_name(topo.SWITCH, 1)], fabric.switches.pid)
         flows = folder / "flows.csv"
         flows.write_text(_as_csv(scene.flows), encoding="utf-8")
         work = workload(f"file:{flows}", topo, scene.seed, seconds=scene.seconds, link_mbps=scene.mbps)
@@ -103,10 +103,12 @@ def _done(flow: EmulatedFlow, begin: float, end: float) -> Done:
     sent, arrived = flow.sent, flow.arrived
     assert sent is not None
     assert sent.start is not None
-    assert arrived is not None
-    first, last = arrived.first or end, arrived.last or end
-    times = (sent.start - begin, arrived.accepted - begin, first - begin, last - begin)
-    return Done(flow.src, *times, arrived.bytes, arrived.bins, BIN_S, sent.retransmissions, sent.how)
+    if arrived is None:
+        arrived = Arrived(sent.number, "cut off", end, end, end, 0, ())
+    times = (t - begin for t in (sent.start, arrived.accepted, arrived.first, arrived.last))
+    start_s, accepted, first, last = times
+    counted = (arrived.bytes, arrived.bins, BIN_S, sent.retransmissions, sent.how)
+    return Done(flow.src, start_s, accepted, first, last, *counted)
 
 
 def _trouble(flow: EmulatedFlow) -> str:
@@ -155,9 +157,9 @@ class Looking(Sampler):
         self.period_s = scene.every_s
         self._port = port_name(NonBlocking.SWITCH, 1)
         self._opened = contextlib.ExitStack()
-        self._switch = self._opened.enter_context(contextlib.closing(Queries(fabric.instances[0].pid)))
+        self._switch = self._opened.enter_context(contextlib.closing(Netlink(fabric.switches.pid)))
         self._hosts = [
-            self._opened.enter_context(contextlib.closing(Queries(fabric.pid_of(name))))
+            self._opened.enter_context(contextlib.closing(Netlink(fabric.pid_of(name))))
             for name in (fabric.topo.hosts[1:] if scene.round_trips else ())
         ]
 
@@ -170,13 +172,13 @@ class Looking(Sampler):
         t = time.monotonic() - self.begin
         if t < 0:
             return
-        queued, sent = self._switch.queues()[self._port]
+        queue = next(one for one in self._switch.qdiscs() if one.port == self._port and one.parent == "1:1")
         rtt_ms = {
             number: 1e3 * one.rtt_s
             for number, host in enumerate(self._hosts, start=1)
             for one in host.round_trips(SERVER_PORT)
         }
-        self.looks.append(Look(t, queued, rtt_ms, sent))
+        self.looks.append(Look(t, queue.queued, rtt_ms, queue.sent))
 
 
 def main() -> None:

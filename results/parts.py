@@ -75,7 +75,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     time: Name = written("real")
     controller_delay_ms: Annotated[float, Meta(ge=0)] = written(0.0)
     platform: Name
-    datapath: Name
+    datapath: Name = written("kernel")
     congestion_control: Name
     sack: bool = written(True)
     min_rto_ms: Annotated[int, Meta(ge=1, le=60_000)] = written(200)

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import click
 
-from files.unprivileged import NOBODY_S_CACHE
 from files.writer import remove_abandoned
 from harness.errors import RunFailed
-from harness.network.footprint import Cleaned, remove_cache, remove_leftovers
+from harness.network.footprint import Cleaned, remove_leftovers
 from harness.network.machine import require_root
 
 STILL_S = 60.0
@@ -21,8 +20,7 @@ STILL_S = 60.0
 @click.argument(
     "results", nargs=-1, type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="[RESULTS]..."
 )
-@click.option("--all", "everything", is_flag=True, help=f"Also remove the cache, {NOBODY_S_CACHE.parent}.")
-def clean(results: tuple[Path, ...], everything: bool) -> None:
+def clean(results: tuple[Path, ...]) -> None:
     """Remove what killed runs of this project left on the machine, and nothing else.
 
     It also removes half-written files below RESULTS (default: results/runs in the current folder).
@@ -31,8 +29,6 @@ def clean(results: tuple[Path, ...], everything: bool) -> None:
     cleaned = remove_leftovers()
     for folder in results or (Path("results/runs"),):
         _remove_halves(folder, cleaned)
-    if everything:
-        remove_cache(cleaned)
     for line in cleaned.removed:
         click.echo(f"removed {line}")
     if cleaned.left:

@@ -94,7 +94,7 @@ def machine_rates(spec: RunSpec, mtus: Sequence[int], *, again: bool) -> dict[in
 
 def machine_rate(spec: RunSpec, *, again: bool) -> float:
     """The highest link rate this machine carries, as remembered, or measured if unknown or with ``again``."""
-    spec = replace(spec, datapath=machine.choose_datapath(spec.datapath), fail=(), disturb=())
+    spec = replace(spec, fail=(), disturb=())
     if not again and (known := calibration.remembered(spec)) is not None:
         return known
     machine.require_root()

@@ -24,10 +24,10 @@ def report(folder: Path, publish: Path | None) -> None:
     of it)."""
     leave_root_for_good(folder)  # nothing here needs root
     if publish:
-        from plots.export import keep
+        from plots import keep as kept
 
         try:
-            files = keep(folder, publish)
+            files = kept.keep(folder, publish)
         except ValueError as error:
             raise UserMistake(str(error)) from None
         for path in files:

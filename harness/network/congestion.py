@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from harness.errors import UnfitMachine
-from harness.network.modules import load
-from harness.network.settings import Setting
 
-_SYSCTL = Path("/proc/sys/net/ipv4")
+SYSCTL = Path("/proc/sys/net/ipv4")
+ALLOWED = "tcp_allowed_congestion_control"
+LOADED_S = 20.0
+"""A module that takes longer to load is left to the kernel, where no signal may reach it."""
 
 
 def available() -> list[str]:
     """The congestion control algorithms the kernel has loaded."""
-    return (_SYSCTL / "tcp_available_congestion_control").read_text().split()
-
-
-ALLOWED = Setting(
-    _SYSCTL / "tcp_allowed_congestion_control",
-    "an addition to net.ipv4.tcp_allowed_congestion_control",
-    lambda text: bool(text) and set(text.split()) <= set(available()),
-)
+    return (SYSCTL / "tcp_available_congestion_control").read_text().split()
 
 
 @contextmanager
@@ -30,14 +25,35 @@ def permitted(name: str, run_folder: Path) -> Iterator[None]:
     """Let namespaces choose ``name`` while the block runs.
 
     Linux refuses an algorithm in a namespace of its own unless it is on the machine-wide list of allowed
-    ones (where a machine whose default is BBR does not have cubic). The list is put back afterwards.
+    ones (where a machine whose default is BBR does not have cubic). It is taken off again afterwards: a note in
+    ``run_folder`` says so to `restore`, should this process be killed.
 
     Raises UnfitMachine when the kernel does not have the algorithm.
     """
     if name not in available():
-        load(f"tcp_{name}")
+        with suppress(OSError, subprocess.SubprocessError):
+            subprocess.run(["modprobe", "-q", f"tcp_{name}"], check=False, timeout=LOADED_S)
     if name not in available():
         raise UnfitMachine(f"the kernel has no TCP {name}; it offers {', '.join(available())}")
-    allowed = ALLOWED.read().split()
-    with ALLOWED.changed_to(" ".join(dict.fromkeys([*allowed, name])), run_folder):
+    allowed = (SYSCTL / ALLOWED).read_text().split()
+    if name in allowed:
         yield
+        return
+    (run_folder / ALLOWED).write_text(name)
+    try:
+        (SYSCTL / ALLOWED).write_text(" ".join([*allowed, name]))
+        yield
+    finally:
+        restore(run_folder)
+
+
+def restore(run_folder: Path) -> bool:
+    """Take off the list what a run has put on it; whether there was something. OSError when it cannot be."""
+    note = run_folder / ALLOWED
+    if note.is_symlink() or not note.is_file():
+        return False
+    added, now = note.read_text()[:100], (SYSCTL / ALLOWED).read_text().split()
+    if added in now and len(now) > 1:
+        (SYSCTL / ALLOWED).write_text(" ".join(one for one in now if one != added))
+    note.unlink()
+    return True

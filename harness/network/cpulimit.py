@@ -1,34 +1,16 @@
-"""The CPU share of each host, as the replication set it: 4/k^3 of the processors (cgroup version 1 or 2)."""
+"""The CPU share of each host, as the replication set it: 4/k^3 of the processors. By control groups (version 2), where
+the machine hands the cpu controller down to groups (systemd does)."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 from pathlib import Path
 
-from harness.network.machine import processors
-from harness.network.settings import Setting
+from harness.network.machine import processors, time_travels
 
 PERIOD_US = 100_000
-LEGACY, UNIFIED = Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup")
-"""Where the version 1 CPU controller and the unified hierarchy are mounted."""
-
-
-def _controllers() -> set[str]:
-    return set((UNIFIED / "cgroup.controllers").read_text().split())
-
-
-def _as_changes(before: str, after: str) -> str:
-    """How a control group is told which controllers those in it shall have."""
-    old, new = set(before.split()), set(after.split())
-    return " ".join([*(f"+{name}" for name in new - old), *(f"-{name}" for name in old - new)])
-
-
-SUBTREE = Setting(
-    UNIFIED / "cgroup.subtree_control",
-    "the cpu controller for all control groups",
-    lambda text: set(text.split()) <= _controllers(),
-    _as_changes,
-)
+ROOT = Path("/sys/fs/cgroup")
 
 
 class HostGroups:
@@ -37,72 +19,45 @@ class HostGroups:
     ``applied`` says whether the machine allowed it, ``reason`` why not. ``share`` is of the processors we may use.
     """
 
-    def __init__(self, owner: str, share: float, run_folder: Path) -> None:
+    def __init__(self, owner: str, share: float) -> None:
         self._quota_us = max(1000, round(share * PERIOD_US * processors()))
-        self._group: Path | None = None
-        self._changed = contextlib.ExitStack()
-        self.reason = ""
+        self._group = ROOT / f"hedera-{owner}"
+        self.applied, self.reason = False, ""
         try:
-            if LEGACY.is_dir():
-                self._make(LEGACY / f"hedera-{owner}")
-            elif SUBTREE.path.exists():
-                group = self._make(UNIFIED / f"hedera-{owner}")
-                handed = " ".join(dict.fromkeys([*SUBTREE.read().split(), "cpu"]))
-                self._changed.enter_context(SUBTREE.changed_to(handed, run_folder))
-                (group / SUBTREE.path.name).write_text("+cpu")
+            if time_travels():
+                self.reason = "time is virtual, in which no host takes another's"
+            elif "cpu" not in (ROOT / "cgroup.subtree_control").read_text().split():
+                self.reason = "the machine does not hand the cpu controller down to control groups"
             else:
-                self.reason = "no CPU cgroup controller is mounted"
+                self._group.mkdir()
+                self.applied = True
+                (self._group / "cgroup.subtree_control").write_text("+cpu")
         except OSError as error:
             self._remove()
-            self._group = None
-            self.reason = f"the CPU cgroup controller refuses: {error.strerror}"
-
-    def _make(self, group: Path) -> Path:
-        group.mkdir()
-        self._group = group
-        return group
-
-    @property
-    def applied(self) -> bool:
-        """Whether hosts are limited."""
-        return self._group is not None
+            self.applied = False
+            self.reason = f"the CPU cgroup controller refuses: {os.strerror(error.errno or 0)}"
 
     def procs_file(self, host: str) -> Path | None:
         """The file a process of this host writes its pid into; None when there is no limit."""
-        if self._group is None:
+        if not self.applied:
             return None
         group = self._group / host
         if not group.exists():
-            try:
-                group.mkdir()
-                if (group / "cpu.max").exists():
-                    (group / "cpu.max").write_text(f"{self._quota_us} {PERIOD_US}")
-                    burst = group / "cpu.max.burst"
-                else:
-                    (group / "cpu.cfs_period_us").write_text(str(PERIOD_US))
-                    (group / "cpu.cfs_quota_us").write_text(str(self._quota_us))
-                    burst = group / "cpu.cfs_burst_us"
-                if burst.exists():  # Linux 5.14
-                    # What a host left unused, for one period: where time is counted in ticks of 10 ms, a single
-                    # tick may be more than the quota, and a host far below its share would be held back.
-                    burst.write_text(str(self._quota_us))
-            except OSError as error:
-                self._group, self.reason = None, f"the CPU cgroup controller refuses: {error.strerror}"
-                return None
+            group.mkdir()
+            (group / "cpu.max").write_text(f"{self._quota_us} {PERIOD_US}")
+            with contextlib.suppress(OSError):  # Linux 5.14
+                # What a host left unused, for one period: where time is counted in ticks of 10 ms, a single
+                # tick may be more than the quota, and a host far below its share would be held back.
+                (group / "cpu.max.burst").write_text(str(self._quota_us))
         return group / "cgroup.procs"
 
     def throttled_s(self) -> dict[str, float]:
         """How long the limit has held back each host that it has, in seconds."""
-        if self._group is None:
-            return {}
         held = {}
-        for group in self._group.iterdir():
-            if group.is_dir():
-                words = dict(line.split() for line in (group / "cpu.stat").read_text().splitlines())
-                # version 2 counts microseconds, version 1 nanoseconds
-                seconds = int(words.get("throttled_usec", 0)) / 1e6 + int(words.get("throttled_time", 0)) / 1e9
-                if seconds:
-                    held[group.name] = round(seconds, 3)
+        for stat in self._group.glob("*/cpu.stat"):
+            words = dict(line.split() for line in stat.read_text().splitlines())
+            if seconds := int(words.get("throttled_usec", 0)) / 1e6:
+                held[stat.parent.name] = round(seconds, 3)
         return held
 
     def __enter__(self) -> HostGroups:
@@ -112,10 +67,13 @@ class HostGroups:
         self._remove()
 
     def _remove(self) -> None:
-        if self._group is not None:
-            for group in [*self._group.iterdir(), self._group]:
-                if group.is_dir():
-                    with contextlib.suppress(OSError):
-                        group.rmdir()
-        with contextlib.suppress(OSError):  # others use it by now; the note stays, as what is left of the run
-            self._changed.close()
+        with contextlib.suppress(OSError):
+            remove_group(self._group)
+
+
+def remove_group(group: Path) -> None:
+    """Remove a control group with those in it. OSError when it cannot be."""
+    if group.is_dir():
+        for part in [*group.iterdir(), group]:
+            if part.is_dir():
+                part.rmdir()

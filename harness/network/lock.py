@@ -8,7 +8,6 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from harness.errors import RunFailed
 from harness.network import footprint
@@ -33,8 +32,11 @@ def sole_use(
     if _held is not None:
         yield
         return
-    descriptor = _open(footprint.home() / "lock")
+    # Root's own file, which nobody else can open: whoever could, could take the lock and never give it back.
+    path = footprint.home() / "lock"
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
+        os.fchmod(descriptor, 0o600)
         _wait(descriptor, say, time.monotonic() + patience_s)
         _held = descriptor
         tell(doing)
@@ -47,38 +49,22 @@ def sole_use(
 def tell(doing: str) -> None:
     """What this process, which uses the machine, is at: those who wait for it are told."""
     if _held is not None:
-        words = f"{os.getpid()} {doing}\n".encode()
+        words = f"process {os.getpid()} ({doing})".encode()
         os.ftruncate(_held, 0)
         os.pwrite(_held, words, 0)
 
 
-def _open(path: Path) -> int:
-    """Root's own file, which nobody else can open: whoever could, could take the lock and never give it back."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    os.fchmod(descriptor, 0o600)
-    return descriptor
-
-
 def _wait(descriptor: int, say: Callable[[str], None] | None, limit: float) -> None:
-    told_at, told_of = 0.0, ""
+    said_at, said_of = 0.0, ""
     while True:
         with contextlib.suppress(BlockingIOError):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
         now = time.monotonic()
+        holder = os.pread(descriptor, 200, 0).decode(errors="replace") or "another process"
         if now >= limit:
-            raise RunFailed(
-                f"this machine is taken by {_told(descriptor)[1]}, and two runs at once would disturb each other"
-            )
-        pid, holder = _told(descriptor)
-        if say is not None and (pid != told_of or now - told_at > SAY_EVERY_S):
+            raise RunFailed(f"this machine is taken by {holder}, and two runs at once would disturb each other")
+        if say is not None and (holder != said_of or now - said_at > SAY_EVERY_S):
             say(f"waiting for {holder}: two runs at once would disturb each other")
-            told_at, told_of = now, pid
+            said_at, said_of = now, holder
         time.sleep(LOOK_EVERY_S)
-
-
-def _told(descriptor: int) -> tuple[str, str]:
-    """The process id of who has the lock, and words on it."""
-    pid, _, doing = os.pread(descriptor, 200, 0).decode(errors="replace").strip().partition(" ")
-    pid = pid or "unknown"
-    return pid, f"process {pid}" + (f" ({doing})" if doing else "")

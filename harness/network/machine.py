@@ -18,8 +18,6 @@ from typing import Any
 from harness.errors import UnfitMachine
 from harness.network import congestion
 from harness.network.netlink import has_family
-from harness.network.placement import place
-from topos.network import Network
 
 
 @dataclass(frozen=True)
@@ -42,8 +40,6 @@ TOOLS = (
     Tool("ip", ("ip", "-V"), "5.5", "iproute2"),
     Tool("tc", ("tc", "-V"), "5.5", "iproute2"),
     Tool("ethtool", ("ethtool", "--version"), "5.4", "ethtool"),
-    Tool("ping", ("ping", "-V"), "", "iputils-ping"),
-    Tool("sysctl", ("sysctl", "--version"), "", "procps"),
     Tool("setpriv", ("setpriv", "--version"), "2.33", "util-linux"),
 )
 
@@ -105,31 +101,18 @@ def kernel_datapath() -> bool:
         return False
 
 
-def choose_datapath(asked: str) -> str:
-    """``kernel`` or ``user`` for ``auto``, ``kernel`` or ``user``; UnfitMachine when there is no such thing."""
-    if asked == "user":
-        return "user"
-    if kernel_datapath():
-        return "kernel"
-    if asked == "kernel":
+def require_datapath() -> None:
+    """UnfitMachine where this kernel lacks Open vSwitch's datapath, which real time needs."""
+    if not kernel_datapath():
         raise UnfitMachine(
-            "the Open vSwitch kernel module is missing: install the kernel's extra modules "
-            "(linux-modules-extra on Ubuntu), or use --datapath user"
+            "real time needs Open vSwitch's kernel module, which is missing here (linux-modules-extra on Ubuntu has "
+            "it): use --time virtual, which needs nothing"
         )
-    return "user"
 
 
 def processors() -> int:
     """How many processors this process may use, which can be fewer than the machine has."""
     return len(os.sched_getaffinity(0))
-
-
-def instances_for(datapath: str, topo: Network) -> int:
-    """How many private Open vSwitch instances: in userspace one ovs-vswitchd per processor, as far as that helps.
-
-    The kernel datapath forwards in the kernel, so one instance is enough. Measured in docs/notes/emulation.md.
-    """
-    return 1 if datapath == "kernel" else 1 + max(place(topo, processors()).values())
 
 
 def time_travels() -> bool:
@@ -213,7 +196,7 @@ class Machine:
     revision: str
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """For the result file."""
         return asdict(self)
 
 

@@ -1,8 +1,7 @@
-"""Network namespaces that threads of ours hold, in virtual time: no process for each, and none to enter it.
+"""Network namespaces that threads of ours hold: no process for each, and none to enter it.
 
-Starting a process takes a guest 4 to 10 ms, more than all that it does there: a Mininet shell is four (mnexec, env,
-bash, stty), and mnexec goes before every command. What a thread starts is born in the thread's namespace. In real
-time the shells stay: they end with whatever ends the harness, which here is the guest's end.
+What a thread starts is born in the thread's namespace. The namespaces end with this process, however that ends, and so
+does all that was started in them (`harness.network.processes`).
 """
 
 from __future__ import annotations
@@ -23,7 +22,11 @@ def hold() -> int:
     """Make a network namespace, and a thread of ours that is in it: its id stands for the namespace, as that of a
     process would. OSError where it cannot be made."""
     thread = ThreadPoolExecutor(1)
-    pid = thread.submit(_leave).result()
+    try:
+        pid = thread.submit(_leave).result()
+    except OSError:
+        thread.shutdown()
+        raise
     _held[pid] = thread
     return pid
 
@@ -37,15 +40,9 @@ def _leave() -> int:
 
 def release(pid: int) -> None:
     """Let it go, with all that is in it."""
-    _held.pop(pid).shutdown()
-
-
-def held(pid: int | None) -> bool:
-    """Whether a thread of ours is what has this id."""
-    return pid in _held
+    _held.pop(pid).shutdown(wait=False)
 
 
 def inside(pid: int | None, work: Callable[[], T]) -> T:
-    """What ``work`` returns, done in a namespace that we hold; where we hold none of that id, done here."""
-    thread = None if pid is None else _held.get(pid)
-    return work() if thread is None else thread.submit(work).result()
+    """What ``work`` returns, done in a namespace that we hold; None: in our own."""
+    return work() if pid is None else _held[pid].submit(work).result()

@@ -1,7 +1,6 @@
-"""Private Open vSwitch instances: an ovsdb-server and an ovs-vswitchd of our own, in a namespace of their own.
+"""An Open vSwitch of our own: ovsdb-server and ovs-vswitchd in a namespace of their own, on the kernel's datapath.
 
-The system's Open vSwitch, and every bridge on it, is never touched. The kernel datapath is per network
-namespace, so a private instance drives it just as well as the userspace one.
+The system's Open vSwitch, and every bridge on it, is never touched: the kernel's datapath is one per network namespace.
 """
 
 from __future__ import annotations
@@ -18,8 +17,10 @@ from harness.errors import RunFailed, UnfitMachine
 from harness.network.processes import Children, run, wait_until
 
 COUNTS_PROCESSORS_S = 10.5
-"""How long after boot ovs-vswitchd may be started (see `Instance.start`)."""
+"""How long after boot ovs-vswitchd may be started (see `OpenVSwitch.start`)."""
 START_S = 10.0
+PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where the daemons find what they start."""
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 
 
@@ -32,27 +33,13 @@ class Bridge:
     ports: Mapping[int, str]
 
 
-class Instance:
-    """One ovsdb-server + ovs-vswitchd pair in the network namespace of process ``pid``."""
+class OpenVSwitch:
+    """An ovsdb-server and an ovs-vswitchd in a namespace that we hold, with their files in ``directory``."""
 
-    def __init__(self, number: int, pid: int, directory: Path, datapath: str) -> None:
-        self.number = number
+    def __init__(self, pid: int, directory: Path) -> None:
         self.pid = pid
         self.directory = directory
-        self._type = {"kernel": "system", "user": "netdev"}[datapath]
-
-    @property
-    def _remote(self) -> str:
-        return f"unix:{self.directory}/db.sock"
-
-    def _environment(self) -> dict[str, str]:
-        place = str(self.directory)
-        return {
-            "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
-            "OVS_RUNDIR": place,
-            "OVS_DBDIR": place,
-            "OVS_LOGDIR": place,
-        }
+        self._remote = f"unix:{directory}/db.sock"
 
     def start(self, children: Children) -> None:
         """Start both daemons (they are up when `configure` returns)."""
@@ -61,44 +48,30 @@ class Instance:
         self.directory.mkdir(parents=True)
         database = self.directory / "conf.db"
         run(["ovsdb-tool", "create", str(database), str(SCHEMA)])
-        quiet = ["--verbose=console:off", "--verbose=syslog:off", "--verbose=file:info"]
-        database_server = children.spawn(
-            f"ovsdb-server {self.number}",
-            [
-                "ovsdb-server",
-                str(database),
-                f"--remote=p{self._remote}",
-                f"--unixctl={self.directory}/ovsdb-server.ctl",
-                f"--log-file={self.directory}/ovsdb-server.log",
-                *quiet,
-            ],
-            namespace=self.pid,
-            environment=self._environment(),
-        )
-        _await(self.directory / "db.sock", database_server, "ovsdb-server")
+        server = self._daemon(children, "ovsdb-server", str(database), f"--remote=p{self._remote}")
+        _await(self.directory / "db.sock", server, "ovsdb-server")
         self.vsctl("--no-wait", "init")
         # In the first 10 s after boot Open vSwitch 3 counts no processors, starts no thread for what the kernel
         # datapath does not know, and loses every first packet.
         time.sleep(max(0.0, COUNTS_PROCESSORS_S - time.monotonic()))
-        self.switchd = children.spawn(
-            f"ovs-vswitchd {self.number}",
-            [
-                "ovs-vswitchd",
-                self._remote,
-                f"--unixctl={self.directory}/ovs-vswitchd.ctl",
-                f"--log-file={self.directory}/ovs-vswitchd.log",
-                *quiet,
-            ],
+        self.switchd = self._daemon(children, "ovs-vswitchd", self._remote)
+
+    def _daemon(self, children: Children, name: str, *arguments: str) -> subprocess.Popen[bytes]:
+        place = str(self.directory)
+        quiet = ["--verbose=console:off", "--verbose=syslog:off", "--verbose=file:info"]
+        return children.spawn(
+            name,
+            [name, *arguments, f"--unixctl={place}/{name}.ctl", f"--log-file={place}/{name}.log", *quiet],
             namespace=self.pid,
-            environment=self._environment(),
+            environment={"PATH": PATH} | dict.fromkeys(("OVS_RUNDIR", "OVS_DBDIR", "OVS_LOGDIR"), place),
         )
 
     def vsctl(self, *arguments: str) -> str:
-        """Run ovs-vsctl on this instance's database, which may have a socket before it listens there."""
+        """Run ovs-vsctl on our database, which may have a socket before it listens there."""
         return run(["ovs-vsctl", f"--db={self._remote}", "--timeout=30", "--retry", *arguments])
 
     def lost_upcalls(self) -> int:
-        """Packets that the kernel datapath wanted to hand to ovs-vswitchd and could not, since it was made."""
+        """Packets that the kernel's datapath wanted to hand to ovs-vswitchd and could not, since it was made."""
         shown = run(["ovs-appctl", "-t", f"{self.directory}/ovs-vswitchd.ctl", "dpctl/show"])
         found = re.search(r"lookups:.* lost:(\d+)", shown)
         if found is None:
@@ -113,7 +86,7 @@ class Instance:
         words: list[str] = []
         for bridge in bridges:
             words += ["--", "add-br", bridge.name]
-            words += ["--", "set", "Bridge", bridge.name, f"datapath_type={self._type}", "fail_mode=secure"]
+            words += ["--", "set", "Bridge", bridge.name, "datapath_type=system", "fail_mode=secure"]
             words += [
                 "protocols=OpenFlow10",
                 f"other_config:datapath-id={bridge.dpid:016x}",
@@ -130,8 +103,8 @@ class Instance:
         _await(self.directory / "ovs-vswitchd.ctl", self.switchd, "ovs-vswitchd")
         self.vsctl(*words[1:])
         wanted = {interface: number for bridge in bridges for number, interface in bridge.ports.items()}
-        got = json.loads(self.vsctl("--format=json", "--columns=name,ofport,error", "list", "Interface"))
-        actual = {name: port for name, port, _ in got["data"]}
+        got = json.loads(self.vsctl("--format=json", "--columns=name,ofport", "list", "Interface"))
+        actual = dict(got["data"])
         wrong = [name for name, number in wanted.items() if actual.get(name) != number]
         if wrong:
             raise RunFailed(f"Open vSwitch did not give these ports their numbers: {', '.join(wrong[:5])}")

@@ -12,25 +12,25 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from files.unprivileged import tied
 from harness.errors import RunFailed
-from harness.network.namespaces import held, inside
+from harness.network.machine import time_travels
+from harness.network.namespaces import inside
 
 REAP_S = 5.0
 """Seconds a process may take to end once it is killed."""
 
 
-def in_namespace_of(pid: int | None) -> list[str]:
-    """The command prefix that runs the rest in the network namespace of a process (None: in our own; none where a
-    thread of ours starts it there)."""
-    return [] if pid is None or held(pid) else ["mnexec", "-a", str(pid)]
+def tied() -> list[str]:
+    """A prefix for a command that ends with whoever starts it, however that ends; in a guest the machine ends."""
+    return [] if time_travels() else ["setpriv", "--pdeathsig", "KILL", "--"]
 
 
 class Children:
     """The processes of one run. Leaving the ``with`` block ends all of them, newest first.
 
     Children are sessions of their own, so Ctrl-C reaches the harness alone, which then ends them in order.
-    Spawn from the main thread only: the kernel ties a child to the thread that started it.
+    Spawn from the main thread only: the kernel ties a child to the thread that started it, or to that which holds its
+    namespace.
     """
 
     def __init__(self) -> None:
@@ -60,15 +60,14 @@ class Children:
         handed: Sequence[int] = (),
         commands: bool = False,
     ) -> subprocess.Popen[bytes]:
-        """Start ``argv`` in the namespace of a pid, standard output and error to a file (or nowhere).
+        """Start ``argv`` in a namespace that we hold, standard output and error to a file (or nowhere).
 
         ``handed``: open files that it gets, by their numbers. ``commands``: standard input is a pipe of the child's;
         whoever writes to it must not wait for the child.
         RunFailed when the machine cannot start one more process.
         """
         join = [] if cgroup_procs is None else ["sh", "-c", 'echo $$ > "$0"; exec "$@"', str(cgroup_procs)]
-        ends_with_us = [] if held(namespace) else tied()  # where threads hold them, the machine ends with us
-        command = [*ends_with_us, *join, *in_namespace_of(namespace), *argv]
+        command = [*join, *tied(), *argv]
         with contextlib.ExitStack() as stack:
             sink: IO[bytes] | int = subprocess.DEVNULL
             if output is not None:
@@ -137,11 +136,11 @@ def run(argv: Sequence[str], *, namespace: int | None = None, given: str | None 
 
     RunFailed with its words if it fails, cannot be started, or takes longer than ``seconds``.
     """
-    command, shown = [*in_namespace_of(namespace), *argv], " ".join(argv[:4])
+    shown = " ".join(argv[:4])
     try:
         done = inside(
             namespace,
-            lambda: subprocess.run(command, input=given, capture_output=True, text=True, timeout=seconds, check=False),
+            lambda: subprocess.run(argv, input=given, capture_output=True, text=True, timeout=seconds, check=False),
         )
     except subprocess.TimeoutExpired:
         raise RunFailed(f"{shown} did not end within {seconds:g} s") from None

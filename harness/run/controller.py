@@ -1,12 +1,13 @@
 """The OpenFlow controller as a process: which platform, how it is started, what its log says.
 
-It needs nothing of root's: once in its namespace it is the user behind sudo, or nobody, before its first line runs.
-Its log is a file of root's that it is handed open.
+It needs nothing of root's: once in its namespace it is the person who asked for the run, if there is one, before its
+first line runs. Its log is a file of root's that it is handed open.
 """
 
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import subprocess
 import sys
@@ -15,15 +16,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import click
-
 from controllers.find_pox import find_pox, pox_version, too_old
-from files.unprivileged import Unprivileged, unprivileged
 from harness.errors import RunFailed, UnfitMachine, UserMistake
 from harness.network.machine import time_travels
-from harness.network.processes import Children
+from harness.network.processes import Children, tied
 from harness.run.events import Event, parse_events
-from hedera.own_scheme import file_of
 from hedera.text import one_line
 
 PORT = 6653
@@ -88,23 +85,32 @@ def _python(module: str) -> list[str]:
     return [sys.executable, *flags, "-c", _RUN_MODULE, str(ROOT), module]
 
 
-def _rights(platform: str, scheme: str) -> Unprivileged:
-    """Those of a controller that has to read our code, POX's, and a user's own scheduler."""
-    machine_s = [Path(click.__file__)]
-    if platform == "pox" and (pox := find_pox()) is not None:
-        machine_s.append(pox.resolve() / "pox")
-    own = file_of(scheme)
-    return unprivileged(machine_s, [] if own is None else [own])
+KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "POX_DIR", "PYTHONDONTWRITEBYTECODE", "NUMBA_CACHE_DIR")
+"""The variables of root's environment that a controller of somebody else's gets."""
 
 
-def _own_processes() -> list[str]:
-    """Processes of its own: what a user's scheduler has started ends with it, whatever session that has gone to."""
-    return ["unshare", "--pid", "--fork", "--kill-child=KILL", "--"] if os.geteuid() == 0 else []
+def _as_person(run_as: tuple[int, int] | None) -> list[str]:
+    """A prefix for a command that gives up root's rights for good; of no person, none."""
+    if run_as is None:
+        return []
+    without = ["--clear-groups", "--no-new-privs", "--inh-caps=-all", "--ambient-caps=-all", "--bounding-set=-all"]
+    return ["setpriv", f"--reuid={run_as[0]}", f"--regid={run_as[1]}", *without, "--"]
 
 
-def _most_written(folder: Path) -> list[str]:
-    """A scheduler that prints without end fills a quarter of the disk at most, and with its log half, not /run."""
-    return ["prlimit", f"--fsize={max(shutil.disk_usage(folder).free // 4, 1 << 20)}", "--"]
+def _environment(run_as: tuple[int, int] | None) -> dict[str, str]:
+    code = {"NUMBA_CACHE_DIR": CODE} if time_travels() and Path(CODE).is_dir() else {}
+    if run_as is None:
+        return dict(os.environ) | code
+    home = {"HOME": pwd.getpwuid(run_as[0]).pw_dir}
+    return {name: os.environ[name] for name in KEPT if name in os.environ} | home | code
+
+
+def _within_bounds(folder: Path) -> list[str]:
+    """What a user's scheduler has started ends with it, whatever session that has gone to; and one that prints without
+    end fills a quarter of the disk at most, and with its log half, not /run."""
+    most = max(shutil.disk_usage(folder).free // 4, 1 << 20)
+    apart = ["unshare", "--pid", "--fork", "--kill-child=KILL", "--"] if os.geteuid() == 0 else []
+    return ["prlimit", f"--fsize={most}", "--", *apart]
 
 
 @dataclass(frozen=True)
@@ -118,7 +124,8 @@ class Restart:
 class Controller:
     """A running controller and the events it has logged so far (``events``, oldest first).
 
-    ``restarts``: what `supervise` had to do; ``lost``: why there is no controller any longer, or None.
+    ``run_as``: the user and group that it runs as; None: ours. ``restarts``: what `supervise` had to do; ``lost``: why
+    there is no controller any longer, or None.
     """
 
     def __init__(
@@ -129,16 +136,15 @@ class Controller:
         options: Mapping[str, object],
         directory: Path,
         children: Children,
+        run_as: tuple[int, int] | None = None,
     ) -> None:
-        self.platform = platform
         self.events: list[Event] = []
         self.restarts: list[Restart] = []
         self.lost: str | None = None
         self._log = directory / "controller.jsonl"
         self._directory = directory
         self._namespace = namespace
-        self._rights = _rights(platform, str(options.get("scheme", "")))
-        self._code = {"NUMBA_CACHE_DIR": CODE} if time_travels() and Path(CODE).is_dir() else {}
+        self._run_as = run_as
         self._to_run = (platform, address, options)
         self._children = children
         self._read = 0
@@ -151,19 +157,19 @@ class Controller:
         platform, address, options = self._to_run
         log = os.open(self._log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            if self._rights.user is not None:
-                os.fchown(log, self._rights.user.uid, -1)  # it opens by number what lies where it cannot look
+            if self._run_as is not None:
+                os.fchown(log, self._run_as[0], -1)  # it opens by number what lies where it cannot look
             self.process: subprocess.Popen[bytes] = self._children.spawn(
                 "controller",
                 [
-                    *_most_written(self._directory),
-                    *_own_processes(),
-                    *self._rights.prefix,
+                    *_within_bounds(self._directory),
+                    *_as_person(self._run_as),
+                    *tied(),  # whom changing the user has let loose
                     *command(platform, address, {**options, "log": f"/proc/self/fd/{log}"}),
                 ],
                 namespace=self._namespace,
                 output=self._output,
-                environment=self._rights.environment | self._code,
+                environment=_environment(self._run_as),
                 handed=(log,),
             )
         finally:

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from harness.errors import HarnessError, UnfitMachine, UserMistake
-from harness.judge.result import describe, unmeasured
 from harness.network.deadline import deadline
 from harness.network.footprint import run_folder
 from harness.network.lock import sole_use
 from harness.network.machine import machine, require_root, require_tools, time_travels
+from harness.run.iperf import linger_s
 from harness.run.observation import Say
 from harness.run.resolution import resolve
-from harness.run.senders import linger_s
 from harness.run.spec import RunSpec
 from harness.sweep.source import described
 from harness.sweep.store import RESULT, new_run
+from harness.verdict.result import describe, unmeasured
 from hedera.text import one_line
 from results import record
 from results.parts import Timing
@@ -41,10 +41,17 @@ PATIENCE_PER_NODE_S = 2.0
 """What a run may take beyond its traffic before it is taken to hang: many times what slow machines need."""
 
 
-def run_experiment(spec: RunSpec, folder: Path, say: Say = lambda stage: None, worker: str | None = None) -> Run:
+def run_experiment(
+    spec: RunSpec,
+    folder: Path,
+    say: Say = lambda stage: None,
+    worker: str | None = None,
+    run_as: tuple[int, int] | None = None,
+) -> Run:
     """Carry out a run and publish its result in ``folder``; returns it as it will be read (see docs/fields.md).
 
-    ``worker``: the name of this machine among those of a cluster, for the result.
+    ``worker``: the name of this machine among those of a cluster, for the result. ``run_as``: the user and group of the
+    controller, which runs a user's scheduler; None: ours.
 
     A run that fails on the way, for whatever reason, is published too, as invalid, with the reason. It waits
     until no other run uses the machine. Raises UserMistake or UnfitMachine before anything is built,
@@ -64,7 +71,7 @@ def run_experiment(spec: RunSpec, folder: Path, say: Say = lambda stage: None, w
             started = datetime.now(timezone.utc).replace(microsecond=0)
             clock = time.monotonic()
             code = described()
-            emulation = Emulation(spec, raw, own, say)
+            emulation = Emulation(spec, raw, own, say, run_as)
             run = _attempt(emulation, raw, say)
             timing = emulation.timing
             timing["total_s"] = time.monotonic() - clock

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from harness.run.controller import Restart
 from harness.run.events import Event
-from harness.run.round_trips import Look
-from harness.run.senders import EmulatedFlow
+from harness.run.traffic import EmulatedFlow
 from traffic.bwmng import Series
 from traffic.graph import Collective
 
@@ -29,19 +28,16 @@ class Outage:
 class Observation:
     """What is gathered while a run goes on. Times are seconds since the epoch, ``begin`` the first client's.
 
-    ``bunches``: whether ports sent so (`harness.network.bunching`); ``tcp``: what hosts counted meanwhile
-    (`harness.run.tcp_counters`); ``troubles``: what went wrong with senders, a sentence each; ``clock_offset``: the
-    epoch's clock minus the monotonic one; ``clock_set_s``: how far the former was set meanwhile, seconds; ``looks``:
-    at round trips, of flows that last; ``collective``: what became of a graph of flows.
+    ``tcp``: what hosts counted meanwhile (`harness.run.tcp_counters`); ``troubles``: what went wrong with what sends, a
+    sentence each; ``clock_offset``: the epoch's clock minus the monotonic one; ``clock_set_s``: how far the former was
+    set meanwhile, seconds; ``collective``: what became of a graph of flows.
     """
 
     begin: float = 0.0
-    series: dict[str, Series] = field(default_factory=dict)
-    bunches: bool = False
+    series: Mapping[str, Series] = field(default_factory=dict)
     drops: dict[str, int] = field(default_factory=dict)
     cpu_times: list[float] = field(default_factory=list)
     cpu_idle: list[float] = field(default_factory=list)
-    cpu_waiting: dict[str, list[float]] = field(default_factory=dict)
     lost_packets: dict[str, int] = field(default_factory=dict)
     throttled_s: dict[str, float] = field(default_factory=dict)
     flows: list[EmulatedFlow] = field(default_factory=list)
@@ -55,5 +51,4 @@ class Observation:
     troubles: list[str] = field(default_factory=list)
     clock_offset: float = 0.0
     clock_set_s: float = 0.0
-    looks: list[Look] = field(default_factory=list)
     collective: Collective | None = None

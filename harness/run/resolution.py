@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from harness.network.machine import choose_datapath
+from harness.network.machine import require_datapath
 from harness.run.controller import choose_platform
 from harness.run.spec import RunSpec
 
@@ -19,14 +19,11 @@ def resolve(spec: RunSpec) -> RunSpec:
 
 
 def on_this_machine(spec: RunSpec) -> RunSpec:
-    """With what ``auto`` means for time, platform and datapath here; what depends on traffic is left.
-
-    In virtual time the guest's kernel forwards, whatever this machine's can do.
-    """
+    """With what ``auto`` means for time and platform here; what depends on traffic is left."""
     time = time_of(spec)
-    guest_s = "kernel" if spec.datapath == "auto" else spec.datapath
-    datapath = guest_s if time == "virtual" else choose_datapath(spec.datapath)
-    return replace(spec, time=time, platform=choose_platform(spec.platform), datapath=datapath)
+    if time == "real":
+        require_datapath()
+    return replace(spec, time=time, platform=choose_platform(spec.platform))
 
 
 def time_of(spec: RunSpec) -> str:

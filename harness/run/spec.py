@@ -76,7 +76,6 @@ class RunSpec(Experiment):
         most=MAX_DELAY_MS,
     )
     platform: str = parameter("auto", "The controller's platform.", choices=("auto", "os-ken", "pox"))
-    datapath: str = parameter("auto", "Open vSwitch's datapath.", choices=("auto", "kernel", "user"))
     congestion_control: str = parameter("cubic", "TCP algorithm; with dctcp, queues mark from 20 packets on.")
     sack: bool = parameter(
         True,
@@ -94,7 +93,7 @@ class RunSpec(Experiment):
     # What every IPv4 host takes (RFC 791), to the customary jumbo frame; more gave nothing.
     mtu: int = parameter(
         DEFAULT_MTU,
-        "Largest packet (default: 1500; with --bw auto what carries most of 1500 and 9000)",
+        "Largest packet",
         unit="bytes",
         least=576,
         most=9000,

@@ -1,11 +1,10 @@
-"""Watching a run from outside: bwm-ng in every switch namespace, and the processors once a second."""
+"""Watching the machine while a run goes on: its processors and its clock, once a second."""
 
 from __future__ import annotations
 
 import math
 import threading
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -40,32 +39,19 @@ class Sampler:
 
 
 class ProcessorWatch(Sampler):
-    """The processors, once a second.
+    """``idle_percent``: the idle share of all processors in each second; ``times``: the ends of these seconds, since
+    the epoch."""
 
-    ``idle_percent`` is the idle share of all of them; ``waiting_percent`` says of each process in ``pids``
-    (name -> pid) how much of each second it was ready to run and had no processor; ``times`` are the
-    ends of the seconds, since the epoch.
-    """
-
-    def __init__(self, pids: Mapping[str, int]) -> None:
-        self._pids = pids
+    def __init__(self) -> None:
         self.times: list[float] = []
         self.idle_percent: list[float] = []
-        self.waiting_percent: dict[str, list[float]] = {name: [] for name in pids}
-        self._last = self._look()
-
-    def _look(self) -> tuple[float, tuple[int, int], dict[str, float]]:
-        ticks = processor_ticks(Path("/proc/stat").read_text())
-        return time.time(), ticks, {name: waited_s(pid) for name, pid in self._pids.items()}
+        self._last = processor_ticks(Path("/proc/stat").read_text())
 
     def sample(self) -> None:
         """One more second."""
-        (last, ticks_before, waited_before), self._last = self._last, self._look()
-        now, ticks, waited = self._last
-        self.times.append(now)
-        self.idle_percent.append(idle_share(ticks_before, ticks) * 100)
-        for name, so_far in waited.items():
-            self.waiting_percent[name].append((so_far - waited_before[name]) / (now - last) * 100)
+        before, self._last = self._last, processor_ticks(Path("/proc/stat").read_text())
+        self.times.append(time.time())
+        self.idle_percent.append(idle_share(before, self._last) * 100)
 
 
 class ClockWatch(Sampler):
@@ -102,14 +88,6 @@ def clock_offset() -> float:
         if after - before < best:
             best, taken = after - before, epoch - (before + after) / 2
     return taken
-
-
-def waited_s(pid: int) -> float:
-    """Seconds the main thread of a process was ready to run and had no processor; 0 where no kernel says."""
-    try:
-        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
-    except (OSError, IndexError, ValueError):
-        return 0.0
 
 
 def processor_ticks(stat: str) -> tuple[int, int]:

@@ -12,13 +12,12 @@ import numpy as np
 
 from files.rights import make_folder
 from harness.errors import UnfitMachine
-from harness.network.machine import instances_for, machine
+from harness.network.machine import machine
 from harness.run.experiment import run_experiment
 from harness.run.spec import MAX_MBPS, RunSpec
 from harness.sweep.store import read_json, write_json
 from results.temporary import temporary_folder
 from results.window import mean_over
-from topos.fattree import FatTree
 from topos.wire import DEFAULT_MTU
 
 DECADE = (1.0, 1.5, 2.0, 2.5, 3.5, 5.0, 7.5)
@@ -26,8 +25,8 @@ DECADE = (1.0, 1.5, 2.0, 2.5, 3.5, 5.0, 7.5)
 LOWEST_MBPS = 0.5
 MTUS = (1500, 9000)
 """Packet sizes that a calibration tells apart: what a cable carries everywhere, and the jumbo frame."""
-FIRST = {"user": 10.0, "kernel": 100.0}
-"""Where the search starts at k = 4 and packets of 1500 bytes, by datapath: what costs is the packet, not the byte."""
+FIRST = 100.0
+"""Where the search starts at k = 4 and packets of 1500 bytes: what costs is the packet, not the byte."""
 ENOUGH = 0.95
 """Share of capacity that collision-free traffic has to reach."""
 SECONDS = 20.0
@@ -109,7 +108,7 @@ def search(try_rate: Callable[[float], Probe], first: float) -> tuple[float | No
 
 def first_rate(base: RunSpec) -> float:
     """Where the search starts: the hosts of a larger network together send no more than those of k = 4 would."""
-    likely = FIRST[base.datapath] * (4 / base.k) ** 3 * base.mtu / DEFAULT_MTU
+    likely = FIRST * (4 / base.k) ** 3 * base.mtu / DEFAULT_MTU
     return rate(step_below(max(likely, LOWEST_MBPS)))
 
 
@@ -121,8 +120,6 @@ def identity(base: RunSpec) -> dict[str, Any]:
         "processor": here.processor,
         "cores": here.cores,
         "openvswitch": here.tools["ovs-vswitchd"],
-        "datapath": base.datapath,
-        "instances": instances_for(base.datapath, FatTree(base.k)),
         "k": base.k,
         "mtu": base.mtu,
     }

@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from plots.style import scheme_order
+from results.parts import Round
 from results.record import Run
 
 PARTS = ("polled", "compute", "install", "total")
 
 
-class Quantiles(NamedTuple):
-    """5th percentile, median, 95th percentile, and maximum."""
+@dataclass(frozen=True)
+class Quantiles:
+    """Median, 5th and 95th percentile, and maximum."""
 
-    low: float
     median: float
+    low: float
     high: float
     maximum: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Quantiles | None:
+        """The quantiles of values; None if there are none."""
+        if not values:
+            return None
+        low, median, high = np.percentile(values, [5, 50, 95])
+        return cls(float(median), float(low), float(high), float(max(values)))
 
 
 @dataclass(frozen=True)
 class Overhead:
-    """All rounds of one scheme. Times in ms by those PARTS that were stored; ``delay_ms`` was set for the controller
-    in virtual time, where computing takes none (0 in real time).
+    """All rounds of one scheme. Times in ms by PARTS (None: not stored).
 
     ``first_changes`` are the paths changed by the first round of each run that changed any, ``later_changes`` those
-    changed afterwards; ``idle_rounds`` changed nothing.
+    changed afterwards; ``idle_rounds`` changed nothing. ``interval_share`` is the median round time over the
+    interval between rounds.
     """
 
     scheme: str
@@ -39,15 +48,10 @@ class Overhead:
     first_changes: int
     later_changes: int
     runs_with_later_changes: int
-    large: float
-    ms: Mapping[str, Quantiles]
+    large: Quantiles | None
+    ms: dict[str, Quantiles | None]
     interval_s: float
-    delay_ms: float
-
-    @property
-    def interval_share(self) -> float | None:
-        """The median round's time over the interval between rounds."""
-        return self.ms["total"].median / 1e3 / self.interval_s if "total" in self.ms else None
+    interval_share: float | None
 
 
 def overheads(runs: Sequence[Run]) -> tuple[Overhead, ...]:
@@ -62,7 +66,9 @@ def overheads(runs: Sequence[Run]) -> tuple[Overhead, ...]:
 def _overhead(scheme: str, runs: Sequence[Run]) -> Overhead:
     rounds = [each for run in runs for each in run.rounds]
     moving = [[each.changed for each in run.rounds if each.changed] for run in runs]
-    times = {part: [ms for each in rounds if (ms := getattr(each, f"{part}_ms")) is not None] for part in PARTS}
+    ms = {part: Quantiles.of(_times(rounds, part)) for part in PARTS}
+    interval = runs[0].spec.interval_s
+    total = ms["total"]
     return Overhead(
         scheme=scheme,
         runs=len(runs),
@@ -71,8 +77,13 @@ def _overhead(scheme: str, runs: Sequence[Run]) -> Overhead:
         first_changes=sum(changes[0] for changes in moving if changes),
         later_changes=sum(sum(changes[1:]) for changes in moving),
         runs_with_later_changes=sum(len(changes) > 1 for changes in moving),
-        large=float(np.median([each.large for each in rounds])),
-        ms={part: Quantiles(*map(float, np.percentile(own, [5, 50, 95, 100]))) for part, own in times.items() if own},
-        interval_s=runs[0].spec.interval_s,
-        delay_ms=runs[0].spec.controller_delay_ms if runs[0].spec.time == "virtual" else 0.0,
+        large=Quantiles.of([each.large for each in rounds]),
+        ms=ms,
+        interval_s=interval,
+        interval_share=total.median / 1e3 / interval if total else None,
     )
+
+
+def _times(rounds: Sequence[Round], part: str) -> list[float]:
+    times = (getattr(each, f"{part}_ms") for each in rounds)
+    return [time for time in times if time is not None]

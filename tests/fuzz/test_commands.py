@@ -83,7 +83,6 @@ OPTIONS = {
     "--flows-per-host": NUMBERS,
     "--keep": NUMBERS,
     "--platform": ["auto", "pox", "os-ken", "nox"],
-    "--datapath": ["auto", "kernel", "user", "dpdk"],
     "--congestion-control": ["cubic", "reno", "../x"],
     "--name": [*NAMES, "../../pwned"],
     "--engine": ["aimd", "maxmin"],

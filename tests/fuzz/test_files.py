@@ -10,17 +10,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harness.errors import RunFailed, UserMistake
-from harness.judge.result import describe
 from harness.run.events import parse_events
 from harness.run.spec import RunSpec
 from harness.sweep.plan import SETTINGS, keep_settings
 from harness.sweep.store import RESULT, read_run
+from harness.verdict.result import describe
 from plots.load import load_sweep
 from plots.table import show
 from results.record import encode, read
 from tests.fuzz.mutations import FUZZ, TRIED, mutated
-from tests.harness.judge.test_result import fat_tree_observation, observation
-from tests.plots.sweeps import broken, run_document
+from tests.harness.verdict.test_result import fat_tree_observation, observation
+from tests.plots.sweeps import broken, first_version, run_document
 from tests.traffic.test_iperf import CAPTURED
 from topos.fattree import FatTree
 from traffic.bwmng import parse_samples
@@ -68,7 +68,8 @@ LOG = b"".join(
     ]
 )
 RUNS = [
-    json.dumps(document, separators=(",", ":")).encode() for document in (run_document(seconds=6), broken(seconds=6))
+    json.dumps(document, separators=(",", ":")).encode()
+    for document in (run_document(seconds=6), broken(seconds=6), first_version(run_document(seconds=6)))
 ]
 CONTROL = RunSpec("nonblocking", "stride:1", seconds=6)
 BROKEN = RunSpec("ecmp", "stride:4", seconds=6, fail=("switch:4_1_1@2",))
@@ -148,7 +149,7 @@ def test_results(box, content):
     show(load_sweep(box / "sweep").runs)
 
 
-BASE = RunSpec("ecmp", "stride:1", platform="os-ken", datapath="user", seconds=10)
+BASE = RunSpec("ecmp", "stride:1", platform="os-ken", seconds=10)
 
 
 def settings_of_a_sweep():

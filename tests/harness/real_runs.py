@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.network.footprint import HOME, MARK, SETTINGS
+from harness.network.congestion import ALLOWED, SYSCTL
+from harness.network.footprint import HOME
 from harness.network.processes import run, wait_until
 from results.temporary import is_alive
 
@@ -20,45 +21,32 @@ LONG = pytest.mark.skipif(
 HEDERA = Path(sys.executable).with_name("hedera")
 
 
+PROGRAMS = ("ovs-vswitchd", "ovsdb-server", "iperf", "bwm-ng", "peer.py", "controllers.")
+"""Parts of the command lines of what a run starts."""
+
+
 def footprint():
     """Everything a run could leave on the machine, apart from what living runs of others have just now."""
-    marked = subprocess.run(
-        ["grep", "-lsa", f"{MARK}=", *map(str, Path("/proc").glob("[0-9]*/environ"))],
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout.split()
+    said = subprocess.run(["ps", "-eo", "pid=,stat=,args="], capture_output=True, text=True, check=True).stdout
     folders = [path for path in HOME.glob("*-*") if path.is_dir()]
     living = [folder for folder in folders if is_alive(folder.name)]
+    groups = Path("/sys/fs/cgroup").glob("**/hedera-*")
     return {
         "links": run(["ip", "-br", "link"]),
         "namespaces": run(["ip", "netns"]),
-        "processes": [path for path in marked if not _of_living(path)],
-        "cgroups": [
-            str(path)
-            for path in Path("/sys/fs/cgroup").glob("**/hedera-*")
-            if not is_alive(path.name.removeprefix("hedera-"))
+        "processes": [
+            line for line in said.splitlines() if any(name in line for name in PROGRAMS) and " Z" not in line
         ],
+        "cgroups": [str(path) for path in groups if not is_alive(path.name.removeprefix("hedera-"))],
         "folders": [folder.name for folder in folders if folder not in living],
-        "settings": [_unchanged(setting.path, living) for setting in SETTINGS],
+        "congestion": sorted(_allowed(living)),
     }
 
 
-def _unchanged(setting, living):
-    """What a setting is, or was before a living run changed it; 0 where the kernel has yet to load what has it."""
-    notes = [note for folder in living if (note := folder / setting.name).exists()]
-    found = (notes or [setting])[0]
-    return found.read_text().split("\n")[0].strip() if found.exists() else "0"
-
-
-def _of_living(environ):
-    """Whether a process is marked as a living run's."""
-    try:
-        variables = Path(environ).read_bytes().split(b"\0")
-    except OSError:
-        return True  # it is gone
-    owners = [v.decode().removeprefix(f"{MARK}=") for v in variables if v.startswith(f"{MARK}=".encode())]
-    return any(is_alive(owner) for owner in owners)
+def _allowed(living):
+    """The algorithms of TCP that are allowed, but for what living runs have added."""
+    added = {note.read_text() for folder in living if (note := folder / ALLOWED).exists()}
+    return set((SYSCTL / ALLOWED).read_text().split()) - added
 
 
 def hedera_run(out, *options, scheme="ecmp", traffic="stride:4", bw=2, seconds=4):
@@ -83,7 +71,8 @@ def stage_of(process):
     """What a sweep says that it is at, to all who wait for the machine."""
     lock = HOME / "lock"
     text = lock.read_text() if lock.exists() else ""
-    return text.removeprefix(f"{process.pid} ").split(";")[0] if text.startswith(f"{process.pid} ") else ""
+    ours = f"process {process.pid} ("
+    return text.removeprefix(ours).rstrip(")").split(";")[0] if text.startswith(ours) else ""
 
 
 def stop_at(process, stage):

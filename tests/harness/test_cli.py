@@ -86,7 +86,6 @@ def matrix(tmp_path):
         ("--keep", "2", ("keep", "2")),
         ("--flows-per-host", "0", ("0",)),
         ("--platform", "nox", ("nox", "os-ken")),
-        ("--datapath", "dpdk", ("dpdk", "kernel")),
         ("--interval", "0", ("--interval",)),
         ("--interval", "0.5", ("--interval", "from 1 to 3600", "0.5")),
         ("--congestion-control", "x; rm", ("--congestion-control",)),

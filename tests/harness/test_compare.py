@@ -15,14 +15,14 @@ from harness.cli.run import run as run_command
 from harness.run.spec import RunSpec
 from harness.sweep.plan import keep_settings, plan
 from harness.sweep.suites import TrafficSpec
-from plots.compare_sweeps import _option
+from plots.conditions import _option
 from plots.load import load_sweep
 from plots.sample import OF_THE_PATTERN
 from plots.table import csv_text
 from results.parts import Settings
 from results.record import Run, encode
 
-BASE = RunSpec("ecmp", "stride:1", seconds=10, platform="os-ken", datapath="user")
+BASE = RunSpec("ecmp", "stride:1", seconds=10, platform="os-ken")
 PATTERNS = ("published:stride1", "published:stride2", "published:stride4")
 
 

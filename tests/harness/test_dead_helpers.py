@@ -10,11 +10,10 @@ import time
 import pytest
 
 from harness.errors import RunFailed
-from harness.network import nodes, openvswitch, shaping
+from harness.network import openvswitch, shaping
 from harness.network.fabric import Fabric, FabricOptions
 from harness.network.footprint import run_folder
 from harness.network.lock import sole_use
-from harness.network.openvswitch import Instance
 from harness.network.processes import Children
 from tests.harness.real_runs import HEDERA, LONG
 from topos.nonblocking import NonBlocking
@@ -45,7 +44,7 @@ def reasons_of(tmp_path, *, within):
     command = [HEDERA, "run", "--scheme", "ecmp", "--traffic", "stride:4", "--bw", "2", "--seconds", "3"]
     begin = time.monotonic()
     done = subprocess.run(
-        [*command, "--datapath", "user", "--platform", "os-ken", "--out", tmp_path / "run", "--json"],
+        [*command, "--platform", "os-ken", "--out", tmp_path / "run", "--json"],
         capture_output=True,
         text=True,
         check=False,
@@ -63,12 +62,9 @@ def reasons_of(tmp_path, *, within):
 @pytest.mark.parametrize(
     ("name", "does", "words", "within"),
     [
-        ("mnexec", "exit 1", "mnexec -n true failed: status 1", 30),
-        pytest.param("mnexec", HANG, "mnexec -n true did not end within 10 s", 40, marks=LONG),
         ("ovsdb-tool", "exit 1", "ovsdb-tool create", 40),
         ("tc", "exit 1", "tc -batch - failed: status 1", 40),
         ("ip", 'case "$*" in *-batch*) exit 1;; esac; exec $real "$@"', "ip -batch - failed", 40),
-        ("ping", "exit 1", "ping -q -c 1 failed: status 1", 60),
         ("ethtool", "echo no; exit 1", "could not be configured", 40),
         pytest.param("iperf", "exit 1", "ended at once (status 1)", 60, marks=pytest.mark.real),
         pytest.param("bwm-ng", "exit 1", "bwm-ng", 60, marks=LONG),
@@ -80,65 +76,24 @@ def test_a_program_that_dies_or_hangs(tmp_path, clean, fake, name, does, words, 
     assert words in reasons_of(tmp_path, within=within)
 
 
-@pytest.mark.real  # in virtual time a thread holds each namespace, and there are no shells
-@pytest.mark.parametrize("does", ["exit 1", HANG], ids=["dies", "hangs"])
-def test_a_shell_of_mininet_s_that_never_says_it_is_ready(tmp_path, clean, fake, monkeypatch, does):
-    """Where the namespace is made, but what should hold it is gone: Mininet waits for its prompt without end."""
-    fake("mnexec", f'case "$1" in -cd*) {does};; esac; exec $real "$@"')
-    monkeypatch.setattr(nodes, "SHELL_S", 1.0)
-    with (
-        sole_use(),
-        run_folder() as sockets,
-        Children() as children,
-        pytest.raises(RunFailed, match=r"shell for control \(mnexec\) did not start within 1 s"),
-        Fabric(NonBlocking(4), FabricOptions("user", 1, shaping.Shape(5), "reno"), sockets, children),
-    ):
-        pytest.fail("it has no shell")
-
-
 @pytest.mark.parametrize("daemon", ["ovsdb-server", "ovs-vswitchd"])
 @pytest.mark.parametrize(
     ("does", "words"), [("exit 3", "ended at once (status 3)"), (HANG, "did not open its socket within 1 s")]
 )
 def test_an_open_vswitch_that_dies_or_hangs(tmp_path, clean, fake, monkeypatch, daemon, does, words):
     fake(daemon, does)
-    environment = Instance._environment
-    monkeypatch.setattr(Instance, "_environment", lambda self: environment(self) | {"PATH": os.environ["PATH"]})
+    monkeypatch.setattr(openvswitch, "PATH", os.environ["PATH"])
     monkeypatch.setattr(openvswitch, "START_S", 1.0)
     with (
         pytest.raises(RunFailed) as failure,
         sole_use(),
         run_folder() as sockets,
         Children() as children,
-        Fabric(NonBlocking(4), FabricOptions("user", 1, shaping.Shape(5), "reno"), sockets, children) as net,
+        Fabric(NonBlocking(4), FabricOptions(shaping.Shape(5), "reno"), sockets, children) as net,
     ):
         net.build()
         net.connect(6653)
     assert str(failure.value) == f"{daemon} {words}"
-
-
-def test_in_a_plain_chroot_it_says_what_cannot_be_done(tmp_path, clean):
-    """Where / is no mount point mnexec fails; the run used to wait for it without end."""
-    script = """
-        set -e; mount -t tmpfs none "$1"; mkdir "$1/root"
-        for path in /*; do
-            if [ -L "$path" ]; then cp -P "$path" "$1/root/"
-            elif [ -d "$path" ]; then mkdir -p "$1/root$path"; mount --rbind "$path" "$1/root$path"; fi
-        done
-        chroot "$1/root" "$2" run --scheme ecmp --traffic stride:4 --seconds 3 --json --platform os-ken --out "$3"
-    """
-    place = tmp_path / "place"
-    place.mkdir()
-    done = subprocess.run(
-        ["unshare", "-m", "sh", "-c", script, "sh", place, HEDERA, tmp_path / "run"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert done.returncode == 1, done.stderr
-    (reason,) = json.loads(done.stdout)["reasons"]
-    assert reason.startswith("mnexec -n true failed: ")
 
 
 def test_a_run_stopped_by_its_deadline_leaves_nothing(tmp_path, clean):

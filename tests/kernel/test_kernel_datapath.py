@@ -45,7 +45,7 @@ def tries(scheme, folder, test="true", options=""):
     work must not fail the test."""
     return (
         f"once() {{ {test} && {HEDERA} run --scheme {scheme} --traffic stride:4 --seconds {SECONDS} --bw {BW} "
-        f"--datapath kernel {options} --out {folder}/$1 2>&1; }}; once {scheme} || once {scheme}-again; "
+        f"{options} --out {folder}/$1 2>&1; }}; once {scheme} || once {scheme}-again; "
     )
 
 

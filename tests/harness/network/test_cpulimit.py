@@ -1,7 +1,4 @@
-"""The control groups of hosts, and the setting of the machine's that version 2 needs for them."""
-
-import os
-from dataclasses import replace
+"""The control groups of hosts, in a folder that stands for the kernel's."""
 
 import pytest
 
@@ -9,96 +6,46 @@ from harness.network import cpulimit
 from harness.network.cpulimit import HostGroups
 
 
-class Unified:
-    """A file like cgroup.subtree_control, which is told changes and answers with what is so."""
-
-    name = "cgroup.subtree_control"
-
-    def __init__(self, *handed):
-        self.handed, self.busy = set(handed), False
-
-    def exists(self):
-        return True
-
-    def read_text(self):
-        return " ".join(sorted(self.handed)) + "\n"
-
-    def write_text(self, changes):
-        for sign, *name in changes.split():
-            if sign == "-" and self.busy:
-                raise OSError(16, os.strerror(16))
-            (self.handed.add if sign == "+" else self.handed.discard)("".join(name))
-
-
 @pytest.fixture
-def unified(tmp_path, monkeypatch):
-    """A machine with version 2 alone, of which no group has a controller but memory's."""
-    root = tmp_path / "cgroup"
-    root.mkdir()
-    (root / "cgroup.controllers").write_text("cpu io memory\n")
-    control = Unified("memory")
-    monkeypatch.setattr(cpulimit, "LEGACY", tmp_path / "nowhere")
-    monkeypatch.setattr(cpulimit, "UNIFIED", root)
-    monkeypatch.setattr(cpulimit, "SUBTREE", replace(cpulimit.SUBTREE, path=control))
-    return control
+def root(tmp_path, monkeypatch):
+    monkeypatch.setattr(cpulimit, "ROOT", tmp_path)
+    monkeypatch.setattr(cpulimit, "time_travels", lambda: False)
+    monkeypatch.setattr(cpulimit, "processors", lambda: 2)
+    (tmp_path / "cgroup.subtree_control").write_text("cpu memory\n")
+    return tmp_path
 
 
-@pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "run").mkdir()
-    return tmp_path / "run"
+def test_every_host_has_its_share_of_the_processors_and_a_burst_of_as_much(root):
+    with HostGroups("1-2", 0.0625) as groups:
+        assert groups.applied
+        assert (root / "hedera-1-2" / "cgroup.subtree_control").read_text() == "+cpu"
+        assert groups.procs_file("0_0_2") == root / "hedera-1-2" / "0_0_2" / "cgroup.procs"
+        assert (root / "hedera-1-2" / "0_0_2" / "cpu.max").read_text() == "12500 100000"
+        assert (root / "hedera-1-2" / "0_0_2" / "cpu.max.burst").read_text() == "12500"
+        (root / "hedera-1-2" / "0_0_2" / "cpu.stat").write_text("nr_periods 9\nthrottled_usec 1234567\n")
+        groups.procs_file("0_0_3")
+        (root / "hedera-1-2" / "0_0_3" / "cpu.stat").write_text("throttled_usec 0\n")
+        assert groups.throttled_s() == {"0_0_2": 1.235}
 
 
-def emptied(groups):
-    """A group of the kernel's goes with its files; a plain folder has to be emptied first."""
-    for path in groups._group.iterdir():
-        path.unlink()
-
-
-def test_groups_get_the_controller_and_it_is_taken_back(unified, folder, tmp_path):
-    with HostGroups("1-2", 0.5, folder) as groups:
-        assert unified.handed == {"cpu", "memory"}
-        assert (tmp_path / "cgroup" / "hedera-1-2" / "cgroup.subtree_control").read_text() == "+cpu"
-        emptied(groups)
-    assert groups.applied
-    assert unified.handed == {"memory"}
-    assert not (tmp_path / "cgroup" / "hedera-1-2").exists()
-    assert not list(folder.iterdir())
-
-
-def test_where_it_was_so_before_it_stays(unified, folder):
-    unified.handed.add("cpu")
-    with HostGroups("1-2", 0.5, folder) as groups:
-        emptied(groups)
-    assert unified.handed == {"cpu", "memory"}
-
-
-def test_where_others_use_it_by_now_the_run_is_none_the_worse_and_the_note_stays(unified, folder):
-    with HostGroups("1-2", 0.5, folder) as groups:
-        unified.busy = True
-        emptied(groups)
-    assert unified.handed == {"cpu", "memory"}
-    with pytest.raises(OSError, match="busy"):
-        cpulimit.SUBTREE.restore(folder)
-    unified.busy = False
-    assert cpulimit.SUBTREE.restore(folder)
-    assert unified.handed == {"memory"}
-
-
-def test_an_empty_note_takes_nothing_from_anybody(unified, folder):
-    (folder / unified.name).touch()
-    assert not cpulimit.SUBTREE.restore(folder)
-    assert unified.handed == {"memory"}
-
-
-def test_a_machine_that_refuses_has_no_limit_and_nothing_left(unified, folder, tmp_path, monkeypatch):
-    def refuse(self, changes):
-        raise OSError(13, os.strerror(13))
-
-    monkeypatch.setattr(Unified, "write_text", refuse)
-    with HostGroups("1-2", 0.5, folder) as groups:
+@pytest.mark.parametrize("why_not", ["not handed down", "virtual time", "refused", "no such file"])
+def test_where_there_is_no_limit_it_says_why_and_hosts_do_without(root, monkeypatch, why_not):
+    if why_not == "not handed down":
+        (root / "cgroup.subtree_control").write_text("memory\n")
+    elif why_not == "virtual time":
+        monkeypatch.setattr(cpulimit, "time_travels", lambda: True)
+    elif why_not == "refused":
+        (root / "hedera-1-2").write_text("in the way")
+    else:
+        (root / "cgroup.subtree_control").unlink()
+    with HostGroups("1-2", 0.5) as groups:
         assert not groups.applied
         assert groups.procs_file("0_0_2") is None
-    assert groups.reason == "the CPU cgroup controller refuses: Permission denied"
-    assert not (tmp_path / "cgroup" / "hedera-1-2").exists()
-    assert not list(folder.iterdir())
+        assert groups.throttled_s() == {}
+    assert groups.reason
+
+
+def test_a_group_goes_with_those_in_it(root):
+    (root / "hedera-1-2" / "0_0_2").mkdir(parents=True)
+    cpulimit.remove_group(root / "hedera-1-2")
+    assert not (root / "hedera-1-2").exists()

@@ -61,7 +61,7 @@ def test_it_says_so_when_another_one_was_quicker(first, own_home, monkeypatch):
 
     def say(sentence):
         heard.append(sentence)
-        (own_home / "lock").write_text("7 another\n")  # as the next one would, that took it in between
+        (own_home / "lock").write_text("process 7 (another)")  # as the next one would, that took it in between
 
     with pytest.raises(RunFailed), sole_use("x", say, patience_s=0.5):
         pytest.fail("it was taken")

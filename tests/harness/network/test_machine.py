@@ -6,7 +6,8 @@ import time
 import pytest
 
 from harness import doctor
-from harness.network import machine, modules
+from harness.errors import UnfitMachine
+from harness.network import machine
 
 
 @pytest.fixture
@@ -28,23 +29,17 @@ def at_once():
     assert time.monotonic() - before < 300
 
 
-def test_a_module_is_loaded_or_is_not(tool):
-    tool("modprobe", '[ "$*" = "-q good" ]')
-    assert modules.load("good")
-    assert not modules.load("bad")
-
-
-@pytest.mark.filterwarnings("ignore:subprocess .* is still running")
-def test_a_module_that_hangs_is_left_to_the_kernel(tool, monkeypatch, at_once):
-    monkeypatch.setattr(modules, "LOADED_S", 0.2)
-    tool("modprobe", "exec sleep 60")
-    assert not modules.load("tcp_cubic")
-
-
-def test_without_tools_nothing_is_loaded_and_no_revision_known(tmp_path, monkeypatch):
+def test_without_tools_no_revision_is_known(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert not modules.load("tcp_cubic")
     assert machine.git_revision() == "unknown"
+
+
+def test_real_time_takes_the_kernel_s_datapath_and_says_what_does_not(monkeypatch):
+    monkeypatch.setattr(machine, "kernel_datapath", lambda: True)
+    machine.require_datapath()
+    monkeypatch.setattr(machine, "kernel_datapath", lambda: False)
+    with pytest.raises(UnfitMachine, match="--time virtual"):
+        machine.require_datapath()
 
 
 def test_a_git_that_hangs_knows_no_revision(tool, monkeypatch, at_once):

@@ -53,11 +53,10 @@ time.sleep(600)
 
 @pytest.fixture
 def controller(tmp_path, monkeypatch):
-    monkeypatch.delenv("SUDO_UID", raising=False)
     yield from started(tmp_path, monkeypatch)
 
 
-def started(tmp_path, monkeypatch):
+def started(tmp_path, monkeypatch, run_as=None):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     open_to_all(tmp_path)
@@ -70,7 +69,7 @@ def started(tmp_path, monkeypatch):
         lambda platform, address, options: [sys.executable, str(program), str(options["log"])],
     )
     with Children() as children:
-        yield Controller("os-ken", "127.0.0.1", None, {}, raw, children)
+        yield Controller("os-ken", "127.0.0.1", None, {}, raw, children, run_as)
 
 
 def open_to_all(folder):
@@ -205,20 +204,16 @@ def test_files_of_both_lives_are_kept(controller, tmp_path):
     assert Path(tmp_path / "raw" / "controller-restarted.txt").exists()
 
 
+NOBODY = (65534, 65534)
+
+
 @pytest.mark.root
-@pytest.mark.parametrize("sudo", [None, "12345"])
-def test_it_runs_as_the_user_behind_sudo_or_as_nobody(tmp_path, monkeypatch, sudo):
-    monkeypatch.delenv("SUDO_UID", raising=False)
-    if sudo:
-        monkeypatch.setenv("SUDO_UID", sudo)
-        monkeypatch.setenv("SUDO_GID", "12346")
-    uid, gid = (sudo, "12346") if sudo else ("65534", "65534")
-    for controller in started(tmp_path, monkeypatch):
+def test_it_runs_as_the_person_that_it_is_given_with_no_rights_of_root_s(tmp_path, monkeypatch):
+    for controller in started(tmp_path, monkeypatch, NOBODY):
         wait(controller, 1)
         (who,) = controller.find("who")
-        assert who["Uid"] == [uid] * 4
-        assert who["Gid"] == [gid] * 4
-        assert who["Groups"] == ([gid] if sudo else [])
+        assert who["Uid"] == who["Gid"] == ["65534"] * 4
+        assert who["Groups"] == []
         assert int(who["CapEff"][0], 16) == int(who["CapBnd"][0], 16) == 0
         assert who["NoNewPrivs"] == ["1"]
         assert (tmp_path / "raw").stat().st_mode & 0o777 == 0o700, "its log lies where it cannot look"
@@ -243,7 +238,6 @@ def test_its_modules_come_from_nowhere_else(tmp_path, monkeypatch, platform):
 @pytest.mark.root
 def test_what_it_writes_has_an_end(tmp_path, monkeypatch):
     """A scheduler that prints and logs without end; before, it filled the disk of /run."""
-    monkeypatch.delenv("SUDO_UID", raising=False)
     monkeypatch.setattr(module.shutil, "disk_usage", lambda _: SimpleNamespace(free=8 << 20))
     monkeypatch.setitem(globals(), "PROGRAM", ENDLESS)
     for _ in started(tmp_path, monkeypatch):
@@ -256,9 +250,8 @@ def test_what_it_writes_has_an_end(tmp_path, monkeypatch):
 @pytest.mark.root
 def test_what_its_scheduler_started_ends_with_it(tmp_path, monkeypatch):
     """A child that has left the session, and its environment, could be found by nothing."""
-    monkeypatch.delenv("SUDO_UID", raising=False)
     monkeypatch.setitem(globals(), "PROGRAM", LEAVING)
-    for controller in started(tmp_path, monkeypatch):
+    for controller in started(tmp_path, monkeypatch, NOBODY):
         wait(controller, 1)
         assert wait_until(sleepers, 60), "it became a sleep of nobody's"
         (sleeper,) = sleepers()

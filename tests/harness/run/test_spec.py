@@ -65,7 +65,7 @@ def test_in_real_time_the_controller_is_not_delayed():
 
 def test_results_have_a_place_for_it():
     fields = {each.name: each for each in dataclasses.fields(RunSpec)}
-    assert set(Settings.__struct_fields__) - {"workload"} == set(fields) - {
+    assert set(Settings.__struct_fields__) - {"datapath"} == set(fields) - {
         "scheme",
         "traffic",
         "trial",

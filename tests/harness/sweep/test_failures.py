@@ -8,13 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from harness.errors import RunFailed, UnfitMachine
-from harness.judge.result import unmeasured
 from harness.network import footprint
 from harness.run import experiment
 from harness.run.emulation import Emulation
 from harness.run.experiment import in_words, longest_s, run_experiment, stop_in
 from harness.run.spec import RunSpec
 from harness.sweep.store import RESULT, read_run
+from harness.verdict.result import unmeasured
 from results import record
 
 SPEC = RunSpec("ecmp", "stride:4", seconds=3, link_mbps=10, time="real")

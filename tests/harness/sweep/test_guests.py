@@ -23,7 +23,7 @@ from results import record
 from virtual.errors import GuestFailed, Unavailable
 from virtual.guest import Ended, Progress
 
-SPEC = RunSpec("ecmp", "stride:4", seconds=5.0, time="virtual", platform="os-ken", datapath="kernel").for_its_traffic()
+SPEC = RunSpec("ecmp", "stride:4", seconds=5.0, time="virtual", platform="os-ken").for_its_traffic()
 REAL = replace(SPEC, time="real", controller_delay_ms=None)
 FACTS = Ended(0, 20.0, 9.0, True, "7.2", "seccomp", "", "")
 
@@ -93,8 +93,8 @@ def test_who_decides_what_time_is(monkeypatch):
         monkeypatch.setattr(os, "geteuid", lambda uid=uid: uid)
         assert time_of(replace(SPEC, time="auto")) == time_is
         assert time_of(REAL) == "real"
-    settled = on_this_machine(replace(SPEC, datapath="auto"))
-    assert (settled.time, settled.datapath) == ("virtual", "kernel")
+    settled = on_this_machine(SPEC)
+    assert settled.time == "virtual"
 
 
 def test_a_run_is_published_with_what_only_the_host_knows(fake, tmp_path):

@@ -63,7 +63,7 @@ def test_all_that_takes_part_in_a_run_counts():
     assert {
         "topos.wire",
         "results.record",
-        "harness.judge.verdict",
+        "harness.verdict.judgement",
         "hedera.maxmin",
         "hedera.simulated_annealing",
         "controllers.os_ken_main",
@@ -85,7 +85,7 @@ def test_all_that_takes_part_in_a_run_counts():
 def test_what_a_run_has_imported_was_counted():
     """Held against what the interpreter says: a module that runs would be missing from the sources' own words."""
     script = (
-        f"import sys, {RUN}, hedera.schemes, harness.judge.result\n"
+        f"import sys, {RUN}, hedera.schemes, harness.verdict.result\n"
         "files = {name: getattr(module, '__file__', None) or '' for name, module in sys.modules.items()}\n"
         "print(*(name for name, file in files.items() if file.startswith(sys.argv[1])))"
     )

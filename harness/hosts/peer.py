@@ -1,0 +1,303 @@
+"""Does one host's part in traffic that comes and goes: sends each flow when it is due, takes in those of others.
+
+    python -I -S peer.py ADDRESS PORT WAKE_BYTES LINGER_S < told > records
+
+A flow is due at its time, whatever has become of those before (open loop); or when all that it waits for has ended:
+flows that this host sent, flows that have arrived here, computing. Standard input is JSON, line by line:
+
+    {"connections": [[HOST, SOURCE_PORT], ...], "accepts": N}    opened before the traffic; "ready" is said after that
+    [BEGIN, END]                                                 by the monotonic clock, seconds
+    [NUMBER, AFTER_S, TO, SOURCE_PORT, SIZE, AFTER, CONNECTION]  a flow, AFTER_S after BEGIN or after the last of AFTER
+    N                                                            no more flows; so many of others come here
+
+SIZE null: until END. TO null: over a CONNECTION of the first line, or computing if that is null too. It goes when all
+is sent and received; at END it cuts off what is under way and ends what lasts.
+
+Standard output: "ready", then a line of JSON for each end of each flow that is over (`harness.hosts.records`).
+WAKE_BYTES: how much must have arrived before the kernel wakes it. LINGER_S: what a flow that lasts has to arrive
+after END.
+"""
+
+from __future__ import annotations
+
+import errno
+import heapq
+import json
+import os
+import select
+import socket
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+if not __package__:  # started as a program, which sees nothing but the standard library
+    sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+
+from harness.hosts.connections import IN, OUT, Flow, Incoming, Outgoing, outgoing_socket
+
+BACKLOG = 4096
+CONNECT_S, AGAIN_S = 30.0, 0.05
+"""How long to try to connect, and how often: the others listen when they are there."""
+GOODBYE_S = 0.2
+"""After END nobody goes for so long: what is cut off ends at both its hosts by itself."""
+
+
+class Peer:
+    """The loop. ``left`` flows and computing of its own, and ``expects`` flows of others (None: not told yet), are not
+    over."""
+
+    def __init__(self, address: str, port: int, wake_bytes: int, linger_s: float) -> None:
+        self.address, self.port, self.wake_bytes, self.linger_s = address, port, max(1, wake_bytes), linger_s
+        self.left, self.received = 0, 0
+        self.expects: int | None = None
+        self.begin = self.end_at = 0.0
+        self.due: list[tuple[float, int, Flow, int | None]] = []
+        self.followers: dict[int, list[tuple[Flow, int | None]]] = defaultdict(list)
+        self.ended: set[int] = set()
+        self.standing: list[Outgoing] = []
+        self.outgoing: dict[int, Outgoing] = {}
+        self.incoming: dict[int, Incoming] = {}
+        self.text = b""
+        self.said: list[str] = []
+        self.buffer = bytearray(1 << 18)
+        self.poll = select.epoll()
+        self.listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.listener.bind((address, port))
+        self.listener.listen(BACKLOG)
+
+    def run(self) -> None:
+        """Connect, wait for BEGIN, then until all is over or END has come."""
+        self.connect(json.loads(self.line()))
+        self.say("ready")
+        self.poll.register(self.listener.fileno(), IN)
+        self.begin, self.end_at = json.loads(self.line())
+        os.set_blocking(0, False)
+        self.poll.register(0, IN)
+        self.listen_to(b"")
+        while self.left or self.expects is None or self.received < self.expects:
+            now = time.monotonic()
+            if now >= self.end_at:
+                self.wind_up()
+                return
+            while self.due and self.due[0][0] <= now:
+                asked, _, flow, connection = heapq.heappop(self.due)
+                self.start(flow, asked, connection)
+            self.say()
+            self.wait(min(self.due[0][0], self.end_at) if self.due else self.end_at)
+        self.say()
+
+    def wait(self, until: float) -> None:
+        """Serve what asks for it."""
+        for number, events in self.poll.poll(max(0.0, until - time.monotonic())):
+            if number in self.outgoing:
+                self.sent(self.outgoing[number], events)
+            elif number in self.incoming:
+                self.receive(self.incoming[number], number)
+            elif number == 0:
+                self.hear()
+            elif number == self.listener.fileno():
+                self.accept()
+
+    # --- what is told -------------------------------------------------------------------------------------
+
+    def line(self) -> bytes:
+        """The next line, waited for."""
+        while b"\n" not in self.text:
+            if not (data := os.read(0, 1 << 16)):
+                sys.exit("nothing more is told")
+            self.text += data
+        line, _, self.text = self.text.partition(b"\n")
+        return line
+
+    def hear(self) -> None:
+        """Take in what has been told."""
+        if data := os.read(0, 1 << 16):
+            self.listen_to(data)
+        else:
+            self.poll.unregister(0)
+
+    def listen_to(self, data: bytes) -> None:
+        """More of the text: the flows in it."""
+        *lines, self.text = (self.text + data).split(b"\n")
+        for told in map(json.loads, lines):
+            if isinstance(told, int):
+                self.expects = told
+            else:
+                self.take(*told)
+
+    def take(
+        self, number: int, after_s: float, to: str | None, port: int, size: int, after: list[int], on: int | None
+    ) -> None:
+        """One flow more."""
+        waits = [one for one in after if one not in self.ended]
+        flow = Flow(number, after_s, to or "", port, size, len(waits))
+        self.left += 1
+        for one in waits:
+            self.followers[one].append((flow, on))
+        if not waits:
+            self.schedule(flow, on, time.monotonic() if after else self.begin)
+
+    def schedule(self, flow: Flow, on: int | None, since: float) -> None:
+        """It is due so long after that."""
+        heapq.heappush(self.due, (since + flow.after_s, flow.number, flow, on))
+
+    # --- connections --------------------------------------------------------------------------------------
+
+    def connect(self, told: dict[str, Any]) -> None:
+        """Open those that stand, to others and from others; OSError where that takes long."""
+        limit = time.monotonic() + CONNECT_S
+        for host, source_port in told["connections"]:
+            sock = self.opened(host, source_port, limit)
+            self.standing.append(Outgoing(sock, self.poll, standing=True))
+            self.outgoing[sock.fileno()] = self.standing[-1]
+        while len(self.incoming) < told["accepts"]:
+            select.select([self.listener], [], [], max(0.0, limit - time.monotonic()))
+            sock, _ = self.listener.accept()  # BlockingIOError: nobody came in time
+            self.add(sock, standing=True)
+
+    def opened(self, host: str, source_port: int, limit: float) -> socket.socket:
+        """A connection; tried again while nobody listens there yet."""
+        while True:
+            sock = outgoing_socket(self.address, source_port)
+            try:
+                sock.settimeout(CONNECT_S)
+                sock.connect((host, self.port))
+            except OSError as error:
+                sock.close()
+                if error.errno != errno.ECONNREFUSED or time.monotonic() > limit:
+                    raise
+                time.sleep(AGAIN_S)
+            else:
+                sock.setblocking(False)
+                return sock
+
+    def accept(self) -> None:
+        """Take all who knock."""
+        while True:
+            try:
+                sock, _ = self.listener.accept()
+            except OSError:
+                return  # no more, or it had gone again
+            self.receive(self.add(sock, standing=False), sock.fileno())
+
+    def add(self, sock: socket.socket, *, standing: bool) -> Incoming:
+        """A connection that this host receives on."""
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        one = self.incoming[sock.fileno()] = Incoming(sock, self.poll, self.wake_bytes, standing=standing)
+        return one
+
+    # --- what happens -------------------------------------------------------------------------------------
+
+    def start(self, flow: Flow, asked: float, on: int | None) -> None:
+        """A flow is due, or computing has ended."""
+        flow.asked = asked
+        if on is not None:
+            one = self.standing[on]
+            one.queue.append(flow)
+            if one.lost:
+                self.over(one.end(one.lost))
+            else:
+                self.sent(one, OUT)
+        elif flow.to:
+            self.open(flow)
+        else:
+            flow.start = asked
+            self.over([flow.record("done", asked)])
+
+    def open(self, flow: Flow) -> None:
+        """A connection of its own."""
+        try:
+            sock = outgoing_socket(self.address, flow.port)
+        except OSError as error:
+            self.over([flow.record(os.strerror(error.errno or 0), time.monotonic())])
+            return
+        flow.start = time.monotonic()
+        refused = sock.connect_ex((flow.to, self.port))
+        one = self.outgoing[sock.fileno()] = Outgoing(sock, self.poll, standing=False)
+        one.queue.append(flow)
+        if refused not in (0, errno.EINPROGRESS):
+            del self.outgoing[sock.fileno()]
+            self.over(one.end(os.strerror(refused)))
+
+    def sent(self, one: Outgoing, events: int) -> None:
+        """Something can be done for a connection that this host sends on."""
+        number = one.socket.fileno()
+        records = list(one.serve(events))
+        if one.lost:
+            del self.outgoing[number]
+        self.over(records)
+
+    def over(self, records: Iterable[dict[str, Any]]) -> None:
+        """Flows of this host are over, however they went; after END a host may be gone before the other knows."""
+        for record in records:
+            if record["how"] != "done" and time.monotonic() >= self.end_at:
+                record["how"] = "cut off"
+            self.left -= 1
+            self.said.append(json.dumps({"sent": record}, separators=(",", ":")))
+            self.end(record["number"])
+
+    def receive(self, one: Incoming, number: int) -> None:
+        """Something has come."""
+        records = list(one.serve(self.buffer))
+        if one.closed:
+            del self.incoming[number]
+        for record in records:
+            self.received += 1
+            self.said.append(json.dumps({"arrived": record}, separators=(",", ":")))
+            if record["how"] == "done":
+                self.end(record["number"])
+
+    def end(self, number: int) -> None:
+        """A flow has ended, and this host knows: what waited for it may be due."""
+        self.ended.add(number)
+        now = time.monotonic()
+        for flow, on in self.followers.pop(number, ()):
+            flow.missing -= 1
+            if not flow.missing:
+                self.schedule(flow, on, now)
+
+    def wind_up(self) -> None:
+        """It is END: nothing starts any more, what has a size is cut off, what lasts ends, and may still arrive."""
+        self.due.clear()
+        self.followers.clear()
+        for one in list(self.outgoing.values()):
+            if not one.connecting and any(flow.lasts for flow in one.flows):
+                one.finish()
+            elif one.flows:
+                self.cut_off(one)
+        least = self.end_at + GOODBYE_S
+        most = least + self.linger_s
+        while (now := time.monotonic()) < most and (now < least or self.under_way()):
+            self.say()
+            self.wait(least if now < least else most)
+        for one in list(self.outgoing.values()):
+            self.cut_off(one)
+        for coming in self.incoming.values():
+            self.said += [json.dumps({"arrived": record}) for record in coming.end("cut off")]
+        self.say()
+
+    def under_way(self) -> bool:
+        """Whether something is, to others or from them."""
+        going = any(one.flows for one in self.outgoing.values())
+        return going or any(not one.standing or one.size is not None for one in self.incoming.values())
+
+    def cut_off(self, one: Outgoing) -> None:
+        """End what is under way there."""
+        del self.outgoing[one.socket.fileno()]
+        self.over(one.end("cut off"))
+
+    def say(self, *words: str) -> None:
+        """Write the records that there are, or other words."""
+        if lines := [*words, *self.said]:
+            data = ("\n".join(lines) + "\n").encode()
+            self.said = []
+            while data:
+                data = data[os.write(1, data) :]
+
+
+if __name__ == "__main__":
+    Peer(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])).run()

@@ -1,0 +1,138 @@
+"""The iperf processes of a run whose flows last: a server on every receiver, a client for every flow."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from harness.errors import RunFailed
+from harness.network.cpulimit import HostGroups
+from harness.network.fabric import Fabric
+from harness.network.processes import Children, wait_until
+from harness.run.spec import RunSpec
+from harness.run.traffic import LINGER_S, EmulatedFlow, Traffic
+from traffic.iperf import FlowReport, client_command, parse_report, server_command
+from traffic.matrix import Matrix
+from traffic.ports import SERVER_PORT, source_ports
+
+LINGERING_BYTES = 1 << 20
+"""What a client may have written when its time is over and still has to get through a link that it shares: iperf's
+block, what TCP holds of it, and two windows."""
+BLOCK_BYTES = 128 << 10
+"""What iperf writes at once."""
+HELD_S = 0.02
+"""For how long a client may have to wait for a processor, seconds."""
+
+
+def unsent_bytes(mbps: float) -> int:
+    """What TCP may hold of a flow that it has not sent once, on links of that rate.
+
+    A block of iperf's at least, and what a link carries while a client may have to wait for a processor, so that TCP
+    never runs dry. Left to itself a socket holds as much again as its window, and a client is done the later for it:
+    at 10 Mb/s by a second and a half (docs/notes/emulation.md).
+    """
+    return max(BLOCK_BYTES, round(mbps * 1e6 / 8 * HELD_S))
+
+
+def linger_s(mbps: float) -> float:
+    """Seconds a client may take longer than asked on links of that rate."""
+    return LINGER_S + LINGERING_BYTES * 8e-6 / mbps
+
+
+class Iperf(Traffic):
+    """A traffic matrix."""
+
+    def __init__(
+        self,
+        fabric: Fabric,
+        matrix: Matrix,
+        spec: RunSpec,
+        directory: Path,
+        children: Children,
+        groups: HostGroups,
+    ) -> None:
+        super().__init__(fabric, spec, directory, children, groups)
+        self.flows = [
+            EmulatedFlow(int(src), int(dst), int(port))
+            for src, dst, port in zip(matrix.src, matrix.dst, source_ports(matrix, spec.seed), strict=True)
+        ]
+
+    def listen(self, deadline: float = 60.0) -> None:
+        """Start the servers."""
+        receivers = sorted({flow.dst for flow in self.flows})
+        servers = {
+            host: self._spawn(host, f"iperf server on host {host}", server_command(), f"server-{host}.csv")
+            for host in receivers
+        }
+        deaf = list(receivers)
+
+        def listening_or_dead() -> bool:
+            deaf[:] = [host for host in deaf if not self._is_listening(host)]
+            return not deaf or servers[deaf[0]].poll() is not None
+
+        wait_until(listening_or_dead, deadline)
+        if deaf and (status := servers[deaf[0]].poll()) is not None:
+            raise RunFailed(f"iperf on host {deaf[0]} ended at once (status {status})")
+        if deaf:
+            raise RunFailed(f"iperf did not listen on host {deaf[0]} within {deadline:g} s")
+
+    def _is_listening(self, host: int) -> bool:
+        pid = self._fabric.pid_of(self._fabric.topo.host_name(host))
+        return listens_on(Path(f"/proc/{pid}/net/tcp").read_text(), SERVER_PORT)
+
+    def start(self) -> float:
+        """Start the clients in succession (section 6.2); returns when the first one started."""
+        begin = time.time()
+        topo = self._fabric.topo
+        for flow in self.flows:
+            source = (topo.host_ip(flow.src), flow.src_port)
+            command = client_command(topo.host_ip(flow.dst), source, seconds=self._spec.seconds)
+            flow.started = time.time()
+            name = f"client-{flow.src}-{flow.src_port}"
+            flow.client = self._spawn(flow.src, name, command, f"{name}.csv")
+        return begin
+
+    def wait(self, tick: Callable[[], None]) -> list[str]:
+        """Wait until every client has ended, each of which may take `linger_s` longer than asked."""
+        limit = time.monotonic() + self._spec.seconds + linger_s(self._spec.link_mbps)
+        while time.monotonic() < limit:
+            running = [flow for flow in self.flows if flow.client is not None and flow.client.poll() is None]
+            if not running:
+                return []
+            tick()
+            time.sleep(0.05)
+        return [str(flow) for flow in self.flows if flow.client is None or flow.client.poll() is None]
+
+    def hang_up(self) -> None:
+        """End the servers: at once when all of them have written all they will, else as they like to be ended."""
+        # A server writes a flow's last line when it has read the flow's end.
+        complete = wait_until(lambda: all(report and report.total for report in self._reports()), 1.0)
+        servers = self._children.named("iperf server")
+        self._children.end(servers, deadline=0.0 if complete else 2.0)
+
+    def _reports(self) -> list[FlowReport | None]:
+        """The servers' report on each flow, as far as it is written."""
+        reports: dict[tuple[str, int], FlowReport] = {}
+        for host in {flow.dst for flow in self.flows}:
+            text = (self._directory / f"server-{host}.csv").read_text(errors="replace")
+            reports.update(parse_report(text).flows)
+        return [reports.get((self._fabric.topo.host_ip(flow.src), flow.src_port)) for flow in self.flows]
+
+    def collect(self) -> list[str]:
+        """Read the servers' reports into the flows."""
+        incomplete = []
+        for flow, report in zip(self.flows, self._reports(), strict=True):
+            flow.report = report
+            if report is None or report.total is None:
+                incomplete.append(str(flow))
+            elif report.total.end_s < self._spec.seconds - 1:
+                incomplete.append(f"{flow} ({report.total.end_s:g} s)")
+        return incomplete
+
+
+def listens_on(proc_net_tcp: str, port: int) -> bool:
+    """Whether some socket in the text of /proc/PID/net/tcp listens on a port."""
+    ends = f":{port:04X}"
+    lines = (line.split() for line in proc_net_tcp.splitlines()[1:])
+    return any(fields[1].endswith(ends) and fields[3] == "0A" for fields in lines)

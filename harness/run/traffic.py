@@ -1,0 +1,98 @@
+"""The traffic of a run on its hosts: what kinds of it share."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.hosts.records import Arrived, Sent
+from harness.network.cpulimit import HostGroups
+from harness.network.fabric import Fabric
+from harness.network.processes import Children
+from harness.run.spec import RunSpec
+from traffic.graph import Collective
+from traffic.iperf import FlowReport
+
+LINGER_S = 5.0
+"""How long after its end a program of a host may be there before it is taken to hang."""
+
+
+@dataclass
+class EmulatedFlow:
+    """One flow: its hosts, its source port, when its client was started (seconds since the epoch).
+
+    ``size_bytes``: None when it lasts. ``sent`` and ``arrived``: of flows that come and go, what both ends say.
+    """
+
+    src: int
+    dst: int
+    src_port: int
+    size_bytes: int | None = None
+    client: subprocess.Popen[bytes] | None = None
+    started: float = 0.0
+    report: FlowReport | None = None
+    sent: Sent | None = None
+    arrived: Arrived | None = None
+
+    def __str__(self) -> str:
+        return f"{self.src} to {self.dst}"
+
+
+class Traffic(ABC):
+    """Runs on a fabric: `listen`, `start`, `wait`, `hang_up`, `collect`, in this order.
+
+    ``troubles``: what went wrong, one sentence each, for the verdict; ``collective``: what became of a graph of flows.
+    """
+
+    def __init__(self, fabric: Fabric, spec: RunSpec, directory: Path, children: Children, groups: HostGroups) -> None:
+        self._fabric = fabric
+        self._spec = spec
+        self._directory = directory
+        self._children = children
+        self._groups = groups
+        self.flows: list[EmulatedFlow] = []
+        self.troubles: list[str] = []
+        self.collective: Collective | None = None
+
+    @abstractmethod
+    def listen(self, deadline: float = 60.0) -> None:
+        """Start what receives; RunFailed names a host that is not ready within ``deadline`` seconds."""
+
+    @abstractmethod
+    def start(self) -> float:
+        """Begin to send; returns when (seconds since the epoch)."""
+
+    @abstractmethod
+    def wait(self, tick: Callable[[], None]) -> list[str]:
+        """Wait until all is sent; ``tick`` is called often. Returns the flows that hang."""
+
+    def hang_up(self) -> None:  # noqa: B027, not all have something
+        """End what still listens."""
+
+    @abstractmethod
+    def collect(self) -> list[str]:
+        """Read what both ends wrote into the flows; returns the flows that did not run from start to end."""
+
+    def _spawn(
+        self, host: int, name: str, command: Sequence[str], output: str, *, commands: bool = False
+    ) -> subprocess.Popen[bytes]:
+        """Start a program of a host. One that is woken for a packet takes its turn and pushes nobody off a processor
+        (SCHED_BATCH)."""
+        node = self._fabric.topo.host_name(host)
+        process = self._children.spawn(
+            name,
+            command,
+            namespace=self._fabric.pid_of(node),
+            output=self._directory / output,
+            cgroup_procs=self._groups.procs_file(node),
+            environment={**os.environ, "TZ": "UTC"},
+            commands=commands,
+        )
+        with contextlib.suppress(ProcessLookupError):
+            os.sched_setscheduler(process.pid, os.SCHED_BATCH, os.sched_param(0))
+        return process

@@ -1,0 +1,96 @@
+"""Whether the flows took the paths the controller says they took: what they delivered against each link's counter.
+
+What a flow delivered, every link of its path has carried. So a link to which the log gives flows that delivered more
+than its own counter saw carried something else: the log is wrong, or the switches do not do what they were told. The
+other direction says nothing: a link also carries what is dropped behind it and sent again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.verdict.fair import RoutedFlow, Window
+from harness.verdict.flows import MeasuredFlow
+from topos.links import num_links, path_links
+from topos.network import Network
+from topos.wire import acknowledgements_per_payload, wire_per_payload
+
+MOVED_S = 0.25
+"""How far the log's time of a move and that of the first packet on the new path may be apart, beside the queue. For
+both a flow still delivers what came by its old path: packets that were in a queue there, and those behind them that
+had come before."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A link by its sending port: what the flows placed on it delivered, what its counter says, and how far the
+    first may exceed the second because of flows that moved; all Mb/s on the wire over one window."""
+
+    port: str
+    delivered_mbps: float
+    carried_mbps: float
+    slack_mbps: float
+
+    @property
+    def excess_mbps(self) -> float:
+        """Delivered beyond what the counter and the moves allow."""
+        return self.delivered_mbps - self.carried_mbps - self.slack_mbps
+
+
+def claims(
+    topo: Network,
+    flows: Sequence[MeasuredFlow],
+    window: Window,
+    bw: float,
+    queue_s: float,
+    carried: Mapping[str, float],
+    ports: Sequence[str],
+    mtu: int,
+) -> list[Claim]:
+    """Every link that any flow is said to have used. ``queue_s``: how long a full queue takes to drain; ``carried``:
+    Mb/s by sending port, nothing where it was not sampled; ``ports``: the sending port of each directed link;
+    ``mtu``: of every link, bytes."""
+    delivered = np.zeros(num_links(topo))
+    moving_s = np.zeros(num_links(topo))
+    for flow in flows:
+        for stream, per_payload in (
+            (flow.routed, wire_per_payload(mtu)),
+            (flow.acknowledgements, acknowledgements_per_payload(mtu)),
+        ):
+            _add(topo, flow, stream, per_payload, window, queue_s + MOVED_S, delivered, moving_s)
+    length = window[1] - window[0]
+    slack = moving_s * bw / length
+    return [
+        Claim(ports[link], delivered[link] / length, carried.get(ports[link], 0.0), slack[link])
+        for link in np.flatnonzero(delivered).tolist()
+    ]
+
+
+def _add(
+    topo: Network,
+    flow: MeasuredFlow,
+    stream: RoutedFlow,
+    per_payload: float,
+    window: Window,
+    late_s: float,
+    delivered: NDArray[np.float64],
+    moving_s: NDArray[np.float64],
+) -> None:
+    """Add the megabits that a stream of a flow brought over each link in the window, and for how long of it the log
+    may be wrong about the flow: ``late_s`` after each move, also after one shortly before the window."""
+    if not stream.paths and topo.num_cores > 1:
+        return  # the controller claims nothing of it
+    times = [-np.inf, *(change.t for change in stream.paths[1:]), np.inf]
+    cores = [change.core for change in stream.paths] or [0]
+    for i, core in enumerate(cores):
+        since, until = max(times[i], window[0]), min(times[i + 1], window[1])
+        if since >= until:
+            continue
+        links = path_links(topo, [stream.src], [stream.dst], [core])[0]
+        links = links[links >= 0]
+        delivered[links] += per_payload * flow.mbit((since, until))
+        moving_s[links] += np.clip(times[i] + late_s - window[0], 0.0, late_s) + late_s * (until < window[1])

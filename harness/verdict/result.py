@@ -1,0 +1,191 @@
+"""From what was observed of a run to its result: rates, paths, prediction, verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timezone
+
+import msgspec
+
+from harness.errors import RunFailed
+from harness.network import shaping
+from harness.run.events import Event
+from harness.run.observation import Observation
+from harness.run.spec import RunSpec
+from harness.verdict.claims import claims
+from harness.verdict.costs import costs
+from harness.verdict.counters import Counters
+from harness.verdict.evidence import Evidence, Second
+from harness.verdict.fair import Window
+from harness.verdict.flows import measured_flows
+from harness.verdict.judgement import judge
+from harness.verdict.outcome import SETTLED_S, Outcome
+from harness.verdict.recovery import Recovery
+from harness.verdict.saturation import FullLinks, full_links, through_queue_s
+from harness.verdict.soundness import doubted_claims
+from results.parts import Cpu, Disagreement, Rates, Restart, Round, Settings
+from results.record import SCHEMA, Run
+from results.window import mean_over
+from topos.links import sending_ports
+from topos.network import Network
+
+
+def unmeasured(spec: RunSpec) -> Run:
+    """A run of which nothing is known yet but what it was asked to be."""
+    standing = spec.workload().standing
+    asked = spec.as_json()
+    return Run(
+        schema=SCHEMA,
+        scheme=spec.scheme,
+        traffic=spec.traffic,
+        trial=spec.trial,
+        seed=spec.seed,
+        started=datetime.now(timezone.utc).replace(microsecond=0),
+        capacity_mbps=spec.capacity_mbps,
+        window_s=spec.window_s,
+        spec=Settings(**{name: asked[name] for name in Settings.__struct_fields__ if name in asked}),
+        matrix=tuple(zip(standing.src.tolist(), standing.dst.tolist(), strict=True)),
+        bisection_mbps=None,
+        verdict="invalid",
+        reasons=(),
+        flows=(),
+    )
+
+
+def describe(spec: RunSpec, seen: Observation) -> Run:
+    """What a run was worth (docs/fields.md). Raises RunFailed when a host was not sampled."""
+    topo = spec.network()
+    counters = Counters(topo, seen.series, seen.begin)
+    _check_cores(topo, seen.events)
+    flows = measured_flows(seen)
+    outcome = Outcome(topo, spec, spec.workload(), seen, flows)
+    window = outcome.window
+    acknowledgements = [flow.acknowledgements for flow in flows]
+    recovery = Recovery(topo, spec, seen.outages, outcome.routed, acknowledgements, outcome.lives)
+    ports = counters.means(window)
+    if outcome.lasts:
+        full = full_links(topo, spec, outcome.routed, [flow.start for flow in flows], seen.outages, counters.sent)
+    else:  # hardly a link is full from beginning to end
+        full = FullLinks(window, {}, f"flows come and go, and none of them has to take {SETTLED_S:g} s")
+
+    def mean_total(window: Window) -> float:
+        return mean_over(counters.times, counters.total_mbps, window)
+
+    evidence = Evidence(
+        bw=spec.link_mbps,
+        mtu=spec.mtu,
+        bucket_mbit=shaping.of_run(spec).burst_bytes * 8e-6,
+        port_mbps=ports,
+        measured_mbps=counters.received_mbps(window),
+        counted_mbps=counters.received_mbps(counters.span),
+        payload_mbps=sum(flow.mean_mbps(counters.span) for flow in flows),
+        predicted_mbps=outcome.fair.total_mbps,
+        full=full,
+        claims=claims(topo, flows, window, spec.link_mbps, through_queue_s(spec), ports, sending_ports(topo), spec.mtu),
+        # A flow that had no path cannot be blamed for what it did not send.
+        unfinished_flows=[flow for flow in seen.unfinished if flow.split(" (")[0] not in recovery.cut_off],
+        lost_packets=None if spec.fail else seen.lost_packets,
+        throttled_s=seen.throttled_s,
+        window=window,
+        seconds=_seconds_of(seen, mean_total),
+        failures=bool(spec.fail),
+        dead_processes=seen.dead,
+        handshakes_mbps=outcome.handshakes_mbps(counters.span),
+        progress=outcome.progress,
+        clock_set_s=seen.clock_set_s,
+        virtual=spec.time == "virtual",
+    )
+    judgement = judge(evidence, _doubts(seen, outcome))
+    verdict, reasons = judgement.verdict, judgement.reasons
+    if seen.lost is None and (too_short := outcome.too_short):
+        verdict, reasons = "invalid", (too_short,)
+    return msgspec.structs.replace(
+        unmeasured(spec),
+        window_s=spec.window_s if outcome.lasts else (round(window[0], 3), round(window[1], 3)),
+        bisection_mbps=round(evidence.measured_mbps, 3),
+        maxmin_mbps=round(evidence.predicted_mbps, 3),
+        payload_mbps=round(sum(flow.mean_mbps(window) for flow in flows), 3),
+        verdict=verdict,
+        reasons=reasons,
+        remarks=judgement.remarks,
+        rules=judgement.rules,
+        rates=Rates(
+            t=_rounded(counters.times),
+            total_mbps=_rounded(counters.total_mbps),
+            hosts={name: _rounded(one.out_mbps[: counters.samples]) for name, one in counters.received.items()},
+        ),
+        links={name: round(rate, 3) for name, rate in sorted(ports.items())},
+        full_links=full.record(),
+        disagreements={
+            claim.port: Disagreement(
+                flows_mbps=round(claim.delivered_mbps, 3), counter_mbps=round(claim.carried_mbps, 3)
+            )
+            for claim in doubted_claims(evidence)
+        },
+        queue_drops={name: drops for name, drops in sorted(seen.drops.items()) if drops},
+        flows=outcome.records,
+        completion=outcome.completion,
+        progress=None if outcome.progress is None else round(outcome.progress, 4),
+        turns=outcome.turns,
+        collective=outcome.collective,
+        cpu=Cpu(t=tuple(round(t - seen.begin, 3) for t in seen.cpu_times), idle_percent=_rounded(seen.cpu_idle)),
+        rounds=tuple(_round(event, seen.begin) for event in seen.events if event["event"] == "round"),
+        costs=costs(seen, flows, outcome.ended),
+        lost_packets=seen.lost_packets,
+        throttled_s=seen.throttled_s,
+        controller_restarts=_restarts(seen),
+        failures=recovery.failures([flow.seconds for flow in flows]) if spec.fail else (),
+        phases=recovery.phases(mean_total, lambda window: outcome.fair_in(window).total_mbps) if spec.fail else (),
+    )
+
+
+def _doubts(seen: Observation, outcome: Outcome) -> list[str]:
+    """Why a run may not count beside what the rules say."""
+    errors = [event["message"] for event in seen.events if event["event"] == "error"]
+    lost = [] if seen.lost is None else [seen.lost]
+    return [*lost, *(f"the controller reported an error: {message}" for message in errors[:3]), *outcome.reasons()]
+
+
+def _seconds_of(seen: Observation, mean_total: Callable[[Window], float]) -> list[Second]:
+    """What was seen of each second of the run."""
+    return [
+        Second(
+            number=i + 1,
+            idle_percent=idle,
+            total_mbps=mean_total((t - seen.begin - 1, t - seen.begin)),
+        )
+        for i, (t, idle) in enumerate(zip(seen.cpu_times, seen.cpu_idle, strict=True))
+    ]
+
+
+def _check_cores(topo: Network, events: Sequence[Event]) -> None:
+    cores = {event["core"] for event in events if event["event"] in ("flow", "reroute")}
+    if strange := cores - set(range(topo.num_cores)):
+        raise RunFailed(f"the controller sent flows by way of core {min(strange)}, which is not there")
+
+
+def _restarts(seen: Observation) -> tuple[Restart, ...]:
+    """When a controller was missed, and when the next one had every switch under control again."""
+    records = []
+    for restart in seen.restarts:
+        after = [event for event in seen.events if event["t"] > restart.t]
+        ready = next((event["t"] for event in after if event["event"] == "ready"), None)
+        records.append(
+            Restart(
+                t=round(restart.t - seen.begin, 3),
+                reason=restart.reason,
+                ready_t=None if ready is None else round(ready - seen.begin, 3),
+                adopted=sum(event.get("reason") == "adopted" for event in after),
+            )
+        )
+    return tuple(records)
+
+
+def _round(event: Event, begin: float) -> Round:
+    counts = {name: event[name] for name in ("round", "flows", "large", "placed", "changed")}
+    spans = {f"{name}_ms": round(event[f"{name}_s"] * 1e3, 3) for name in ("polled", "compute", "install")}
+    return Round(t=round(event["t"] - begin, 3), **counts, **spans)
+
+
+def _rounded(values: Iterable[float]) -> tuple[float, ...]:
+    return tuple(round(float(value), 3) for value in values)

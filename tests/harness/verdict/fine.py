@@ -1,0 +1,34 @@
+"""What is seen of a run that is fine."""
+
+from harness.verdict.claims import Claim
+from harness.verdict.evidence import Evidence
+from harness.verdict.judgement import judge
+from harness.verdict.saturation import FullLinks
+from topos.wire import acknowledgements_per_payload, wire_per_payload
+
+ON_THE_WIRE = wire_per_payload() + acknowledgements_per_payload()
+FINE = Evidence(
+    bw=10,
+    mtu=1500,
+    bucket_mbit=0.15,
+    port_mbps={"0_0_1-eth2": 9.98, "0_0_2": 10.05},
+    measured_mbps=155.0,
+    counted_mbps=120.0,  # over a longer time than the window
+    payload_mbps=120.0 / ON_THE_WIRE,
+    predicted_mbps=160.0,
+    unfinished_flows=[],
+    full=FullLinks((3.0, 5.0), {"0_0_1-eth2": 9.98}),
+    claims=[Claim("0_0_1-eth2", 9.9, 9.98, 0.0)],
+    lost_packets={},
+    throttled_s={},
+    window=(1.0, 5.0),
+    seconds=[],
+    failures=False,
+    dead_processes=[],
+)
+UNSETTLED = "TCP had no second to settle in"
+
+
+def reasons(seen):
+    """Why the run does not count."""
+    return list(judge(seen).reasons)

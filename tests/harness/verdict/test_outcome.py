@@ -1,0 +1,257 @@
+"""Flows that come and go, judged: made-up records of senders and sinks whose answers can be worked out by hand."""
+
+from collections import Counter
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+import pytest
+
+from harness.hosts.connections import BIN_S
+from harness.hosts.records import Arrived, Sent
+from harness.run.observation import Observation
+from harness.run.spec import RunSpec
+from harness.run.tcp_counters import parse
+from harness.run.traffic import EmulatedFlow
+from harness.run.transfers import _report
+from harness.verdict.costs import costs
+from harness.verdict.flows import measured_flows
+from harness.verdict.outcome import Outcome
+from harness.verdict.result import describe
+from results.record import decode, encode
+from topos.nonblocking import NonBlocking
+from topos.wire import payload_share
+from traffic.bwmng import Series
+
+BEGIN, OFFSET = 1000.0, 600.0  # by the epoch; the monotonic clock says 400 then
+SECONDS = 12
+POISSON = RunSpec("nonblocking", "poisson:fixed:1000000,0.5", seconds=SECONDS, link_mbps=10, scale_sizes=False)
+PAYLOAD = 10 * payload_share() * 125_000  # bytes a second
+
+
+def flow(number, src, dst, start, took, size, how="done", late=0.0):
+    """One flow at an even rate; it took None when the end cut it off, having got half."""
+    begun = BEGIN - OFFSET + start
+    end = BEGIN - OFFSET + SECONDS if took is None else begun + took
+    got = size if took is not None else size // 2
+    bins = np.diff(np.linspace(0, got, int(np.ceil((end - begun) / BIN_S)) + 1).astype(int)).tolist()
+    made = EmulatedFlow(src, dst, 20_000 + number, size, started=BEGIN + start)
+    made.sent = Sent(number, begun - late, begun, begun + 0.001, end + 0.001, how, 0, 5000)
+    made.arrived = Arrived(number, how, begun, begun, end, got, tuple(bins))
+    made.report = _report("", "", made)
+    return made
+
+
+def observation(flows, mbps=0.0, **fields):
+    t = BEGIN + np.arange(1, SECONDS + 1)
+    series = Series(t, np.full(SECONDS, mbps), np.full(SECONDS, mbps))
+    ports = {f"{NonBlocking.SWITCH}-eth{host + 1}": series for host in range(16)}
+    return Observation(begin=BEGIN, series=ports, flows=flows, clock_offset=OFFSET, **fields)
+
+
+def judged(flows, spec=POISSON, **fields):
+    result = describe(spec, observation(flows, **fields))
+    # The counters are made up too, and the same everywhere: tests of their own hold flows against them.
+    doubts = [one for one in result.reasons if "bwm-ng" not in one and "did not take the paths" not in one]
+    return msgspec.structs.replace(result, reasons=tuple(doubts))
+
+
+def test_flows_at_the_rate_of_the_fluid_are_fine():
+    size = round(4 * PAYLOAD)
+    found = judged([flow(0, 0, 1, 3, 4, size), flow(1, 2, 3, 5, 4, size)], mbps=8 / 6 / 16 * 10)
+    assert found.reasons == ()
+    assert found.progress == pytest.approx(1, abs=0.01)
+    assert [one.fluid_s for one in found.flows] == pytest.approx([4, 4], abs=1e-3)
+    assert found.flows[0].completion_s == pytest.approx(4)
+    every, large = found.completion
+    assert (every.size_class, every.flows, large.size_class) == ("all", 2, "medium")
+    assert every.mean_slowdown == pytest.approx(1, abs=0.01)
+
+
+def test_two_that_share_are_not_slow_but_one_alone_that_takes_twice_as_long_is():
+    size = round(3 * PAYLOAD)
+    together = [flow(0, 0, 1, 3, 6, size), flow(1, 2, 1, 3, 6, size)]
+    assert judged(together, mbps=6 / 8 / 16 * 10).progress == pytest.approx(1, abs=0.01)
+    alone = judged(together[:1], mbps=6 / 8 / 16 * 10)
+    assert alone.progress == pytest.approx(0.5, abs=0.02)
+    assert "allowed 50% of the time" in alone.reasons[0]
+
+
+def test_what_the_end_cut_off_counts_and_is_no_fault():
+    found = judged([flow(0, 0, 1, 3, 1, 100_000), flow(1, 2, 3, 4, None, 10**9, "cut off")], mbps=1.0)
+    assert found.reasons == ()
+    every = found.completion[0]
+    assert (every.flows, every.cut_off) == (2, 1)
+    assert every.p99_s > 8 + 10**9 / 2 / PAYLOAD * 0.98, "the least that it can have taken"
+    assert [one.how for one in found.flows] == ["done", "cut off"]
+
+
+def test_late_senders_and_dead_ones_are_named():
+    late = [flow(n, n, n + 1, 3, 1, 100_000, late=0.5) for n in range(3)]
+    found = judged(late, mbps=1.0, troubles=["the program of host 3 ended during the run (status -9)"])
+    assert found.reasons == (
+        "the program of host 3 ended during the run (status -9)",
+        "the machine was too slow: half of the flows began 0.50 s late or more",
+    )
+
+
+def test_a_shuffle_is_measured_over_its_own_time():
+    spec = replace(POISSON, traffic="shuffle:1000", scale_sizes=True)
+    size = round(PAYLOAD / 2)
+    flows = [flow(2 * src + n, src, (src + 1 + n) % 16, 2 * n, 1, size) for src in range(16) for n in range(2)]
+    found = judged(flows, spec, mbps=5.0)
+    assert found.window_s == pytest.approx((0.5, 2.5), abs=0.01)
+    assert (found.turns.shuffle_s, found.turns.host_completion_s) == pytest.approx((3, 3))
+    assert found.turns.goodput_mbytes_per_s == pytest.approx(2 * size / 3e6, abs=1e-5)
+    flows[3].sent = None
+    found = judged(flows, spec, mbps=5.0)
+    assert found.turns.shuffle_s is None
+
+
+def test_goodput_is_what_every_host_has_sent_to_the_last_byte():
+    """Hosts 0 and 2 send 1 byte and 3, each in 2 s after the beginning: 2 bytes on average, 1 byte/s."""
+    spec = replace(POISSON, traffic="shuffle:1000", scale_sizes=True)
+    found = judged([flow(0, 0, 1, 0, 2, 1), flow(1, 2, 1, 0, 1, 1), flow(2, 2, 3, 0, 2, 2)], spec)
+    assert found.turns.goodput_mbytes_per_s == 1e-6
+
+
+def test_a_shuffle_that_is_over_too_soon_is_told_so_and_nothing_else():
+    spec = replace(POISSON, traffic="shuffle:1000")
+    flows = [flow(src, src, (src + 1) % 16, 0, 0.4, 10_000) for src in range(16)]
+    (reason,) = describe(spec, observation(flows)).reasons
+    assert reason.startswith("all was sent after 0.4 s")
+    assert "3 s at least" in reason
+    dead = describe(spec, observation(flows, dead=["ovs-vswitchd"])).reasons
+    assert dead[0] == "ovs-vswitchd ended during the run", "what went wrong goes first"
+
+
+def test_the_result_can_be_stored_and_read():
+    found = judged([flow(0, 0, 1, 3, 4, 1000), flow(1, 2, 3, 5, None, 10**9, "cut off")], mbps=1.0)
+    assert decode(encode(found)).flows[0].size_bytes == 1000
+
+
+def test_the_controllers_work_is_counted_while_traffic_runs():
+    names = (
+        "processor_s",
+        "packet_ins",
+        "packet_outs",
+        "flow_mods",
+        "statistics_requests",
+        "statistics_bytes",
+    )
+    alive = [{"t": BEGIN + t, "event": "alive", **dict.fromkeys(names, 10.0 + 2 * max(t, 0))} for t in range(-2, 11)]
+    seen = observation([], events=alive, tcp=Counter(timeouts=3))
+    found = costs(seen, [], 10.0)
+    assert found["controller_percent"] == 200
+    assert found["packet_ins_per_s"] == found["statistics_bytes_per_s"] == 2
+    assert found["timeouts"] == 3
+    assert "moves" not in found
+    for some in (alive[:2], alive[4:]):  # nothing that it counted while traffic ran, or nothing to count from
+        assert "controller_percent" not in costs(observation([], events=some), [], 10.0)
+
+
+def test_a_move_is_timed_from_the_flows_start_and_its_rate_seen_to_come_back():
+    moved = flow(0, 0, 4, 1, 10, 10_000_000)
+    events = [
+        {
+            "t": BEGIN + 1,
+            "event": "flow",
+            "key": 5,
+            "src": 0,
+            "dst": 4,
+            "src_port": 20_000,
+            "dst_port": 5001,
+            "core": 0,
+            "reason": "hashed",
+        },
+        {
+            "t": BEGIN + 3,
+            "event": "round",
+            "large_flows": [{"key": 5}],
+            "round": 1,
+            "flows": 1,
+            "large": 1,
+            "placed": 1,
+            "changed": 1,
+            "polled_s": 0.0,
+            "compute_s": 0.0,
+            "install_s": 0.0,
+        },
+        {"t": BEGIN + 3.5, "event": "reroute", "key": 5, "core": 1, "round": 1},
+    ]
+    seen = observation([moved], events=events)
+    found = costs(seen, measured_flows(seen), 10.0)
+    assert (found["moved_flows"], found["moves"]) == (1, 1)
+    assert (found["detected_after_s"], found["moved_after_s"]) == (2, 2.5)
+    assert found["rate_back_after_s"] == pytest.approx(0.5), "in the next whole second"
+    assert found["retransmissions_per_mbyte_moved"] == 0
+
+
+def test_what_was_sent_again_is_told_by_the_megabyte_of_flows_that_were_moved_and_of_others():
+    """0.5 MB of one that was moved, 0.25 MB of one that was not."""
+    moved, other = (flow(number, number, 4, 1, 8, size) for number, size in ((0, 500_000), (1, 250_000)))
+    moved.sent = msgspec.structs.replace(moved.sent, retransmissions=345_678)
+    events = [
+        {"t": BEGIN + 1, "event": "flow", "key": 5, "src": 0, "dst": 4, "src_port": 20_000, "dst_port": 5001,
+         "core": 0, "reason": "hashed"},
+        {"t": BEGIN + 3, "event": "round", "large_flows": [{"key": 5}], "round": 1, "flows": 2, "large": 1,
+         "placed": 1, "changed": 1, "polled_s": 0.0, "compute_s": 0.0, "install_s": 0.0},
+        {"t": BEGIN + 3, "event": "reroute", "key": 5, "core": 1, "round": 1},
+    ]  # fmt: skip
+    seen = observation([moved, other], events=events)
+    found = costs(seen, measured_flows(seen), 10.0)
+    assert found["retransmissions_per_mbyte_moved"] == 691_356
+    assert found["retransmissions_per_mbyte_unmoved"] == 0
+
+
+def test_kernels_that_lack_a_counter_are_read_all_the_same():
+    text = "Ip: A B\nIp: 1 2\nTcp: RetransSegs X\nTcp: 7 1\nTcpExt: TCPOFOQueue\nTcpExt: 4\n"
+    assert parse(text) == {"retransmitted_segments": 7, "segments_out_of_order": 4}
+
+
+@pytest.mark.parametrize(("late", "doubts"), [(0.099, 0), (0.101, 1)])
+def test_half_of_the_flows_may_begin_a_tenth_of_a_second_late(late, doubts):
+    size = round(4 * PAYLOAD)
+    flows = [flow(n, 2 * n, 2 * n + 1, 3, 4, size, late=late if n else 0.0) for n in range(3)]
+    found = [one for one in judged(flows, mbps=12 / 6 / 16 * 10).reasons if "late" in one]
+    assert len(found) == doubts
+
+
+@pytest.mark.parametrize(("lasts", "judges"), [(0.505, True), (0.495, False)])
+def test_flows_that_have_to_take_half_a_second_judge_and_shorter_ones_do_not(lasts, judges):
+    found = judged([flow(n, 2 * n, 2 * n + 1, 3, lasts, round(lasts * PAYLOAD)) for n in range(3)], mbps=0.1)
+    assert (found.progress is not None) is judges
+    if not judges:
+        (rule,) = [one for one in found.rules if one.rule == "full links"]
+        assert rule.why_not == "flows come and go, and none of them has to take 0.5 s"
+
+
+@pytest.mark.parametrize(("unknown", "doubts"), [(1, 0), (2, 1)])
+def test_of_one_flow_in_a_hundred_the_path_may_be_unknown(unknown, doubts):
+    spec = replace(POISSON, scheme="ecmp")
+    flows = [flow(n, n % 15, n % 15 + 1, 3, 1, 100_000) for n in range(100)]
+    events = [
+        {
+            "t": BEGIN + 3,
+            "event": "flow",
+            "key": n,
+            "src": one.src,
+            "dst": one.dst,
+            "src_port": one.src_port,
+            "dst_port": 5001,
+            "core": 0,
+        }
+        for n, one in enumerate(flows[unknown:])
+    ]
+    seen = observation(flows, events=events)
+    outcome = Outcome(spec.network(), spec, spec.workload(), seen, measured_flows(seen))
+    assert len([one for one in outcome.reasons() if "does not know the paths" in one]) == doubts
+
+
+@pytest.mark.parametrize(("lasted", "too_short"), [(2.99, True), (3.01, False)])
+def test_what_is_over_in_three_seconds_cannot_be_measured(lasted, too_short):
+    spec = replace(POISSON, traffic="shuffle:1000", scale_sizes=True)
+    flows = [flow(src, src, (src + 1) % 16, 0, lasted, round(lasted * PAYLOAD)) for src in range(16)]
+    seen = observation(flows, mbps=10.0)
+    outcome = Outcome(spec.network(), spec, spec.workload(), seen, measured_flows(seen))
+    assert (outcome.too_short is not None) is too_short

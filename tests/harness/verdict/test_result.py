@@ -1,0 +1,223 @@
+"""From raw observations to numbers, on a small made-up run whose answers can be worked out by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from harness.errors import RunFailed
+from harness.run.controller import Restart
+from harness.run.observation import Observation, Outage
+from harness.run.spec import RunSpec
+from harness.run.traffic import EmulatedFlow
+from harness.verdict.flows import paths_by_flow
+from harness.verdict.result import describe
+from results.parts import Restart as Restarted
+from topos.nonblocking import NonBlocking
+from topos.wire import acknowledgements_per_payload, wire_per_payload
+from traffic.bwmng import Series
+from traffic.iperf import FlowReport, Interval
+
+SPEC = RunSpec(scheme="nonblocking", traffic="stride:1", seconds=6, link_mbps=10)
+BEGIN = 1000.0
+
+
+def on_the_wire(mtu=1500):
+    """Bytes counted at a sender for each of its payload."""
+    return wire_per_payload(mtu) + acknowledgements_per_payload(mtu)
+
+
+def series(out, incoming=0.0, seconds=6):
+    t = BEGIN + np.arange(1, seconds + 1)
+    return Series(t, np.full(seconds, float(out)), np.full(seconds, float(incoming)))
+
+
+def observation(rate=10.0, seconds=6, mtu=1500):
+    flows = []
+    payload = rate / on_the_wire(mtu)
+    for src in range(16):
+        intervals = tuple(Interval(s, s + 1, int(payload * 125_000), payload * 1e6) for s in range(seconds))
+        report = FlowReport("", 20_000 + src, "", intervals, Interval(0, seconds, 0, payload * 1e6))
+        flows.append(EmulatedFlow(src, (src + 1) % 16, 20_000 + src, started=BEGIN, report=report))
+    ports = {f"{NonBlocking.SWITCH}-eth{host + 1}": series(rate, rate, seconds) for host in range(16)}
+    return Observation(begin=BEGIN, series=ports, flows=flows, cpu_times=[BEGIN + 1], cpu_idle=[50.0])
+
+
+@pytest.mark.parametrize("mtu", [576, 1500, 9000])
+def test_payload_and_counters_agree_at_every_packet_size(mtu):
+    assert describe(replace(SPEC, mtu=mtu), observation(mtu=mtu)).reasons == ()
+
+
+def test_the_packet_size_decides_what_payload_is_on_the_wire():
+    assert "more than 5% apart" in describe(replace(SPEC, mtu=576), observation(mtu=9000)).reasons[0]
+
+
+def test_the_number_is_the_sum_of_receive_rates():
+    result = describe(SPEC, observation())
+    assert result.bisection_mbps == pytest.approx(160)
+    assert result.maxmin_mbps == pytest.approx(160)
+    assert result.verdict == "ok"
+    assert result.rates.t == (1, 2, 3, 4, 5, 6)
+    assert result.rates.total_mbps == pytest.approx((160,) * 6)
+    assert result.flows[0].window_mbps == pytest.approx(10 / on_the_wire(), abs=1e-3)
+
+
+def test_only_the_middle_two_thirds_count():
+    seen = observation()
+    for one in seen.series.values():
+        one.out_mbps[[0, 5]] = 0
+    assert describe(SPEC, seen).bisection_mbps == pytest.approx(160)
+
+
+def test_a_slow_machine_is_told_by_its_number():
+    result = describe(SPEC, observation(rate=7.0))
+    assert result.verdict == "invalid"
+    assert "too slow" in result.reasons[0]
+
+
+def test_every_port_at_86_percent_is_not_passed():
+    """So short a run has no second in which TCP had settled, and 85 % are enough for the total."""
+    short = describe(replace(SPEC, seconds=5), observation(rate=8.6, seconds=5))
+    assert (short.verdict, short.full_links.mbps["0_0_2"]) == ("not judged", 8.6)
+    (reason,) = short.reasons
+    assert reason.startswith("no rule of speed could be applied: TCP had no second to settle in")
+    rules = {rule.rule: rule for rule in short.rules}
+    assert (rules["total"].kept, rules["total"].found) == (True, 0.86)
+    assert rules["full links"].kept is None
+    long = describe(replace(SPEC, seconds=12), observation(rate=8.6, seconds=12))
+    assert long.verdict == "invalid"
+    assert "carried less than 86.0% of their rate" in long.reasons[0]
+
+
+def test_a_clock_that_is_set_makes_a_run_invalid():
+    seen = observation()
+    seen.clock_set_s = -20.0
+    (reason,) = describe(SPEC, seen).reasons
+    assert "clock was set by -20 s" in reason
+
+
+def test_links_that_are_not_full_are_named_and_half_of_them_are_too_many():
+    def run(slow):
+        seen = observation(seconds=12)
+        for host in range(slow):
+            seen.series[f"{NonBlocking.SWITCH}-eth{host + 1}"].out_mbps[6:] = 9.0
+            seen.series[f"{NonBlocking.SWITCH}-eth{host + 1}"].in_mbps[6:] = 9.0
+        return describe(replace(SPEC, seconds=12), seen)
+
+    result = run(slow=3)
+    assert result.full_links.window_s == (5, 10)
+    assert len(result.full_links.mbps) == 32
+    assert result.full_links.mbps[f"{NonBlocking.SWITCH}-eth3"] == pytest.approx(9.2)
+    assert result.verdict == "ok"
+    (reason,) = run(slow=9).reasons
+    assert "half of the 32 links that have to be full carried less than 92.0% of their rate" in reason
+
+
+def test_an_error_of_the_controller_is_a_reason():
+    seen = observation()
+    seen.events = [{"event": "error", "message": "boom", "t": 1.0}]
+    assert describe(SPEC, seen).reasons == ("the controller reported an error: boom",)
+
+
+def test_a_host_that_was_not_sampled_ends_it():
+    seen = observation()
+    del seen.series["0_0_1-eth3"]
+    with pytest.raises(RunFailed, match="0_1_2"):
+        describe(SPEC, seen)
+
+
+def test_acknowledgements_are_no_flows_of_the_matrix():
+    events = [
+        {
+            "event": "flow",
+            "key": 1,
+            "src": 0,
+            "dst": 4,
+            "src_port": 20_000,
+            "dst_port": 5001,
+            "core": 2,
+            "t": 5.0,
+        },
+        {
+            "event": "flow",
+            "key": 2,
+            "src": 4,
+            "dst": 0,
+            "src_port": 5001,
+            "dst_port": 20_000,
+            "core": 1,
+            "t": 5.1,
+        },
+        {"event": "reroute", "key": 1, "core": 3, "t": 7.0},
+        {"event": "reroute", "key": 2, "core": 3, "t": 7.0},
+    ]
+    assert paths_by_flow(events) == {(0, 4, 20_000): [(5.0, 2), (7.0, 3)]}
+
+
+def fat_tree_observation(spec):
+    """Every flow of stride:4 on core 1 at a quarter of the rate; port names as on the fat-tree."""
+    tree = spec.network()
+    seen = observation(rate=5.0)
+    for src, flow in enumerate(seen.flows):
+        flow.dst = (src + 4) % 16
+    events = [("flow", flow.src, flow.dst, flow.src_port, 5001) for flow in seen.flows]
+    events += [("flow", flow.dst, flow.src, 5001, flow.src_port) for flow in seen.flows]
+    seen.events = [
+        {
+            "t": BEGIN,
+            "event": name,
+            "key": key,
+            "src": src,
+            "dst": dst,
+            "src_port": a,
+            "dst_port": b,
+            "core": 1,
+        }
+        for key, (name, src, dst, a, b) in enumerate(events)
+    ]
+    ports = {link.lower: f"{link.upper}-eth{link.upper_port}" for link in tree.links()}
+    seen.series = {ports[host]: series(5.0, 5.0) for host in tree.hosts}
+    return seen
+
+
+def test_failures_are_told_with_the_result_and_nobody_without_a_path_is_blamed():
+    spec = RunSpec("ecmp", "stride:4", seconds=6, link_mbps=10, fail=("switch:0_0_1@2:4",))
+    seen = fat_tree_observation(spec)
+    seen.unfinished = ["0 to 4 (2 s)", "13 to 1", "2 to 6"]
+    (fault,) = spec.faults
+    seen.outages = [Outage(2.01, fault.links(spec.network())), Outage(4.02, frozenset())]
+    result = describe(spec, seen)
+    assert [failure.cut_off for failure in result.failures] == [4, 0]
+    assert len(result.phases) == 3
+    assert [reason for reason in result.reasons if "from start to end" in reason] == [
+        "1 flows did not run from start to end: 2 to 6"
+    ]
+
+
+def test_a_controller_that_was_restarted_is_in_the_record():
+    seen = observation()
+    seen.restarts = [Restart(BEGIN + 3, "ended (status -9)")]
+    seen.events = [
+        {"event": "ready", "t": BEGIN - 1},
+        {"event": "ready", "t": BEGIN + 4.5},
+        {
+            "event": "flow",
+            "t": BEGIN + 4,
+            "key": 1,
+            "src": 0,
+            "dst": 1,
+            "src_port": 5001,
+            "dst_port": 20_000,
+            "core": 0,
+            "reason": "adopted",
+        },
+    ]
+    result = describe(SPEC, seen)
+    assert result.verdict == "ok"
+    assert result.controller_restarts == (Restarted(t=3, reason="ended (status -9)", ready_t=4.5, adopted=1),)
+
+
+def test_one_that_was_lost_for_good_is_a_reason():
+    seen = observation()
+    seen.lost = "the controller ended (status -9), and had been restarted once already"
+    assert describe(SPEC, seen).reasons == (seen.lost,)

@@ -1,0 +1,92 @@
+"""The links that have to be full, and from when on."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from harness.run.observation import Outage
+from harness.run.spec import RunSpec
+from harness.verdict.fair import PathChange, RoutedFlow
+from harness.verdict.saturation import full_links, settled_window
+from topos.fattree import FatTree
+
+TREE = FatTree(4)
+
+
+def test_links_that_have_to_be_full_are_judged_once_tcp_has_settled():
+    long = RunSpec(scheme="ecmp", traffic="stride:4", seconds=60, link_mbps=10)
+    assert settled_window(long, [], []) == (10, 50)
+    assert settled_window(long, [0.0, 2.0, 4.0], []) == (10, 50)
+    assert settled_window(replace(long, seconds=10), [0.0, 0.1], []) == (
+        pytest.approx(5.1),
+        pytest.approx(50 / 6),
+    )
+    assert settled_window(replace(long, seconds=7), [0.0], []) == (5, 7), "after the measuring window"
+    assert settled_window(replace(long, seconds=5.5), [0.0], []) is None, "too short to tell"
+    assert settled_window(long, [12.0, 55.0], []) == (17, 50)
+    assert settled_window(long, [12.0], [Outage(30, frozenset())]) == (35, 50)
+    assert settled_window(long, [44.5], []) == (49.5, 60)
+    assert settled_window(long, [44.5, 52.0], []) == (57, 60)
+    assert settled_window(long, [44.5, 56.0], []) is None
+    slow = RunSpec(scheme="ecmp", traffic="stride:4", seconds=60, link_mbps=1)
+    assert settled_window(slow, [12.0], []) == (pytest.approx(12 + 25 * 0.6), 50)
+
+
+@pytest.mark.parametrize(
+    ("bw", "queue", "last", "window"),
+    [
+        (10, 50, 2.333, (7.333, 8.333)),  # a second of the measuring window is left
+        (10, 50, 2.334, (7.334, 10)),
+        (10, 50, 3.999, (8.999, 10)),
+        (10, 50, 4.001, None),
+        # 25 times through a full queue of 166 packets of 1500 bytes at 10 Mb/s are 4.98 s, of 167 are 5.01
+        (10, 166, 2.33, (7.33, 8.333)),
+        (10, 167, 2.33, (7.34, 10)),
+        # docs/notes/conditions.md: 50 packets of 9000 bytes at 10 Mb/s are 9 s, 200 at 25 Mb/s are 14.4
+        (10, 300, 0.0, (9.0, 10)),
+        (10, 300, 0.01, None),
+        (25, 1200, 0.0, None),
+    ],
+)
+def test_the_limits_of_the_settled_window(bw, queue, last, window):
+    spec = RunSpec(scheme="ecmp", traffic="stride:4", seconds=10, link_mbps=bw, queue=queue)
+    assert settled_window(spec, [last], []) == (None if window is None else pytest.approx(window, abs=1e-3))
+
+
+def test_without_a_settled_second_the_measuring_window_is_all_there_is_and_it_says_what_would_do():
+    spec = RunSpec(scheme="ecmp", traffic="stride:4", seconds=8, link_mbps=10)
+    t = np.arange(1.0, 9.0)
+    found = full_links(TREE, spec, [RoutedFlow(0, 1)], [0.0, 3.25], [], {"0_0_2": (t, np.full(8, 9.9))})
+    assert found.window == spec.window_s
+    assert found.mbps["0_0_2"] == pytest.approx(9.9)
+    assert found.why_not is not None
+    assert "it takes 5 s after" in found.why_not
+    assert "which was at 3.2 s of 8 (at the same paths --seconds 10 has one)" in found.why_not
+    longer = replace(spec, seconds=10)
+    assert full_links(TREE, longer, [RoutedFlow(0, 1)], [0.0, 3.25], [], {}).why_not is None
+
+
+def test_only_links_that_are_full_all_the_time_have_to_be():
+    spec = RunSpec(scheme="ecmp", traffic="stride:4", seconds=60, link_mbps=10)
+    # Two flows of one host share its link, and leave all others half empty, but for the second receiver's.
+    flows = [
+        RoutedFlow(0, 4, (PathChange(0, 0),)),
+        RoutedFlow(0, 8, (PathChange(0, 3),)),
+        RoutedFlow(12, 8, (PathChange(0, 0),)),
+    ]
+    t = np.arange(1.0, 61.0)
+    sent = {"0_0_2": (t, np.full(60, 9.9)), "2_0_1-eth2": (t, np.where(t > 30, 9.0, 10.0))}
+    found = full_links(TREE, spec, flows, [0.0, 0.0, 0.0], [], sent)
+    assert found.window == (10, 50)
+    assert found.mbps == {"0_0_2": pytest.approx(9.9), "2_0_1-eth2": pytest.approx(9.5)}
+    # The first flow's way is another one from second 20 on: what was full before counts from 25 on.
+    moved = [replace(flows[0], paths=(PathChange(0, 0), PathChange(20, 1))), *flows[1:]]
+    assert full_links(TREE, spec, moved, [0.0, 0.0, 0.0], [], sent).window == (25, 50)
+
+
+def test_a_port_without_samples_is_no_proof():
+    spec = RunSpec(scheme="ecmp", traffic="stride:4", seconds=60, link_mbps=10)
+    flows = [RoutedFlow(0, 1), RoutedFlow(2, 1)]
+    found = full_links(TREE, spec, flows, [0.0, 0.0], [], {})
+    assert found.mbps == {"0_0_1-eth4": pytest.approx(np.nan, nan_ok=True)}
