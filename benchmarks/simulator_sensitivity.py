@@ -18,7 +18,7 @@ import numpy as np
 from rich.table import Table
 
 from hedera.options import OUT
-from paper.suite import SCHEMES
+from paper.study import SCHEMES
 from results.output import wide_console, write_csv
 from results.tasks import Computing
 from simulator.config import Config

@@ -13,7 +13,13 @@ LOCKS = {
     "checks": "requirements-check.lock",
 }
 """By what needs a package first."""
-ELSEWHERE = {"colorama": "BSD-3-Clause", "exceptiongroup": "MIT", "legacy-cgi": "PSF-2.0", "tomli": "MIT"}
+ELSEWHERE = {
+    "colorama": "BSD-3-Clause",
+    "exceptiongroup": "MIT",
+    "legacy-cgi": "PSF-2.0",
+    "pytz": "MIT",
+    "tomli": "MIT",
+}
 """Of packages that only some versions of Python, or other systems, need."""
 TEXT = """# Licences of what this project uses
 

@@ -13,14 +13,15 @@ from typing import ClassVar
 
 from hedera.large_flows import RULES
 from hedera.parameter import check, parameter
-from hedera.schemes import Options, Scheme, scheme
+from hedera.schemes import SCHEMES, Options, Scheme, scheme
 from topos.fattree import FatTree
 from topos.faults import Fault, parse_all
 from topos.network import Network
 from topos.nonblocking import NonBlocking
 from traffic.collectives import PLACEMENTS
 from traffic.matrix import Matrix
-from traffic.workload import Workload, size_scale, workload
+from traffic.textfile import MAX_CODE_BYTES, read_text
+from traffic.workload import Workload, read_files, size_scale, workload
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,17 @@ class Experiment:
         if found.graph is None and (self.chosen.plans or self.chosen.subflows > 1):
             raise ValueError(f"scheme {self.scheme!r} is for collectives, and traffic {self.traffic!r} is none")
         return found
+
+    def user_files(self) -> dict[str, str]:
+        """What a job takes along: the content of the files that scheme and traffic name (`traffic.textfile.given`).
+
+        ValueError, one sentence, where one cannot be read.
+        """
+        from hedera.own_scheme import file_of
+
+        found = read_files(self.traffic, self.tree, self.seed)
+        path = None if self.scheme in SCHEMES else file_of(self.scheme)
+        return found if path is None else found | {str(path): read_text(path, MAX_CODE_BYTES)}
 
     @property
     def size_scale(self) -> float:

@@ -38,8 +38,9 @@ class Routing(ABC):
     """A static routing of a fat-tree. ``links`` holds what has failed; share it with the code that detects
     failures."""
 
-    def __init__(self, tree: FatTree, links: LinkState | None = None) -> None:
+    def __init__(self, tree: FatTree, seed: int = 0, links: LinkState | None = None) -> None:
         self.tree = tree
+        self.seed = seed
         self.links = LinkState(tree) if links is None else links
 
     def cores(
@@ -99,8 +100,8 @@ def _pick(draws: Hashes, allowed: Bool) -> Int64:
 class _SaltedRouting(Routing):
     """A routing whose switches hash, each with a salt of its own."""
 
-    def __init__(self, tree: FatTree, seed: int, links: LinkState | None = None) -> None:
-        super().__init__(tree, links)
+    def __init__(self, tree: FatTree, seed: int = 0, links: LinkState | None = None) -> None:
+        super().__init__(tree, seed, links)
         pairs = [(pod, i) for pod in range(tree.k) for i in range(tree.half)]
         self._edge_salts = switch_salts(seed, [tree.dpid(tree.edge_name(*pair)) for pair in pairs])
         self._aggregation_salts = switch_salts(seed, [tree.dpid(tree.aggregation_name(*pair)) for pair in pairs])
@@ -155,9 +156,9 @@ class SpanningTree(Routing):
 class RandomPath(Routing):
     """A path drawn at random for each flow, anew in every call."""
 
-    def __init__(self, tree: FatTree, rng: np.random.Generator, links: LinkState | None = None) -> None:
-        super().__init__(tree, links)
-        self._rng = rng
+    def __init__(self, tree: FatTree, seed: int = 0, links: LinkState | None = None) -> None:
+        super().__init__(tree, seed, links)
+        self._rng = np.random.default_rng(seed)
 
     def _draw_up(self, flows: FiveTuples) -> Hashes:
         return self._rng.integers(2**63, size=flows.src.size, dtype=np.uint64)

@@ -32,40 +32,19 @@ class Options:
     shuffled: bool = False
 
 
-def _nothing(tree: FatTree, seed: int) -> None:
-    return None
+def _static(name: str) -> Callable[[FatTree, int], Routing]:
+    """A class of `hedera.routing`, imported when it is built."""
+
+    def build(tree: FatTree, seed: int) -> Routing:
+        from hedera import routing
+
+        made: Routing = getattr(routing, name)(tree, seed)
+        return made
+
+    return build
 
 
-def _ecmp(tree: FatTree, seed: int) -> Routing:
-    from hedera.routing import Ecmp
-
-    return Ecmp(tree, seed)
-
-
-def _ecmp_destination(tree: FatTree, seed: int) -> Routing:
-    from hedera.routing import EcmpDestination
-
-    return EcmpDestination(tree, seed)
-
-
-def _ecmp_edge_pair(tree: FatTree, seed: int) -> Routing:
-    from hedera.routing import EdgePairHash
-
-    return EdgePairHash(tree, seed)
-
-
-def _spanning_tree(tree: FatTree, seed: int) -> Routing:
-    from hedera.routing import SpanningTree
-
-    return SpanningTree(tree)
-
-
-def _random_path(tree: FatTree, seed: int) -> Routing:
-    import numpy as np
-
-    from hedera.routing import RandomPath
-
-    return RandomPath(tree, np.random.default_rng(seed))
+_ecmp = _static("Ecmp")
 
 
 def _global_first_fit(tree: FatTree, rng: np.random.Generator, options: Options) -> Placement:
@@ -98,7 +77,7 @@ class Scheme:
 
     ``label``: its name in pictures of the paper. ``routing(tree, seed)`` builds the static routing of all flows; None
     if there is no choice of path. ``scheduler(tree, rng, options)`` builds the algorithm that re-places large flows;
-    None for a static scheme. ``baseline``: for comparison only; "all" schemes leaves it out. ``nonblocking``: runs on
+    None for a static scheme. ``hidden``: left out of "all" schemes. ``nonblocking``: runs on
     the control network instead of the fat-tree. ``colour``: of its bars and lines (Okabe and Ito, 2008: distinct with
     any kind of colour blindness). ``rank``: its place in the order expected from the paper, the best first.
     ``column``: the column of the published Figure 9 that it is compared with; ``simulated``: whether the paper's
@@ -118,7 +97,7 @@ class Scheme:
     rank: int | None = None
     column: str = ""
     simulated: bool = True
-    baseline: bool = False
+    hidden: bool = False
     nonblocking: bool = False
     absolute: str = ""
     sprays: bool = False
@@ -144,7 +123,7 @@ class Scheme:
 
 _ALL = (
     Scheme(
-        "nonblocking", "the control: all hosts on one switch", _nothing, nonblocking=True,
+        "nonblocking", "the control: all hosts on one switch", lambda tree, seed: None, nonblocking=True,
         label="non-blocking", colour="#8a8a8a", rank=0, column="Non-blocking",
     ),
     Scheme(
@@ -152,19 +131,20 @@ _ALL = (
         label="ECMP (5-tuple hash)", colour="#e69f00", rank=3, column="ECMP",
     ),
     Scheme(
-        "ecmp-dst", "every switch hashes the destination address", _ecmp_destination,
+        "ecmp-dst", "every switch hashes the destination address", _static("EcmpDestination"),
         label="ECMP (hash of the destination)", colour="#009e73", rank=4, column="ECMP", simulated=False,
     ),
     Scheme(
-        "spanning-tree", "all flows by way of one core", _spanning_tree,
+        "spanning-tree", "all flows by way of one core", _static("SpanningTree"),
         label="spanning tree", colour="#d55e00", rank=7, column="ECMP", simulated=False,
     ),
     Scheme(
-        "ecmp-edge-pair", "every switch hashes the pair of edge switches, as some replications did", _ecmp_edge_pair,
-        label="ECMP (hash of the edge switches)", rank=5, column="ECMP", simulated=False, baseline=True,
+        "ecmp-edge-pair", "every switch hashes the pair of edge switches, as some replications did",
+        _static("EdgePairHash"),
+        label="ECMP (hash of the edge switches)", rank=5, column="ECMP", simulated=False, hidden=True,
     ),
     Scheme(
-        "random", "a random path for each flow", _random_path,
+        "random", "a random path for each flow", _static("RandomPath"),
         label="a random path per flow", colour="#cc79a7", rank=6,
     ),
     Scheme(
@@ -177,19 +157,19 @@ _ALL = (
     ),
     Scheme(
         "hedera-clos", "Hedera with an edge colouring, optimal for flows of one size", _ecmp, _clos_colouring,
-        label="edge colouring", colour="#f0e442", baseline=True,
+        label="edge colouring", colour="#f0e442", hidden=True,
     ),
     Scheme(
         "hedera-flow-sa", "annealing with a core per flow (section 4.4)", _ecmp, _flow_annealing,
-        label="annealing per flow", baseline=True,
+        label="annealing per flow", hidden=True,
     ),
     Scheme(
         "spray", "every packet by another path (simulator only)", _ecmp,
-        label="packet spraying", colour="#44aa99", baseline=True, sprays=True,
+        label="packet spraying", colour="#44aa99", hidden=True, sprays=True,
     ),
     Scheme(
         "planned", "each step of a collective edge-coloured before it starts (simulator only)", _ecmp,
-        label="planned beforehand", colour="#000000", baseline=True, plans=True,
+        label="planned beforehand", colour="#000000", hidden=True, plans=True,
     ),
 )  # fmt: skip
 """In the order of pictures and tables. All static schemes are compared with the published column ECMP; which of them
@@ -223,7 +203,7 @@ def _split(one: Scheme, name: str, subflows: int) -> Scheme:
             f"there is no scheme {name!r}: from 2 to {MAX_SUBFLOWS} sub-flows, of a scheme that chooses one path"
         )
     told = f"{one.label}, {subflows} sub-flows"
-    return replace(one, name=name, absolute=name, label=told, baseline=True, rank=None, column="", subflows=subflows)
+    return replace(one, name=name, absolute=name, label=told, hidden=True, rank=None, column="", subflows=subflows)
 
 
 def scheme(name: str) -> Scheme:
@@ -235,10 +215,9 @@ def scheme(name: str) -> Scheme:
         return SCHEMES[name]
     if (split := re.fullmatch(r"(.+)-x([1-9][0-9]?)", name)) and split[1] in SCHEMES:
         return _split(SCHEMES[split[1]], name, int(split[2]))
-    from hedera.own_scheme import SPELLING, from_anywhere, own_scheduler
+    from hedera.own_scheme import SPELLING, from_anywhere, own_class
 
     if ":" not in name:
         names = ", ".join(SCHEMES)
         raise ValueError(f"there is no scheme {name!r}; the schemes are {names}, and {SPELLING} for your own")
-    own = own_scheduler(name)
-    return Scheme(name, "a scheduler of the user's own", _ecmp, own, absolute=from_anywhere(name))
+    return Scheme(name, "a scheduler of the user's own", _ecmp, own_class(name), absolute=from_anywhere(name))

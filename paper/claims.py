@@ -18,7 +18,7 @@ from pathlib import Path
 import click
 import numpy as np
 
-from files.writer import write_whole
+from results.files import write_whole
 from topos.arrays import Float64
 
 ROOT = Path(__file__).parents[1]

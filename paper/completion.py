@@ -6,9 +6,9 @@ flows affects all others, and how short a scheduling period flows of a given siz
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Sequence
-from dataclasses import asdict, fields, replace
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,17 +16,21 @@ import click
 import numpy as np
 
 from hedera.options import field_options
-from hedera.schemes import CONTROL
+from hedera.schemes import CONTROL, label
 from hedera.schemes import scheme as scheme_of
-from paper.completion_figure import Cell, curve_of, draw, overloaded, when
-from paper.emulated import beside
-from paper.scale import numbers, schemes_option
+from paper.claims import rows as kept_rows
+from paper.emulated import beside, cells
+from paper.study import Row, grouped, numbers, picture, schemes_option, table
+from plots.style import MUTED, colour, logarithmic
 from results.tasks import Computing, Runner, computed, in_turn
 from simulator.config import Config
 from simulator.workload import bounded
-from traffic.completion import Completion, by_class
+from traffic.completion import CLASSES, Completion, by_class
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from rich.table import Table
+
     from simulator.driver import Simulation
 
 SCHEMES = (CONTROL, "ecmp", "ecmp-dst", "random", "spanning-tree", "hedera-gff", "hedera-sa", "hedera-clos")
@@ -52,30 +56,16 @@ def plan(
     return tasks
 
 
-def measure(config: Config) -> list[Cell]:
+def measure(config: Config) -> list[Row]:
     """The size classes of one simulation; without times if its flows would only pile up."""
     from simulator.driver import Simulation
 
     simulation = Simulation(config)
     least, carried = _pile(simulation)
     if least * config.ticks / 2 > MAX_UPDATES:
-        return [_cell_of(one, config, carried) for one in _not_simulated(simulation)]
+        return cells(_not_simulated(simulation), config.scheme, config, carried)
     result = simulation.run()
-    carried = result.bisection_mbps / result.capacity_mbps
-    return [_cell_of(one, config, carried) for one in result.completion()]
-
-
-def _cell_of(one: Completion, config: Config, carried: float) -> Cell:
-    schedules = scheme_of(config.scheme).scheduler is not None
-    return Cell(
-        **asdict(one),
-        load=float(config.traffic.rpartition(",")[2]),
-        scheme=config.scheme,
-        interval_s=config.interval_s if schedules and not config.detect_s else None,
-        detect_s=config.detect_s or None,
-        carried=carried,
-        k=config.k,
-    )
+    return cells(result.completion(), config.scheme, config, result.bisection_mbps / result.capacity_mbps)
 
 
 def _pile(simulation: Simulation) -> tuple[float, float]:
@@ -100,44 +90,140 @@ def _not_simulated(simulation: Simulation) -> list[Completion]:
     return [Completion(one.size_class, one.flows, one.flows, 0.0) for one in known]
 
 
-def compute(tasks: Sequence[Config], run: Runner = in_turn) -> list[Cell]:
+def compute(tasks: Sequence[Config], run: Runner = in_turn) -> list[Row]:
     """Carry out a `plan`; rows by load, scheme and period."""
-    cells = [cell for cells in run(measure, tasks) for cell in cells]
-    return sorted(cells, key=lambda cell: cell.load)
+    return sorted((row for rows in run(measure, tasks) for row in rows), key=lambda row: float(row["load"]))
 
 
-def stored(path: Path) -> list[Cell]:
+def stored(path: Path) -> list[Row]:
     """The simulated rows of a CSV file that this command has written; ValueError when there is none."""
     if not path.is_file():
         raise ValueError(f"there is no {path} to draw again: run this without --redraw first")
-    kinds = {field.name: str(field.type) for field in fields(Cell)}
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = [{name: _cell(kinds[name], text) for name, text in row.items()} for row in csv.DictReader(file)]
-    return [cell for cell in (Cell(**row) for row in rows) if not cell.beside]
+    return [_typed(row) for row in kept_rows(path) if row["beside"] == "False"]
 
 
-def _cell(kind: str, text: str) -> Any:
-    if not text:
-        return None
-    if kind in ("str", "bool"):
-        return text if kind == "str" else text == "True"
-    return float(text) if "float" in kind else int(text)
+def _typed(row: Mapping[str, str]) -> Row:
+    typed: Row = {}
+    for name, text in row.items():
+        if name in ("size_class", "scheme"):
+            typed[name] = text
+        elif name in ("emulated", "beside"):
+            typed[name] = text == "True"
+        else:
+            number = int if name in ("flows", "cut_off", "k") else float
+            typed[name] = number(text) if text else None
+    return typed
+
+
+HIDDEN = 0.001
+"""If at least this share of the flows was cut off, a point is marked as a lower bound."""
+_BASELINE = "ecmp"
+_LIKE_ECMP = ("ecmp-dst", "random")
+_DRAWN = ("small", "large")
+_STEP = 0.008
+
+
+Curve = tuple[str, float | None, float | None]
+
+
+def curve_of(row: Row) -> Curve:
+    """The key of one line in the picture: scheme, period, how often large flows are looked for."""
+    return row["scheme"], row["interval_s"], row["detect_s"]
+
+
+def when(curve: Curve) -> str:
+    """When a scheme re-routes, as text after its name."""
+    _, period, detect_s = curve
+    if detect_s is not None:
+        return ", upon detection"
+    return "" if period is None else f", {period:g} s"
+
+
+def overloaded(rows: Sequence[Row]) -> list[str]:
+    """A sentence for each scheme with loads that were not simulated."""
+    missing = grouped((row for row in rows if row["flows"] and row["mean_slowdown"] is None), "scheme")
+    return [
+        f"{label(scheme)}: not simulated from a load of {min(row['load'] for row in own):g} on, as flows would only "
+        "pile up"
+        for scheme, own in missing.items()
+    ]
+
+
+def draw(rows: Sequence[Row], subtitle: str, path: Path) -> Path:
+    """Small flows and large flows: mean slowdowns above, the ratio to ECMP's below. The CSV file has more.
+
+    Only the longest and shortest of a scheme's periods are drawn, and no variants of ECMP. Hollow marks: many flows
+    were cut off at the end of the run. Diamonds: emulated runs.
+    """
+    simulated = [row for row in rows if not row["beside"]]
+    found = dict.fromkeys(curve_of(row) for row in simulated if row["mean_slowdown"] is not None)
+    periods = sorted({period for _, period, _ in found if period is not None}, reverse=True)
+    ends = (None, *periods[:1], *periods[-1:])
+    curves = [curve for curve in found if curve[1] in ends and curve[0] not in _LIKE_ECMP]
+    note = f"hollow: at least, as more than {HIDDEN:.1%} of the flows were cut off"
+    title = "\n".join([f"Load against slowdown: {subtitle}", note, *overloaded(simulated), ""])
+    with picture(path, 10.4, 7.4, title) as figure:
+        grid = figure.subplots(2, 2, sharex=True, sharey="row")
+        for column, name in enumerate(_DRAWN):
+            members = [row for row in rows if row["size_class"] == name and row["flows"]]
+            lines = grouped((row for row in members if not row["beside"]), "scheme", "interval_s", "detect_s")
+            baseline = {row["load"]: _mean(row) for row in lines.get((_BASELINE, None, None), [])}
+            for curve in curves:
+                ours = lines.get(curve, [])
+                style: dict[str, Any] = {
+                    "ls": "-" if curve[1] in (None, *periods[:1]) else ":",
+                    "color": colour(curve[0]),
+                    "lw": 2.6 if curve[2] else 1.5,
+                }
+                ratios = [_mean(row) / baseline.get(row["load"], math.nan) for row in ours]
+                named = label(curve[0]) + when(curve)
+                _curve(grid[0, column], ours, [_mean(row) for row in ours], named, style)
+                _curve(grid[1, column], ours, ratios, named, style)
+            _points(grid[0, column], [row for row in members if row["emulated"]])
+            grid[0, column].set_title(f"{name} flows, {CLASSES[name]}")
+            grid[1, column].set_xlabel("load")
+        if any(len(line.get_xdata()) for axes in grid[0] for line in axes.lines):
+            logarithmic(grid[0, 0])
+        grid[1, 0].set_ylim(bottom=0)
+        for line, text in zip(grid, ("mean slowdown", "mean over ECMP's"), strict=True):
+            line[0].set_ylabel(text)
+        by_label: dict[str, Any] = {}
+        for axes in grid[0]:
+            by_label |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+        figure.legend(by_label.values(), by_label.keys(), loc="outside lower center", ncols=4, fontsize=8)
+    return path
+
+
+def _points(axes: Axes, rows: Sequence[Row]) -> None:
+    """Emulated runs beside the curves; schemes are shifted sideways so that marks do not overlap."""
+    schemes = list(grouped(rows, "scheme"))
+    for row in rows:
+        at = row["load"] + _STEP * (schemes.index(row["scheme"]) - (len(schemes) - 1) / 2)
+        axes.plot([at], [_mean(row)], color=colour(row["scheme"]), ls="", marker="D", ms=4.5)
+    if rows:
+        axes.plot([], [], ls="", marker="D", color=MUTED, ms=5, label=f"emulated, k={rows[0]['k']}")
+
+
+def _mean(row: Row) -> float:
+    return math.nan if row["mean_slowdown"] is None else float(row["mean_slowdown"])
+
+
+def _curve(axes: Axes, rows: Sequence[Row], values: Sequence[float], label: str, style: dict[str, Any]) -> None:
+    axes.plot([row["load"] for row in rows], values, label=label, **style)
+    bounds = [(r["load"], v) for r, v in zip(rows, values, strict=True) if r["cut_off"] > HIDDEN * r["flows"]]
+    if bounds:
+        axes.plot(*zip(*bounds, strict=True), "o", mfc="white", color=style["color"], ms=4)
 
 
 @click.command()
 @schemes_option(SCHEMES)
 @click.option(
-    "--sizes",
-    default="web-search",
-    show_default=True,
-    help="web-search, data-mining, fixed:BYTES, FILE.csv ...",
+    "--sizes", default="web-search", show_default=True, help="web-search, data-mining, fixed:BYTES, FILE.csv ..."
 )
 @click.option(
-    "--loads",
-    default="0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9",
-    show_default=True,
+    "--loads", default="0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9", show_default=True,
     help="Loads, as shares of the links' rate that hosts send.",
-)
+)  # fmt: skip
 @click.option("--intervals", default="5,1,0.1", show_default=True, help="Hedera's scheduling periods, s.")
 @field_options(
     Config,
@@ -148,24 +234,15 @@ def _cell(kind: str, text: str) -> Any:
     detect_s=0.01,
 )
 @click.option(
-    "--emulated",
-    "runs",
-    multiple=True,
-    type=click.Path(path_type=Path),
+    "--emulated", "runs", multiple=True, type=click.Path(path_type=Path),
     help="A sweep's folder or a run.json to compare with; its settings are simulated as well. Can be repeated.",
-)
+)  # fmt: skip
 @click.option("--redraw", is_flag=True, help="Simulate nothing; draw the CSV file in --out again.")
 @computed
 def command(
-    asked: Computing,
-    schemes: tuple[str, ...],
-    sizes: str,
-    loads: str,
-    intervals: str,
-    runs: tuple[Path, ...],
-    redraw: bool,
-    **options: Any,
-) -> None:
+    asked: Computing, schemes: tuple[str, ...], sizes: str, loads: str, intervals: str, runs: tuple[Path, ...],
+    redraw: bool, **options: Any,
+) -> None:  # fmt: skip
     """Simulate load against FCT slowdown, by size class, for flows that arrive and end."""
     detect_s = options.pop("detect_s")
     intervals_s = numbers("--intervals", intervals, float)
@@ -176,26 +253,17 @@ def command(
         bounded(task.workload())  # a mistake in any of them is found before the first run
     others = beside(runs, base)
     name = f"completion_k{base.k}"
-    table = asked.out / f"{name}.csv"
-    cells = stored(table) if redraw else compute(tasks, asked.runner(f"completion, k={base.k}"))
+    simulated = stored(asked.out / f"{name}.csv") if redraw else compute(tasks, asked.runner(f"completion, k={base.k}"))
     note = f"{base.tree.num_hosts:,} hosts, {sizes}, {base.seconds:g} s"
-    rows = [*cells, *others]
+    rows = [*simulated, *others]
     files = [asked.csv(name, rows), draw(rows, note, asked.png(name))]
-    told = [_told(cells, note)]
+    told: list[Table | str] = [table(f"Slowdown of small, medium and large flows. {note}", _brief(simulated))]
     if others:
-        told.append(_told(others, "Emulated, and the same settings simulated"))
-    asked.conclude(rows, told, files)
+        told.append(table("Emulated, and the same settings simulated", _brief(others)))
+    asked.conclude(rows, [*told, *overloaded(simulated)], files)
 
 
-def _told(cells: Sequence[Cell], note: str) -> str:
-    lines = [f"Mean slowdown (99th percentile) of small, medium and large flows. {note}"]
-    for one in (cell for cell in cells if cell.size_class == "all"):
-        same = [c for c in cells if (c.load, c.emulated) == (one.load, one.emulated)]
-        classes = [c for c in same if curve_of(c) == curve_of(one) and c.size_class != "all"]
-        known = [None if c.mean_slowdown is None else (c.mean_slowdown, c.p99_slowdown) for c in classes]
-        shown = "  ".join("      - " if one is None else "{:7.2f} ({:.1f})".format(*one) for one in known)
-        name = one.scheme + when(curve_of(one)) + ", emulated" * one.emulated
-        lines.append(
-            f"{one.load:g}  {name:<28} {shown}   carried {one.carried:.3f}, {one.cut_off:,} of {one.flows:,} cut off"
-        )
-    return "\n".join([*lines, *overloaded(cells)])
+def _brief(rows: Sequence[Row]) -> list[Row]:
+    """For a terminal."""
+    names = ("scheme", "size_class", "load", "interval_s", "detect_s", "emulated", "mean_slowdown", "p99_slowdown")
+    return [{name: row[name] for name in (*names, "carried", "flows", "cut_off")} for row in rows]

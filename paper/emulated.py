@@ -1,4 +1,4 @@
-"""Emulated runs beside simulated ones with the same settings: completion times by size class."""
+"""Flows that come and go, by size class: of a simulation, and of emulated runs beside simulations of the same."""
 
 from __future__ import annotations
 
@@ -7,16 +7,39 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from statistics import mean, median
+from typing import Any
 
 import msgspec
 
 from hedera.schemes import scheme as scheme_of
-from paper.completion_figure import Cell
+from paper.study import Row
 from plots.completion import STATISTICS
 from plots.load import load_sweep
 from results.record import Run, read
 from simulator.config import INCREASE, Config
 from traffic.completion import CLASSES, Completion
+
+
+def cells(
+    classes: Sequence[Completion], scheme: str, spec: Any, carried: float, *, emulated: bool = False,
+    beside: bool = False, load: float | None = None,
+) -> list[Row]:  # fmt: skip
+    """A row for each size class under a scheme at a load (`traffic.completion.Completion`).
+
+    ``interval_s``: None for a scheme that has no period. ``detect_s``: how often large flows were looked for, to be
+    re-routed at once. ``carried``: the traffic received in the window, as a share of all hosts' links; if it is far
+    below ``load``, flows arrive faster than the network serves them, and queue up without end. A load without any
+    times was not simulated, because its flows would pile up. ``emulated``: real TCP. ``beside``: an emulated run, or
+    the simulation of one; not a point of a curve.
+    """
+    detect_s = getattr(spec, "detect_s", 0.0) if not beside else 0.0
+    schedules = scheme_of(scheme).scheduler is not None
+    where = {
+        "load": float(spec.traffic.rpartition(",")[2]) if load is None else load, "scheme": scheme,
+        "interval_s": spec.interval_s if schedules and not detect_s else None, "detect_s": detect_s or None,
+        "carried": carried, "k": spec.k, "emulated": emulated, "beside": beside,
+    }  # fmt: skip
+    return [{**asdict(one), **where} for one in classes]
 
 
 def config_of(run: Run, tick_s: float, engine: str = "aimd") -> Config:
@@ -25,17 +48,11 @@ def config_of(run: Run, tick_s: float, engine: str = "aimd") -> Config:
     settings = {name: getattr(run.spec, name) for name in both}
     increase = INCREASE * run.spec.link_mbps
     return Config(
-        run.scheme,
-        run.traffic,
-        seed=run.seed,
-        tick_s=tick_s,
-        engine=engine,
-        increase_mbps=increase,
-        **settings,
+        run.scheme, run.traffic, seed=run.seed, tick_s=tick_s, engine=engine, increase_mbps=increase, **settings
     )
 
 
-def beside(paths: Iterable[Path], base: Config) -> list[Cell]:
+def beside(paths: Iterable[Path], base: Config) -> list[Row]:
     """The classes of emulated runs, and of a simulation of each with the engine and tick of ``base``.
 
     Medians over the trials of a scheme at a load, as in `plots.completion`; numbers of flows and of cut-off flows are
@@ -46,9 +63,9 @@ def beside(paths: Iterable[Path], base: Config) -> list[Cell]:
     for path in paths:
         for run in _runs(path):
             together.setdefault((run.traffic, run.scheme), []).append(run)
-    cells = [_cells(runs, [_found(run) for run in runs], True) for runs in together.values()]
-    cells += [_cells(runs, [_simulated(run, base) for run in runs], False) for runs in together.values()]
-    return [cell for found in cells for cell in found]
+    found = [_cells(runs, [_found(run) for run in runs], True) for runs in together.values()]
+    found += [_cells(runs, [_simulated(run, base) for run in runs], False) for runs in together.values()]
+    return [row for rows in found for row in rows]
 
 
 def _runs(path: Path) -> list[Run]:
@@ -89,24 +106,12 @@ def _simulated(run: Run, base: Config) -> Found:
     return result.completion(), result.bisection_mbps / result.capacity_mbps
 
 
-def _cells(runs: Sequence[Run], found: Sequence[Found], emulated: bool) -> list[Cell]:
+def _cells(runs: Sequence[Run], found: Sequence[Found], emulated: bool) -> list[Row]:
     """One scheme at one load, all trials together."""
+    trials = [[one for classes, _ in found for one in classes if one.size_class == name] for name in CLASSES]
+    classes, carried = [_together(same) for same in trials if same], mean(carried for _, carried in found)
     first = runs[0]
-    schedules = scheme_of(first.scheme).scheduler is not None
-    return [
-        Cell(
-            **asdict(_together([one for classes, _ in found for one in classes if one.size_class == name])),
-            load=_load(first) or 0.0,
-            scheme=first.scheme,
-            interval_s=first.spec.interval_s if schedules else None,
-            carried=mean(carried for _, carried in found),
-            k=first.spec.k,
-            emulated=emulated,
-            beside=True,
-        )
-        for name in CLASSES
-        if any(one.size_class == name for classes, _ in found for one in classes)
-    ]
+    return cells(classes, first.scheme, first.spec, carried, emulated=emulated, beside=True, load=_load(first))
 
 
 def _together(trials: Sequence[Completion]) -> Completion:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import lgamma, log, log10
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +17,8 @@ import click
 import numpy as np
 
 from hedera.options import field_options, seeds_option
-from paper.one_core import Pattern, patterns
-from paper.scale import interval, told_seeds
-from results.output import Compared, comparison, plain_table
+from paper.one_core import patterns
+from paper.study import Row, column, compared, grouped, over_seeds, table, told_seeds
 from results.tasks import Computing, Runner, computed, in_turn
 from simulator.config import ENGINES, Config
 from topos.arrays import Float64
@@ -38,53 +37,31 @@ GAIN, LESS_TIME = 20.0, 10.0
 """Published: percent more bandwidth, and the ratio of times."""
 
 
-@dataclass(frozen=True)
-class Bandwidth:
-    """One simulation. ``iterations``: of every round; None of the non-blocking network."""
-
-    engine: str
-    scheme: str
-    iterations: int | None
-    seed: int
-    percent_of_full: float
-
-
-@dataclass(frozen=True)
-class Search:
-    """One search from random hashed paths: the capacity still exceeded, and the processor time without set-up."""
-
-    scheme: str
-    iterations: int
-    seed: int
-    excess_links: float
-    search_ms: float
-
-
-def simulated(base: Config, seeds: int, run: Runner = in_turn) -> list[Bandwidth]:
-    """``base`` with random receivers under both schemes and the non-blocking network, with seeds 1, 2 and so on."""
+def simulated(base: Config, seeds: int, run: Runner = in_turn) -> list[Row]:
+    """``base`` with random receivers under both schemes and the non-blocking network: a row for each seed.
+    ``iterations``: of every round; None of the non-blocking network."""
     from simulator.driver import bisection_mbps
 
     cases = [
-        replace(base, engine=engine, scheme=scheme, iterations=count, seed=seed)
+        replace(base, engine=engine, scheme=scheme, iterations=count)
         for engine in ENGINES
         for scheme, counts in (("nonblocking", (1,)), (PER_HOST, COUNTS), (PER_FLOW, COUNTS))
         for count in counts
-        for seed in range(1, seeds + 1)
     ]
     return [
-        Bandwidth(
-            case.engine,
-            case.scheme,
-            None if case.scheme == "nonblocking" else case.iterations,
-            case.seed,
-            100 * found / case.capacity_mbps,
-        )
-        for case, found in zip(cases, run(bisection_mbps, cases), strict=True)
-    ]
+        {
+            "engine": case.engine, "scheme": case.scheme,
+            "iterations": None if case.scheme == "nonblocking" else case.iterations,
+            "seed": seed, "percent_of_full": 100 * value / case.capacity_mbps,
+        }
+        for case, values in zip(cases, over_seeds(run, bisection_mbps, cases, seeds), strict=True)
+        for seed, value in enumerate(values, start=1)
+    ]  # fmt: skip
 
 
-def searches(task: tuple[int, int]) -> list[Search]:
-    """For a fat-tree's k and a seed: both placements with every number of iterations, on the same flows."""
+def searches(task: tuple[int, int]) -> list[Row]:
+    """For a fat-tree's k and a seed: both placements with every number of iterations, from the same random hashed
+    paths: the capacity still exceeded, and the processor time without set-up."""
     from hedera.flow_annealing import FlowAnnealing
     from hedera.placement import exceeded_capacity
     from hedera.simulated_annealing import SimulatedAnnealing
@@ -102,30 +79,29 @@ def searches(task: tuple[int, int]) -> list[Search]:
             spent[count] = 1e3 * (time.thread_time() - start)
             if count:
                 excess = exceeded_capacity(tree, flows.src, flows.dst, flows.demand, core, links)
-                found.append(Search(scheme, count, seed, excess, spent[count] - spent[0]))
+                took = {"excess_links": excess, "search_ms": spent[count] - spent[0]}
+                found.append({"scheme": scheme, "iterations": count, "seed": seed, **took})
     return found
 
 
-def gains(rows: Sequence[Bandwidth], engine: str, count: int) -> Float64:
+def gains(rows: Sequence[Row], engine: str, count: int) -> Float64:
     """Percent more bandwidth with a core per host, (seeds,)."""
-    ours, theirs = (
-        np.array([r.percent_of_full for r in rows if (r.engine, r.scheme, r.iterations) == (engine, s, count)])
-        for s in (PER_HOST, PER_FLOW)
-    )
+    cases = grouped(rows, "engine", "scheme", "iterations")
+    ours, theirs = (column(cases[engine, scheme, count], "percent_of_full") for scheme in (PER_HOST, PER_FLOW))
     return np.asarray(100 * (ours / theirs - 1))
 
 
-def times_less(rows: Sequence[Search], count: int) -> tuple[Float64, Float64]:
+def times_less(rows: Sequence[Row], count: int) -> tuple[Float64, Float64]:
     """How many times the iterations, and the processor time, (seeds,), a core per flow needs for as little excess as
     a core per host has after ``count`` iterations. Interpolated between the numbers tried, by their logarithms. The
     time of an iteration is that in the longest search."""
     more, longer = [], []
-    for seed in dict.fromkeys(row.seed for row in rows):
-        own = {(row.scheme, row.iterations): row for row in rows if row.seed == seed}
-        left = [-own[PER_FLOW, tried].excess_links for tried in SEARCHED]  # which rises, as np.interp wants it
-        needed = np.exp(np.interp(-own[PER_HOST, count].excess_links, left, np.log(SEARCHED))) / count
+    for same in grouped(rows, "seed").values():
+        own = {(row["scheme"], row["iterations"]): row for row in same}
+        left = [-own[PER_FLOW, tried]["excess_links"] for tried in SEARCHED]  # which rises, as np.interp wants it
+        needed = np.exp(np.interp(-own[PER_HOST, count]["excess_links"], left, np.log(SEARCHED))) / count
         more.append(needed)
-        longer.append(needed * own[PER_FLOW, SEARCHED[-1]].search_ms / own[PER_HOST, SEARCHED[-1]].search_ms)
+        longer.append(needed * own[PER_FLOW, SEARCHED[-1]]["search_ms"] / own[PER_HOST, SEARCHED[-1]]["search_ms"])
     return np.array(more), np.array(longer)
 
 
@@ -153,36 +129,24 @@ def command(asked: Computing, seeds: int, drawn: int, **fields: Any) -> None:
         asked.csv(f"explain_sa_search_k{base.k}", found),
         asked.csv("explain_sa_patterns", kept),
     ]
-    compared = []
-    for engine in ENGINES:
-        for count in COUNTS:
-            gain = interval(gains(rows, engine, count))
-            compared.append(Compared(f"{engine}, {count:,} iterations", GAIN, gain.mean, gain.spread))
-    spent = []
+    bandwidth = [
+        compared(f"{engine}, {count:,} iterations", GAIN, gains(rows, engine, count))
+        for engine in ENGINES
+        for count in COUNTS
+    ]
+    work = []
     for count in COUNTS:
-        more, longer = (interval(values) for values in times_less(found, count))
+        more, longer = times_less(found, count)
         aim = f"until the excess of {count:,} iterations per host"
-        spent.append(Compared(f"iterations {aim}", None, more.mean, more.spread))
-        spent.append(Compared(f"processor time {aim}", LESS_TIME, longer.mean, longer.spread))
+        work += [compared(f"iterations {aim}", None, more), compared(f"processor time {aim}", LESS_TIME, longer)]
+    drawn_ones = [row for row in kept if row["pattern"].startswith("random")]
+    left = sum(row["least_excess_links"] > 0 for row in drawn_ones)
     many = f"{base.tree.num_hosts:,} hosts, {FLOWS_PER_HOST * base.tree.num_hosts:,} flows, {told_seeds(seeds)}"
-    fewer = f"10^{search_space(48):,.0f} times smaller (the paper: 10^12,000)"
     told: list[Table | str] = [
-        comparison(f"A core per host over a core per flow, {many}: bandwidth", compared, "%"),
-        comparison(f"A core per flow over a core per host, {many}: work", spent, "times"),
-        _patterns_table(kept),
-        f"27,648 hosts with as many flows: a search space {fewer}.",
+        table(f"A core per host over a core per flow, {many}: percent more bandwidth", bandwidth),
+        table(f"A core per flow over a core per host, {many}: times the work", work),
+        table("Capacity exceeded with a core per host, at least, and per flow, links", kept[: -drawn or None]),
+        f"So it is with {left} of {len(drawn_ones)} random patterns. 27,648 hosts with as many flows: a search space "
+        f"10^{search_space(48):,.0f} times smaller (the paper: 10^12,000).",
     ]
     asked.conclude(rows, told, files)
-
-
-def _patterns_table(rows: Sequence[Pattern]) -> Table:
-    """The counter-examples, and how many of the others cannot be placed."""
-    title = "Capacity exceeded by patterns with k/2 flows of 2/k of a link to and from each host"
-    made = plain_table(title, "k", "pattern", "a core per host, at least [links]", "per flow [links]", left=2)
-    drawn = [row for row in rows if row.pattern.startswith("random")]
-    for row in rows:
-        if row not in drawn:
-            made.add_row(str(row.k), row.pattern, f"{row.least_excess_links:.2f}", f"{row.per_flow_links:.2f}")
-    exceeding = [sum(getattr(row, which) > 0 for row in drawn) for which in ("least_excess_links", "per_flow_links")]
-    made.add_row("4", "random", *(f"{count} of {len(drawn)} exceed" for count in exceeding))
-    return made

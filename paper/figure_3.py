@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 import numpy as np
 
 from hedera.options import seeds_option
-from paper.style import clean, heading, new_figure, saved
-from plots.style import INK, house_style
-from results.output import Compared, comparison
+from paper.study import Row, column, grouped, picture, table
+from plots.style import INK
 from results.published import FIGURE_3
 from results.tasks import Computing, Runner, computed, in_turn
 from topos.fattree import FatTree
@@ -25,20 +23,8 @@ _STYLES = {
 }
 
 
-@dataclass(frozen=True)
-class Loss:
-    """The share of all hosts' bandwidth lost to collisions under a model of `paper.collisions`, over seeds."""
-
-    model: str
-    flows_per_host: int
-    loss_percent: float
-    lowest_percent: float
-    highest_percent: float
-    published_percent: float | None
-
-
-def compute(tree: FatTree, max_flows: int, seeds: int, run: Runner = in_turn) -> list[Loss]:
-    """Draw the flows of every point ``seeds`` times."""
+def compute(tree: FatTree, max_flows: int, seeds: int, run: Runner = in_turn) -> list[Row]:
+    """The share of all hosts' bandwidth lost to collisions under each model of `paper.collisions`, over seeds."""
     from paper import collisions
 
     drawn = itertools.product([n for n in COUNTS if n <= max_flows], range(1, seeds + 1), collisions.MODELS)
@@ -46,21 +32,27 @@ def compute(tree: FatTree, max_flows: int, seeds: int, run: Runner = in_turn) ->
     found: dict[tuple[str, int], list[float]] = {}
     for task, value in zip(tasks, run(collisions.loss, tasks), strict=True):
         found.setdefault((task.model, task.flows_per_host), []).append(100 * value)
-    return [Loss(m, n, float(np.mean(v)), min(v), max(v), FIGURE_3.get(n)) for (m, n), v in found.items()]
+    return [
+        {
+            "model": model, "flows_per_host": flows, "loss_percent": float(np.mean(lost)),
+            "lowest_percent": min(lost), "highest_percent": max(lost), "published_percent": FIGURE_3.get(flows),
+        }
+        for (model, flows), lost in found.items()
+    ]  # fmt: skip
 
 
-def draw(rows: Sequence[Loss], tree: FatTree, path: Path) -> Path:
+def draw(rows: Sequence[Row], tree: FatTree, path: Path) -> Path:
     """A line per model, its range over seeds, and the two numbers of the paper's text."""
-    most = max(row.flows_per_host for row in rows)
-    with house_style():
-        figure = new_figure(6.8, 4.2)
+    subtitle = f"{tree.num_hosts:,} hosts (k = {tree.k}), random receivers, every flow on a path of its own hash"
+    most = max(row["flows_per_host"] for row in rows)
+    with picture(path, 6.8, 4.2, "Figure 3: what hash collisions cost", subtitle) as figure:
         axes = figure.subplots()
-        for model, (shade, marker, label) in _STYLES.items():
-            ours = [row for row in rows if row.model == model]
-            flows = [row.flows_per_host for row in ours]
-            low, high = [row.lowest_percent for row in ours], [row.highest_percent for row in ours]
+        for model, ours in grouped(rows, "model").items():
+            shade, marker, label = _STYLES[model]
+            flows, lost = column(ours, "flows_per_host"), column(ours, "loss_percent")
+            low, high = column(ours, "lowest_percent"), column(ours, "highest_percent")
             axes.fill_between(flows, low, high, color=shade, alpha=0.2, lw=0)
-            axes.plot(flows, [row.loss_percent for row in ours], marker=marker, ms=4, color=shade, label=label)
+            axes.plot(flows, lost, marker=marker, ms=4, color=shade, label=label)
         known = {n: loss for n, loss in FIGURE_3.items() if n <= most}
         axes.plot(list(known), list(known.values()), "x", color=INK, ms=9, mew=2, label="paper's text", zorder=5)
         for n, loss in known.items():
@@ -73,13 +65,7 @@ def draw(rows: Sequence[Loss], tree: FatTree, path: Path) -> Path:
         axes.set_xlabel("flows per host, at the same time")
         axes.set_ylabel("bisection bandwidth lost to collisions [%]")
         axes.legend()
-        clean(axes)
-        heading(
-            figure,
-            "Figure 3: what hash collisions cost",
-            f"{tree.num_hosts:,} hosts (k = {tree.k}), random receivers, every flow on a path of its own hash",
-        )
-        return saved(figure, path)
+    return path
 
 
 @click.command()
@@ -92,14 +78,5 @@ def command(asked: Computing, k: int, max_flows: int, seeds: int) -> None:
     tree = FatTree(k)
     rows = compute(tree, max_flows, seeds, asked.runner("Figure 3: Monte Carlo"))
     files = [asked.csv("figure3", rows), draw(rows, tree, asked.png("figure3"))]
-    compared = [
-        Compared(
-            f"{row.flows_per_host} flow{'s' * (row.flows_per_host > 1)} per host, {row.model}",
-            row.published_percent,
-            row.loss_percent,
-            f"{row.lowest_percent:.2f} to {row.highest_percent:.2f}",
-        )
-        for row in rows
-    ]
     title = f"Figure 3: bisection bandwidth lost to hash collisions, k={k}"
-    asked.conclude(rows, [comparison(title, compared, "%", digits=2)], files)
+    asked.conclude(rows, [table(title, rows)], files)

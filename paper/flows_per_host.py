@@ -8,7 +8,7 @@ longer large.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any
@@ -18,50 +18,20 @@ import click
 from hedera.options import field_options, seeds_option
 from hedera.schemes import CONTROL, label
 from hedera.schemes import scheme as scheme_of
-from paper.scale import engines_option, numbers, schemes_option
-from paper.style import ENGINE_LABELS, clean, heading, new_figure, saved
-from plots.style import colour, house_style, scheme_order
-from results.output import plain_table
+from paper.study import ENGINE_LABELS, SCHEMES, Row, engines_option, grouped, numbers, picture, schemes_option, table
+from plots.style import colour, scheme_order
 from results.tasks import Computing, Runner, computed, in_turn
 from simulator.config import Config
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from rich.table import Table
 
     from topos.fattree import FatTree
 
-SCHEMES = ("ecmp", "hedera-gff", "hedera-sa", "nonblocking")
 COUNTS = "1,2,3,4,6,8,12,16"
 DROPPED = (6, 0.5)
 """The replication report's second case: 6 flows per host, half of them dropped."""
 _BASELINE = "ecmp"
-
-
-@dataclass(frozen=True)
-class Row:
-    """A scheme on a pattern with a number of flows per host, means over the seeds; ratios are to runs of the same
-    seed.
-
-    ``keep``: the share of the flows that are kept. ``threshold``: the share of a link above which a flow is large;
-    None for a scheme that does not use it. ``percent``: of the capacity, the mean, lowest and highest.
-    ``large_share``: the share of flows that were large, over all rounds.
-    """
-
-    k: int
-    engine: str
-    traffic: str
-    flows_per_host: int
-    keep: float
-    scheme: str
-    threshold: float | None
-    seeds: int
-    percent: float
-    lowest_percent: float
-    highest_percent: float
-    over_ecmp: float
-    over_control: float
-    large_share: float | None
 
 
 def patterns(tree: FatTree) -> tuple[str, ...]:
@@ -94,7 +64,12 @@ def measure(config: Config) -> tuple[float, float]:
 
 
 def compute(tasks: Sequence[Config], run: Runner = in_turn) -> list[Row]:
-    """Carry out a `plan`."""
+    """Carry out a `plan`: a row for each scheme on a pattern with a number of flows per host, means over the seeds;
+    ratios are to runs of the same seed.
+
+    ``keep``: the share of the flows that are kept. ``threshold``: the share of a link above which a flow is large;
+    None for a scheme that does not use it. ``large_share``: the share of flows that were large, over all rounds.
+    """
     found = dict(zip(tasks, run(measure, tasks), strict=True))
     static = max(task.threshold for task in tasks)  # schemes that do not use it were run with this one
     cases: dict[Config, list[Config]] = {}
@@ -109,23 +84,15 @@ def compute(tasks: Sequence[Config], run: Runner = in_turn) -> list[Row]:
             for other in (_BASELINE, CONTROL)
         )
         rows.append(
-            Row(
-                first.k,
-                first.engine,
-                first.traffic,
-                first.flows_per_host,
-                first.keep,
-                first.scheme,
-                first.threshold if schedules else None,
-                len(ours),
-                100 * mean(shares),
-                100 * min(shares),
-                100 * max(shares),
-                over_ecmp,
-                over_control,
-                mean(found[task][1] for task in ours) if schedules else None,
-            )
-        )
+            {
+                "k": first.k, "engine": first.engine, "traffic": first.traffic,
+                "flows_per_host": first.flows_per_host, "keep": first.keep, "scheme": first.scheme,
+                "threshold": first.threshold if schedules else None, "seeds": len(ours),
+                "percent": 100 * mean(shares), "lowest_percent": 100 * min(shares),
+                "highest_percent": 100 * max(shares), "over_ecmp": over_ecmp, "over_control": over_control,
+                "large_share": mean(found[task][1] for task in ours) if schedules else None,
+            }
+        )  # fmt: skip
     return rows
 
 
@@ -134,36 +101,33 @@ def draw(rows: Sequence[Row], subtitle: str, path: Path) -> Path:
 
     Thin and dashed: with lower thresholds, so that more flows are large.
     """
-    lines = list(dict.fromkeys(row.engine for row in rows))
-    with house_style():
-        figure = new_figure(9.6, 1.4 + 2.4 * len(lines))
-        grid = figure.subplots(len(lines), 3, sharex=True, sharey=True, squeeze=False)
-        for line, engine in zip(grid, lines, strict=True):
-            ours = [row for row in rows if (row.engine, row.keep) == (engine, 1)]
-            shown = dict.fromkeys(row.traffic for row in ours)
-            for axes, traffic in zip(line, shown, strict=True):
-                _panel(axes, [row for row in ours if row.traffic == traffic])
+    kept = [row for row in rows if row["keep"] == 1]
+    engines = grouped(kept, "engine")
+    title = f"Hedera and ECMP with several flows per host. {subtitle}"
+    with picture(path, 9.6, 1.4 + 2.4 * len(engines), title) as figure:
+        grid = figure.subplots(len(engines), 3, sharex=True, sharey=True, squeeze=False)
+        for line, (engine, ours) in zip(grid, engines.items(), strict=True):
+            for axes, (traffic, own) in zip(line, grouped(ours, "traffic").items(), strict=True):
+                _panel(axes, own)
                 axes.set_title(f"{traffic}, {ENGINE_LABELS[engine]}")
             line[0].set_ylabel("share of the control")
         for axes in grid[-1]:
-            axes.set_xticks(sorted({row.flows_per_host for row in rows if row.keep == 1}))
+            axes.set_xticks(sorted(grouped(kept, "flows_per_host")))
             axes.set_xlabel("flows per host")
         figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8)
-        heading(figure, f"Hedera and ECMP with several flows per host. {subtitle}")
-        return saved(figure, path)
+    return path
 
 
 def _panel(axes: Axes, rows: Sequence[Row]) -> None:
-    usual = max((row.threshold for row in rows if row.threshold is not None), default=None)
-    for scheme in scheme_order({row.scheme for row in rows} - {CONTROL}):
-        for threshold in dict.fromkeys(row.threshold for row in rows if row.scheme == scheme):
-            ours = [row for row in rows if (row.scheme, row.threshold) == (scheme, threshold)]
+    usual = max((row["threshold"] for row in rows if row["threshold"] is not None), default=None)
+    by_scheme = grouped(rows, "scheme")
+    for scheme in scheme_order(set(by_scheme) - {CONTROL}):
+        for threshold, ours in grouped(by_scheme[scheme], "threshold").items():
             other = threshold != usual and threshold is not None
-            x, y = [row.flows_per_host for row in ours], [row.over_control for row in ours]
+            x, y = [row["flows_per_host"] for row in ours], [row["over_control"] for row in ours]
             named = label(scheme) + (f", large from {threshold:.0%}" if other else "")
             axes.plot(x, y, "--" if other else ".-", color=colour(scheme), lw=0.9 if other else 1.5, label=named)
     axes.set_ylim(0, 1.05)
-    clean(axes)
 
 
 @click.command()
@@ -172,11 +136,9 @@ def _panel(axes: Axes, rows: Sequence[Row]) -> None:
     "--flows-per-host", "counts", default=COUNTS, show_default=True, help="Numbers of flows, comma-separated."
 )
 @click.option(
-    "--thresholds",
-    default="0.1,0.01",
-    show_default=True,
+    "--thresholds", default="0.1,0.01", show_default=True,
     help="Thresholds of large flows, as shares of a link; the largest is the usual one.",
-)
+)  # fmt: skip
 @engines_option
 @field_options(Config, "k seconds interval_s tick_s iterations", seconds=12.0, interval_s=2.0, tick_s=0.01)
 @seeds_option(3)
@@ -203,34 +165,10 @@ def command(
     note = f"{tasks[0].tree.num_hosts:,} hosts, {seeds} seed{'s' * (seeds > 1)}"
     name = f"flows_per_host_k{k}"
     files = [asked.csv(name, rows), draw(rows, note, asked.png(name))]
-    asked.conclude(rows, [_told(rows, note)], files)
-
-
-def _told(rows: Sequence[Row], note: str) -> Table:
-    """Means over the patterns."""
-    columns = (
-        "scheme",
-        "engine",
-        "flows per host",
-        "large from",
-        "over ECMP",
-        "over the control",
-        "large flows",
-    )
-    made = plain_table(f"Means over three patterns. {note}", *columns)
-    for case in dict.fromkeys(map(_case, rows)):
-        engine, flows, keep, scheme, threshold = case
-        if scheme == CONTROL:
-            continue
-        ours = [row for row in rows if _case(row) == case]
-        large = [row.large_share for row in ours if row.large_share is not None]
-        many = f"{flows}" + (f", {keep:.0%} kept" if keep < 1 else "")
-        means = [f"{mean(r.over_ecmp for r in ours):.3f}", f"{mean(r.over_control for r in ours):.3f}"]
-        share = f"{mean(large):.0%}" if large else ""
-        made.add_row(scheme, engine, many, "" if threshold is None else f"{threshold:g}", *means, share)
-    return made
-
-
-def _case(row: Row) -> tuple[str, int, float, str, float | None]:
-    """The key that rows of several patterns share."""
-    return row.engine, row.flows_per_host, row.keep, row.scheme, row.threshold
+    cases = grouped(rows, "engine", "scheme", "flows_per_host", "keep", "threshold")
+    told = []
+    for case, own in cases.items():
+        which = dict(zip(("engine", "scheme", "flows_per_host", "keep", "threshold"), case, strict=True))
+        ratios = {over: mean(row[over] for row in own) for over in ("over_ecmp", "over_control")}
+        told.append({**which, **ratios})
+    asked.conclude(rows, [table(f"Means over three patterns. {note}", told)], files)

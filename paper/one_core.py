@@ -18,12 +18,10 @@ each of them with one flow on every link (`hedera.edge_colouring`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 
 from hedera.placement import LargeFlows, exceeded_capacity
+from paper.study import Row
 from results.tasks import Runner, in_turn
 from topos.arrays import Int32
 from topos.fattree import FatTree
@@ -31,18 +29,6 @@ from topos.links import NO_LINK, num_links, path_links
 
 Flows = tuple[int, Int32, Int32]
 """A fat-tree's k, and the source and destination of every flow, (flows,); each flow wants 2/k of a link."""
-
-
-@dataclass(frozen=True)
-class Pattern:
-    """``least_excess_links``: the exact minimum of exceeded capacity, in links, over all choices of one core per
-    receiving host; ``per_flow_links``: the capacity that edge colouring leaves exceeded with a core for each flow."""
-
-    k: int
-    pattern: str
-    flows: int
-    least_excess_links: float
-    per_flow_links: float
 
 
 def counter_example(k: int) -> Flows:
@@ -122,11 +108,16 @@ def _tried(flows: Flows) -> tuple[float, float]:
     return least_excess(flows), per_flow(flows)
 
 
-def patterns(drawn: int, run: Runner = in_turn) -> Sequence[Pattern]:
-    """The counter-example for k = 4, 6 and 8, and ``drawn`` random patterns of 16 hosts; more would take too long."""
+def patterns(drawn: int, run: Runner = in_turn) -> list[Row]:
+    """The counter-example for k = 4, 6 and 8, and ``drawn`` random patterns of 16 hosts; more would take too long.
+
+    ``least_excess_links``: the exact minimum of exceeded capacity, in links, over all choices of one core per
+    receiving host; ``per_flow_links``: the capacity that edge colouring leaves exceeded with a core for each flow.
+    """
     cases = {("counter-example", k): counter_example(k) for k in (4, 6, 8)}
     cases |= {(f"random, seed {seed}", 4): random_pattern(4, seed) for seed in range(1, drawn + 1)}
-    found = run(_tried, list(cases.values()))
-    return [
-        Pattern(k, name, flows[1].size, *both) for ((name, k), flows), both in zip(cases.items(), found, strict=True)
-    ]
+    rows = []
+    for ((name, k), flows), (least, left) in zip(cases.items(), run(_tried, list(cases.values())), strict=True):
+        found = {"least_excess_links": least, "per_flow_links": left}
+        rows.append({"k": k, "pattern": name, "flows": flows[1].size, **found})
+    return rows

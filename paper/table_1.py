@@ -11,16 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 import numpy as np
 
-from hedera.options import in_words, json_option, output
+from paper.study import Row, column, grouped, table
 from paper.table_5 import placement_input, timed_placement
-from paper.timing import megabytes_grown, seconds_option, time_calls, timings
-from results.output import conclude, write_csv
+from paper.timing import megabytes_grown, seconds_option, time_calls, timed
+from results.tasks import Computing
 from topos.arrays import Float64
 from topos.fattree import FatTree
 
@@ -41,18 +40,6 @@ STEPS = {"Global First Fit": "flow", "Simulated Annealing": "iteration"}
 
 
 @dataclass(frozen=True)
-class Case:
-    """A placement's processor time per step (a flow or an iteration), and its memory, with the flows."""
-
-    algorithm: str
-    k: int
-    flows_per_host: int
-    step: str
-    step_us: float
-    megabytes: float
-
-
-@dataclass(frozen=True)
 class Growth:
     """The growth of one placement: step_us ~ (k/2)^k_power * flows^flows_power; bytes ~ per_k3 * k^3 + per_flow *
     |F|."""
@@ -63,21 +50,18 @@ class Growth:
     per_flow: float
 
 
-def compute(seconds: float = 0.5) -> list[Case]:
-    """Measure with flows between random hosts; each time is from about ``seconds`` of calls."""
+def compute(seconds: float = 0.5) -> list[Row]:
+    """Each placement's processor time per step (a flow or an iteration), and its memory, with the flows, between
+    random hosts; each time is from about ``seconds`` of calls."""
     return [
-        Case(
-            name,
-            k,
-            many,
-            STEPS[name],
-            measure(k, many * FatTree(k).num_hosts, seconds),
-            _memory(name, k, many),
-        )
+        {
+            "algorithm": name, "k": k, "flows_per_host": many, "step": STEPS[name],
+            "step_us": measure(k, many * FatTree(k).num_hosts, seconds), "megabytes": _memory(name, k, many),
+        }
         for name, measure in (("Global First Fit", _flow_us), ("Simulated Annealing", _iteration_us))
         for k in SIZES
         for many in FLOWS_PER_HOST
-    ]
+    ]  # fmt: skip
 
 
 def _flow_us(k: int, flows: int, seconds: float) -> float:
@@ -116,14 +100,12 @@ def _memory(name: str, k: int, many: int) -> float:
     )
 
 
-def growth(rows: Sequence[Case]) -> Growth:
+def growth(rows: Sequence[Row]) -> Growth:
     """Fitted by least squares; times by their logarithms."""
-    k = np.array([row.k for row in rows], dtype=np.float64)
-    many = np.array([row.flows_per_host for row in rows], dtype=np.float64)
-    spent = np.log([row.step_us for row in rows])
+    k, many = column(rows, "k"), column(rows, "flows_per_host")
+    spent = np.log(column(rows, "step_us"))
     _, k_power, flows_power = _fit([np.ones_like(k), np.log(k / 2), np.log(many)], spent)
-    memory = np.array([row.megabytes * 1e6 for row in rows])
-    per_k3, per_flow = _fit([k**3, many * k**3 / 4], memory)
+    per_k3, per_flow = _fit([k**3, many * k**3 / 4], column(rows, "megabytes") * 1e6)
     return Growth(k_power, flows_power, per_k3, per_flow)
 
 
@@ -132,9 +114,9 @@ def _fit(columns: Sequence[Float64], aim: Float64) -> list[float]:
     return found
 
 
-def told_of(name: str, rows: Sequence[Case]) -> str:
+def told_of(name: str, rows: Sequence[Row]) -> str:
     """The growth of one placement in a sentence."""
-    found = growth([row for row in rows if row.algorithm == name])
+    found = growth(rows)
     return (
         f"{name}: time of one {STEPS[name]} ~ (k/2)^{found.k_power:.2f} x (flows per host)^{found.flows_power:.2f}; "
         f"memory {found.per_k3:.0f} bytes x k^3 + {found.per_flow:.0f} bytes x flows."
@@ -143,14 +125,10 @@ def told_of(name: str, rows: Sequence[Case]) -> str:
 
 @click.command()
 @seconds_option
-@output
-@json_option
-@in_words
-def command(seconds: float, out: Path, as_json: bool) -> None:
+@timed
+def command(asked: Computing, seconds: float) -> None:
     """Measure how both placements' time and space grow: the paper's Table 1."""
-    rows = compute(seconds=seconds)
-    told: list[Table | str] = [
-        timings("Table 1: time and space of placements", rows),
-        *(told_of(name, rows) for name in BUILT),
-    ]
-    conclude(rows, told, [write_csv(out / "table1.csv", rows)], as_json)
+    rows = compute(seconds)
+    told: list[Table | str] = [table("Table 1: time and space of placements", rows)]
+    told += [told_of(name, own) for name, own in grouped(rows, "algorithm").items()]
+    asked.conclude(rows, told, [asked.csv("table1", rows)])

@@ -8,7 +8,7 @@ import click
 import numpy as np
 
 from hedera.options import seeds_option
-from paper.scale import schemes_option
+from paper.study import over_seeds, schemes_option
 from plots.shuffle import SCHEMES, TRANSFER_BYTES, Row, Shuffle, draw, rows_of, told
 from results.tasks import Computing, Runner, computed, in_turn
 from simulator.config import Config
@@ -44,11 +44,9 @@ def compute(
     **fields: float,
 ) -> list[Row]:
     """The table, over several shuffles of every scheme."""
-    tasks = [config(scheme, transfer_bytes, seed=seed, **fields) for scheme in schemes for seed in range(1, seeds + 1)]
-    measured: dict[str, list[Shuffle]] = {}
-    for task, found in zip(tasks, run(measure, tasks), strict=True):
-        measured.setdefault(task.scheme, []).append(found)
-    hosts = tasks[0].tree.num_hosts
+    cases = [config(scheme, transfer_bytes, **fields) for scheme in schemes]
+    measured = dict(zip(schemes, over_seeds(run, measure, cases, seeds), strict=True))
+    hosts = cases[0].tree.num_hosts
     return rows_of(measured, hosts, (hosts - 1) * transfer_bytes)
 
 

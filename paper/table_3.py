@@ -9,7 +9,7 @@ with the same seed, so that the draw of the receivers cancels out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,20 @@ import click
 import numpy as np
 
 from hedera.options import field_options, seeds_option
-from paper.scale import engines_option, numbers
-from paper.style import ENGINE_LABELS, broken, clean, heading, new_figure, saved
-from paper.suite import ports_for
-from plots.style import INK, MUTED, house_style
-from results.output import Compared, comparison
+from paper.study import (
+    ENGINE_LABELS,
+    Row,
+    broken,
+    column,
+    engines_option,
+    grouped,
+    numbers,
+    over_seeds,
+    picture,
+    ports_for,
+    table,
+)
+from plots.style import INK, MUTED
 from results.published import TABLE_3
 from results.tasks import Computing, Runner, computed, in_turn
 from simulator.config import ENGINES, Config
@@ -33,33 +42,6 @@ FINAL_S = 5.0
 """The last seconds of the measuring window, which count as final."""
 MAX_WORK = 400_000
 """Iterations in a simulated second beyond which a cell is left out: 2,000,000 in 5 s, the table's last row."""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One cell: shares of all hosts' links, percent, over seeds.
-
-    ``iterations``: of annealing, else None. ``published_percent``: the table's. ``final_percent``: over the last 5 s
-    of the window. ``of_control_percent``: of the non-blocking network's share with the same seed. A standard
-    deviation (``sd``) is over the seeds, 0 for one seed.
-    """
-
-    engine: str
-    hosts: int
-    scheme: str
-    interval_s: float
-    iterations: int | None
-    seeds: int
-    published_percent: float | None
-    percent: float
-    sd_percent: float
-    lowest_percent: float
-    highest_percent: float
-    final_percent: float
-    published_of_control_percent: float | None
-    of_control_percent: float
-    of_control_sd_percent: float
-    final_of_control_percent: float
 
 
 def shares(config: Config) -> tuple[float, float]:
@@ -81,102 +63,74 @@ def compute(
     seeds: int = 1,
     tick_s: float = 0.01,
     run: Runner = in_turn,
-) -> list[Cell]:
+) -> list[Row]:
     """Simulate random receivers on networks of ``sizes`` hosts. ValueError if no fat-tree has that many."""
     cases = []
     for engine in engines:
         for size in sizes:
             control = Config(
-                "nonblocking",
-                "random",
-                ports_for(size),
-                seconds,
-                interval_s=PERIOD_S,
-                iterations=1,
-                flows_per_host=flows_per_host,
-                engine=engine,
-                tick_s=tick_s,
-            )
+                "nonblocking", "random", ports_for(size), seconds, interval_s=PERIOD_S, iterations=1,
+                flows_per_host=flows_per_host, engine=engine, tick_s=tick_s,
+            )  # fmt: skip
             cases += [control, replace(control, scheme="hedera-clos")]  # whose period hardly matters
             for period in intervals:
                 within = [count for count in counts if count <= MAX_WORK * period]
                 annealed = replace(control, scheme="hedera-sa", interval_s=period)
                 cases += [replace(annealed, iterations=count) for count in within]
-    configs = [replace(case, seed=seed) for seed in range(1, seeds + 1) for case in cases]
-    by_cost = sorted(configs, key=_cost, reverse=True)
-    found = dict(zip(by_cost, run(shares, by_cost), strict=True))
-    cells, control_shares = [], np.empty(0)
-    for case in cases:
-        ours = np.array([found[replace(case, seed=seed)] for seed in range(1, seeds + 1)])
+    found = over_seeds(run, shares, cases, seeds, cost=lambda case: (case.k, case.iterations / case.interval_s))
+    rows, control_shares = [], np.empty(0)
+    for case, values in zip(cases, found, strict=True):
+        ours = np.array(values)
         if case.scheme == "nonblocking":
             control_shares = ours
-        cells.append(_cell(case, ours, control_shares))
-    return cells
+        rows.append(_row(case, ours, control_shares))
+    return rows
 
 
-def _cost(config: Config) -> tuple[int, float]:
-    return config.k, config.iterations / config.interval_s
-
-
-def _cell(case: Config, ours: Float64, control: Float64) -> Cell:
-    """``ours`` and ``control``: (seeds, 2), window and end of it."""
-    hosts, annealed = case.tree.num_hosts, case.scheme == "hedera-sa"
-    count = case.iterations if annealed else None
+def _row(case: Config, ours: Float64, control: Float64) -> Row:
+    """One cell of the table: percent of all hosts' links, and of the non-blocking network's share with the same seed.
+    ``ours`` and ``control``: (seeds, 2), window and end of it. ``iterations``: None without annealing."""
+    hosts, count = case.tree.num_hosts, case.iterations if case.scheme == "hedera-sa" else None
     published = None if case.scheme == "hedera-clos" else TABLE_3.get((hosts, count))
     whole, ratio = TABLE_3.get((hosts, None)), 100 * ours / control
     (percent, final), (of_control, final_of_control) = ours.mean(axis=0), ratio.mean(axis=0)
-    return Cell(
-        case.engine,
-        hosts,
-        case.scheme,
-        case.interval_s,
-        count,
-        len(ours),
-        published,
-        float(percent),
-        _sd(ours[:, 0]),
-        float(ours[:, 0].min()),
-        float(ours[:, 0].max()),
-        float(final),
-        100 * published / whole if published and whole else None,
-        float(of_control),
-        _sd(ratio[:, 0]),
-        float(final_of_control),
-    )
+    return {
+        "engine": case.engine, "hosts": hosts, "scheme": case.scheme, "interval_s": case.interval_s,
+        "iterations": count, "seeds": len(ours), "published_percent": published,
+        "percent": float(percent), "sd_percent": _sd(ours[:, 0]), "lowest_percent": float(ours[:, 0].min()),
+        "highest_percent": float(ours[:, 0].max()), "final_percent": float(final),
+        "published_of_control_percent": 100 * published / whole if published and whole else None,
+        "of_control_percent": float(of_control), "of_control_sd_percent": _sd(ratio[:, 0]),
+        "final_of_control_percent": float(final_of_control),
+    }  # fmt: skip
 
 
 def _sd(values: Float64) -> float:
+    """Over seeds; 0 for one."""
     return float(values.std(ddof=1)) if values.size > 1 else 0.0
 
 
-def draw(rows: Sequence[Cell], subtitle: str, path: Path) -> Path:
+def draw(rows: Sequence[Row], subtitle: str, path: Path) -> Path:
     """Share of the control against iterations, a panel per engine, a colour per size, the paper's as crosses."""
-    shades = ("#009e73", "#0072b2", "#d55e00")
-    lines = ("o-", "s--", "^:")
-    engines = list(dict.fromkeys(row.engine for row in rows))
-    annealed = [row for row in rows if row.iterations is not None]
-    sizes = list(dict.fromkeys(row.hosts for row in rows))
-    periods = list(dict.fromkeys(row.interval_s for row in annealed))
-    with house_style():
-        figure = new_figure(5.2 * len(engines), 4.6)
+    engines = grouped(rows, "engine")
+    annealed = [row for row in rows if row["iterations"] is not None]
+    shades = dict(zip(grouped(rows, "hosts"), ("#009e73", "#0072b2", "#d55e00"), strict=False))
+    lines = dict(zip(grouped(annealed, "interval_s"), ("o-", "s--", "^:"), strict=False))
+    title = f"Table 3: how many iterations are enough\n{subtitle}"
+    with picture(path, 5.2 * len(engines), 4.6, title) as figure:
         grid = figure.subplots(1, len(engines), sharey=True, squeeze=False)[0]
-        for axes, engine in zip(grid, engines, strict=True):
-            for shade, hosts in zip(shades, sizes, strict=False):
-                for line, period in zip(lines, periods, strict=False):
-                    ours = [
-                        row for row in annealed if (row.engine, row.hosts, row.interval_s) == (engine, hosts, period)
-                    ]
-                    x, y = [row.iterations for row in ours], [row.of_control_percent for row in ours]
-                    axes.plot(x, y, line, ms=4, lw=1.3, color=shade)
-                paper = {row.iterations: row.published_of_control_percent for row in annealed if row.hosts == hosts}
-                known = {count: share for count, share in paper.items() if share is not None}
-                axes.plot(list(known), list(known.values()), "x", color=shade, ms=6, mew=1.4)
-                best = [
-                    row.of_control_percent
-                    for row in rows
-                    if (row.engine, row.hosts, row.scheme) == (engine, hosts, "hedera-clos")
-                ]
-                axes.axhline(best[0], color=shade, lw=0.8, ls=(0, (1, 3)))
+        for axes, (engine, own) in zip(grid, engines.items(), strict=True):
+            for (hosts, scheme, period), cells in grouped(own, "hosts", "scheme", "interval_s").items():
+                if hosts not in shades or scheme == "nonblocking":
+                    continue
+                x, y = [row["iterations"] for row in cells], column(cells, "of_control_percent")
+                if scheme == "hedera-clos":
+                    axes.axhline(y[0], color=shades[hosts], lw=0.8, ls=(0, (1, 3)))
+                elif period in lines:
+                    axes.plot(x, y, lines[period], ms=4, lw=1.3, color=shades[hosts])
+                known = {row["iterations"]: row["published_of_control_percent"] for row in cells}
+                known = {count: share for count, share in known.items() if count and share is not None}
+                axes.plot(list(known), list(known.values()), "x", color=shades[hosts], ms=6, mew=1.4)
             axes.set_xscale("log")
             ticks = [1000, 10_000, 100_000, 1_000_000]
             axes.set_xticks(ticks, [f"{n:,}" for n in ticks])
@@ -184,17 +138,15 @@ def draw(rows: Sequence[Cell], subtitle: str, path: Path) -> Path:
             axes.set_xlabel("iterations in every round")
             axes.set_title(ENGINE_LABELS[engine])
             broken(axes)
-            clean(axes)
-        for shade, hosts in zip(shades, sizes, strict=False):
+        for hosts, shade in shades.items():
             grid[0].plot([], [], "-", color=shade, label=f"{hosts:,} hosts")
-        for line, period in zip(lines, periods, strict=False):
+        for period, line in lines.items():
             grid[0].plot([], [], line, ms=4, color=MUTED, label=f"every {period:g} s")
         grid[0].plot([], [], ls=(0, (1, 3)), color=INK, label="edge colouring")
         grid[0].plot([], [], "x", color=MUTED, ms=6, mew=1.4, label="paper")
         grid[0].set_ylabel("share of the non-blocking network's [%]")
         grid[0].legend(ncols=2, loc="lower right")
-        heading(figure, f"Table 3: how many iterations are enough\n{subtitle}")
-        return saved(figure, path)
+    return path
 
 
 @click.command()
@@ -232,31 +184,10 @@ def command(
         run=asked.runner("Table 3"),
         **fields,
     )
-    seeds = rows[0].seeds
+    seeds = rows[0]["seeds"]
     load = f"{flows_per_host} random receivers per host, " + (f"{seeds} seeds" if seeds > 1 else "one seed")
-    files = [asked.csv("table3", rows), draw(rows, load, asked.png("table3"))]
     tables = [
-        comparison(
-            f"Table 3 under {engine}: share of {what}, {load}",
-            [_compared(row, of_control) for row in rows if row.engine == engine],
-            "%",
-            digits=2,
-        )
-        for engine in engines
-        for what, of_control in (("full bisection bandwidth", False), ("the non-blocking network's", True))
+        table(f"Table 3 under {engine}: percent of full bisection bandwidth and of the control's, {load}", own)
+        for engine, own in grouped(rows, "engine").items()
     ]
-    asked.conclude(rows, tables, files)
-
-
-def _compared(row: Cell, of_control: bool) -> Compared:
-    """The paper's number is set beside ours of any period, because its own period is not published."""
-    case = f"{row.hosts:,} hosts, non-blocking"
-    if row.scheme != "nonblocking":
-        how = f"{row.iterations:,} iterations" if row.iterations else "edge colouring"
-        case = f"{row.hosts:,} hosts, every {row.interval_s:g} s, {how}"
-    if of_control:
-        paper, ours, sd = row.published_of_control_percent, row.of_control_percent, row.of_control_sd_percent
-        final = row.final_of_control_percent
-    else:
-        paper, ours, sd, final = row.published_percent, row.percent, row.sd_percent, row.final_percent
-    return Compared(case, paper, ours, f"sd {sd:.2f}; final {final:.2f}")
+    asked.conclude(rows, tables, [asked.csv("table3", rows), draw(rows, load, asked.png("table3"))])

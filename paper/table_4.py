@@ -3,40 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 import numpy as np
 
-from hedera.options import in_words, json_option, output
-from paper.timing import megabytes_grown, seconds_option, time_calls, told_of
-from results.output import conclude, write_csv
+from paper.study import Row
+from paper.timing import conclude_timed, megabytes_grown, seconds_option, time_calls, timed
 from results.published import TABLE_4
+from results.tasks import Computing
 from topos.arrays import Int32
 from topos.fattree import FatTree
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 FIRST_CALL = """
 from hedera.demand import estimate_demands
 estimate_demands([0, 1], [1, 0], 4)
 """
-
-
-@dataclass(frozen=True)
-class Case:
-    """One row. ``ratio`` is the paper's time over our median."""
-
-    k: int
-    flows: int
-    published_ms: float
-    median_ms: float
-    best_ms: float
-    ratio: float
 
 
 def random_flows(num_hosts: int, flows: int, seed: int = 1) -> tuple[Int32, Int32]:
@@ -47,14 +29,15 @@ def random_flows(num_hosts: int, flows: int, seed: int = 1) -> tuple[Int32, Int3
     return src.astype(np.int32), dst.astype(np.int32)
 
 
-def compute(seconds: float = 0.5) -> Iterator[Case]:
-    """Measure every row, each for about ``seconds``."""
+def compute(seconds: float = 0.5) -> Iterator[Row]:
+    """Measure every row, each for about ``seconds``; ``ratio`` is the paper's time over our median."""
     from hedera.demand import estimate_demands
 
     for (k, flows), published_ms in TABLE_4.items():
         hosts = FatTree(k).num_hosts
         spent = time_calls(partial(estimate_demands, *random_flows(hosts, flows), hosts), seconds=seconds)
-        yield Case(k, flows, published_ms, spent.median_ms, spent.best_ms, published_ms / spent.median_ms)
+        ours = {"median_ms": spent.median_ms, "best_ms": spent.best_ms, "ratio": published_ms / spent.median_ms}
+        yield {"k": k, "flows": flows, "published_ms": published_ms, **ours}
 
 
 def megabytes_needed(k: int = 48, flows: int = 250_000) -> float:
@@ -72,14 +55,10 @@ estimate_demands([0], [1], 2)
 
 @click.command()
 @seconds_option
-@output
-@json_option
-@in_words
-def command(seconds: float, out: Path, as_json: bool) -> None:
+@timed
+def command(asked: Computing, seconds: float) -> None:
     """Time demand estimation: the paper's Table 4 and ours."""
-    rows = list(compute(seconds))
-    told: list[Table | str] = []
-    if not as_json:
-        memory = f"Memory for 250,000 flows at k=48: {megabytes_needed():.1f} MB (the paper: less than 20 MB)."
-        told = told_of("Table 4: demand estimation, ms per call", rows, FIRST_CALL, memory)
-    conclude(rows, told, [write_csv(out / "table4.csv", rows)], as_json)
+    rows, notes = list(compute(seconds)), []
+    if not asked.as_json:
+        notes = [f"Memory for 250,000 flows at k=48: {megabytes_needed():.1f} MB (the paper: less than 20 MB)."]
+    conclude_timed(asked, "table4", "Table 4: demand estimation, ms per call", rows, FIRST_CALL, *notes)

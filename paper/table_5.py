@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 import numpy as np
 
-from hedera.options import in_words, json_option, output
+from paper.study import Row
 from paper.table_4 import random_flows
-from paper.timing import Timing, seconds_option, time_calls, told_of
-from results.output import conclude, write_csv
+from paper.timing import Timing, conclude_timed, seconds_option, time_calls, timed
 from results.published import TABLE_5
+from results.tasks import Computing
 from topos.fattree import FatTree
 
 if TYPE_CHECKING:
@@ -35,24 +33,6 @@ _NOTES = (
 )
 
 
-@dataclass(frozen=True)
-class Case:
-    """One cell. Times are of a placement, ``annealing_ms`` without its set-up; ``excess_before`` and ``excess_after``
-    are the exceeded capacity, in link capacities. Ratios are the paper's time over our median."""
-
-    k: int
-    flows: int
-    iterations: int
-    published_ms: float
-    median_ms: float
-    best_ms: float
-    ratio: float
-    annealing_ms: float
-    annealing_ratio: float
-    excess_before: float
-    excess_after: float
-
-
 def placement_input(k: int, flows: int, seed: int = 1) -> tuple[FatTree, LargeFlows, LinkState]:
     """Flows between random hosts with their estimated demands, and a network without failures."""
     from hedera.demand import estimate_demands
@@ -66,11 +46,12 @@ def placement_input(k: int, flows: int, seed: int = 1) -> tuple[FatTree, LargeFl
     return tree, LargeFlows(np.arange(flows), src, dst, demand, hashed, hashed), LinkState(tree)
 
 
-def compute(seconds: float = 0.5) -> Iterator[Case]:
+def compute(seconds: float = 0.5) -> Iterator[Row]:
     """Measure every cell. Each call starts from the first state, so that all do the same amount of work.
 
-    The set-up (grouping flows by destination, loading the links, assigning cores) is measured as a placement with
-    almost no iterations.
+    ``annealing_ms`` is without the set-up (grouping flows by destination, loading the links, assigning cores), which
+    is measured as a placement with almost no iterations. Ratios are the paper's time over our median.
+    ``excess_before`` and ``excess_after``: the exceeded capacity, in link capacities.
     """
     for (k, flows), row in TABLE_5.items():
         tree, large, links = placement_input(k, flows)
@@ -78,19 +59,12 @@ def compute(seconds: float = 0.5) -> Iterator[Case]:
         for iterations, published_ms in row.items():
             spent, annealing = timed_placement(tree, large, links, iterations, seconds)
             alone_ms = spent.median_ms - setup_ms
-            yield Case(
-                k,
-                flows,
-                iterations,
-                published_ms,
-                spent.median_ms,
-                spent.best_ms,
-                published_ms / spent.median_ms,
-                alone_ms,
-                published_ms / alone_ms,
-                annealing.initial_energy,
-                annealing.energy,
-            )
+            yield {
+                "k": k, "flows": flows, "iterations": iterations, "published_ms": published_ms,
+                "median_ms": spent.median_ms, "best_ms": spent.best_ms, "ratio": published_ms / spent.median_ms,
+                "annealing_ms": alone_ms, "annealing_ratio": published_ms / alone_ms,
+                "excess_before": annealing.initial_energy, "excess_after": annealing.energy,
+            }  # fmt: skip
 
 
 def timed_placement(
@@ -109,11 +83,8 @@ def timed_placement(
 
 @click.command()
 @seconds_option
-@output
-@json_option
-@in_words
-def command(seconds: float, out: Path, as_json: bool) -> None:
+@timed
+def command(asked: Computing, seconds: float) -> None:
     """Time Simulated Annealing: the paper's Table 5 and ours, with set-up and without."""
-    rows = list(compute(seconds))
-    told = [] if as_json else told_of("Table 5: Simulated Annealing, ms per call", rows, FIRST_CALL, *_NOTES)
-    conclude(rows, told, [write_csv(out / "table5.csv", rows)], as_json)
+    title = "Table 5: Simulated Annealing, ms per call"
+    conclude_timed(asked, "table5", title, list(compute(seconds)), FIRST_CALL, *_NOTES)

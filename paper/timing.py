@@ -9,13 +9,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from hedera.options import Command, in_words, json_option, options, output
+from paper.study import Row, table
+from results.tasks import Computing
+
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
     from rich.table import Table
 
 CAPTION = "Processor times, medians over the calls made and the best of them; ratio is the paper's over our median."
@@ -86,34 +91,19 @@ def _found() -> str:
     return f"import sys\nsys.path[:] = {sys.path!r}\n"
 
 
-def timings(title: str, rows: Sequence[DataclassInstance]) -> Table:
-    """Rows as a table for the terminal: a column per field, as wide as its numbers need."""
-    from rich.table import Table
-
-    made = Table(title=title)
-    for field in fields(rows[0]):
-        made.add_column(field.name.replace("_", "\n"), justify="right", no_wrap=True)
-    for row in rows:
-        made.add_row(*(_cell(name, value) for name, value in asdict(row).items()))
-    return made
+def conclude_timed(asked: Computing, name: str, title: str, rows: Sequence[Row], statements: str, *notes: str) -> None:
+    """The end of a command: its files, and unless JSON is asked for the table, the time of a first call of
+    ``statements``, and notes."""
+    told: list[Table | str] = [] if asked.as_json else [table(title, rows), first_call(statements), *notes, CAPTION]
+    asked.conclude(rows, told, [asked.csv(name, rows)])
 
 
-def told_of(title: str, rows: Sequence[DataclassInstance], statements: str, *notes: str) -> list[Table | str]:
-    """The output for rows: the table, the time of a first call of ``statements``, and the notes."""
-    return [timings(title, rows), first_call(statements), *notes, CAPTION]
+def timed(function: Command) -> Command:
+    """The decorator of a command that measures, one thing at a time."""
 
+    @wraps(function)
+    def gathered(out: Path, as_json: bool, **own: Any) -> Any:
+        return function(asked=Computing(out, as_json, jobs=1), **own)
 
-def _cell(name: str, value: float | str) -> str:
-    if isinstance(value, str):
-        return value
-    if name.endswith("ratio"):
-        return f"{value:.0f}x"
-    if isinstance(value, int):
-        return f"{value:,}"
-    return (
-        f"{value:.2f}"
-        if name == "published_ms"
-        else f"{value:.3f}"
-        if name.endswith(("_ms", "_us"))
-        else f"{value:,.1f}"
-    )
+    decorated: Command = options(output, json_option, in_words)(gathered)
+    return decorated

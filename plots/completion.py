@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
+from msgspec.structs import asdict
 
 from plots.style import colour, house_style, label, logarithmic, save, scheme_order
 from results.parts import FlowRecord
@@ -33,66 +32,41 @@ COSTS = {
 VALID, ALL_TRIES = "valid runs", "all tries"
 
 
-@dataclass(frozen=True)
-class Row:
-    """A size class under a scheme: medians over the valid runs, or (see ``over``) over all tries whatever their
-    verdict, of which ``left_out`` are not valid; ``flows`` and ``cut_off`` are totals."""
-
-    pattern: str
-    scheme: str
-    size_class: str
-    over: str
-    left_out: int
-    runs: int
-    flows: int
-    cut_off: int
-    mean_s: float
-    median_s: float
-    p95_s: float
-    p99_s: float
-    mean_slowdown: float
-    median_slowdown: float
-    p95_slowdown: float
-    p99_slowdown: float
+COLUMNS = ("pattern", "scheme", "size_class", "over", "left_out", "runs", "flows", "cut_off", *STATISTICS)
 
 
-def rows(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> list[Row]:
-    """Rows by pattern, class and scheme, in the order of tables, over valid runs and over all ``tries`` (if there
-    were more than ``runs``); none without such traffic."""
-    every = runs if tries is None else tries
-    by_bar: dict[tuple[str, str], list[Run]] = {}
-    for run in every:
-        by_bar.setdefault((run.pattern, run.scheme), []).append(run)
-    order = scheme_order(run.scheme for run in runs)
-    found = []
-    for pattern in dict.fromkeys(run.pattern for run in runs):
-        for name in CLASSES:
-            for scheme in order:
-                ours = by_bar.get((pattern, scheme), [])
-                counted = [run for run in ours if run.valid]
-                for over, members in ((VALID, counted), (ALL_TRIES, ours)):
-                    row = _row(members, over, (pattern, scheme, name))
-                    found += [row] if row else []
-    return found
+def rows(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> list[dict[str, Any]]:
+    """A row (COLUMNS) for each pattern, class and scheme, in the order of tables; none without such traffic. Times
+    are medians over the valid runs, or (see ``over``) over all ``tries`` whatever their verdict, of which ``left_out``
+    are not valid; ``flows`` and ``cut_off`` are totals."""
+    from pandas import DataFrame, concat
 
-
-def _row(runs: Sequence[Run], over: str, key: tuple[str, str, str]) -> Row | None:
-    """None if no run has flows of the class."""
-    with_class = [
-        (run, one) for run in runs for one in run.completion if one.size_class == key[2] and one.mean_s is not None
-    ]
-    if not with_class:
-        return None
-    ours = [one for _, one in with_class]
-    return Row(
-        *key,
-        over,
-        sum(not run.valid for run, _ in with_class),
-        len(ours),
-        sum(one.flows for one in ours),
-        sum(one.cut_off for one in ours),
-        *(median(getattr(one, statistic) for one in ours) for statistic in STATISTICS),
+    found = DataFrame(
+        [
+            {"pattern": run.pattern, "scheme": run.scheme, "left_out": not run.valid, "runs": 1} | asdict(one)
+            for run in (runs if tries is None else tries)
+            for one in run.completion
+            if one.mean_s is not None
+        ],
+        columns=[name for name in COLUMNS if name != "over"],
     )
+    parts = []
+    for over, own in ((VALID, found[~found.left_out.astype(bool)]), (ALL_TRIES, found)):
+        groups = own.groupby(["pattern", "size_class", "scheme"])
+        sums = groups[["left_out", "runs", "flows", "cut_off"]].sum().astype(int)
+        parts.append(sums.join(groups[list(STATISTICS)].median()).assign(over=over).reset_index())
+    patterns, classes = list(dict.fromkeys(run.pattern for run in runs)), list(CLASSES)
+    order = scheme_order(run.scheme for run in runs)
+    made = [row for row in concat(parts)[list(COLUMNS)].to_dict("records") if row["pattern"] in patterns]
+    made.sort(
+        key=lambda row: (
+            patterns.index(row["pattern"]),
+            classes.index(row["size_class"]),
+            order.index(row["scheme"]),
+            row["over"] == ALL_TRIES,
+        )
+    )
+    return made
 
 
 def costs(runs: Sequence[Run]) -> dict[str, dict[str, float]]:
@@ -108,13 +82,11 @@ def costs(runs: Sequence[Run]) -> dict[str, dict[str, float]]:
 
 def csv_text(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
     """`rows` as CSV."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(field.name for field in fields(Row))
-    writer.writerows(
-        [f"{value:.6g}" if isinstance(value, float) else value for value in astuple(row)] for row in rows(runs, tries)
-    )
-    return text.getvalue()
+    from pandas import DataFrame
+
+    frame = DataFrame(rows(runs, tries), columns=COLUMNS)
+    written: str = frame.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+    return written
 
 
 def completed(flows: Sequence[FlowRecord]) -> tuple[Float64, Float64]:

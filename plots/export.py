@@ -1,4 +1,4 @@
-"""A sweep as tables for any program: a row per run, a row per flow; and a notebook that reads them."""
+"""A sweep as tables for any program: a row per run, a row per flow; and its published form."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from typing import Any
 
 import msgspec
 
-from files.reader import read_bytes
-from files.rights import make_folder
-from files.writer import write_whole
 from hedera.schemes import CONTROL
-from plots import notebook
-from plots.keep import SETTINGS
 from plots.load import Sweep, load_sweep
 from plots.shares import published_share
 from plots.table import csv_text
+from plots.trials import csv_text as tests_text
+from results.archive import ARCHIVE, pack
+from results.files import find_files, read_bytes, write_whole
 from results.parts import FlowRecord, Settings
 from results.record import MAX_BYTES, Run
 
-RUNS, FLOWS, NOTEBOOK = "runs.csv", "flows.csv", "sweep.ipynb"
+SETTINGS = "sweep.json"
+RUNS, FLOWS = "runs.csv", "flows.csv"
 WHICH = ("run", "pattern", "scheme", "trial", "seed", "verdict")
 """Columns of both tables; ``run`` is the run's folder, which joins the tables."""
 RESULTS = (
@@ -42,8 +41,8 @@ PATHS = ("first_core", "last_core", "moves")
 
 
 def export(folder: Path, to: Path) -> list[Path]:
-    """Write the tables, the notebook and the input of `hedera compare` (summary.csv, sweep.json) into ``to``, which
-    is created; returns the files. If a trial was run twice, the tables have the try that counts.
+    """Write the tables and the input of `hedera compare` (summary.csv, sweep.json) into ``to``, which is created;
+    returns the files. If a trial was run twice, the tables have the try that counts.
 
     Raises ValueError, one sentence, when there is no run, or its sweep.json cannot be read.
     """
@@ -51,17 +50,40 @@ def export(folder: Path, to: Path) -> list[Path]:
     if not sweep.runs:
         why = f": {sweep.skipped[0].path} {sweep.skipped[0].reason}" if sweep.skipped else ""
         raise ValueError(f"{folder} has no run (run.json) to export{why}")
-    written: dict[str, str | bytes] = {
-        RUNS: _table((*WHICH, *RESULTS, *OPTIONS), run_rows(sweep)),
-        FLOWS: _table((*WHICH, "flow", *OF_FLOWS, *PATHS), flow_rows(sweep)),
-        NOTEBOOK: notebook.text(folder.resolve().name, RUNS, FLOWS),
-        "summary.csv": csv_text(sweep.runs, sweep.tries),
-        SETTINGS: _settings(folder),
-    }
-    make_folder(to)
-    for name, content in written.items():
+    return _written(
+        to,
+        {
+            RUNS: _table((*WHICH, *RESULTS, *OPTIONS), run_rows(sweep)),
+            FLOWS: _table((*WHICH, "flow", *OF_FLOWS, *PATHS), flow_rows(sweep)),
+            "summary.csv": csv_text(sweep.runs, sweep.tries),
+            SETTINGS: _settings(folder),
+        },
+    )
+
+
+def keep(folder: Path, to: Path) -> list[Path]:
+    """Write the published form of the sweep in ``folder`` into ``to``, which is created, and return the files: its
+    bars, paired tests, settings, and the measurements of every run, repeated tries included, in one archive. Raises
+    ValueError, one sentence, when there is no run or something cannot be read."""
+    sweep = load_sweep(folder)
+    files = find_files(folder, "run.json")
+    if not sweep.runs or not files:
+        raise ValueError(f"{folder} has no run (run.json) to keep")
+    return _written(
+        to,
+        {
+            ARCHIVE: pack({str(path.relative_to(folder)): read_bytes(path, MAX_BYTES) for path in files}),
+            SETTINGS: _settings(folder),
+            "summary.csv": csv_text(sweep.runs, sweep.tries),
+            "differences.csv": tests_text(sweep.runs, sweep.tries),
+        },
+    )
+
+
+def _written(to: Path, files: Mapping[str, str | bytes]) -> list[Path]:
+    for name, content in files.items():
         write_whole(to / name, content)
-    return [to / name for name in written]
+    return [to / name for name in files]
 
 
 def _settings(folder: Path) -> bytes:
@@ -80,7 +102,7 @@ def run_rows(sweep: Sweep) -> Iterator[dict[str, Any]]:
             **_which(sweep, file, run),
             "bisection_mbps": run.bisection_mbps,
             "share_of_control": _share(run, control.get((run.pattern, run.trial))),
-            "published_share": published_share(run.pattern, run.scheme),
+            "published_share": published_share(run.pattern, run.scheme, run.spec.k),
             "payload_mbps": run.payload_mbps,
             "maxmin_mbps": run.maxmin_mbps,
             "capacity_mbps": run.capacity_mbps,

@@ -1,52 +1,88 @@
-"""The paper's Figure 9 from our runs: one group of bars per pattern, one bar per scheme, the control among
-them.
+"""The paper's Figure 9 from our runs: one group of bars per pattern, above as shares of the control, below in Mb/s.
 
 A bar is the median of the valid trials, its whisker the 5th to 95th percentile; in Mb/s it is payload at the
-receivers' sockets, as in the paper (section 6.2). A bar without a valid trial has no number. In its place is a
-hatched, crossed outline up to the dashed line, with a question mark if runs were not judged, or only a cross if
-nothing was run.
+receivers' sockets, as in the paper (section 6.2). A published bar stands beside ours as an outline; the published ECMP
+stands after all of our static schemes, because it might be any of them. In Mb/s published bars are scaled by the ratio
+of our links' payload capacity to the testbed's. A bar without a valid trial has no number. In its place is a hatched,
+crossed outline up to the dashed line, with a question mark if runs were not judged, or only a cross if nothing was run.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from itertools import product
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hedera.schemes import CONTROL
 from plots.shares import Shares
 from plots.style import DASHES, INK, INVALID, MUTED, colour, house_style, label, save
-from plots.summary import Spread, summarise
+from plots.summary import Summary, summarise
+from results.published import COLUMNS
 from results.record import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+STATIC = tuple(name for name in COLUMNS if COLUMNS[name] == COLUMNS["ecmp"])
+"""Our schemes that the published ECMP might be."""
 GROUPS_PER_ROW = 5
-_GROUP_WIDTH = 0.84  # of the distance between two patterns
-_FEWEST_SLOTS = 5  # bars of a group with fewer schemes are no wider than with this many
+_GROUP_WIDTH = 0.86  # of the distance between two patterns
+_FEWEST_SLOTS = 6  # bars of a group with fewer schemes are no wider than with this many
 _HATCH = "/////"
-_CROSS: dict[str, Any] = {"marker": "x", "linestyle": "", "markersize": 6, "markeredgewidth": 1.7}
+_CROSS: dict[str, Any] = {"marker": "x", "linestyle": "", "markersize": 5, "markeredgewidth": 1.5}
 _RED_CROSS = {**_CROSS, "color": INVALID}
 _SMALL_CROSS = {**_CROSS, "color": MUTED, "markersize": 3.5, "markeredgewidth": 0.9}
 _LEGEND: dict[str, Any] = {"fontsize": 8.5, "handlelength": 1.5, "handleheight": 1.0, "columnspacing": 1.5}
-_GROUP, _ROW, _HEAD, _SIDE = 2.05, 1.75, 1.3, 1.1  # inches
+_GROUP, _ROW, _HEAD, _SIDE = 2.2, 1.6, 1.4, 1.1  # inches
 
 
-def draw(runs: Sequence[Run], path: Path, *, normalised: bool = False) -> list[Path]:
-    """Write the chart as PNG and SVG, and return the files.
+class Slot(NamedTuple):
+    """A place in every group: of a scheme's bar, or of the published one that it is held against."""
 
-    ``normalised``: every bar as a share of the control, instead of Mb/s. The published numbers are marked beside
-    ours; in Mb/s they are scaled by the ratio of our links' payload capacity to the testbed's. Raises ValueError when
-    there is no run.
-    """
-    summary = summarise(runs)
-    chart = Shares(summary, normalised, 1.0 if normalised else summary.payload_capacity_mbps)
+    scheme: str
+    published: bool
+
+
+def draw(runs: Sequence[Run], path: Path) -> list[Path]:
+    """Write the chart as PNG and SVG, and return the files. Raises ValueError when there is no run."""
     with house_style():
-        return save(_figure(chart, _conditions(runs)), path, ("png", "svg"))
+        return save(figure(runs, summarise(runs)), path, ("png", "svg"))
+
+
+def figure(runs: Sequence[Run], summary: Summary) -> Figure:
+    """The chart, to be made in the house's style."""
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    charts = [Shares(summary, False, summary.payload_capacity_mbps)]
+    if any(bar.median_ratio is not None for bar in summary.bars.values()):
+        charts.insert(0, Shares(summary, True))
+    rows = math.ceil(len(summary.patterns) / GROUPS_PER_ROW)
+    per_row = math.ceil(len(summary.patterns) / rows)
+    size = (max(_SIDE + _GROUP * per_row, 6.4), _HEAD + _ROW * rows * len(charts) * (1.2 if rows == 1 else 1))
+    made = Figure(figsize=size, layout=ConstrainedLayoutEngine(h_pad=0.06, hspace=0.03))
+    fields = made.subplots(rows * len(charts), 1, squeeze=False)[:, 0]
+    for number, chart in enumerate(charts):
+        _chart(list(fields[number * rows : (number + 1) * rows]), chart, per_row)
+    fields[0].set_title(_conditions(runs), fontsize=9, color=MUTED)
+    made.suptitle("Bisection bandwidth", x=0.01, ha="left", fontsize=11.5, fontweight="bold")
+    _legend(made, charts)
+    return made
+
+
+def slots(chart: Shares) -> list[Slot]:
+    """The places of a group, in order. The control has none among shares of itself."""
+    schemes = [s for s in chart.summary.schemes if not (chart.of_control and s == CONTROL)]
+    published = {s for s in schemes if any(chart.published(p, s) is not None for p in chart.summary.patterns)}
+    last_static = next((s for s in reversed(schemes) if s in STATIC), None)
+    found = []
+    for scheme in schemes:
+        found.append(Slot(scheme, False))
+        if scheme in published and (scheme not in STATIC or scheme == last_static):
+            found.append(Slot(scheme, True))
+    return found
 
 
 def _conditions(runs: Sequence[Run]) -> str:
@@ -58,88 +94,56 @@ def _conditions(runs: Sequence[Run]) -> str:
     return f"k={spec.k}, links of {spec.link_mbps:g} Mb/s, {spec.seconds:g} s{time} per run; {bars}"
 
 
-def _figure(chart: Shares, conditions: str) -> Figure:
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    patterns = chart.summary.patterns
-    rows = math.ceil(len(patterns) / GROUPS_PER_ROW)
-    per_row = math.ceil(len(patterns) / rows)
-    width = max(_SIDE + _GROUP * per_row, 6.4)
-    height = _HEAD + _ROW * rows * (1.25 if rows == 1 else 1)
-    figure = Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(h_pad=0.06, hspace=0.03))
-    highest = [spread.high for pair in _pairs(chart) if (spread := chart.ours(*pair))]
-    ceiling = max([chart.whole, *highest, *(_mark(chart, *pair) or 0.0 for pair in _pairs(chart))]) * 1.08
-    for row, ax in enumerate(figure.subplots(rows, 1, squeeze=False)[:, 0]):
+def _chart(fields: Sequence[Axes], chart: Shares, per_row: int) -> None:
+    patterns, places = chart.summary.patterns, slots(chart)
+    highest = [chart.whole]
+    for pattern in patterns:
+        ours = [chart.ours(pattern, slot.scheme) for slot in places]
+        highest += [spread.high for spread in ours if spread]
+        highest += [chart.published(pattern, slot.scheme) or 0.0 for slot in places if slot.published]
+    for row, ax in enumerate(fields):
         own = patterns[row * per_row : (row + 1) * per_row]
-        _frame(ax, own, per_row, chart.whole, ceiling)
+        ax.set_xlim(-0.5, per_row - 0.5)
+        ax.set_ylim(0, max(highest) * 1.08)
+        ax.set_xticks(range(len(own)), [label(pattern) for pattern in own], fontsize=9.5)
+        ax.tick_params(axis="x", length=0, pad=5)
+        ax.tick_params(axis="y", length=3, labelsize=8.5)
+        ax.grid(axis="y")
+        ax.axhline(chart.whole, color=INK, linewidth=0.9, linestyle=DASHES, zorder=1.5)
         for group, pattern in enumerate(own):
-            _group(ax, group, pattern, chart)
-    figure.axes[0].set_title(conditions, fontsize=9, color=MUTED)
-    title = "Bisection bandwidth" + (" as a share of the control" if chart.of_control else "")
-    figure.suptitle(title, x=0.01, ha="left", fontsize=11.5, fontweight="bold")
-    axis = "share of the control" if chart.of_control else "payload received (Mb/s)"
-    figure.supylabel(axis, fontsize=9.5)
-    _legend(figure, chart)
-    return figure
+            if group % 2 == 0:
+                ax.axvspan(group - 0.5, group + 0.5, color="#f6f6f6", linewidth=0, zorder=0)
+            _group(ax, group, pattern, chart, places)
+    fields[len(fields) // 2].set_ylabel("share of the control" if chart.of_control else "payload received (Mb/s)")
 
 
-def _pairs(chart: Shares) -> Iterable[tuple[str, str]]:
-    return product(chart.summary.patterns, chart.summary.schemes)
-
-
-def _mark(chart: Shares, pattern: str, scheme: str) -> float | None:
-    """Where to mark a published number; None for the control's share of itself, which is the dashed line."""
-    return None if chart.of_control and scheme == CONTROL else chart.published(pattern, scheme)
-
-
-def _frame(ax: Axes, patterns: Sequence[str], per_row: int, level: float, ceiling: float) -> None:
-    """Axes, grid, pattern names, and the dashed line of the most that is possible."""
-    ax.set_xlim(-0.5, per_row - 0.5)
-    ax.set_ylim(0, ceiling)
-    ax.set_xticks(range(len(patterns)), [label(pattern) for pattern in patterns], fontsize=9.5)
-    ax.tick_params(axis="x", length=0, pad=5)
-    ax.tick_params(axis="y", length=3, labelsize=8.5)
-    ax.grid(axis="y")
-    for group in range(0, len(patterns), 2):
-        ax.axvspan(group - 0.5, group + 0.5, color="#f6f6f6", linewidth=0, zorder=0)
-    ax.axhline(level, color=INK, linewidth=0.9, linestyle=DASHES, zorder=1.5)
-
-
-def _group(ax: Axes, group: int, pattern: str, chart: Shares) -> None:
-    schemes = chart.summary.schemes
-    width = _GROUP_WIDTH / max(len(schemes), _FEWEST_SLOTS)
-    left = group - width * len(schemes) / 2
-    for i, scheme in enumerate(schemes):
-        x = left + (i + 0.5) * width
+def _group(ax: Axes, group: int, pattern: str, chart: Shares, places: Sequence[Slot]) -> None:
+    width = _GROUP_WIDTH / max(len(places), _FEWEST_SLOTS)
+    for i, (scheme, published) in enumerate(places):
+        x = group + width * (i + 0.5 - len(places) / 2)
         bar, spread = chart.summary.bars.get((pattern, scheme)), chart.ours(pattern, scheme)
-        if bar is None:
-            _cross(ax, x, 0.05, MUTED)
+        if published:
+            if (height := chart.published(pattern, scheme)) is not None:
+                ax.bar(x, height, width * 0.74, linewidth=1.1, zorder=2, **_outline(scheme))
+        elif bar is None:
+            ax.plot(x, 0.05 * ax.get_ylim()[1], color=MUTED, zorder=7, **_CROSS)
         elif spread is None:
-            _void(ax, x, width, scheme, chart.whole, _mark_of(bar.void))
+            style: dict[str, Any] = {"facecolor": "white", "edgecolor": colour(scheme), "hatch": _HATCH, "alpha": 0.7}
+            ax.bar(x, chart.whole, width * 0.86, linewidth=0.9, linestyle=(0, (2, 1.5)), zorder=2, **style)
+            ax.plot(x, 0.46 * ax.get_ylim()[1], zorder=7, **_mark_of(bar.void))
         else:
-            _valid_bar(ax, x, width, scheme, spread, some_left_out=bar.valid < bar.trials)
-        if (y := _mark(chart, pattern, scheme)) is not None:
-            ends = (x - width / 2, x + width / 2)
-            ax.hlines(y, *ends, color="white", linewidth=3.2, zorder=5)
-            ax.hlines(y, *ends, color="black", linewidth=1.7, zorder=6)
+            ax.bar(x, spread.median, width * 0.9, color=colour(scheme), linewidth=0, zorder=2)
+            if spread.high > spread.low:
+                ends = [[spread.median - spread.low], [spread.high - spread.median]]
+                ax.errorbar(x, spread.median, yerr=ends, fmt="none", ecolor=INK, elinewidth=0.9, capsize=2, zorder=4)
+            if bar.valid_trials < bar.trials:
+                top = ax.get_ylim()[1]
+                ax.plot(x, min(spread.high + 0.045 * top, 0.97 * top), **_SMALL_CROSS, zorder=7)
 
 
-def _valid_bar(ax: Axes, x: float, width: float, scheme: str, spread: Spread, *, some_left_out: bool) -> None:
-    ax.bar(x, spread.median, width * 0.9, color=colour(scheme), linewidth=0, zorder=2)
-    if spread.high > spread.low:
-        ends = [[spread.median - spread.low], [spread.high - spread.median]]
-        ax.errorbar(x, spread.median, yerr=ends, fmt="none", ecolor=INK, elinewidth=0.9, capsize=2, zorder=4)
-    if some_left_out:
-        top = ax.get_ylim()[1]
-        ax.plot(x, min(spread.high + 0.045 * top, 0.97 * top), **_SMALL_CROSS, zorder=7)
-
-
-def _void(ax: Axes, x: float, width: float, scheme: str, level: float, mark: dict[str, Any]) -> None:
-    """The outline for a bar without a valid trial (or, as a share, without a valid control)."""
-    style: dict[str, Any] = {"facecolor": "white", "edgecolor": colour(scheme), "hatch": _HATCH, "alpha": 0.7}
-    ax.bar(x, level, width * 0.86, linewidth=0.9, linestyle=(0, (2, 1.5)), zorder=2, **style)
-    ax.plot(x, 0.46 * ax.get_ylim()[1], zorder=7, **mark)
+def _outline(scheme: str) -> dict[str, Any]:
+    """The look of a published bar."""
+    return {"facecolor": "white", "edgecolor": INK if scheme in STATIC else colour(scheme)}
 
 
 def _mark_of(void: str) -> dict[str, Any]:
@@ -155,41 +159,38 @@ def _mark_of(void: str) -> dict[str, Any]:
     return {**_RED_CROSS, "marker": middle.transform_path(path), "markersize": 9, "markeredgewidth": 0.4}
 
 
-def _cross(ax: Axes, x: float, height: float, color: str) -> None:
-    """A cross at a fraction of the height of the axes."""
-    ax.plot(x, height * ax.get_ylim()[1], color=color, zorder=7, **_CROSS)
-
-
-def _legend(figure: Figure, chart: Shares) -> None:
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
-    handles: list[Any] = [
-        Patch(facecolor=colour(scheme), label="nonblocking (control)" if scheme == CONTROL else scheme)
-        for scheme in chart.summary.schemes
-    ]
-    level = "control" if chart.of_control else f"payload capacity {chart.whole:.4g} Mb/s"
-    handles.append(Line2D([], [], color=INK, linewidth=0.9, linestyle=DASHES, label=level))
-    if any(_mark(chart, *pair) is not None for pair in _pairs(chart)):
-        name = "published (NSDI '10)" if chart.of_control else "published, scaled (NSDI '10)"
-        handles.append(Line2D([], [], color="black", linewidth=1.8, label=name))
-    bars = {pair: (bar, chart.ours(*pair)) for pair, bar in chart.summary.bars.items()}
-    control = ", or none of the control" if chart.of_control else ""
-    named = {"INVALID": f"invalid: no valid trial{control}", "NOT JUDGED": "not judged"}
-    voids: dict[int, str] = {}
-    for void, name in named.items():
-        if any(spread is None and bar.void == void for bar, spread in bars.values()):
-            voids[len(handles)] = name
-            box = Patch(facecolor="white", edgecolor=MUTED, hatch=_HATCH)
-            handles.append((box, Line2D([], [], **_mark_of(void))))
-    if any(spread and bar.valid < bar.trials for bar, spread in bars.values()):
-        handles.append(Line2D([], [], **_SMALL_CROSS, label="some trials do not count, left out"))
-    if any(pair not in bars for pair in _pairs(chart)):
-        handles.append(Line2D([], [], color=MUTED, **_CROSS, label="not run"))
-    labels = [voids[i] if i in voids else handle.get_label() for i, handle in enumerate(handles)]
+def _legend(figure: Figure, charts: Sequence[Shares]) -> None:
+    handles, labels = zip(*_entries(charts), strict=True)
     for rows in range(1, len(handles) + 1):  # as few as the figure's width allows, filled evenly
         columns = -(-len(handles) // rows)
         legend = figure.legend(handles, labels, loc="outside lower center", ncols=columns, **_LEGEND)
         if legend.get_window_extent().width < 0.97 * figure.bbox.width:
             break
         legend.remove()
+
+
+def _entries(charts: Sequence[Shares]) -> Iterator[tuple[Any, str]]:
+    """The legend: handles and their labels."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    summary = charts[-1].summary
+    for scheme in summary.schemes:
+        yield Patch(facecolor=colour(scheme)), "nonblocking (control)" if scheme == CONTROL else scheme
+    levels = f"payload capacity {charts[-1].whole:.4g} Mb/s"
+    yield Line2D([], [], color=INK, lw=0.9, ls=DASHES), ("control; " if len(charts) > 1 else "") + levels
+    published = [slot.scheme for slot in slots(charts[-1]) if slot.published]
+    if published:
+        yield Patch(facecolor="white", edgecolor=MUTED), "outline: published (NSDI '10), in Mb/s scaled"
+    if any(scheme in STATIC for scheme in published):
+        yield Patch(**_outline("ecmp")), "published ECMP"
+    bars = [(bar, [chart.ours(*pair) for chart in charts]) for pair, bar in summary.bars.items()]
+    control = ", or none of the control" if len(charts) > 1 else ""
+    for void, name in {"INVALID": f"invalid: no valid trial{control}", "NOT JUDGED": "not judged"}.items():
+        if any(bar.void == void and None in spreads for bar, spreads in bars):
+            box = Patch(facecolor="white", edgecolor=MUTED, hatch=_HATCH)
+            yield (box, Line2D([], [], **_mark_of(void))), name
+    if any(None not in spreads and bar.valid_trials < bar.trials for bar, spreads in bars):
+        yield Line2D([], [], **_SMALL_CROSS), "some trials do not count, left out"
+    if len(bars) < len(summary.patterns) * len(summary.schemes):
+        yield Line2D([], [], color=MUTED, **_CROSS), "not run"

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from files.reader import find_files
 from results.archive import ARCHIVE, unpacked
+from results.files import find_files
 from results.record import Run, decode, read
 
 _VARYING = ("flows_per_host", "keep", "scale_sizes", "new_flows", "large_flows")
@@ -42,9 +42,8 @@ class Sweep:
     tries: tuple[Run, ...] = ()
 
 
-def load_sweep(folder: str | Path, read_one: Callable[[Path], Run] = read) -> Sweep:
-    """All runs below ``folder``, sorted by path, or else those of the folder's archive; ``read_one`` reads a file, or
-    has it cached.
+def load_sweep(folder: str | Path) -> Sweep:
+    """All runs below ``folder``, sorted by path, or else those of the folder's archive.
 
     If a trial has several tries, the last valid one counts, or else the last one, in the order of their paths (file
     times are not reliable). Runs whose link rate, length or other settings differ from those of the majority are left
@@ -58,7 +57,7 @@ def load_sweep(folder: str | Path, read_one: Callable[[Path], Run] = read) -> Sw
     files = find_files(folder, "run.json")  # not hidden ones, which are being written
     for path in files:
         try:
-            found[path] = read_one(path)
+            found[path] = read(path)
         except (OSError, ValueError) as error:  # the file may be gone by now
             skipped.append(Skipped(path, str(error)))
     archive = folder / ARCHIVE
@@ -86,13 +85,10 @@ def load_sweep(folder: str | Path, read_one: Callable[[Path], Run] = read) -> Sw
 def _unlike(found: Mapping[Path, Run]) -> list[Skipped]:
     """The runs with other settings than the most frequent ones."""
     settings = {path: frozenset(_settings(run)) for path, run in found.items()}
-    if not settings:
-        return []
-    usual = Counter(settings.values()).most_common(1)[0][0]
+    usual = max(Counter(settings.values()).items(), key=lambda pair: pair[1], default=(frozenset(), 0))[0]
     return [
         Skipped(
-            path,
-            "has other settings than most runs here: " + ", ".join(f"{a} {b}" for a, b in sorted(own - usual)),
+            path, "has other settings than most runs here: " + ", ".join(f"{a} {b}" for a, b in sorted(own - usual))
         )
         for path, own in settings.items()
         if own != usual
@@ -100,9 +96,7 @@ def _unlike(found: Mapping[Path, Run]) -> list[Skipped]:
 
 
 def _settings(run: Run) -> Iterator[tuple[str, str]]:
-    for name, value in msgspec.structs.asdict(run.spec).items():
-        if name not in _VARYING:
-            yield name, str(value)
+    return ((name, str(value)) for name, value in msgspec.structs.asdict(run.spec).items() if name not in _VARYING)
 
 
 def _older(found: Mapping[Path, Run]) -> list[Skipped]:

@@ -27,7 +27,7 @@ _DOWN = "#fbe3cf"
 
 
 def draw(runs: Sequence[Run], path: Path, control: Run | None = None) -> list[Path]:
-    """Write one panel per run as PNG and return the file; all panels have the same axes.
+    """Write one panel per run as SVG and return the file; all panels have the same axes.
 
     ``control``: the run to draw in grey in every panel; it has a panel of its own only when it is the only run, or
     invalid. Raises ValueError when there is no run.
@@ -47,7 +47,7 @@ def draw(runs: Sequence[Run], path: Path, control: Run | None = None) -> list[Pa
             ax.set_ylim(0, ceiling)
             _panel(ax, run, control)
         _legend(figure, shown, control)
-        return save(figure, path)
+        return save(figure, path, ("svg",))
 
 
 def _panels(count: int) -> tuple[Figure, list[Axes]]:

@@ -7,10 +7,10 @@ settings of its runs.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -30,23 +30,6 @@ Value = bool | int | float | str | tuple[str, ...] | None
 """Of a setting."""
 OF_THE_PATTERN = ("flows_per_host", "keep")
 _OF_THE_TRAFFIC = ("new_flows", "large_flows")
-
-
-@dataclass(frozen=True)
-class Share:
-    """A share of the control: the median over ``trials`` of run / control of the same trial."""
-
-    median: float
-    trials: int
-
-
-@dataclass(frozen=True)
-class Every:
-    """All tries of a bar, whatever their verdict: their median share of the control (None: no try has a number), and
-    how many of them are not valid. Both are None for an older summary, which does not say."""
-
-    median: float | None
-    left_out: int | None
 
 
 @dataclass(frozen=True)
@@ -75,7 +58,7 @@ class Sample:
                 raise ValueError(f"{folder} has neither runs (run.json) nor a summary.csv")
             lines = _named(read_csv, folder / "summary.csv")
             sample = cls(folder, name, (), (), (), lines, _named(read_settings, folder / "sweep.json"))
-        if not any(scheme == CONTROL for _, scheme in sample.shares()):
+        if CONTROL not in sample.shares().index.unique("scheme"):
             raise ValueError(f"{folder} has no valid run of the control ({CONTROL}), which shares of the control need")
         return sample
 
@@ -91,34 +74,39 @@ class Sample:
         control = {(run.pattern, run.trial) for run in self.runs if run.valid and run.scheme == CONTROL}
         return {_trial(run) for run in self.runs if run.valid and (run.pattern, run.trial) in control}
 
-    def shares(self, trials: Collection[Trial] | None = None) -> dict[Bar, Share]:
-        """The share of every bar that has one; ``trials``: the only runs to count."""
-        if not self.runs:
-            return {
-                (line.pattern, line.scheme): Share(line.median_ratio, line.valid_trials)
-                for line in self.lines
-                if line.median_ratio is not None
-            }
-        counted = self.trials if trials is None else self.trials.intersection(trials)
-        runs = [run for run in self.runs if _trial(run) in counted]
-        bars = summarise(runs).bars if runs else {}
-        return {key: Share(bar.ratio.median, bar.valid) for key, bar in bars.items() if bar.ratio}
-
     @property
     def tried(self) -> set[Trial]:
         """All trials with a try."""
         return {_trial(run) for run in self.tries}
 
-    def every(self, trials: Collection[Trial] | None = None) -> dict[Bar, Every]:
-        """All tries of each bar; ``trials``: the only ones to count."""
-        if not self.runs:
-            return {
-                (line.pattern, line.scheme): Every(line.all_median_ratio, line.left_out_tries) for line in self.lines
-            }
-        tries = [run for run in self.tries if trials is None or _trial(run) in trials]
-        bars = summarise(tries).bars if tries else {}
-        every = {key: bar.every for key, bar in bars.items()}
-        return {key: Every(one.ratio.median if one.ratio else None, one.left_out) for key, one in every.items()}
+    def shares(self, trials: Collection[Trial] | None = None) -> Any:
+        """A frame of every bar with a share of the control, by pattern and scheme: the median ``share`` over so many
+        ``runs``; ``trials``: the only ones to count."""
+        counted = self.trials if trials is None else self.trials.intersection(trials)
+        frame = self._bars([run for run in self.runs if _trial(run) in counted])
+        return frame[["share", "runs"]].dropna()
+
+    def every(self, trials: Collection[Trial] | None = None) -> Any:
+        """The same of all tries whatever their verdict: ``all_share`` (NaN: no try has a number), and ``left_out``,
+        how many are not valid (NaN: a summary that does not say)."""
+        return self._bars([run for run in self.tries if trials is None or _trial(run) in trials])[
+            ["all_share", "left_out"]
+        ]
+
+    def _bars(self, runs: Sequence[Run]) -> Any:
+        from pandas import DataFrame
+
+        names = {
+            "median_ratio": "share",
+            "valid_trials": "runs",
+            "all_median_ratio": "all_share",
+            "left_out_tries": "left_out",
+        }
+        if runs:
+            frame = summarise(runs).frame
+        else:
+            frame = DataFrame([msgspec.structs.asdict(line) for line in self.lines], columns=Line.__struct_fields__)
+        return frame.set_index(["pattern", "scheme"])[list(names)].rename(columns=names).astype(float)
 
     def uncounted(self, bars: Collection[Bar], *verdicts: str) -> Counter[Bar]:
         """How many trials of each of these bars have one of these verdicts; without verdicts: any except ``ok``."""
@@ -145,7 +133,7 @@ class Sample:
                 for name, value in _plain(run.spec).items():
                     found.setdefault(name, {})[value] = None
         return {
-            name: next(iter(values)) if len(values) == 1 else ", ".join(sorted(map(said, values)))
+            name: next(iter(values)) if len(values) == 1 else ", ".join(sorted(map(setting_text, values)))
             for name, values in found.items()
         }
 
@@ -167,7 +155,7 @@ class Sample:
         return sentences
 
 
-def said(value: Value) -> str:
+def setting_text(value: Value) -> str:
     """The value of a setting, as typed on the command line."""
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -10,14 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from hedera.schemes import CONTROL
-from plots.style import short
-from plots.summary import Spread, Summary
+from plots.summary import Summary
 from results.published import CAPACITY_MBPS, FIGURE_9
 from topos.wire import payload_share
 
 PUBLISHED_PAYLOAD_CAPACITY_MBPS = CAPACITY_MBPS * payload_share(cable=True)
+_PUBLISHED_K = 4
+
+
+class Spread(NamedTuple):
+    """Median, 5th and 95th percentile over trials."""
+
+    median: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -33,12 +42,15 @@ class Shares:
         bar = self.summary.bars.get((pattern, scheme))
         if bar is None:
             return None
-        spread, unit = (bar.ratio, 1.0) if self.of_control else (bar.payload, self.summary.payload_capacity_mbps)
-        return spread and spread.times(self.whole / unit)
+        ratio = (bar.median_ratio, bar.p5_ratio, bar.p95_ratio)
+        payload = (bar.median_payload_mbps, bar.p5_payload_mbps, bar.p95_payload_mbps)
+        factor = self.whole if self.of_control else self.whole / self.summary.payload_capacity_mbps
+        found = [value * factor for value in (ratio if self.of_control else payload) if value is not None]
+        return Spread(*found) if found else None
 
     def published(self, pattern: str, scheme: str) -> float | None:
         """The published bar that a scheme is held against under a pattern; None when there is none."""
-        numbers = _published(pattern)
+        numbers = published_bars(pattern, self.summary.k)
         if scheme not in numbers:
             return None
         return self.whole * numbers[scheme] / (numbers[CONTROL] if self.of_control else PUBLISHED_PAYLOAD_CAPACITY_MBPS)
@@ -46,15 +58,20 @@ class Shares:
 
 def our_share(summary: Summary, pattern: str, scheme: str) -> float | None:
     """Our median share of the control; None when there is none."""
-    spread = Shares(summary, of_control=True).ours(pattern, scheme)
-    return spread.median if spread else None
+    bar = summary.bars.get((pattern, scheme))
+    return bar.median_ratio if bar else None
 
 
-def published_share(pattern: str, scheme: str) -> float | None:
+def published_share(pattern: str, scheme: str, k: int = _PUBLISHED_K) -> float | None:
     """The published share of the control that a scheme is held against; None when there is none."""
-    numbers = _published(pattern)
+    numbers = published_bars(pattern, k)
     return numbers[scheme] / numbers[CONTROL] if scheme in numbers else None
 
 
-def _published(pattern: str) -> Mapping[str, float]:
-    return FIGURE_9.get(short(pattern), {}) if pattern.startswith("published:") else {}
+def published_bars(pattern: str, k: int) -> Mapping[str, float]:
+    """The published bars of a pattern, by scheme; empty if there are none. ``stride:4`` has the flows of
+    ``published:stride4`` in a network of the testbed's size."""
+    kind, _, name = pattern.partition(":")
+    if k != _PUBLISHED_K or kind not in ("published", "stride"):
+        return {}
+    return FIGURE_9.get(name if kind == "published" else f"stride{name}", {})

@@ -5,6 +5,7 @@ Schemes have the colours that `hedera.schemes` gives them. The control is grey, 
 
 from __future__ import annotations
 
+import base64
 import io
 import math
 from collections.abc import Iterable, Iterator
@@ -12,9 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from files.rights import make_folder
-from files.writer import write_whole
+from markupsafe import Markup, escape
+
 from hedera.schemes import SCHEMES
+from results.files import write_whole
 from traffic import own_pattern
 
 if TYPE_CHECKING:
@@ -115,13 +117,23 @@ def save(figure: Figure, path: Path, formats: Iterable[str] = ("png",)) -> list[
 
     The suffix of ``path`` is replaced. Folders are made.
     """
-    make_folder(path.parent)
     files = []
     for suffix in formats:
-        file = path.with_name(f"{path.name.removesuffix('.png')}.{suffix}")
-        metadata = {"Software": None} if suffix == "png" else {"Date": None}
-        drawn = io.BytesIO()
-        figure.savefig(drawn, format=suffix, dpi=150, metadata=metadata, facecolor="white")
-        write_whole(file, drawn.getvalue())
+        file = path.with_name(f"{path.name.removesuffix('.png').removesuffix('.svg')}.{suffix}")
+        write_whole(file, _drawn(figure, suffix))
         files.append(file)
     return files
+
+
+def image(svg: Figure | bytes, words: str, look: str = "") -> Markup:
+    """A figure, or an SVG that was drawn, for a page that loads nothing: an element with its content, and ``words``
+    for who cannot see it."""
+    data = base64.b64encode(svg if isinstance(svg, bytes) else _drawn(svg, "svg")).decode()
+    return Markup(f'<img class="{look or "drawn"}" alt="{escape(words)}" src="data:image/svg+xml;base64,{data}">')
+
+
+def _drawn(figure: Figure, suffix: str) -> bytes:
+    content = io.BytesIO()
+    metadata = {"Software": None} if suffix == "png" else {"Date": None}
+    figure.savefig(content, format=suffix, dpi=150, metadata=metadata, facecolor="white")
+    return content.getvalue()

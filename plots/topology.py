@@ -6,11 +6,11 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from files.writer import write_whole
 from hedera.schemes import CONTROL
 from plots.report import fabric
 from plots.report.svg import number, tag, text
 from plots.style import INK, MUTED, label
+from results.files import write_whole
 from results.record import Run
 from topos.fattree import FatTree
 

@@ -18,12 +18,10 @@ does not survive the correction.
 
 from __future__ import annotations
 
-import csv
-import io
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -81,81 +79,61 @@ class Comparison:
     common: int
 
 
-@dataclass(frozen=True)
-class Gain:
-    """In how many of the ``tested`` patterns (those with at least FEWEST pairs) a scheme is significantly above BASE,
-    and below it; ``patterns``: those with any pair; ``pairs``: the largest number of pairs of one pattern."""
-
-    scheme: str
-    above: int
-    below: int
-    tested: int
-    patterns: int
-    pairs: int
-
-
-def gains(runs: Sequence[Run], every: bool = False) -> tuple[Gain, ...]:
-    """One for each Hedera scheme that was run under a pattern for which BASE was also run, as in `compare`."""
-    present = {run.scheme for run in runs if run.scheme.startswith("hedera-")}
-    found = []
-    for scheme in scheme_order(present):
-        rows = compare(runs, scheme, BASE, every).patterns
-        certain = [row.mean or 0.0 for row in rows if row.verdict == SUPPORTED]
-        found += (
-            [
-                Gain(
-                    scheme,
-                    sum(mean > 0 for mean in certain),
-                    sum(mean < 0 for mean in certain),
-                    sum(row.p is not None for row in rows),
-                    len(rows),
-                    max(row.pairs for row in rows),
-                )
-            ]
-            if rows
-            else []
-        )
-    return tuple(found)
-
-
 def in_a_sentence(runs: Sequence[Run], tries: Sequence[Run]) -> str:
     """A sentence on how many patterns Hedera is significantly above ECMP in, by valid runs and by all tries; empty if
     these were not run."""
-    found, every = gains(runs), {one.scheme: one for one in gains(tries, every=True)}
+    found = {
+        scheme: compare(runs, scheme, BASE).patterns
+        for scheme in scheme_order(run.scheme for run in runs)
+        if scheme.startswith("hedera-")
+    }
+    found = {scheme: rows for scheme, rows in found.items() if rows}
     if not found:
         return ""
-    if not any(one.tested for one in found):
-        most = max(one.pairs for one in found)
+    if not any(row.p is not None for rows in found.values() for row in rows):
+        most = max(row.pairs for rows in found.values() for row in rows)
         return (
             f"Whether Hedera is above {BASE} for certain takes {FEWEST} valid trials of both with the same seeds; "
             f"there {'is' if most == 1 else 'are'} {most}."
         )
+    said = []
+    for scheme, rows in found.items():
+        above, below, tested = _certain(rows)
+        every = _certain(compare(tries, scheme, BASE, every=True).patterns)
+        said.append(
+            f"{scheme} in {above} of {tested} patterns, below in {below} "
+            f"(over all tries {every[0]} and {every[1]} of {every[2]})"
+        )
     return (
         f"Above {BASE} for certain (valid trials paired by their seeds, Student's t, {LEVEL:.0%} for all patterns of "
-        "a scheme together by Holm's correction): "
-        + "; ".join(
-            f"{one.scheme} in {one.above} of {one.tested} patterns, below in {one.below} (over all tries "
-            f"{every[one.scheme].above} and {every[one.scheme].below} of {every[one.scheme].tested})"
-            for one in found
-        )
-        + "."
+        f"a scheme together by Holm's correction): {'; '.join(said)}."
     )
+
+
+def _certain(rows: Sequence[Difference]) -> tuple[int, int, int]:
+    """In how many patterns the difference is supported, above and below zero, and how many were tested."""
+    means = [row.mean or 0.0 for row in rows if row.verdict == SUPPORTED]
+    return sum(mean > 0 for mean in means), sum(mean < 0 for mean in means), sum(row.p is not None for row in rows)
 
 
 def csv_text(runs: Sequence[Run], tries: Sequence[Run]) -> str:
     """Every difference between two schemes, over valid runs and over all ``tries``; the pattern ``all`` is over all
     patterns. Holm's correction is over all patterns of a pair of schemes; in rows ``all``, over all pairs."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(CSV_COLUMNS)
-    for over, compared in ((VALID, compare_all(runs)), (ALL_TRIES, compare_all(tries, every=True))):
-        for each in compared:
-            for row in (*each.patterns, each.overall):
-                rates = ["" if value is None else f"{value:.4f}" for value in (row.mean, row.low, row.high)]
-                chances = ["" if value is None else f"{value:.4g}" for value in (row.p, row.adjusted)]
-                head = (over, each.first, each.second, row.pattern or "all", row.pairs)
-                writer.writerow((*head, *rates, *chances, row.verdict))
-    return text.getvalue()
+    from pandas import DataFrame
+
+    rows = [
+        (
+            *(over, each.first, each.second, row.pattern or "all", row.pairs),
+            *(None if value is None else f"{value:.4f}" for value in (row.mean, row.low, row.high)),
+            *(None if value is None else f"{value:.4g}" for value in (row.p, row.adjusted)),
+            row.verdict,
+        )
+        for over, compared in ((VALID, compare_all(runs)), (ALL_TRIES, compare_all(tries, every=True)))
+        for each in compared
+        for row in (*each.patterns, each.overall)
+    ]
+    written: str = DataFrame(rows, columns=CSV_COLUMNS).to_csv(index=False, lineterminator="\n")
+    return written
 
 
 def compare_all(runs: Sequence[Run], every: bool = False) -> tuple[Comparison, ...]:
@@ -163,7 +141,8 @@ def compare_all(runs: Sequence[Run], every: bool = False) -> tuple[Comparison, .
     present = {run.scheme for run in runs}
     ranked = best_first()
     order = [s for s in ranked if s in present] + sorted(present - set(ranked))
-    found = [compare(runs, first, second, every) for first, second in combinations(order, 2)]
+    rates = _rates(runs, every)
+    found = [_compare(rates, first, second) for first, second in combinations(order, 2)]
     overall = holm([each.overall for each in found])
     return tuple(replace(each, overall=row) for each, row in zip(found, overall, strict=True))
 
@@ -171,21 +150,27 @@ def compare_all(runs: Sequence[Run], every: bool = False) -> tuple[Comparison, .
 def compare(runs: Sequence[Run], first: str, second: str, every: bool = False) -> Comparison:
     """The differences between two schemes: of valid runs, or of ``every`` run with a number, with the median of each
     trial's tries."""
-    rates: dict[tuple[str, str, int], list[float]] = {}
-    for run in runs:
-        if (run.valid or every) and run.bisection_mbps is not None and run.scheme in (first, second):
-            rates.setdefault((run.pattern, run.scheme, run.trial), []).append(run.bisection_mbps)
-    differences: dict[str, dict[int, float]] = {}
-    for (pattern, scheme, trial), own in rates.items():
-        other = rates.get((pattern, second, trial))
-        if scheme == first and other is not None:
-            difference_of_trial = float(np.median(own) - np.median(other))
-            differences.setdefault(pattern, {})[trial] = difference_of_trial
-    rows = [difference(p, list(differences[p].values())) for p in pattern_order(differences)]
-    trials = sorted({trial for by_trial in differences.values() for trial in by_trial})
-    common = [by_trial for by_trial in differences.values() if len(by_trial) == len(trials)]
-    means = [float(np.mean([by_trial[trial] for by_trial in common])) for trial in trials if common]
-    return Comparison(first, second, tuple(holm(rows)), difference(None, means), len(common))
+    return _compare(_rates(runs, every), first, second)
+
+
+def _rates(runs: Sequence[Run], every: bool) -> Any:
+    """Median rates by pattern and trial, a column for each scheme."""
+    from pandas import DataFrame
+
+    rows = [(run.pattern, run.trial, run.scheme, run.bisection_mbps) for run in runs if run.valid or every]
+    frame = DataFrame(rows, columns=["pattern", "trial", "scheme", "mbps"]).astype({"mbps": float})
+    return frame.pivot_table("mbps", ["pattern", "trial"], "scheme", aggfunc="median")
+
+
+def _compare(rates: Any, first: str, second: str) -> Comparison:
+    if not {first, second} <= set(rates.columns):
+        return Comparison(first, second, (), difference(None, []), 0)
+    differences = (rates[first] - rates[second]).dropna()
+    by_trial = differences.unstack("trial")
+    rows = [difference(p, by_trial.loc[p].dropna().tolist()) for p in pattern_order(by_trial.index)]
+    common = by_trial.dropna()
+    overall = difference(None, common.mean().tolist() if len(common) else [])
+    return Comparison(first, second, tuple(holm(rows)), overall, len(common))
 
 
 def difference(pattern: str | None, differences: Sequence[float]) -> Difference:
@@ -194,12 +179,14 @@ def difference(pattern: str | None, differences: Sequence[float]) -> Difference:
     mean = float(np.mean(differences)) if n else None
     if n < FEWEST or mean is None:
         return Difference(pattern, n, mean)
-    from scipy.stats import t as student  # type: ignore[import-untyped]
+    if np.ptp(differences) == 0:  # no spread: certain, unless all are zero
+        p = float(mean == 0)
+        return Difference(pattern, n, mean, mean, mean, p, p)
+    from scipy.stats import ttest_1samp  # type: ignore[import-untyped]
 
-    error = float(np.std(differences, ddof=1)) / math.sqrt(n)
-    half = float(student.ppf(1 - LEVEL / 2, n - 1)) * error
-    p = 2 * float(student.sf(abs(mean) / error, n - 1)) if error else float(mean == 0)
-    return Difference(pattern, n, mean, mean - half, mean + half, p, p)
+    test = ttest_1samp(differences, 0.0)
+    low, high = test.confidence_interval(1 - LEVEL)
+    return Difference(pattern, n, mean, float(low), float(high), float(test.pvalue), float(test.pvalue))
 
 
 def holm(rows: Sequence[Difference]) -> list[Difference]:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plots.conditions import Comparison, Side
-from plots.style import DASHES, INK, MUTED, colour, house_style, logarithmic, save
+from plots.style import DASHES, INK, MUTED, house_style, logarithmic, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -145,33 +144,3 @@ def _ratios(axes: Axes, flows: Sequence[Line], first: str, tint: str) -> None:
     ratio = np.sort([float(r[first]) / float(r["ns3_s"]) for r in both])
     name = "guest" if first == "guest_s" else "ns-3, shaken"
     axes.plot(ratio, np.arange(1, ratio.size + 1) / max(1, ratio.size), color=tint, label=f"{name} ({ratio.size})")
-
-
-def draw_sweeps(comparison: Comparison, path: Path) -> list[Path]:
-    """Shares of the control by pattern in two sweeps, one against the other, a panel for each scheme.
-
-    The axes have the sweeps' kinds of time where these differ, else all settings that differ.
-    """
-    from matplotlib.figure import Figure
-
-    first, second = comparison.sides
-    with house_style():
-        figure = Figure(figsize=(9.6, 2.1 * -(-len(comparison.schemes) // 3) + 0.4), layout="constrained")
-        fields = figure.subplots(-(-len(comparison.schemes) // 3), 3, squeeze=False, sharex=True, sharey=True)
-        for axes, scheme in zip(fields.flat, comparison.schemes, strict=False):
-            bars = comparison.bars(scheme)
-            x, y = ([100 * side.shares[bar].median for bar in bars] for side in (first, second))
-            axes.plot([20, 105], [20, 105], color=MUTED, linewidth=0.8, linestyle=DASHES)
-            axes.plot(x, y, "o", color=colour(scheme), markersize=3.5)
-            axes.set_title(scheme)
-            axes.grid(True)
-        for axes in list(fields.flat)[len(comparison.schemes) :]:
-            axes.set_visible(False)
-        figure.supxlabel(f"share of the control in {_time(first)} (%)", fontsize=9)
-        figure.supylabel(f"share of the control in {_time(second)} (%)", fontsize=9)
-        return save(figure, path)
-
-
-def _time(side: Side) -> str:
-    time = side.conditions.get("--time")
-    return f"{time} time" if time else side.label

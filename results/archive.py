@@ -11,7 +11,7 @@ import tarfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
-from files.reader import Unreadable, read_bytes
+from results.files import Unreadable, read_bytes
 
 ARCHIVE = "runs.tar.xz"
 MAX_BYTES = 1 << 30

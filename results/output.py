@@ -6,9 +6,9 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
     from rich.console import Console
     from rich.table import Table
+
+    Row = DataclassInstance | Mapping[str, Any]
 
 
 def quiet() -> bool:
@@ -74,31 +76,33 @@ def comparison(title: str, rows: Sequence[Compared], unit: str, digits: int = 1)
     return made
 
 
-def write_csv(path: Path, rows: Sequence[DataclassInstance]) -> Path:
-    """Write rows as CSV, making the folder: a column per field, six significant digits, nothing for None."""
+def cells(row: Row) -> Mapping[str, Any]:
+    """By column: a dataclass's fields, or a dictionary as it is."""
+    return asdict(row) if is_dataclass(row) else row
+
+
+def write_csv(path: Path, rows: Sequence[Row]) -> Path:
+    """Write rows as CSV, making the folder: a line per row, six significant digits, nothing for None."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([field.name for field in fields(rows[0])])
+    writer.writerow(cells(rows[0]))
     for row in rows:
-        cells = asdict(row).values()
-        writer.writerow([f"{cell:.6g}" if isinstance(cell, float) else cell for cell in cells])
+        writer.writerow([f"{cell:.6g}" if isinstance(cell, float) else cell for cell in cells(row).values()])
     write_whole(path, text.getvalue())
     return path
 
 
-def as_json(rows: Sequence[DataclassInstance]) -> str:
+def as_json(rows: Sequence[Row]) -> str:
     """``{"rows": [...]}``, one object per row. Null stands for infinite and NaN, which JSON does not have."""
 
     def plain(cell: Any) -> Any:
         return None if isinstance(cell, float) and not math.isfinite(cell) else cell
 
-    found = [{name: plain(cell) for name, cell in asdict(row).items()} for row in rows]
+    found = [{name: plain(cell) for name, cell in cells(row).items()} for row in rows]
     return json.dumps({"rows": found}, allow_nan=False)
 
 
-def conclude(
-    rows: Sequence[DataclassInstance], told: Sequence[Table | str], files: Sequence[Path], json_wanted: bool
-) -> None:
+def conclude(rows: Sequence[Row], told: Sequence[Table | str], files: Sequence[Path], json_wanted: bool) -> None:
     """The end of every command: print the rows as JSON, or else tables and sentences; then name the files written."""
     if json_wanted:
         click.echo(as_json(rows))

@@ -6,7 +6,6 @@ checks every type, range and name.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from datetime import datetime
@@ -15,8 +14,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from files.reader import read_bytes
-from files.writer import write_whole
+from results.files import read_bytes, write_whole
 from results.parts import (
     Collective,
     Completion,
@@ -48,7 +46,7 @@ from results.parts import (
 from topos.wire import payload_share
 
 SCHEMA: Literal[2] = 2
-"""Version of run.json. `decode` reads all versions from 1 on."""
+"""Version of run.json."""
 NOT_JUDGED = "not judged"
 Verdict = Literal["ok", "invalid", "not judged"]
 MAX_BYTES = 256 << 20
@@ -64,7 +62,7 @@ class Run(Record, frozen=True, kw_only=True):
     """
 
     schema: Literal[2]
-    """Version of this format. Files of schema 1 are read too."""
+    """Version of this format."""
     scheme: Name
     """How paths were chosen."""
     traffic: Name
@@ -206,12 +204,6 @@ def decode(data: bytes) -> Run:
     try:
         return _DECODER.decode(data)
     except (msgspec.DecodeError, RecursionError) as error:
-        try:
-            old = _upgraded(data)
-            if old is not None:
-                return _DECODER.decode(old)
-        except (ValueError, RecursionError) as upgrade_error:
-            raise ValueError(_sentence(upgrade_error)) from None
         raise ValueError(_sentence(error)) from None
 
 
@@ -227,7 +219,7 @@ def read_settings(path: Path) -> Settings:
     """
     data = content(path)
     try:
-        document = _renamed(msgspec.json.decode(data, type=dict[str, Any]))
+        document = msgspec.json.decode(data, type=dict[str, Any])
         document.pop("first_seed", None)
         return msgspec.convert({"flows_per_host": 1, "keep": 1.0} | document, Settings)
     except msgspec.ValidationError as error:
@@ -241,29 +233,6 @@ def content(path: Path) -> bytes:
     return read_bytes(path, MAX_BYTES)
 
 
-def _upgraded(data: bytes) -> bytes | None:
-    """A document of schema 1 converted to SCHEMA; None if it is not one. Some of schema 1 contain NaN, which is not
-    JSON."""
-    document: Any = json.loads(data, parse_constant=lambda _: None)
-    if not isinstance(document, dict) or document.get("schema") != 1:
-        return None
-    document["schema"] = SCHEMA
-    if "iperf_mbps" in document:
-        document["payload_mbps"] = document.pop("iperf_mbps")
-    if isinstance(spec := document.get("spec"), dict):
-        repeated = ("scheme", "traffic", "trial", "seed")
-        document["spec"] = {name: value for name, value in _renamed(spec).items() if name not in repeated}
-    if isinstance(reasons := document.get("reasons"), list):
-        document["reasons"] = [_one_line(one) if isinstance(one, str) else one for one in reasons]
-    return msgspec.json.encode(document)
-
-
-def _renamed(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings by their present names."""
-    names = {"bw": "link_mbps", "interval": "interval_s"}
-    return {names.get(name, name): value for name, value in settings.items()}
-
-
 def _one_line(text: str) -> str:
     """A tool's message as a Sentence."""
     return re.sub(r"[\x00-\x1f\x7f-\x9f]+", " ", text).strip()[:10_000]
@@ -271,7 +240,7 @@ def _one_line(text: str) -> str:
 
 def _sentence(error: Exception) -> str:
     if isinstance(error, msgspec.ValidationError):
-        return f"is not a run of schema 1 to {SCHEMA}: {_one_line(str(error))[:300]}"  # it quotes unknown fields
+        return f"is not a run of schema {SCHEMA}: {_one_line(str(error))[:300]}"  # it quotes unknown fields
     return "is not JSON, or was cut off"
 
 

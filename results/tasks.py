@@ -23,8 +23,9 @@ from hedera.options import OUT, Command, in_words, json_option, options, output,
 from results.output import conclude, progress_bar, write_csv
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
     from rich.table import Table
+
+    from results.output import Row
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -63,7 +64,7 @@ class Computing:
 
         return run
 
-    def csv(self, name: str, rows: Sequence[DataclassInstance]) -> Path:
+    def csv(self, name: str, rows: Sequence[Row]) -> Path:
         """Write rows to ``name``.csv."""
         return write_csv(self.out / f"{name}.csv", rows)
 
@@ -71,7 +72,7 @@ class Computing:
         """Where a picture goes."""
         return self.out / f"{name}.png"
 
-    def conclude(self, rows: Sequence[DataclassInstance], told: Sequence[Table | str], files: Sequence[Path]) -> None:
+    def conclude(self, rows: Sequence[Row], told: Sequence[Table | str], files: Sequence[Path]) -> None:
         """As `results.output.conclude`."""
         conclude(rows, told, files, self.as_json)
 

@@ -9,50 +9,64 @@ as in GOAL text (`traffic.goal`). Collectives are those of `traffic.trace`; ``pg
 
 from __future__ import annotations
 
-import os
+import io
 import re
-from array import array
-from collections.abc import Iterator
-from contextlib import suppress
+from functools import cache
 from pathlib import Path
+from typing import Any
 
-from files.reader import Unreadable, read_named
-from files.rights import as_invoker
-from files.sent import at, came
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, proto
+from google.protobuf.message import DecodeError
+from google.protobuf.unknown_fields import UnknownFieldSet
+
 from traffic.goal import Op
 from traffic.graph import MAX_BYTES, FlowGraph
+from traffic.textfile import given, read_bytes
 from traffic.trace import COLLECTIVES, Trace
-from traffic.wire import Field, Malformed, fields, messages
 
 SPELLING = "chakra:PREFIX"
 MAX_FILE_BYTES = 100_000_000
-MAX_NODES, MAX_WAITS = 1_000_000, 5_000_000
-"""Of all files of a trace. Larger ones are refused."""
-
-_METADATA = (1, 2)
-_ID, _TYPE, _CONTROL, _DATA, _DURATION, _ATTRIBUTE = 1, 3, 4, 5, 7, 10
-_NAME, _SIGNED, _UNSIGNED, _TEXT, _BOOLS = 1, (7, 9), (11, 13), 29, 28
+"""Of all files of a trace; larger ones are refused."""
+_FIELDS = {
+    "GlobalMetadata": "version 1 bytes, attr 2 Attribute*",
+    "Node": "id 1 uint64, type 3 int32, ctrl_deps 4 uint64*, data_deps 5 uint64*, duration_micros 7 uint64, "
+    "attr 10 Attribute*",
+    "Attribute": "name 1 bytes, int32_val 7 int32, int64_val 9 int64, uint32_val 11 uint32, uint64_val 13 uint64, "
+    "bool_list 28 Bools, string_val 29 bytes",
+    "Bools": "values 1 bool*",
+}
 _NO_TIME, _COMP, _SEND, _RECV, _COLL = range(4), 4, 5, 6, 7
+_NUMBERS = (b"comm_type", b"comm_size", b"comm_src", b"comm_dst", b"comm_tag")
 _TYPES = (
     "ALL_REDUCE", "REDUCE", "ALL_GATHER", "GATHER", "SCATTER", "BROADCAST", "ALL_TO_ALL", "REDUCE_SCATTER",
     "REDUCE_SCATTER_BLOCK", "BARRIER",
 )  # fmt: skip
-_NUMBERS = {name.encode(): name for name in ("comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag")}
-_KINDS = {_SEND: "send", _RECV: "recv", _COLL: "collective"}
+
+
+@cache
+def _message(name: str) -> Any:
+    """The class of one of the messages."""
+    file = descriptor_pb2.FileDescriptorProto(name="chakra", package="chakra", syntax="proto2")
+    for message, told in _FIELDS.items():
+        made = file.message_type.add(name=message)
+        for field in told.split(", "):
+            label, number, kind = field.split()
+            one = made.field.add(name=label, number=int(number), label=3 if kind.endswith("*") else 1)
+            if (kind := kind.rstrip("*")) in _FIELDS:
+                one.type_name = f".chakra.{kind}"
+            else:
+                one.type = getattr(one, f"TYPE_{kind.upper()}")
+    pool = descriptor_pool.DescriptorPool()
+    pool.AddSerializedFile(file.SerializeToString())
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"chakra.{name}"))
 
 
 def traces_of(prefix: str) -> list[Path]:
     """The files of a trace that are there, by rank; PREFIX.0.et where there is none."""
     start = str(Path(prefix))
-    names = came()
-    if not names:
-        with suppress(OSError), as_invoker(), os.scandir(Path(prefix).parent) as entries:
-            names = [str(Path(prefix).parent / entry.name) for entry in entries]
-    ranks = [
-        int(found[1])
-        for name in names
-        if name.startswith(start) and (found := re.fullmatch(r"\.(0|[1-9][0-9]{0,6})\.et", name[len(start) :]))
-    ]
+    names = [*given, *map(str, Path(prefix).parent.glob("*.et"))]
+    found = [re.fullmatch(r"\.(0|[1-9][0-9]{0,6})\.et", name[len(start) :]) for name in names if name.startswith(start)]
+    ranks = {int(one[1]) for one in found if one}
     return [Path(f"{start}.{rank}.et") for rank in sorted(ranks) or [0]]
 
 
@@ -63,141 +77,80 @@ def read_chakra(prefix: str, name: str = "") -> FlowGraph:
     large, says what cannot be simulated, or would hang: a rank that has no part in a collective, a circle.
     """
     paths = traces_of(prefix)
-    files = _Files([str(path) for path in paths])
-    left = MAX_FILE_BYTES
+    trace, left = Trace([str(path) for path in paths]), MAX_FILE_BYTES
     for rank, path in enumerate(paths):
         if not path.name.endswith(f".{rank}.et"):
             raise ValueError(f"there is {path}, and no trace of rank {rank}")
-        try:
-            data = read_named(at(path), MAX_FILE_BYTES)
-            left -= len(data)
-            if left < 0:
-                raise Unreadable(f"and those of lower ranks have more than {MAX_FILE_BYTES // 10**6} MB")
-            files.take(rank, memoryview(data))
-        except Unreadable as why:
-            raise ValueError(f"{path} {why}") from None
-        except Malformed as why:
-            raise ValueError(f"{path} is no Chakra trace: {why}") from None
-    return files.trace.graph(name or f"chakra:{prefix}")
+        data = read_bytes(path, MAX_FILE_BYTES)
+        left -= len(data)
+        if left < 0:
+            raise ValueError(f"{path} and those of lower ranks have more than {MAX_FILE_BYTES // 10**6} MB")
+        _take(trace, rank, io.BytesIO(data))
+    return trace.graph(name or f"chakra:{prefix}")
 
 
-class _Files:
-    """The files of ranks, as they are read into a trace."""
-
-    def __init__(self, paths: list[str]) -> None:
-        self.paths, self.trace = paths, Trace(paths)
-
-    def take(self, rank: int, data: memoryview) -> None:
-        """A rank's file, or ValueError."""
-        places: dict[int, int] = {}
-        ids = array("Q")
-        parts = messages(data)
-        metadata = next(parts, None)
-        if metadata is None:
-            raise Malformed("it is empty")
-        if any(field.number not in _METADATA or field.content is None for field in fields(metadata)):
-            raise Malformed("it does not begin with GlobalMetadata")
-        for message in parts:
-            op = self._node(rank, message, ids)
-            if op.line in places:
-                raise ValueError(f"{self.trace.where(op)}: there is another node of this id")
-            places[op.line] = len(self.trace.ops)
-            self.trace.ops.append(op)
-            self._bounded(rank)
-        for waiting, one in zip(self.trace.waiting[len(self.trace.before) :], ids, strict=True):
-            if one not in places:
-                raise ValueError(
-                    f"{self.trace.where(self.trace.ops[waiting])} depends on node {one}, which is not there"
-                )
-            self.trace.before.append(places[one])
-
-    def _bounded(self, rank: int) -> None:
-        if len(self.trace.ops) > MAX_NODES or len(self.trace.waiting) > MAX_WAITS:
-            raise ValueError(
-                f"{self.paths[rank]} and those of lower ranks have more than {MAX_NODES:,} nodes, or "
-                f"{MAX_WAITS:,} dependencies"
-            )
-
-    def _node(self, rank: int, message: memoryview, ids: array[int]) -> Op:
-        """A node; what it depends on goes to ``waiting``, with ids for places."""
-        number, kind, micros = 0, 0, 0
-        numbers: dict[str, int] = {}
-        group, all_dims = "", True
-        for field in fields(message):
-            if field.number == _ID:
-                number = field.one()
-            elif field.number == _TYPE:
-                kind = field.one()
-            elif field.number == _DURATION:
-                micros = field.one()
-            elif field.number in (_CONTROL, _DATA):
-                for one in field.wholes():
-                    ids.append(one)
-                    self.trace.waiting.append(len(self.trace.ops))
-                    self._bounded(rank)
-            elif field.number == _ATTRIBUTE:
-                name, value = _attribute(field.bytes())
-                if name in _NUMBERS:
-                    numbers[_NUMBERS[name]] = _number(_NUMBERS[name], value)
-                elif name == b"pg_name":
-                    group = _text(value)
-                elif name == b"involved_dim":
-                    all_dims = all(_bools(value))
-        where = f"{self.paths[rank]} node {number}"
-        if kind == _COMP or kind in _NO_TIME:
-            return Op("calc", rank, -1, micros * 1000 if kind == _COMP else 0, 0, number)
-        if kind not in _KINDS:
-            raise ValueError(f"{where}: there is no type {kind} of nodes")
-        if not 0 <= numbers.get("comm_size", -1) <= MAX_BYTES:
-            raise ValueError(f"{where} has no comm_size that can be true")
-        size = max(1, numbers["comm_size"])
-        if kind != _COLL:
-            own, other = ("comm_src", "comm_dst") if kind == _SEND else ("comm_dst", "comm_src")
-            if numbers.get(own, rank) != rank:
-                raise ValueError(f"{where}: its {own} is not rank {rank}, which it belongs to")
-            if not 0 <= numbers.get(other, -1) < len(self.paths):
-                raise ValueError(f"{where}: its {other} is none of the ranks 0 to {len(self.paths) - 1}")
-            return Op(_KINDS[kind], rank, numbers[other], size, numbers.get("comm_tag", 0), number)
-        what = numbers.get("comm_type", -1)
-        if not 0 <= what < len(_TYPES):
-            raise ValueError(f"{where} has no comm_type that there is")
-        if _TYPES[what] not in COLLECTIVES:
-            raise ValueError(f"{where}: {_TYPES[what]} is not simulated, but {', '.join(COLLECTIVES)} are")
-        if not all_dims:
-            raise ValueError(f"{where}: a collective over some dimensions of a network (involved_dim) is not simulated")
-        ranks = self.trace.groups.setdefault("" if group == "0" else group, {})
-        ranks.setdefault(rank, []).append(len(self.trace.ops))
-        return Op(_TYPES[what], rank, -1, size, 0, number)
+def _take(trace: Trace, rank: int, data: io.BytesIO) -> None:
+    """A rank's file, or ValueError."""
+    path, ids = trace.paths[rank], []
+    places: dict[int, int] = {}
+    metadata = _next("GlobalMetadata", path, data)
+    if metadata is None or len(UnknownFieldSet(metadata)):
+        raise ValueError(f"{path} is no Chakra trace: it does not begin with GlobalMetadata")
+    while (node := _next("Node", path, data)) is not None:
+        if node.id in places:
+            raise ValueError(f"{path} node {node.id}: there is another node of this id")
+        places[node.id] = len(trace.ops)
+        trace.bounded(rank, 1, len(node.ctrl_deps) + len(node.data_deps))
+        for one in (*node.ctrl_deps, *node.data_deps):
+            ids.append(one)
+            trace.waiting.append(len(trace.ops))
+        trace.ops.append(_op(trace, rank, node))
+    for waiting, one in zip(trace.waiting[len(trace.before) :], ids, strict=True):
+        if one not in places:
+            raise ValueError(f"{trace.where(trace.ops[waiting])} depends on node {one}, which is not there")
+        trace.before.append(places[one])
 
 
-def _attribute(message: memoryview) -> tuple[bytes, Field | None]:
-    """Name and value of an attribute."""
-    name, value = b"", None
-    for field in fields(message):
-        if field.number == _NAME:
-            name = bytes(field.bytes())
-        elif field.number > 2:
-            value = field
-    return name, value
-
-
-def _text(value: Field | None) -> str:
-    if value is None or value.number != _TEXT:
-        raise Malformed("the attribute pg_name is no text")
+def _next(name: str, path: str, data: io.BytesIO) -> Any:
     try:
-        return str(value.bytes(), "utf-8")
-    except UnicodeDecodeError:
-        raise Malformed("the attribute pg_name is no text in UTF-8") from None
+        return proto.parse_length_prefixed(_message(name), data)
+    except (DecodeError, ValueError, EOFError, IndexError) as error:
+        raise ValueError(f"{path} is no Chakra trace: {' '.join(str(error).split())}") from None
 
 
-def _number(name: str, value: Field | None) -> int:
-    if value is None or value.number not in _SIGNED + _UNSIGNED:
-        raise Malformed(f"the attribute {name} is no whole number")
-    number = value.one()
-    return number - (1 << 64) if value.number in _SIGNED and number >> 63 else number
+def _op(trace: Trace, rank: int, node: Any) -> Op:
+    where = f"{trace.paths[rank]} node {node.id}"
+    said = {one.name: one for one in node.attr}
+    if node.type == _COMP or node.type in _NO_TIME:
+        return Op("calc", rank, -1, node.duration_micros * 1000 if node.type == _COMP else 0, 0, node.id)
+    if node.type not in (_SEND, _RECV, _COLL):
+        raise ValueError(f"{where}: there is no type {node.type} of nodes")
+    kind, size, src, dst, tag = (_number(where, name, said.get(name)) for name in _NUMBERS)
+    if size is None or not 0 <= size <= MAX_BYTES:
+        raise ValueError(f"{where} has no comm_size that can be true")
+    size = max(1, size)
+    if node.type != _COLL:
+        own, other, peer = ("comm_src", "comm_dst", dst) if node.type == _SEND else ("comm_dst", "comm_src", src)
+        if (src if node.type == _SEND else dst) not in (None, rank):
+            raise ValueError(f"{where}: its {own} is not rank {rank}, which it belongs to")
+        if peer is None or not 0 <= peer < len(trace.paths):
+            raise ValueError(f"{where}: its {other} is none of the ranks 0 to {len(trace.paths) - 1}")
+        return Op("send" if node.type == _SEND else "recv", rank, peer, size, tag or 0, node.id)
+    if kind is None or not 0 <= kind < len(_TYPES) or _TYPES[kind] not in COLLECTIVES:
+        told = "no comm_type" if kind is None or not 0 <= kind < len(_TYPES) else _TYPES[kind]
+        raise ValueError(f"{where}: {told} is not simulated, but {', '.join(COLLECTIVES)} are")
+    if b"involved_dim" in said and not all(said[b"involved_dim"].bool_list.values):
+        raise ValueError(f"{where}: a collective over some dimensions of a network (involved_dim) is not simulated")
+    group = said[b"pg_name"].string_val.decode(errors="backslashreplace") if b"pg_name" in said else ""
+    ranks = trace.groups.setdefault("" if group == "0" else group, {})
+    ranks.setdefault(rank, []).append(len(trace.ops))
+    return Op(_TYPES[kind], rank, -1, size, 0, node.id)
 
 
-def _bools(value: Field | None) -> Iterator[int]:
-    if value is None or value.number != _BOOLS:
-        raise Malformed("the attribute involved_dim is no list of truth values")
-    return (flag for field in fields(value.bytes()) if field.number == 1 for flag in field.wholes())
+def _number(where: str, name: bytes, value: Any) -> int | None:
+    if value is None:
+        return None
+    for field in ("int64_val", "int32_val", "uint64_val", "uint32_val"):
+        if value.HasField(field):
+            return int(getattr(value, field))
+    raise ValueError(f"{where}: the attribute {name.decode()} is no whole number")

@@ -28,22 +28,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from files.rights import make_folder
-from files.writer import whole
 from topos.arrays import Float64, Int32
 from topos.network import Network
 from traffic.flows import LASTING, Flows
 from traffic.matrix import Matrix
-from traffic.textfile import read_text, short
+from traffic.textfile import read_text, short, write_lines
 
 MAX_BYTES = 20_000_000
 """Larger files are refused."""
-_START, _SIZE = 5, 7  # columns of the load generator's lines, from 0
-
-
 MAX_SECONDS = 1e9
 MAX_FLOW_BYTES = 1e15
 """What a start and a size may be."""
+_HEADER = ("src_host", "dst_host", "start_s", "size_bytes")
+_LOAD_GENERATOR = (0, 1, 5, 7)  # the columns of these in its lines
 
 
 class Listed(NamedTuple):
@@ -60,24 +57,19 @@ def write_flows(path: str | Path, blocks: Iterable[Flows]) -> int:
 
     Raises ValueError when one waits for another's end, which these columns cannot say; then nothing is left behind.
     """
-    path = Path(path)
-    make_folder(path.parent)
     count = 0
-    with whole(path) as file:
-        file.write(b"src_host,dst_host,start_s,size_bytes\n")
+
+    def lines() -> Iterator[str]:
+        nonlocal count
+        yield ",".join(_HEADER)
         for flow in (flow for block in blocks for flow in block):
             if flow.after is not None:
                 raise ValueError("flows that take turns have no start that a file could name")
-            file.write(f"{flow.src},{flow.dst},{flow.start_s!r},{flow.size_bytes or ''}\n".encode())
+            yield f"{flow.src},{flow.dst},{flow.start_s!r},{flow.size_bytes or ''}"
             count += 1
+
+    write_lines(Path(path), lines())
     return count
-
-
-class _Row(NamedTuple):
-    src: int
-    dst: int
-    start_s: float
-    size_bytes: float
 
 
 def read_flows(path: str | Path, network: Network) -> Matrix:
@@ -102,20 +94,27 @@ def listed_in(text: str, path: str, network: Network) -> Listed:
     if not lines:
         raise ValueError(f"{path} holds no flow")
     number, first = lines[0]
-    if "," in first or "src_host" in first:
-        rows = list(_from_csv(path, lines, network))
-    else:
-        rows = list(_from_load_generator(path, lines, network))
+    is_csv = "," in first or "src_host" in first
+    rows: list[tuple[int, int, float, float]] = []
+    columns: list[int | None] = list(_LOAD_GENERATOR)
+    try:
+        if is_csv:
+            header = _cells(lines.pop(0)[1])
+            columns = [header.index(name) if name in header else None for name in _HEADER]
+            if None in columns[:2]:
+                raise ValueError("the header of a CSV file must have the columns src_host,dst_host")
+        for number, line in lines:  # noqa: B007, which is in the sentence below
+            cells = _cells(line) if is_csv else line.split()
+            values = [cells[at] if at is not None and at < len(cells) else "" for at in columns]
+            src, dst = (_host(value, network) if is_csv else _address(value, network) for value in values[:2])
+            rows.append((src, dst, *_times(src, dst, *values[2:])))
+    except ValueError as error:
+        raise ValueError(f"{path} line {number}: {error}") from None
     if not rows:
         raise ValueError(f"{path} holds no flow, only a header in line {number}")
-    src, dst, start_s, size_bytes = zip(*rows, strict=True)
-    size = np.array(size_bytes, dtype=np.float64)
-    return Listed(
-        np.array(src, dtype=np.int32),
-        np.array(dst, dtype=np.int32),
-        np.array(start_s, dtype=np.float64),
-        np.where(size == 0, LASTING, size),
-    )
+    src, dst, start_s, size_bytes = np.array(rows, dtype=np.float64).T
+    size_bytes = np.where(size_bytes == 0, LASTING, size_bytes)
+    return Listed(src.astype(np.int32), dst.astype(np.int32), start_s, size_bytes)
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -126,71 +125,39 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
             yield number, content
 
 
-def _from_csv(path: str, lines: list[tuple[int, str]], network: Network) -> Iterator[_Row]:
-    number, header = lines[0]
-    columns = [name.strip() for name in _cells(path, number, header)]
-    if not {"src_host", "dst_host"} <= set(columns):
-        raise ValueError(f"{path} line {number}: the header of a CSV file must have the columns src_host,dst_host")
-    source, destination = columns.index("src_host"), columns.index("dst_host")
-    timing = [columns.index(name) if name in columns else None for name in ("start_s", "size_bytes")]
-    for number, line in lines[1:]:
-        cells = _cells(path, number, line)
-        if len(cells) <= max(source, destination):
-            raise ValueError(f"{path} line {number} has {len(cells)} columns, the header has {len(columns)}")
-        src, dst = (_host(path, number, cells[column], network) for column in (source, destination))
-        yield _row(path, number, src, dst, *(_cell(cells, column) for column in timing))
-
-
-def _cells(path: str, number: int, line: str) -> list[str]:
+def _cells(line: str) -> list[str]:
     try:
-        return next(csv.reader([line], strict=True))
+        return [cell.strip() for cell in next(csv.reader([line], strict=True))]
     except csv.Error as error:
-        raise ValueError(f"{path} line {number} is not CSV: {error}") from None
+        raise ValueError(f"it is not CSV: {error}") from None
 
 
-def _cell(cells: list[str], column: int | None) -> str:
-    return cells[column].strip() if column is not None and column < len(cells) else ""
+def _host(cell: str, network: Network) -> int:
+    if not re.fullmatch("[0-9]{1,9}", cell) or int(cell) >= network.num_hosts:
+        raise ValueError(f"there is no host {short(cell)}, only 0 to {network.num_hosts - 1}")
+    return int(cell)
 
 
-def _from_load_generator(path: str, lines: list[tuple[int, str]], network: Network) -> Iterator[_Row]:
-    hosts = network.host_by_ip
-    for number, line in lines:
-        cells = line.split()
-        addresses = cells[:2]
-        if len(addresses) < 2:
-            raise ValueError(f"{path} line {number} needs a source and a destination address: {short(line)}")
-        for address in addresses:
-            if address not in hosts:
-                raise ValueError(
-                    f"{path} line {number}: {short(address)} is not the address of a host; they are "
-                    f"{network.host_ip(0)} to {network.host_ip(network.num_hosts - 1)}"
-                )
-        src, dst = (hosts[address] for address in addresses)
-        yield _row(path, number, src, dst, _cell(cells, _START), _cell(cells, _SIZE))
+def _address(cell: str, network: Network) -> int:
+    if cell not in network.host_by_ip:
+        first, last = network.host_ip(0), network.host_ip(network.num_hosts - 1)
+        raise ValueError(f"{short(cell)} is not the address of a host; they are {first} to {last}")
+    return network.host_by_ip[cell]
 
 
-def _host(path: str, number: int, cell: str, network: Network) -> int:
-    text = cell.strip()
-    if not (text.isascii() and text.lstrip("-").isdigit()):
-        raise ValueError(f"{path} line {number}: {short(text)} is not a host number")
-    if text.startswith("-") or len(text) > 9 or int(text) >= network.num_hosts:
-        raise ValueError(f"{path} line {number}: there is no host {short(text)}, only 0 to {network.num_hosts - 1}")
-    return int(text)
-
-
-def _row(path: str, number: int, src: int, dst: int, start: str, size: str) -> _Row:
+def _times(src: int, dst: int, start: str, size: str) -> tuple[float, float]:
+    """Start and size, an empty cell for 0; and what a whole row must be."""
     if src == dst:
-        raise ValueError(f"{path} line {number}: the flow goes from host {src} to itself")
+        raise ValueError(f"the flow goes from host {src} to itself")
     start_s, size_bytes = (_number(text) for text in (start, size))
     if not 0 <= start_s <= MAX_SECONDS:
-        raise ValueError(f"{path} line {number}: a flow cannot start at {short(start)} seconds")
+        raise ValueError(f"a flow cannot start at {short(start)} seconds")
     if not (0 <= size_bytes <= MAX_FLOW_BYTES and size_bytes == int(size_bytes)):
-        raise ValueError(f"{path} line {number}: {short(size)} is not a flow's size in whole bytes")
-    return _Row(src, dst, start_s, size_bytes)
+        raise ValueError(f"{short(size)} is not a flow's size in whole bytes")
+    return start_s, size_bytes
 
 
 def _number(text: str) -> float:
-    """What a cell says, nan where that is no number; an empty one says 0."""
     try:
         return float(text or 0)
     except ValueError:

@@ -20,9 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
-from files.rights import make_folder
-from files.writer import whole
 from traffic.graph import FlowGraph, bounded
+from traffic.textfile import write_lines
 
 MAX_SIZE = 2**31 - 1
 
@@ -62,10 +61,7 @@ def write_matrix(path: str | Path, graph: FlowGraph) -> None:
         f"Connections {len(flows) + len(relays)}",
         f"Triggers {len(triggers) + len(kinds)}",
     ]
-    lines = [*head, *flows, *relays, *told, *kinds]
-    make_folder(Path(path).parent)
-    with whole(Path(path)) as file:
-        file.write(("\n".join(lines) + "\n").encode())
+    write_lines(Path(path), [*head, *flows, *relays, *told, *kinds])
 
 
 def _groups(graph: FlowGraph) -> dict[int, tuple[int, ...]]:

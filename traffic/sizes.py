@@ -22,9 +22,8 @@ from pathlib import Path
 
 import numpy as np
 
-from files.sent import at
 from topos.arrays import Float64
-from traffic.textfile import read_text, short
+from traffic.textfile import given, read_text, short
 
 SPELLINGS = ("web-search", "data-mining", "exponential:BYTES", "fixed:BYTES", "a CSV file's path")
 MAX_BYTES = 10**15
@@ -69,7 +68,7 @@ def file_of(spelling: str) -> Path | None:
     """The file that a spelling names; None for one of the laws that have a name, and for no law at all."""
     if not spelling or spelling in _empirical() or spelling.startswith(("fixed:", "exponential:")):
         return None
-    named = "/" in spelling or spelling.lower().endswith(".csv") or at(spelling).exists()
+    named = "/" in spelling or spelling.lower().endswith(".csv") or spelling in given or Path(spelling).exists()
     return Path(spelling) if named else None
 
 

@@ -1,27 +1,85 @@
-"""A text file of the user's: its text, or one sentence on why there is none."""
+"""Files of the user's: what one holds, or one sentence on why it is not read; and files of text for them.
+
+A job carries the files that its spec names, and whoever carries it out reads none of the user's: these are ``given``.
+"""
 
 from __future__ import annotations
 
+import os
+import stat
+from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
-from files.reader import Unreadable, read_named
-from files.sent import at
+given: dict[str, str] = {}
+"""Files that came with a job, by the names in its spec: in the place of those on the disk. One character is one byte
+(Latin-1) for files that are not text."""
+MAX_CODE_BYTES = 10_000_000
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+def read_bytes(path: Path, most_bytes: int) -> bytes:
+    """What a file holds. ValueError, one sentence, unless it is a plain file of at most ``most_bytes``."""
+    if str(path) in given:
+        return given[str(path)].encode("latin-1")
+    try:
+        with open(os.open(path, _READ), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ValueError(f"{path} is not a regular file")
+            data = file.read(most_bytes + 1)
+    except FileNotFoundError:
+        raise ValueError(f"{path} is not there") from None
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
+    if len(data) > most_bytes:
+        raise ValueError(f"{path} is larger than {most_bytes / 1e6:.3g} MB")
+    return data
 
 
 def read_text(path: Path, most_bytes: int) -> str:
-    """What a file in UTF-8 says, without the mark that some editors begin it with.
-
-    ValueError, one sentence that names the file, for one that is not there, is no plain file, is larger than
-    ``most_bytes``, cannot be read or is no text.
-    """
+    """The same for a file in UTF-8, without the mark that some editors begin it with."""
+    if str(path) in given:
+        return given[str(path)]
     try:
-        return read_named(at(path), most_bytes).decode("utf-8-sig")
+        return read_bytes(path, most_bytes).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError(f"{path} is not a text file in UTF-8") from None
-    except Unreadable as why:
-        raise ValueError(f"{path} {why}") from None
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """A file of these lines, which appears when it is whole; nothing is left behind when making them fails."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name[:200]}.{os.getpid()}.partial")
+    try:
+        with partial.open("w", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def short(text: str) -> str:
     """A user's words in a sentence about them: quoted, control characters escaped, not too long."""
     return repr(text if len(text) <= 40 else text[:37] + "...")
+
+
+def own_code(what: str, path: Path, name: str) -> Any:
+    """What a Python file of the user's has by a name, None if nothing; the file is run once, and again when it changes.
+
+    ValueError, one sentence that begins with ``what``, where it fails, and where root would run what anyone can write.
+    """
+    if str(path) not in given and os.geteuid() == 0 and path.exists() and path.stat().st_mode & stat.S_IWOTH:
+        raise ValueError(f"{what}: root does not run {path}, which other users can write")
+    try:
+        return _run(str(path), read_text(path, MAX_CODE_BYTES)).get(name)
+    except (Exception, SystemExit) as error:
+        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+        raise ValueError(f"{what}: cannot import {path}: {kind}{error}") from error
+
+
+@lru_cache(maxsize=16)
+def _run(path: str, source: str) -> dict[str, Any]:
+    names: dict[str, Any] = {"__name__": f"own_{Path(path).stem}", "__file__": path}
+    exec(compile(source, path, "exec"), names)
+    return names

@@ -23,6 +23,8 @@ from traffic.graph import FlowGraph, bounded
 from traffic.textfile import short
 
 COLLECTIVES = ("ALL_REDUCE", "ALL_GATHER", "ALL_TO_ALL", "REDUCE_SCATTER")
+MAX_NODES, MAX_WAITS = 1_000_000, 5_000_000
+"""Of all files of a trace. Larger ones are refused."""
 _MOST_AROUND, _MOST_EDGES = 32, 2_000_000
 """Neighbours of a node that is left out, and edges of all such: where there are more, they stay."""
 
@@ -43,6 +45,14 @@ class Trace:
     def where(self, op: Op) -> str:
         """What sentences call an operation."""
         return f"{self.paths[op.rank]} node {op.line}"
+
+    def bounded(self, rank: int, nodes: int, waits: int) -> None:
+        """ValueError where so many more, of a rank's file, are too many."""
+        if len(self.ops) + nodes > MAX_NODES or len(self.waiting) + waits > MAX_WAITS:
+            raise ValueError(
+                f"{self.paths[rank]} and those of lower ranks have more than {MAX_NODES:,} nodes, or "
+                f"{MAX_WAITS:,} dependencies"
+            )
 
     def graph(self, name: str) -> FlowGraph:
         """The graph, whose hosts are the ranks. ValueError, one sentence, for one that would hang or is too large.

@@ -43,12 +43,15 @@ from topos.arrays import Int32, Int64
 from topos.network import Network
 from topos.nonblocking import NonBlocking
 from traffic import collectives, own_pattern, patterns, poisson
+from traffic.chakra import MAX_FILE_BYTES as MAX_TRACE_BYTES
 from traffic.flowfile import Listed, read_listed
 from traffic.flows import LASTING, NOBODY, NOTHING, WAITS, Flow, Flows, columns, joined
+from traffic.goal import MAX_FILE_BYTES as MAX_TEXT_BYTES
 from traffic.graph import FlowGraph
 from traffic.matrix import Matrix
 from traffic.poisson import Arrivals
 from traffic.ports import FIRST_PORT, PortCycle, source_ports
+from traffic.textfile import read_bytes, read_text
 
 SPELLINGS: dict[str, str] = {
     **patterns.SPELLINGS,
@@ -204,6 +207,23 @@ def files_of(spec: str) -> list[Path]:
         else:
             found += patterns.file_of(text), own_pattern.file_of(text), *collectives.files_of(text)
     return [path for path in found if path is not None]
+
+
+def read_files(spec: str, network: Network, seed: int) -> dict[str, str]:
+    """What a job takes along: `traffic.textfile.given` of the files that a spec names, and the rows of own patterns.
+
+    ValueError, one sentence, where one cannot be read.
+    """
+    found: dict[str, str] = {}
+    for text in _parts(spec):
+        if own_pattern.file_of(text):
+            found[text] = own_pattern.rows(text, network.tree, seed)
+        elif text.startswith("chakra:"):
+            traces = collectives.files_of(text)
+            found |= {str(path): read_bytes(path, MAX_TRACE_BYTES).decode("latin-1") for path in traces}
+        else:
+            found |= {str(path): read_text(path, MAX_TEXT_BYTES) for path in files_of(text)}
+    return found
 
 
 def _parts(spec: str) -> list[str]:

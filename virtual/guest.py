@@ -124,19 +124,14 @@ class Guest:
         start_s: int = START_S,
         parameters: Sequence[str] = ("time-travel=inf-cpu",),
     ) -> None:
-        self._linux = linux
-        self._command = tuple(command)
+        self._linux, self._command = linux, tuple(command)
         self._folder = Path(os.path.abspath(folder or Path.cwd()))
         self._environment = {"PATH": PATH, "HOME": str(Path.home()), "LANG": "C.UTF-8", **(environment or {})}
-        self._layers = tuple(layers)
-        self._files = dict(files or {})
-        self._memory_mib = memory_mib
-        self._processor = processor
-        self._real_s = real_s
-        self._stalled_s = stalled_s
+        self._layers, self._files = tuple(layers), dict(files or {})
+        self._memory_mib, self._processor = memory_mib, processor
+        self._real_s, self._stalled_s = real_s, stalled_s
         self._parameters = (*parameters, f"random_seed={seed}", f"time-travel-start={start_s * 10**9}")
-        self._seen = 0.0
-        self._began = 0.0
+        self._seen = self._began = 0.0
         self._end = contextlib.ExitStack()
 
     def __enter__(self) -> Guest:
@@ -200,14 +195,10 @@ class Guest:
             last.real_s,
             int(facts[1]) <= COMPUTING_US and facts[2] == "time-travel-clock",
             facts[3],
-            self._mode(),
+            "seccomp" if "seccomp filters can be installed...OK" in read_small(self.job / "console") else "ptrace",
             read_small(out / "stdout"),
             read_small(out / "stderr"),
         )
-
-    def _mode(self) -> str:
-        console = read_small(self.job / "console")
-        return "seccomp" if "seccomp filters can be installed...OK" in console else "ptrace"
 
     def _last_words(self) -> str:
         if self._process.returncode == -signal.SIGKILL:
@@ -219,13 +210,8 @@ class Guest:
         for expression, cause in CAUSES:
             if any(re.search(expression, line) for line in said):
                 return f": {cause}"
-        for telling in (
-            [line for line in said if line.startswith("guest: ")],
-            [line for line in said if "panic" in line],
-        ):
-            if telling:
-                return f": {telling[0]}"
-        return f": {said[-1]}" if said else ""
+        telling = [line for line in said if line.startswith("guest: ")] + [line for line in said if "panic" in line]
+        return "".join(f": {line}" for line in (telling + said[-1:])[:1])
 
     @contextlib.contextmanager
     def _booted(self) -> Iterator[subprocess.Popen[bytes]]:
@@ -249,22 +235,20 @@ class Guest:
             processor = self._processor if self._processor is not None else held.enter_context(_processor())
             console = held.enter_context((self.job / "console").open("wb"))
             process = subprocess.Popen(
-                [*_TIED, "taskset", "-c", str(processor), str(self._linux), *self._boot_line()],
-                stdin=subprocess.DEVNULL,
-                stdout=console,
-                stderr=console,
-                cwd="/",
+                ["setpriv", "--pdeathsig", "KILL", "--", "taskset", "-c", str(processor), *self._boot_line()],
                 env={"PATH": PATH, "HOME": str(self.job), "TMPDIR": self._memory_folder()},
-                start_new_session=True,
-            )
+                cwd="/", stdin=subprocess.DEVNULL, stdout=console, stderr=console, start_new_session=True,
+            )  # fmt: skip
             try:
                 yield process
-            finally:
-                _kill(process)
+            finally:  # the guest's processes are its children, and die with it
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
 
     def _boot_line(self) -> list[str]:
         return [
-            "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", f"mem={self._memory_mib}M",
+            str(self._linux), "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", f"mem={self._memory_mib}M",
             f"uml_dir={self.job}/uml", "umid=guest", "seccomp=auto", *self._parameters,
             "con=null", "con0=null,fd:1", "ssl=null",
             # In a user namespace root's files belong to the user nobody: mount (setuid) must not become that user.
@@ -283,16 +267,6 @@ class Guest:
         except OSError:
             pass
         return str(self.job)
-
-
-_TIED = ("setpriv", "--pdeathsig", "KILL", "--")
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill the kernel, which is one process; the guest's processes are its children, and die with it."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
 
 
 @contextlib.contextmanager

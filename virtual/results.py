@@ -26,49 +26,31 @@ def read_small(path: Path, most: int = TEXT_BYTES) -> str:
 
 
 def copy_results(source: Path, target: Path) -> int:
-    """Copy everything below ``source`` into the folder ``target``; returns the number of files.
+    """Copy everything below ``source`` into the folder ``target``; returns the number of files and folders.
 
     Raises GuestFailed for links, special files, and too many, too large or too deep ones; OSError if writing fails.
     Then some files may have been copied.
     """
-    root = os.open(source, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        return _Copy().folder(root, target, 1)
-    finally:
-        os.close(root)
-
-
-class _Copy:
-    def __init__(self) -> None:
-        self._files = 0
-        self._bytes = 0
-
-    def folder(self, here: int, target: Path, depth: int) -> int:
-        if depth > DEEPEST:
+    count = size = 0
+    for where, folders, names, here in os.fwalk(source, follow_symlinks=False):
+        below = Path(where).relative_to(source)
+        if len(below.parts) >= DEEPEST:
             raise GuestFailed(f"the guest left folders more than {DEEPEST} deep")
-        for name in sorted(os.listdir(here)):
+        for name in sorted(folders + names):
             found = os.stat(name, dir_fd=here, follow_symlinks=False)
+            count += 1
+            if count > MAX_FILES:
+                raise GuestFailed(f"the guest left more than {MAX_FILES} files")
             if stat.S_ISDIR(found.st_mode):
-                below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=here)
-                try:
-                    (target / name).mkdir(exist_ok=True)
-                    self.folder(below, target / name, depth + 1)
-                finally:
-                    os.close(below)
+                (target / below / name).mkdir(exist_ok=True)
             elif stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
-                self._file(here, name, target / name)
+                opened = os.open(name, _FILE, dir_fd=here)
+                with os.fdopen(opened, "rb") as file, (target / below / name).open("xb") as copy:
+                    while part := file.read(1 << 20):
+                        size += len(part)
+                        if size > MAX_BYTES:
+                            raise GuestFailed(f"the guest left more than {MAX_BYTES >> 20} MiB")
+                        copy.write(part)
             else:
                 raise GuestFailed(f"the guest left {name[:80]!r}, which is not a regular file")
-        return self._files
-
-    def _file(self, here: int, name: str, target: Path) -> None:
-        self._files += 1
-        if self._files > MAX_FILES:
-            raise GuestFailed(f"the guest left more than {MAX_FILES} files")
-        descriptor = os.open(name, _FILE, dir_fd=here)
-        with os.fdopen(descriptor, "rb") as file, target.open("xb") as copy:
-            while part := file.read(1 << 20):
-                self._bytes += len(part)
-                if self._bytes > MAX_BYTES:
-                    raise GuestFailed(f"the guest left more than {MAX_BYTES >> 20} MiB")
-                copy.write(part)
+    return count

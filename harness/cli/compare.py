@@ -10,14 +10,14 @@ import click
 from rich.markup import escape
 
 from hedera.options import in_words, json_option
-from plots.sample import said
+from plots.sample import setting_text
 from plots.style import label
 from results.output import plain_table
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from plots.conditions import Comparison
+    from plots.compare_sweeps import Comparison
 
 
 @click.command()
@@ -40,11 +40,11 @@ def compare(folders: tuple[Path, ...], by_pattern: bool, picture: Path | None, a
 
     Example: hedera compare results/sample results/runs/k4-100mbps-mtu9000-10s
     """
-    from plots import conditions
+    from plots import compare_sweeps
     from results.output import conclude
 
-    comparison = conditions.compare(folders)
-    files = conditions.draw(comparison, picture) if picture else []
+    comparison = compare_sweeps.compare(folders)
+    files = compare_sweeps.draw(comparison, picture) if picture else []
     if as_json:
         for sentence in comparison.notes:
             click.echo(sentence, err=True)
@@ -63,7 +63,7 @@ def _means(comparison: Comparison) -> Table:
     made = plain_table(title, "scheme", "folder", *options, *numbers_of, left=2 + len(options))
     for row in rows:
         name = row.scheme if row.folder == first else ""
-        conditions = [said(row.conditions[option]) if option in row.conditions else "?" for option in options]
+        conditions = [setting_text(row.conditions[option]) if option in row.conditions else "?" for option in options]
         numbers = [str(row.patterns), str(row.runs), f"{100 * row.share:.1f}"]
         if row.difference_points is not None:
             low, high = row.low_points, row.high_points
@@ -115,7 +115,7 @@ def _by_pattern(comparison: Comparison) -> Table:
 def _sentences(comparison: Comparison) -> list[str]:
     """What differs, what is alike, and what was left out."""
     differ = list(dict.fromkeys(option for side in comparison.sides for option in side.conditions))
-    alike = [f"{option} {said(value)}" for option, value in comparison.alike.items() if value not in (None, ())]
+    alike = [f"{option} {setting_text(value)}" for option, value in comparison.alike.items() if value not in (None, ())]
     return [
         f"They differ in {', '.join(differ)}." if differ else "They differ in no setting.",
         f"Alike: {' '.join(alike)}.",

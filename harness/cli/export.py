@@ -19,7 +19,7 @@ from harness.errors import UserMistake
     help="Folder for the files [default: FOLDER/export].",
 )
 def export(folder: Path, out: Path | None) -> None:
-    """Write a sweep as CSV: one file with a row per run, one with a row per flow; and a notebook that reads them.
+    """Write a sweep as CSV: one file with a row per run, one with a row per flow.
 
     FOLDER is a sweep (results/runs/NAME), or the kept data of one (results/figure9). `hedera compare` reads the
     export just as it reads the sweep. For the columns see docs/fields.md.

@@ -15,7 +15,7 @@ def schemes() -> None:
 
     _tell(
         {
-            name: scheme.summary + (" (`--schemes all` leaves it out)" if scheme.baseline else "")
+            name: scheme.summary + (" (`--schemes all` leaves it out)" if scheme.hidden else "")
             for name, scheme in SCHEMES.items()
         }
         | {SUBFLOWS: "the same with N sub-flows for each flow of a collective"}

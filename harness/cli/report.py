@@ -24,10 +24,10 @@ def report(folder: Path, publish: Path | None) -> None:
     of it)."""
     leave_root_for_good(folder)  # nothing here needs root
     if publish:
-        from plots import keep as kept
+        from plots.export import keep
 
         try:
-            files = kept.keep(folder, publish)
+            files = keep(folder, publish)
         except ValueError as error:
             raise UserMistake(str(error)) from None
         for path in files:

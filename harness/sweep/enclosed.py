@@ -18,7 +18,7 @@ from files.rights import invoker
 from files.sent import at
 from harness.errors import UserMistake
 from harness.run.spec import RunSpec
-from hedera.own_scheme import named_file
+from hedera.own_scheme import file_of
 from traffic.workload import files_of
 
 MAX_BYTES = 64 << 20
@@ -28,7 +28,7 @@ MAX_FILES = 32
 
 def names_of(spec: RunSpec) -> list[str]:
     """What a run calls the files that it reads beside the project's own."""
-    scheme = named_file(spec.scheme)
+    scheme = file_of(spec.scheme)
     found = [*files_of(spec.traffic), *([] if scheme is None else [scheme])]
     return list(dict.fromkeys(map(str, found)))
 

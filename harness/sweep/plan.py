@@ -99,7 +99,7 @@ class Job:
 
 def split_schemes(text: str) -> list[str]:
     """Schemes from a comma-separated list; ``all`` is all but baselines of other schemes."""
-    every = [scheme.name for scheme in SCHEMES.values() if not scheme.baseline]
+    every = [scheme.name for scheme in SCHEMES.values() if not scheme.hidden]
     return every if text == "all" else [name.strip() for name in text.split(",")]
 
 

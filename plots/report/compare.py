@@ -10,10 +10,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from hedera.schemes import CONTROL, best_first
+from plots.figure9 import STATIC
 from plots.shares import our_share, published_share
 from plots.style import short
 from plots.summary import Summary
@@ -22,8 +24,7 @@ from results.record import Run
 
 HEADLINE = tuple(name for name in best_first() if name in COLUMNS and name != CONTROL)
 """The schemes with a published bar to compare with, the best first."""
-STATIC = tuple(name for name in reversed(HEADLINE) if COLUMNS[name] == COLUMNS["ecmp"])
-"""Our schemes that the published ECMP might be."""
+_STATIC = tuple(scheme for scheme in reversed(HEADLINE) if scheme in STATIC)
 EXPECTED_ORDER = ("hedera-sa", "hedera-gff", "ecmp", "spanning-tree")
 """The order expected from the paper under patterns where every host sends to one and receives from one."""
 NOTICEABLE = 0.01
@@ -31,8 +32,7 @@ NOTICEABLE = 0.01
 FEWEST_FOR_CORRELATION = 3
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     """One pattern under one scheme: our share of the control and the published one."""
 
     pattern: str
@@ -47,35 +47,36 @@ class Pair:
 
 @dataclass(frozen=True)
 class Match:
-    """How one scheme compares with its published column over the patterns that have both.
-
-    ``correlation`` is Pearson's; None with fewer than three patterns, or when one side does not vary.
-    """
+    """A scheme and its published column over the patterns that have both."""
 
     scheme: str
-    column: str
     pairs: tuple[Pair, ...]
-    correlation: float | None
-    mean_absolute: float | None
-    mean: float | None
 
-    @classmethod
-    def of(cls, scheme: str, pairs: Iterable[Pair]) -> Match:
-        """The match of these pairs."""
-        pairs = tuple(pairs)
-        differences = [pair.difference for pair in pairs]
-        return cls(
-            scheme,
-            COLUMNS[scheme],
-            pairs,
-            _correlation(pairs),
-            float(np.mean(np.abs(differences))) if pairs else None,
-            float(np.mean(differences)) if pairs else None,
-        )
+    @property
+    def column(self) -> str:
+        """The published one's name."""
+        return COLUMNS[self.scheme]
+
+    @property
+    def correlation(self) -> float | None:
+        """Pearson's; None with fewer than three patterns, or when one side does not vary."""
+        _, ours, published = zip(*self.pairs, strict=True) if self.pairs else ((), (), ())
+        if len(ours) < FEWEST_FOR_CORRELATION or np.ptp(ours) == 0 or np.ptp(published) == 0:
+            return None
+        return float(np.corrcoef(ours, published)[0, 1])
+
+    @property
+    def mean_absolute(self) -> float | None:
+        """Of the differences."""
+        return float(np.mean([abs(pair.difference) for pair in self.pairs])) if self.pairs else None
+
+    @property
+    def mean(self) -> float | None:
+        """Of the differences."""
+        return float(np.mean([pair.difference for pair in self.pairs])) if self.pairs else None
 
 
-@dataclass(frozen=True)
-class Mean:
+class Mean(NamedTuple):
     """Means over the patterns of a family: ours, the published one over the same patterns (None: there is none), and
     the mean absolute difference. ``patterns`` of the family's ``possible`` ones have a number."""
 
@@ -86,8 +87,7 @@ class Mean:
     possible: int
 
 
-@dataclass(frozen=True)
-class Family:
+class Family(NamedTuple):
     """Patterns of one kind, and each scheme's mean share on them. A scheme without a number is absent. ``all_tries``:
     the mean share over all tries, for schemes with a try that was left out."""
 
@@ -97,8 +97,7 @@ class Family:
     all_tries: dict[str, float]
 
 
-@dataclass(frozen=True)
-class Breach:
+class Breach(NamedTuple):
     """A pattern on which a scheme was worse than one that it should match or exceed, in Mb/s."""
 
     pattern: str
@@ -124,8 +123,7 @@ class Order:
         return len(self.patterns) - len({breach.pattern for breach in self.breaches})
 
 
-@dataclass(frozen=True)
-class Load:
+class Load(NamedTuple):
     """Patterns grouped by flows per host and share of flows kept: mean shares of the control by scheme, over the
     patterns that have a number for ecmp and both Hedera schemes."""
 
@@ -139,17 +137,19 @@ class Load:
         return self.shares[scheme] - self.shares["ecmp"]
 
 
-def match(summary: Summary, scheme: str) -> Match:
-    """A scheme against its published column, over all patterns that have both."""
-    return Match.of(scheme, _pairs(summary, scheme, summary.patterns))
+def match(summary: Summary, scheme: str, patterns: Iterable[str] | None = None) -> Match:
+    """A scheme against its published column, over all ``patterns`` (default: of the summary) that have both."""
+    asked = summary.patterns if patterns is None else patterns
+    found = ((p, our_share(summary, p, scheme), published_share(p, scheme, summary.k)) for p in asked)
+    return Match(scheme, tuple(Pair(p, a, b) for p, a, b in found if a is not None and b is not None))
 
 
-def like_for_like(summary: Summary, schemes: Sequence[str] = STATIC) -> tuple[Match, ...]:
+def like_for_like(summary: Summary, schemes: Sequence[str] = _STATIC) -> tuple[Match, ...]:
     """Each static scheme that was run against the published ECMP, all over the same patterns: those where all of them
     have a number."""
-    run = [scheme for scheme in schemes if _pairs(summary, scheme, summary.patterns)]
-    common = [p for p in summary.patterns if all(_pairs(summary, scheme, [p]) for scheme in run)]
-    return tuple(Match.of(scheme, _pairs(summary, scheme, common)) for scheme in run)
+    run = [scheme for scheme in schemes if match(summary, scheme).pairs]
+    common = [p for p in summary.patterns if all(match(summary, scheme, [p]).pairs for scheme in run)]
+    return tuple(match(summary, scheme, common) for scheme in run)
 
 
 def closer(a: Match, b: Match) -> int:
@@ -183,7 +183,24 @@ def families(summary: Summary) -> tuple[Family, ...]:
 
 def everything(summary: Summary) -> Family:
     """All patterns that were published, as one family."""
-    return _family(summary, "all", tuple(p for p in summary.patterns if published_share(p, CONTROL)))
+    return _family(summary, "all", tuple(p for p in summary.patterns if published_share(p, CONTROL, summary.k)))
+
+
+def _family(summary: Summary, name: str, patterns: tuple[str, ...]) -> Family:
+    means, every = {}, {}
+    for scheme in summary.schemes:
+        bars = [bar for p in patterns if (bar := summary.bars.get((p, scheme)))]
+        shares = [bar.median_ratio for bar in bars if bar.median_ratio is not None]
+        tried = [bar.all_median_ratio for bar in bars if bar.all_median_ratio is not None]
+        if tried and any(bar.left_out_tries for bar in bars):
+            every[scheme] = float(np.mean(tried))
+        if not shares or scheme == CONTROL:
+            continue
+        both = match(summary, scheme, patterns)
+        published = float(np.mean([pair.published for pair in both.pairs])) if both.pairs else None
+        counted = [pair.ours for pair in both.pairs] or shares
+        means[scheme] = Mean(float(np.mean(counted)), published, both.mean_absolute, len(counted), len(patterns))
+    return Family(name, patterns, means, every)
 
 
 def expected_order(summary: Summary, runs: Sequence[Run]) -> Order:
@@ -193,7 +210,7 @@ def expected_order(summary: Summary, runs: Sequence[Run]) -> Order:
     seen, unknown, breaches = [], [], []
     for pattern in bijective(runs, summary.patterns) if len(schemes) > 1 else ():
         bars = [summary.bars.get((pattern, scheme)) for scheme in schemes]
-        rates = [bar.mbps.median for bar in bars if bar and bar.mbps]
+        rates = [bar.median_mbps for bar in bars if bar and bar.median_mbps is not None]
         if len(rates) < len(schemes):
             unknown.append(pattern)
             continue
@@ -204,22 +221,14 @@ def expected_order(summary: Summary, runs: Sequence[Run]) -> Order:
     return Order(schemes, tuple(seen), tuple(unknown), tuple(breaches))
 
 
-def loads(summary: Summary, runs: Sequence[Run]) -> tuple[Load, ...]:
+def loads(summary: Summary, runs: Sequence[Run]) -> list[Load]:
     """The gain over ecmp for each number of flows per host, the fewest first."""
-    schemes = ("ecmp", "hedera-gff", "hedera-sa")
-    found: dict[tuple[int, float], dict[str, list[float]]] = {}
-    for pattern in summary.patterns:
-        spec = next(run.spec for run in runs if run.pattern == pattern)
-        shares = {scheme: our_share(summary, pattern, scheme) for scheme in schemes}
-        values = {scheme: share for scheme, share in shares.items() if share is not None}
-        if len(values) == len(schemes):
-            key = (spec.flows_per_host, spec.keep)
-            for scheme, value in values.items():
-                found.setdefault(key, {}).setdefault(scheme, []).append(value)
-    return tuple(
-        Load(*key, len(shares["ecmp"]), {scheme: float(np.mean(found)) for scheme, found in shares.items()})
-        for key, shares in sorted(found.items())
-    )
+    schemes = ["ecmp", "hedera-gff", "hedera-sa"]
+    table = summary.frame.pivot(index="pattern", columns="scheme", values="median_ratio")
+    table = table.reindex(columns=schemes).dropna()
+    specs = {run.pattern: (run.spec.flows_per_host, run.spec.keep) for run in runs}
+    groups = table.groupby([specs[pattern] for pattern in table.index])
+    return [Load(flows, keep, len(own), own.mean().to_dict()) for (flows, keep), own in groups]
 
 
 def bijective(runs: Sequence[Run], patterns: Sequence[str]) -> list[str]:
@@ -231,39 +240,3 @@ def bijective(runs: Sequence[Run], patterns: Sequence[str]) -> list[str]:
             one_each = all(len(set(side)) == len(side) for side in ends)
             single[run.pattern] = single.get(run.pattern, True) and one_each
     return [pattern for pattern in patterns if single.get(pattern)]
-
-
-def _pairs(summary: Summary, scheme: str, patterns: Iterable[str]) -> list[Pair]:
-    found = ((p, our_share(summary, p, scheme), published_share(p, scheme)) for p in patterns)
-    return [Pair(p, ours, theirs) for p, ours, theirs in found if ours is not None and theirs is not None]
-
-
-def _family(summary: Summary, name: str, patterns: tuple[str, ...]) -> Family:
-    means = {}
-    for scheme in summary.schemes:
-        shares = [share for p in patterns if (share := our_share(summary, p, scheme)) is not None]
-        pairs = _pairs(summary, scheme, patterns)
-        if shares and scheme != CONTROL:
-            means[scheme] = Mean(
-                float(np.mean([pair.ours for pair in pairs] or shares)),
-                float(np.mean([pair.published for pair in pairs])) if pairs else None,
-                float(np.mean([abs(pair.difference) for pair in pairs])) if pairs else None,
-                len(pairs) or len(shares),
-                len(patterns),
-            )
-    found = {scheme: _over_all_tries(summary, scheme, patterns) for scheme in summary.schemes}
-    return Family(name, patterns, means, {scheme: share for scheme, share in found.items() if share is not None})
-
-
-def _over_all_tries(summary: Summary, scheme: str, patterns: Iterable[str]) -> float | None:
-    """The mean share over all tries of a scheme; None if none was left out, so that it equals the other mean."""
-    bars = [bar.every for p in patterns if (bar := summary.bars.get((p, scheme)))]
-    shares = [every.ratio.median for every in bars if every.ratio]
-    return float(np.mean(shares)) if shares and any(every.left_out for every in bars) else None
-
-
-def _correlation(pairs: Sequence[Pair]) -> float | None:
-    ours, published = [pair.ours for pair in pairs], [pair.published for pair in pairs]
-    if len(pairs) < FEWEST_FOR_CORRELATION or np.ptp(ours) == 0 or np.ptp(published) == 0:
-        return None
-    return float(np.corrcoef(ours, published)[0, 1])

@@ -65,9 +65,9 @@ def machine(runs: Sequence[Run]) -> str:
         return form.format(*(common[name] for name in names)) if all(n in common for n in names) else ""
 
     parts = (
-        known("{} x {}", "cores", "processor"),
+        "virtual time" if common.get("time") == "virtual" else known("{} x {}", "cores", "processor"),
         known("{}, kernel {}", "system", "kernel"),
-        known("Open vSwitch {} with the {} datapath", "tools: ovs-vswitchd", "datapath"),
+        known("Open vSwitch {}", "tools: ovs-vswitchd"),
         known("{} {}", "platform", "platform_version"),
         known("Python {}", "python"),
         f"{revisions} of this project" if (revisions := _revisions(runs)) else "",

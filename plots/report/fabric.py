@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from plots.report.svg import picture as svg
-from plots.report.svg import tag, title
+from plots.report.svg import number, tag
 from topos.fattree import FatTree
 from topos.links import link_ends, sending_ports
 
@@ -123,7 +122,8 @@ def picture(drawing: Drawing) -> Markup:
     ``data-node`` (its name). The page's script colours them."""
     hosts = sum(node.layer == "host" for node in drawing.nodes)
     said = f"The fat-tree: {hosts} hosts, three layers of switches"
-    return svg(WIDTH, HEIGHT, said, *shapes(drawing), class_="fabric")
+    box = f"0 0 {number(WIDTH)} {number(HEIGHT)}"
+    return tag("svg", *shapes(drawing), viewBox=box, role="img", aria_label=said, class_="fabric")
 
 
 def shapes(drawing: Drawing, shares: Mapping[str, float] | None = None) -> list[Markup]:
@@ -132,7 +132,7 @@ def shapes(drawing: Drawing, shares: Mapping[str, float] | None = None) -> list[
     cables = []
     for i, line in enumerate(drawing.lines):
         share = None if shares is None else shares.get(line.port)
-        words = () if share is None else (title(f"{line.source} to {line.target}: {share:.0%}"),)
+        words = () if share is None else (tag("title", f"{line.source} to {line.target}: {share:.0%}"),)
         look = "cable" if share is None else f"cable u{sum(share > least for least in LEVELS)}"
         path = f"M{line.x1} {line.y1}L{line.x2} {line.y2}"
         cables.append(tag("path", *words, d=path, class_=look, data_link=i))
@@ -141,6 +141,6 @@ def shapes(drawing: Drawing, shares: Mapping[str, float] | None = None) -> list[
         shape = {"x": node.x - node.width / 2, "y": node.y - node.height / 2, "rx": 4, "class_": node.layer}
         name = tag("text", escape(node.name), x=node.x, y=node.y + 4, text_anchor="middle")
         fits = node.width > 6.2 * len(node.name)  # a name that does not fit is in a tooltip
-        rect = tag("rect", title(node.name), width=node.width, height=node.height, **shape)
+        rect = tag("rect", tag("title", escape(node.name)), width=node.width, height=node.height, **shape)
         boxes.append(tag("g", rect, name if fits else Markup(""), data_node=node.name))
     return [*cables, *boxes]

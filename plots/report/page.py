@@ -1,36 +1,36 @@
 """One self-contained HTML page about a sweep: what was run, the results, and how far they can be trusted.
 
-The page contains its style, script, figures (inline SVG) and data, and loads nothing from the network. Every number
-in it comes from the runs or from results/published/. The same runs give the same page.
+The page contains its style, script, pictures (SVG) and data, and loads nothing from the network. Every number in it
+comes from the runs or from results/published/. The same runs give the same page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from files.writer import write_whole
 from hedera.schemes import CONTROL
-from plots import completion, trials
+from plots import completion, figure9, trials
+from plots.figures import rate_sheets
 from plots.load import Sweep, load_sweep
-from plots.report import bars, compare, environment, fabric, figures, rules
+from plots.report import compare, environment, fabric, pictures, rules
 from plots.report import runs as runs_data
-from plots.report.machines import SLOWER, compare_machines
-from plots.report.rounds import Overhead, overheads
-from plots.report.svg import Css, classes, percent
-from plots.shares import Shares, our_share, published_share
-from plots.style import colour, label, short
-from plots.summary import Summary, summarise, tallies, windows
+from plots.report.rounds import overheads
+from plots.shares import our_share, published_share
+from plots.style import colour, house_style, image, label, short
+from plots.summary import WINDOWS, Summary, by_scheme, summarise
+from results.files import write_whole
 from results.record import Run
 from traffic.completion import CLASSES
 
 FILE = "report.html"
+RELOADED_AFTER_S = 15
+"""A page about a sweep that goes on loads itself again, so often."""
 
-_TEMPLATES = Path(__file__).with_name("templates")
 _MAIN_COMPARISONS = (
     ("hedera-sa", "hedera-gff"),
     ("hedera-sa", "ecmp"),
@@ -40,33 +40,29 @@ _MAIN_COMPARISONS = (
 )
 
 
-def write_report(folder: str | Path) -> Path:
-    """Write ``folder/report.html`` from the runs below ``folder`` and return it.
+def write_report(folder: str | Path, unfinished: bool = False) -> Path:
+    """Write ``folder/report.html`` from the runs below ``folder`` and return it; while the sweep is ``unfinished``
+    the page says so, and reloads itself.
 
     A folder without runs gives a page that says so. Raises ValueError when there is no such folder.
     """
     sweep = load_sweep(folder)
     page = sweep.folder / FILE
-    write_whole(page, render(sweep))
+    write_whole(page, render(sweep, unfinished))
     return page
 
 
-def render(sweep: Sweep) -> str:
+def render(sweep: Sweep, unfinished: bool = False) -> str:
     """The page."""
-    return templates().get_template("report.html").render(_context(sweep))
-
-
-def templates(*more: Path) -> Environment:
-    """The page's templates and filters; ``more``: folders of other pages' templates in the same style."""
-    environment_of_templates = Environment(
-        loader=FileSystemLoader([*more, _TEMPLATES]),
+    templates = Environment(
+        loader=FileSystemLoader(Path(__file__).with_name("templates")),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    environment_of_templates.filters |= {
-        "percent": percent,
+    templates.filters |= {
+        "percent": _percent,
         "points": lambda value: f"{100 * value:+.1f}".replace("-", "\u2212"),
         "signed": lambda value: f"{value:+.1f}".replace("-", "\u2212"),
         "short": short,
@@ -74,7 +70,14 @@ def templates(*more: Path) -> Environment:
         "ms": lambda value: f"{value:.3g}\u202fms",
         "p": lambda value: "< 0.001" if value < 0.001 else f"{value:.3f}",
     }
-    return environment_of_templates
+    with house_style():
+        context = _context(sweep)
+    context["reload_s"] = RELOADED_AFTER_S if unfinished else None
+    return templates.get_template("report.html").render(context)
+
+
+def _percent(value: float, digits: int = 0) -> str:
+    return f"{100 * value:.{digits}f}\u202f%"  # the narrow space does not break
 
 
 def _context(sweep: Sweep) -> dict[str, Any]:
@@ -96,58 +99,58 @@ def _context(sweep: Sweep) -> dict[str, Any]:
     if not runs:
         return shared | {"summary": None, "palette": [], "completion": []}
     summary = summarise(runs, sweep.tries)
-    css = classes(summary.schemes)
+    css = {scheme: f"s{number}" for number, scheme in enumerate(summary.schemes)}
     return {
         **shared,
         "summary": summary,
         "trials": sorted({run.trial for run in runs}),
-        "palette": [(css(scheme), scheme, colour(scheme)) for scheme in summary.schemes],
-        "css": css,
-        "css_pairs": [(scheme, css(scheme)) for scheme in summary.schemes],
-        **_published(summary, runs, css),
+        "palette": [(css[scheme], scheme, colour(scheme)) for scheme in summary.schemes],
+        "css": lambda scheme: css.get(scheme, "ink"),
+        "css_pairs": list(css.items()),
+        **_published(summary, runs),
         **_trials(runs, sweep.tries),
-        **_rounds(runs, css),
+        **_rounds(runs),
         **_completion(runs, sweep.tries),
-        **_judgement(summary, runs, css),
+        **_judgement(summary, runs),
         **_explorer(sweep),
-        "patterns": _patterns(summary, runs, css),
+        "patterns": list(_patterns(summary, sweep)),
     }
 
 
 def _completion(runs: Sequence[Run], tries: Sequence[Run]) -> dict[str, Any]:
-    every = completion.rows(runs, tries)
-    rows = [row for row in every if row.over == completion.VALID or row.left_out]
-    patterns = dict.fromkeys(row.pattern for row in rows)
+    rows = [row for row in completion.rows(runs, tries) if row["over"] == completion.VALID or row["left_out"]]
+    patterns = dict.fromkeys(row["pattern"] for row in rows)
     return {
-        "completion": [(p, [row for row in rows if row.pattern == p]) for p in patterns],
+        "completion": [(p, [row for row in rows if row["pattern"] == p]) for p in patterns],
         "size_classes": CLASSES,
         "scheduling_costs": completion.costs(runs),
         "cost_names": completion.COSTS,
     }
 
 
-def _published(summary: Summary, runs: Sequence[Run], css: Css) -> dict[str, Any]:
+def _published(summary: Summary, runs: Sequence[Run]) -> dict[str, Any]:
     matches = [found for scheme in compare.HEADLINE if (found := compare.match(summary, scheme)).pairs]
     static = {each.scheme: each for each in compare.like_for_like(summary)}
     both = [static[scheme] for scheme in ("spanning-tree", "ecmp") if scheme in static]
+    published = partial(published_share, k=summary.k)
+    ecmp_patterns = [p for p in summary.patterns if published(p, "ecmp") is not None]
+    drawn = figure9.figure(runs, summary)
     return {
         "headline": [s for s in compare.HEADLINE if s in summary.schemes],
         "families": compare.families(summary),
         "everything": compare.everything(summary),
         "our_share": partial(our_share, summary),
-        "published_share": published_share,
-        "bars_of_control": bars.panels(Shares(summary, of_control=True), css),
-        "bars_of_capacity": bars.panels(Shares(summary, of_control=False), css),
-        "has_shares": any(bar.ratio for bar in summary.bars.values()),
-        "has_published": any(published_share(p, "ecmp") is not None for p in summary.patterns),
-        "scatters": [(each, figures.scatter(each, css)) for each in matches],
+        "published_share": published,
+        "figure_9": image(drawn, "Figure 9: bars by pattern and scheme; the numbers are in the table below"),
+        "has_published": bool(ecmp_patterns),
+        "matches": matches,
+        "scatters": image(pictures.scatters(matches), "Ours against published, as in the table") if matches else "",
         "static": static,
         "closer": compare.closer(*both) if len(both) == 2 else None,
-        "ecmp_rows": [
-            (p, figures.ecmp_strip(summary, p, tuple(static), css))
-            for p in summary.patterns
-            if published_share(p, "ecmp") is not None
-        ],
+        "ecmp_patterns": ecmp_patterns,
+        "static_shares": image(pictures.static_shares(summary, tuple(static), ecmp_patterns), "As in the table")
+        if static and ecmp_patterns
+        else "",
         "order": compare.expected_order(summary, runs),
         "noticeable": compare.NOTICEABLE,
         "loads": compare.loads(summary, runs),
@@ -162,63 +165,36 @@ def _trials(runs: Sequence[Run], tries: Sequence[Run]) -> dict[str, Any]:
         for row in (*each.patterns, each.overall)
     }
     main = [each for each in compared if (each.first, each.second) in _MAIN_COMPARISONS]
-    reach = max(
-        (
-            abs(end)
-            for each in compared
-            for row in (*each.patterns, each.overall)
-            for end in (row.mean, row.low, row.high)
-            if end is not None
-        ),
-        default=1.0,
-    )
-    reach = min(reach, runs[0].capacity_mbps) or 1.0
+    others = [each for each in compared if each not in main]
     return {
         "comparisons": main,
+        "other_comparisons": others,
+        "intervals": image(pictures.intervals(main + others), "Differences and intervals, as in the table")
+        if compared
+        else "",
         "certain": trials.in_a_sentence(runs, tries),
         "of_all_tries": every if any(not run.valid for run in tries) else {},
-        "other_comparisons": [each for each in compared if each not in main],
-        "interval": lambda difference: figures.interval_strip(difference, reach),
-        "reach": reach,
         "verdicts": (trials.SUPPORTED, trials.ALONE, trials.UNSUPPORTED, trials.SILENT),
         "fewest": trials.FEWEST,
     }
 
 
-def _rounds(runs: Sequence[Run], css: Css) -> dict[str, Any]:
-    found: tuple[Overhead, ...] = overheads(runs)
-    timed = any(quantiles for each in found for quantiles in each.ms.values())
-    schemes = [each.scheme for each in found]
+def _rounds(runs: Sequence[Run]) -> dict[str, Any]:
+    found = overheads(runs)
+    words = "Time of scheduling rounds, as in the table above, and flows moved by the first, second, ... round"
+    return {"overheads": found, "round_picture": image(pictures.rounds(found, runs), words) if found else ""}
+
+
+def _judgement(summary: Summary, runs: Sequence[Run]) -> dict[str, Any]:
+    schemes = by_scheme(summary.frame)
     return {
-        "overheads": found,
-        "round_times": figures.round_times(found, css) if timed else "",
-        "changes": figures.changes_by_round(runs, schemes, css) if found else "",
-    }
-
-
-def _judgement(summary: Summary, runs: Sequence[Run], css: Css) -> dict[str, Any]:
-    rows = runs_data.validity(runs, summary.schemes)
-    most = max([1.0, *(value for row in rows for value, _ in row.of_maxmin)])
-
-    def strips(row: runs_data.Validity) -> Mapping[str, str]:
-        kind = css(row.scheme)
-        said = f"{row.scheme}: one mark per run, {len(row.of_maxmin)} runs"
-        return {
-            "of_maxmin": figures.dots_strip(row.of_maxmin, most, kind, said),
-            "idle": figures.dots_strip(row.least_idle, 100, kind, said),
-        }
-
-    return {
-        "validity": [(row, strips(row)) for row in rows],
-        "most_of_maxmin": most,
-        "machines": compare_machines(runs),
-        "slower": SLOWER,
+        "validity": runs_data.validity(runs, summary.schemes),
         "uncounted": [run for run in runs if not run.valid],
         "remarkable": [run for run in runs if run.remarks],
         "rules": rules.applied(runs),
         "without_rules": sum(not run.rules for run in runs),
-        "tallies": tallies(summary),
-        "windows": windows(tallies(summary)),
+        "tallies": list(schemes.itertuples()),
+        "windows": {column: name for column, name in WINDOWS.items() if column in schemes},
         "dropping": sum(bool(run.queue_drops) for run in runs),
     }
 
@@ -233,19 +209,12 @@ def _explorer(sweep: Sweep) -> dict[str, Any]:
     }
 
 
-def _patterns(summary: Summary, runs: Sequence[Run], css: Css) -> list[dict[str, Any]]:
-    """The runs by pattern, each with its number among all runs and its picture."""
-    order = list(summary.schemes)
-    rows = []
+def _patterns(summary: Summary, sweep: Sweep) -> Iterator[dict[str, Any]]:
+    """The runs by pattern, each with its number among all runs, and the pictures of its trials."""
+    sheets = rate_sheets(sweep)
     for pattern in summary.patterns:
-        own = [(i, run) for i, run in enumerate(runs) if run.pattern == pattern]
-        own.sort(key=lambda pair: (order.index(pair[1].scheme), pair[1].trial))
-        controls = {run.trial: run for _, run in own if run.scheme == CONTROL}
-        rows.append(
-            {
-                "pattern": pattern,
-                "valid": sum(run.valid for _, run in own),
-                "runs": [(i, run, figures.rate_panel(run, controls.get(run.trial), css)) for i, run in own],
-            }
-        )
-    return rows
+        own = [(i, run) for i, run in enumerate(sweep.runs) if run.pattern == pattern]
+        own.sort(key=lambda pair: (summary.schemes.index(pair[1].scheme), pair[1].trial))
+        words = f"{short(pattern)}: rates over time of every scheme, trial {{}}; the runs are listed below"
+        drawn = [image(file.read_bytes(), words.format(t)) for (p, t), file in sheets.items() if p == pattern]
+        yield {"pattern": pattern, "valid": sum(run.valid for _, run in own), "runs": own, "pictures": drawn}

@@ -2,43 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from plots.style import scheme_order
-from results.parts import Round
 from results.record import Run
 
 PARTS = ("polled", "compute", "install", "total")
 
 
-@dataclass(frozen=True)
-class Quantiles:
-    """Median, 5th and 95th percentile, and maximum."""
+class Quantiles(NamedTuple):
+    """5th percentile, median, 95th percentile, and maximum."""
 
-    median: float
     low: float
+    median: float
     high: float
     maximum: float
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> Quantiles | None:
-        """The quantiles of values; None if there are none."""
-        if not values:
-            return None
-        low, median, high = np.percentile(values, [5, 50, 95])
-        return cls(float(median), float(low), float(high), float(max(values)))
 
 
 @dataclass(frozen=True)
 class Overhead:
-    """All rounds of one scheme. Times in ms by PARTS (None: not stored).
+    """All rounds of one scheme. Times in ms by those PARTS that were stored; ``delay_ms`` was set for the controller
+    in virtual time, where computing takes none (0 in real time).
 
     ``first_changes`` are the paths changed by the first round of each run that changed any, ``later_changes`` those
-    changed afterwards; ``idle_rounds`` changed nothing. ``interval_share`` is the median round time over the
-    interval between rounds.
+    changed afterwards; ``idle_rounds`` changed nothing.
     """
 
     scheme: str
@@ -48,10 +39,15 @@ class Overhead:
     first_changes: int
     later_changes: int
     runs_with_later_changes: int
-    large: Quantiles | None
-    ms: dict[str, Quantiles | None]
+    large: float
+    ms: Mapping[str, Quantiles]
     interval_s: float
-    interval_share: float | None
+    delay_ms: float
+
+    @property
+    def interval_share(self) -> float | None:
+        """The median round's time over the interval between rounds."""
+        return self.ms["total"].median / 1e3 / self.interval_s if "total" in self.ms else None
 
 
 def overheads(runs: Sequence[Run]) -> tuple[Overhead, ...]:
@@ -66,9 +62,7 @@ def overheads(runs: Sequence[Run]) -> tuple[Overhead, ...]:
 def _overhead(scheme: str, runs: Sequence[Run]) -> Overhead:
     rounds = [each for run in runs for each in run.rounds]
     moving = [[each.changed for each in run.rounds if each.changed] for run in runs]
-    ms = {part: Quantiles.of(_times(rounds, part)) for part in PARTS}
-    interval = runs[0].spec.interval_s
-    total = ms["total"]
+    times = {part: [ms for each in rounds if (ms := getattr(each, f"{part}_ms")) is not None] for part in PARTS}
     return Overhead(
         scheme=scheme,
         runs=len(runs),
@@ -77,13 +71,8 @@ def _overhead(scheme: str, runs: Sequence[Run]) -> Overhead:
         first_changes=sum(changes[0] for changes in moving if changes),
         later_changes=sum(sum(changes[1:]) for changes in moving),
         runs_with_later_changes=sum(len(changes) > 1 for changes in moving),
-        large=Quantiles.of([each.large for each in rounds]),
-        ms=ms,
-        interval_s=interval,
-        interval_share=total.median / 1e3 / interval if total else None,
+        large=float(np.median([each.large for each in rounds])),
+        ms={part: Quantiles(*map(float, np.percentile(own, [5, 50, 95, 100]))) for part, own in times.items() if own},
+        interval_s=runs[0].spec.interval_s,
+        delay_ms=runs[0].spec.controller_delay_ms if runs[0].spec.time == "virtual" else 0.0,
     )
-
-
-def _times(rounds: Sequence[Round], part: str) -> list[float]:
-    times = (getattr(each, f"{part}_ms") for each in rounds)
-    return [time for time in times if time is not None]

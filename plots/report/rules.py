@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from results.parts import Rule
@@ -25,46 +24,35 @@ MEANINGS = {
 OF_SPEED = ("total", "progress", "full links", "links alone")
 
 
-@dataclass(frozen=True)
-class Applied:
-    """A rule: how many runs kept and broke it, and to how many it was not applied; for rules of speed, its limit and
-    the lowest value found."""
-
-    rule: str
-    meaning: str
-    kept: int
-    broken: int
-    not_applied: int
-    limit: float | None
-    least_found: float | None
-
-
-def applied(runs: Sequence[Run]) -> tuple[Applied, ...]:
-    """One entry for each rule of any of the runs, in the order of their verdicts."""
+def applied(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """For each rule of any of the runs, in the order of their verdicts: how many runs kept and broke it, and to how
+    many it was not applied; for rules of speed, its limit and the lowest value found."""
     by_name: dict[str, list[Rule]] = {}
     for run in runs:
         for rule in run.rules:
             by_name.setdefault(rule.rule, []).append(rule)
-    return tuple(
-        Applied(
-            name,
-            MEANINGS.get(name, ""),
-            sum(rule.kept is True for rule in rules),
-            sum(rule.kept is False for rule in rules),
-            sum(rule.kept is None for rule in rules),
-            next((rule.least for rule in rules if rule.least is not None), None),
-            min((rule.found for rule in rules if rule.found is not None), default=None) if name in OF_SPEED else None,
-        )
+    return [
+        {
+            "rule": name,
+            "meaning": MEANINGS.get(name, ""),
+            "kept": sum(rule.kept is True for rule in rules),
+            "broken": sum(rule.kept is False for rule in rules),
+            "not_applied": sum(rule.kept is None for rule in rules),
+            "limit": next((rule.least for rule in rules if rule.least is not None), None),
+            "least_found": min((rule.found for rule in rules if rule.found is not None), default=None)
+            if name in OF_SPEED
+            else None,
+        }
         for name, rules in by_name.items()
-    )
+    ]
 
 
-def told(run: Run) -> list[list[Any]]:
+def required(run: Run) -> list[list[Any]]:
     """The rules of a run for the page's script: name, kept, value found, required value, reason if not applied."""
-    return [[rule.rule, rule.kept, rule.found, _held_to(rule), rule.why_not or ""] for rule in run.rules]
 
+    def limit(rule: Rule) -> str:
+        if rule.least is not None:
+            return f"at least {rule.least:g}"
+        return "" if rule.most is None else f"at most {rule.most:g}"
 
-def _held_to(rule: Rule) -> str:
-    if rule.least is not None:
-        return f"at least {rule.least:g}"
-    return "" if rule.most is None else f"at most {rule.most:g}"
+    return [[rule.rule, rule.kept, rule.found, limit(rule), rule.why_not or ""] for rule in run.rules]

@@ -12,11 +12,10 @@ import numpy as np
 from hedera.schemes import CONTROL
 from plots.load import Sweep
 from plots.report import fabric
-from plots.report.machines import maker
-from plots.report.rules import told
+from plots.report.rules import required
 from plots.style import short
 from results.parts import FlowRecord, Round
-from results.record import Run, Verdict
+from results.record import Run
 from topos.fattree import FatTree
 from topos.links import NO_LINK, path_links, sending_ports
 from topos.wire import payload_share
@@ -123,12 +122,12 @@ def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]
         "pattern": run.pattern,
         "scheme": run.scheme,
         "trial": run.trial,
-        "worker": maker(run),
+        "worker": run.environment.get("worker"),
         "valid": run.valid,
         "verdict": run.verdict,
         "reasons": list(run.reasons),
         "remarks": list(run.remarks),
-        "rules": told(run),
+        "rules": required(run),
         "mbps": _round(run.bisection_mbps),
         "payload": _round(run.payload_mbps),
         "maxmin": _round(run.maxmin_mbps),
@@ -180,42 +179,26 @@ def _round(value: float | None) -> float | None:
 
 @dataclass(frozen=True)
 class Validity:
-    """The verdicts on the runs of one scheme. ``of_maxmin``: (measured over max-min fair total, verdict) of each
-    run that has both; ``least_idle``: (idle percent in the worst second, verdict) of each run that has it."""
+    """The verdicts on the runs of one scheme; lowest, median and highest over its runs of measured over max-min fair
+    total, and of how idle the processors were in the worst second, as shares (None: not stored)."""
 
     scheme: str
     valid: int
     runs: int
-    of_maxmin: tuple[tuple[float, Verdict], ...]
-    least_idle: tuple[tuple[float, Verdict], ...]
-
-    @property
-    def median_of_maxmin(self) -> float | None:
-        """Median over all runs."""
-        return float(np.median([value for value, _ in self.of_maxmin])) if self.of_maxmin else None
-
-    @property
-    def median_least_idle(self) -> float | None:
-        """Median over all runs."""
-        return float(np.median([value for value, _ in self.least_idle])) if self.least_idle else None
+    of_maxmin: tuple[float, ...] | None
+    least_idle: tuple[float, ...] | None
 
 
-def validity(runs: Sequence[Run], schemes: Sequence[str]) -> tuple[Validity, ...]:
+def validity(runs: Sequence[Run], schemes: Sequence[str]) -> list[Validity]:
     """One Validity for each scheme."""
     rows = []
     for scheme in schemes:
         own = [run for run in runs if run.scheme == scheme]
-        rows.append(
-            Validity(
-                scheme,
-                sum(run.valid for run in own),
-                len(own),
-                tuple(
-                    (run.bisection_mbps / run.maxmin_mbps, run.verdict)
-                    for run in own
-                    if run.bisection_mbps is not None and run.maxmin_mbps
-                ),
-                tuple((min(run.cpu.idle_percent), run.verdict) for run in own if run.cpu.idle_percent),
-            )
-        )
-    return tuple(rows)
+        fair = [run.bisection_mbps / run.maxmin_mbps for run in own if run.bisection_mbps and run.maxmin_mbps]
+        idle = [min(run.cpu.idle_percent) / 100 for run in own if run.cpu.idle_percent]
+        rows.append(Validity(scheme, sum(run.valid for run in own), len(own), _range(fair), _range(idle)))
+    return rows
+
+
+def _range(values: Sequence[float]) -> tuple[float, ...] | None:
+    return tuple(map(float, np.percentile(values, [0, 50, 100]))) if values else None

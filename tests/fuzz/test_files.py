@@ -20,7 +20,7 @@ from plots.table import show
 from results.record import encode, read
 from tests.fuzz.mutations import FUZZ, TRIED, mutated
 from tests.harness.verdict.test_result import fat_tree_observation, observation
-from tests.plots.sweeps import broken, first_version, run_document
+from tests.plots.sweeps import broken, run_document
 from tests.traffic.test_iperf import CAPTURED
 from topos.fattree import FatTree
 from traffic.bwmng import parse_samples
@@ -68,8 +68,7 @@ LOG = b"".join(
     ]
 )
 RUNS = [
-    json.dumps(document, separators=(",", ":")).encode()
-    for document in (run_document(seconds=6), broken(seconds=6), first_version(run_document(seconds=6)))
+    json.dumps(document, separators=(",", ":")).encode() for document in (run_document(seconds=6), broken(seconds=6))
 ]
 CONTROL = RunSpec("nonblocking", "stride:1", seconds=6)
 BROKEN = RunSpec("ecmp", "stride:4", seconds=6, fail=("switch:4_1_1@2",))

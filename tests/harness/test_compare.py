@@ -15,7 +15,7 @@ from harness.cli.run import run as run_command
 from harness.run.spec import RunSpec
 from harness.sweep.plan import keep_settings, plan
 from harness.sweep.suites import TrafficSpec
-from plots.conditions import _option
+from plots.compare_sweeps import _option
 from plots.load import load_sweep
 from plots.sample import OF_THE_PATTERN
 from plots.table import csv_text

@@ -10,48 +10,18 @@ from simulator.config import Config
 
 BASE = Config("ecmp", "random", tick_s=0.001)
 SMALL = Completion(
-    size_class="small",
-    flows=9,
-    cut_off=1,
-    known_share=0.5,
-    mean_s=0.1,
-    median_s=0.1,
-    p95_s=0.2,
-    p99_s=0.2,
-    mean_slowdown=3.5,
-    median_slowdown=2.0,
-    p95_slowdown=6.0,
-    p99_slowdown=7.0,
-)
+    size_class="small", flows=9, cut_off=1, known_share=0.5, mean_s=0.1, median_s=0.1, p95_s=0.2, p99_s=0.2,
+    mean_slowdown=3.5, median_slowdown=2.0, p95_slowdown=6.0, p99_slowdown=7.0,
+)  # fmt: skip
 SETTINGS = Settings(
-    k=4,
-    link_mbps=10,
-    seconds=30,
-    interval_s=2,
-    queue=50,
-    platform="os-ken",
-    datapath="user",
-    congestion_control="cubic",
-    flows_per_host=1,
-    keep=1,
-    scale_sizes=False,
-)
+    k=4, link_mbps=10, seconds=30, interval_s=2, queue=50, platform="os-ken", datapath="kernel",
+    congestion_control="cubic", flows_per_host=1, keep=1, scale_sizes=False,
+)  # fmt: skip
 RUN = Run(
-    schema=2,
-    scheme="hedera-sa",
-    traffic="poisson:web-search,0.5",
-    trial=1,
-    seed=1,
-    capacity_mbps=160,
-    window_s=(5, 25),
-    spec=SETTINGS,
-    bisection_mbps=80,
-    payload_mbps=76,
-    verdict="ok",
-    reasons=(),
-    flows=(),
+    schema=2, scheme="hedera-sa", traffic="poisson:web-search,0.5", trial=1, seed=1, capacity_mbps=160,
+    window_s=(5, 25), spec=SETTINGS, bisection_mbps=80, payload_mbps=76, verdict="ok", reasons=(), flows=(),
     completion=(SMALL,),
-)
+)  # fmt: skip
 
 
 def write_run(path, **changes):
@@ -71,12 +41,12 @@ def test_the_settings_of_a_run_are_those_of_its_simulation(tmp_path):
 
 def test_a_run_and_its_simulation(tmp_path):
     first, *twin = beside([write_run(tmp_path / "run.json")], BASE)
-    assert (first.scheme, first.interval_s, first.load, first.k) == ("hedera-sa", 2, 0.5, 4)
-    assert (first.carried, first.mean_slowdown, first.flows, first.cut_off) == (0.5, 3.5, 9, 1)
-    assert (first.emulated, first.beside) == (True, True)
-    assert [one.size_class for one in twin] == ["all", "small", "medium", "large"]
-    assert all((one.emulated, one.beside, one.k) == (False, True, 4) for one in twin)
-    assert twin[0].flows > 30, "5.8 flows a second"
+    assert (first["scheme"], first["interval_s"], first["load"], first["k"]) == ("hedera-sa", 2, 0.5, 4)
+    assert (first["carried"], first["mean_slowdown"], first["flows"], first["cut_off"]) == (0.5, 3.5, 9, 1)
+    assert (first["emulated"], first["beside"]) == (True, True)
+    assert [one["size_class"] for one in twin] == ["all", "small", "medium", "large"]
+    assert all((one["emulated"], one["beside"], one["k"]) == (False, True, 4) for one in twin)
+    assert twin[0]["flows"] > 30, "5.8 flows a second"
 
 
 def test_the_trials_of_a_sweep_are_one_point_and_what_is_no_such_traffic_is_passed_over(tmp_path):
@@ -86,12 +56,12 @@ def test_the_trials_of_a_sweep_are_one_point_and_what_is_no_such_traffic_is_pass
     write_run(tmp_path / "a/trial-4/run.json", trial=4, verdict="invalid", reasons=("too slow",))
     write_run(tmp_path / "b/run.json", traffic="stride:4 + poisson:fixed:10000,0.05")
     write_run(tmp_path / "c/run.json", traffic="poisson:web-search,0.3", scheme="ecmp")
-    cells = [cell for cell in beside([tmp_path], BASE) if cell.emulated]
-    assert [(one.load, one.scheme, one.mean_slowdown, one.flows) for one in cells] == [
+    cells = [cell for cell in beside([tmp_path], BASE) if cell["emulated"]]
+    assert [(one["load"], one["scheme"], one["mean_slowdown"], one["flows"]) for one in cells] == [
         (0.5, "hedera-sa", 4.0, 27),
         (0.3, "ecmp", 3.5, 9),
     ]
-    assert (cells[1].interval_s, cells[1].detect_s) == (None, None)
+    assert (cells[1]["interval_s"], cells[1]["detect_s"]) == (None, None)
 
 
 @pytest.mark.parametrize(

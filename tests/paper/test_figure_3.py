@@ -12,7 +12,7 @@ def test_it_writes_picture_csv_and_comparison(tmp_path):
     found = rows(tmp_path / "figure3.csv")
     assert {row["model"] for row in found} == {"worst link", "max-min"}
     assert is_png(tmp_path / "figure3.png")
-    assert "60.80" in done.stdout
+    assert "60.8" in done.stdout
 
 
 def test_its_rows_as_json(tmp_path):

@@ -32,15 +32,6 @@ def test_ratios_and_what_is_large(tmp_path):
     assert is_png(tmp_path / "flows_per_host_k4.png")
 
 
-def test_in_words(tmp_path):
-    done = run(flows_per_host, "-k", 4, "--flows-per-host", "2", "--seeds", 1, "--jobs", 1, "--out", tmp_path)
-    assert done.exit_code == 0, done.output
-    assert "aimd" in done.stdout
-    assert "maxmin" in done.stdout
-    assert "6, 50% kept" in done.stdout
-    assert "hedera-sa" in done.stdout
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [

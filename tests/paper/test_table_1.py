@@ -8,10 +8,13 @@ from tests.paper.commands import rows, run
 
 def test_growth_is_found_in_what_grows_so():
     made = [
-        table_1.Case("a", k, many, "flow", 3e-3 * (k / 2) ** 2 * many**0.5, (7 * k**3 + 50 * many * k**3 / 4) / 1e6)
+        {
+            "k": k, "flows_per_host": many, "step_us": 3e-3 * (k / 2) ** 2 * many**0.5,
+            "megabytes": (7 * k**3 + 50 * many * k**3 / 4) / 1e6,
+        }
         for k in (8, 16, 32)
         for many in (1, 2, 4)
-    ]
+    ]  # fmt: skip
     found = table_1.growth(made)
     assert (found.k_power, found.flows_power) == pytest.approx((2, 0.5))
     assert (found.per_k3, found.per_flow) == pytest.approx((7, 50))

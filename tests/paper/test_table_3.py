@@ -35,24 +35,9 @@ def test_cells_and_their_shares_of_the_control(tmp_path):
     assert is_png(tmp_path / "table3.png")
 
 
-def test_in_words(tmp_path):
-    done = run(table_3, *SMALL, "--intervals", "5", "--engines", "maxmin", "--out", tmp_path)
-    assert done.exit_code == 0, done.output
-    assert "share of full bisection bandwidth" in done.stdout
-    assert "share of the non-blocking network's" in done.stdout
-    for case in ("non-blocking", "every 5 s, edge colouring", "every 5 s, 1,000 iterations"):
-        assert f"16 hosts, {case}" in done.stdout
-
-
 @pytest.mark.parametrize(
     "arguments",
-    [
-        ["--hosts", "17"],
-        ["--iterations", "many"],
-        ["--hosts", ""],
-        ["--iterations", "0"],
-        ["--intervals", "0,1"],
-    ],
+    [["--hosts", "17"], ["--iterations", "many"], ["--hosts", ""], ["--iterations", "0"], ["--intervals", "0,1"]],
 )
 def test_sizes_and_counts_that_make_no_sense_are_refused(arguments, tmp_path):
     done = run(table_3, *arguments, "--out", tmp_path)

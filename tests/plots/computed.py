@@ -16,7 +16,7 @@ from topos.nonblocking import NonBlocking
 from traffic.patterns import draw
 from traffic.ports import SERVER_PORT, source_ports
 
-ALL = tuple(scheme.name for scheme in SCHEMES.values() if not scheme.baseline)
+ALL = tuple(scheme.name for scheme in SCHEMES.values() if not scheme.hidden)
 WIRE = 1514 / 1448
 ENVIRONMENT = {
     "kernel": "6.1.0",

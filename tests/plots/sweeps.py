@@ -76,15 +76,6 @@ def rounds(*changes):
     return [{"t": t, "round": i, "large": 2, "changed": n, **times} for i, (t, n) in enumerate(changes, 1)]
 
 
-def first_version(document):
-    """The same document as runs were stored at first."""
-    old = {"link_mbps": "bw", "interval_s": "interval"}
-    spec = {old.get(name, name): value for name, value in document["spec"].items()}
-    spec |= {name: document[name] for name in ("scheme", "traffic", "trial", "seed")}
-    renamed = {("iperf_mbps" if name == "payload_mbps" else name): value for name, value in document.items()}
-    return renamed | {"schema": 1, "spec": spec}
-
-
 def broken(**changes):
     """The document of a run in which a core switch was down for a while."""
     cables = [f"{pod}_2_1-4_1_1" for pod in range(4)]

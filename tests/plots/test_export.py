@@ -5,12 +5,11 @@ import json
 import statistics
 
 import pytest
-from matplotlib import pyplot
 
-from plots.export import export
+from plots.export import export, keep
 from plots.load import load_sweep
-from plots.notebook import text
 from plots.summary import summarise
+from results.archive import ARCHIVE
 from tests.harness.test_cli import ROOT, asked, assert_one_sentence
 from tests.plots.sweeps import run_document, store, write_sweep
 
@@ -45,7 +44,7 @@ def test_a_row_for_each_run_that_counts_and_its_share_is_the_summary_s(sweep, tm
     bars = summarise(load_sweep(sweep).runs).bars
     for scheme in ("nonblocking", "ecmp", "hedera-sa", "random"):
         own = [float(row["share_of_control"]) for row in found if row["scheme"] == scheme]
-        assert statistics.median(own) == pytest.approx(bars[PATTERN, scheme].ratio.median)
+        assert statistics.median(own) == pytest.approx(bars[PATTERN, scheme].median_ratio)
     (moved,) = (row for row in found if (row["scheme"], row["trial"]) == ("hedera-sa", "2"))
     assert (moved["moves"], moved["dropped_packets"], moved["flows"]) == ("2", "7", "2")
     assert (moved["link_mbps"], moved["queue"], moved["disturb"]) == ("10.0", "50", "")
@@ -72,34 +71,12 @@ def test_a_row_for_each_flow_that_its_run_is_found_by(sweep, tmp_path):
     assert (other["first_core"], other["moves"], other["completion_s"]) == ("", "0", "")
 
 
-def test_the_notebook_runs_cell_by_cell_and_draws(sweep, tmp_path, monkeypatch, capsys):
-    export(sweep, tmp_path / "out")
-    monkeypatch.chdir(tmp_path / "out")
-    pyplot.switch_backend("agg")
-    document = json.loads((tmp_path / "out" / "sweep.ipynb").read_text())
-    assert (document["nbformat"], document["nbformat_minor"]) == (4, 5)
-    assert len({cell["id"] for cell in document["cells"]}) == len(document["cells"])
-    names = {}
-    for cell in document["cells"]:
-        if cell["cell_type"] == "code":
-            exec(compile("".join(cell["source"]), cell["id"], "exec"), names)
-    assert capsys.readouterr().out.startswith("7 runs, 8 flows\n")
-    for name in ("shares.png", "flows.png"):
-        assert (tmp_path / "out" / name).stat().st_size > 5_000
-    pyplot.close("all")
-
-
-def test_a_sweep_s_name_is_no_code(tmp_path):
-    document = json.loads(text('x"\n```', "runs.csv", "flows.csv"))
-    assert all('x"' not in "".join(cell["source"]) for cell in document["cells"] if cell["cell_type"] == "code")
-
-
 def test_compare_takes_what_was_exported_of_what_was_kept(tmp_path):
     kept = ROOT / "results/figure9"
     done = asked("export", kept, "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
-        "runs.csv", "flows.csv", "sweep.ipynb", "summary.csv", "sweep.json",
+        "runs.csv", "flows.csv", "summary.csv", "sweep.json",
     }  # fmt: skip
     done = asked("compare", kept, tmp_path / "out", "--json")
     assert done.returncode == 0, done.stderr
@@ -113,3 +90,15 @@ def test_what_has_no_run_is_one_sentence(tmp_path):
     write_sweep(tmp_path / "mine", [PATTERN], ["ecmp"])
     assert_one_sentence(asked("export", tmp_path / "mine"), 2, "sweep.json")
     assert not (tmp_path / "mine" / "export").exists()
+
+
+def test_what_is_kept_reads_as_the_sweep_does(sweep, tmp_path):
+    files = keep(sweep, tmp_path / "kept")
+    assert [path.name for path in files] == [ARCHIVE, "sweep.json", "summary.csv", "differences.csv"]
+    before, after = load_sweep(sweep), load_sweep(tmp_path / "kept")
+    assert after.runs == before.runs
+    assert len(after.tries) == len(before.tries) == 8
+    with pytest.raises(ValueError, match=r"has no run \(run.json\) to keep"):
+        keep(tmp_path / "kept", tmp_path / "again")
+    (tmp_path / "kept" / ARCHIVE).write_bytes(b"nonsense")
+    assert [one.reason for one in load_sweep(tmp_path / "kept").skipped] == ["is no archive of runs"]

@@ -15,15 +15,13 @@ def test_write_all(tmp_path):
     assert [str(file.relative_to(tmp_path / "figures")) for file in files] == [
         "figure9.png",
         "figure9.svg",
-        "figure9-normalised.png",
-        "figure9-normalised.svg",
         "summary.csv",
         "summary.md",
         "differences.csv",
-        "rates/published_stride4-trial-1.png",
-        "rates/published_stride4-trial-2.png",
-        "rates/staggered_0.2,0.3-trial-1.png",
-        "rates/staggered_0.2,0.3-trial-2.png",
+        "rates/published_stride4-trial-1.svg",
+        "rates/published_stride4-trial-2.svg",
+        "rates/staggered_0.2,0.3-trial-1.svg",
+        "rates/staggered_0.2,0.3-trial-2.svg",
     ]
     for file in files:
         assert file.stat().st_size > 300

@@ -13,7 +13,7 @@ def test_rates_sheets(tmp_path, monkeypatch, schemes):
     runs = load_sweep(tmp_path).runs
     control = next((run for run in runs if run.scheme == CONTROL), None)
     figures = spied(monkeypatch, rates)
-    rates.draw(runs, tmp_path / "rates.png", control)
+    rates.draw(runs, tmp_path / "rates.svg", control)
     axes = figures[0].axes
     assert len(axes) == (6 if len(schemes) == 7 else 1)
     for ax in axes:
@@ -34,7 +34,7 @@ def test_an_invalid_run_looks_invalid_in_its_rates(tmp_path, monkeypatch):
     store(tmp_path, failed(traffic="stride:4", scheme="ecmp"))
     runs = load_sweep(tmp_path).runs
     figures = spied(monkeypatch, rates)
-    rates.draw(runs, tmp_path / "rates.png", runs[1])
+    rates.draw(runs, tmp_path / "rates.svg", runs[1])
     assert len(figures[0].axes) == 2
     for ax in figures[0].axes:
         assert ax.get_title(loc="right") == "INVALID"

@@ -21,7 +21,8 @@ def test_a_published_share_is_of_the_published_control():
     assert published_share(PATTERN, "spanning-tree") == 3482 / 12465
     assert published_share(PATTERN, "hedera-sa") == 11720 / 12465
     assert published_share(PATTERN, "random") is None
-    assert published_share("stride:4", "ecmp") is None
+    assert published_share("stride:4", "ecmp") == 3482 / 12465, "the same flows"
+    assert published_share("stride:4", "ecmp", k=6) is None
     assert published_share(f"{PATTERN} x2", "ecmp") is None, "other flows than the published ones"
 
 

@@ -141,8 +141,6 @@ def gaining(folder):
 
 def test_in_how_many_patterns_hedera_is_above_ecmp_for_certain(tmp_path):
     sweep = gaining(tmp_path)
-    assert trials.gains(sweep.runs) == (trials.Gain("hedera-sa", 1, 1, 3, 4, 3),)
-    assert trials.gains(sweep.tries, every=True) == (trials.Gain("hedera-sa", 0, 1, 3, 4, 3),)
     said = trials.in_a_sentence(sweep.runs, sweep.tries)
     assert "hedera-sa in 1 of 3 patterns, below in 1 (over all tries 0 and 1 of 3)." in said
 

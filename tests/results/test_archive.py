@@ -6,9 +6,9 @@ import tarfile
 
 import pytest
 
-from files.reader import Unreadable
 from results import archive
 from results.archive import pack, unpacked
+from results.files import Unreadable
 
 
 def store(folder, data):

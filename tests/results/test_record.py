@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from results.parts import FlowRecord, Settings
 from results.record import MAX_BYTES, SCHEMA, Run, decode, encode, read, read_settings, write
-from tests.plots.sweeps import broken, failed, first_version, run_document
+from tests.plots.sweeps import run_document
 
 SETTINGS = Settings(
     k=4,
@@ -195,7 +195,7 @@ def test_a_reason_is_one_short_line():
     ],
 )
 def test_what_is_no_json(data):
-    with pytest.raises(ValueError, match="is not JSON, or was cut off"):
+    with pytest.raises(ValueError, match=r"is not JSON, or was cut off|is not a run of schema 2"):
         decode(data)
 
 
@@ -204,52 +204,11 @@ def test_a_number_too_large_for_a_float_is_refused():
         decode(text().replace(b"160.0", b"1e999"))
 
 
-# --- schema 1 -----------------------------------------------------------------------------------------------------
-
-
-def old(**changes):
-    return json.dumps(first_version(run_document()) | changes).encode()
-
-
-def test_schema_1_is_read():
-    document = run_document()
-    back = decode(old())
-    assert back.schema == SCHEMA
-    assert (back.scheme, back.pattern, back.trial) == ("hedera-sa", "published:stride4", 1)
-    assert (back.bisection_mbps, back.payload_mbps) == (document["bisection_mbps"], document["payload_mbps"])
-    assert (back.spec.link_mbps, back.spec.mtu) == (10, 1500)
-    assert back.flows[0].paths[0].core == 2
-    assert decode(encode(back)) == back
-
-
-def test_schema_1_of_failures_and_of_runs_that_broke_off():
-    assert [one.rerouted_s for one in decode(json.dumps(first_version(broken())).encode()).failures] == [
-        0.034,
-        None,
-    ]
-    back = decode(json.dumps(first_version(failed())).encode())
-    assert (back.valid, back.bisection_mbps, back.rates.t) == (False, None, ())
-
-
-def test_schema_1_wrote_nan():
-    back = decode(old(full_links={"window_s": [7, 25], "mbps": {"0_0_1-eth1": math.nan}}))
-    assert back.full_links.mbps == {"0_0_1-eth1": None}
-    with pytest.raises(ValueError, match="a valid run has"):
-        decode(old(bisection_mbps=math.nan))
-
-
 def test_reasons_are_lines_however_a_tool_said_it():
     said, line = "Traceback\n  boom\x1b[2J\n", "Traceback   boom [2J"
     assert decode(encode(run(verdict="invalid", reasons=(said,)))).reasons == (line,)
-    assert decode(old(verdict="invalid", reasons=[said])).reasons == (line,)
     with pytest.raises(ValueError, match=r"reasons"):
         decode(text(verdict="invalid", reasons=[said]))
-
-
-@pytest.mark.parametrize("spec", [None, [], 7, {"k": 4}])
-def test_schema_1_with_a_strange_spec(spec):
-    with pytest.raises(ValueError, match="spec"):
-        decode(old(spec=spec))
 
 
 JSON = st.recursive(
@@ -262,11 +221,10 @@ JSON = st.recursive(
 @given(
     field=st.sampled_from(sorted({*run_document(), *json.loads(encode(run()))})),
     value=JSON,
-    schema=st.integers(1, 2),
 )
 @settings(deadline=None)
-def test_any_value_in_any_field_gives_a_run_or_a_reason(field, value, schema):
-    document = json.loads(text()) if schema == SCHEMA else first_version(run_document(seconds=6))
+def test_any_value_in_any_field_gives_a_run_or_a_reason(field, value):
+    document = json.loads(text())
     try:
         back = decode(json.dumps(document | {field: value}).encode())
     except ValueError as error:
@@ -296,7 +254,7 @@ def test_a_file(tmp_path):
 
 def test_only_regular_files_are_read(tmp_path):
     path = tmp_path / "run.json"
-    with pytest.raises(ValueError, match="cannot be read: No such file"):
+    with pytest.raises(ValueError, match="is not there"):
         read(path)
     os.mkfifo(path)  # nobody will ever write into it
     with pytest.raises(ValueError, match="not a regular file"):
@@ -307,7 +265,7 @@ def test_only_regular_files_are_read(tmp_path):
         read(path)
     path.rmdir()
     path.symlink_to("/dev/zero")
-    with pytest.raises(ValueError, match="cannot be read"):
+    with pytest.raises(ValueError, match="not a regular file"):
         read(path)
 
 
@@ -326,7 +284,7 @@ def test_the_settings_of_a_sweep(tmp_path):
     path.write_text(json.dumps(common | {"first_seed": 1}))
     assert read_settings(path) == SETTINGS
     old = {name: value for name, value in common.items() if name not in ("mtu", "new_flows", "controller_delay_ms")}
-    path.write_text(json.dumps(old | {"bw": old.pop("link_mbps"), "interval": old.pop("interval_s")}))
+    path.write_text(json.dumps(old))
     assert read_settings(path) == SETTINGS
 
 

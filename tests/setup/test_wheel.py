@@ -29,20 +29,6 @@ def wheel(tmp_path_factory):
     return next(folder.glob("*.whl"))
 
 
-def test_the_source_archive_makes_the_same_wheel(wheel):
-    folder = wheel.parent
-    subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", folder],
-        cwd=folder / "clone",
-        check=True,
-    )
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    (archive,) = folder.glob("*.tar.gz")
-    subprocess.run([*build, "--wheel-dir", folder / "again", archive], check=True)
-    (again,) = (folder / "again").glob("*.whl")
-    assert zipfile.ZipFile(again).namelist() == zipfile.ZipFile(wheel).namelist()
-
-
 @pytest.fixture(scope="module")
 def installed(wheel):
     """The folder of commands of a new environment with that wheel; its dependencies are those of this one."""
@@ -85,7 +71,7 @@ def test_a_wheel_has_the_code_and_its_data_and_nothing_that_was_run(wheel):
     files = [file for folder in code for file in folder.glob("**/__init__.py")]
     expected = {file.relative_to(ROOT).parent.as_posix() for file in files}
     assert {name.removesuffix("/__init__.py") for name in names if name.endswith("/__init__.py")} == expected
-    assert "__init__.py" in names
+    assert {"virtual/kernel/linux.xz", "virtual/kernel/linux.json", "virtual/kernel/COPYING"} <= set(names)
 
 
 def test_the_commands_work_from_any_folder(installed, elsewhere):
@@ -98,27 +84,3 @@ def test_the_commands_work_from_any_folder(installed, elsewhere):
     done = hedera(installed, elsewhere, "simulate", "--scheme", "hedera-sa", "--traffic", "stride:4", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["bisection_mbps"] > 10_000
-
-
-@pytest.mark.root
-def test_without_mininet_a_run_says_what_to_install(installed, elsewhere):
-    done = hedera(installed, elsewhere, "run", "--scheme", "ecmp", "--traffic", "stride:4", "--time", "real")
-    assert done.returncode == 3
-    assert "apt-get install mininet" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-@pytest.mark.skipif(
-    "HEDERA_TEST_INSTALL" not in os.environ, reason="HEDERA_TEST_INSTALL=1 downloads all dependencies anew"
-)
-def test_pip_brings_every_dependency_that_the_commands_need(wheel, elsewhere):
-    environment = wheel.parent / "whole"
-    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-    subprocess.run([environment / "bin/python", "-m", "pip", "install", "--quiet", wheel], check=True)
-    for arguments in (
-        ["figure", "9", "--simulated", "--seeds", "1", "--out", "drawn"],
-        ["table", "4", "--seconds", "0"],
-    ):
-        done = hedera(environment / "bin", elsewhere, *arguments)
-        assert done.returncode == 0, done.stderr
-    assert "stride4,ecmp,3482," in (elsewhere / "drawn/figure9_simulated.csv").read_text()

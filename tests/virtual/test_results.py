@@ -18,7 +18,7 @@ def left(tmp_path):
 
 def test_plain_files_are_taken(left):
     source, target = left
-    assert copy_results(source, target) == 1
+    assert copy_results(source, target) == 2
     assert (target / "run/run.json").read_text() == "{}"
 
 

@@ -13,9 +13,6 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache as once
 from pathlib import Path
 
@@ -70,9 +67,6 @@ FLOATING_POINT_CONFIG = "CONFIG_KERNEL_STACK_ORDER=3\n"
 FLOATING_POINT_SINCE = (6, 13)
 """Linux before this version has 2,696 bytes for a process's floating-point state; with AMX it takes 11,008. The
 larger buffer lies on the kernel's stacks, which must grow with it."""
-NEEDED = ("UML_TIME_TRAVEL_SUPPORT", "HOSTFS", "OVERLAY_FS", "INET_TCP_DIAG", "OPENVSWITCH", "VETH", "NET_NS",
-          "NET_SCH_TBF", "NET_SCH_NETEM", "NET_SCH_FQ", "NET_SCH_RED", "TCP_CONG_DCTCP", "TCP_CONG_BBR")  # fmt: skip
-"""Options that the kernel must have; a version may lack other lines of the configuration."""
 FLAGS = "-mcmodel=small"
 """The kernel is linked below 2 GiB, and does not need the large code model that its makefile asks for."""
 OBJECTS = 650
@@ -90,72 +84,57 @@ FIXED = {
 XZ = [{"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME}]
 
 
-@dataclass(frozen=True)
-class Made:
-    """A kernel that was compiled, and all that its bytes depend on."""
-
-    content: bytes
-    facts: dict[str, str]
-
-    @property
-    def manifest(self) -> dict[str, str]:
-        """What is said of it where it is shipped."""
-        return {**self.facts, "sha256": sha256(self.content), "xz_sha256": sha256(self.packed())}
-
-    def packed(self) -> bytes:
-        """Its file in small; the same bytes every time."""
-        return lzma.compress(self.content, check=lzma.CHECK_SHA256, filters=XZ)
-
-
 def build(say: Say, *, ship: bool = False) -> Kernel:
     """Compile and test a kernel, from the source that is asked for; it is kept in this user's cache.
 
     Guests use it if HEDERA_KERNEL_SOURCE asks for it. ``ship``: write it where the shipped one lies.
     Raises Unavailable when it fails.
     """
-    made = compiled(say)
+    content, facts = compiled(say)
     named = bool(os.environ.get(NAMED)) and not ship
-    found = keep(made.content, made.facts["release"], made.facts["package"], say, use=named)
+    found = keep(content, facts["release"], facts["package"], say, use=named)
     if ship:
-        SHIPPED.write_bytes(made.packed())
-        MANIFEST.write_text(json.dumps(made.manifest, indent=1) + "\n", encoding="utf-8")
+        SHIPPED.write_bytes(packed(content))
+        MANIFEST.write_text(json.dumps(described(content, facts), indent=1) + "\n", encoding="utf-8")
     return found
 
 
 def differences(say: Say) -> list[str]:
     """Compile the shipped kernel again; what differs from it, in sentences. None: it is the same, byte for byte."""
-    shipped, made = manifest(), compiled(say)
-    found = [
+    shipped = manifest()
+    wrong = sha256(SHIPPED.read_bytes()) != shipped["xz_sha256"]
+    return [f"{SHIPPED.name} is not the file that {MANIFEST.name} names"] * wrong + [
         f"{name}: shipped {shipped.get(name)!r}, here {value!r}"
-        for name, value in made.manifest.items()
+        for name, value in described(*compiled(say)).items()
         if shipped.get(name) != value and name != "package"
     ]
-    if sha256(SHIPPED.read_bytes()) != shipped["xz_sha256"]:
-        found.append(f"{SHIPPED.name} is not the file that {MANIFEST.name} names")
-    return found
 
 
-def compiled(say: Say) -> Made:
-    """Get the source, change it, and compile it."""
+def packed(content: bytes) -> bytes:
+    """A kernel as it is shipped; the same bytes every time."""
+    return lzma.compress(content, check=lzma.CHECK_SHA256, filters=XZ)
+
+
+def described(content: bytes, facts: dict[str, str]) -> dict[str, str]:
+    """What is said of a kernel where it is shipped: what its bytes depend on, and their hashes."""
+    return {**facts, "sha256": sha256(content), "xz_sha256": sha256(packed(content))}
+
+
+def compiled(say: Say) -> tuple[bytes, dict[str, str]]:
+    """Get the source, change it, and compile it: the kernel, and what its bytes depend on."""
     facts = tools()
     kernels = cache.folder("kernels")
-    with _place(kernels, say) as work:
-        tree, facts["package"], facts["source_sha256"] = source.lay(work, say)
-        facts["release"] = ".".join(map(str, source.version(tree)))
-        facts["changes_sha256"] = ours()
-        change(tree)
-        linux = _compile(tree, work / "build", kernels / "build.log", say)
-        _run(["strip", "--strip-all", str(linux)])
-        return Made(linux.read_bytes(), facts)
-
-
-@contextmanager
-def _place(kernels: Path, say: Say) -> Iterator[Path]:
     with cache.locked(kernels / "building", lambda: say("another one is being compiled; waiting for it")):
         for left in kernels.glob("building.*"):  # of a killed process: nobody else compiles while we hold the lock
             shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix="building.", dir=kernels) as name:
-            yield Path(name)
+            tree, facts["package"], facts["source_sha256"] = source.lay(Path(name), say)
+            facts["release"] = ".".join(map(str, source.version(tree)))
+            facts["changes_sha256"] = ours()
+            change(tree)
+            linux = _compile(tree, Path(name, "build"), kernels / "build.log", say)
+            _run(["strip", "--strip-all", str(linux)])
+            return linux.read_bytes(), facts
 
 
 def tools() -> dict[str, str]:
@@ -172,16 +151,12 @@ def tools() -> dict[str, str]:
 
 def change(tree: Path) -> None:
     """Make our changes in a source. Raises Unavailable if they do not fit it."""
-    for name, expression, other in (*CHANGES, *(FLOATING_POINT if _old(tree) else ())):
+    for name, expression, other in (*CHANGES, *(FLOATING_POINT if source.version(tree) < FLOATING_POINT_SINCE else ())):
         path = tree / name
         after, count = re.subn(expression, other, path.read_text(encoding="utf-8"))
         if not count:
             raise Unavailable(f"our changes do not fit its {name}")
         path.write_text(after, encoding="utf-8")
-
-
-def _old(tree: Path) -> bool:
-    return source.version(tree) < FLOATING_POINT_SINCE
 
 
 @once
@@ -194,12 +169,10 @@ def ours() -> str:
 def _compile(tree: Path, build: Path, log: Path, say: Say) -> Path:
     build.mkdir()
     config = build / "ours.config"
-    config.write_text(CONFIG.read_text(encoding="utf-8") + FLOATING_POINT_CONFIG * _old(tree), encoding="utf-8")
+    more = FLOATING_POINT_CONFIG * (source.version(tree) < FLOATING_POINT_SINCE)
+    config.write_text(CONFIG.read_text(encoding="utf-8") + more, encoding="utf-8")
     make = ["make", "-C", str(tree), f"O={build}", "ARCH=um", "LOCALVERSION=", f"KCONFIG_ALLCONFIG={config}"]
     _make([*make, "-s", "allnoconfig"], log, say)
-    settled = (build / ".config").read_text(encoding="utf-8")
-    if absent := [name for name in NEEDED if f"CONFIG_{name}=y\n" not in settled]:
-        raise Unavailable(f"this version of Linux does not have {', '.join(absent)}")
     flags = f"{FLAGS} -ffile-prefix-map={tree}=. -ffile-prefix-map={build}=."
     _make([*make, f"-j{len(os.sched_getaffinity(0))}", f"KCFLAGS={flags}", "linux"], log, say)
     return build / "linux"

@@ -35,9 +35,9 @@ def _receive() -> None:
     with socket.create_server(("10.0.0.2", _PORT)) as server:
         print("ready", flush=True)
         connection, _ = server.accept()
-        first = connection.recv(1 << 16)
+        connection.recv(1 << 16)
         begin, count = time.monotonic(), 0
-        while first and (part := connection.recv(1 << 16)):
+        while part := connection.recv(1 << 16):
             count += len(part)
         print(count * 8 / (time.monotonic() - begin) / 1e6)
 
@@ -49,14 +49,14 @@ def _send(seconds: float) -> None:
             connection.sendall(bytes(1 << 14))
 
 
-def _goodput(seconds: str) -> str:
+def _main(folder: str, seconds: str) -> None:
     subprocess.run(["sh", "-ec", _SET_UP], check=True)
     me = [sys.executable, "-I", __file__]
-    receiver = subprocess.Popen(["ip", "netns", "exec", "b", *me, "receive"], stdout=subprocess.PIPE, text=True)
-    assert receiver.stdout is not None
-    receiver.stdout.readline()
-    subprocess.run(["ip", "netns", "exec", "a", *me, "send", seconds], check=True)
-    return receiver.communicate()[0]
+    with subprocess.Popen(["ip", "netns", "exec", "b", *me, "receive"], stdout=subprocess.PIPE, text=True) as receiver:
+        assert receiver.stdout is not None
+        receiver.stdout.readline()
+        subprocess.run(["ip", "netns", "exec", "a", *me, "send", seconds], check=True)
+        Path(folder, "goodput").write_text(receiver.stdout.read(), encoding="utf-8")
 
 
 if __name__ == "__main__":
@@ -65,4 +65,4 @@ if __name__ == "__main__":
     elif sys.argv[1] == "send":
         _send(float(sys.argv[2]))
     else:
-        Path(sys.argv[1], "goodput").write_text(_goodput(sys.argv[2]), encoding="utf-8")
+        _main(*sys.argv[1:])

@@ -22,7 +22,7 @@ import numpy as np
 
 from hedera.parameter import option_of
 from hedera.schemes import CONTROL
-from plots.sample import Bar, Every, Sample, Share, Value, said
+from plots.sample import Bar, Sample, Trial, Value, setting_text
 from plots.style import DASHES, INK, colour, house_style, save, scheme_order, short
 from plots.summary import pattern_order
 from plots.trials import difference
@@ -87,38 +87,38 @@ class PatternRow:
 
 @dataclass(frozen=True)
 class Side:
-    """A folder of a comparison: its differing settings, its shares and its invalid runs for the bars that all folders
-    have, and its bars over all tries."""
+    """A folder of a comparison, and its settings that differ."""
 
     name: str
     conditions: Mapping[str, Value]
-    shares: Mapping[Bar, Share]
-    invalid: Mapping[Bar, int]
-    every: Mapping[Bar, Every]
 
     @property
     def label(self) -> str:
         """Its conditions, or its name if the conditions do not differ."""
-        return " ".join(f"{option} {said(value)}" for option, value in self.conditions.items()) or self.name
+        return " ".join(f"{option} {setting_text(value)}" for option, value in self.conditions.items()) or self.name
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Folders, which are compared with the first; the settings that are ``alike``, by options; ``notes``, a sentence
-    on each thing that does not count or was left out."""
+    """Folders, which are compared with the first. ``frame``: a line for each folder, pattern and scheme (not the
+    control) that all folders have, with ``share`` and ``runs`` (NaN: without a share in every folder), ``all_share``,
+    ``left_out`` and ``invalid``, and differences to the first folder in points. ``alike``: settings by options;
+    ``notes``: a sentence on each thing that does not count or was left out."""
 
     sides: tuple[Side, ...]
+    frame: Any
     alike: Mapping[str, Value]
     notes: tuple[str, ...]
 
     @property
     def schemes(self) -> list[str]:
-        """The schemes, except the control, that have a share under some pattern in every folder."""
-        return scheme_order(scheme for _, scheme in self.sides[0].shares)
+        """The schemes that have a share under some pattern in every folder."""
+        return scheme_order(self.frame.scheme[self.frame.share.notna()])
 
-    def bars(self, scheme: str) -> list[Bar]:
-        """The patterns under which a scheme has a share in every folder."""
-        return [(p, scheme) for p in pattern_order(p for p, own in self.sides[0].shares if own == scheme)]
+    def of_scheme(self, scheme: str) -> Any:
+        """The lines of a scheme that have a share, by pattern and folder."""
+        own = self.frame[(self.frame.scheme == scheme) & self.frame.share.notna()].set_index(["pattern", "folder"])
+        return own.loc[[(p, side.name) for p in pattern_order(own.index.unique("pattern")) for side in self.sides]]
 
     def rows(self) -> list[Row]:
         """Rows by scheme and folder."""
@@ -126,43 +126,46 @@ class Comparison:
 
     def pattern_rows(self) -> list[PatternRow]:
         """Rows by scheme, pattern and folder."""
+        conditions = {side.name: side.conditions for side in self.sides}
         return [
-            self._pattern_row(side, bar) for scheme in self.schemes for bar in self.bars(scheme) for side in self.sides
+            PatternRow(
+                scheme,
+                line.Index[0],
+                line.Index[1],
+                conditions[line.Index[1]],
+                int(line.runs),
+                int(line.invalid),
+                line.share,
+                _number(line.points),
+                _whole(line.left_out),
+                _number(line.all_share),
+            )
+            for scheme in self.schemes
+            for line in self.of_scheme(scheme).itertuples()
         ]
 
-    def _pattern_row(self, side: Side, bar: Bar) -> PatternRow:
-        share, every = side.shares[bar], side.every[bar]
-        pattern, scheme = bar
-        return PatternRow(
-            scheme,
-            pattern,
-            side.name,
-            side.conditions,
-            share.trials,
-            side.invalid.get(bar, 0),
-            share.median,
-            self._points(side, bar),
-            every.left_out,
-            every.median,
-        )
-
     def _row(self, scheme: str, side: Side) -> Row:
-        bars = self.bars(scheme)
+        own = self.of_scheme(scheme).xs(side.name, level="folder")
+        every = self.frame[(self.frame.scheme == scheme) & (self.frame.folder == side.name)]
+        tried = every.dropna(subset="all_share_of_all")
         row = Row(
             scheme,
             side.name,
             side.conditions,
-            len(bars),
-            runs=sum(side.shares[bar].trials for bar in bars),
-            invalid=sum(number for (_, own), number in side.invalid.items() if own == scheme),
-            share=float(np.mean([side.shares[bar].median for bar in bars])),
-            **self._of_all_tries(scheme, side),
+            len(own),
+            int(own.runs.sum()),
+            int(every.invalid.sum()),
+            own.share.mean(),
+            left_out=_whole(every.left_out.sum(skipna=False)),
+            all_patterns=len(tried),
+            all_share=_number(tried.all_share.mean()),
+            all_difference_points=_number(tried.all_points.mean()),
         )
-        points = {bar[0]: value for bar in bars if (value := self._points(side, bar)) is not None}
-        if not points:
+        points = own.points.dropna()
+        if points.empty:
             return row
-        mean = difference(None, list(points.values()))
-        largest = max(points, key=lambda pattern: abs(points[pattern]))
+        mean = difference(None, points.tolist())
+        largest = points.abs().idxmax()
         return replace(
             row,
             difference_points=mean.mean,
@@ -172,25 +175,13 @@ class Comparison:
             largest_pattern=largest,
         )
 
-    def _of_all_tries(self, scheme: str, side: Side) -> dict[str, Any]:
-        """The fields of `Row` over all tries, for the patterns under which every folder has a try with a number."""
-        medians = [
-            {bar: one.median for bar, one in each.every.items() if bar[1] == scheme and one.median is not None}
-            for each in self.sides
-        ]
-        left_out = [one.left_out for bar, one in side.every.items() if bar[1] == scheme]
-        found: dict[str, Any] = {"left_out": None if None in left_out else sum(filter(None, left_out))}
-        if bars := sorted(_all_have(medians)):
-            means = [float(np.mean([own[bar] for bar in bars])) for own in medians]
-            share = means[self.sides.index(side)]
-            points = None if side is self.sides[0] else 100 * (share - means[0])
-            found |= {"all_patterns": len(bars), "all_share": share, "all_difference_points": points}
-        return found
 
-    def _points(self, side: Side, bar: Bar) -> float | None:
-        """A folder's share minus the first one's; None for the first."""
-        first = self.sides[0]
-        return None if side is first else 100 * (side.shares[bar].median - first.shares[bar].median)
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+def _whole(value: float) -> int | None:
+    return None if math.isnan(value) else int(value)
 
 
 def compare(folders: Sequence[Path]) -> Comparison:
@@ -202,9 +193,8 @@ def compare(folders: Sequence[Path]) -> Comparison:
     )
     bars = {(pattern, scheme) for pattern in patterns for scheme in schemes}
     trials = _all_have(one.trials for one in samples) if all(one.runs for one in samples) else None
-    shares = [one.shares(trials) for one in samples]
-    tried = None if trials is None else _all_have(one.tried for one in samples)
-    common = _all_have(bars & set(own) for own in shares)
+    frame = _frame(samples, bars, trials)
+    common = {(line.pattern, line.scheme) for line in frame[frame.share.notna()].itertuples()}
     if not common:
         seed = "" if trials is None else " of the same seed"
         raise ValueError(f"no pattern has a valid run of a scheme and of the control{seed} in every folder")
@@ -212,24 +202,37 @@ def compare(folders: Sequence[Path]) -> Comparison:
     names = list(dict.fromkeys(name for found in settings for name in found))
     differ = [name for name in names if len({found[name] for found in settings if name in found}) > 1]
     alike = [name for name in names if name not in differ and all(name in found for found in settings)]
+    sides = [
+        Side(one.name, {_option(name): found[name] for name in differ if name in found})
+        for one, found in zip(samples, settings, strict=True)
+    ]
     with_control = bars | {(pattern, CONTROL) for pattern in patterns}
-    return Comparison(
-        tuple(
-            Side(
-                one.name,
-                {_option(name): found[name] for name in differ if name in found},
-                {bar: own[bar] for bar in common},
-                one.uncounted(bars),
-                {bar: found for bar, found in one.every(tried).items() if bar in bars},
-            )
-            for one, found, own in zip(samples, settings, shares, strict=True)
-        ),
-        {_option(name): settings[0][name] for name in alike},
-        (
-            *_not_common(samples, bars, common),
-            *(s for one in samples for s in one.says(with_control, trials)),
-        ),
-    )
+    notes = [*_not_common(samples, bars, common), *(s for one in samples for s in one.says(with_control, trials))]
+    return Comparison(tuple(sides), frame, {_option(name): settings[0][name] for name in alike}, tuple(notes))
+
+
+def _frame(samples: Sequence[Sample], bars: Collection[Bar], trials: Collection[Trial] | None) -> Any:
+    """The frame of a `Comparison`."""
+    from pandas import concat
+
+    tried = None if trials is None else _all_have(one.tried for one in samples)
+    parts = []
+    for one in samples:
+        own = one.every(tried).join(one.shares(trials), how="outer")
+        own, invalid = own.loc[own.index.isin(bars)], one.uncounted(bars)
+        parts.append(own.assign(folder=one.name, invalid=[invalid[bar] for bar in own.index]))
+    frame = concat(parts).reset_index()
+    names = [one.name for one in samples]
+    for share, points in (("share", "points"), ("all_share", "all_points")):
+        by_folder = frame.pivot(index=["pattern", "scheme"], columns="folder", values=share)
+        by_folder = by_folder.reindex(columns=names).dropna().rename_axis(columns="folder")
+        both = by_folder.stack().rename("both")
+        first = by_folder[names[0]].rename("first")
+        found = frame.join(both, on=["pattern", "scheme", "folder"]).join(first, on=["pattern", "scheme"])
+        frame[f"{share}_of_all"] = found.both
+        frame[points] = 100 * (found.both - found["first"]).where(frame.folder != names[0])
+    frame["share"] = frame.share_of_all
+    return frame
 
 
 def draw(comparison: Comparison, path: Path) -> list[Path]:

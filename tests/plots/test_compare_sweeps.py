@@ -1,7 +1,7 @@
 import pytest
 
-from plots import conditions
-from plots.conditions import compare, draw
+from plots import compare_sweeps
+from plots.compare_sweeps import compare, draw
 from plots.trials import difference
 from tests.plots.pictures import spied
 from tests.plots.sweeps import run_document, store
@@ -86,10 +86,10 @@ def test_invalid_runs_never_count(tmp_path):
     a = sweep(tmp_path / "a", ecmp(90, [70, 72, 71], [60, None, 64]), trials=3)
     b = sweep(tmp_path / "b", ecmp(90, None, [60, 99, 62]), trials=3, congestion_control="reno")
     found = compare([a, b])
-    a_share, b_share = (found.sides[i].shares for i in (0, 1))
-    assert set(a_share) == {(FOUR[0], "ecmp"), (FOUR[2], "ecmp")}
-    assert b_share[FOUR[2], "ecmp"].median == pytest.approx(0.61), "99 has no counterpart"
-    assert a_share[FOUR[2], "ecmp"].trials == b_share[FOUR[2], "ecmp"].trials == 2
+    lines = found.of_scheme("ecmp")
+    assert set(lines.index.unique("pattern")) == {FOUR[0], FOUR[2]}
+    assert lines.share[FOUR[2], "b"] == pytest.approx(0.61), "99 has no counterpart"
+    assert lines.runs[FOUR[2], "a"] == lines.runs[FOUR[2], "b"] == 2
     assert [row.invalid for row in found.rows()] == [1, 3]
     assert "b: 3 runs are invalid, and never counted" in found.notes
 
@@ -168,7 +168,7 @@ def test_folders_of_one_name_are_told_apart_and_none_obeyed_by_a_terminal(tmp_pa
 
 
 def test_the_picture_has_folders_in_the_order_of_the_number_that_differs(tmp_path, monkeypatch):
-    drawn = spied(monkeypatch, conditions)
+    drawn = spied(monkeypatch, compare_sweeps)
     folders = [
         sweep(tmp_path / str(rate), ecmp(90 - rate / 10, 70, 60), link_mbps=float(rate)) for rate in (25, 200, 100)
     ]
@@ -183,7 +183,7 @@ def test_the_picture_has_folders_in_the_order_of_the_number_that_differs(tmp_pat
 
 
 def test_unlike_in_more_than_one_number_they_stay_in_the_order_given(tmp_path, monkeypatch):
-    drawn = spied(monkeypatch, conditions)
+    drawn = spied(monkeypatch, compare_sweeps)
     a = sweep(tmp_path / "a", ecmp(90, 80, 70), link_mbps=100.0, mtu=9000)
     b = sweep(tmp_path / "b", ecmp(90, 80, 70), congestion_control="reno")
     draw(compare([a, b]), tmp_path / "picture.png")
