@@ -47,6 +47,7 @@ class EventLog:
             self._file.write(line + "\n")
 
     def close(self) -> None:
+        """Close the file; later events go nowhere."""
         if self._file is not None:
             self._file.close()
             self._file = None

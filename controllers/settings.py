@@ -69,6 +69,7 @@ class Settings(Experiment):
 
     @cached_property
     def topology(self) -> Network:
+        """The network this controller is for."""
         return self.network() if self.hosts is None else NonBlocking(self.hosts)
 
 

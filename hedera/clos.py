@@ -94,6 +94,7 @@ class ClosColouring:
 
 
 def _wide(size: Int64) -> Bool:
+    """Which sizes are more than half a link."""
     return size > UNIT // 2
 
 

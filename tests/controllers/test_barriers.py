@@ -1,4 +1,4 @@
-from controllers.switches import Barriers
+from controllers.barriers import Barriers
 
 
 class Recorder:
