@@ -11,7 +11,6 @@ import os
 import sys
 import traceback
 import types
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,23 +29,6 @@ _MOST = 100_000
 """Numbers in an answer; k = 32 has 8,192 flows."""
 
 Message = dict[str, Any]
-
-
-@dataclass(frozen=True, eq=False)
-class Counters:
-    """The edge switches' counters of all flows in a period: arrays of one shape (flows,).
-
-    ``key`` int64 names a flow; ``src``, ``dst`` int32 are host numbers; ``bytes`` int64 is the entry's byte counter
-    so far, ``duration_s`` float64 the entry's age; ``core`` int32 is the flow's path, ``hashed`` the path of its hash.
-    """
-
-    key: NDArray[np.int64]
-    src: NDArray[np.int32]
-    dst: NDArray[np.int32]
-    bytes: NDArray[np.int64]
-    duration_s: NDArray[np.float64]
-    core: NDArray[np.int32]
-    hashed: NDArray[np.int32]
 
 
 _TYPES = {"key": np.int64, "bytes": np.int64, "duration_s": np.float64, "demand": np.float64}
@@ -135,7 +117,7 @@ class Host:
     def turn(self, counters: dict[str, list[Any]], wants: list[tuple[int, int]]) -> Message:
         """One period of a control loop: the counters of all flows, and which of them the placement wants where."""
         self._script.cores, self._script.asked = dict(wants), []
-        changes = self._made.round(Counters(**_columns(counters)), LinkState(self._tree))
+        changes = self._made.round(types.SimpleNamespace(**_columns(counters)), LinkState(self._tree))
         try:
             found = {int(key): int(core) for key, core in dict(changes).items()}
         except (TypeError, ValueError):

@@ -156,9 +156,9 @@ def _random_flows(rng: Random, tree: FatTree, periods: int, sizes: Sequence[floa
             yield HistoryFlow(src, dst, hashed, born, gone, size if sizes else None)
 
 
-def _random_histories(rng: Random, failures: bool, sizes: Sequence[float] = ()) -> list[History]:
+def _random_histories(rng: Random, count: int, failures: bool, sizes: Sequence[float] = ()) -> list[History]:
     found = [History(4, ())]
-    for _ in range(DRAWN):
+    for _ in range(count):
         tree, periods = FatTree(rng.choice((4, 4, 4, 6))), rng.randint(1, 3)
         flows = tuple(_random_flows(rng, tree, periods, sizes))
         cables = tuple(_cable(rng, tree, flows) for _ in range(rng.randint(0, 2) if failures and flows else 0))
@@ -175,7 +175,7 @@ def _cable(rng: Random, tree: FatTree, flows: Sequence[HistoryFlow]) -> tuple[st
 
 
 def _contract(seed: int) -> list[Case]:
-    return [_history(one) for one in _random_histories(Random(f"{seed} contract"), failures=True)]
+    return [_history(one) for one in _random_histories(Random(f"{seed} contract"), DRAWN // 2, failures=True)]
 
 
 def _first_fit(seed: int) -> list[Case]:
@@ -192,7 +192,7 @@ def _first_fit(seed: int) -> list[Case]:
         return _check(name, f"section 4.3{lines}", "history", words, _history(history, **right))
 
     found = []
-    for history in _random_histories(Random(f"{seed} first fit"), failures=False, sizes=(1.0, 0.5, 0.25)):
+    for history in _random_histories(Random(f"{seed} first fit"), DRAWN, failures=False, sizes=(1.0, 0.5, 0.25)):
         cores = walk(history, GlobalFirstFit(FatTree(history.k)).place)
         found.append(_history(history, cores=[list(period.items()) for period in cores]))
     first = (

@@ -88,9 +88,16 @@ def prepared(hidden: Sequence[Path] = ()) -> Iterator[Place]:
 def unclosed(cpu_s: int, hash_seed: int = 0) -> Start:
     """Others' code with limits, but without isolation from files, network and other processes."""
     started = own(hash_seed)
-    drop = ["--reuid", str(_NOBODY), "--regid", str(_NOBODY), "--clear-groups"] if os.geteuid() == 0 else []
-    ends = ("setpriv", "--pdeathsig", "KILL", *drop, "--")
-    return Start((*_limits(cpu_s), *ends, *started.command), started.environment)
+    drop = _become(_NOBODY) if os.geteuid() == 0 else []
+    return Start(
+        (*_limits(cpu_s), *drop, "setpriv", "--pdeathsig", "KILL", "--", *started.command), started.environment
+    )
+
+
+def _become(uid: int) -> list[str]:
+    """A command that runs another as this user, without rights and with no way to get any."""
+    gone = ("--no-new-privs", "--inh-caps=-all", "--bounding-set=-all")
+    return ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", *gone, "--"]
 
 
 def closed(place: Place, cpu_s: int, hash_seed: int = 0) -> Start:
@@ -105,9 +112,7 @@ def closed(place: Place, cpu_s: int, hash_seed: int = 0) -> Start:
     if os.geteuid() == 0:
         command += ["prlimit", f"--nproc={_within_own('nproc', PROCESSES)}", "--"]
         rights = [word for name in ("SETUID", "SETGID", "SETPCAP") for word in ("--cap-add", f"CAP_{name}")]
-        uid = _free_uid()
-        gone = ("--no-new-privs", "--inh-caps=-all", "--bounding-set=-all")
-        drop = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", *gone, "--"]
+        drop = _become(_free_uid())
     else:
         # Bubblewrap's own first process would run as the same user as the submission, which could control it.
         rights, drop = ["--unshare-user", "--as-pid-1"], []

@@ -180,13 +180,7 @@ MISTAKES = [
         "    demand[mine] = 1.0 / mine.sum()\n    converged[mine] = True\n",
         "random flows, as Figure 7 has it",
     ),
-    Mistake(
-        "receivers do not limit",
-        "demand",
-        "demand[mine].sum() <= 1.0 + 1e-12",
-        "True",
-        "the example of Figure 4",
-    ),
+    Mistake("receivers do not limit", "demand", "demand[mine].sum() <= 1.0 + 1e-12", "True", "the example of Figure 4"),
     Mistake(
         "the two flows of a pair count as one",
         "demand",

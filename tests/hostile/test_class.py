@@ -1,6 +1,5 @@
 """Whole classes, graded by the command as a teaching assistant calls it."""
 
-import csv
 import json
 import os
 import subprocess
@@ -11,23 +10,10 @@ from pathlib import Path
 import pytest
 
 from hedera.compiled import code_folder
-from tests.classroom.mistakes import SOLUTIONS
 from tests.hostile.arena import USER
-from tests.hostile.test_submissions import HONEST, forged
+from tests.hostile.test_submissions import HONEST
 
 HEDERA = Path(sys.executable).with_name("hedera")
-MIN_LOADED = Path(__file__).parents[2] / "docs/examples/least_loaded.py"
-NESTED = """
-import os
-for base in ("/code", "/tmp"):
-    try:
-        os.chdir(base)
-        for _ in range(1500):
-            os.mkdir("d")
-            os.chdir("d")
-    except OSError:
-        pass
-"""
 
 
 @pytest.fixture
@@ -56,42 +42,6 @@ def graded(place, *words, as_user=False, **environment):
         timeout=300,
         env={"PATH": os.environ["PATH"], "HOME": str(place), "COLUMNS": "150"} | environment,
     )
-
-
-def test_three_of_ten_mean_to_end_it(place, capsys):
-    """The three answers that once ended the grading of a whole class, each in a submission of its own."""
-    theirs = place / "submissions"
-    hand_in(theirs / "a-all", **HONEST)
-    hand_in(theirs / "b-demands-nothing", loop=forged(values="{'demand': 'none'}") + HONEST["loop"])
-    hand_in(theirs / "c-demand", demand=HONEST["demand"])
-    hand_in(theirs / "d-changed-nothing", loop=forged(values="{}") + HONEST["loop"])
-    hand_in(theirs / "e-first-fit", first_fit=HONEST["first_fit"])
-    hand_in(theirs / "f-nested-folders", demand=NESTED + HONEST["demand"])
-    hand_in(theirs / "g-annealing", annealing=HONEST["annealing"])
-    hand_in(theirs / "h-loop", loop=HONEST["loop"])
-    hand_in(theirs / "i-scheduler", scheduler=MIN_LOADED.read_text().replace("LeastLoaded", "Scheduler"))
-    hand_in(theirs / "j-nothing")
-    (place / "tmp").mkdir()
-    words = ("--seed", "7", "--seconds", "20", "--json", "--out", "grades")
-    done = graded(place, "submissions", *words, TMPDIR=str(place / "tmp"))
-    assert done.returncode == 0, done.stderr
-    rows = {row["submission"][0]: row for row in json.loads(done.stdout)["rows"]}
-    with capsys.disabled():
-        print()
-        for row in rows.values():
-            print(f"{row['submission']:20} {row['points']:5.1f} {row['seconds']:5.1f} s  {row['remarks'][:80]}")
-    points = {name: row["points"] for name, row in rows.items()}
-    quality = rows["i"]["quality"]
-    assert quality > 0.5
-    assert points == {"a": 70, "b": 0, "c": 20, "d": 0, "e": 20, "f": 20, "g": 20, "h": 10, "j": 0} | {
-        "i": 10 + 20 * quality
-    }
-    for name in "bd":
-        assert rows[name]["remarks"] == "loop: its process answers with something that is not an answer"
-    with (place / "grades" / "grades.csv").open() as file:
-        assert [row["submission"][0] for row in csv.DictReader(file)] == list("abcdefghij")
-    assert list((place / "tmp").iterdir()) == []
-    assert sorted(path.name for path in place.iterdir()) == ["grades", "submissions", "tmp"]
 
 
 def test_a_class_of_archives_links_and_pipes(place):
@@ -139,7 +89,7 @@ while True:
 """
     hand_in(place / "one" / "mallory", demand=bomb)
     hand_in(place / "two" / "alice", **HONEST)
-    words = [HEDERA, "grade", "--seed", "7", "--seconds", "4", "--json"]
+    words = [HEDERA, "grade", "--seed", "7", "--seconds", "10", "--json"]
     first, second = (
         subprocess.Popen(
             [*words, which, "--out", f"out-{which}"],
@@ -154,13 +104,3 @@ while True:
     assert honest["remarks"] == ""
     assert honest["points"] == 70.0
     assert hostile["points"] == 0.0
-
-
-def test_solutions_beside_the_submissions(place):
-    """It reads the model solutions that the grader keeps next to the class."""
-    reads = f"source = open({str(SOLUTIONS / 'demand.py')!r}).read()\nexec(source)"
-    hand_in(place / "submissions" / "mallory", demand=reads)
-    done = graded(place, "submissions", "--seed", "7", "--json")
-    (row,) = json.loads(done.stdout)["rows"]
-    assert row["points"] == 0.0
-    assert "FileNotFoundError" in row["remarks"]
