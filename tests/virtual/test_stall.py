@@ -50,10 +50,6 @@ def test_one_that_is_starved_does_not(session):
     assert looked(Stall(session(STARVED), 1.5), 4) is None
 
 
-def test_nor_does_one_whose_clock_moves(session):
-    assert looked(Stall(session(COMPUTES), 0.5), 3, time.monotonic) is None
-
-
 def test_what_a_session_uses_is_its_own(session):
     computing, waiting = session(COMPUTES), session(WAITS)
     while used_s(computing) < 1.0:

@@ -46,8 +46,8 @@ class Kernel:
         """A sentence for the user if its guests take longer than others', else None."""
         if self.mode == "seccomp":
             return None
-        newer = f"unset {NAMED}" if os.environ.get(NAMED) else "allow seccomp filters here"
-        return f"Linux {self.release} traces its processes, which takes up to twice as long as seccomp mode: {newer}"
+        faster = f"unset {NAMED}" if os.environ.get(NAMED) else "allow seccomp filters here"
+        return f"Linux {self.release} traces its processes, which takes some 1.5 times as long as by seccomp: {faster}"
 
 
 def kernel(say: Say) -> Kernel:
