@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
@@ -20,7 +20,6 @@ from paper.study import (
     compared,
     engines_option,
     grouped,
-    interval,
     means,
     over_seeds,
     picture,
@@ -34,9 +33,6 @@ from results.tasks import Computing, Runner, computed, in_turn
 from simulator.config import ENGINES, Config
 from topos.arrays import Float64
 from topos.fattree import FatTree
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 Shares = Mapping[tuple[str, str], Float64]
 """Percent of all hosts' links by pattern and scheme, (seeds,)."""
@@ -99,26 +95,6 @@ def summary(rows: Sequence[Row]) -> list[Row]:
     return told + gained
 
 
-def ahead(shares: Shares, margin: float = 0.1) -> list[str]:
-    """The patterns where Global First Fit beats Simulated Annealing: by at least ``margin`` points on average, and
-    with several seeds by an interval that excludes 0."""
-    found = []
-    for pattern in dict.fromkeys(traffic for traffic, _ in shares):
-        if {(pattern, "hedera-gff"), (pattern, "hedera-sa")} <= shares.keys():
-            points = interval(shares[pattern, "hedera-gff"] - shares[pattern, "hedera-sa"])
-            if points.mean >= margin and (points.low is None or points.low > 0):
-                found.append(pattern)
-    return found
-
-
-def better(rows: Sequence[Row]) -> str:
-    """A sentence on where Global First Fit beats Simulated Annealing (`ahead`)."""
-    shares = by_pattern(rows)
-    mean = {cell: float(values.mean()) for cell, values in shares.items()}
-    told = [f"{p} ({mean[p, 'hedera-gff']:.1f} against {mean[p, 'hedera-sa']:.1f} %)" for p in ahead(shares)]
-    return f"Global First Fit is ahead of Simulated Annealing on {', '.join(told) or 'no pattern'}."
-
-
 def draw(rows: Sequence[Row], tree: FatTree, path: Path) -> Path:
     """Bars of the means over seeds grouped by pattern, a panel per engine; lines from the lowest to the highest."""
     engines = grouped(rows, "engine")
@@ -154,7 +130,7 @@ def command(asked: Computing, schemes: tuple[str, ...], engines: tuple[str, ...]
     """Simulate the suite of patterns on 8,192 hosts, with the paper's model of TCP and with fair shares."""
     base = Config("ecmp", "stride:1", **fields)
     rows = compute(base, asked.runner(f"Figure 10, k={base.k}"), schemes, engines, seeds)
-    told: list[Table | str] = []
+    told = []
     for engine, own in grouped(rows, "engine").items():
         title = f"Figure 10 under {engine}: {base.tree.num_hosts:,} hosts, {told_seeds(seeds)}"
         told.append(
@@ -162,6 +138,5 @@ def command(asked: Computing, schemes: tuple[str, ...], engines: tuple[str, ...]
         )
         if text := summary(own):
             told.append(table("The paper's text, %", text))
-        told.append(better(own))
     name = f"figure10_k{base.k}"
     asked.conclude(rows, told, [asked.csv(name, rows), draw(rows, base.tree, asked.png(name))])

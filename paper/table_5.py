@@ -20,13 +20,6 @@ if TYPE_CHECKING:
     from hedera.placement import LargeFlows
     from hedera.simulated_annealing import SimulatedAnnealing
 
-FIRST_CALL = """
-import numpy as np
-from paper.table_5 import placement_input
-from hedera.simulated_annealing import SimulatedAnnealing
-tree, flows, links = placement_input(4, 16)
-SimulatedAnnealing(tree, np.random.default_rng(1)).place(flows, links)
-"""
 _NOTES = (
     "Annealing is a placement without its set-up; excess is the exceeded capacity, in links, before and after.",
     "One thread: each iteration starts from the state that the one before it left.",
@@ -87,4 +80,4 @@ def timed_placement(
 def command(asked: Computing, seconds: float) -> None:
     """Time Simulated Annealing: the paper's Table 5 and ours, with set-up and without."""
     title = "Table 5: Simulated Annealing, ms per call"
-    conclude_timed(asked, "table5", title, list(compute(seconds)), FIRST_CALL, *_NOTES)
+    conclude_timed(asked, "table5", title, list(compute(seconds)), *_NOTES)

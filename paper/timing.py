@@ -1,12 +1,10 @@
-"""How times and memory are measured: median and best of many calls; first calls in fresh processes."""
+"""How times and memory are measured: median and best of many calls; memory in fresh processes."""
 
 from __future__ import annotations
 
-import os
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +19,7 @@ from paper.study import Row, table
 from results.tasks import Computing
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    pass
 
 CAPTION = "Processor times, medians over the calls made and the best of them; ratio is the paper's over our median."
 
@@ -55,19 +53,6 @@ def time_calls(
     return Timing(statistics.median(taken), min(taken))
 
 
-def first_call(statements: str) -> str:
-    """A sentence on the time of statements in a fresh process, with compiled code on disk and without."""
-    code = f"{_found()}import time\nstart = time.perf_counter()\n{statements}\nprint(time.perf_counter() - start)"
-    with tempfile.TemporaryDirectory() as cache:
-        environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
-        command = [sys.executable, "-I", "-c", code]
-        compiled, loaded = (
-            float(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
-            for _ in range(2)
-        )
-    return f"Imports and first call in a new process: {loaded:.2f} s, or {compiled:.2f} s when it has to be compiled."
-
-
 def megabytes_grown(before: str, call: str) -> float:
     """A process's growth at its peak during the statements ``call``, in 10^6 bytes.
 
@@ -91,11 +76,9 @@ def _found() -> str:
     return f"import sys\nsys.path[:] = {sys.path!r}\n"
 
 
-def conclude_timed(asked: Computing, name: str, title: str, rows: Sequence[Row], statements: str, *notes: str) -> None:
-    """The end of a command: its files, and unless JSON is asked for the table, the time of a first call of
-    ``statements``, and notes."""
-    told: list[Table | str] = [] if asked.as_json else [table(title, rows), first_call(statements), *notes, CAPTION]
-    asked.conclude(rows, told, [asked.csv(name, rows)])
+def conclude_timed(asked: Computing, name: str, title: str, rows: Sequence[Row], *notes: str) -> None:
+    """The end of a command: its table, notes, and CSV file."""
+    asked.conclude(rows, [table(title, rows), *notes, CAPTION], [asked.csv(name, rows)])
 
 
 def timed(function: Command) -> Command:
