@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from controllers.costs import Costs, CountingDriver
-from controllers.driver import DELETED, LAST_PORT, Driver, FlowStat
+from controllers.driver import DELETED, LAST_PORT, Costs, CountingDriver, Driver, FlowStat
 from controllers.entries import RECALL_S, Recall
 from controllers.eventlog import EventLog
 from controllers.failures import Failures
@@ -269,7 +268,6 @@ class Controller:
         return (src, dst) if above or switch == tree.edge_of(src) else None
 
     def _route(self, packet: FiveTuple, src: int, dst: int) -> int:
-        """The core of the scheme's static path."""
         assert self._routing is not None
         return int(self._routing.cores(src, dst, packet.src_port, packet.dst_port, packet.protocol)[0])
 

@@ -6,9 +6,12 @@ The controller calls a `Driver`; the platform's adapter calls the controller's m
 
 from __future__ import annotations
 
+import functools
+import logging
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple, Protocol
 
 from controllers.packet import FiveTuple
 
@@ -108,3 +111,63 @@ class Driver(Protocol):
     def now(self) -> float:
         """Monotonic time in seconds."""
         ...
+
+
+@dataclass(slots=True)
+class Costs:
+    """Messages both ways since the controller was started. ``statistics_bytes``: of all replies about flows."""
+
+    packet_ins: int = 0
+    packet_outs: int = 0
+    flow_mods: int = 0
+    statistics_requests: int = 0
+    statistics_bytes: int = 0
+
+    def as_event(self) -> dict[str, float]:
+        """What the log says, with the processor time of this process in seconds."""
+        return {"processor_s": round(time.process_time(), 3), **asdict(self)}
+
+
+class CountingDriver:
+    """A driver that counts what is sent through it."""
+
+    def __init__(self, driver: Driver, costs: Costs) -> None:
+        self._driver = driver
+        self._costs = costs
+        self.barrier: Callable[[int, int], None] = driver.barrier
+        self.call_later: Callable[[float, Callable[[], None]], None] = driver.call_later
+        self.now: Callable[[], float] = driver.now
+
+    def clear(self, dpid: int) -> None:
+        self._costs.flow_mods += 1
+        self._driver.clear(dpid)
+
+    def install(self, dpid: int, rule: Rule, modify: bool = False) -> None:
+        self._costs.flow_mods += 1
+        self._driver.install(dpid, rule, modify=modify)
+
+    def packet_out(self, dpid: int, port: int, frame: bytes) -> None:
+        self._costs.packet_outs += 1
+        self._driver.packet_out(dpid, port, frame)
+
+    def request_flow_stats(self, dpid: int, xid: int) -> None:
+        self._costs.statistics_requests += 1
+        self._driver.request_flow_stats(dpid, xid)
+
+
+def guarded(handler: Callable[..., None]) -> Callable[..., None]:
+    """Decorator for an adapter's handlers: what one raises is logged, in the event log too, and it goes on.
+
+    os-ken would stop handling events without a word; POX would say so on standard error alone. The adapter
+    has its `Controller` as ``core``.
+    """
+
+    @functools.wraps(handler)
+    def guard(adapter: Any, *event: Any) -> None:
+        try:
+            handler(adapter, *event)
+        except Exception as error:
+            logging.getLogger(__name__).exception("%s has failed", handler.__name__)
+            adapter.core.error(f"{handler.__name__}: {type(error).__name__}: {error}")
+
+    return guard

@@ -49,7 +49,6 @@ class FoundEntries:
         return otherwise if otherwise in cores else next(iter(cores), None)
 
     def clear(self) -> None:
-        """Forget them: the controller now knows better."""
         self._ports.clear()
 
 

@@ -47,7 +47,6 @@ class EventLog:
             self._file.write(line + "\n")
 
     def close(self) -> None:
-        """Close the file; later events go nowhere."""
         if self._file is not None:
             self._file.close()
             self._file = None

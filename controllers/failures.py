@@ -34,7 +34,6 @@ class Failures:
         return self._apply()
 
     def switch_down(self, name: str) -> bool:
-        """A switch is not under control any longer."""
         if self._tree.layer(name) == "aggregation":
             self._lost.add(name)
         return self._apply()

@@ -26,7 +26,6 @@ class KnownFlow:
     installed_at: float
 
     def as_event(self) -> dict[str, int | str]:
-        """What the log says of it."""
         t = self.five_tuple
         return {
             "key": self.key,
@@ -60,11 +59,9 @@ class KnownFlows:
         return self._by_tuple.get(five_tuple)
 
     def get(self, key: int) -> KnownFlow | None:
-        """The flow with a key, if it is known."""
         return self._by_key.get(key)
 
     def new_key(self) -> int:
-        """A key that no flow has had."""
         self._last_key += 1
         return self._last_key
 
@@ -87,5 +84,4 @@ class KnownFlows:
         return flow
 
     def remove(self, flow: KnownFlow) -> None:
-        """Forget a flow that has expired."""
         del self._by_key[flow.key], self._by_tuple[flow.five_tuple]

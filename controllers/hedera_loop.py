@@ -81,7 +81,6 @@ class HederaLoop:
         self._driver.call_later(self._interval, self._poll)
 
     def flow_stats(self, dpid: int, xid: int, stats: Iterable[FlowStat], more: bool) -> None:
-        """A part of a flow-statistics reply."""
         self._polls.reply(dpid, xid, stats, more)
 
     def switch_down(self, name: str) -> None:

@@ -148,16 +148,13 @@ class EntryReader:
         self._names = {name for name in tree.switches if tree.layer(name) != "core"}
 
     def start(self, interval: float) -> None:
-        """Begin."""
         self._driver.call_later(interval, lambda: self.start(interval))
         self.read()
 
     def read(self) -> None:
-        """Ask all switches now."""
         self._polls.ask(self._names & self._switches.connected)
 
     def flow_stats(self, dpid: int, xid: int, stats: Iterable[FlowStat], more: bool) -> None:
-        """A part of a flow-statistics reply."""
         self._polls.reply(dpid, xid, stats, more)
 
     def switch_down(self, name: str) -> None:

@@ -64,7 +64,6 @@ def _learn(protocol: int, priority: int, cookie: int, idle_timeout: int) -> byte
 
 
 def _output() -> bytes:
-    """Send to the port in the register."""
     return _action(_OUTPUT_REG, struct.pack("!HIH6x", _PORT_BITS - 1, _REGISTER, 0))
 
 

@@ -19,9 +19,8 @@ from os_ken.ofproto import ofproto_v1_0_parser as messages
 
 from controllers import nicira
 from controllers.core import Controller
-from controllers.driver import FlowStat, Match, Rule
+from controllers.driver import FlowStat, Match, Rule, guarded
 from controllers.eventlog import EventLog
-from controllers.guard import guarded
 from controllers.packet import FiveTuple
 from controllers.settings import Settings
 
@@ -107,7 +106,6 @@ class OsKenController(app_manager.OSKenApp):
     @set_ev_cls(_Timer)
     @guarded
     def on_timer(self, ev: Any) -> None:
-        """A timer of ours is due."""
         ev.function()
 
     @set_ev_cls(ofp_event.EventOFPStateChange, [MAIN_DISPATCHER, DEAD_DISPATCHER])
@@ -129,7 +127,6 @@ class OsKenController(app_manager.OSKenApp):
     @set_ev_cls(ofp_event.EventOFPPacketIn, MAIN_DISPATCHER)
     @guarded
     def on_packet_in(self, ev: Any) -> None:
-        """A switch does not know where a packet goes."""
         self.core.packet_in(ev.msg.datapath.id, ev.msg.in_port, bytes(ev.msg.data))
 
     @set_ev_cls(ofp_event.EventOFPFlowStatsReply, MAIN_DISPATCHER)
@@ -143,26 +140,22 @@ class OsKenController(app_manager.OSKenApp):
     @set_ev_cls(ofp_event.EventOFPFlowRemoved, MAIN_DISPATCHER)
     @guarded
     def on_flow_removed(self, ev: Any) -> None:
-        """An entry has expired or was deleted."""
         self.core.flow_removed(ev.msg.datapath.id, ev.msg.cookie, ev.msg.reason)
 
     @set_ev_cls(ofp_event.EventOFPBarrierReply, MAIN_DISPATCHER)
     @guarded
     def on_barrier_reply(self, ev: Any) -> None:
-        """A switch is done with what it was sent."""
         self.core.barrier_reply(ev.msg.datapath.id, ev.msg.xid)
 
     @set_ev_cls(ofp_event.EventOFPPortStatus, MAIN_DISPATCHER)
     @guarded
     def on_port_status(self, ev: Any) -> None:
-        """A port has come or gone, or its link has."""
         down = ev.msg.reason == of.OFPPR_DELETE or ev.msg.desc.state & of.OFPPS_LINK_DOWN
         self.core.port_status(ev.msg.datapath.id, ev.msg.desc.port_no, not down)
 
     @set_ev_cls(ofp_event.EventOFPErrorMsg, MAIN_DISPATCHER)
     @guarded
     def on_error(self, ev: Any) -> None:
-        """A switch refuses a message."""
         self.core.error(f"switch {ev.msg.datapath.id:#x}: OpenFlow error {ev.msg.type}, code {ev.msg.code}")
 
 

@@ -31,7 +31,6 @@ class Polls:
         """The switches that have not answered the latest `ask` yet."""
 
     def ask(self, names: Iterable[str]) -> None:
-        """Send each of these switches a request."""
         driver = self._switches.driver
         now = driver.now()
         self.waiting = set(names)

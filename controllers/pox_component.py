@@ -30,9 +30,8 @@ def _refuse(message: str, status: int) -> NoReturn:
 try:
     from controllers import nicira, ripl
     from controllers.core import Controller
-    from controllers.driver import FlowStat, Match, Rule
+    from controllers.driver import FlowStat, Match, Rule, guarded
     from controllers.eventlog import EventLog
-    from controllers.guard import guarded
     from controllers.packet import FiveTuple
     from controllers.settings import Settings
 except ModuleNotFoundError as error:

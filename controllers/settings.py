@@ -69,7 +69,6 @@ class Settings(Experiment):
 
     @cached_property
     def topology(self) -> Network:
-        """The network this controller is for."""
         return self.network() if self.hosts is None else NonBlocking(self.hosts)
 
 

@@ -4,13 +4,52 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 
-from controllers.barriers import Barriers
 from controllers.driver import Driver, Rule
 from controllers.flows import KnownFlow
 from controllers.rules import flow_rule, flow_switches, initial_rules, out_port
 from topos.network import Network
+
+
+@dataclass(slots=True)
+class _Group:
+    waiting: int
+    done: Callable[[], None]
+
+
+class Barriers:
+    """Barrier requests under way, each matched to its reply by switch and transaction id."""
+
+    def __init__(self, driver: Driver, next_xid: Callable[[], int]):
+        self._driver = driver
+        self._next_xid = next_xid
+        self._groups: dict[tuple[int, int], _Group] = {}
+
+    def confirm(self, dpids: Iterable[int], done: Callable[[], None]) -> None:
+        """Call ``done`` once every switch has answered a barrier, or is gone; at once if there are none."""
+        requests = [(dpid, self._next_xid()) for dpid in dpids]
+        if not requests:
+            done()
+            return
+        group = _Group(len(requests), done)
+        self._groups.update(dict.fromkeys(requests, group))
+        for dpid, xid in requests:
+            self._driver.barrier(dpid, xid)
+
+    def reply(self, dpid: int, xid: int) -> None:
+        """A barrier reply has come; one nobody waits for is ignored."""
+        group = self._groups.pop((dpid, xid), None)
+        if group is not None:
+            group.waiting -= 1
+            if not group.waiting:
+                group.done()
+
+    def lost(self, dpid: int) -> None:
+        """A switch is gone: it will not answer, so nobody waits for it any longer."""
+        for request in [request for request in self._groups if request[0] == dpid]:
+            self.reply(*request)
 
 
 class Switches:
@@ -25,7 +64,6 @@ class Switches:
         self._barriers = Barriers(driver, self.next_xid)
 
     def next_xid(self) -> int:
-        """A transaction id that no request under way has."""
         return next(self._xids) & 0xFFFFFFFF
 
     def name(self, dpid: int) -> str | None:
@@ -53,7 +91,6 @@ class Switches:
         self._barriers.confirm([self.topo.dpid(name) for name in names], done)
 
     def barrier_reply(self, dpid: int, xid: int) -> None:
-        """A barrier reply has come."""
         self._barriers.reply(dpid, xid)
 
     def entries(self, flow: KnownFlow, core: int | None = None) -> dict[str, int]:

@@ -37,7 +37,6 @@ class Shape(NamedTuple):
 
 
 def shape_of(tree: FatTree) -> Shape:
-    """The tables of a fat-tree."""
     host, core = np.arange(tree.num_hosts, dtype=np.int32), np.arange(tree.num_cores, dtype=np.int32)
     tiers = tier_links(host, host, np.zeros_like(host), tree.half)
     edge_up, core_up, core_down, edge_down = (tier.astype(np.int32) for tier in tiers[1:5])

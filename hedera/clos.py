@@ -94,7 +94,6 @@ class ClosColouring:
 
 
 def _wide(size: Int64) -> Bool:
-    """Which sizes are more than half a link."""
     return size > UNIT // 2
 
 

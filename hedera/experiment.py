@@ -89,12 +89,10 @@ class Experiment:
 
     @property
     def chosen(self) -> Scheme:
-        """The scheme by name."""
         return scheme(self.scheme)
 
     @property
     def options(self) -> Options:
-        """The options of the scheme's placement."""
         return Options(self.iterations)
 
     @property
@@ -140,7 +138,6 @@ class Experiment:
 
     @property
     def size_scale(self) -> float:
-        """The factor for flow sizes of Poisson traffic."""
         return size_scale(self.link_mbps, self.scale_sizes)
 
     def matrix(self) -> Matrix:

@@ -30,7 +30,6 @@ class FiveTuples(NamedTuple):
     protocol: Int64
 
     def take(self, which: NDArray[np.intp]) -> FiveTuples:
-        """The flows at these positions."""
         return FiveTuples(*(field[which] for field in self))
 
 

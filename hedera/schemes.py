@@ -106,7 +106,6 @@ class Scheme:
 
     @property
     def emulated(self) -> bool:
-        """Whether the emulation has it."""
         return not self.sprays and not self.plans
 
     def __post_init__(self) -> None:
@@ -192,7 +191,6 @@ def label(name: str) -> str:
 
 
 def best_first() -> list[str]:
-    """The schemes that have a rank."""
     ranked = [scheme for scheme in _ALL if scheme.rank is not None]
     return [scheme.name for scheme in sorted(ranked, key=lambda one: one.rank or 0)]
 

@@ -36,7 +36,7 @@ ATTEMPTS = 4
 class Runner(Protocol):
     """Something that calls a function with every task, and gives the answers in the order of the tasks."""
 
-    def __call__(self, function: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]: ...  # noqa: D102
+    def __call__(self, function: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]: ...
 
 
 def in_turn(function: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:

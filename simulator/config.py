@@ -71,7 +71,6 @@ class Config(Experiment):
 
     @property
     def options(self) -> Options:
-        """What the scheme's placement is told."""
         return Options(self.iterations, self.shuffled)
 
     @property
@@ -81,7 +80,6 @@ class Config(Experiment):
 
     @property
     def ticks(self) -> int:
-        """The length of the run in ticks."""
         return round(self.seconds / self.tick_s)
 
     @property

@@ -53,7 +53,6 @@ class Result:
 
     @property
     def capacity_mbps(self) -> float:
-        """All hosts' links together."""
         return self.config.capacity_mbps
 
     @property

@@ -120,12 +120,10 @@ class FatTree:
 
     @cached_property
     def hosts(self) -> tuple[str, ...]:
-        """All host names, in order of their numbers."""
         return tuple(self.host_name(h) for h in range(self.num_hosts))
 
     @cached_property
     def host_by_ip(self) -> dict[str, int]:
-        """Host number by dotted address."""
         return {self.host_ip(h): h for h in range(self.num_hosts)}
 
     # --- switches ----------------------------------------------------------------------------------------
@@ -162,7 +160,6 @@ class FatTree:
         return "edge" if s < self.half else "aggregation"
 
     def edge_of(self, host: int) -> str:
-        """The edge switch of a host."""
         pod, edge, _ = self.place(host)
         return self.edge_name(pod, edge)
 
@@ -174,7 +171,6 @@ class FatTree:
 
     @cached_property
     def switch_by_dpid(self) -> dict[int, str]:
-        """Switch name by datapath id."""
         return {self.dpid(name): name for name in self.switches}
 
     # --- ports (from 1 on switches; a host's only port is 0) -------------------------------------------------
@@ -191,7 +187,6 @@ class FatTree:
 
     @staticmethod
     def core_port(pod: int) -> int:
-        """The port of every core switch to a pod."""
         return pod + 1
 
     # --- links and paths -------------------------------------------------------------------------------------
@@ -221,7 +216,6 @@ class FatTree:
         raise IndexError(f"there is no cable {number}")
 
     def links(self) -> Iterator[Link]:
-        """Every cable, in the order of their numbers."""
         return map(self.cable, range(3 * self.num_hosts))
 
     def cables_at(self, name: str) -> list[int]:
@@ -243,7 +237,6 @@ class FatTree:
         return [2 * hosts + pod * cores + core for pod in range(self.k)]
 
     def __contains__(self, name: object) -> bool:
-        """Whether a host or switch has this name."""
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             return False
         p, s, h = (int(part) for part in name.split("_"))

@@ -53,7 +53,6 @@ def climb(src: Any, dst: Any, half: int) -> Any:
 
 
 def num_links(network: Network) -> int:
-    """The number of directed links."""
     return network.tiers * network.num_hosts
 
 
@@ -124,6 +123,5 @@ def links_of_switch(network: Network, name: str) -> list[int]:
 
 
 def _opposite(network: Network, link: int) -> int:
-    """The same cable, the other way."""
     block, offset = divmod(link, network.num_hosts)
     return (network.tiers - 1 - block) * network.num_hosts + offset

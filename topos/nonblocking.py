@@ -29,7 +29,6 @@ class NonBlocking:
 
     @cached_property
     def tree(self) -> FatTree:
-        """The smallest fat-tree with at least n hosts."""
         k = 4
         while k**3 // 4 < self.n:
             k += 2
@@ -84,7 +83,6 @@ class NonBlocking:
 
     @property
     def tiers(self) -> int:
-        """Two: up from a host, and down to one."""
         return 2
 
     def cable(self, number: int) -> Link:

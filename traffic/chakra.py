@@ -45,7 +45,6 @@ _TYPES = (
 
 @cache
 def _message(name: str) -> Any:
-    """The class of one of the messages."""
     file = descriptor_pb2.FileDescriptorProto(name="chakra", package="chakra", syntax="proto2")
     for message, told in _FIELDS.items():
         made = file.message_type.add(name=message)

@@ -41,7 +41,6 @@ def is_collective(text: str) -> bool:
 
 
 def files_of(text: str) -> list[Path]:
-    """The user's files that a spec names."""
     name, colon, argument = text.partition(":")
     if name == "chakra" and colon:
         return traces_of(argument)

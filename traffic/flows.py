@@ -53,11 +53,9 @@ class Flows:
     first: int = 0
 
     def __len__(self) -> int:
-        """The number of flows."""
         return int(self.src.size)
 
     def __iter__(self) -> Iterator[Flow]:
-        """One by one, as plain numbers."""
         columns = (self.src, self.dst, self.src_port, self.start_s, self.size_bytes, self.after)
         rows = zip(*(column.tolist() for column in columns), strict=True)
         for number, (src, dst, port, start, size, after) in enumerate(rows, start=self.first):

@@ -161,7 +161,6 @@ class _Schedule:
 
 
 def _graph(schedule: _Schedule, name: str) -> FlowGraph:
-    """A schedule's nodes, in the order of its lines."""
     ops = schedule.ops
     rows: list[tuple[int, int, int, int]] = []  # src, dst, bytes, nanoseconds
     waits = {op for op, _ in schedule.requires} | {op for pair in schedule.starts for op in pair}

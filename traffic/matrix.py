@@ -66,7 +66,6 @@ class Matrix:
                 raise ValueError(f"{self._label}: host {src[flow]} has two flows of turn {turn[flow]}")
 
     def __len__(self) -> int:
-        """The number of flows."""
         return int(self.src.size)
 
     @property

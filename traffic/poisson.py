@@ -80,7 +80,6 @@ class Arrivals:
 
     @property
     def senders(self) -> int:
-        """How many hosts send."""
         return self.num_hosts if self.matrix is None else int(np.unique(self.matrix.src).size)
 
     def blocks(self, seconds: float) -> Iterator[Flows]:

@@ -43,7 +43,6 @@ class Trace:
         self.groups: dict[str, dict[int, list[int]]] = {}
 
     def where(self, op: Op) -> str:
-        """What sentences call an operation."""
         return f"{self.paths[op.rank]} node {op.line}"
 
     def bounded(self, rank: int, nodes: int, waits: int) -> None:

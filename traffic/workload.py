@@ -106,7 +106,6 @@ class Workload:
         return self
 
     def __iter__(self) -> Iterator[Flow]:
-        """All flows in order, as plain numbers."""
         for block in self.blocks():
             yield from block
 

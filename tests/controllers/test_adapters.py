@@ -10,8 +10,8 @@ import time
 
 import pytest
 
+from controllers.driver import guarded
 from controllers.find_pox import pox_version
-from controllers.guard import guarded
 from hedera.schemes import SCHEMES
 from tests.controllers import fake_switch as of
 from tests.controllers.fake_network import FakeNetwork

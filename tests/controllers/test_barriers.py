@@ -1,4 +1,4 @@
-from controllers.barriers import Barriers
+from controllers.switches import Barriers
 
 
 class Recorder:
