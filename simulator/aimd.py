@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hedera.compiled import compiled
 from hedera.draws import below, bits
-from simulator.engine import TickEngine
+from simulator.engine import Engine
 from simulator.workload import start_queue, waits
 from topos.arrays import Float64, Int32, Int64
 from traffic.flows import Flows
@@ -31,7 +31,7 @@ _ENDLESS = np.int64(2**62)
 _PLENTY = np.int32(2**30)  # spare capacity of the link that stands for a tier the path does not reach
 
 
-class AimdEngine(TickEngine):
+class AimdEngine(Engine):
     """The rates of a workload's flows under the paper's tick rules.
 
     ``links``: int32 (flows, tiers), the directed links of each flow's path, -1 where there is none;

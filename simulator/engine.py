@@ -1,66 +1,23 @@
-"""What drives a simulation's rates: the interface of every engine, and what those that go tick by tick share."""
+"""What drives a simulation's rates: flows that start, send at rates that an engine finds, and end, tick by tick."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Protocol
 
 import numpy as np
 
 from topos.arrays import Float64, Int32
 
 
-class Engine(Protocol):
-    """Flows that start, send at rates that the engine finds, and end. Arrays have shape (flows,) unless said."""
-
-    def advance_to(self, t: float) -> Float64:
-        """Run until ``t`` seconds after the start; returns the sum of all rates in each tick since, Mb/s (ticks,)."""
-        ...
-
-    def reroute(self, flows: Int32, links: Int32) -> None:
-        """Move ``flows`` (moved,), under way or still to start, to new ``links`` (moved, tiers)."""
-        ...
-
-    @property
-    def active(self) -> Int32:
-        """The flows that have started and not finished, in ascending order: int32 (active,)."""
-        ...
-
-    @property
-    def idle(self) -> bool:
-        """Whether no flow is active and none will start."""
-        ...
-
-    @property
-    def rates_mbps(self) -> Float64:
-        """Every flow's rate in the last tick, Mb/s, 0 when it is not active."""
-        ...
-
-    @property
-    def sent_bytes(self) -> Float64:
-        """What every flow has sent so far, never more than its size."""
-        ...
-
-    @property
-    def started_s(self) -> Float64:
-        """When every flow started, seconds; nan for those that have not."""
-        ...
-
-    @property
-    def finished_s(self) -> Float64:
-        """When every flow sent its last bit, seconds; nan for those that have not."""
-        ...
-
-
-class TickEngine(ABC):
-    """An engine whose time goes in ticks of ``tick_s`` seconds; ``tick`` have passed."""
+class Engine(ABC):
+    """Time goes in ticks of ``tick_s`` seconds, of which ``tick`` have passed. Arrays have shape (flows,)."""
 
     def __init__(self, tick_s: float) -> None:
         self.tick = 0
         self.tick_s = tick_s
 
     def advance_to(self, t: float) -> Float64:
-        """As `Engine.advance_to`, to the nearest tick."""
+        """Run until the tick nearest to ``t`` seconds; returns the sum of all rates in each since, Mb/s (ticks,)."""
         ticks = round(t / self.tick_s) - self.tick
         if not self.idle:
             return self.advance(ticks)
@@ -69,9 +26,38 @@ class TickEngine(ABC):
 
     @abstractmethod
     def advance(self, ticks: int) -> Float64:
-        """Run ``ticks`` ticks; returns the sum of all rates in each, Mb/s, float64 of shape (ticks,)."""
+        """Run ``ticks`` ticks; returns the sum of all rates in each, Mb/s, float64 (ticks,)."""
+
+    @abstractmethod
+    def reroute(self, flows: Int32, links: Int32) -> None:
+        """Move ``flows`` (moved,), under way or still to start, to new ``links`` (moved, tiers)."""
+
+    @property
+    @abstractmethod
+    def active(self) -> Int32:
+        """The flows that have started and not finished, in ascending order: int32 (active,)."""
 
     @property
     @abstractmethod
     def idle(self) -> bool:
-        """As `Engine.idle`."""
+        """Whether no flow is active and none will start."""
+
+    @property
+    @abstractmethod
+    def rates_mbps(self) -> Float64:
+        """Every flow's rate in the last tick, 0 when it is not active."""
+
+    @property
+    @abstractmethod
+    def sent_bytes(self) -> Float64:
+        """What every flow has sent so far, never more than its size."""
+
+    @property
+    @abstractmethod
+    def started_s(self) -> Float64:
+        """When every flow started; nan for those that have not."""
+
+    @property
+    @abstractmethod
+    def finished_s(self) -> Float64:
+        """When every flow sent its last bit; nan for those that have not."""

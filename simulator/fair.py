@@ -11,14 +11,14 @@ from heapq import heappop, heappush
 import numpy as np
 
 from hedera.maxmin import max_min_rates
-from simulator.engine import TickEngine
+from simulator.engine import Engine
 from simulator.workload import start_queue, waits
 from topos.arrays import Float64, Int32
 from traffic.flows import Flows
 from traffic.graph import FlowGraph
 
 
-class MaxMinEngine(TickEngine):
+class MaxMinEngine(Engine):
     """The rates of a workload's flows by progressive filling.
 
     ``links``: int32 (flows, tiers), the directed links of each flow's path, -1 where there is none;

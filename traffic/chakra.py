@@ -63,7 +63,7 @@ def _message(name: str) -> Any:
 def traces_of(prefix: str) -> list[Path]:
     """The files of a trace that are there, by rank; PREFIX.0.et where there is none."""
     start = str(Path(prefix))
-    names = [*given, *map(str, Path(prefix).parent.glob("*.et"))]
+    names = list(given) or [str(path) for path in Path(prefix).parent.glob("*.et")]
     found = [re.fullmatch(r"\.(0|[1-9][0-9]{0,6})\.et", name[len(start) :]) for name in names if name.startswith(start)]
     ranks = {int(one[1]) for one in found if one}
     return [Path(f"{start}.{rank}.et") for rank in sorted(ranks) or [0]]

@@ -19,7 +19,8 @@ from traffic.sizes import size_law
 TREE = FatTree(4)
 CSV = b"src_host,dst_host,size\n0,4,1\n1,5,1\n# a comment\n15,0,2\n"
 LINES = b"# flows\n10.0.0.2 10.1.0.2 5001 tcp 1 0.0 60.0 0\n10.0.0.3 10.2.0.2 5001 tcp 1 0.0 60.0 0\n"
-GOAL = b"num_ranks 2\nrank 0 {\na: calc 5 /* so */\nb: send 7b to 1 tag 3\nb requires a\n}\nrank 1 {\nrecv 7b from 0 tag 3\n}"
+GOAL = b"num_ranks 2\nrank 0 {\na: calc 5 /* so */\nb: send 7b to 1 tag 3\nb requires a\n}\n"
+GOAL += b"rank 1 {\nrecv 7b from 0 tag 3\n}"
 SIZES = b"bytes,cumulative_probability\n1,0\n100,0.5\n1000,1\n"
 IPERF = (CAPTURED / "iperf-2.1.9-server.csv").read_bytes()[:1500]
 BWMNG = (CAPTURED / "bwm-ng-0.6.3.csv").read_bytes()[:2500]
