@@ -24,10 +24,14 @@ def read_bytes(path: Path, most_bytes: int) -> bytes:
     if str(path) in given:
         return given[str(path)].encode("latin-1")
     try:
-        with open(os.open(path, _READ), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        descriptor = os.open(path, _READ)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise ValueError(f"{path} is not a regular file")
-            data = file.read(most_bytes + 1)
+            with open(descriptor, "rb", closefd=False) as file:
+                data = file.read(most_bytes + 1)
+        finally:
+            os.close(descriptor)
     except FileNotFoundError:
         raise ValueError(f"{path} is not there") from None
     except OSError as error:
