@@ -169,8 +169,10 @@ def ours() -> str:
 def _compile(tree: Path, build: Path, log: Path, say: Say) -> Path:
     build.mkdir()
     config = build / "ours.config"
-    more = FLOATING_POINT_CONFIG * (source.version(tree) < FLOATING_POINT_SINCE)
-    config.write_text(CONFIG.read_text(encoding="utf-8") + more, encoding="utf-8")
+    text = CONFIG.read_text(encoding="utf-8")
+    if source.version(tree) < FLOATING_POINT_SINCE:  # linked statically, 6.1.192 did not boot
+        text = text.replace("CONFIG_STATIC_LINK=y\n", "") + FLOATING_POINT_CONFIG
+    config.write_text(text, encoding="utf-8")
     make = ["make", "-C", str(tree), f"O={build}", "ARCH=um", "LOCALVERSION=", f"KCONFIG_ALLCONFIG={config}"]
     _make([*make, "-s", "allnoconfig"], log, say)
     flags = f"{FLAGS} -ffile-prefix-map={tree}=. -ffile-prefix-map={build}=."
