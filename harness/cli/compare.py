@@ -49,7 +49,9 @@ def compare(folders: tuple[Path, ...], by_pattern: bool, picture: Path | None, a
         for sentence in comparison.notes:
             click.echo(sentence, err=True)
     rows = comparison.pattern_rows() if by_pattern else comparison.rows()
-    tables = [_by_pattern(comparison)] if by_pattern else [_means(comparison), _all_tries(comparison)]
+    tables = [_by_pattern(comparison)] if by_pattern else [_means(comparison)]
+    if not by_pattern and any(row.left_out is None or row.left_out for row in comparison.rows()):
+        tables.append(_all_tries(comparison))
     conclude(rows, [*tables, *map(escape, _sentences(comparison))], files, as_json)
 
 
@@ -77,8 +79,8 @@ def _means(comparison: Comparison) -> Table:
 
 
 def _all_tries(comparison: Comparison) -> Table:
-    """The same over all tries, valid or not, and how many were left out above."""
-    title = "Over all tries: valid and invalid, first and repeated"
+    """The same over all tries, valid or not, and how many were left out above; where any was, or may have been."""
+    title = "The same with the tries that do not count above"
     made = plain_table(title, "scheme", "folder", "left out", "patterns", "share", "difference", left=2)
     for row in comparison.rows():
         numbers = (
