@@ -75,12 +75,12 @@ def collective(
 
 def placed(graph: FlowGraph, network: Network, seed: int, placement: str) -> FlowGraph:
     """The graph's ranks on hosts. ValueError, one sentence, for too many, or where nothing is sent between them."""
-    if graph.computes.all():
-        raise ValueError(f"traffic {graph.name!r} only computes: no rank sends to another")
     if graph.num_hosts > network.num_hosts:
         raise ValueError(
             f"traffic {graph.name!r} has {graph.num_hosts:,} ranks, and the network {network.num_hosts:,} hosts"
         )
+    if graph.computes.all():
+        raise ValueError(f"traffic {graph.name!r} only computes: no rank sends to another")
     hosts = np.arange(network.num_hosts, dtype=np.int32)
     if placement == "random":
         hosts = generator(seed, Stream.RANKS).permutation(hosts)

@@ -122,7 +122,7 @@ class _Schedule:
                     raise ValueError(f"no label {short(label)} before it in this rank")
             pair = self._labels[found[1]], self._labels[found[3]]
             (self.requires if found[2] == "requires" else self.starts).append(pair)
-        elif "-1" in line.split():
+        elif re.search(r"\b(from|tag)\s+-1\b", line):
             raise ValueError("receives from any rank or with any tag are not simulated")
         else:
             raise ValueError(f"{short(line)} is neither send, recv, calc, requires, irequires nor a rank's end")

@@ -8,7 +8,7 @@ import pytest
 from topos.fattree import FatTree
 from traffic.collectives import collective
 from traffic.goal import goal_in, read_goal, write_goal
-from traffic.workload import files_of
+from traffic.workload import files_of, workload
 
 TWO = "num_ranks 2\nrank 0 {\n%s\n}\nrank 1 {\n%s\n}\n"
 
@@ -129,7 +129,7 @@ def test_what_makes_no_sense_is_refused_in_one_sentence(first, second, says):
     [
         ("", "is no GOAL text"),
         ("\x7fELF", "is no GOAL text"),
-        ("rank 0 {\n}", "line 1 is not num_ranks and a number"),
+        ("rank 0 {\n}", "line 1: it is no GOAL text"),
         ("num_ranks 0", "from 1 to 1,000,000 ranks"),
         ("num_ranks 999999999", "from 1 to 1,000,000 ranks"),
         ("num_ranks 1\nrank 0 {\ncalc 1", "ends within rank 0"),
@@ -209,3 +209,10 @@ def test_it_is_traffic_like_any_other(tmp_path):
     path.write_text("num_ranks 17\nrank 0 {\ncalc 1\n}\n")
     with pytest.raises(ValueError, match="has 17 ranks, and the network 16 hosts"):
         collective(f"goal:{path}", FatTree(4), 3)
+
+
+@pytest.mark.parametrize("body", ["calc 5", "send 5b to 0 tag 1\nrecv 5b from 0 tag 1"])
+def test_a_schedule_that_sends_nothing_between_ranks_is_refused_in_one_sentence(tmp_path, body):
+    (tmp_path / "it.goal").write_text(f"num_ranks 2\nrank 0 {{\n{body}\n}}\n")
+    with pytest.raises(ValueError, match="only computes: no rank sends to another"):
+        workload(f"goal:{tmp_path}/it.goal", 16, seconds=1.0)
