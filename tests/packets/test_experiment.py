@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from hedera.parameter import option_of
 from packets.experiment import Experiment, scenario, static_parameters
 from packets.parameters import Parameters
 from packets.quantity import Quantity
@@ -97,11 +96,6 @@ def test_static_flows_have_the_authors_two_parameters_unless_told_otherwise():
     assert (asked.drain, asked.segment_bytes) == (0.95, 600)
 
 
-def test_without_jitter_the_engine_hears_nothing_of_it():
-    assert "jitter_ns" not in told("tcp")
-    assert told("tcp", jitter_us=1.5)["jitter_ns"] == 1500
-
-
 def test_a_key_names_what_a_result_depends_on_and_nothing_else():
     one = Experiment("tcp", "dynamic", load=0.2, seconds=2)
     assert one.key("engine") == Experiment("tcp", "dynamic", load=0.2, seconds=2).key("engine")
@@ -129,11 +123,3 @@ def test_a_key_names_what_a_result_depends_on_and_nothing_else():
 )
 def test_quantities_are_read_with_their_units(unit, text, value):
     assert Quantity(unit).convert(text, None, None) == pytest.approx(value)
-
-
-def test_options_are_named_without_units():
-    assert [option_of(name) for name in ("link_delay_us", "segment_bytes", "g")] == [
-        "--link-delay",
-        "--segment-bytes",
-        "--g",
-    ]

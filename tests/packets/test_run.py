@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from packets import run
-from packets.experiment import Experiment, static_parameters
+from packets.experiment import Experiment
 from packets.metrics import Cell, by_seed, cell, within
 from packets.parameters import Parameters
 from packets.result import _ARRAYS, Result, load, parse, save
@@ -111,17 +111,6 @@ class TestWithEngine:
         assert found["hull"].small_us.mean() < found["dctcp-30k"].small_us.mean() < found["tcp"].small_us.mean()
         assert found["hull"].large_ms.mean() > found["dctcp-30k"].large_ms.mean()
         assert all(each.unfinished == 0 for each in found.values())
-
-    def test_jitter_ends_the_lockout_of_two_tcp_flows(self):
-        """Floyd and Jacobson's phase effect: in a clockwork one of two endless flows gets nothing, for ever."""
-        least = {}
-        for jitter_us in (0.0, 0.5):
-            parameters = static_parameters(Parameters(jitter_us=jitter_us))
-            found = run.run(Experiment("tcp", "static", flows=2, seconds=0.3, parameters=parameters))
-            least[jitter_us] = found.goodput_mbps.min()
-            assert found.goodput_mbps.sum() == pytest.approx(937.5, abs=0.5)
-        assert least[0.0] < 1
-        assert least[0.5] > 50
 
     def test_a_pacer_behind_the_queue_makes_small_files_wait_for_large_ones(self):
         """As in the authors' ns-2: the price of a 1,500-byte threshold that the report found (docs/hull.md)."""

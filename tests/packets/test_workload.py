@@ -27,12 +27,6 @@ def test_gaps_are_exponential_and_servers_take_turns():
     assert servers == [*range(1, 10)] * 2
 
 
-def test_small_and_large_files_have_connections_of_their_own():
-    traffic = dynamic(0.2, 100, seed=1)
-    assert len(traffic.connections) == 18
-    assert {c.server for c in traffic.connections if c.kind == SMALL} == set(range(1, 10))
-
-
 def test_search_is_as_the_report_describes_it():
     traffic = fan_out("search", 0.2, 100, seed=1)
     query = traffic.kind == QUERY
