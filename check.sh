@@ -46,7 +46,7 @@ fi
 .venv/bin/ruff check .
 .venv/bin/mypy
 if [ $# -gt 0 ]; then
-    [ "$(id -u)" -eq 0 ] || tests=(-m "not root")
+    [ "$EUID" -eq 0 ] || tests=(-m "not root")
     exec .venv/bin/pytest "${tests[@]}" "$@"
 fi
 
@@ -77,41 +77,26 @@ end() {
 trap 'end 130' INT
 trap 'end 143' TERM
 
-# What measures nothing runs side by side, one more at once than there are processors, since many of these tests wait.
+# What makes no network runs side by side, one more at once than there are processors, since many of these tests wait.
 # Each takes from the others' ends what is left, so that tests that share a set-up stay together. Guests measure by
-# their own clocks, and take what the others leave of the processors. What holds the machine has it for itself, but for
-# the second kernel, which has networks, a lock and one processor's time of its own.
+# their own clocks, and take what the others leave of the processors. Real time has the machine for itself.
 together=(-n $(($(nproc) + 1)) --dist worksteal)
 if [ ${#tests[@]} -gt 0 ]; then
     start "${together[@]}" "${tests[@]}"
     finish
     exit "$status"
 fi
+guests="alone and not real" rest="not alone"
+[ "$EUID" -eq 0 ] || guests="root and not real" rest="not root"
 beside=$(mktemp)
 trap 'rm -f "$beside"' EXIT
-in_guests() { run nice .venv/bin/python -m tests.in_guests "$@" >"$beside"; }
-if [ "$(id -u)" -ne 0 ]; then
-    in_guests
-    start "${together[@]}" -m "not root and not virtual"
+run nice .venv/bin/python -m tests.in_guests -m "$guests" >"$beside"
+start "${together[@]}" -m "$rest"
+finish
+finish
+cat "$beside"
+if [ "$EUID" -eq 0 ]; then
+    start -m "alone and real"
     finish
-    finish
-    cat "$beside"
-    start "${together[@]}" -m "virtual and not root"
-    finish
-    exit "$status"
 fi
-real=alone
-case $(.venv/bin/hedera kernel status 2>/dev/null) in
-    *" in seccomp mode"*) real="alone and real" ;; # the rest in guests: two to three times as fast as in real time
-esac
-[ "$real" = alone ] || in_guests -m "alone and not real"
-start "${together[@]}" -m "not alone"
-finish
-[ ${#running[@]} -eq 0 ] || finish
-cat "$beside"
-start -m "$real" tests/kernel >"$beside" 2>&1
-start -m "$real" --ignore tests/kernel
-finish
-finish
-cat "$beside"
 exit "$status"

@@ -31,36 +31,32 @@ NONE_LEFT = 5
 INTERRUPTED = 130
 REAL_S = 3600.0
 """After so long a guest is ended; on a quiet machine the longest takes three minutes."""
-TOGETHER = 24
-"""So many tests of small files share a guest: a boot, and finding the tests, take some 4 s of a processor."""
+TOGETHER, NETWORK = 24, 4
+"""So many tests share a guest, as a boot, and finding the tests, take some 4 s of a processor; one that makes a network
+counts as so many."""
 
 
 def groups(which: str, within: list[str]) -> list[list[str]]:
-    """The files with such tests, those with most of them first, in groups that share a guest."""
+    """The files with such tests, the longest first, in groups that share a guest."""
     asked = [sys.executable, "-m", "pytest", "--collect-only", "-qq", "-m", which, *within]
     said = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    found = (line.rsplit(": ", 1) for line in said.splitlines() if ".py: " in line)
-    return together({name: int(count) for name, count in found})
-
-
-def together(counts: dict[str, int]) -> list[list[str]]:
-    """Files by groups, from the number of their tests. What makes networks takes long, and shares with none."""
+    counts = dict(line.rsplit(": ", 1) for line in said.splitlines() if ".py: " in line)
+    weights = {
+        name: int(n) * (NETWORK if "mark.alone" in (ROOT / name).read_text() else 1) for name, n in counts.items()
+    }
     made: list[list[str]] = []
-    shared: list[str] = []
-    for name in sorted(counts, key=lambda name: -counts[name]):
-        if counts[name] > TOGETHER // 2 or "mark.alone" in (ROOT / name).read_text():
-            made.append([name])
-            continue
-        if not shared or sum(counts[other] for other in shared) + counts[name] > TOGETHER:
-            made.append(shared := [])
-        shared.append(name)
+    for name in sorted(weights, key=lambda name: -weights[name]):
+        room = (group for group in made if sum(weights[other] for other in group) + weights[name] <= TOGETHER)
+        if (group := next(room, None)) is None:
+            made.append(group := [])
+        group.append(name)
     return made
 
 
 HOME = Path(pwd.getpwuid(0).pw_dir)
 AT_HOME = f"""
-mount -t tmpfs -o mode=700 home {HOME} && mkdir -p {HOME}/.cache/hedera || exit 1
-cp -r "$1" {HOME}/.cache/hedera/compiled && cp -r "$2" {HOME}/.cache/matplotlib || exit 1
+mount -t tmpfs -o mode=700 home {HOME} && mkdir -p {HOME}/.cache/hedera/compiled || exit 1
+cp -r "$1" {HOME}/.cache/hedera/compiled/ && cp -r "$2" {HOME}/.cache/matplotlib || exit 1
 shift 2
 exec "$@"
 """

@@ -98,7 +98,7 @@ def test_options_go_to_pytest(place):
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_ctrl_c_ends_all_of_it(place, number, status):
     """What a terminal sends goes to the group of the shell; a cancelled job is told by its shell alone."""
-    (place / "lasts").write_text("tests.in_guests,not virtual")
+    (place / "lasts").write_text("tests.in_guests,worksteal")
     process = check(place)
     assert wait_until(lambda: len(began(place)) == 2 and len(alive(place)) == 4, 20)
     os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
