@@ -838,7 +838,7 @@ class Scheduler:
     grade, checks = arena.grade(scheduler=look + scheduler, annealing=look + annealing)
     assert "BROKE OUT" not in str(checks)
     assert grade["quality"] == 0.0
-    assert grade["annealing"] == 1.0
+    assert grade["annealing"] == 1.0, grade["remarks"]
 
 
 def test_replacing_the_checker(arena):
