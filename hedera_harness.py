@@ -9,8 +9,11 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Entry point of the `hedera` command."""
+    """Entry point of the `hedera` command; root's rights are given up before anything else is imported."""
     sys.path.insert(0, str(Path(__file__).resolve().parent))
+    from harness.jobs.root import start
+
+    start()
     from harness.cli import main as command
 
     command()

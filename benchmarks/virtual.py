@@ -7,6 +7,7 @@ kernel's TCP.
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -14,10 +15,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.row import Row
-from harness.run.resolution import resolve
+from harness.jobs import guests
+from harness.jobs.loop import run as run_job
 from harness.run.spec import RunSpec
-from harness.sweep import guests
-from harness.sweep.guest_meter import Meter
+from virtual.guest import Progress
 
 
 class Case(NamedTuple):
@@ -51,7 +52,7 @@ MORE = (
 
 def rows(whole: bool) -> Iterator[Row]:
     """One run each, on one processor; an invalid one is an error."""
-    ground = guests.prepare(lambda sentence: print(sentence, file=sys.stderr))
+    where = guests.Guests(guests.prepare(lambda sentence: print(sentence, file=sys.stderr)), 1)
     for case in (*QUICK, *(MORE if whole else ())):
         spec = RunSpec(
             case.scheme,
@@ -65,7 +66,7 @@ def rows(whole: bool) -> Iterator[Row]:
         )
         meter = Meter()
         with tempfile.TemporaryDirectory() as folder:
-            run = guests.run_in_guest(resolve(spec), Path(folder, "run"), ground, meter)
+            run = run_job(spec, Path(folder, "run"), where, meter)
         name = f"virtual time, k={case.k}, {case.link_mbps:g} Mb/s in {case.mtu} bytes, {case.scheme}"
         if not run.valid:
             raise RuntimeError(f"{name}: {'; '.join(run.reasons)}")
@@ -74,3 +75,37 @@ def rows(whole: bool) -> Iterator[Row]:
         ready_s = meter.core_s.get("starting", 0.0) + meter.core_s.get("building", 0.0)
         yield Row(f"{name}: core seconds until traffic flows", ready_s, "s", case.ready_aim)
         yield Row(f"{name}: core seconds afterwards", meter.core_s.get("finishing", 0.0), "s")
+
+
+class Meter:
+    """Hears of a run in a guest, this process's only one, and adds up what each of its stages took."""
+
+    def __init__(self) -> None:
+        self.core_s: dict[str, float] = {}
+        self.simulated_s: dict[str, float] = {}
+        self._before = (0.0, 0.0)
+
+    def __call__(self, stage: str, progress: Progress | None) -> None:
+        """The stage it is at, and its clock."""
+        assert progress is not None
+        now = (max(used_s(), self._before[0]), progress.simulated_s)
+        self.core_s[stage] = self.core_s.get(stage, 0.0) + now[0] - self._before[0]
+        self.simulated_s[stage] = self.simulated_s.get(stage, 0.0) + now[1] - self._before[1]
+        self._before = now
+
+
+def used_s() -> float:
+    """Processor seconds of the living processes below this one, and of those that they have waited for."""
+    parents: dict[int, int] = {}
+    ticks: dict[int, int] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            words = stat.read_text(errors="replace").rpartition(")")[2].split()
+        except OSError:
+            continue
+        pid = int(stat.parent.name)
+        parents[pid], ticks[pid] = int(words[1]), sum(map(int, words[11:15]))
+    ours = {os.getpid()}
+    while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
+        ours |= more
+    return sum(ticks[pid] for pid in ours if pid != os.getpid()) / os.sysconf("SC_CLK_TCK")

@@ -10,12 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from controllers.find_pox import find_pox, pox_version, too_old
-from harness import neighbours
+from harness.jobs import root
 from harness.network import congestion, machine
 from harness.network.cpulimit import HostGroups
 from harness.network.footprint import leftovers
-from harness.run.spec import RunSpec
-from harness.sweep import calibration, guest_costs
 from packets import build as packet_engine
 from results.temporary import owner_name
 from virtual import apt, kernel
@@ -38,20 +36,23 @@ class Finding:
 def examine(time: str) -> list[Finding]:
     """All findings for runs in ``real`` or ``virtual`` time, in the order a newcomer would mend them."""
     virtual = time == "virtual"
-    root = os.geteuid() == 0
+    is_root = os.geteuid() == 0
     return [
-        *(() if virtual else (_there("root", root, "run it with sudo, or hedera doctor --time virtual"),)),
-        *((_rights(),) if root and not virtual else ()),
+        *(
+            ()
+            if virtual
+            else (_there("root", root.may_be_root(), "run it with sudo, or hedera doctor --time virtual"),)
+        ),
+        *((_rights(),) if is_root and not virtual else ()),
         *(_of_guests(_tool(tool)) if virtual else _tool(tool) for tool in machine.TOOLS),
         _of_guests(_mininet()) if virtual else _mininet(),
         *(_library(name) for name in machine.LIBRARIES),
-        *(_kernel_features() if root and not virtual and not machine.lacking_rights() else ()),
-        *((_guest_kernel(), _guest_costs()) if virtual else ()),
+        *(_kernel_features() if is_root and not virtual and not machine.lacking_rights() else ()),
+        *((_guest_kernel(),) if virtual else ()),
         _pox(),
         _packets(),
         _leftovers(),
-        *_neighbours(virtual),
-        *(() if virtual else map(_calibrated, calibration.MTUS)),
+        _load(),
     ]
 
 
@@ -80,16 +81,6 @@ def _guest_kernel() -> Finding:
         return Finding(item, "no", "yes", False, str(reason))
     how = f"Linux {found.release}, {found.mode} mode"
     return Finding(item, how, "yes", None if found.slow else True, found.slow or "")
-
-
-def _guest_costs() -> Finding:
-    """What a simulated second takes, by which sweeps say how long they will take."""
-    item = "core seconds per simulated second"
-    found = guest_costs.costs()
-    if found.measured:
-        return Finding(item, guest_costs.told(found), "optional", True)
-    fix = f"hedera doctor --time virtual --calibrate; elsewhere it was {guest_costs.told(found)}"
-    return Finding(item, "unknown", "optional", None, fix)
 
 
 def _tool(tool: machine.Tool) -> Finding:
@@ -123,7 +114,7 @@ def _kernel_features() -> list[Finding]:
     return [
         _there("network namespaces and tbf, bfifo", shaper, "a kernel with CONFIG_NET_SCH_TBF and CONFIG_NET_NS"),
         _there("TCP cubic", cubic, "modprobe tcp_cubic"),
-        _there("Open vSwitch kernel module", kernel, extra, optional=True),
+        _there("Open vSwitch in the kernel", kernel, f"{extra}; or --time virtual"),
         _sessions(),
         _there("CPU limit per host", groups.applied, groups.reason, optional=True),
     ]
@@ -196,42 +187,20 @@ def _leftovers() -> Finding:
     return Finding("leftovers of killed runs", "none", "none", True)
 
 
-def _neighbours(virtual: bool) -> list[Finding]:
-    """Others' networks, other runs of ours, and the load: what a run in real time would be disturbed by."""
-    found = list(neighbours.processes())
-    networks, runs, load = neighbours.networks(found), neighbours.runs(found), neighbours.load()
-    usable = machine.processors()
-    wait = "in virtual time runs only take longer" if virtual else "wait until they end, or --time virtual"
+def _load() -> Finding:
+    """What a run in real time would be disturbed by."""
+    load, usable = os.getloadavg()[0], machine.processors()
     idle = load < BUSY * usable
-    return [
-        _alone(NEIGHBOURS[0], networks, not networks, wait),
-        _alone(NEIGHBOURS[1], "; ".join(runs), not runs, wait),
-        replace(
-            _alone(NEIGHBOURS[2], f"{load:.1f} on {usable} usable processors", idle, wait),
-            needed=f"below {BUSY * usable:g}",
-        ),
-    ]
+    wait = "" if idle else "wait until it ends, or --time virtual, where runs only take longer"
+    found = f"{load:.1f} on {usable} usable processors"
+    return Finding(LOAD, found, f"below {BUSY * usable:g}", True if idle else None, wait)
 
 
-NEIGHBOURS = ("networks of others", "other runs of ours", "other load")
+LOAD = "load"
 BUSY = 0.5
 """Of the processors: with so much load beside it a run in real time is seldom valid."""
 
 
-def _alone(item: str, found: str, ok: bool, fix: str) -> Finding:
-    return Finding(item, found or "none", "none", True if ok else None, "" if ok else fix)
-
-
-def busy(findings: Sequence[Finding]) -> str:
-    """What else runs here, in words; empty where nothing does."""
-    beside = [each for each in findings if each.item in NEIGHBOURS and not each.ok]
-    return " and ".join(each.item for each in beside)
-
-
-def _calibrated(mtu: int) -> Finding:
-    base = RunSpec("hedera-sa", "stride:4", mtu=mtu)
-    rate = calibration.remembered(base)
-    item = f"link rate for --bw auto, MTU {mtu}"
-    if rate is None:
-        return Finding(item, "unknown", "optional", None, "hedera doctor --calibrate")
-    return Finding(item, f"{rate:g} Mb/s", "optional", True)
+def busy(findings: Sequence[Finding]) -> bool:
+    """Whether something else computes here."""
+    return any(each.item == LOAD and not each.ok for each in findings)

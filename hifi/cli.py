@@ -58,7 +58,7 @@ def experiment(command: Callable[..., None]) -> Callable[..., Any]:
 def _player(redraw: bool) -> Callable[[Sequence[Scene]], list[Seen]]:
     """The function that plays scenes, or (``redraw``) finds their kept results."""
     from harness.cli.options import tell_user
-    from harness.sweep import guests
+    from harness.jobs import guests
     from hifi.stage import played
 
     ground = None if redraw else guests.prepare(tell_user)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from harness.sweep.guests import Ground
+from harness.jobs.guests import Ground
 from hifi.scene import Scene, Seen
 from results.files import read_bytes, write_whole
 from results.output import quiet

@@ -26,12 +26,18 @@ def cluster(address: str) -> Iterator[Executor]:
     Raises ValueError for another address and where Dask's settings name no certificates; RuntimeError without Dask or
     workers; OSError when no scheduler with the same authority answers.
     """
-    with connected(address) as client:
-        executor = cast(Executor, client.get_executor(pure=False, retries=RETRIES))
-        try:
-            yield executor
-        finally:
-            executor.shutdown(wait=False)
+    with connected(address) as client, executor_of(client) as executor:
+        yield executor
+
+
+@contextmanager
+def executor_of(client: Any) -> Iterator[Executor]:
+    """The executor of a connected client; what is unfinished when the block ends is cancelled."""
+    executor = cast(Executor, client.get_executor(pure=False, retries=RETRIES))
+    try:
+        yield executor
+    finally:
+        executor.shutdown(wait=False)
 
 
 @contextmanager

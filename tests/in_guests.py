@@ -19,7 +19,7 @@ from pathlib import Path
 import matplotlib
 
 from harness.errors import UnfitMachine
-from harness.sweep.guests import Ground, prepare
+from harness.jobs.guests import Ground, prepare
 from hedera.compiled import code_folder
 from virtual.errors import GuestFailed
 from virtual.guest import Ended, Guest, Progress

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from benchmarks.truth import ns3, theory
-from harness.sweep import guests
+from harness.jobs import guests
 from hedera.options import in_words
 from hifi.stage import played
 from plots import truth
@@ -22,7 +22,7 @@ from results.output import write_csv
 from topos.fattree import FatTree
 
 if TYPE_CHECKING:
-    from harness.sweep.guests import Ground
+    from harness.jobs.guests import Ground
 
 
 def make_theory(ground: Ground | None, kept: Path, out: Path) -> list[Path]:

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from harness.run.resolution import resolve
+from harness.jobs import guests
+from harness.jobs.guests import Ground
+from harness.jobs.loop import run as run_job
 from harness.run.spec import RunSpec
-from harness.sweep import guests
-from harness.sweep.guests import Ground
 from packets.result import parse
 from packets.run import run_scenario
 from results.record import Run, read
@@ -95,7 +95,7 @@ def in_guest(asked: Workload, ground: Ground | None, kept: Path) -> Run | None:
             scale_sizes=False,
             congestion_control=asked.congestion_control,
         )
-        guests.run_in_guest(resolve(spec), folder, ground, lambda stage, progress: None)
+        run_job(spec, folder, guests.Guests(ground, 1))
     return read(folder / "run.json")
 
 

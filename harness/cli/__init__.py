@@ -10,10 +10,6 @@ import os
 import signal
 import sys
 import time
-from pathlib import Path
-
-from files.environment import believed
-from harness.network.deadline import hurry
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PATIENCE_S = 5.0
@@ -32,32 +28,16 @@ def _interrupt(number: int, frame: object) -> None:
             os.write(2, f"hedera: tearing down; if it hangs, Ctrl-C ends that in {wait_s:.0f} s\n".encode())
         return
     _last_s = now
-    hurry()
     raise KeyboardInterrupt
-
-
-def _believe_only_root_s_environment() -> None:
-    """As root, import nothing from PYTHONPATH or the current folder, and start again without the other environment
-    variables that root does not trust. The command that setup/install.sh makes is isolated from the start."""
-    if os.geteuid() != 0:
-        return
-    ours = str(Path(__file__).resolve().parents[2])
-    if not sys.flags.isolated:
-        named = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-        foreign = {"", *named, *map(os.path.abspath, named), os.getcwd()} - {ours}
-        sys.path[:] = [path for path in sys.path if path not in foreign]
-    kept = believed(os.environ)
-    if kept != dict(os.environ) and "believed" not in sys._xoptions:  # once: no variable can set that
-        os.execve(sys.executable, [sys.executable, "-X", "believed", *sys.orig_argv[1:]], kept)
 
 
 def main() -> None:
     """Entry point of the `hedera` command. Exit status: 0 done, 1 invalid or failed, 2 wrong use, 3 unfit machine."""
-    _believe_only_root_s_environment()
     # SIGHUP (the terminal closes) and SIGTERM tear the network down as Ctrl-C does; what nohup ignores stays ignored.
     for each in _SIGNALS:
         if signal.getsignal(each) is not signal.SIG_IGN:
             signal.signal(each, _interrupt)
-    from harness.cli.group import run_cli
+    from harness.cli.group import cli
+    from harness.cli.words import status_of
 
-    sys.exit(run_cli())
+    sys.exit(status_of(lambda: cli.main(standalone_mode=False)))

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 
-from harness.cli.options import results_option, tell_user
+from harness.cli.options import results_option, tell_user, timed
 from harness.cli.sweep import sweep
-from harness.run.resolution import time_of
 from harness.run.spec import RunSpec
 from hedera.options import field_options, quiet_option
 from plots.figures import FOLDER
@@ -30,12 +29,12 @@ def demo(context: click.Context, time: str, seed: int, results: Path) -> None:
 
     The same as a sweep of three runs, for a first look; then the table, and the picture beside the published bars.
     """
-    kind = time_of(RunSpec("ecmp", PATTERN, time=time))
+    kind = timed(RunSpec("ecmp", PATTERN, time=time)).time
     tell_user("three runs of the same 16 flows: on one big switch (the control), by ECMP's hash, and moved by Hedera")
     # A folder for each: unlike runs are not mixed.
     name = f"demo-{kind}" + (f"-seed{seed}" if seed != 1 else "")
     context.invoke(
         sweep, trials=1, seconds=SECONDS, patterns=PATTERN, schemes=SCHEMES, name=name,
-        results=results, time=time, seed=seed,
+        results=results, time=kind, seed=seed,
     )  # fmt: skip
     click.echo(f"the picture: {results / name / FOLDER / 'figure9.png'}")

@@ -9,34 +9,20 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from files.rights import leave_root_for_good
 from harness.advice import carried, next_command
-from harness.cli.options import machine_rates, tell_user
+from harness.cli.options import timed
 from harness.doctor import busy, examine
-from harness.run.resolution import time_of
 from harness.run.spec import RunSpec
-from harness.sweep import guest_costs, guest_meter, guests
-from harness.sweep.calibration import MTUS
 from hedera.options import field_options, json_option, quiet_option
 
 
 @click.command()
 @json_option
 @quiet_option
-@click.option(
-    "--calibrate",
-    is_flag=True,
-    help="Measure the highest link rate with valid runs, for --bw auto; in virtual time: how long a simulated second "
-    "takes.",
-)
 @field_options(RunSpec, "time")
-def doctor(as_json: bool, calibrate: bool, time: str) -> None:
+def doctor(as_json: bool, time: str) -> None:
     """List what this machine can do and what is missing, for real time or (without root) for virtual time."""
-    asked, time = time, time_of(RunSpec(scheme="hedera-sa", traffic="stride:4", time=time))
-    if time == "virtual":
-        leave_root_for_good()
-        if asked == "auto":
-            tell_user("without root, so checked for virtual time (Linux as a process); for real time: --time real")
+    time = timed(RunSpec(scheme="hedera-sa", traffic="stride:4", time=time)).time
     findings = examine(time)
     first = next((finding for finding in findings if finding.ok is False), None)
     carries = carried(time)
@@ -66,14 +52,3 @@ def doctor(as_json: bool, calibrate: bool, time: str) -> None:
         click.echo(f"\n{carries}\n\n{command}")
     if first:
         raise SystemExit(3)
-    if calibrate and time == "virtual":
-        tell_user("measuring how long a simulated second of 16 hosts takes: a few minutes, once")
-        found = guest_meter.measure(guests.prepare(tell_user), tell_user)
-        click.echo(f"\nA simulated second of 16 hosts takes {guest_costs.told(found)} of a processor.", err=as_json)
-    elif calibrate:
-        rates = machine_rates(RunSpec(scheme="hedera-sa", traffic="stride:4"), MTUS, again=True)
-        fastest = max(rates, key=lambda mtu: rates[mtu])
-        click.echo("\nThis machine carries (k=4):", err=as_json)
-        for mtu, rate in rates.items():
-            chosen = "; --bw auto uses this" if mtu == fastest else f"; with --bw auto --mtu {mtu}"
-            click.echo(f"  links of {rate:g} Mb/s with packets of {mtu} bytes{chosen}", err=as_json)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from files.rights import leave_root_for_good
 from harness.errors import UserMistake
 
 
@@ -26,7 +25,6 @@ def export(folder: Path, out: Path | None) -> None:
 
     Example: hedera export results/figure9 --out /tmp/figure9
     """
-    leave_root_for_good(folder)  # nothing here needs root
     from plots.export import export as write
 
     try:

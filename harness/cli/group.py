@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import errno
 from importlib import import_module
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from files.rights import leave_root_for_good
-from harness.errors import HarnessError
-from hedera.text import printable
-
 _COMMANDS = {
     "assignment": ("classroom.cli", "assignment", "Make a class's handout, and the graders' files."),
     "claims": ("paper.claims", "command", "Check the documents' claims against the committed data."),
     "clean": ("harness.cli.clean", "clean", "Remove what killed runs of this project left on the machine."),
-    "cluster": ("harness.cli.cluster", "cluster", "Many machines for one sweep: keys, scheduler, workers."),
     "collective": ("paper.collective", "command", "Simulate collectives, and export them to other simulators."),
     "compare": ("harness.cli.compare", "compare", "Compare sweeps: how shares of the control change."),
     "completion": ("paper.completion", "command", "Simulate FCT slowdown against load, by flow size."),
@@ -45,14 +39,12 @@ _COMMANDS = {
 }  # fmt: skip
 """Each command's module, its name there, and its summary. A module is imported only when its command is used, because
 the simulator loads numba."""
-_OF_ROOT = {"clean", "cluster", "demo", "doctor", "export", "grade", "report", "run", "sweep"}
-"""Commands that keep root's rights where they need them; all others run as the user behind sudo."""
 _FIGURES = ("3", "9", "10", "11")
 _TABLES = ("1", "2", "3", "4", "5", "6")
 
 
 def _emulated(args: list[str]) -> bool:
-    """Whether this is the emulated Table 2, which root makes as root; the simulated one is a command of its own."""
+    """Whether this is the emulated Table 2; the simulated one is a command of its own."""
     return args[:2] == ["table", "2"] and "--simulated" not in args
 
 
@@ -84,13 +76,6 @@ class _Commands(click.Group):
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, _, summary) in _COMMANDS.items()])
-
-    def resolve_command(
-        self, context: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in _OF_ROOT and not _emulated(args):
-            leave_root_for_good()
-        return super().resolve_command(context, args)
 
 
 class _Numbered(click.Group):
@@ -128,29 +113,3 @@ def cli() -> None:
 
 figure = _Numbered(_FIGURES, name="figure", help="Reproduce a figure of the paper.")
 table = _Numbered(_TABLES, name="table", help="Reproduce a table of the paper.")
-
-
-def run_cli() -> int:
-    """Carry out the command line; returns the exit status, with one sentence on standard error if it failed."""
-    try:
-        cli.main(standalone_mode=False)
-    except click.exceptions.Exit as ended:
-        return ended.exit_code
-    except click.ClickException as mistake:
-        mistake.message = printable(mistake.message or "")  # type: ignore[misc,unused-ignore]
-        mistake.show()
-        return mistake.exit_code
-    except HarnessError as error:
-        click.echo(f"hedera: {printable(str(error))}", err=True)
-        return error.exit_status
-    except OSError as error:
-        named = f": {printable(str(error.filename))}" if error.filename else ""
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            click.echo(f"hedera: no space left on the disk{named}", err=True)
-        else:
-            click.echo(f"hedera: {error.strerror or error}{named}", err=True)
-        return 1
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("hedera: stopped; everything is torn down, finished results are kept", err=True)
-        return 130
-    return 0

@@ -1,23 +1,24 @@
-"""The options that describe an experiment: `run` and `sweep` share them."""
+"""The options that describe an experiment, which `run`, `sweep` and `table 2` share; and who carries it out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from harness.errors import UnfitMachine, UserMistake
+from harness.errors import UserMistake
+from harness.jobs import root
 from harness.network import machine
-from harness.network.lock import sole_use
-from harness.run.resolution import time_of
 from harness.run.spec import RunSpec
-from harness.sweep import calibration
 from hedera.options import field_options, options, quiet_option
 from results.output import quiet
-from topos.wire import DEFAULT_MTU
+
+if TYPE_CHECKING:
+    from harness.jobs.loop import Where
 
 results_option = click.option(
     "--results",
@@ -26,84 +27,52 @@ results_option = click.option(
     help="Folder that sweeps are kept in.",
     show_default=True,
 )
-
-RatesOf = Callable[[RunSpec, Sequence[int]], dict[int, float]]
-"""The highest link rate, Mb/s, for each of these packet sizes."""
-
-
-class RateOrAuto(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A number of Mb/s, or ``auto``."""
-
-    name = "mbps|auto"
-
-    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> float | str:
-        """For click; raises its BadParameter for anything else."""
-        try:
-            return "auto" if value == "auto" else float(value)
-        except ValueError:
-            self.fail(f"{value!r} is neither a rate in Mb/s nor auto", parameter, context)
+jobs_option = click.option(
+    "--jobs",
+    "at_once",
+    type=click.IntRange(1),
+    help="Guests at once in virtual time (default: one per core).",
+)
+experiment_options = options(
+    field_options(RunSpec, without="scheme traffic seconds disturb"),
+    quiet_option,
+)
+"""The fields of RunSpec, and --quiet."""
 
 
-def spec_from(**options: Any) -> tuple[RunSpec, tuple[int, ...]]:
-    """A RunSpec from command-line options, and for ``--bw auto`` the packet sizes that `with_rate` finds a rate for.
-
-    Until then the rate is 10 Mb/s, so that everything else can be checked. UserMistake when an option makes no sense.
-    """
-    rate, mtu = options.pop("link_mbps"), options.pop("mtu")
-    told = rate != "auto"
-    spec = RunSpec(**options, link_mbps=rate if told else 10.0, mtu=DEFAULT_MTU if mtu is None else mtu)
-    return spec, () if told else calibration.MTUS if mtu is None else (mtu,)
-
-
-def rates_here(spec: RunSpec, mtus: Sequence[int]) -> dict[int, float]:
-    """The highest link rate this machine carries with each packet size, remembered or measured."""
-    return machine_rates(spec, mtus, again=False)
-
-
-def with_rate(spec: RunSpec, mtus: Sequence[int], rates_of: RatesOf = rates_here) -> RunSpec:
-    """The spec with the rate of ``--bw auto``, looked up or measured: minutes, so everything else is checked before.
-
-    ``mtus``: packet sizes to find a rate for; the size with the highest rate is taken. Empty if the user gave a rate.
-    UserMistake in virtual time, where there is nothing to measure.
-    """
-    if not mtus:
+def timed(spec: RunSpec, *, on_cluster: bool = False) -> RunSpec:
+    """The spec with ``real`` or ``virtual`` for ``auto``, which is told in one line where it is not for the asking."""
+    if on_cluster:
+        if spec.time == "real":
+            raise UserMistake("a cluster makes runs in virtual time: real time takes a machine of one's own")
+        return replace(spec, time="virtual")
+    if spec.time != "auto":
         return spec
-    if time_of(spec) == "virtual":
-        raise UserMistake(
-            "--bw auto finds the highest rate this machine carries; in virtual time it carries any: give a rate"
-        )
-    rates = rates_of(spec, mtus)
-    fastest = max(rates, key=lambda size: rates[size])
-    return replace(spec, link_mbps=rates[fastest], mtu=fastest)
+    if root.may_be_root() and machine.kernel_datapath():
+        return replace(spec, time="real")
+    why = "this kernel has no Open vSwitch" if root.may_be_root() else "without root"
+    tell_user(f"{why}: virtual time, in a Linux that is a process (docs/virtual-time.md)")
+    return replace(spec, time="virtual")
 
 
-def machine_rates(spec: RunSpec, mtus: Sequence[int], *, again: bool) -> dict[int, float]:
-    """`machine_rate` for each packet size that works on this machine; UnfitMachine when none does."""
-    rates = {}
-    for mtu in mtus:
-        try:
-            rates[mtu] = machine_rate(replace(spec, mtu=mtu), again=again)
-        except UnfitMachine as error:
-            if len(mtus) == 1:
-                raise
-            warn_user(f"packets of {mtu} bytes: {error}")
-    if not rates:
-        raise UnfitMachine("no link rate was found that this machine carries")
-    return rates
+@contextmanager
+def carrier(spec: RunSpec, at_once: int | None = None, cluster: str | None = None) -> Iterator[Where]:
+    """Who carries out runs like this one while the block runs; everything they need is made now.
 
+    UnfitMachine says what is missing.
+    """
+    if cluster is not None:
+        from harness.jobs.cluster import workers_of
 
-def machine_rate(spec: RunSpec, *, again: bool) -> float:
-    """The highest link rate this machine carries, as remembered, or measured if unknown or with ``again``."""
-    spec = replace(spec, fail=(), disturb=())
-    if not again and (known := calibration.remembered(spec)) is not None:
-        return known
-    machine.require_root()
-    machine.require_tools()
-    with sole_use("measuring which link rate the machine carries", tell_user):
-        tell_user(
-            f"measuring the link rate that this machine carries with packets of {spec.mtu} bytes: a few minutes, once"
-        )
-        return calibration.calibrate(spec, _tell_probe)
+        with workers_of(cluster) as workers:
+            yield workers
+    elif spec.time == "virtual":
+        from harness.jobs.guests import Guests, guests_at_once, prepare
+
+        yield Guests(prepare(tell_user), guests_at_once(at_once))
+    else:
+        machine.require_tools()
+        yield root.root()
 
 
 def tell_user(sentence: str) -> None:
@@ -115,18 +84,3 @@ def tell_user(sentence: str) -> None:
 def warn_user(sentence: str) -> None:
     """A line on standard error, even with --quiet."""
     click.echo(sentence, err=True)
-
-
-def _tell_probe(probe: calibration.Probe) -> None:
-    verdict = "enough" if probe.enough else "too little"
-    tell_user(f"  {probe.bw:g} Mb/s links: {probe.share:.1%} of capacity, {verdict}")
-    for reason in probe.reasons:
-        tell_user(f"    {reason}")
-
-
-experiment_options = options(
-    field_options(RunSpec, without="scheme traffic seconds disturb", kinds={"link_mbps": RateOrAuto()}, mtu=None),
-    quiet_option,
-)
-"""The options that `run`, `sweep` and `table 2` share: the fields of RunSpec, and --quiet. ``--bw`` may be ``auto``,
-which also chooses ``--mtu`` unless that is given."""

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from files.rights import leave_root_for_good
 from harness.errors import UserMistake
 
 
@@ -22,7 +21,6 @@ from harness.errors import UserMistake
 def report(folder: Path, publish: Path | None) -> None:
     """Draw figures and one self-contained HTML page from the runs in FOLDER (results/runs/NAME, or a published copy
     of it)."""
-    leave_root_for_good(folder)  # nothing here needs root
     if publish:
         from plots.export import keep
 

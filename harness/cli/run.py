@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from files.rights import leave_root_for_good
-from harness.cli.options import experiment_options, spec_from, tell_user, with_rate
-from harness.network import machine
-from harness.run import experiment
-from harness.run.resolution import resolve, time_of
+from harness.cli.options import carrier, experiment_options, tell_user, timed
+from harness.jobs import loop
+from harness.jobs.store import require_writable, slug
 from harness.run.spec import RunSpec
-from harness.sweep.store import require_writable, slug
 from hedera.options import field_options, json_option
 from results.record import Run, encode
-from virtual.guest import Progress
+
+if TYPE_CHECKING:
+    from virtual.guest import Progress
 
 
 @click.command()
@@ -31,42 +30,27 @@ def run(out: Path | None, as_json: bool, **options: Any) -> None:
 
     Example: hedera run --scheme hedera-gff --traffic stride:4 --seconds 10
     """
-    spec, mtus = spec_from(**options)
+    spec = timed(RunSpec(**options))
     spec.workload()
     if out is None:
         stamp = time.strftime("%Y%m%d-%H%M%S")
         out = Path("results/runs/single") / f"{stamp}-{slug(spec.traffic)}-{spec.scheme}"
-    if time_of(spec) == "virtual":
-        result = _in_guest(with_rate(spec, mtus), out)
-    else:
-        machine.require_root()
-        machine.require_tools()
-        require_writable(out.parent)
-        spec = with_rate(spec, mtus)
-        result = experiment.run_experiment(spec, out, lambda stage: tell_user(f"{stage} ..."))
+    require_writable(out.parent)
+    told = [""]
+
+    def hear(stage: str, progress: Progress | None) -> None:
+        if stage and stage != told[0]:
+            told[0] = stage
+            tell_user(f"{loop.stage_words(stage, progress)} ...")
+
+    with carrier(spec, 1) as where:
+        result = loop.run(spec, out, where, hear)
     if as_json:
         click.echo(encode(result, indent=0), nl=False)
     else:
         _tell(result, out)
     if not result.valid:
         raise SystemExit(1)
-
-
-def _in_guest(spec: RunSpec, out: Path) -> Run:
-    """The same in virtual time."""
-    from harness.sweep import guests
-
-    leave_root_for_good()
-    require_writable(out.parent)
-    ground = guests.prepare(tell_user)
-    told = [""]
-
-    def hear(stage: str, progress: Progress) -> None:
-        if stage != told[0]:
-            told[0] = stage
-            tell_user(f"{stage} ... ({guests.clocks(progress)})")
-
-    return guests.run_in_guest(resolve(spec), out, ground, hear)
 
 
 def _tell(result: Run, out: Path) -> None:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from harness.cli.guests import in_guests, jobs_option
-from harness.cli.options import experiment_options, results_option, spec_from, with_rate
+from harness.cli.options import carrier, experiment_options, jobs_option, results_option, timed
+from harness.jobs.store import slug
 from harness.network import machine
-from harness.run.resolution import time_of
 from harness.run.spec import RunSpec
-from harness.sweep import dry_run, progress
-from harness.sweep.guests import guests_at_once
-from harness.sweep.plan import plan, settle, split_schemes
-from harness.sweep.progress import InGuests
-from harness.sweep.store import slug
+from harness.sweep.plan import Planned, load_factor, plan, seconds_left, settle, split_schemes
 from harness.sweep.suites import TrafficSpec
 from harness.sweep.suites import suite as workloads_of
+from hedera.options import cluster_option
+from results.output import duration
 from topos.wire import DEFAULT_MTU
 from traffic.patterns import split_specs
 
@@ -33,6 +29,7 @@ from traffic.patterns import split_specs
 @click.option("--name", help="Folder below results/runs (default: named after the settings).")
 @results_option
 @experiment_options
+@cluster_option
 @jobs_option
 @click.option(
     "--dry-run", "only_told", is_flag=True, help="Say what would be run and how long that takes; run nothing."
@@ -45,6 +42,7 @@ def sweep(
     schemes: str,
     name: str | None,
     results: Path,
+    cluster: str | None,
     at_once: int | None,
     only_told: bool,
     **options: Any,
@@ -52,43 +50,32 @@ def sweep(
     """Run patterns x schemes x TRIALS, SECONDS of traffic each; then print the table and draw the figures.
 
     Stop it at any time (Ctrl-C): the same command continues where it stopped. Finished valid runs are
-    skipped; others are tried once more, then left and reported.
+    skipped; others are tried once more, then left and reported. The page report.html follows it.
 
     \b
     ./test.sh 1 10                                   all of Figure 9, quickly (about 30 minutes)
     ./test.sh 5 60                                   as the paper: 60 s, medians of 5 trials (12 hours)
     ./test.sh 1 10 --patterns stride:4,randbij       two patterns, all schemes
     ./test.sh 3 30 --schemes nonblocking,ecmp,hedera-gff --bw 5
+    ./test.sh 5 60 --cluster tls://HOST:8786         on many machines (docs/cluster.md)
     ./test.sh 1 10 --time virtual --bw 1000 --mtu 9000   at the paper's own rate (docs/virtual-time.md)
 
-    As an ordinary user it runs in virtual time.
+    As an ordinary user, and where the kernel has no Open vSwitch, it runs in virtual time.
     """
-    base, mtus = spec_from(scheme="ecmp", traffic="stride:1", seconds=seconds, **options)
-    scheme_names = split_schemes(schemes)
-    for each in plan(base, _workloads(base, suite, patterns), scheme_names, trials, results):
+    base = timed(RunSpec(scheme="ecmp", traffic="stride:1", seconds=seconds, **options), on_cluster=bool(cluster))
+    folder = _folder(base, name, results)
+    workloads, scheme_names = _workloads(base, suite, patterns), split_schemes(schemes)
+    jobs = plan(base, workloads, scheme_names, trials, folder)
+    for each in jobs:
         each.spec.workload()  # a mistake in any pattern is found before the first run
     if only_told:
-        if mtus:
-            raise click.UsageError("--dry-run needs a link rate (--bw): --bw auto may take minutes to find one")
-        base = replace(base, time=time_of(base))
-        virtual = base.time == "virtual"
-        folder = _folder(base, name, results, "-virtual" if virtual else "")
-        jobs = plan(base, _workloads(base, suite, patterns), scheme_names, trials, folder)
-        side_by_side = min(guests_at_once(at_once), machine.processors()) if virtual else 1
-        for line in dry_run.told(jobs, folder, side_by_side):
-            click.echo(line)
+        _tell_plan(jobs, folder, min(at_once or machine.processors(), machine.processors()))
         return
-    where: InGuests | None = None
-    if time_of(base) == "virtual":
-        where = in_guests(with_rate(base, mtus), at_once)
-    else:
-        machine.require_root()
-        machine.require_tools()
-        base = with_rate(base, mtus)
-    workloads = _workloads(base, suite, patterns)
-    folder = _folder(base, name, results, "-virtual" if time_of(base) == "virtual" else "")
-    base = settle(base, folder)
-    progress.carry_out_with_progress(plan(base, workloads, scheme_names, trials, folder), folder, where)
+    from harness.sweep.progress import carry_out_with_progress
+
+    with carrier(base, at_once, cluster) as where:
+        jobs = plan(settle(base, folder), workloads, scheme_names, trials, folder)
+        carry_out_with_progress(jobs, folder, where)
 
 
 def _workloads(base: RunSpec, suite: str, patterns: str | None) -> list[TrafficSpec]:
@@ -101,7 +88,23 @@ def _workloads(base: RunSpec, suite: str, patterns: str | None) -> list[TrafficS
     return workloads
 
 
-def _folder(base: RunSpec, name: str | None, results: Path, time: str = "") -> Path:
+def _folder(base: RunSpec, name: str | None, results: Path) -> Path:
     """Where the runs of such a sweep are kept."""
     packets = "" if base.mtu == DEFAULT_MTU else f"-mtu{base.mtu}"
+    time = "-virtual" if base.time == "virtual" else ""
     return results / (slug(name) if name else f"k{base.k}-{base.link_mbps:g}mbps{packets}-{base.seconds:g}s{time}")
+
+
+def _tell_plan(jobs: list[Planned], folder: Path, at_once: int) -> None:
+    specs = [job.spec for job in jobs]
+    spec = specs[0]
+    at_once = at_once if spec.time == "virtual" else 1
+    done = sum(job.next_folder() is None for job in jobs)
+    left = duration(load_factor() * seconds_left(jobs) / at_once)
+    click.echo(f"patterns: {'  '.join(dict.fromkeys(one.traffic for one in specs))}")
+    click.echo(f"schemes: {'  '.join(dict.fromkeys(one.scheme for one in specs))}")
+    click.echo(
+        f"trials: {len({one.trial for one in specs})} of {spec.seconds:g} s, links of {spec.link_mbps:g} Mb/s, "
+        f"in {spec.time} time, {at_once} at once"
+    )
+    click.echo(f"{len(jobs)} runs, {done} already done; about {left} to go. Results: {folder}")

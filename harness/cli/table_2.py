@@ -6,27 +6,25 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.guests import in_guests, jobs_option
-from harness.cli.options import experiment_options, spec_from, tell_user, warn_user, with_rate
+from harness.cli.options import carrier, experiment_options, jobs_option, tell_user, timed, warn_user
 from harness.errors import RunFailed
-from harness.network import machine
-from harness.network.lock import sole_use
-from harness.run.resolution import time_of
+from harness.jobs.loop import carry_out, stage_words
+from harness.jobs.store import alone_in, read_run, slug
 from harness.run.spec import RunSpec
-from harness.sweep import guests
-from harness.sweep.plan import Job, carry_out, plan, seconds_left, settle, split_schemes
-from harness.sweep.store import read_run, slug
+from harness.sweep.plan import Planned, load_factor, plan, seconds_left, settle, split_schemes
 from harness.sweep.suites import TrafficSpec
 from hedera.options import json_option
 from plots.shuffle import SCHEMES, TRANSFER_BYTES, Shuffle, draw, rows_of, told
 from results.output import conclude, duration, write_csv
 from results.record import Run
 from traffic.poisson import REFERENCE_MBPS
-from virtual.guest import Progress
+
+if TYPE_CHECKING:
+    from virtual.guest import Progress
 
 PATIENCE = 4
 """A shuffle is given up when it takes this many times as long as the control's hosts need at full rate. The paper's
@@ -41,7 +39,7 @@ def transfer_bytes(link_mbps: float, scale: float) -> int:
     return max(1, round(TRANSFER_BYTES * link_mbps / REFERENCE_MBPS * scale))
 
 
-def jobs_of(base: RunSpec, schemes: Sequence[str], trials: int, scale: float, folder: Path) -> list[Job]:
+def jobs_of(base: RunSpec, schemes: Sequence[str], trials: int, scale: float, folder: Path) -> list[Planned]:
     """The shuffles to carry out."""
     size = transfer_bytes(base.link_mbps, scale)
     at_full_rate = (base.tree.num_hosts - 1) * size * 8e-6 / base.link_mbps
@@ -49,7 +47,7 @@ def jobs_of(base: RunSpec, schemes: Sequence[str], trials: int, scale: float, fo
     return plan(base, [TrafficSpec(f"shuffle:{size}")], schemes, trials, folder)
 
 
-def shuffles(jobs: Sequence[Job]) -> tuple[dict[str, list[Shuffle]], list[str]]:
+def shuffles(jobs: Sequence[Planned]) -> tuple[dict[str, list[Shuffle]], list[str]]:
     """The shuffles of each scheme's valid runs; and for each other run one sentence on what went wrong."""
     found: dict[str, list[Shuffle]] = {}
     bad = []
@@ -65,7 +63,7 @@ def shuffles(jobs: Sequence[Job]) -> tuple[dict[str, list[Shuffle]], list[str]]:
     return found, bad
 
 
-def every_shuffle(jobs: Sequence[Job]) -> tuple[dict[str, list[Shuffle]], Counter[str]]:
+def every_shuffle(jobs: Sequence[Planned]) -> tuple[dict[str, list[Shuffle]], Counter[str]]:
     """The shuffles of all tries that ended, valid or not; and how many of each scheme are not valid."""
     found: dict[str, list[Shuffle]] = {}
     left_out: Counter[str] = Counter()
@@ -126,29 +124,19 @@ def table_2(
     """
     assert not simulated  # `harness.cli.group` takes --simulated elsewhere
     names = split_schemes(schemes)
-    base, mtus = spec_from(scheme="ecmp", traffic="shuffle:1", seconds=20.0, **options)
-    for job in jobs_of(base, names, trials, scale, out):
-        job.spec.workload()
-    where = None
-    if time_of(base) == "virtual":
-        where = in_guests(with_rate(base, mtus), at_once)
-    else:
-        machine.require_root()
-        machine.require_tools()
-        base = with_rate(base, mtus)
-    jobs = jobs_of(base, names, trials, scale, out)
-    folder = out / slug(f"k{base.k}-{base.link_mbps:g}mbps-scale{scale:g}{'-virtual' if where else ''}")
-    settled = settle(replace(base, seconds=jobs[0].spec.seconds), folder)
-    jobs = jobs_of(settled, names, trials, scale, folder)
-    left = sum(job.next_folder() is not None for job in jobs)
-    tell_user(f"{len(jobs)} shuffles, {len(jobs) - left} already done. Results: {folder}")
-    if left and where:
-        expected = [Job(replace(job.spec, seconds=job.spec.seconds / SPARE), job.folder) for job in jobs]
-        tell_user(f"about {duration(seconds_left(expected) / where.busy)} to go; {where.forecast_by}")
-        guests.carry_out(jobs, where.ground, where.at_once, Stages())
-    elif left:
-        with sole_use(f"table 2 into {folder}", tell_user):
-            carry_out(jobs, _told, lambda job: lambda stage: tell_user(f"{job.spec.scheme}: {stage}"), warn_user)
+    base = timed(RunSpec(scheme="ecmp", traffic="shuffle:1", seconds=20.0, **options))
+    folder = out / slug(f"k{base.k}-{base.link_mbps:g}mbps-scale{scale:g}{'-virtual' * (base.time == 'virtual')}")
+    for planned in jobs_of(base, names, trials, scale, folder):
+        planned.spec.workload()
+    with carrier(base, at_once) as where:
+        seconds = jobs_of(base, names, trials, scale, folder)[0].spec.seconds
+        jobs = jobs_of(settle(replace(base, seconds=seconds), folder), names, trials, scale, folder)
+        left = [job for job in jobs if job.next_folder() is not None]
+        tell_user(f"{len(jobs)} shuffles, {len(jobs) - len(left)} already done. Results: {folder}")
+        if left:
+            tell_user(f"about {duration(load_factor() * seconds_left(left) / SPARE / where.at_once)} to go")
+            with alone_in(folder):
+                carry_out(left, where, Stages())
     found, bad = shuffles(jobs)
     if not found:
         raise RunFailed(f"no shuffle was valid: {bad[0]}")
@@ -170,26 +158,26 @@ def table_2(
         raise RunFailed(f"{len(bad)} of {len(jobs)} shuffles are not valid: {bad[0]}")
 
 
-class Stages(guests.Watcher):
-    """Reports each guest's stages and its result."""
+class Stages:
+    """Reports each run's stages and its result."""
 
     def __init__(self) -> None:
-        self._told: dict[Job, str] = {}
+        self._told: dict[Planned, str] = {}
 
-    def done(self, job: Job, run: Run) -> None:
+    def done(self, planned: Planned, run: Run) -> None:
         """Report how long it took."""
-        _told(job, run)
+        done = _shuffle(run)
+        words = "did not end" if done is None else f"took {done.shuffle_s:.1f} s"
+        reasons = "" if run.valid else f"; {run.verdict}: {run.reasons[0]}"
+        tell_user(f"{planned.spec.scheme}, trial {planned.spec.trial}: {words}{reasons}")
 
-    def look(self, doing: Sequence[tuple[Job, str, Progress]]) -> None:
+    def look(self, doing: Sequence[tuple[Planned, str, Progress | None]]) -> None:
         """Report new stages."""
-        for job, stage, progress in doing:
-            if self._told.get(job) != stage:
-                self._told[job] = stage
-                tell_user(f"{job.spec.scheme}, trial {job.spec.trial}: {stage}, {guests.clocks(progress)}")
+        for planned, stage, progress in doing:
+            if self._told.get(planned) != stage:
+                self._told[planned] = stage
+                tell_user(f"{planned.spec.scheme}, trial {planned.spec.trial}: {stage_words(stage, progress)}")
 
-
-def _told(job: Job, run: Run) -> None:
-    done = _shuffle(run)
-    words = "did not end" if done is None else f"took {done.shuffle_s:.1f} s"
-    reasons = "" if run.valid else f"; {run.verdict}: {run.reasons[0]}"
-    tell_user(f"{job.spec.scheme}, trial {job.spec.trial}: {words}{reasons}")
+    def warn(self, sentence: str) -> None:
+        """Something the user has to know."""
+        warn_user(sentence)

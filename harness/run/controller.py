@@ -31,7 +31,7 @@ SILENCE_S = 4.0
 _LAST_BYTES = 4096
 ROOT = Path(__file__).resolve().parents[2]
 CODE = "/run/controller"
-"""Where a guest has machine code of the controller's own, if there is any (`harness.sweep.guests`)."""
+"""Where a guest has machine code of the controller's own, if there is any (`harness.jobs.guests`)."""
 
 
 def choose_platform(asked: str) -> str:

@@ -4,40 +4,30 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from harness.errors import UserMistake
-from harness.run.experiment import run_experiment
-from harness.run.observation import Say
+from harness.jobs.store import RESULT, read_json, read_run, require_writable, slug, write_json
+from harness.network import machine
 from harness.run.resolution import on_this_machine
 from harness.run.spec import RunSpec
-from harness.sweep.guest_costs import costs
-from harness.sweep.source import ChangeWatch
-from harness.sweep.store import RESULT, read_json, read_run, require_writable, slug, write_json
 from harness.sweep.suites import TrafficSpec
 from hedera.schemes import SCHEMES
 from results.record import Run
-from topos.wire import DEFAULT_MTU
 
 SETTINGS = "sweep.json"
 BESIDE_TRAFFIC_S = 3.0
 """Seconds a run takes beyond its traffic, for the forecast; measured in docs/notes/emulation.md."""
+AROUND_S = 11.0
+PACKETS, SECOND_S = (833.0, 8333.0, 83333.0), (0.6, 2.6, 17.0)
+"""What a guest of 16 hosts takes of a processor, seconds: beside its traffic, and for each simulated second by the
+packets that a host could receive in it; measured in docs/virtual-time.md."""
 VARYING = frozenset({"scheme", "traffic", "flows_per_host", "keep", "seed", "trial", "scale_sizes"})
 """What differs between the runs of one sweep; all else must be the same for them to be compared."""
-NO_CHOICE = {
-    "mtu": DEFAULT_MTU,
-    "new_flows": "auto",
-    "time": "real",
-    "controller_delay_ms": 0.0,
-    "sack": True,
-    "min_rto_ms": 200,
-    "placement": "compact",
-    "compute_s": 0.0,
-    "repeats": 1,
-}
-"""What sweeps of before did not write down, as there was but one."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +54,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Job:
+class Planned:
     """One run to do and the folder it will be published in."""
 
     spec: RunSpec
@@ -105,7 +95,7 @@ def split_schemes(text: str) -> list[str]:
 
 def plan(
     base: RunSpec, workloads: Sequence[TrafficSpec], schemes: Sequence[str], trials: int, folder: Path
-) -> list[Job]:
+) -> list[Planned]:
     """Every run of a sweep, trial by trial, so that a sweep cut short still has whole trials.
 
     Trial t has seed ``base.seed + t - 1``, the same for all schemes: they face the same matrix and ports.
@@ -124,7 +114,7 @@ def plan(
                     trial=trial,
                     seed=base.seed + trial - 1,
                 )
-                jobs.append(Job(spec, folder / _folder_name(workload) / slug(scheme) / f"trial-{trial}"))
+                jobs.append(Planned(spec, folder / _folder_name(workload) / slug(scheme) / f"trial-{trial}"))
     return jobs
 
 
@@ -149,11 +139,11 @@ def keep_settings(base: RunSpec, folder: Path) -> None:
     Raises UserMistake when the folder holds a sweep with other settings.
     """
     settings = {name: value for name, value in base.as_json().items() if name not in VARYING}
-    settings = json.loads(json.dumps(NO_CHOICE | settings | {"first_seed": base.seed}))  # as they will be read
+    settings = json.loads(json.dumps(settings | {"first_seed": base.seed}))  # as they will be read
     path = folder / SETTINGS
     if os.path.lexists(path):
         try:
-            stored = {**NO_CHOICE, **read_json(path)}
+            stored = dict(read_json(path))
         except (ValueError, TypeError):
             raise UserMistake(f"{path} cannot be read; use another --name") from None
         names = [*settings, *(stored.keys() - settings)]
@@ -175,29 +165,20 @@ def _shown(value: object) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def carry_out(
-    jobs: Iterable[Job],
-    done: Callable[[Job, Run], None],
-    say: Callable[[Job], Say],
-    warn: Callable[[str], None],
-) -> None:
-    """Run what is left of the jobs; one that does not count is tried once more, at once.
-
-    ``warn`` hears, once, when the code is changed under the sweep.
-    """
-    watch = ChangeWatch()
-    for job in jobs:
-        while (folder := job.next_folder()) is not None:
-            if (change := watch.sentence()) is not None:
-                warn(change)
-            done(job, run_experiment(job.spec, folder, say(job)))
-
-
-def seconds_left(jobs: Sequence[Job]) -> float:
+def seconds_left(jobs: Sequence[Planned]) -> float:
     """A forecast for the jobs that are not done yet, one after the other."""
     return sum(forecast_s(job.spec) for job in jobs if job.next_folder() is not None)
 
 
 def forecast_s(spec: RunSpec) -> float:
-    """Real seconds of a run; in virtual time those of a processor of its own."""
-    return costs().of_run(spec) if spec.time == "virtual" else spec.seconds + BESIDE_TRAFFIC_S
+    """Real seconds of a run on an idle machine; in virtual time those of a processor of its own."""
+    if spec.time != "virtual":
+        return spec.seconds + BESIDE_TRAFFIC_S
+    packets = spec.link_mbps * 1e6 / 8 / spec.mtu
+    second_s = float(np.interp(packets, PACKETS, SECOND_S)) * max(1.0, packets / PACKETS[-1])
+    return (AROUND_S + second_s * spec.seconds) * spec.tree.num_hosts / 16
+
+
+def load_factor() -> float:
+    """How many times as long as on an idle machine work takes now, by the processes that compute beside it."""
+    return max(1.0, (os.getloadavg()[0] + 1) / machine.processors())

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from benchmarks.truth import ns3, theory
-from harness.sweep import guests
+from harness.jobs import guests
 from hifi.scene import Done, Flow, Look, Scene, Seen, Told
 from hifi.stage import played
 from results.parts import FlowRecord, PathChange

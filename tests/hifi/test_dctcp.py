@@ -1,7 +1,7 @@
 import msgspec
 import pytest
 
-from harness.sweep import guests
+from harness.jobs import guests
 from hifi import dctcp
 from hifi.scene import Told
 from hifi.stage import played

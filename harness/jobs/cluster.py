@@ -1,0 +1,83 @@
+"""Jobs on a Dask cluster (`results.cluster`): each worker carries them out in guests, in virtual time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from concurrent.futures import TimeoutError as NotYet
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from harness.errors import RunFailed, UnfitMachine, UserMistake
+from harness.jobs.guests import Guests, Hear, prepare
+from harness.jobs.job import Job, decoded
+from harness.jobs.source import first_source
+from results.cluster import connected, executor_of
+
+MAX_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Carries jobs out on a cluster, one for each thread of its workers."""
+
+    executor: Executor
+    at_once: int
+
+    @property
+    def busy(self) -> int:
+        """How many processors they keep busy."""
+        return self.at_once
+
+    def carry(self, job: Job, place: Path, hear: Hear) -> None:
+        """Put a job's results into the folder ``place``; a lost worker's job goes to another one."""
+        future = self.executor.submit(on_worker, job.encoded(), first_source().fingerprint)
+        try:
+            while True:
+                hear("on a worker", None)
+                try:
+                    answer = future.result(timeout=0.5)
+                    break
+                except (TimeoutError, NotYet):
+                    if future.done():
+                        raise
+        except BaseException as error:
+            future.cancel()
+            if type(error).__name__ == "KilledWorker":
+                raise RunFailed("workers were lost with this run, again and again") from None
+            raise
+        names = {name: Path(name).name for name in answer}
+        if list(names) != list(names.values()) or sum(map(len, answer.values())) > MAX_BYTES:
+            raise RunFailed("what the worker sent is no run")
+        for name, content in answer.items():
+            (place / name).write_bytes(content)
+
+
+def on_worker(data: bytes, fingerprint: str) -> dict[str, bytes]:
+    """On a worker: a job's results, by the names of their files."""
+    if os.geteuid() == 0:
+        raise UnfitMachine("a worker runs as root: start dask worker as an ordinary user")
+    if (ours := first_source()).fingerprint != fingerprint:
+        raise UnfitMachine(f"a worker has other code (revision {ours.revision}): check the same one out there")
+    job = decoded(data)
+    if job.spec.time != "virtual":
+        raise UserMistake("a cluster makes runs in virtual time")
+    with TemporaryDirectory(prefix="hedera-worker-") as place:
+        Guests(prepare(lambda sentence: None), 1).carry(job, Path(place), lambda stage, progress: None)
+        return {path.name: path.read_bytes() for path in Path(place).iterdir()}
+
+
+@contextmanager
+def workers_of(address: str) -> Iterator[Workers]:
+    """A cluster's workers while the block runs. UserMistake for what is no encrypted address, UnfitMachine where there
+    is no Dask or no worker, OSError where no scheduler answers."""
+    try:
+        with connected(address) as client, executor_of(client) as executor:
+            yield Workers(executor, sum(client.nthreads().values()))
+    except ValueError as error:
+        raise UserMistake(str(error)) from None
+    except RuntimeError as error:
+        raise UnfitMachine(str(error)) from None

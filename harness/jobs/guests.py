@@ -1,0 +1,179 @@
+"""Jobs in virtual time: each in a guest of its own (`virtual.guest`), as many at once as there are processors.
+
+An ordinary user's rights are enough: in the guest the run is root's, and the guest is a process of that user. What
+comes out of it is copied within bounds, and read as any foreign result (`harness.jobs.loop`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pwd
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+import msgspec
+
+from harness.errors import UnfitMachine, WorkerFailed
+from harness.jobs.job import Job
+from harness.jobs.source import ROOT, first_source
+from harness.jobs.store import RESULT, require_room
+from harness.network import machine
+from results import record
+from virtual import cache
+from virtual.errors import GuestFailed, Unavailable
+from virtual.guest import Ended, Guest, Progress
+from virtual.kernel import Kernel
+from virtual.kernel import kernel as booted_kernel
+from virtual.layer import layer
+from virtual.results import copy_results, read_small
+
+INSIDE = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); "
+    "import runpy; runpy.run_module('harness.jobs.inside', run_name='__main__', alter_sys=True)"
+)
+MOST_COMPILED = 1000
+"""Files of machine code that are kept for the next guests."""
+Hear = Callable[[str, Progress | None], None]
+"""Hears the stage a run is at, and how far its guest is, some ten times a second; what it raises ends the run."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What every guest stands on: the kernel, what is laid over this machine's files, what it is told so that it need
+    not look (`machine.told`), and the machine code that earlier guests have compiled."""
+
+    kernel: Kernel
+    layers: tuple[Path, ...]
+    told: str
+    compiled: Path
+
+
+def prepare(say: Callable[[str], None]) -> Ground:
+    """What guests need, made now where it is not there yet. UnfitMachine, with what to install, where that fails."""
+    try:
+        kernel = booted_kernel(lambda sentence: say(f"{sentence} ..."))
+        missing = [tool.package for tool in machine.TOOLS if machine.version_of(tool) is None]
+        over = layer(list(dict.fromkeys(missing))) if missing else None
+        compiled = cache.folder("compiled")
+    except Unavailable as reason:
+        raise UnfitMachine(f"virtual time: {reason}") from None
+    if kernel.slow is not None:
+        say(kernel.slow)
+    versions = {tool.name: version for tool in machine.TOOLS if (version := machine.version_of(tool))}
+    told = json.dumps({"tools": versions, "revision": first_source().revision})
+    return Ground(kernel, (over,) if over else (), told, compiled)
+
+
+@dataclass(frozen=True)
+class Guests:
+    """Carries jobs out in guests, ``at_once`` of them side by side."""
+
+    ground: Ground
+    at_once: int
+
+    @property
+    def busy(self) -> int:
+        """How many processors they keep busy: more guests than those take turns."""
+        return min(self.at_once, machine.processors())
+
+    def carry(self, job: Job, place: Path, hear: Hear) -> None:
+        """Put a job's results into the folder ``place``.
+
+        WorkerFailed where the guest fails, UnfitMachine where none can be booted, and what ``hear`` raises.
+        """
+        try:
+            require_room(cache.folder("jobs"))
+            self._carry(job, place, hear)
+        except Unavailable as reason:
+            raise UnfitMachine(f"virtual time: {reason}") from None
+        except GuestFailed as reason:
+            require_room(cache.folder("jobs"))  # a full disk is no result
+            raise WorkerFailed(f"the guest's run is lost: {reason}") from None
+
+    def _carry(self, job: Job, place: Path, hear: Hear) -> None:
+        from harness.run.experiment import SLOWEST, longest_s
+
+        ground = self.ground
+        guest_of_run = Guest(
+            ground.kernel.linux,
+            [sys.executable, "-I", "-c", INSIDE, str(ROOT), str(ground.compiled)],
+            folder=Path("/"),  # the user may stand in /tmp
+            files={"job.json": job.encoded()},
+            environment=_environment() | {machine.TOLD: ground.told},
+            layers=ground.layers,
+            real_s=SLOWEST * longest_s(job.spec),
+            seed=job.spec.seed,
+        )
+        with guest_of_run as guest:
+            began = datetime.now(timezone.utc).replace(microsecond=0)  # in there all runs begin with the same year
+            said = guest.job / "out" / "stdout"
+            ended = guest.wait(lambda progress: hear(_stage(said), progress))
+            if ended.status:
+                words = ended.stderr.strip().splitlines()
+                raise GuestFailed(words[-1].removeprefix("hedera: ") if words else f"status {ended.status}")
+            copy_results(guest.results / "run", place)
+            self._keep(guest)
+        try:
+            run = record.read(place / RESULT)
+        except ValueError as error:
+            raise GuestFailed(f"its run.json {error}") from None
+        facts = _facts(ended, ground.kernel.sha256)
+        run = msgspec.structs.replace(run, started=began, environment={**run.environment, **facts})
+        if not ended.time_travel:
+            reason = "its time was not virtual: the guest's clock ran with this machine's"
+            run = msgspec.structs.replace(run, verdict="invalid", reasons=(reason, *run.reasons))
+        (place / RESULT).unlink()
+        record.write(place / RESULT, run)
+
+    def _keep(self, guest: Guest) -> None:
+        """Machine code that a guest has compiled, for the next guests alone: here nobody loads it."""
+        brought, compiled = guest.job / "compiled", self.ground.compiled
+        with contextlib.suppress(OSError, GuestFailed):
+            brought.mkdir()
+            copy_results(guest.results / "compiled", brought)
+            shutil.copytree(brought, compiled, dirs_exist_ok=True)
+            files = [path for path in compiled.rglob("*") if path.is_file()]
+            for old in sorted(files, key=lambda path: path.stat().st_mtime)[:-MOST_COMPILED]:
+                old.unlink()
+
+
+def guests_at_once(asked: int | None) -> int:
+    """How many guests run side by side: each is one processor's."""
+    return asked or machine.processors()
+
+
+def _environment() -> dict[str, str]:
+    """In there root is who we are."""
+    kept = {name: os.environ[name] for name in ("POX_DIR", "PYTHONDONTWRITEBYTECODE") if name in os.environ}
+    # Mininet wants Python's distutils, and setuptools would give its own, with itself; Python 3.12 has no other.
+    lean = {"SETUPTOOLS_USE_DISTUTILS": "stdlib"} if sys.version_info < (3, 12) else {}
+    try:
+        home = pwd.getpwuid(os.geteuid()).pw_dir
+    except KeyError:
+        home = "/"
+    return {**kept, **lean, "HOME": home}
+
+
+def _stage(said: Path) -> str:
+    with contextlib.suppress(OSError):
+        if lines := read_small(said, 1 << 16).splitlines():
+            return lines[-1]
+    return "starting"
+
+
+def _facts(ended: Ended, sha256: str) -> dict[str, str | float]:
+    """What only the host knows: which kernel it was, and what it took."""
+    return {
+        "time": "virtual",
+        "guest_kernel": ended.kernel,
+        "guest_kernel_sha256": sha256,
+        "guest_mode": ended.mode,
+        "guest_real_s": round(ended.real_s, 1),
+        "guest_simulated_s": round(ended.simulated_s, 1),
+    }

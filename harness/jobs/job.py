@@ -1,0 +1,81 @@
+"""A run as a job: its spec, and the contents of the user's files that it names, as JSON.
+
+Whoever carries it out reads none of the user's files: they are looked up in the job (`traffic.textfile.given`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from harness.errors import UserMistake
+from harness.run.resolution import resolve
+from harness.run.spec import RunSpec
+from hedera.own_scheme import file_of
+from traffic.textfile import given
+
+MAX_BYTES = 64 << 20
+"""Of a job; one file of flows may have 20 MB."""
+
+
+class Job(msgspec.Struct, frozen=True):
+    """``spec``: without any ``auto``. ``files``: by the names in the spec; of a pattern of the user's own its rows."""
+
+    spec: RunSpec
+    files: dict[str, str]
+
+    def encoded(self) -> bytes:
+        """As JSON. UserMistake where it is too large."""
+        data = msgspec.json.encode(self)
+        if len(data) > MAX_BYTES:
+            raise UserMistake(f"the files that a run names have more than {MAX_BYTES >> 20} MiB in all")
+        return data
+
+    @property
+    def scheduler(self) -> str | None:
+        """The name of the user's own scheduler among the files."""
+        path = file_of(self.spec.scheme)
+        return None if path is None else str(path)
+
+    @contextmanager
+    def files_given(self) -> Iterator[None]:
+        """While the block runs, this process has the job's files in place of those on the disk."""
+        before = dict(given)
+        given.update(self.files)
+        try:
+            yield
+        finally:
+            given.clear()
+            given.update(before)
+
+
+def job_of(spec: RunSpec) -> Job:
+    """The job of a run. UserMistake for what makes no sense or cannot be read, UnfitMachine for what cannot be had."""
+    spec = resolve(spec)
+    try:
+        files = spec.user_files()
+    except (ValueError, OSError) as error:
+        raise UserMistake(str(error)) from None
+    return Job(spec, files)
+
+
+def decoded(data: bytes) -> Job:
+    """A job that came from another process. UserMistake when it is none."""
+    if len(data) > MAX_BYTES:
+        raise UserMistake("this job is too large")
+    try:
+        return msgspec.json.decode(data, type=Job)
+    except (msgspec.ValidationError, msgspec.DecodeError, RecursionError) as error:
+        raise UserMistake(f"this is no job that this revision knows: {error}") from None
+
+
+def laid_in_guest(job: Job) -> None:
+    """Write the user's scheduler where its name says, for the controller, which is another process: in a guest what is
+    written stays in its memory."""
+    if (name := job.scheduler) is not None and name in job.files:
+        path = Path(name).absolute()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(job.files[name], encoding="utf-8")

@@ -1,0 +1,159 @@
+"""The one loop: jobs are carried out side by side, checked, published, and tried once more where they do not count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import asdict
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import msgspec
+
+from harness.errors import WorkerFailed
+from harness.jobs.job import Job, job_of
+from harness.jobs.source import ChangeWatch, first_source
+from harness.jobs.store import RESULT, new_folder
+from harness.run.spec import RunSpec
+from results import record
+from results.record import Run
+
+if TYPE_CHECKING:
+    from virtual.guest import Progress
+
+Hear = Callable[[str, "Progress | None"], None]
+LOOK_EVERY_S = 0.5
+
+
+class Where(Protocol):
+    """Who carries jobs out: guests, the root child, a cluster."""
+
+    @property
+    def at_once(self) -> int:
+        """How many side by side."""
+
+    def carry(self, job: Job, place: Path, hear: Hear) -> None:
+        """Put a job's results into the folder ``place``; ``hear`` may raise, which ends the run."""
+
+
+class Planned(Protocol):
+    """A run to do, and where its next try goes; None when it is done."""
+
+    @property
+    def spec(self) -> RunSpec: ...
+
+    def next_folder(self) -> Path | None: ...
+
+
+One = TypeVar("One", bound=Planned)
+Heard = TypeVar("Heard", bound=Planned, contravariant=True)
+
+
+class Watcher(Protocol[Heard]):
+    """Who hears of jobs, in the thread that called `carry_out`."""
+
+    def done(self, planned: Heard, run: Run) -> None:
+        """A run has been published."""
+
+    def look(self, doing: Sequence[tuple[Heard, str, Progress | None]]) -> None:
+        """Twice a second: what is under way, at which stage, and how far its guest is."""
+
+    def warn(self, sentence: str) -> None:
+        """Something the user has to know."""
+
+
+def stage_words(stage: str, progress: Progress | None) -> str:
+    """A stage in words, and how far its guest is: by its clock, and by ours."""
+    if progress is None:
+        return stage
+    return f"{stage}, {progress.simulated_s:.0f} s of virtual time in {progress.real_s:.0f} s"
+
+
+class Stopped(Exception):
+    """Nobody waits for this run any more."""
+
+
+def run(spec: RunSpec, folder: Path, where: Where, hear: Hear = lambda stage, progress: None) -> Run:
+    """Carry out one run and publish it in ``folder``.
+
+    What a guest or a worker loses is published as an invalid run, with the reason. Raises UserMistake and UnfitMachine
+    before anything is built, RunFailed when ``folder`` is taken or a disk full, and what ``hear`` raises.
+    """
+    job = job_of(spec)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with new_folder(folder) as place:
+        try:
+            where.carry(job, place, hear)
+            return _checked(place, job.spec)
+        except WorkerFailed as reason:
+            from harness.run.experiment import failed_run
+
+            for path in place.iterdir():
+                path.unlink()
+            made = {"source": first_source().fingerprint, "time": job.spec.time}
+            lost = msgspec.structs.replace(failed_run(job.spec, str(reason)), environment=made)
+            return record.write(place / RESULT, lost)
+
+
+def carry_out(jobs: Iterable[One], where: Where, watcher: Watcher[One]) -> None:
+    """Carry out what is left of the jobs. Ctrl-C ends those under way; what is finished has been published.
+
+    Raises what `run` raises, when all others under way have ended.
+    """
+    changes = ChangeWatch()
+    stop = Event()
+    doing: dict[int, tuple[One, str, Progress | None]] = {}
+
+    def attempt(planned: One) -> Run | None:
+        folder = planned.next_folder()
+
+        def hear(stage: str, progress: Progress | None) -> None:
+            if stop.is_set():
+                raise Stopped
+            if stage:
+                doing[id(planned)] = (planned, stage, progress)
+
+        try:
+            return None if folder is None or stop.is_set() else run(planned.spec, folder, where, hear)
+        finally:
+            doing.pop(id(planned), None)
+
+    with ThreadPoolExecutor(where.at_once) as pool:
+        waiting: dict[Future[Run | None], One] = {}
+        try:
+            waiting |= {pool.submit(attempt, planned): planned for planned in jobs}
+            while waiting:
+                for future in wait(waiting, LOOK_EVERY_S, FIRST_COMPLETED).done:
+                    planned = waiting.pop(future)
+                    if (result := future.result()) is None:
+                        continue
+                    watcher.done(planned, result)
+                    if planned.next_folder() is not None:
+                        waiting[pool.submit(attempt, planned)] = planned
+                    if (change := changes.sentence()) is not None:
+                        watcher.warn(change)
+                watcher.look(list(doing.values()))
+        except BaseException:
+            stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+def _checked(place: Path, spec: RunSpec) -> Run:
+    """The result in a folder. WorkerFailed unless it is of the run that was asked for, made with our code."""
+    try:
+        found = record.read(place / RESULT)
+    except ValueError as error:
+        raise WorkerFailed(f"its run.json {error}") from None
+    asked: Mapping[str, object] = asdict(spec)
+    settings = msgspec.structs.asdict(found.spec)
+    said = {"scheme": found.scheme, "traffic": found.traffic, "trial": found.trial, "seed": found.seed, **settings}
+    different = [name for name, value in asked.items() if name in said and said[name] != value]
+    standing = spec.workload().standing
+    flows = [(int(src), int(dst)) for src, dst in zip(standing.src, standing.dst, strict=True)]
+    if different or [tuple(pair) for pair in found.matrix] != flows:
+        raise WorkerFailed(f"what came is not the run that was asked for ({', '.join(different) or 'other flows'})")
+    if found.environment.get("source") != first_source().fingerprint:
+        raise WorkerFailed("what came was made with other code")
+    return found

@@ -1,0 +1,272 @@
+"""The one process that stays root: it accepts a job, carries it out in real time, and answers with the results.
+
+The user's process talks to it over a socket pair. All that it reads are messages of bounded length that hold a job;
+it writes below /run/hedera alone, and runs nothing of the user's as root: a scheduler of theirs runs as them. When the
+other end is closed, however its process ended, it tears a run down and ends.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from harness.jobs.guests import Hear
+    from harness.jobs.job import Job
+    from harness.network.footprint import Cleaned
+
+MAX_BYTES = 1 << 30
+"""Of an answer: a run's raw files."""
+LIMIT = 65 << 20
+"""Of what root reads in one message."""
+_STAGE, _FILE, _DONE, _FAILED, _MISTAKE, _UNFIT, _JOB, _CLEAN = range(8)
+_HEAD = struct.Struct("!BI")
+
+
+@dataclass
+class Root:
+    """The user's end."""
+
+    connection: socket.socket
+    pid: int
+    at_once: int = 1
+
+    def carry(self, job: Job, place: Path, hear: Hear) -> None:
+        """Put a job's results into the folder ``place``. RunFailed, UserMistake or UnfitMachine as root says."""
+        from harness.errors import RunFailed, UnfitMachine, UserMistake
+
+        _send(self.connection, _JOB, job.encoded())
+        left = MAX_BYTES
+        while True:
+            while not select.select([self.connection], [], [], 0.1)[0]:
+                hear("", None)
+            kind, data = _receive(self.connection, left)
+            left -= len(data)
+            if kind == _STAGE:
+                hear(data.decode(errors="replace"), None)
+            elif kind == _FILE:
+                name, _, content = data.partition(b"\0")
+                (place / Path(os.fsdecode(name)).name).write_bytes(content)
+            elif kind == _DONE:
+                return
+            else:
+                raise {_MISTAKE: UserMistake, _UNFIT: UnfitMachine}.get(kind, RunFailed)(data.decode(errors="replace"))
+
+    def clean(self) -> Cleaned:
+        """What dead runs left behind is removed."""
+        import msgspec
+
+        from harness.network.footprint import Cleaned
+
+        _send(self.connection, _CLEAN, b"")
+        return msgspec.json.decode(_receive(self.connection, MAX_BYTES)[1], type=Cleaned)
+
+    def close(self) -> None:
+        """Have a run that is under way torn down, and wait for the end."""
+        self.connection.close()
+        with suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+
+
+def root_child(run_as: tuple[int, int] | None = None) -> Root:
+    """Fork the process that stays root. ``run_as``: the user and group of what runs a user's scheduler; None: root."""
+    ours, theirs = socket.socketpair()
+    pid = os.fork()
+    if pid:
+        theirs.close()
+        return Root(ours, pid)
+    try:
+        ours.close()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.setsid()  # Ctrl-C is the user's process's, which closes the connection
+        _serve(theirs, run_as)
+    finally:
+        os._exit(0)
+
+
+def _serve(connection: socket.socket, run_as: tuple[int, int] | None) -> None:
+    with suppress(EOFError, OSError):
+        while True:
+            kind, data = _receive(connection, LIMIT)
+            if kind == _CLEAN:
+                import msgspec
+
+                from harness.network.footprint import remove_leftovers
+
+                _send(connection, _DONE, msgspec.json.encode(remove_leftovers()))
+                continue
+            threading.Thread(target=_end_with, args=(connection,), daemon=True).start()
+            try:
+                _carry_out(data, connection, run_as)
+            except KeyboardInterrupt:
+                return
+
+
+def _end_with(connection: socket.socket) -> None:
+    """Interrupt the run when the other end is closed."""
+    poll = select.poll()
+    poll.register(connection, select.POLLRDHUP)
+    poll.poll()
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def _carry_out(data: bytes, connection: socket.socket, run_as: tuple[int, int] | None) -> None:
+    from harness.errors import HarnessError, UnfitMachine, UserMistake
+    from harness.jobs.job import decoded
+    from harness.network.footprint import home
+    from harness.run.experiment import run_experiment
+    from results.temporary import is_alive, owner_name, remove_tree
+
+    answers = home() / "answers"
+    answers.mkdir(mode=0o700, exist_ok=True)
+    for old in answers.iterdir():
+        if not is_alive(old.name):
+            remove_tree(old)
+    place = answers / owner_name()
+    try:
+        job = decoded(data)
+        if job.spec.time != "real":
+            raise UserMistake("root carries out runs in real time")
+        with job.files_given():
+            run_experiment(job.spec, place, lambda stage: _send(connection, _STAGE, stage.encode()), run_as=run_as)
+        for path in sorted(place.iterdir()):
+            _send(connection, _FILE, os.fsencode(path.name) + b"\0" + path.read_bytes())
+        _send(connection, _DONE, b"")
+    except HarnessError as error:
+        kind = _MISTAKE if isinstance(error, UserMistake) else _UNFIT if isinstance(error, UnfitMachine) else _FAILED
+        _send(connection, kind, str(error).encode())
+    finally:
+        remove_tree(place)
+
+
+def _send(connection: socket.socket, kind: int, data: bytes) -> None:
+    connection.sendall(_HEAD.pack(kind, len(data)) + data)
+
+
+def _receive(connection: socket.socket, most: int) -> tuple[int, bytes]:
+    """A message. EOFError when there is none any more, or it is longer than ``most``."""
+    kind, length = _HEAD.unpack(_exactly(connection, _HEAD.size))
+    if length > most:
+        raise EOFError
+    return kind, _exactly(connection, length)
+
+
+def _exactly(connection: socket.socket, length: int) -> bytes:
+    parts = bytearray()
+    while len(parts) < length:
+        part = connection.recv(min(length - len(parts), 1 << 20))
+        if not part:
+            raise EOFError
+        parts += part
+    return bytes(parts)
+
+
+def start() -> None:
+    """What `hedera` begins with as root: the environment that root believes; and behind sudo, the root child apart,
+    and this process becomes for good the person who called sudo."""
+    global _forked
+    if os.geteuid() != 0:
+        return
+    if not sys.flags.isolated:  # nothing is imported from PYTHONPATH or the current folder
+        named = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        ours = str(Path(__file__).resolve().parents[2])
+        foreign = {"", *named, *map(os.path.abspath, named), os.getcwd()} - {ours}
+        sys.path[:] = [path for path in sys.path if path not in foreign]
+    believed = allowed(os.environ)
+    os.environ.clear()
+    os.environ.update(believed)
+    person = invoker()
+    if person is None:
+        return
+    import pwd
+
+    uid, gid = person
+    _forked = root_child(person)
+    try:
+        known = pwd.getpwuid(uid)
+        groups, home, name = os.getgrouplist(known.pw_name, gid), known.pw_dir, known.pw_name
+    except KeyError:
+        groups, home, name = [gid], "/", str(uid)
+    os.setgroups(groups)
+    os.setresgid(gid, gid, gid)
+    os.setresuid(uid, uid, uid)
+    os.environ.update(HOME=home, USER=name, LOGNAME=name)
+    _let_itself_be_read()
+    sys.dont_write_bytecode = "PYTHONDONTWRITEBYTECODE" in os.environ
+
+
+_forked: Root | None = None
+
+
+def root() -> Root:
+    """The root child: the one behind sudo, else, in a root shell, one made now. UnfitMachine without root."""
+    global _forked
+    if _forked is None:
+        from harness.network.machine import require_root
+
+        require_root()
+        _forked = root_child()
+    return _forked
+
+
+def may_be_root() -> bool:
+    """Whether there is a root child, or can be one."""
+    return _forked is not None or os.geteuid() == 0
+
+
+def invoker() -> tuple[int, int] | None:
+    """The user and group of the person who called sudo; None if there is none."""
+    words = os.environ.get("SUDO_UID", ""), os.environ.get("SUDO_GID", "")
+    uid, gid = (int(word) if word.isascii() and word.isdecimal() else 0 for word in words)
+    # The highest number means "unchanged" to the kernel.
+    return (uid, gid) if 0 < uid < 2**32 - 1 and gid < 2**32 - 1 else None
+
+
+_ALLOWED = {"HOME", "LANG", "LANGUAGE", "TERM", "TZ", "COLUMNS", "LINES", "NO_COLOR", "POX_DIR", "SUDO_UID", "SUDO_GID",
+            "SUDO_USER", "SUDO_COMMAND", "PYTHONDONTWRITEBYTECODE", "http_proxy", "https_proxy", "no_proxy",
+            "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"}  # fmt: skip
+_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
+
+
+def allowed(environment: os._Environ[str] | dict[str, str]) -> dict[str, str]:
+    """The variables that root believes: others say from where programs load code and settings, and HEDERA_RUN marks
+    the processes of a run, which `hedera clean` ends."""
+    kept = {
+        name: value
+        for name, value in environment.items()
+        if (name in _ALLOWED or name.startswith(("LC_", "HEDERA_"))) and name not in ("HEDERA_RUN", "HOME")
+    }
+    return kept | {"PATH": os.pathsep.join(filter(_is_root_s, _PATH)), "HOME": "/root"}
+
+
+def _is_root_s(folder: str) -> bool:
+    """Whether root alone can write to a folder, and to all above it."""
+    try:
+        place = Path(folder).resolve(strict=True)
+        return all(about.st_uid == 0 and not about.st_mode & 0o022 for about in map(os.stat, (place, *place.parents)))
+    except OSError:
+        return False
+
+
+def _let_itself_be_read() -> None:
+    """A process that changed its user may not look at itself in /proc, until it says that it holds no secret."""
+    import ctypes
+
+    ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)
+
+
+def end() -> None:
+    """Have what the root child is at torn down, and wait for its end."""
+    global _forked
+    if _forked is not None:
+        _forked.close()
+        _forked = None
