@@ -238,12 +238,11 @@ _PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", 
 
 
 def allowed(environment: os._Environ[str] | dict[str, str]) -> dict[str, str]:
-    """The variables that root believes: others say from where programs load code and settings, and HEDERA_RUN marks
-    the processes of a run, which `hedera clean` ends."""
+    """The variables that root believes: others say from where programs load code and settings."""
     kept = {
         name: value
         for name, value in environment.items()
-        if (name in _ALLOWED or name.startswith(("LC_", "HEDERA_"))) and name not in ("HEDERA_RUN", "HOME")
+        if (name in _ALLOWED or name.startswith(("LC_", "HEDERA_"))) and name != "HOME"
     }
     return kept | {"PATH": os.pathsep.join(filter(_is_root_s, _PATH)), "HOME": "/root"}
 

@@ -97,12 +97,21 @@ def _as_person(run_as: tuple[int, int] | None) -> list[str]:
     return ["setpriv", f"--reuid={run_as[0]}", f"--regid={run_as[1]}", *without, "--"]
 
 
-def _environment(run_as: tuple[int, int] | None) -> dict[str, str]:
+def confined(run_as: tuple[int, int] | None, folder: Path) -> list[str]:
+    """A prefix for a controller whose output goes to ``folder``: as the person, within bounds, tied to us."""
+    return [*_within_bounds(folder), *_as_person(run_as), *tied()]  # tied again: changing the user lets it loose
+
+
+def environment_of(run_as: tuple[int, int] | None) -> dict[str, str]:
+    """Its variables: of root's, a person's controller gets KEPT alone."""
     code = {"NUMBA_CACHE_DIR": CODE} if time_travels() and Path(CODE).is_dir() else {}
     if run_as is None:
         return dict(os.environ) | code
-    home = {"HOME": pwd.getpwuid(run_as[0]).pw_dir}
-    return {name: os.environ[name] for name in KEPT if name in os.environ} | home | code
+    try:
+        home = pwd.getpwuid(run_as[0]).pw_dir
+    except KeyError:
+        home = "/"
+    return {name: os.environ[name] for name in KEPT if name in os.environ} | {"HOME": home} | code
 
 
 def _within_bounds(folder: Path) -> list[str]:
@@ -162,14 +171,12 @@ class Controller:
             self.process: subprocess.Popen[bytes] = self._children.spawn(
                 "controller",
                 [
-                    *_within_bounds(self._directory),
-                    *_as_person(self._run_as),
-                    *tied(),  # whom changing the user has let loose
+                    *confined(self._run_as, self._directory),
                     *command(platform, address, {**options, "log": f"/proc/self/fd/{log}"}),
                 ],
                 namespace=self._namespace,
                 output=self._output,
-                environment=_environment(self._run_as),
+                environment=environment_of(self._run_as),
                 handed=(log,),
             )
         finally:

@@ -59,7 +59,6 @@ MODULES = (
     "numpy",
     "click",
     "harness",
-    "files",
     "json",
     "argparse",
     "matplotlib",
@@ -218,43 +217,6 @@ def test_where_root_stands_is_gone(place):
     assert "no run" in done.stderr
 
 
-DEAD = "4194300-1"
-
-
-def test_a_process_that_says_it_is_a_run_of_root_s(place):
-    """A neighbour's process has HEDERA_RUN in its environment, with the name of a run that is dead: `hedera clean`
-    neither ends it nor believes it."""
-    sleeping = enemy(
-        "import time; print('here', flush=True); time.sleep(60)",
-        env={"HEDERA_RUN": DEAD},
-        stdout=subprocess.PIPE,
-    )
-    try:
-        sleeping.stdout.readline()
-        done = place.hedera("root shell", "clean")
-        assert DEAD not in done.stdout
-        assert sleeping.poll() is None
-    finally:
-        sleeping.kill()
-        sleeping.communicate()
-
-
-def test_a_variable_that_makes_root_s_own_command_a_leftover(place):
-    """HEDERA_RUN of a dead run was in the environment that root's command was started in: another one of root's must
-    not end it."""
-    folder = sweep_of(place.roots / "r")
-    variables = environment("root shell", place) | {"HEDERA_RUN": DEAD}
-    watching = subprocess.Popen([HEDERA, "watch", folder], env=variables, stdout=subprocess.PIPE, text=True, cwd="/")
-    try:
-        assert "watch it at" in watching.stdout.readline()
-        assert DEAD not in place.hedera("root shell", "clean").stdout
-        assert watching.poll() is None
-    finally:
-        watching.kill()
-        watching.communicate()
-    subprocess.run(["rm", "-r", folder], check=True)
-
-
 @pytest.mark.parametrize("kind", ["his folder", "his link", "a folder for all", "a file", "a pipe"])
 def test_the_folder_of_runs_is_taken_before_the_first_run(place, kind):
     """/run/hedera is the enemy's before root first needs it (where /run is not root's alone): root does not believe
@@ -370,41 +332,36 @@ for name, attempt in {
     "traced": ptrace,
     "ended": lambda: os.kill(pid, signal.SIGKILL),
 }.items():
-    if name != "ended" or sys.argv[2] == "for a while":  # his own process he may end
-        try:
-            attempt()
-            print(name)
-        except OSError:
-            pass
+    try:
+        attempt()
+        print(name)
+    except OSError:
+        pass
 """
 
 
-@pytest.mark.parametrize("how", ["for a while", "for good"])
-def test_looking_into_root_while_it_is_the_enemy(place, how):
-    """While root writes to the enemy's folder as the enemy, or has become him for good, its process has his number:
-    he reads its memory, environment and open files, or traces it, to get what it still has of root's."""
-    become = (
-        "with as_owner(Path(sys.argv[1])):" if how == "for a while" else "leave_root_for_good(Path(sys.argv[1]))\nif 1:"
-    )
+def test_looking_into_the_child_that_stays_root(place):
+    """The enemy calls sudo: our process is his from then on, and its child stays root's. He reads that one's memory,
+    environment and open files, traces it, ends it."""
     program = f"""
 import os, sys, time; sys.path.insert(0, {str(ROOT)!r})
-from pathlib import Path
-from files.rights import as_owner, leave_root_for_good
-{become}
-    print(os.geteuid(), flush=True)
-    time.sleep(60)
+from harness.jobs import root
+root.start()
+print(os.getresuid(), root.root().pid, flush=True)
+time.sleep(60)
 """
     victim = subprocess.Popen(
-        [sys.executable, "-I", "-c", program, place.theirs],
-        env=environment("root shell", place),
+        [sys.executable, "-I", "-c", program],
+        env=environment("root shell", place) | {"SUDO_UID": str(ENEMY), "SUDO_GID": str(ENEMY)},
         stdout=subprocess.PIPE,
         text=True,
         cwd="/",
     )
     try:
-        assert victim.stdout.readline() == f"{ENEMY}\n"
-        assert does(LOOKS, victim.pid, how) == ""
-        assert victim.poll() is None
+        who, _, child = victim.stdout.readline().strip().rpartition(" ")
+        assert who == str((ENEMY,) * 3)
+        assert does(LOOKS, child) == ""
+        assert Path("/proc", child).exists()
     finally:
         victim.kill()
         victim.communicate()
@@ -418,17 +375,16 @@ def test_a_number_that_is_no_user_s(place, uid):
     would stay root where it thinks that it is not."""
     done = place.python(
         "root shell",
-        f"""
+        """
 import os
-from files.rights import as_owner, invoker
-print(invoker())
-with as_owner(Path({str(place.theirs)!r})):
-    print(os.geteuid())
+from harness.jobs import root
+root.start()
+print(root.invoker(), os.getresuid())
 """,
         SUDO_UID=uid,
         SUDO_GID="1000",
     )
-    assert done.stdout == f"None\n{ENEMY}\n", done.stderr
+    assert done.stdout == "None (0, 0, 0)\n", done.stderr
 
 
 TRIES = {
@@ -439,11 +395,10 @@ TRIES = {
     "root's number": "os.setuid(0)",
     "another's number": "os.setuid(1000)",
     "another's group": "os.setgroups([0])",
-    "root's processes": "os.kill(1, 0)",
-    "who started it": "os.kill(os.getppid(), 0)",
-    "the memory of who started it": "open(f'/proc/{{os.getppid()}}/mem', 'rb')",
-    "the environment of who started it": "open(f'/proc/{{os.getppid()}}/environ').read(1)",
-    "tracing who started it": "call('ptrace', 16, os.getppid(), 0, 0)",
+    "root's processes": "os.kill({pid}, 0)",
+    "the memory of root's processes": "open('/proc/{pid}/mem', 'rb')",
+    "the environment of root's processes": "open('/proc/{pid}/environ').read(1)",
+    "tracing root's processes": "call('ptrace', 16, {pid}, 0, 0)",
     "a file by its handle": "call('open_by_handle_at', -100, ctypes.create_string_buffer(128), 0)",
     "another root": "os.chroot('/tmp')",
     "a mount": "call('mount', b'none', b'/tmp', b'tmpfs', 0, None)",
@@ -459,12 +414,14 @@ TRIES = {
 }
 
 
+CONFINED = f"from harness.run.controller import confined, environment_of\nalice = ({ALICE}, {ALICE})\n"
+
+
 @pytest.mark.parametrize("attempt", TRIES)
-@pytest.mark.parametrize("shell", SHELLS)
-def test_a_scheduler_that_wants_root_s_rights(place, shell, attempt):
-    """A student's scheduler, as the controller runs it, in a folder that root alone gets into."""
+def test_a_scheduler_that_wants_root_s_rights(place, attempt):
+    """A student's scheduler, as the root child starts the controller that has it, after alice called sudo."""
     code, precious, beside = (str(place.roots / name) for name in ("code.py", "precious", "beside"))
-    statement = TRIES[attempt].format(precious=precious, beside=beside, code=code, hidden=str(place.roots))
+    statement = TRIES[attempt].format(precious=precious, beside=beside, code=code, hidden=place.roots, pid=os.getpid())
     program = f"""
 import ctypes, os, socket, subprocess, sys, time
 libc = ctypes.CDLL(None, use_errno=True)
@@ -484,13 +441,12 @@ except OSError as error:
     Path(beside).write_text(SECRET)
     place.before = place.treasures()
     done = place.python(
-        shell,
+        "sudo",
         f"""
 import subprocess
-from files.unprivileged import unprivileged
-start = unprivileged(user_s=[Path({code!r})])
-command = [*start.prefix, sys.executable, "-I", "-c", {program!r}]
-done = subprocess.run(command, env=start.environment, cwd="/", capture_output=True, text=True)
+{CONFINED}
+command = [*confined(alice, Path("/run")), sys.executable, "-I", "-c", {program!r}]
+done = subprocess.run(command, env=environment_of(alice), cwd="/", capture_output=True, text=True)
 print(done.returncode, done.stdout, done.stderr)
 """,
     )
@@ -501,12 +457,11 @@ def test_what_a_scheduler_hears_of_root_s_session(place):
     """Its environment holds nothing of root's but what programs need to start."""
     done = place.python(
         "root shell",
-        """
+        f"""
 import subprocess
-from files.unprivileged import unprivileged
-start = unprivileged()
-done = subprocess.run([*start.prefix, "env"], env=start.environment, cwd="/", capture_output=True, text=True)
-print(done.stdout)
+{CONFINED}
+command = [*confined(alice, Path("/run")), "env"]
+print(subprocess.run(command, env=environment_of(alice), cwd="/", capture_output=True, text=True).stdout)
 """,
         AWS_SECRET_ACCESS_KEY=SECRET,
         SSH_AUTH_SOCK="/root/agent",
@@ -530,35 +485,45 @@ def test_a_scheduler_that_stays_when_the_run_is_over(place):
     """It ignores every polite signal, and goes on when who started it is killed."""
     program = (
         "import signal, time\nfor n in (1, 2, 15): signal.signal(n, signal.SIG_IGN)\n"
-        "print('here', flush=True)\ntime.sleep(60)"
+        f"print('here', flush=True)\ntime.sleep(60)  # {place.place.name}"
     )
     starter = f"""
 import subprocess, sys, time; sys.path.insert(0, {str(ROOT)!r})
-from files.unprivileged import unprivileged
-start = unprivileged()
-command = [*start.prefix, sys.executable, "-I", "-c", {program!r}]
-child = subprocess.Popen(command, env=start.environment, cwd="/", stdout=subprocess.PIPE, text=True)
-child.stdout.readline()
-print(child.pid, flush=True)
+from pathlib import Path
+from harness.network.processes import tied
+{CONFINED}
+command = [*tied(), *confined(alice, Path("/run")), sys.executable, "-I", "-c", {program!r}]
+child = subprocess.Popen(command, env=environment_of(alice), cwd="/", stdout=subprocess.PIPE, text=True)
+print(child.stdout.readline(), end="", flush=True)
 time.sleep(60)
 """
+
+    def there():
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if f"# {place.place.name}\0".encode() in (process / "cmdline").read_bytes():
+                    found.append(int(process.name))
+        return found
+
     parent = subprocess.Popen(
         [sys.executable, "-I", "-c", starter],
         stdout=subprocess.PIPE,
         text=True,
         env=environment("root shell", place),
     )
-    child = Path("/proc") / parent.stdout.readline().strip()
+    assert parent.stdout.readline() == "here\n"
+    assert there()
     parent.kill()
     parent.communicate()
     end = time.monotonic() + 10
-    while child.exists() and time.monotonic() < end:
+    while there() and time.monotonic() < end:
         time.sleep(0.02)
-    gone = not child.exists()
-    if not gone:
+    left = there()
+    for pid in left:
         with contextlib.suppress(ProcessLookupError):
-            os.kill(int(child.name), signal.SIGKILL)
-    assert gone
+            os.kill(pid, signal.SIGKILL)
+    assert left == []
 
 
 def test_alice_and_nobody_are_others(place):
