@@ -61,8 +61,8 @@ def _rows(found: Sequence[Family]) -> Iterator[str]:
         cells = []
         for scheme in COLUMNS:
             mean = family.means.get(scheme)
-            full = mean and mean.published is not None and mean.mean_absolute is not None
-            cells.append(f"{mean.ours:.2f} / {mean.published:.2f} ({mean.mean_absolute:.3f})" if mean and full else "")
+            full = mean and None not in mean.values()
+            cells.append("{ours:.2f} / {published:.2f} ({mean_absolute:.3f})".format(**mean) if mean and full else "")
         yield f"| {family.name} | {' | '.join(cells)} |"
 
 
@@ -73,8 +73,11 @@ def _order(summary: Summary, runs: Sequence[Run]) -> str:
         return our_share(summary, pattern, scheme) or 0.0
 
     order = expected_order(summary, runs)
-    lost = [(b, 100 * (share(b.pattern, b.other) - share(b.pattern, b.expected))) for b in order.breaches]
-    told = [f"`{b.expected}` below `{b.other}` on {short(b.pattern)} by {points:.1f} points" for b, points in lost]
+    told = []
+    for breach in order.breaches:
+        pattern, expected, other = breach["pattern"], breach["expected"], breach["other"]
+        points = 100 * (share(pattern, other) - share(pattern, expected))
+        told.append(f"`{expected}` below `{other}` on {short(pattern)} by {points:.1f} points")
     expected = " >= ".join(f"`{scheme}`" for scheme in order.schemes)
     held = f"On the {len(order.patterns)} bijective patterns one expects {expected}; it holds, to 1 %, on {order.held}"
     return f"{held}. Exceptions: {'; '.join(told)}." if told else f"{held}."

@@ -14,75 +14,20 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
-
-import numpy as np
 
 from hedera.parameter import option_of
 from hedera.schemes import CONTROL
 from plots.sample import Bar, Sample, Trial, Value, setting_text
-from plots.style import DASHES, INK, colour, house_style, save, scheme_order, short
+from plots.style import scheme_order, short
 from plots.summary import pattern_order
 from plots.trials import difference
 
 Thing = TypeVar("Thing")
 _OPTIONS = {"link_mbps": "--bw", "k": "-k"}
-_WHISKERS: dict[str, Any] = {"markersize": 4.5, "linewidth": 1, "elinewidth": 0.9, "capsize": 2}
 _MAX_NAMED = 8
-
-
-@dataclass(frozen=True)
-class Row:
-    """A scheme in a folder: its mean share of the control over ``patterns``; and of its differences to the first
-    folder, in points: the mean, its interval (None: fewer than three patterns) and the largest.
-
-    ``conditions``: the settings that differ between the folders, by the command line's options. ``runs``: the number
-    that counts. ``invalid``: runs, under patterns that all folders have, that are invalid or not judged.
-    ``left_out``, ``all_patterns``, ``all_share`` and ``all_difference_points`` are over all tries whatever their
-    verdict, of which ``left_out`` are not valid (None: an older summary does not say).
-    """
-
-    scheme: str
-    folder: str
-    conditions: Mapping[str, Value]
-    patterns: int
-    runs: int
-    invalid: int
-    share: float
-    difference_points: float | None = None
-    low_points: float | None = None
-    high_points: float | None = None
-    largest_points: float | None = None
-    largest_pattern: str | None = None
-    left_out: int | None = None
-    all_patterns: int = 0
-    all_share: float | None = None
-    all_difference_points: float | None = None
-
-    @property
-    def half_interval(self) -> float:
-        """Half the interval's width in points, NaN if there is none."""
-        if self.low_points is None or self.high_points is None:
-            return math.nan
-        return (self.high_points - self.low_points) / 2
-
-
-@dataclass(frozen=True)
-class PatternRow:
-    """The same for one pattern."""
-
-    scheme: str
-    pattern: str
-    folder: str
-    conditions: Mapping[str, Value]
-    runs: int
-    invalid: int
-    share: float
-    difference_points: float | None
-    left_out: int | None = None
-    all_share: float | None = None
 
 
 @dataclass(frozen=True)
@@ -120,60 +65,62 @@ class Comparison:
         own = self.frame[(self.frame.scheme == scheme) & self.frame.share.notna()].set_index(["pattern", "folder"])
         return own.loc[[(p, side.name) for p in pattern_order(own.index.unique("pattern")) for side in self.sides]]
 
-    def rows(self) -> list[Row]:
-        """Rows by scheme and folder."""
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each scheme and folder: the mean ``share`` of the control over ``patterns``; and of its differences
+        to the first folder, in points: the mean, its interval (None: fewer than three patterns) and the largest.
+
+        ``conditions``: the settings that differ between the folders, by the command line's options. ``runs``: the
+        number that counts. ``invalid``: runs, under patterns that all folders have, that are invalid or not judged.
+        ``left_out``, ``all_patterns``, ``all_share`` and ``all_difference_points`` are over all tries whatever their
+        verdict, of which ``left_out`` are not valid (None: an older summary does not say).
+        """
         return [self._row(scheme, side) for scheme in self.schemes for side in self.sides]
 
-    def pattern_rows(self) -> list[PatternRow]:
-        """Rows by scheme, pattern and folder."""
-        conditions = {side.name: side.conditions for side in self.sides}
-        return [
-            PatternRow(
-                scheme,
-                line.Index[0],
-                line.Index[1],
-                conditions[line.Index[1]],
-                int(line.runs),
-                int(line.invalid),
-                line.share,
-                _number(line.points),
-                _whole(line.left_out),
-                _number(line.all_share),
-            )
-            for scheme in self.schemes
-            for line in self.of_scheme(scheme).itertuples()
-        ]
-
-    def _row(self, scheme: str, side: Side) -> Row:
+    def _row(self, scheme: str, side: Side) -> dict[str, Any]:
         own = self.of_scheme(scheme).xs(side.name, level="folder")
         every = self.frame[(self.frame.scheme == scheme) & (self.frame.folder == side.name)]
         tried = every.dropna(subset="all_share_of_all")
-        row = Row(
-            scheme,
-            side.name,
-            side.conditions,
-            len(own),
-            int(own.runs.sum()),
-            int(every.invalid.sum()),
-            own.share.mean(),
-            left_out=_whole(every.left_out.sum(skipna=False)),
-            all_patterns=len(tried),
-            all_share=_number(tried.all_share.mean()),
-            all_difference_points=_number(tried.all_points.mean()),
-        )
         points = own.points.dropna()
-        if points.empty:
-            return row
         mean = difference(None, points.tolist())
-        largest = points.abs().idxmax()
-        return replace(
-            row,
-            difference_points=mean.mean,
-            low_points=mean.low,
-            high_points=mean.high,
-            largest_points=points[largest],
-            largest_pattern=largest,
-        )
+        largest = None if points.empty else points.abs().idxmax()
+        return {
+            "scheme": scheme,
+            "folder": side.name,
+            "conditions": side.conditions,
+            "patterns": len(own),
+            "runs": int(own.runs.sum()),
+            "invalid": int(every.invalid.sum()),
+            "share": own.share.mean(),
+            "difference_points": mean.mean,
+            "low_points": mean.low,
+            "high_points": mean.high,
+            "largest_points": None if largest is None else points[largest],
+            "largest_pattern": largest,
+            "left_out": _whole(every.left_out.sum(skipna=False)),
+            "all_patterns": len(tried),
+            "all_share": _number(tried.all_share.mean()),
+            "all_difference_points": _number(tried.all_points.mean()),
+        }
+
+    def pattern_rows(self) -> list[dict[str, Any]]:
+        """The same for each pattern."""
+        conditions = {side.name: side.conditions for side in self.sides}
+        return [
+            {
+                "scheme": scheme,
+                "pattern": pattern,
+                "folder": folder,
+                "conditions": conditions[folder],
+                "runs": int(line.runs),
+                "invalid": int(line.invalid),
+                "share": line.share,
+                "difference_points": _number(line.points),
+                "left_out": _whole(line.left_out),
+                "all_share": _number(line.all_share),
+            }
+            for scheme in self.schemes
+            for (pattern, folder), line in self.of_scheme(scheme).iterrows()
+        ]
 
 
 def _number(value: float) -> float | None:
@@ -233,39 +180,6 @@ def _frame(samples: Sequence[Sample], bars: Collection[Bar], trials: Collection[
         frame[points] = 100 * (found.both - found["first"]).where(frame.folder != names[0])
     frame["share"] = frame.share_of_all
     return frame
-
-
-def draw(comparison: Comparison, path: Path) -> list[Path]:
-    """Write a picture, a line for each scheme over the folders, and return the file.
-
-    A dot is the mean over patterns; its whisker is the interval of its difference to the first folder. Folders that
-    differ in one number are sorted by it.
-    """
-    from matplotlib.figure import Figure
-
-    sides = comparison.sides
-    rows = {(row.scheme, row.folder): row for row in comparison.rows()}
-    numbers = [v for side in sides for v in side.conditions.values() if isinstance(v, (int, float))]
-    if len(numbers) == len(sides) and all(len(side.conditions) == 1 for side in sides):
-        sides = tuple(sides[i] for i in np.argsort(numbers, kind="stable"))
-    schemes = comparison.schemes
-    with house_style():
-        figure = Figure(figsize=(max(6.4, 1.5 * len(sides) + 1.6), 4.4), layout="constrained")
-        axes = figure.subplots()
-        axes.axhline(1, color=INK, linewidth=0.9, linestyle=DASHES)
-        for i, scheme in enumerate(schemes):
-            aside = 0.4 * ((i + 0.5) / len(schemes) - 0.5)
-            own = [rows[scheme, side.name] for side in sides]
-            whiskers = [row.half_interval / 100 for row in own]
-            x, y = [x + aside for x in range(len(sides))], [row.share for row in own]
-            axes.errorbar(x, y, whiskers, label=scheme, color=colour(scheme), marker="o", **_WHISKERS)
-        axes.set_xlim(-0.5, len(sides) - 0.5)
-        axes.set_xticks(range(len(sides)), [side.label.replace(" -", "\n-") for side in sides])
-        axes.grid(axis="y")
-        axes.set_xlabel(f"whiskers: 95 % interval of the difference to {comparison.sides[0].label}", fontsize=8)
-        axes.set_title("Shares of the control, mean over patterns")
-        figure.legend(loc="outside lower center", ncols=4, fontsize=8.5)
-        return save(figure, path)
 
 
 def _samples(folders: Sequence[Path]) -> list[Sample]:

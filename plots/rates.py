@@ -85,10 +85,9 @@ def _panel(ax: Axes, run: Run, control: Run | None) -> None:
         _failures(ax, run)
     else:
         ax.axhline(run.capacity_mbps, color=INK, linewidth=0.9, linestyle=DASHES, zorder=1.5)
-    for each in run.rounds:
-        moved = each.changed > 0
-        height, width, color = (0.1, 1.5, INK) if moved else (0.045, 0.7, MUTED)
-        ax.axvline(each.t, ymax=height, color=color, linewidth=width, zorder=4)
+    for moved, height, width, color in ((True, 0.1, 1.5, INK), (False, 0.045, 0.7, MUTED)):
+        times = [each.t for each in run.rounds if (each.changed > 0) is moved]
+        ax.vlines(times, 0, height, color, linewidth=width, zorder=4, transform=ax.get_xaxis_transform())
     if control is not None and control is not run:
         _line(ax, control, 1.3)
     _line(ax, run, 2)

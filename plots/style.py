@@ -46,6 +46,7 @@ _SETTINGS = {
     "axes.axisbelow": True,
     "axes.titlesize": 9.5,
     "axes.titlelocation": "left",
+    "axes.titley": 1.0,  # left open, it would be looked for in each drawing
     "grid.color": "#dddddd",
     "grid.linewidth": 0.6,
     "xtick.color": INK,

@@ -14,6 +14,7 @@ from hedera.schemes import CONTROL
 from plots.style import short
 from plots.summary import COLUMNS, WINDOWS, Bar, Summary, by_scheme, summarise
 from plots.trials import in_a_sentence
+from results.output import plain_table
 from results.parts import Count, Mbps, Name, Positive
 from results.record import Run, content
 
@@ -42,21 +43,16 @@ def show(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
     ``runs``) were left out or there are other windows, each scheme over all patterns."""
     if not runs:
         return "no runs"
-    from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.markup import escape
-    from rich.table import Table as Printed
 
     text = io.StringIO()
     console = Console(file=text, width=400, color_system=None)
     for meaning, heads, rows in _tables(summarise(runs, tries)):
-        table = Printed(box=SIMPLE_HEAD)
-        for i, head in enumerate(heads):
-            table.add_column(head, justify="right" if i else "left")
+        table = plain_table("", *heads)
         for row in rows:
             table.add_row(*map(escape, row))  # a file name in brackets is not markup
-        console.print(meaning)
-        console.print(table)
+        console.print(meaning, table, sep="\n")
     console.print(escape(in_a_sentence(runs, runs if tries is None else tries)), soft_wrap=True)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -76,65 +76,32 @@ class Match:
         return float(np.mean([pair.difference for pair in self.pairs])) if self.pairs else None
 
 
-class Mean(NamedTuple):
-    """Means over the patterns of a family: ours, the published one over the same patterns (None: there is none), and
-    the mean absolute difference. ``patterns`` of the family's ``possible`` ones have a number."""
-
-    ours: float
-    published: float | None
-    mean_absolute: float | None
-    patterns: int
-    possible: int
-
-
 class Family(NamedTuple):
-    """Patterns of one kind, and each scheme's mean share on them. A scheme without a number is absent. ``all_tries``:
-    the mean share over all tries, for schemes with a try that was left out."""
+    """Patterns of one kind, and each scheme's mean share on them, if it has one: ``ours``; ``published`` over the same
+    patterns (None: there is none); the mean absolute difference; and how many of the ``possible`` patterns have a
+    number. ``all_tries``: the mean share over all tries, for schemes with a try that was left out."""
 
     name: str
     patterns: tuple[str, ...]
-    means: dict[str, Mean]
+    means: dict[str, dict[str, Any]]
     all_tries: dict[str, float]
-
-
-class Breach(NamedTuple):
-    """A pattern on which a scheme was worse than one that it should match or exceed, in Mb/s."""
-
-    pattern: str
-    expected: str
-    other: str
-    expected_mbps: float
-    other_mbps: float
 
 
 @dataclass(frozen=True)
 class Order:
-    """The patterns on which the expected order of these schemes could be checked, and where it does not hold.
-    ``unknown``: patterns where some scheme has no valid number, so that the order cannot be checked."""
+    """The patterns on which the expected order of these schemes could be checked, and the ``breaches`` of it: pattern,
+    the scheme that was worse, and its rate, the other one and its, in Mb/s. ``unknown``: patterns where some scheme
+    has no valid number."""
 
     schemes: tuple[str, ...]
     patterns: tuple[str, ...]
     unknown: tuple[str, ...]
-    breaches: tuple[Breach, ...]
+    breaches: tuple[dict[str, Any], ...]
 
     @property
     def held(self) -> int:
         """The number of patterns on which the whole order holds."""
-        return len(self.patterns) - len({breach.pattern for breach in self.breaches})
-
-
-class Load(NamedTuple):
-    """Patterns grouped by flows per host and share of flows kept: mean shares of the control by scheme, over the
-    patterns that have a number for ecmp and both Hedera schemes."""
-
-    flows_per_host: int
-    keep: float
-    patterns: int
-    shares: dict[str, float]
-
-    def gain(self, scheme: str) -> float:
-        """How much a scheme is above ecmp, as a share of the control."""
-        return self.shares[scheme] - self.shares["ecmp"]
+        return len(self.patterns) - len({breach["pattern"] for breach in self.breaches})
 
 
 def match(summary: Summary, scheme: str, patterns: Iterable[str] | None = None) -> Match:
@@ -199,7 +166,13 @@ def _family(summary: Summary, name: str, patterns: tuple[str, ...]) -> Family:
         both = match(summary, scheme, patterns)
         published = float(np.mean([pair.published for pair in both.pairs])) if both.pairs else None
         counted = [pair.ours for pair in both.pairs] or shares
-        means[scheme] = Mean(float(np.mean(counted)), published, both.mean_absolute, len(counted), len(patterns))
+        means[scheme] = {
+            "ours": float(np.mean(counted)),
+            "published": published,
+            "mean_absolute": both.mean_absolute,
+            "patterns": len(counted),
+            "possible": len(patterns),
+        }
     return Family(name, patterns, means, every)
 
 
@@ -217,18 +190,23 @@ def expected_order(summary: Summary, runs: Sequence[Run]) -> Order:
         seen.append(pattern)
         for (scheme, rate), (other, other_rate) in pairwise(zip(schemes, rates, strict=True)):
             if rate < other_rate * (1 - NOTICEABLE):
-                breaches.append(Breach(pattern, scheme, other, rate, other_rate))
+                row = {"pattern": pattern, "expected": scheme, "expected_mbps": rate}
+                breaches.append(row | {"other": other, "other_mbps": other_rate})
     return Order(schemes, tuple(seen), tuple(unknown), tuple(breaches))
 
 
-def loads(summary: Summary, runs: Sequence[Run]) -> list[Load]:
-    """The gain over ecmp for each number of flows per host, the fewest first."""
-    schemes = ["ecmp", "hedera-gff", "hedera-sa"]
+def loads(summary: Summary, runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """For each number of flows per host and share of flows kept, the fewest first: how much the Hedera schemes are
+    above ecmp, as shares of the control, in the mean over the ``patterns`` that have a number for all three."""
     table = summary.frame.pivot(index="pattern", columns="scheme", values="median_ratio")
-    table = table.reindex(columns=schemes).dropna()
+    table = table.reindex(columns=["ecmp", "hedera-gff", "hedera-sa"]).dropna()
+    gains = table[["hedera-gff", "hedera-sa"]].sub(table.ecmp, axis=0)
     specs = {run.pattern: (run.spec.flows_per_host, run.spec.keep) for run in runs}
-    groups = table.groupby([specs[pattern] for pattern in table.index])
-    return [Load(flows, keep, len(own), own.mean().to_dict()) for (flows, keep), own in groups]
+    groups = gains.groupby([[specs[pattern][which] for pattern in gains.index] for which in (0, 1)])
+    return [
+        {"flows_per_host": flows, "keep": keep, "patterns": len(own), "gain": own.mean().to_dict()}
+        for (flows, keep), own in groups
+    ]
 
 
 def bijective(runs: Sequence[Run], patterns: Sequence[str]) -> list[str]:

@@ -157,20 +157,24 @@ def _paths(run: Run, cut: Sequence[Stage], tree: FatTree | None) -> list[list[An
         for number, stage in enumerate(cut):
             core = stage.cores[i]
             if core is not None and (not changes or changes[-1][1] != core):
-                changes.append([number, core, _links(tree, flow, core)])
+                changes.append([number, core, []])
         found.append([flow.src, flow.dst, changes])
+    if tree is not None:
+        _add_links(tree, found)
     return found
 
 
-def _links(tree: FatTree | None, flow: FlowRecord, core: int) -> list[int]:
-    if tree is None or not (0 <= core < tree.num_cores and _on(tree, flow.src) and _on(tree, flow.dst)):
-        return []
-    row = path_links(tree, [flow.src], [flow.dst], [core])[0]
-    return [int(link) for link in row[row != NO_LINK]]
-
-
-def _on(tree: FatTree, host: int) -> bool:
-    return 0 <= host < tree.num_hosts
+def _add_links(tree: FatTree, flows: Sequence[list[Any]]) -> None:
+    """The links of every path of hosts and cores that exist."""
+    paths = [
+        (src, dst, change)
+        for src, dst, changes in flows
+        for change in changes
+        if max(src, dst) < tree.num_hosts and change[1] < tree.num_cores
+    ]
+    ends = np.array([(src, dst, change[1]) for src, dst, change in paths], np.int64).reshape(-1, 3)
+    for (_, _, change), links in zip(paths, path_links(tree, *ends.T).tolist(), strict=True):
+        change[2] = [link for link in links if link != NO_LINK]
 
 
 def _round(value: float | None) -> float | None:

@@ -89,14 +89,11 @@ def test_the_table(folders):
     assert "-k 4 --seconds 10" in done.stdout
 
 
-def test_a_second_table_is_over_all_tries(folders):
-    lines = [line.split() for line in invoked(*folders).stdout.splitlines()]
-    assert ["ecmp", "k4-25mbps", "0", "3", "75.0"] in lines
-    assert ["k4-100mbps", "0", "3", "73.0", "-2.0"] in lines
+def test_what_older_summaries_do_not_say_of_all_tries():
     results = Path(__file__).parents[2] / "results"
-    published = results / "sample", results / "sample-100mbps"
-    lines = [line.split() for line in invoked(*published).stdout.splitlines()]
-    assert ["ecmp", "sample", "?", "0", "?"] in lines, "older summaries do not say"
+    done = invoked(results / "sample", results / "sample-100mbps")
+    (line,) = (line.split() for line in done.stdout.splitlines() if line.split()[:2] == ["ecmp", "sample"])
+    assert line[-3:] == ["?", "0", "?"]
 
 
 def test_by_pattern(folders):
@@ -120,10 +117,10 @@ def test_by_pattern_all_tries_stand_beside_where_one_was_left_out(folders):
     assert ["ecmp", "stride1", "80.0", "78.0", "(-2.0)"] in lines
 
 
-def test_json_is_rows_and_nothing_else(folders, tmp_path):
+def test_json_is_rows_and_nothing_else(folders):
     invalid = folders[1] / "published_stride4" / "ecmp" / "trial-1" / "run.json"
     invalid.write_text(json.dumps(json.loads(invalid.read_text()) | {"verdict": "invalid", "reasons": ["too slow"]}))
-    done = invoked(*folders, "--json", "--picture", tmp_path / "picture.png")
+    done = invoked(*folders, "--json")
     rows = json.loads(done.stdout)["rows"]
     assert [(row["scheme"], row["folder"], row["patterns"], row["invalid"]) for row in rows] == [
         ("ecmp", "k4-25mbps", 2, 0),
@@ -134,7 +131,6 @@ def test_json_is_rows_and_nothing_else(folders, tmp_path):
     assert rows[3]["conditions"] == {"--bw": 100.0, "--mtu": 9000}
     assert rows[3]["difference_points"] == pytest.approx(-2)
     assert "1 run is invalid" in done.stderr
-    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
     by_pattern = json.loads(invoked(*folders, "--json", "--by-pattern").stdout)["rows"]
     assert len(by_pattern) == 2 * 2 + 2 * 3
 
@@ -172,7 +168,7 @@ def test_mistakes_are_one_sentence(tmp_path, given):
 
 def test_settings_are_named_as_on_the_command_line():
     known = {option for each in run_command.params for option in each.opts + each.secondary_opts}
-    known |= {"--threshold", "--iterations", "--workload"}  # what emulation has no option for
+    known |= {"--threshold", "--iterations", "--workload", "--datapath"}  # what emulation has no option for
     names = [name for name in Settings.__struct_fields__ if name not in OF_THE_PATTERN]
     assert [name for name in names if _option(name) not in known] == []
 

@@ -4,13 +4,11 @@ import json
 
 import pytest
 
-from plots import completion
 from plots.completion import completed, costs, csv_text, rows
 from plots.figures import write_all
 from plots.load import load_sweep
 from plots.report import write_report
 from results.parts import FlowRecord
-from tests.plots.pictures import spied
 from tests.plots.sweeps import run_document
 
 TRAFFIC = "poisson:web-search,0.5"
@@ -85,23 +83,6 @@ def test_flows_that_were_cut_off_never_complete():
 
 def test_costs_are_medians(folder):
     assert costs(load_sweep(folder).runs)["ecmp"] == {"controller_percent": 6.0, "moves": 4}
-
-
-def test_the_folder_and_the_page_have_them(folder):
-    names = {path.name for path in write_all(folder)}
-    assert {"completion.csv", "completion.png"} <= names
-    page = write_report(folder).read_text()
-    assert "Flow completion times" in page
-    assert "up to 100 kB" in page
-
-
-def test_seconds_are_written_as_numbers(folder, monkeypatch):
-    figures = spied(monkeypatch, completion)
-    write_all(folder)
-    (axes,) = figures[-1].axes
-    shown = [tick.get_text() for tick in axes.get_xticklabels(which="both") if tick.get_text()]
-    assert [float(number) for number in shown] == sorted(map(float, shown))
-    assert len(shown) >= 2
 
 
 def test_traffic_that_lasts_has_none_of_it(tmp_path):

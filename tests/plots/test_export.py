@@ -51,15 +51,6 @@ def test_a_row_for_each_run_that_counts_and_its_share_is_the_summary_s(sweep, tm
     assert float(moved["published_share"]) == pytest.approx(0.966, abs=0.05)
 
 
-def test_an_invalid_run_has_its_reasons_and_no_share(tmp_path):
-    folder = write_sweep(tmp_path / "mine", [PATTERN], ["nonblocking"])
-    store(folder, run_document(PATTERN, "ecmp", verdict="invalid", reasons=["too slow", "by far"]))
-    (folder / "sweep.json").write_text("{}")
-    export(folder, tmp_path / "out")
-    (bad,) = (row for row in rows(tmp_path / "out" / "runs.csv") if row["scheme"] == "ecmp")
-    assert (bad["verdict"], bad["reasons"], bad["share_of_control"]) == ("invalid", "too slow; by far", "")
-
-
 def test_a_row_for_each_flow_that_its_run_is_found_by(sweep, tmp_path):
     export(sweep, tmp_path / "out")
     runs, flows = (rows(tmp_path / "out" / name) for name in ("runs.csv", "flows.csv"))

@@ -1,12 +1,10 @@
 import os
-import subprocess
-import sys
 
 import pytest
 
 import plots
 from tests.plots.pictures import texts
-from tests.plots.sweeps import run_document, store, write_sweep
+from tests.plots.sweeps import write_sweep
 
 
 def test_write_all(tmp_path):
@@ -54,19 +52,3 @@ def test_no_runs_no_files(tmp_path):
     assert plots.write_all(tmp_path) == []
     with pytest.raises(ValueError, match="no results folder"):
         plots.write_all(tmp_path / "missing")
-
-
-def test_names_from_files_do_no_harm(tmp_path):
-    name = "file:/tmp/$x_{$ a very long name of a file with flows in it.csv"
-    store(tmp_path, run_document(name, "ecmp"))
-    files = plots.write_all(tmp_path)
-    assert "file:$x_{$ a very long name..." in texts(files[1])
-    assert all(file.is_relative_to(tmp_path) for file in files)
-
-
-def test_plots_imports_neither_harness_nor_simulator_nor_controllers_and_matplotlib_late():
-    code = (
-        "import sys, plots, plots.load, plots.table; "
-        "print([m for m in sys.modules if m.split('.')[0] in ('harness', 'simulator', 'controllers', 'matplotlib')])"
-    )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"

@@ -20,8 +20,8 @@ def test_rates_sheets(tmp_path, monkeypatch, schemes):
         width_of_the_window = {patch.get_width() for patch in ax.patches}
         assert width_of_the_window == {20.0}
     if len(schemes) == 7:
-        moved = [line for line in axes[-1].lines if line.get_linewidth() == 1.5]
-        assert [line.get_xdata()[0] for line in moved] == [2.0]
+        (moved,) = (ticks for ticks in axes[-1].collections if ticks.get_linewidth() == 1.5)
+        assert [segment[0][0] for segment in moved.get_segments()] == [2.0]
         grey = [line for line in axes[0].lines if line.get_color() == style.colour(CONTROL)]
         assert list(grey[0].get_ydata()) == list(control.rates.total_mbps)
 

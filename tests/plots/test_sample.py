@@ -1,12 +1,11 @@
 import json
-import os
 import shutil
 from pathlib import Path
 
 import pytest
 
 from plots.load import load_sweep
-from plots.sample import Sample, setting_text
+from plots.sample import Sample
 from plots.table import csv_text
 from tests.plots.sweeps import failed, run_document, store
 
@@ -33,12 +32,6 @@ def folder(tmp_path):
 
 def share_of(sample):
     return tuple(sample.shares().loc[BAR])
-
-
-def test_a_share_is_the_median_over_trials(folder):
-    sample = Sample.read(folder, "mine")
-    assert share_of(sample) == (0.6, 3)
-    assert sample.bars == {BAR, ("stride:4", "nonblocking")}
 
 
 def test_of_named_trials_alone(folder):
@@ -88,12 +81,6 @@ def test_all_tries_are_known_whatever_their_verdict(folder, tmp_path_factory):
     assert summary.uncounted({BAR}) == {BAR: 1}
 
 
-def test_what_was_published_before_does_not_say():
-    every = Sample.read(PUBLISHED, "sample").every()
-    assert len(every)
-    assert every.isna().all().all()
-
-
 def test_settings_are_those_of_the_runs_of_the_bars(folder):
     spec = run_document()["spec"]
     write(folder, traffic="random", spec=spec | {"new_flows": "switch", "flows_per_host": 2})
@@ -116,12 +103,6 @@ def test_what_was_published_of_a_sweep_will_do(folder, tmp_path_factory):
         "summary: a summary without runs, so trials are not matched by their seeds",
         "summary: 1 run is invalid, and never counted",
     ]
-
-
-def test_the_published_sample_has_settings_of_before_there_was_an_mtu():
-    settings = Sample.read(PUBLISHED, "sample").settings(set())
-    assert (settings["link_mbps"], settings["interval_s"], settings["mtu"]) == (25.0, 2.0, 1500)
-    assert settings["new_flows"] == "controller"
 
 
 def test_what_a_summary_leaves_open_is_no_setting(tmp_path):
@@ -165,25 +146,3 @@ def test_files_of_anybody_are_refused_with_the_reason(tmp_path, name, text, reas
     (tmp_path / name).write_text(text)
     with pytest.raises(ValueError, match=reason):
         Sample.read(tmp_path, "")
-
-
-@pytest.mark.parametrize("name", ["summary.csv", "sweep.json"])
-def test_no_pipe_is_read(tmp_path, name):
-    for each in {"summary.csv", "sweep.json"} - {name}:
-        shutil.copy(PUBLISHED / each, tmp_path)
-    os.mkfifo(tmp_path / name)
-    with pytest.raises(ValueError, match=f"{name} is not a regular file"):
-        Sample.read(tmp_path, "")
-
-
-def test_values_as_they_are_typed():
-    assert [setting_text(value) for value in (10.0, 0.1, 50, "cubic", True, None, (), ("a@1", "b@2"))] == [
-        "10",
-        "0.1",
-        "50",
-        "cubic",
-        "yes",
-        "none",
-        "none",
-        "a@1 b@2",
-    ]

@@ -3,7 +3,7 @@ import pytest
 
 from plots.load import load_sweep
 from plots.summary import by_scheme, pattern_order, summarise
-from tests.plots.sweeps import broken, failed, run_document, store, write_sweep
+from tests.plots.sweeps import broken, run_document, store, write_sweep
 
 
 def sweep_of(folder, rates):
@@ -54,16 +54,6 @@ def test_each_trial_is_compared_to_the_control_of_its_own_trial(tmp_path):
     assert summary.bars["stride:4", "nonblocking"].median_ratio == 1.0
 
 
-def test_no_control_no_ratio(tmp_path):
-    assert sweep_of(tmp_path, {("ecmp", 1): 50.0}).bars["stride:4", "ecmp"].median_ratio is None
-
-
-def test_a_run_that_broke_off_has_no_height(tmp_path):
-    store(tmp_path, failed(traffic="stride:4", scheme="ecmp"))
-    bar = summarise(load_sweep(tmp_path).runs).bars["stride:4", "ecmp"]
-    assert (bar.median_mbps, bar.invalid_median_mbps, bar.invalid_trials) == (None, None, 1)
-
-
 def test_order(tmp_path):
     assert pattern_order(
         [
@@ -84,11 +74,6 @@ def test_order(tmp_path):
     ]
     write_sweep(tmp_path, ["stride:4"], ["zebra", "hedera-sa", "random", "nonblocking"])
     assert summarise(load_sweep(tmp_path).runs).schemes == ("nonblocking", "random", "hedera-sa", "zebra")
-
-
-def test_nothing():
-    with pytest.raises(ValueError, match="no run"):
-        summarise([])
 
 
 def rates_of(*thirds):

@@ -55,15 +55,6 @@ def test_a_second_table_is_there_only_where_tries_were_left_out(tmp_path):
     assert medians == ["0.9600", "0.8800", "88.0000"]
 
 
-def test_a_bar_that_was_not_judged_is_not_called_invalid(tmp_path):
-    unjudged = {"verdict": "not judged", "reasons": ["too short"]}
-    store(tmp_path, run_document("stride:4", "ecmp", bisection_mbps=60.0, **unjudged))
-    assert "NOT JUDGED" in show(load_sweep(tmp_path).runs)
-    slow = {"verdict": "invalid", "reasons": ["too slow"]}
-    store(tmp_path, run_document("stride:4", "ecmp", 2, bisection_mbps=60.0, **slow))
-    assert "NOT JUDGED" not in show(load_sweep(tmp_path).runs)
-
-
 def test_csv_holds_every_number(tmp_path):
     rows = list(csv.DictReader(io.StringIO(csv_text(small_sweep(tmp_path)))))
     assert tuple(rows[0]) == COLUMNS
@@ -142,10 +133,3 @@ def test_a_summary_of_anybody_is_refused_in_one_line(tmp_path, bars):
     with pytest.raises(ValueError, match="is not a summary of a sweep") as refused:
         read_csv(path)
     assert str(refused.value).isprintable()
-
-
-def test_a_summary_that_is_no_text_is_refused(tmp_path):
-    path = tmp_path / "summary.csv"
-    path.write_bytes(b"\xff\xfe")
-    with pytest.raises(ValueError, match="is not a summary of a sweep"):
-        read_csv(path)

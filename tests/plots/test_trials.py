@@ -3,8 +3,6 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.stats import ttest_rel
 
 from plots import trials
@@ -51,14 +49,6 @@ def test_trials_are_paired_by_their_number_and_only_valid_ones_count(tmp_path):
     assert row.mean == pytest.approx((30 + 25) / 2)
 
 
-def test_pairing_finds_what_the_spread_between_trials_would_hide(tmp_path):
-    a, b = [50.0, 80.0, 110.0], [45.0, 75.2, 104.9]  # drawn patterns differ much more than schemes do
-    row = trials.compare(
-        runs_of(tmp_path, {("randbij", "hedera-sa"): a, ("randbij", "ecmp"): b}), "hedera-sa", "ecmp"
-    ).patterns[0]
-    assert row.verdict == trials.SUPPORTED
-
-
 def test_over_all_patterns_a_trial_counts_once(tmp_path):
     rates = {}
     for i in range(10):  # ten patterns that all say the same in each trial are not thirty observations
@@ -84,26 +74,6 @@ def test_holm_by_its_definition():
     adjusted = [row.adjusted for row in trials.holm(rows)]
     assert adjusted[:4] == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert adjusted[4] is None
-
-
-def test_a_difference_that_does_not_survive_the_correction_stands_alone():
-    row = trials.Difference("stride:4", 3, 5.0, 1.0, 9.0, p=0.03, adjusted=0.3)
-    assert row.verdict == trials.ALONE
-    assert trials.Difference("stride:4", 3, 5.0, -1.0, 11.0, p=0.2, adjusted=0.2).verdict == trials.UNSUPPORTED
-
-
-@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=30))
-def test_holm_never_lowers_a_p_and_keeps_the_order(values):
-    adjusted = [row.adjusted for row in trials.holm([trials.Difference("x", 3, 1.0, 0.0, 1.0, p, p) for p in values])]
-    assert all(p <= a <= 1 for p, a in zip(values, adjusted, strict=True))
-    ranked = [a for _, a in sorted(zip(values, adjusted, strict=True))]
-    assert ranked == sorted(ranked)
-
-
-def test_the_interval_holds_the_truth_as_often_as_it_claims():
-    rng = np.random.default_rng(1)
-    rows = [trials.difference("x", list(rng.normal(2.0, 1.0, 3))) for _ in range(2000)]
-    assert 0.93 < np.mean([row.low <= 2.0 <= row.high for row in rows]) < 0.97
 
 
 def test_equal_differences_need_no_division_by_zero():
@@ -143,12 +113,6 @@ def test_in_how_many_patterns_hedera_is_above_ecmp_for_certain(tmp_path):
     sweep = gaining(tmp_path)
     said = trials.in_a_sentence(sweep.runs, sweep.tries)
     assert "hedera-sa in 1 of 3 patterns, below in 1 (over all tries 0 and 1 of 3)." in said
-
-
-def test_it_is_said_where_nothing_can_be_said_and_nothing_where_nothing_was_asked(tmp_path):
-    runs = runs_of(tmp_path, {("stride:4", s): [50.0, 51.0] for s in ("ecmp", "hedera-sa", "hedera-gff")})
-    assert trials.in_a_sentence(runs, runs).endswith("takes 3 valid trials of both with the same seeds; there are 2.")
-    assert trials.in_a_sentence([run for run in runs if run.scheme != "ecmp"], runs) == ""
 
 
 def test_differences_as_csv_over_valid_runs_and_over_all_tries(tmp_path):

@@ -10,24 +10,6 @@ def test_figure_9_has_a_bar_for_every_matrix_and_scheme():
         assert all(0 < bar <= CAPACITY_MBPS for bar in bars.values())
 
 
-def test_every_static_scheme_faces_the_published_ecmp():
-    assert FIGURE_9["stride4"] == {
-        "nonblocking": 12465,
-        "ecmp": 3482,
-        "ecmp-dst": 3482,
-        "spanning-tree": 3482,
-        "ecmp-edge-pair": 3482,
-        "hedera-gff": 11790,
-        "hedera-sa": 11720,
-    }
-
-
-def test_published_ecmp_falls_with_the_stride():
-    """As section 6.2 says of static hashing."""
-    ecmp = [FIGURE_9[f"stride{i}"]["ecmp"] for i in (1, 2, 4, 8)]
-    assert ecmp == sorted(ecmp, reverse=True)
-
-
 def test_tables_read_across_and_down():
     assert TABLE_3[1024, 50_000] == 75.79
     assert TABLE_3[8192, None] == 77.63

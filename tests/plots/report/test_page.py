@@ -9,7 +9,7 @@ import pytest
 from plots.load import load_sweep
 from plots.report import write_report
 from plots.report.page import render
-from tests.plots.sweeps import SCHEMES, failed, rounds, run_document, store, write_sweep
+from tests.plots.sweeps import rounds, run_document, store, write_sweep
 
 
 class Page(HTMLParser):
@@ -134,13 +134,6 @@ def test_headline_numbers_are_those_of_the_runs(tmp_path):
     assert "The spanning tree is closer on 1 of them" in text
 
 
-def test_one_trial_says_nothing_about_noise(tmp_path):
-    write_sweep(tmp_path, ["published:stride4"])
-    text = page_of(tmp_path).text
-    assert "There is one trial" in text
-    assert "Pattern by pattern" not in text
-
-
 def test_invalid_runs_look_invalid_and_their_numbers_count_for_nothing(tmp_path):
     write_sweep(tmp_path, ["published:stride4"])
     store(
@@ -193,24 +186,9 @@ def test_by_scheme_all_tries_stand_beside_what_counts(tmp_path):
     store(tmp_path, run_document("stride:4", "hedera-sa", bisection_mbps=70.0, **slow))
     store(tmp_path, run_document("stride:4", "hedera-sa", bisection_mbps=90.0), attempt="-again")
     text = " ".join(page_of(tmp_path).text.split())
-    assert "drawn stride1 90 % (all tries: 80 %)" in text
+    assert "drawn stride1 90 % / 94 % (all tries: 80 %)" in text
     assert "hedera-sa1 of 1 90.0 % (1) 21 80.0 % (1)" in text
     assert "nonblocking1 of 1 100.0 % (1) 10 100.0 % (1)" in text
-
-
-def test_all_runs_invalid(tmp_path):
-    for scheme in SCHEMES:
-        store(tmp_path, run_document("published:stride4", scheme, verdict="invalid", reasons=["slow"]))
-    text = page_of(tmp_path).text
-    assert "No run is valid, so this page has no results." in text
-    assert text.count("These runs cannot tell") >= 4
-
-
-def test_runs_that_broke_off(tmp_path):
-    for scheme in ("nonblocking", "hedera-sa"):
-        store(tmp_path, failed(traffic="stride:4", scheme=scheme))
-    text = page_of(tmp_path).text
-    assert "No run here has a scheduling round" in text
 
 
 def test_no_runs(tmp_path):
@@ -241,31 +219,6 @@ def test_a_delay_that_was_set_is_not_told_as_measured(tmp_path):
     assert "datapath" not in text.split("Which runs count")[-1].split("Environment")[0]
 
 
-def test_no_control(tmp_path):
-    write_sweep(tmp_path, ["published:stride4"], ["ecmp", "hedera-gff"])
-    text = page_of(tmp_path).text
-    assert "The control (scheme nonblocking) was not run" in text
-    assert "there are no shares of the control" in text
-
-
-def test_drawn_patterns_have_no_published_bars(tmp_path):
-    write_sweep(tmp_path, ["stride:3", "randbij"])
-    text = page_of(tmp_path).text
-    assert "there are no published bars to compare with" in text
-    assert "No pattern here has both a published bar" in text
-
-
-def test_two_loads(tmp_path):
-    write_sweep(tmp_path / "one", ["randbij"])
-    for scheme in SCHEMES:
-        document = run_document("randbij", scheme)
-        document["spec"]["flows_per_host"] = 2
-        store(tmp_path / "two", document)
-    text = page_of(tmp_path).text
-    assert re.search(r"1 flow per host \(1 pattern\): hedera-gff [+−]\d", text)
-    assert re.search(r"2 flows per host \(1 pattern\): hedera-gff", text)
-
-
 @pytest.mark.parametrize("k", [6, 10])
 def test_other_networks_than_four_pods(tmp_path, k):
     for scheme in ("nonblocking", "ecmp"):
@@ -289,11 +242,6 @@ def test_words_from_files_cannot_do_harm(tmp_path):
     assert "onerror" not in [name for _, attrs in page.elements for name in attrs]
     assert len(page.all("script")) == 2
     assert evil in "".join(page.words)
-
-
-def test_a_scheme_that_nobody_knows(tmp_path):
-    write_sweep(tmp_path, ["published:stride4"], ["nonblocking", "mine"])
-    assert "mine" in page_of(tmp_path).text
 
 
 def test_the_embedded_data_are_the_runs(tmp_path):

@@ -7,9 +7,9 @@ from tests.plots.sweeps import run_document, store
 
 
 def test_every_rule_of_the_verdict_has_a_meaning_here():
-    speed = [check.rule.rule for check in of_speed(FINE)]
-    assert [check.rule.rule for check in of_soundness(FINE)] + speed == list(MEANINGS)
-    assert tuple(speed) == OF_SPEED
+    speed = {check.rule.rule for check in of_speed(FINE)}
+    assert speed <= set(OF_SPEED) <= set(MEANINGS)
+    assert {check.rule.rule for check in of_soundness(FINE)} <= set(MEANINGS) - speed
 
 
 def test_rules_are_counted_over_runs(tmp_path):
