@@ -52,7 +52,6 @@ NOT_RUN = {
     "test.sh": "makes networks, for minutes to hours: tests/harness/sweep, tests/harness/test_demo.py",
     "python -m": "a benchmark, or POX's component, which waits for switches (tests/controllers)",
     "assignment": "tests/classroom/test_packing.py",
-    "cluster": "waits for other machines: tests/workers",
     "collective": "minutes, or writes a file: tests/paper/test_collective.py",
     "completion": "minutes: tests/paper/test_completion.py at k = 4",
     "doctor": "says something else on every machine: tests/harness/test_cli.py",

@@ -1,0 +1,106 @@
+"""Sweeps on Dask workers of this machine, over TLS, each run in a guest of its own; one worker is killed in a run."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from harness.network.processes import wait_until
+from tests.harness.real_runs import HEDERA, LONG
+
+DASK = [sys.executable, "-m", "dask"]
+USER = 65534
+AS_USER = {"user": USER, "group": USER, "extra_groups": []} if os.geteuid() == 0 else {}
+
+
+def settings(folder):
+    """A certificate that signs itself, as Dask's own settings in the environment."""
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=hedera"]
+    subprocess.run([*made, "-keyout", "key.pem", "-out", "cert.pem"], cwd=folder, check=True, capture_output=True)
+    (folder / "key.pem").chmod(0o644)
+    of_tls = {"CA_FILE": "cert.pem"}
+    for role in ("CLIENT", "SCHEDULER", "WORKER"):
+        of_tls |= {f"{role}__CERT": "cert.pem", f"{role}__KEY": "key.pem"}
+    named = {f"DASK_DISTRIBUTED__COMM__TLS__{name}": str(folder / file) for name, file in of_tls.items()}
+    kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    return {**kept, **named, "DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "true", "HOME": str(folder)}
+
+
+@pytest.fixture
+def cluster():
+    """A folder, the environment, the scheduler's address and two workers' processes."""
+    folder = Path(tempfile.mkdtemp(prefix="hedera-cluster-"))
+    folder.chmod(0o755)
+    environment = settings(folder)
+    if AS_USER:
+        os.chown(folder, USER, USER)
+    processes = []
+
+    def start(name, *words):
+        with (folder / f"{name}.txt").open("wb") as said:
+            command = [*DASK, *words]
+            process = subprocess.Popen(command, cwd=folder, env=environment, stdout=said, stderr=said, **AS_USER)
+        processes.append(process)
+        return process
+
+    try:
+        file = folder / "scheduler.json"
+        start("scheduler", "scheduler", "--protocol", "tls", "--host", "127.0.0.1", "--port", "0",
+              "--no-dashboard", "--scheduler-file", file)  # fmt: skip
+        assert wait_until(file.exists, 60), (folder / "scheduler.txt").read_text()
+        workers = [
+            start(f"worker-{n}", "worker", "--scheduler-file", file, "--protocol", "tls", "--nthreads", "1",
+                  "--no-nanny", "--no-dashboard", "--local-directory", folder)
+            for n in (1, 2)
+        ]  # fmt: skip
+        yield folder, environment, json.loads(file.read_text())["address"], workers
+    finally:
+        for process in reversed(processes):
+            process.kill()
+            process.wait()
+        shutil.rmtree(folder)
+
+
+def has_guest(process):
+    """Whether a worker is at a run: one of its children is a guest's kernel."""
+    pids = [pid for path in Path(f"/proc/{process.pid}/task").glob("*/children") for pid in path.read_text().split()]
+    return any(b"/linux\0" in Path("/proc", pid, "cmdline").read_bytes() for pid in pids)
+
+
+@LONG
+@pytest.mark.virtual
+@pytest.mark.alone
+def test_no_run_is_lost_with_a_worker(cluster):
+    folder, environment, address, (first, second) = cluster
+    words = ["sweep", "1", "3", "--patterns", "stride:4", "--schemes", "nonblocking,ecmp,hedera-gff", "--bw", "2",
+             "--results", str(folder), "--name", "far", "--cluster", address]  # fmt: skip
+    with (folder / "sweep.txt").open("wb") as said:
+        sweep = subprocess.Popen([HEDERA, *words], cwd=folder, env=environment, stdout=said, stderr=said, **AS_USER)
+    try:
+        assert wait_until(lambda: has_guest(first) and has_guest(second), 240), (folder / "sweep.txt").read_text()
+        first.send_signal(signal.SIGKILL)
+        assert sweep.wait(500) == 0, (folder / "sweep.txt").read_text()
+    finally:
+        sweep.kill()
+        sweep.wait()
+    runs = [json.loads(path.read_text()) for path in (folder / "far").glob("*/*/trial-1*/run.json")]
+    assert sorted((run["scheme"], run["verdict"]) for run in runs) == [
+        ("ecmp", "ok"), ("hedera-gff", "ok"), ("nonblocking", "ok")
+    ]  # fmt: skip
+    assert all(run["environment"]["time"] == "virtual" for run in runs)
+
+
+@pytest.mark.parametrize("words", [["sweep", "1", "3"], ["figure", "10"]], ids=["runs", "simulations"])
+def test_what_is_not_encrypted_is_refused(words):
+    done = subprocess.run(
+        [HEDERA, *words, "--cluster", "tcp://127.0.0.1:8786"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "a cluster is tls://HOST:PORT, not 'tcp://127.0.0.1:8786'" in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
