@@ -73,7 +73,7 @@ class HederaLoop:
         self._polls = Polls(switches, self._polled)
         self._report = _Report(0, 0.0, summary={})  # no round yet, so nothing to schedule
         self._started_at = 0.0
-        _warm_up(settings, tree)
+        warm_up(settings, tree)
 
     def start(self) -> None:
         """Begin the rounds; the first one comes after one interval."""
@@ -207,7 +207,7 @@ class HederaLoop:
         send(above, lambda: send(below, done))
 
 
-def _warm_up(settings: Settings, tree: FatTree) -> None:
+def warm_up(settings: Settings, tree: FatTree) -> None:
     """Schedule once for nothing, so that the first round does not wait for compiled code to be loaded."""
     placement = settings.new_placement()  # one of its own: its draws are thrown away
     assert placement is not None

@@ -1,6 +1,7 @@
 """A scheme of the user's own: a class from a file or module that is named on the command line.
 
-It is imported in the user's process and in the controller, only when it is named; a job carries its file.
+It is imported in the user's process and in the controller, only when it is named; a job carries its file, and
+whoever carries out the job does not import it (`traffic.textfile.believe_only_given`).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import importlib
 import inspect
 from pathlib import Path
 
-from traffic.textfile import given, own_code
+from traffic.textfile import given, only_given, own_code
 
 SPELLING = "FILE.py:CLASS or MODULE:CLASS"
 
@@ -22,6 +23,8 @@ def own_class(name: str) -> type:
 
     Raises ValueError, one sentence, if it does not exist, cannot be imported, or is no such class.
     """
+    if only_given():
+        return _Elsewhere
     where, _, attribute = name.rpartition(":")
     what = f"scheme {name!r}"
     if (path := file_of(name)) is not None:
@@ -38,6 +41,13 @@ def own_class(name: str) -> type:
     except (TypeError, ValueError) as error:
         raise ValueError(f"{what}: {attribute} cannot be made from (tree, rng, options): {error}") from None
     return found
+
+
+class _Elsewhere:
+    """In place of a user's scheduler in a process that carries out jobs: the controller, another one, runs it."""
+
+    def __init__(self, *_: object) -> None:
+        raise ValueError("a user's scheduler runs in the controller alone")
 
 
 def file_of(name: str) -> Path | None:

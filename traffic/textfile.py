@@ -15,14 +15,29 @@ from typing import Any
 given: dict[str, str] = {}
 """Files that came with a job, by the names in its spec: in the place of those on the disk. One character is one byte
 (Latin-1) for files that are not text."""
+_only_given = False
 MAX_CODE_BYTES = 10_000_000
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+def believe_only_given() -> None:
+    """From now on this process, which carries out jobs, reads no file of the user's that did not come with the job, and
+    runs none: only a controller runs a scheduler of theirs, and only their own process a pattern."""
+    global _only_given
+    _only_given = True
+
+
+def only_given() -> bool:
+    """Whether that is so."""
+    return _only_given
 
 
 def read_bytes(path: Path, most_bytes: int) -> bytes:
     """What a file holds. ValueError, one sentence, unless it is a plain file of at most ``most_bytes``."""
     if str(path) in given:
         return given[str(path)].encode("latin-1")
+    if _only_given:
+        raise ValueError(f"{path} did not come with the job")
     try:
         descriptor = os.open(path, _READ)
         try:
@@ -73,7 +88,9 @@ def own_code(what: str, path: Path, name: str) -> Any:
 
     ValueError, one sentence that begins with ``what``, where it fails, and where root would run what anyone can write.
     """
-    if str(path) not in given and os.geteuid() == 0 and path.exists() and path.stat().st_mode & stat.S_IWOTH:
+    if _only_given:
+        raise ValueError(f"{what}: whoever carries out a job does not run {path}")
+    if os.geteuid() == 0 and path.exists() and path.stat().st_mode & stat.S_IWOTH:
         raise ValueError(f"{what}: root does not run {path}, which other users can write")
     try:
         return _run(str(path), read_text(path, MAX_CODE_BYTES)).get(name)

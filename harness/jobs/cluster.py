@@ -14,8 +14,9 @@ from tempfile import TemporaryDirectory
 from harness.errors import RunFailed, UnfitMachine, UserMistake
 from harness.jobs.guests import Guests, Hear, prepare
 from harness.jobs.job import Job, decoded
-from harness.jobs.source import first_source
+from harness.run.source import first_source
 from results.cluster import connected, executor_of
+from traffic.textfile import believe_only_given
 
 MAX_BYTES = 1 << 30
 
@@ -62,6 +63,7 @@ def on_worker(data: bytes, fingerprint: str) -> dict[str, bytes]:
         raise UnfitMachine("a worker runs as root: start dask worker as an ordinary user")
     if (ours := first_source()).fingerprint != fingerprint:
         raise UnfitMachine(f"a worker has other code (revision {ours.revision}): check the same one out there")
+    believe_only_given()
     job = decoded(data)
     if job.spec.time != "virtual":
         raise UserMistake("a cluster makes runs in virtual time")

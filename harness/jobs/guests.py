@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import pwd
-import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,10 +19,11 @@ from pathlib import Path
 import msgspec
 
 from harness.errors import UnfitMachine, WorkerFailed
+from harness.jobs.compiled import compiled_for_runs
 from harness.jobs.job import Job
-from harness.jobs.source import ROOT, first_source
-from harness.jobs.store import RESULT, require_room
 from harness.network import machine
+from harness.run.folder import RESULT, require_room
+from harness.run.source import ROOT, first_source
 from results import record
 from virtual import cache
 from virtual.errors import GuestFailed, Unavailable
@@ -37,8 +37,6 @@ INSIDE = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
     "import runpy; runpy.run_module('harness.jobs.inside', run_name='__main__', alter_sys=True)"
 )
-MOST_COMPILED = 1000
-"""Files of machine code that are kept for the next guests."""
 Hear = Callable[[str, Progress | None], None]
 """Hears the stage a run is at, and how far its guest is, some ten times a second; what it raises ends the run."""
 
@@ -46,12 +44,12 @@ Hear = Callable[[str, Progress | None], None]
 @dataclass(frozen=True)
 class Ground:
     """What every guest stands on: the kernel, what is laid over this machine's files, what it is told so that it need
-    not look (`machine.told`), and the machine code that earlier guests have compiled."""
+    not look (`machine.told`), and the folder of compiled code, if there is one."""
 
     kernel: Kernel
     layers: tuple[Path, ...]
     told: str
-    compiled: Path
+    compiled: Path | None
 
 
 def prepare(say: Callable[[str], None]) -> Ground:
@@ -60,14 +58,13 @@ def prepare(say: Callable[[str], None]) -> Ground:
         kernel = booted_kernel(lambda sentence: say(f"{sentence} ..."))
         missing = [tool.package for tool in machine.TOOLS if machine.version_of(tool) is None]
         over = layer(list(dict.fromkeys(missing))) if missing else None
-        compiled = cache.folder("compiled")
     except Unavailable as reason:
         raise UnfitMachine(f"virtual time: {reason}") from None
     if kernel.slow is not None:
         say(kernel.slow)
     versions = {tool.name: version for tool in machine.TOOLS if (version := machine.version_of(tool))}
     told = json.dumps({"tools": versions, "revision": first_source().revision})
-    return Ground(kernel, (over,) if over else (), told, compiled)
+    return Ground(kernel, (over,) if over else (), told, compiled_for_runs(say))
 
 
 @dataclass(frozen=True)
@@ -102,7 +99,7 @@ class Guests:
         ground = self.ground
         guest_of_run = Guest(
             ground.kernel.linux,
-            [sys.executable, "-I", "-c", INSIDE, str(ROOT), str(ground.compiled)],
+            [sys.executable, "-I", "-c", INSIDE, str(ROOT), str(ground.compiled or "")],
             folder=Path("/"),  # the user may stand in /tmp
             files={"job.json": job.encoded()},
             environment=_environment() | {machine.TOLD: ground.told},
@@ -118,7 +115,6 @@ class Guests:
                 words = ended.stderr.strip().splitlines()
                 raise GuestFailed(words[-1].removeprefix("hedera: ") if words else f"status {ended.status}")
             copy_results(guest.results / "run", place)
-            self._keep(guest)
         try:
             run = record.read(place / RESULT)
         except ValueError as error:
@@ -130,17 +126,6 @@ class Guests:
             run = msgspec.structs.replace(run, verdict="invalid", reasons=(reason, *run.reasons))
         (place / RESULT).unlink()
         record.write(place / RESULT, run)
-
-    def _keep(self, guest: Guest) -> None:
-        """Machine code that a guest has compiled, for the next guests alone: here nobody loads it."""
-        brought, compiled = guest.job / "compiled", self.ground.compiled
-        with contextlib.suppress(OSError, GuestFailed):
-            brought.mkdir()
-            copy_results(guest.results / "compiled", brought)
-            shutil.copytree(brought, compiled, dirs_exist_ok=True)
-            files = [path for path in compiled.rglob("*") if path.is_file()]
-            for old in sorted(files, key=lambda path: path.stat().st_mtime)[:-MOST_COMPILED]:
-                old.unlink()
 
 
 def guests_at_once(asked: int | None) -> int:

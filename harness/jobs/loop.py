@@ -13,8 +13,8 @@ import msgspec
 
 from harness.errors import WorkerFailed
 from harness.jobs.job import Job, job_of
-from harness.jobs.source import ChangeWatch, first_source
-from harness.jobs.store import RESULT, new_folder
+from harness.run.folder import RESULT, new_folder
+from harness.run.source import ChangeWatch, first_source
 from harness.run.spec import RunSpec
 from results import record
 from results.record import Run

@@ -94,6 +94,9 @@ def root_child(run_as: tuple[int, int] | None = None) -> Root:
 
 
 def _serve(connection: socket.socket, run_as: tuple[int, int] | None) -> None:
+    from traffic.textfile import believe_only_given
+
+    believe_only_given()
     with suppress(EOFError, OSError):
         while True:
             kind, data = _receive(connection, LIMIT)

@@ -18,7 +18,6 @@ from pathlib import Path
 
 from controllers.find_pox import find_pox, pox_version, too_old
 from harness.errors import RunFailed, UnfitMachine, UserMistake
-from harness.network.machine import time_travels
 from harness.network.processes import Children, tied
 from harness.run.events import Event, parse_events
 from hedera.text import one_line
@@ -30,8 +29,6 @@ SILENCE_S = 4.0
 """Seconds without a word (it says one every second) after which it is taken to be frozen."""
 _LAST_BYTES = 4096
 ROOT = Path(__file__).resolve().parents[2]
-CODE = "/run/controller"
-"""Where a guest has machine code of the controller's own, if there is any (`harness.jobs.guests`)."""
 
 
 def choose_platform(asked: str) -> str:
@@ -104,14 +101,13 @@ def confined(run_as: tuple[int, int] | None, folder: Path) -> list[str]:
 
 def environment_of(run_as: tuple[int, int] | None) -> dict[str, str]:
     """Its variables: of root's, a person's controller gets KEPT alone."""
-    code = {"NUMBA_CACHE_DIR": CODE} if time_travels() and Path(CODE).is_dir() else {}
     if run_as is None:
-        return dict(os.environ) | code
+        return dict(os.environ)
     try:
         home = pwd.getpwuid(run_as[0]).pw_dir
     except KeyError:
         home = "/"
-    return {name: os.environ[name] for name in KEPT if name in os.environ} | {"HOME": home} | code
+    return {name: os.environ[name] for name in KEPT if name in os.environ} | {"HOME": home}
 
 
 def _within_bounds(folder: Path) -> list[str]:

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from harness.errors import UserMistake
-from harness.jobs.store import RESULT, read_json, read_run, require_writable, slug, write_json
+from harness.jobs.store import read_json, read_run, require_writable, slug, write_json
 from harness.network import machine
+from harness.run.folder import RESULT
 from harness.run.resolution import on_this_machine
 from harness.run.spec import RunSpec
 from harness.sweep.suites import TrafficSpec
