@@ -9,7 +9,7 @@ import numpy as np
 from hedera.maxmin import max_min_rates
 from hedera.scheduler import ActiveFlows, Scheduler
 from hedera.schemes import SCHEMES, scheme
-from tests.plots.sweeps import store
+from tests.plots.sweeps import run_document, store
 from topos.fattree import FatTree
 from topos.links import num_links, path_links, sending_ports
 from topos.nonblocking import NonBlocking
@@ -18,21 +18,7 @@ from traffic.ports import SERVER_PORT, source_ports
 
 ALL = tuple(scheme.name for scheme in SCHEMES.values() if not scheme.hidden)
 WIRE = 1514 / 1448
-ENVIRONMENT = {
-    "kernel": "6.1.0",
-    "system": "Debian GNU/Linux 12 (bookworm)",
-    "processor": "AMD EPYC",
-    "cores": 2,
-    "python": "3.11.2",
-    "tools": {"ovs-vswitchd": "3.1.0", "iperf": "2.1.8"},
-    "libraries": {"numpy": "2.4.6"},
-    "revision": "0123456789ab",
-    "datapath": "user",
-    "openvswitch_instances": 2,
-    "platform": "os-ken",
-    "platform_version": "4.2.2",
-    "host_cpu_limit": 0.0625,
-}
+ENVIRONMENT = {"kernel": "6.1.0", "cores": 2, "tools": {"iperf": "2.1.8"}, "revision": "0123456789ab"}
 
 
 def write_sweep(folder: Path, patterns, schemes=ALL, trials=1, **options) -> Path:
@@ -44,12 +30,12 @@ def write_sweep(folder: Path, patterns, schemes=ALL, trials=1, **options) -> Pat
     return folder
 
 
-def document(traffic, name, trial, *, seconds=30, bw=10.0, k=4, interval=2.0, restless=False, flows_per_host=1):
+def document(traffic, name, trial, *, seconds=30, bw=10.0, k=4, interval=2.0, restless=False):
     """One run.json. When ``restless``, every fourth round moves a flow to and fro."""
     rng = random.Random(f"{traffic} {name} {trial}")
     tree = FatTree(k)
     topo = NonBlocking(tree.num_hosts) if name == "nonblocking" else tree
-    matrix = draw(traffic, tree, trial, flows_per_host)
+    matrix = draw(traffic, tree, trial)
     src, dst, ports = matrix.src, matrix.dst, source_ports(matrix, trial)
     stages, rounds = _schedule(tree, name, trial, (src, dst, ports), seconds, interval, restless, rng)
     rates = [(t, _fair(topo, src, dst, core) * bw * rng.uniform(0.96, 0.985)) for t, core in stages]
@@ -59,60 +45,46 @@ def document(traffic, name, trial, *, seconds=30, bw=10.0, k=4, interval=2.0, re
     window = (seconds / 6, seconds * 5 / 6)
     inside = [s for s in range(seconds) if window[0] <= s + 0.5 < window[1]]
     measured = float(hosts[inside].sum(axis=1).mean())
-    return {
-        "schema": 2,
-        "scheme": name,
-        "traffic": traffic,
-        "trial": trial,
-        "seed": trial,
-        "started": f"2026-03-0{trial}T10:00:00Z",
-        "capacity_mbps": tree.num_hosts * bw,
-        "window_s": list(window),
-        "spec": {
+    flows = [
+        {
+            "src": int(src[i]),
+            "dst": int(dst[i]),
+            "src_port": int(ports[i]),
+            "start": 0.0,
             "seconds": float(seconds),
-            "link_mbps": bw,
-            "k": k,
-            "platform": "os-ken",
-            "datapath": "user",
-            "interval_s": interval,
-            "queue": 50,
-            "congestion_control": "cubic",
-            "flows_per_host": flows_per_host,
-            "keep": 1.0,
-        },
-        "bisection_mbps": round(measured, 3),
-        "maxmin_mbps": round(measured / rng.uniform(0.95, 0.99), 3),
-        "payload_mbps": round(measured / WIRE, 3),
-        "verdict": "ok",
-        "reasons": [],
-        "rates": {
+            "mbps": round(float(delivered[:, i].mean() / WIRE), 4),
+            "per_second_mbps": (delivered[:, i] / WIRE).round(3).tolist(),
+            "paths": _history(i, stages) if topo is tree else [],
+        }
+        for i in range(len(src))
+    ]
+    made = run_document(
+        traffic,
+        name,
+        trial,
+        seconds=seconds,
+        started=f"2026-03-0{trial}T10:00:00Z",
+        capacity_mbps=tree.num_hosts * bw,
+        bisection_mbps=round(measured, 3),
+        maxmin_mbps=round(measured / rng.uniform(0.95, 0.99), 3),
+        payload_mbps=round(measured / WIRE, 3),
+        rates={
             "t": [s + 1.004 for s in range(seconds)],
             "total_mbps": hosts.sum(axis=1).round(3).tolist(),
             "hosts": {host: hosts[:, i].round(3).tolist() for i, host in enumerate(tree.hosts)},
         },
-        "links": _links(tree, src, dst, stages, delivered, inside) if topo is tree else {},
-        "queue_drops": {"0_0_1-eth1": 12},
-        "flows": [
-            {
-                "src": int(src[i]),
-                "dst": int(dst[i]),
-                "src_port": int(ports[i]),
-                "start": 0.0,
-                "seconds": float(seconds),
-                "mbps": round(float(delivered[:, i].mean() / WIRE), 4),
-                "per_second_mbps": (delivered[:, i] / WIRE).round(3).tolist(),
-                "paths": _history(i, stages) if topo is tree else [],
-            }
-            for i in range(len(src))
-        ],
-        "cpu": {
+        links=_links(tree, src, dst, stages, delivered, inside) if topo is tree else {},
+        queue_drops={"0_0_1-eth1": 12},
+        flows=flows,
+        cpu={
             "t": [s + 1.0 for s in range(seconds)],
             "idle_percent": [round(rng.uniform(5, 20), 2) for _ in range(seconds)],
         },
-        "rounds": rounds,
-        "environment": ENVIRONMENT,
-        "timing": {"build_s": 1.3, "ready_s": 1.4, "traffic_s": seconds + 0.4, "teardown_s": 0.6},
-    }
+        rounds=rounds,
+        environment=ENVIRONMENT,
+    )
+    made["spec"] |= {"link_mbps": bw, "k": k, "interval_s": interval}
+    return made
 
 
 def _schedule(tree, name, trial, flows, seconds, interval, restless, rng):

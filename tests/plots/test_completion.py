@@ -91,17 +91,3 @@ def test_traffic_that_lasts_has_none_of_it(tmp_path):
     assert (rows(runs), costs(runs)) == ([], {})
     assert "completion.png" not in {path.name for path in write_all(tmp_path)}
     assert "Flow completion times" not in write_report(tmp_path).read_text()
-
-
-def test_lasting_flows_and_others_are_one_sweep(folder):
-    lasting = folder / "lasting"
-    lasting.mkdir()
-    made = run_document()
-    made["spec"]["new_flows"] = "controller"
-    (lasting / "run.json").write_text(json.dumps(made))
-    for path in folder.glob("*/trial-*/run.json"):
-        other = json.loads(path.read_text())
-        other["spec"] |= {"new_flows": "switch", "scale_sizes": False}
-        path.write_text(json.dumps(other))
-    sweep = load_sweep(folder)
-    assert (len(sweep.runs), sweep.skipped) == (7, ())

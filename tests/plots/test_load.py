@@ -56,11 +56,3 @@ def test_no_folder(tmp_path):
     with pytest.raises(ValueError, match="there is no results folder"):
         load_sweep(tmp_path / "missing")
     assert load_sweep(tmp_path).runs == ()
-
-
-def test_multiplied_and_thinned_traffic_is_another_pattern(tmp_path):
-    for flows, keep in ((1, 1.0), (6, 0.5)):
-        document = run_document(traffic="random")
-        document["spec"] |= {"flows_per_host": flows, "keep": keep}
-        store(tmp_path / str(flows), document)
-    assert [run.pattern for run in load_sweep(tmp_path).runs] == ["random", "random x6 keep 0.5"]

@@ -91,20 +91,6 @@ def test_settings_are_those_of_the_runs_of_the_bars(folder):
     assert sample.settings(sample.bars)["new_flows"] == "controller, switch"
 
 
-def test_what_was_published_of_a_sweep_will_do(folder, tmp_path_factory):
-    other = tmp_path_factory.mktemp("published")
-    invalid(folder, "ecmp", 4)
-    (other / "summary.csv").write_text(csv_text(load_sweep(folder).runs))
-    shutil.copy(PUBLISHED / "sweep.json", other)
-    runs, summary = Sample.read(folder, "runs"), Sample.read(other, "summary")
-    assert (summary.shares().to_dict(), summary.bars) == (runs.shares().to_dict(), runs.bars)
-    assert summary.uncounted({BAR}) == runs.uncounted({BAR}) == {BAR: 1}
-    assert summary.says({BAR}, None) == [
-        "summary: a summary without runs, so trials are not matched by their seeds",
-        "summary: 1 run is invalid, and never counted",
-    ]
-
-
 def test_what_a_summary_leaves_open_is_no_setting(tmp_path):
     shutil.copy(PUBLISHED / "summary.csv", tmp_path)
     now = json.loads((PUBLISHED / "sweep.json").read_text()) | {

@@ -95,22 +95,6 @@ def test_what_is_written_is_read_back(tmp_path):
     )
 
 
-def test_a_summary_of_before_is_read_as_ever(tmp_path):
-    path = tmp_path / "summary.csv"
-    path.write_text("pattern,scheme,valid_trials,invalid_trials,median_ratio\nstride:4,ecmp,3,0,0.5\n")
-    (line,) = read_csv(path)
-    assert (line.median_ratio, line.not_judged_trials) == (0.5, 0)
-    assert (line.left_out_tries, line.all_median_ratio) == (None, None)
-
-
-def test_a_try_without_any_traffic_is_read_back(tmp_path):
-    store(tmp_path, run_document("stride:4", "nonblocking", bisection_mbps=100.0))
-    store(tmp_path, run_document("stride:4", "ecmp", bisection_mbps=0.0, verdict="invalid", reasons=["slow"]))
-    path = tmp_path / "summary.csv"
-    path.write_text(csv_text(load_sweep(tmp_path).runs))
-    assert [line.all_median_ratio for line in read_csv(path)] == [1.0, 0.0]
-
-
 BAR = "stride:4,ecmp,3,0,"
 
 

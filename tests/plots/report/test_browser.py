@@ -108,7 +108,7 @@ def test_every_picture_is_there(page):
     page.execute_script("document.querySelectorAll('details').forEach((box) => { box.open = true; })")
     empty = page.execute_script("""return [...document.querySelectorAll('svg')].filter((svg) => {
         const box = svg.getBoundingClientRect();
-        const hidden = svg.closest('.of-capacity, [hidden]');
+        const hidden = svg.closest('[hidden]');
         return !svg.childElementCount || (!hidden && (box.width < 20 || box.height < 5));
     }).map((svg) => svg.getAttribute('aria-label'))""")
     assert empty == []
@@ -239,7 +239,6 @@ def test_keyboard_alone_reaches_every_control(page):
     reached = set(page.execute_script("return reached"))
     controls = {
         "theme",
-        "control-bars",
         "pick-pattern",
         "pick-scheme",
         "pick-trial",

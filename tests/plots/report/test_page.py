@@ -68,32 +68,11 @@ def page_of(folder):
 def test_a_whole_sweep(tmp_path):
     write_sweep(tmp_path, ["published:stride4", "published:randbij0", "published:stag0(0.2,0.3)"], trials=3)
     page = page_of(tmp_path)
-    for words in (
-        "63 runs: 3 traffic patterns, 7 schemes, 3 trials",
-        "All of them are valid",
-        "hedera-sa / control",
-        "Which ECMP is the published one?",
-        "Do the trials support a difference?",
-        "How to cite",
-        "Al-Fares",
-    ):
-        assert words in page.text
+    assert "63 runs: 3 traffic patterns, 7 schemes, 3 trials" in page.text
     sections = [attrs["id"] for attrs in page.all("section")]
-    assert sections == [
-        "summary",
-        "figure9",
-        "families",
-        "questions",
-        "published",
-        "ecmp",
-        "trials",
-        "explorer",
-        "overhead",
-        "validity",
-        "runs",
-        "environment",
-        "cite",
-    ]
+    assert " ".join(sections) == (
+        "summary figure9 families questions published ecmp trials explorer overhead validity runs environment cite"
+    )
     assert len(page.all("h1")) == len(page.all("main")) == 1
 
 
@@ -180,17 +159,6 @@ def test_the_page_says_which_rules_were_applied_and_what_was_not_judged(tmp_path
     assert "invalid" not in text.split("Runs left out")[1].split("Which rules were applied")[0]
 
 
-def test_by_scheme_all_tries_stand_beside_what_counts(tmp_path):
-    store(tmp_path, run_document("stride:4", "nonblocking", bisection_mbps=100.0))
-    slow = {"verdict": "invalid", "reasons": ["slow"]}
-    store(tmp_path, run_document("stride:4", "hedera-sa", bisection_mbps=70.0, **slow))
-    store(tmp_path, run_document("stride:4", "hedera-sa", bisection_mbps=90.0), attempt="-again")
-    text = " ".join(page_of(tmp_path).text.split())
-    assert "drawn stride1 90 % / 94 % (all tries: 80 %)" in text
-    assert "hedera-sa1 of 1 90.0 % (1) 21 80.0 % (1)" in text
-    assert "nonblocking1 of 1 100.0 % (1) 10 100.0 % (1)" in text
-
-
 def test_no_runs(tmp_path):
     (tmp_path / "run.json").write_text("{")
     text = page_of(tmp_path).text
@@ -217,18 +185,6 @@ def test_a_delay_that_was_set_is_not_told_as_measured(tmp_path):
     assert "These times were not measured" in text
     assert "a round takes" not in text
     assert "datapath" not in text.split("Which runs count")[-1].split("Environment")[0]
-
-
-@pytest.mark.parametrize("k", [6, 10])
-def test_other_networks_than_four_pods(tmp_path, k):
-    for scheme in ("nonblocking", "ecmp"):
-        document = run_document("stride:4", scheme)
-        document["spec"]["k"] = k
-        store(tmp_path, document)
-    page = page_of(tmp_path)
-    drawn = any(attrs.get("class") == "fabric" for attrs in page.all("svg"))
-    assert drawn == (k == 6)
-    assert ("There is no drawing of the network" in page.text) != drawn
 
 
 def test_words_from_files_cannot_do_harm(tmp_path):
