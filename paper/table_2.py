@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import click
 import numpy as np
 
 from hedera.options import seeds_option
 from paper.study import over_seeds, schemes_option
-from plots.shuffle import SCHEMES, TRANSFER_BYTES, Row, Shuffle, draw, rows_of, told
+from plots.shuffle import SCHEMES, TRANSFER_BYTES, Shuffle, draw, rows_of, told
 from results.tasks import Computing, Runner, computed, in_turn
 from simulator.config import Config
 
@@ -42,7 +43,7 @@ def compute(
     schemes: Sequence[str] = SCHEMES,
     transfer_bytes: int = TRANSFER_BYTES,
     **fields: float,
-) -> list[Row]:
+) -> list[dict[str, Any]]:
     """The table, over several shuffles of every scheme."""
     cases = [config(scheme, transfer_bytes, **fields) for scheme in schemes]
     measured = dict(zip(schemes, over_seeds(run, measure, cases, seeds), strict=True))
@@ -68,6 +69,6 @@ def command(asked: Computing, simulated: bool, schemes: tuple[str, ...], seeds: 
     rows = compute(seeds, asked.runner("Table 2"), schemes, TRANSFER_BYTES, **fields)
     note = f"Simulated, 16 hosts, {seeds} seed{'s' * (seeds > 1)}"
     files = [asked.csv("table2", rows), draw(rows, note, asked.png("table2"))]
-    spread = "  ".join(f"{row.scheme} {row.lowest_shuffle_s:,.1f} to {row.highest_shuffle_s:,.1f} s" for row in rows)
+    spread = "  ".join("{scheme} {lowest_shuffle_s:,.1f} to {highest_shuffle_s:,.1f} s".format(**row) for row in rows)
     table = told(rows, f"Table 2, the shuffle. {note}")
     asked.conclude(rows, [table, f"Shuffle time over seeds: {spread}"], files)

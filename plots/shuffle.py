@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import mean
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hedera.schemes import CONTROL
 from plots.style import INK, MUTED, colour, house_style, save, scheme_order
 from results.output import plain_table
 from results.published import TABLE_2
+from results.record import Run
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,6 +21,9 @@ MB = 2**20
 TRANSFER_BYTES = 500 * MB
 """From each host to every other, on links of 1 Gb/s."""
 SCHEMES = tuple(TABLE_2)
+QUANTITIES = ("shuffle", "host_completion", "bisection", "goodput")
+UNITS = ("shuffle_s", "host_completion_s", "bisection_mbps", "goodput_mib_per_s")
+OURS, PUBLISHED, GAP = "{}_to_control", "published_{}_to_control", "{}_difference"
 
 
 class Shuffle(NamedTuple):
@@ -30,47 +33,34 @@ class Shuffle(NamedTuple):
     host_completion_s: float
 
 
-@dataclass(frozen=True)
-class Row:
-    """Means over the shuffles of a scheme; and for each its ratio to the control's, the published ratio, and their
-    difference.
+def shuffles(runs: Iterable[Run], schemes: Iterable[str]) -> dict[str, list[Shuffle]]:
+    """Those that ended, of each of these schemes that has one."""
+    found: dict[str, list[Shuffle]] = {scheme: [] for scheme in schemes}
+    for run in runs:
+        turns = run.turns
+        if run.scheme in found and turns and turns.shuffle_s is not None and turns.host_completion_s is not None:
+            found[run.scheme].append(Shuffle(turns.shuffle_s, turns.host_completion_s))
+    return {scheme: own for scheme, own in found.items() if own}
+
+
+def rows_of(measured: Mapping[str, Sequence[Shuffle]], hosts: int, bytes_per_host: float) -> list[dict[str, Any]]:
+    """A row per scheme: means over its shuffles, the least and the greatest shuffle time; and for each of QUANTITIES
+    its ratio to the control's, the published ratio, and their difference (None: there is none).
 
     ``bisection_mbps`` is 10^6 bit/s of all hosts, ``goodput_mib_per_s`` 2^20 bytes/s of one, both payload over the
-    mean host completion time, as in the paper. ``lowest_shuffle_s``, ``highest_shuffle_s``: over these shuffles.
+    mean host completion time, as in the paper.
     """
-
-    scheme: str
-    shuffle_s: float
-    host_completion_s: float
-    bisection_mbps: float
-    goodput_mib_per_s: float
-    shuffles: int
-    lowest_shuffle_s: float
-    highest_shuffle_s: float
-    shuffle_to_control: float | None = None
-    host_completion_to_control: float | None = None
-    bisection_to_control: float | None = None
-    goodput_to_control: float | None = None
-    published_shuffle_to_control: float | None = None
-    published_host_completion_to_control: float | None = None
-    published_bisection_to_control: float | None = None
-    published_goodput_to_control: float | None = None
-    shuffle_difference: float | None = None
-    host_completion_difference: float | None = None
-    bisection_difference: float | None = None
-    goodput_difference: float | None = None
-
-
-def rows_of(measured: Mapping[str, Sequence[Shuffle]], hosts: int, bytes_per_host: float) -> list[Row]:
-    """A row per scheme. Ratios need shuffles of the control; published ratios exist only for the paper's schemes."""
     means = {scheme: _means(found, hosts, bytes_per_host) for scheme, found in measured.items()}
     rows = []
     for scheme, found in measured.items():
         times = [one.shuffle_s for one in found]
-        ours = _ratios(means, scheme)
-        published = _ratios(TABLE_2, scheme)
+        ours, published = _ratios(means, scheme), _ratios(TABLE_2, scheme)
         gaps = [None if a is None or b is None else a - b for a, b in zip(ours, published, strict=True)]
-        rows.append(Row(scheme, *means[scheme], len(found), min(times), max(times), *ours, *published, *gaps))
+        row = {"scheme": scheme, **dict(zip(UNITS, means[scheme], strict=True)), "shuffles": len(found)}
+        row |= {"lowest_shuffle_s": min(times), "highest_shuffle_s": max(times)}
+        for form, values in ((OURS, ours), (PUBLISHED, published), (GAP, gaps)):
+            row |= {form.format(quantity): value for quantity, value in zip(QUANTITIES, values, strict=True)}
+        rows.append(row)
     return rows
 
 
@@ -93,36 +83,29 @@ def _ratios(values: Mapping[str, Values], scheme: str) -> Sequence[float | None]
     return [ours / controls for ours, controls in zip(values[scheme], values[CONTROL], strict=True)]
 
 
-QUANTITIES = ("shuffle", "host_completion", "bisection", "goodput")
 _TITLES = ("shuffle time", "host completion", "bisection bandwidth", "goodput")
 
 
-def told(rows: Sequence[Row], title: str) -> Table:
+def told(rows: Sequence[Mapping[str, Any]], title: str) -> Table:
     """The rows for a terminal."""
     units = zip(_TITLES, ("s", "s", "Mb/s", "MB/s"), strict=True)
     made = plain_table(title, "scheme", *(f"{name} [{unit}]" for name, unit in units))
-    value_names = [field.name for field in fields(Row)][1:5]
     for row in rows:
         cells = []
-        for quantity, value_name in zip(QUANTITIES, value_names, strict=True):
-            ours, paper, gap = (
-                getattr(row, name.format(quantity))
-                for name in ("{}_to_control", "published_{}_to_control", "{}_difference")
-            )
+        for quantity, value in zip(QUANTITIES, UNITS, strict=True):
+            ours, paper, gap = (row[form.format(quantity)] for form in (OURS, PUBLISHED, GAP))
             ratio = "" if ours is None else f"  {ours:.2f}"
-            cells.append(
-                f"{getattr(row, value_name):,.1f}" + ratio + ("" if gap is None else f" ({paper:.2f}, {gap:+.2f})")
-            )
-        made.add_row(row.scheme, *cells)
+            cells.append(f"{row[value]:,.1f}{ratio}" + ("" if gap is None else f" ({paper:.2f}, {gap:+.2f})"))
+        made.add_row(row["scheme"], *cells)
     made.caption = "each with its ratio to the control, and in brackets the paper's ratio and the difference"
     return made
 
 
-def draw(rows: Sequence[Row], subtitle: str, path: Path) -> Path:
+def draw(rows: Sequence[Mapping[str, Any]], subtitle: str, path: Path) -> Path:
     """Ratios to the control, the published ones marked beside; schemes without one are left out."""
     from matplotlib.figure import Figure
 
-    by_scheme = {row.scheme: row for row in rows if row.shuffle_to_control is not None}
+    by_scheme = {row["scheme"]: row for row in rows if row["shuffle_to_control"] is not None}
     schemes = scheme_order(by_scheme)
     with house_style():
         figure = Figure(figsize=(8.4, 3.6), layout="constrained")
@@ -135,9 +118,9 @@ def draw(rows: Sequence[Row], subtitle: str, path: Path) -> Path:
             for n, scheme in enumerate(schemes):
                 row = by_scheme[scheme]
                 x = [i - 0.4 + (n + 0.5) * width for i in range(len(quantities))]
-                heights = [getattr(row, f"{q}_to_control") for q in quantities]
+                heights = [row[OURS.format(q)] for q in quantities]
                 axes.bar(x, heights, 0.9 * width, color=colour(scheme), label=scheme)
-                marks = [getattr(row, f"published_{q}_to_control") for q in quantities]
+                marks = [row[PUBLISHED.format(q)] for q in quantities]
                 known = [(at, mark) for at, mark in zip(x, marks, strict=True) if mark is not None]
                 if known:
                     axes.plot(*zip(*known, strict=True), "_", color=INK, ms=16, mew=1.6)

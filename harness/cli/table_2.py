@@ -13,12 +13,13 @@ import click
 from harness.cli.options import carrier, experiment_options, jobs_option, tell_user, timed, warn_user
 from harness.errors import RunFailed
 from harness.jobs.loop import carry_out, stage_words
-from harness.jobs.store import alone_in, read_run, slug
+from harness.jobs.store import alone_in, slug
 from harness.run.spec import RunSpec
 from harness.sweep.plan import Planned, load_factor, plan, seconds_left, settle, split_schemes
 from harness.sweep.suites import TrafficSpec
 from hedera.options import json_option
-from plots.shuffle import SCHEMES, TRANSFER_BYTES, Shuffle, draw, rows_of, told
+from plots.load import load_sweep
+from plots.shuffle import SCHEMES, TRANSFER_BYTES, draw, rows_of, shuffles, told
 from results.output import conclude, duration, write_csv
 from results.record import Run
 from traffic.poisson import REFERENCE_MBPS
@@ -45,44 +46,6 @@ def jobs_of(base: RunSpec, schemes: Sequence[str], trials: int, scale: float, fo
     at_full_rate = (base.tree.num_hosts - 1) * size * 8e-6 / base.link_mbps
     base = replace(base, seconds=max(20.0, round(PATIENCE * at_full_rate)))
     return plan(base, [TrafficSpec(f"shuffle:{size}")], schemes, trials, folder)
-
-
-def shuffles(jobs: Sequence[Planned]) -> tuple[dict[str, list[Shuffle]], list[str]]:
-    """The shuffles of each scheme's valid runs; and for each other run one sentence on what went wrong."""
-    found: dict[str, list[Shuffle]] = {}
-    bad = []
-    for job in jobs:
-        outcome = job.outcome()
-        run = None if outcome is None else outcome.run
-        done = None if run is None or not run.valid else _shuffle(run)
-        if done is None:
-            reasons = outcome.reasons if outcome is not None and outcome.reasons else ("it did not run",)
-            bad.append(f"{job.spec.scheme}, trial {job.spec.trial}: {reasons[0]}")
-        else:
-            found.setdefault(job.spec.scheme, []).append(done)
-    return found, bad
-
-
-def every_shuffle(jobs: Sequence[Planned]) -> tuple[dict[str, list[Shuffle]], Counter[str]]:
-    """The shuffles of all tries that ended, valid or not; and how many of each scheme are not valid."""
-    found: dict[str, list[Shuffle]] = {}
-    left_out: Counter[str] = Counter()
-    for job in jobs:
-        for folder in job.attempts:
-            run = read_run(folder)
-            if run is not None and not run.valid:
-                left_out[job.spec.scheme] += 1
-            if run is not None and (done := _shuffle(run)) is not None:
-                found.setdefault(job.spec.scheme, []).append(done)
-    return found, left_out
-
-
-def _shuffle(run: Run) -> Shuffle | None:
-    """None if it did not end."""
-    turns = run.turns
-    if turns is None or turns.shuffle_s is None or turns.host_completion_s is None:
-        return None
-    return Shuffle(turns.shuffle_s, turns.host_completion_s)
 
 
 @click.command()
@@ -137,7 +100,9 @@ def table_2(
             tell_user(f"about {duration(load_factor() * seconds_left(left) / SPARE / where.at_once)} to go")
             with alone_in(folder):
                 carry_out(left, where, Stages())
-    found, bad = shuffles(jobs)
+    sweep, asked = load_sweep(folder), {planned.spec.trial for planned in jobs}
+    found = shuffles((run for run in sweep.runs if run.valid and run.trial in asked), names)
+    bad = [one for one in map(_gone_wrong, jobs) if one]
     if not found:
         raise RunFailed(f"no shuffle was valid: {bad[0]}")
     hosts = base.tree.num_hosts
@@ -147,15 +112,24 @@ def table_2(
     note = f"Emulated, {hosts} hosts, links of {base.link_mbps:g} Mb/s, {share} transfers"
     files = [write_csv(folder / "table2.csv", rows), draw(rows, note, folder / "table2.png")]
     tables = [told(rows, f"Table 2, the shuffle. {note}")]
-    every, left_out = every_shuffle(jobs)
-    if left_out:
-        all_rows = rows_of(every, hosts, sent)
+    tries = [run for run in sweep.tries if run.trial in asked and run.scheme in names]
+    if left_out := Counter(run.scheme for run in tries if not run.valid):
+        all_rows = rows_of(shuffles(tries, names), hosts, sent)
         files.append(write_csv(folder / "table2-all-tries.csv", all_rows))
         which = ", ".join(f"{number} of {scheme}" for scheme, number in sorted(left_out.items()))
         tables.append(told(all_rows, f"The same over all tries, valid or not; left out above: {which}"))
     conclude(rows, [*tables, *bad], files, as_json)
     if bad:
         raise RunFailed(f"{len(bad)} of {len(jobs)} shuffles are not valid: {bad[0]}")
+
+
+def _gone_wrong(planned: Planned) -> str | None:
+    """A sentence, if the run is not there or does not count."""
+    outcome = planned.outcome()
+    if outcome is not None and outcome.run is not None and outcome.run.valid:
+        return None
+    reasons = outcome.reasons if outcome is not None and outcome.reasons else ("it did not run",)
+    return f"{planned.spec.scheme}, trial {planned.spec.trial}: {reasons[0]}"
 
 
 class Stages:
@@ -166,8 +140,8 @@ class Stages:
 
     def done(self, planned: Planned, run: Run) -> None:
         """Report how long it took."""
-        done = _shuffle(run)
-        words = "did not end" if done is None else f"took {done.shuffle_s:.1f} s"
+        took = run.turns.shuffle_s if run.turns else None
+        words = "did not end" if took is None else f"took {took:.1f} s"
         reasons = "" if run.valid else f"; {run.verdict}: {run.reasons[0]}"
         tell_user(f"{planned.spec.scheme}, trial {planned.spec.trial}: {words}{reasons}")
 

@@ -32,10 +32,10 @@ def test_published_bandwidth_is_goodput_in_units_of_2_20_bytes():
 
 def test_rows_are_means_over_shuffles():
     (row,) = rows_of({"random": [Shuffle(10, 8), Shuffle(14, 4)]}, 2, 8 * MB)
-    assert (row.shuffle_s, row.host_completion_s, row.shuffles) == (12, 6, 2)
-    assert (row.lowest_shuffle_s, row.highest_shuffle_s) == (10, 14)
-    assert row.goodput_mib_per_s == 1.5
-    assert row.shuffle_to_control is None, "no control was run"
+    assert (row["shuffle_s"], row["host_completion_s"], row["shuffles"]) == (12, 6, 2)
+    assert (row["lowest_shuffle_s"], row["highest_shuffle_s"]) == (10, 14)
+    assert row["goodput_mib_per_s"] == 1.5
+    assert row["shuffle_to_control"] is None, "no control was run"
 
 
 def test_a_shuffle_that_does_not_end_is_told(monkeypatch):
