@@ -104,7 +104,7 @@ class Run(Record, frozen=True, kw_only=True):
     """Links that max-min fairness says are full, once TCP has settled: 5 s or 25 round trips through a full
     queue after the last move."""
     round_trips: RoundTrips = RoundTrips()
-    """Twice a second, over lasting flows."""
+    """Of runs until November 2026: twice a second, over lasting flows."""
     disagreements: Mapping[Port, Disagreement] = {}
     """Links whose counter contradicts the flows placed on them."""
     queue_drops: Mapping[Port, Count] = written({})
