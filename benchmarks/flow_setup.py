@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 import numpy as np
 
-from harness.run.experiment import run_experiment
+from harness.jobs.experiment import run_experiment
 from harness.run.spec import RunSpec
 from results.output import plain_table, wide_console
 

@@ -94,7 +94,7 @@ class Guests:
             raise WorkerFailed(f"the guest's run is lost: {reason}") from None
 
     def _carry(self, job: Job, place: Path, hear: Hear) -> None:
-        from harness.run.experiment import SLOWEST, longest_s
+        from harness.jobs.experiment import SLOWEST, longest_s
 
         ground = self.ground
         guest_of_run = Guest(

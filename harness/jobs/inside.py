@@ -18,8 +18,8 @@ def main() -> None:
         host = Path(sys.argv[1])
         shutil.copytree(host, CODE / host.name)
         os.environ["NUMBA_CACHE_DIR"] = str(CODE)
+    from harness.jobs.experiment import run_experiment
     from harness.jobs.job import decoded, laid_in_guest
-    from harness.run.experiment import run_experiment
     from traffic.textfile import believe_only_given
 
     believe_only_given()

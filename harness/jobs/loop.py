@@ -87,7 +87,7 @@ def run(spec: RunSpec, folder: Path, where: Where, hear: Hear = lambda stage, pr
             where.carry(job, place, hear)
             return _checked(place, job.spec)
         except WorkerFailed as reason:
-            from harness.run.experiment import failed_run
+            from harness.jobs.experiment import failed_run
 
             for path in place.iterdir():
                 path.unlink()

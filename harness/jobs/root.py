@@ -124,9 +124,9 @@ def _end_with(connection: socket.socket) -> None:
 
 def _carry_out(data: bytes, connection: socket.socket, run_as: tuple[int, int] | None) -> None:
     from harness.errors import HarnessError, UnfitMachine, UserMistake
+    from harness.jobs.experiment import run_experiment
     from harness.jobs.job import decoded
     from harness.network.footprint import home
-    from harness.run.experiment import run_experiment
     from results.temporary import is_alive, owner_name, remove_tree
 
     answers = home() / "answers"

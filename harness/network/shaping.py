@@ -10,15 +10,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from harness.errors import RunFailed, UnfitMachine
 from harness.network.netlink import Link, Netlink, Qdisc
 from harness.network.processes import run
 from topos.wire import DEFAULT_MTU, ETHERNET_HEADER
-
-if TYPE_CHECKING:
-    from harness.run.spec import RunSpec
 
 BUCKET_S = 0.015
 """What a port may send at once after it was idle in real time, as time at its rate: a machine that is busy wakes it
@@ -80,12 +76,6 @@ class Shape:
             f"burst {self.burst_bytes} limit {self.queue_bytes}\n"
             f"qdisc replace dev {interface} parent 1:1 handle 10: {self.queue}\n"
         )
-
-
-def of_run(spec: RunSpec) -> Shape:
-    """The shape of every port in a run."""
-    bucket_s = 0.0 if spec.time == "virtual" else BUCKET_S
-    return Shape(spec.link_mbps, spec.queue, spec.mtu, spec.marks, bucket_s)
 
 
 def apply(shape: Shape, interfaces: Iterable[str], namespace: int) -> None:

@@ -19,6 +19,7 @@ from harness.run.disturbance import Disturber
 from harness.run.injection import Injector
 from harness.run.iperf import Iperf, unsent_bytes
 from harness.run.observation import Observation, Say
+from harness.run.resolution import shape_of
 from harness.run.spec import LINUX_MIN_RTO_MS, RunSpec, lasting
 from harness.run.traffic import Traffic
 from harness.run.transfers import Transfers
@@ -95,7 +96,7 @@ class Emulation:
     def _options(self) -> FabricOptions:
         spec = self.spec
         return FabricOptions(
-            shaping.of_run(spec),
+            shape_of(spec),
             spec.congestion_control,
             None if lasting(self.workload) is None else unsent_bytes(spec.link_mbps),
             spec.controller_delay_ms or 0.0,

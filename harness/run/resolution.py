@@ -6,6 +6,7 @@ import os
 from dataclasses import replace
 
 from harness.network.machine import require_datapath
+from harness.network.shaping import BUCKET_S, Shape
 from harness.run.controller import choose_platform
 from harness.run.spec import RunSpec
 
@@ -31,3 +32,8 @@ def time_of(spec: RunSpec) -> str:
     if spec.time == "auto":
         return "real" if os.geteuid() == 0 else "virtual"
     return spec.time
+
+
+def shape_of(spec: RunSpec) -> Shape:
+    """The rate limit and the queue of every port in a run."""
+    return Shape(spec.link_mbps, spec.queue, spec.mtu, spec.marks, 0.0 if spec.time == "virtual" else BUCKET_S)

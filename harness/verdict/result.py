@@ -8,9 +8,9 @@ from datetime import datetime, timezone
 import msgspec
 
 from harness.errors import RunFailed
-from harness.network import shaping
 from harness.run.events import Event
 from harness.run.observation import Observation
+from harness.run.resolution import shape_of
 from harness.run.spec import RunSpec
 from harness.verdict.claims import claims
 from harness.verdict.costs import costs
@@ -74,7 +74,7 @@ def describe(spec: RunSpec, seen: Observation) -> Run:
     evidence = Evidence(
         bw=spec.link_mbps,
         mtu=spec.mtu,
-        bucket_mbit=shaping.of_run(spec).burst_bytes * 8e-6,
+        bucket_mbit=shape_of(spec).burst_bytes * 8e-6,
         port_mbps=ports,
         measured_mbps=counters.received_mbps(window),
         counted_mbps=counters.received_mbps(counters.span),

@@ -100,7 +100,7 @@ def test_a_run_stopped_by_its_deadline_leaves_nothing(tmp_path, clean):
     """A real run, hung while it sends."""
     program = (
         "import sys\nfrom pathlib import Path\n"
-        "from harness.run.spec import RunSpec\nfrom harness.sweep import experiment\n"
+        "from harness.run.spec import RunSpec\nfrom harness.jobs import experiment\n"
         "experiment.longest_s = lambda spec: 8.0\n"
         "spec = RunSpec('ecmp', 'stride:4', seconds=60, link_mbps=2, platform='os-ken')\n"
         "print(experiment.run_experiment(spec, Path(sys.argv[1])).reasons)\n"

@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from harness.errors import RunFailed, UnfitMachine
+from harness.jobs import experiment
+from harness.jobs.experiment import in_words, longest_s, run_experiment, stop_in
 from harness.jobs.store import read_run
 from harness.network import footprint
-from harness.run import experiment
 from harness.run.emulation import Emulation
-from harness.run.experiment import in_words, longest_s, run_experiment, stop_in
 from harness.run.folder import RESULT
 from harness.run.spec import RunSpec
 from harness.verdict.result import unmeasured
