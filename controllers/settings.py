@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from hedera.experiment import Experiment
 from hedera.parameter import narrowed, option_of, parameter, parameters_of
-from hedera.placement import Placement
-from topos.network import Network
 from topos.nonblocking import NonBlocking
+
+if TYPE_CHECKING:
+    from hedera.placement import Placement
+    from topos.network import Network
 
 NEW_FLOWS = ("controller", "switch")
 

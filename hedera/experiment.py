@@ -9,19 +9,20 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from hedera.large_flows import RULES
 from hedera.parameter import check, parameter
 from hedera.schemes import SCHEMES, Options, Scheme, scheme
 from topos.fattree import FatTree
-from topos.faults import Fault, parse_all
-from topos.network import Network
 from topos.nonblocking import NonBlocking
-from traffic.collectives import PLACEMENTS
-from traffic.matrix import Matrix
-from traffic.textfile import MAX_CODE_BYTES, read_text
-from traffic.workload import Workload, read_files, size_scale, workload
+from traffic.graph import PLACEMENTS
+
+if TYPE_CHECKING:
+    from topos.faults import Fault
+    from topos.network import Network
+    from traffic.matrix import Matrix
+    from traffic.workload import Workload
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,8 @@ class Experiment:
     def workload(self) -> Workload:
         """Who sends what to whom, and when; ValueError, one sentence, if that is impossible on this network, or under
         this scheme."""
+        from traffic.workload import workload
+
         found = workload(
             self.traffic,
             self.tree,
@@ -131,6 +134,8 @@ class Experiment:
         ValueError, one sentence, where one cannot be read.
         """
         from hedera.own_scheme import file_of
+        from traffic.textfile import MAX_CODE_BYTES, read_text
+        from traffic.workload import read_files
 
         found = read_files(self.traffic, self.tree, self.seed)
         path = None if self.scheme in SCHEMES else file_of(self.scheme)
@@ -138,6 +143,8 @@ class Experiment:
 
     @property
     def size_scale(self) -> float:
+        from traffic.workload import size_scale
+
         return size_scale(self.link_mbps, self.scale_sizes)
 
     def matrix(self) -> Matrix:
@@ -160,6 +167,10 @@ class Experiment:
     @property
     def faults(self) -> tuple[Fault, ...]:
         """What fails in the fat-tree; nothing for the control, which has none of its links."""
+        if not self.fail:
+            return ()
+        from topos.faults import parse_all
+
         return parse_all(self.fail, self.tree, self.seconds)
 
 

@@ -19,9 +19,8 @@ from plots.style import colour, logarithmic
 from results.tasks import Computing, Runner, computed, in_turn
 from simulator.config import Config
 from topos.arrays import Float64
-from traffic.collectives import PLACEMENTS
 from traffic.goal import write_goal
-from traffic.graph import FlowGraph
+from traffic.graph import PLACEMENTS, FlowGraph
 from traffic.htsim import write_matrix
 
 if TYPE_CHECKING:

@@ -6,19 +6,17 @@ import itertools
 import time
 from collections.abc import Callable
 from heapq import heappop, heappush
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedera.global_first_fit import GlobalFirstFit
 from hedera.large_flows import RULES
 from hedera.scheduler import ActiveFlows, Scheduler
 from simulator.aimd import AimdEngine
 from simulator.config import Config
 from simulator.engine import Engine
-from simulator.failures import Breakage, Phase, phases_of
 from simulator.fair import MaxMinEngine
-from simulator.paths import planned_cores, sprayed_rates
 from simulator.result import Result, RoundLog
 from simulator.workload import flows_of
 from topos.arrays import Float64, Int32
@@ -27,6 +25,9 @@ from traffic.flows import Flows
 from traffic.matrix import Matrix
 from traffic.ports import SERVER_PORT, source_ports
 from traffic.workload import connections
+
+if TYPE_CHECKING:
+    from simulator.failures import Breakage, Phase
 
 # What happens at the same moment happens in this order.
 _LOOK, _WINDOW, _FAILURE, _ROUND, _END = range(5)
@@ -59,7 +60,11 @@ class Simulation:
         self.work, self.graph = flows_of(config)
         self.network = config.network()
         self.routing = chosen.routing(tree, config.seed)
-        self.breakage = Breakage(config.faults, self.routing.links) if config.fail and self.routing else None
+        self.breakage: Breakage | None = None
+        if config.fail and self.routing:
+            from simulator.failures import Breakage
+
+            self.breakage = Breakage(config.faults, self.routing.links)
         self.ports = _ports(self.work, tree.num_hosts, config.seed)
         self.hashed = self._static(np.arange(len(self.work)))
         self.core = self.hashed.copy()
@@ -73,8 +78,11 @@ class Simulation:
             rule = RULES[config.large_flows]
             self.scheduler = Scheduler(tree, placement, config.threshold, self.routing.links, rule, config.by_rate)
         self.period_s = config.interval_s
-        if isinstance(placement, GlobalFirstFit) and config.detect_s:
-            self.period_s = config.detect_s
+        if config.detect_s:
+            from hedera.global_first_fit import GlobalFirstFit
+
+            if isinstance(placement, GlobalFirstFit):
+                self.period_s = config.detect_s
         self.polled_bytes = np.zeros(len(self.work))
         self.rounds: list[RoundLog] = []
         self._window_bytes: list[Float64] = []
@@ -91,6 +99,8 @@ class Simulation:
     def _plan_paths(self, flows: NDArray[np.intp]) -> None:
         """Paths for those of these flows that are a collective's, where the scheme plans them."""
         if self.config.chosen.plans and self.graph is not None and self.routing is not None:
+            from simulator.paths import planned_cores
+
             mine = flows[flows < len(self.graph)]
             self.core[mine] = planned_cores(self.graph, mine, self.core[mine], self.routing.links)
 
@@ -185,7 +195,11 @@ class Simulation:
     def _phases(self, total: Float64) -> tuple[Phase, ...]:
         lasting = bool(np.isinf(self.work.size_bytes).all() and not self.work.start_s.any())
         flows = (self.work.src, self.work.dst) if lasting else None
-        return phases_of(self.config, self.network, flows, total) if self.config.fail else ()
+        if not self.config.fail:
+            return ()
+        from simulator.failures import phases_of
+
+        return phases_of(self.config, self.network, flows, total)
 
     def _strike(self, t: float) -> None:
         """Something fails or is mended: flows do what their controller would do with them."""
@@ -238,6 +252,8 @@ class Simulation:
         return links
 
     def _sprayed_rates(self, flows: Int32) -> Float64:
+        from simulator.paths import sprayed_rates
+
         assert self.breakage is not None
         return sprayed_rates(self.breakage.links, self.work.src[flows], self.work.dst[flows], self.config.link_mbps)
 

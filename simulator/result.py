@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simulator.alone import alone_s
 from simulator.config import Config
-from simulator.failures import Failure, Phase
 from topos.arrays import Float64, Int32
 from traffic.completion import Completion, by_class
 from traffic.graph import Collective, FlowGraph, completed
+
+if TYPE_CHECKING:
+    from simulator.failures import Failure, Phase
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,10 @@ from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from traffic.goal import Op
-from traffic.graph import MAX_BYTES, FlowGraph
+from traffic.graph import MAX_BYTES, MAX_FILE_BYTES, FlowGraph
 from traffic.textfile import given, read_bytes
 from traffic.trace import COLLECTIVES, Trace
 
-SPELLING = "chakra:PREFIX"
-MAX_FILE_BYTES = 100_000_000
-"""Of all files of a trace; larger ones are refused."""
 _FIELDS = {
     "GlobalMetadata": "version 1 bytes, attr 2 Attribute*",
     "Node": "id 1 uint64, type 3 int32, ctrl_deps 4 uint64*, data_deps 5 uint64*, duration_micros 7 uint64, "

@@ -23,15 +23,9 @@ from pathlib import Path
 import numpy as np
 
 from topos.network import Network
-from traffic.chakra import SPELLING as CHAKRA
-from traffic.chakra import read_chakra, traces_of
 from traffic.exchanges import all_to_all, in_steps, part, ring
-from traffic.goal import SPELLING as GOAL
-from traffic.goal import read_goal
 from traffic.graph import FlowGraph, bounded
 from traffic.streams import Stream, generator
-
-PLACEMENTS = ("compact", "random")
 
 
 def is_collective(text: str) -> bool:
@@ -43,6 +37,8 @@ def is_collective(text: str) -> bool:
 def files_of(text: str) -> list[Path]:
     name, colon, argument = text.partition(":")
     if name == "chakra" and colon:
+        from traffic.chakra import traces_of
+
         return traces_of(argument)
     return [Path(argument)] if name == "goal" and colon else []
 
@@ -146,14 +142,28 @@ _GRAPHS: dict[str, Callable[[str, int, int, int], FlowGraph]] = {
     "all-to-all": _all_to_all,
     "pipeline": _pipeline,
 }
-_READERS: dict[str, Callable[[str, str], FlowGraph]] = {"goal": read_goal, "chakra": read_chakra}
+
+
+def _goal(argument: str, name: str) -> FlowGraph:
+    from traffic.goal import read_goal
+
+    return read_goal(argument, name)
+
+
+def _chakra(argument: str, name: str) -> FlowGraph:
+    from traffic.chakra import read_chakra
+
+    return read_chakra(argument, name)
+
+
+_READERS: dict[str, Callable[[str, str], FlowGraph]] = {"goal": _goal, "chakra": _chakra}
 _SPELLED = {name: f"{name}:GROUP,BYTES" for name in _GRAPHS} | {"pipeline": "pipeline:STAGES,BYTES"}
 SPELLINGS = {
     "ring:GROUP,BYTES": "all-reduce of BYTES in groups of GROUP hosts, around a ring",
     "halving-doubling:GROUP,BYTES": "the same, between partners that are half a group away, a quarter ...",
     "all-to-all:GROUP,BYTES": "every host sends 1/GROUP of BYTES to every other one of its group",
     "pipeline:STAGES,BYTES": "micro-batches of BYTES go forward through the stages, and back",
-    GOAL: "what a file of GOAL text says, the schedules of LogGOPSim and ATLAHS",
-    CHAKRA: "what Chakra's traces say, as ASTRA-sim runs them: PREFIX.0.et for rank 0 and so on",
+    "goal:FILE": "what a file of GOAL text says, the schedules of LogGOPSim and ATLAHS",
+    "chakra:PREFIX": "what Chakra's traces say, as ASTRA-sim runs them: PREFIX.0.et for rank 0 and so on",
 }
 """How each is spelled, and what it means."""

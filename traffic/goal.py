@@ -26,12 +26,9 @@ from typing import NamedTuple
 import numpy as np
 
 from topos.arrays import Int64
-from traffic.graph import MAX_EDGES, MAX_NODES, FlowGraph, bounded
+from traffic.graph import MAX_EDGES, MAX_FILE_BYTES, MAX_NODES, FlowGraph, bounded
 from traffic.textfile import read_text, short, write_lines
 
-SPELLING = "goal:FILE"
-MAX_FILE_BYTES = 100_000_000
-"""Larger files are refused."""
 MAX_RANKS = 1_000_000
 
 _LABEL = r"[a-zA-Z][a-zA-Z0-9_]*"

@@ -18,6 +18,10 @@ MAX_EDGES = 20_000_000
 NODE_BYTES, EDGE_BYTES = 400, 16
 MAX_BYTES = 10**15
 MAX_DELAY_S = 1e6
+PLACEMENTS = ("compact", "random")
+"""Which hosts ranks are: in their order, or drawn."""
+MAX_FILE_BYTES = 100_000_000
+"""Of a file of GOAL text, or of all files of a trace; larger ones are refused."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,11 +43,9 @@ from topos.arrays import Int32, Int64
 from topos.network import Network
 from topos.nonblocking import NonBlocking
 from traffic import collectives, own_pattern, patterns, poisson
-from traffic.chakra import MAX_FILE_BYTES as MAX_TRACE_BYTES
 from traffic.flowfile import Listed, read_listed
 from traffic.flows import LASTING, NOBODY, NOTHING, WAITS, Flow, Flows, columns, joined
-from traffic.goal import MAX_FILE_BYTES as MAX_TEXT_BYTES
-from traffic.graph import FlowGraph
+from traffic.graph import MAX_FILE_BYTES, FlowGraph
 from traffic.matrix import Matrix
 from traffic.poisson import Arrivals
 from traffic.ports import FIRST_PORT, PortCycle, source_ports
@@ -219,9 +217,9 @@ def read_files(spec: str, network: Network, seed: int) -> dict[str, str]:
             found[text] = own_pattern.rows(text, network.tree, seed)
         elif text.startswith("chakra:"):
             traces = collectives.files_of(text)
-            found |= {str(path): read_bytes(path, MAX_TRACE_BYTES).decode("latin-1") for path in traces}
+            found |= {str(path): read_bytes(path, MAX_FILE_BYTES).decode("latin-1") for path in traces}
         else:
-            found |= {str(path): read_text(path, MAX_TEXT_BYTES) for path in files_of(text)}
+            found |= {str(path): read_text(path, MAX_FILE_BYTES) for path in files_of(text)}
     return found
 
 

@@ -12,10 +12,8 @@ import click
 
 from harness.errors import UserMistake
 from harness.jobs import root
-from harness.network import machine
 from harness.run.spec import RunSpec
 from hedera.options import field_options, options, quiet_option
-from results.output import quiet
 
 if TYPE_CHECKING:
     from harness.jobs.loop import Where
@@ -48,6 +46,8 @@ def timed(spec: RunSpec, *, on_cluster: bool = False) -> RunSpec:
         return replace(spec, time="virtual")
     if spec.time != "auto":
         return spec
+    from harness.network import machine
+
     if root.may_be_root() and machine.kernel_datapath():
         return replace(spec, time="real")
     why = "this kernel has no Open vSwitch" if root.may_be_root() else "without root"
@@ -71,12 +71,16 @@ def carrier(spec: RunSpec, at_once: int | None = None, cluster: str | None = Non
 
         yield Guests(prepare(tell_user), guests_at_once(at_once))
     else:
-        machine.require_tools()
+        from harness.network.machine import require_tools
+
+        require_tools()
         yield root.root()
 
 
 def tell_user(sentence: str) -> None:
     """A line of progress on standard error, unless --quiet."""
+    from results.output import quiet
+
     if not quiet():
         warn_user(sentence)
 

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.cli.options import carrier, experiment_options, tell_user, timed
-from harness.jobs import loop
-from harness.jobs.store import require_writable, slug
 from harness.run.spec import RunSpec
 from hedera.options import field_options, json_option
-from results.record import Run, encode
 
 if TYPE_CHECKING:
+    from results.record import Run
     from virtual.guest import Progress
 
 
@@ -30,6 +28,10 @@ def run(out: Path | None, as_json: bool, **options: Any) -> None:
 
     Example: hedera run --scheme hedera-gff --traffic stride:4 --seconds 10
     """
+    from harness.jobs import loop
+    from harness.jobs.store import require_writable, slug
+    from results.record import encode
+
     spec = timed(RunSpec(**options))
     spec.workload()
     if out is None:

@@ -12,8 +12,10 @@ import re
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from harness.run.controller import Controller
+if TYPE_CHECKING:
+    from harness.run.controller import Controller
 
 SIGNALS = {"kill": signal.SIGKILL, "freeze": signal.SIGSTOP}
 SLOW_PERIOD_S, SLOW_RUNS_S = 0.7, 0.1

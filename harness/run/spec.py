@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from controllers.settings import NEW_FLOWS, Settings
 from harness.errors import UserMistake
@@ -15,10 +15,11 @@ from hedera.experiment import Experiment
 from hedera.large_flows import RULES
 from hedera.parameter import narrowed, parameter
 from topos.wire import DEFAULT_MTU
-from traffic.graph import FlowGraph
-from traffic.matrix import Matrix
-from traffic.ranks import ranks
-from traffic.workload import Workload
+
+if TYPE_CHECKING:
+    from traffic.graph import FlowGraph
+    from traffic.matrix import Matrix
+    from traffic.workload import Workload
 
 MAX_MBPS = 1e6
 """Beyond it a rate is a slip of the keyboard: no machine forwards such links in software."""
@@ -169,6 +170,8 @@ def _alone(work: Workload, graph: FlowGraph) -> None:
         raise ValueError(
             f"traffic {work.name!r}: other traffic beside a collective is for the simulator only (hedera simulate)"
         )
+    from traffic.ranks import ranks
+
     ranks(graph, work.standing.src_port)
 
 

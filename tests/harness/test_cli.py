@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import group
+from harness.cli.words import status_of
 from hedera.schemes import SCHEMES
 from traffic.published import PUBLISHED
 from traffic.workload import SPELLINGS
@@ -33,8 +34,7 @@ def asked(*arguments):
     said, told = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(said), redirect_stderr(told):
         patch.setattr(sys, "argv", [str(HEDERA), *map(str, arguments)])
-        patch.setattr(group, "leave_root_for_good", lambda: None)
-        status = group.run_cli()
+        status = status_of(lambda: group.cli.main(standalone_mode=False))
     return subprocess.CompletedProcess(arguments, status, said.getvalue(), told.getvalue())
 
 

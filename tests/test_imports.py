@@ -1,0 +1,56 @@
+"""How many modules of ours a command imports: so many has a reader to know who follows it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.hostile.neighbourhood import sweep_of
+
+ROOT = Path(__file__).parents[1]
+TOLD = """
+import atexit, json, sys
+sys.path.insert(0, {root!r})
+def tell():
+    files = ((name, getattr(module, "__file__", None) or "") for name, module in list(sys.modules.items()))
+    print(json.dumps(sorted(name for name, file in files if file.startswith({root!r}) and "/.venv" not in file)))
+atexit.register(tell)
+"""
+COMMAND = "import hedera_harness\nsys.argv = {words!r}\nhedera_harness.main()\n"
+END = """
+import types
+from pathlib import Path
+from harness.cli.sweep import sweep
+from harness.jobs.guests import Guests
+from harness.sweep.progress import carry_out_with_progress
+carry_out_with_progress([], Path({folder!r}), types.SimpleNamespace(at_once=1))
+"""
+
+
+def imported(program):
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", TOLD.format(root=f"{ROOT}/") + program],
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize(
+    ("most", "words"),
+    [(40, "run --help"), (60, "simulate --scheme ecmp --traffic stride:4 --seconds 2")],
+    ids=["run --help", "simulate"],
+)
+def test_a_command_imports_few_modules_of_ours(most, words):
+    found = imported(COMMAND.format(words=["hedera", *words.split()]))
+    assert "hedera.experiment" in found
+    assert len(found) <= most, found
+
+
+def test_the_end_of_a_sweep_imports_few_modules_of_ours(tmp_path):
+    """Table, figures and page of one whose runs are done, and all that guests take."""
+    found = imported(END.format(folder=str(sweep_of(tmp_path / "s"))))
+    assert "plots.report.page" in found
+    assert len(found) <= 90, found
