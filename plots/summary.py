@@ -20,7 +20,6 @@ from results.record import Run
 from results.window import mean_over
 
 BAR = ["pattern", "scheme"]
-TRIAL = [*BAR, "trial"]
 WINDOWS = {
     "late_median_ratio": "in the last third",
     "before_median_ratio": "before the failure",

@@ -21,7 +21,6 @@ _KINDS = {
     "one": ("one flow", "#0072b2", "o"),
     "two": ("two flows", "#d55e00", "^"),
 }
-_CLASSES = {"small": "#999999", "medium": "#0072b2", "all": "#222222"}
 Line = dict[str, str]
 
 

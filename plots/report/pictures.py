@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plots.report.compare import Match
-from plots.report.rounds import PARTS, Overhead
+from plots.report.rounds import PARTS
 from plots.shares import our_share, published_share
 from plots.style import DASHES, INK, MUTED, colour, label, logarithmic, short
 from plots.summary import Summary
@@ -82,26 +82,26 @@ def intervals(comparisons: Sequence[Comparison]) -> Figure:
     return figure
 
 
-def rounds(overheads: Sequence[Overhead], runs: Sequence[Run]) -> Figure:
+def rounds(overheads: Sequence[dict[str, Any]], runs: Sequence[Run]) -> Figure:
     """The time of the parts of a round (dot: median; line: 5th to 95th percentile; tick: longest), where it was
     stored; and the mean number of flows that the first, second, ... round of a run moved."""
     from matplotlib.figure import Figure
 
-    timed = any(part in each.ms for each in overheads for part in PARTS)
+    timed = any(part in each["ms"] for each in overheads for part in PARTS)
     figure = Figure(figsize=(7.2, 4.6 if timed else 2.3), layout="constrained")
     *times, moved = figure.subplots(2 if timed else 1, 1, squeeze=False)[:, 0]
     step = 0.8 / len(overheads)
     for number, each in enumerate(overheads):
-        tint, aside = colour(each.scheme), (number + 0.5) * step - 0.4
+        tint, aside = colour(each["scheme"]), (number + 0.5) * step - 0.4
         for row, part in enumerate(PARTS if timed else ()):
-            if (one := each.ms.get(part)) is not None:
+            if (one := each["ms"].get(part)) is not None:
                 times[0].plot([max(one.low, 0.01), one.high], [row + aside] * 2, color=tint, linewidth=1.6)
                 times[0].plot(max(one.median, 0.01), row + aside, "o", color=tint, markersize=5)
                 times[0].plot(one.maximum, row + aside, "|", color=tint, markersize=7)
-        own = [run for run in runs if run.scheme == each.scheme and run.rounds]
+        own = [run for run in runs if run.scheme == each["scheme"] and run.rounds]
         longest = min(max(len(run.rounds) for run in own), _MOST_ROUNDS)
         means = [np.mean([run.rounds[i].changed for run in own if i < len(run.rounds)]) for i in range(longest)]
-        moved.bar(np.arange(1, longest + 1) + aside, means, 0.9 * step, color=tint, label=each.scheme)
+        moved.bar(np.arange(1, longest + 1) + aside, means, 0.9 * step, color=tint, label=each["scheme"])
     if timed:
         logarithmic(times[0], "x")
         times[0].set(ylim=(len(PARTS) - 0.5, -0.5), xlabel="ms")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,56 +22,38 @@ class Quantiles(NamedTuple):
     maximum: float
 
 
-@dataclass(frozen=True)
-class Overhead:
-    """All rounds of one scheme. Times in ms by those PARTS that were stored; ``delay_ms`` was set for the controller
-    in virtual time, where computing takes none (0 in real time).
+def overheads(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """A row for each scheme with rounds, over valid and invalid runs: the time of a round counts in both.
 
-    ``first_changes`` are the paths changed by the first round of each run that changed any, ``later_changes`` those
-    changed afterwards; ``idle_rounds`` changed nothing.
+    ``ms``: `Quantiles` by those PARTS that were stored; ``interval_share``: the median round's time over the interval
+    between rounds; ``delay_ms`` was set for the controller in virtual time, where computing takes none (0 in real
+    time). ``first_changes`` are the paths changed by the first round of each run that changed any, ``later_changes``
+    those changed afterwards; ``idle_rounds`` changed nothing.
     """
-
-    scheme: str
-    runs: int
-    rounds: int
-    idle_rounds: int
-    first_changes: int
-    later_changes: int
-    runs_with_later_changes: int
-    large: float
-    ms: Mapping[str, Quantiles]
-    interval_s: float
-    delay_ms: float
-
-    @property
-    def interval_share(self) -> float | None:
-        """The median round's time over the interval between rounds."""
-        return self.ms["total"].median / 1e3 / self.interval_s if "total" in self.ms else None
-
-
-def overheads(runs: Sequence[Run]) -> tuple[Overhead, ...]:
-    """One Overhead for each scheme with rounds, over valid and invalid runs: the time of a round counts in both."""
     scheduled = [run for run in runs if run.rounds]
-    return tuple(
+    return [
         _overhead(scheme, [run for run in scheduled if run.scheme == scheme])
         for scheme in scheme_order(run.scheme for run in scheduled)
-    )
+    ]
 
 
-def _overhead(scheme: str, runs: Sequence[Run]) -> Overhead:
+def _overhead(scheme: str, runs: Sequence[Run]) -> dict[str, Any]:
     rounds = [each for run in runs for each in run.rounds]
     moving = [[each.changed for each in run.rounds if each.changed] for run in runs]
     times = {part: [ms for each in rounds if (ms := getattr(each, f"{part}_ms")) is not None] for part in PARTS}
-    return Overhead(
-        scheme=scheme,
-        runs=len(runs),
-        rounds=len(rounds),
-        idle_rounds=sum(each.changed == 0 for each in rounds),
-        first_changes=sum(changes[0] for changes in moving if changes),
-        later_changes=sum(sum(changes[1:]) for changes in moving),
-        runs_with_later_changes=sum(len(changes) > 1 for changes in moving),
-        large=float(np.median([each.large for each in rounds])),
-        ms={part: Quantiles(*map(float, np.percentile(own, [5, 50, 95, 100]))) for part, own in times.items() if own},
-        interval_s=runs[0].spec.interval_s,
-        delay_ms=runs[0].spec.controller_delay_ms if runs[0].spec.time == "virtual" else 0.0,
-    )
+    found = {part: Quantiles(*map(float, np.percentile(own, [5, 50, 95, 100]))) for part, own in times.items() if own}
+    spec = runs[0].spec
+    return {
+        "scheme": scheme,
+        "runs": len(runs),
+        "rounds": len(rounds),
+        "idle_rounds": sum(each.changed == 0 for each in rounds),
+        "first_changes": sum(changes[0] for changes in moving if changes),
+        "later_changes": sum(sum(changes[1:]) for changes in moving),
+        "runs_with_later_changes": sum(len(changes) > 1 for changes in moving),
+        "large": float(np.median([each.large for each in rounds])),
+        "ms": found,
+        "interval_s": spec.interval_s,
+        "interval_share": found["total"].median / 1e3 / spec.interval_s if "total" in found else None,
+        "delay_ms": spec.controller_delay_ms if spec.time == "virtual" else 0.0,
+    }

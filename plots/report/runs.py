@@ -181,26 +181,16 @@ def _round(value: float | None) -> float | None:
     return None if value is None else round(value, 3)
 
 
-@dataclass(frozen=True)
-class Validity:
-    """The verdicts on the runs of one scheme; lowest, median and highest over its runs of measured over max-min fair
+def validity(runs: Sequence[Run], schemes: Sequence[str]) -> list[dict[str, Any]]:
+    """For each scheme the verdicts on its runs; and lowest, median and highest over them of measured over max-min fair
     total, and of how idle the processors were in the worst second, as shares (None: not stored)."""
-
-    scheme: str
-    valid: int
-    runs: int
-    of_maxmin: tuple[float, ...] | None
-    least_idle: tuple[float, ...] | None
-
-
-def validity(runs: Sequence[Run], schemes: Sequence[str]) -> list[Validity]:
-    """One Validity for each scheme."""
     rows = []
     for scheme in schemes:
         own = [run for run in runs if run.scheme == scheme]
         fair = [run.bisection_mbps / run.maxmin_mbps for run in own if run.bisection_mbps and run.maxmin_mbps]
         idle = [min(run.cpu.idle_percent) / 100 for run in own if run.cpu.idle_percent]
-        rows.append(Validity(scheme, sum(run.valid for run in own), len(own), _range(fair), _range(idle)))
+        row = {"scheme": scheme, "valid": sum(run.valid for run in own), "runs": len(own)}
+        rows.append(row | {"of_maxmin": _range(fair), "least_idle": _range(idle)})
     return rows
 
 

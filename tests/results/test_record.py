@@ -101,32 +101,21 @@ def test_a_valid_run_without_its_numbers_is_not_written():
     ("change", "reason"),
     [
         ({"schema": 3}, "schema"),
-        ({"schema": None}, "schema"),
         ({"scheme": 7}, r"Expected `str`, got `int` - at `\$.scheme`"),
-        ({"scheme": ""}, "length"),
         ({"scheme": "a\x1b[2J"}, "regex"),
-        ({"scheme": "a\x9b2J"}, "regex"),
         ({"traffic": "x" * 1001}, "length"),
-        ({"trial": "x"}, "trial"),
         ({"trial": -1}, "trial"),
         ({"capacity_mbps": True}, "capacity_mbps"),
-        ({"capacity_mbps": 0}, "capacity_mbps"),
         ({"bisection_mbps": None}, "a valid run has"),
         ({"bisection_mbps": -1}, "bisection_mbps"),
         ({"verdict": "fine"}, "verdict"),
-        ({"rules": [{"kept": True}]}, "rule"),
         ({"remarks": ["two\nlines"]}, "regex"),
         ({"round_trips": {"t": [1.0], "rtt_ms": [2.0]}}, "different lengths"),
-        ({"window_s": [1]}, "window_s"),
         ({"window_s": [25, 5]}, "ends before"),
         ({"started": "yesterday"}, "started"),
-        ({"spec": []}, "spec"),
         ({"spec": {}}, "missing required field"),
         ({"spec": {"k": 5}}, "multiple"),
-        ({"rates": {"t": [1, 2], "total_mbps": [1]}}, "different lengths"),
         ({"rates": {"t": [1], "total_mbps": [1], "hosts": {"a": []}}}, "different lengths"),
-        ({"cpu": {"t": [1], "idle_percent": []}}, "different lengths"),
-        ({"rounds": [{"t": 1}]}, "large"),
         ({"links": {"a\n": 1.0}}, "regex"),
     ],
 )
@@ -196,9 +185,6 @@ def test_a_document_that_was_cut_off(cut):
     data = encode(run()).rstrip()
     with pytest.raises(ValueError, match="cut off"):
         decode(data[: min(cut, len(data) - 1)])
-
-
-# --- files --------------------------------------------------------------------------------------------------------
 
 
 def test_the_settings_of_a_sweep(tmp_path):
