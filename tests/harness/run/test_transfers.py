@@ -165,21 +165,6 @@ def test_the_end_cuts_off_and_says_so(carry_out):
     assert failed.count("0 to 1 (not started)") == 12
 
 
-def test_computing_of_a_goal_file_takes_its_time(carry_out, tmp_path):
-    text = (
-        "num_ranks 3\n"
-        "rank 0 {\nc: calc 300000000\ns: send 5000b to 1 tag 1\ns requires c\n}\n"
-        "rank 1 {\nr: recv 5000b from 0 tag 1\n}\n"
-        "rank 2 {\nc: calc 1000\n}\n"
-    )
-    path = tmp_path / "late.goal"
-    path.write_text(text)
-    run, failed = carry_out(replace(COLLECTIVE, traffic=f"goal:{path}"))
-    assert failed == []
-    (flow,) = run.flows
-    assert flow.sent.start - run._begin >= 0.3
-
-
 def test_a_host_that_is_killed_is_named_and_nothing_hangs(carry_out, children):
     spec = replace(COLLECTIVE, traffic="ring:4,400000", compute_s=3.0, repeats=2, seconds=8)
     killed = []

@@ -69,26 +69,6 @@ def test_only_the_middle_two_thirds_count():
     assert describe(SPEC, seen).bisection_mbps == pytest.approx(160)
 
 
-def test_a_slow_machine_is_told_by_its_number():
-    result = describe(SPEC, observation(rate=7.0))
-    assert result.verdict == "invalid"
-    assert "too slow" in result.reasons[0]
-
-
-def test_every_port_at_86_percent_is_not_passed():
-    """So short a run has no second in which TCP had settled, and 85 % are enough for the total."""
-    short = describe(replace(SPEC, seconds=5), observation(rate=8.6, seconds=5))
-    assert (short.verdict, short.full_links.mbps["0_0_2"]) == ("not judged", 8.6)
-    (reason,) = short.reasons
-    assert reason.startswith("no rule of speed could be applied: TCP had no second to settle in")
-    rules = {rule.rule: rule for rule in short.rules}
-    assert (rules["total"].kept, rules["total"].found) == (True, 0.86)
-    assert rules["full links"].kept is None
-    long = describe(replace(SPEC, seconds=12), observation(rate=8.6, seconds=12))
-    assert long.verdict == "invalid"
-    assert "carried less than 86.0% of their rate" in long.reasons[0]
-
-
 def test_a_clock_that_is_set_makes_a_run_invalid():
     seen = observation()
     seen.clock_set_s = -20.0

@@ -45,10 +45,6 @@ def test_idle_time_is_no_judge():
     assert reasons(replace(FINE, seconds=busy)) == []
 
 
-def test_half_of_the_full_links_may_be_shared_as_tcp_likes():
-    assert reasons(replace(FINE, full=FullLinks((3.0, 5.0), {"a": 7.0, "b": 9.7, "c": 10.0}))) == []
-
-
 def test_a_slow_run_says_when_least_arrived_and_how_busy_the_machine_was():
     seconds = [
         Second(1, 0.0, 10.0),  # before the window
