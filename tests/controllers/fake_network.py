@@ -238,8 +238,7 @@ class FakeNetwork:
                     table.remove(entry)
                     if rule.notify and dpid not in self.away:
                         self._reply(
-                            dpid,
-                            lambda d=dpid, r=rule: self.controller.flow_removed(d, r.cookie, IDLE_TIMEOUT),
+                            dpid, lambda d=dpid, r=rule: self.controller.flow_removed(d, r.cookie, IDLE_TIMEOUT)
                         )
 
     # --- what breaks

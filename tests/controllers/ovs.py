@@ -107,26 +107,11 @@ class Fabric:
         run("ip", "netns", "add", name)
         self._stack.callback(run, "ip", "netns", "del", name)
         port = f"{self.namespace}v{host}"
-        run(
-            "ip",
-            "link",
-            "add",
-            port,
-            "netns",
-            self.namespace,
-            "type",
-            "veth",
-            "peer",
-            "name",
-            "eth0",
-            "netns",
-            name,
-        )
+        run("ip", "link", "add", port, "netns", self.namespace, "type", "veth", "peer", "name", "eth0", "netns", name)
         self.exec("ip", "link", "set", port, "up")
         link = next(link for link in tree.links() if link.lower == tree.host_name(host))
         self.vsctl(
-            *("add-port", "s" + link.upper, port, "--", "set", "interface", port),
-            f"ofport_request={link.upper_port}",
+            *("add-port", "s" + link.upper, port, "--", "set", "interface", port), f"ofport_request={link.upper_port}"
         )
         self.hosts[host] = name
         for setting in ipv6_off():

@@ -10,7 +10,6 @@ import pytest
 
 from controllers import nicira
 from controllers.driver import LearnAction
-from controllers.settings import Settings
 from tests.controllers.fake_network import FakeNetwork
 from tests.controllers.frames import between
 from tests.controllers.test_failures import cut, packets
@@ -136,11 +135,6 @@ def test_a_packet_with_nowhere_to_go_does_not_circle():
         assert net.send(0, stray)[-1] not in net.topo.hosts  # FakeNetwork counts the hops
 
 
-def test_who_places_new_flows_is_one_of_two():
-    with pytest.raises(ValueError, match="one of controller, switch"):
-        Settings(new_flows="nobody")
-
-
 @pytest.mark.skipif(shutil.which("ovs-ofctl") is None, reason="ovs-ofctl is not here")
 @pytest.mark.parametrize(
     ("learn", "text"),
@@ -197,10 +191,7 @@ def test_a_controller_that_starts_again_knows_learned_flows_and_what_was_moved(m
 @pytest.mark.parametrize("scheme", ["ecmp", "hedera-gff"])
 @pytest.mark.parametrize(
     "cables",
-    [
-        [("0_0_1", "0_2_1"), ("0_0_1", "0_3_1")],
-        [(f"0_{a}_1", f"4_{a - 1}_{j}") for a in (2, 3) for j in (1, 2)],
-    ],
+    [[("0_0_1", "0_2_1"), ("0_0_1", "0_3_1")], [(f"0_{a}_1", f"4_{a - 1}_{j}") for a in (2, 3) for j in (1, 2)]],
 )
 def test_a_flow_that_came_while_no_port_was_up_moves_once_one_is(scheme, cables):
     """What its switch has learned drops it, and lives for as long as it sends."""

@@ -99,13 +99,7 @@ def test_pox_py_itself_from_0_8_on(tmp_path):
     if pox_version(of.POX).startswith("0.7"):
         pytest.skip("POX 0.7 loads no component whose name has a dot")
     done = subprocess.run(
-        [
-            sys.executable,
-            of.POX / "pox.py",
-            "openflow.of_01",
-            "controllers.pox_component",
-            "--scheme=hedra",
-        ],
+        [sys.executable, of.POX / "pox.py", "openflow.of_01", "controllers.pox_component", "--scheme=hedra"],
         env=dict(os.environ, PYTHONPATH=str(of.REPOSITORY)),
         capture_output=True,
         text=True,

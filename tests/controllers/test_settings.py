@@ -59,6 +59,7 @@ def test_topology_follows_from_the_scheme():
         ({"threshold": "1"}, "threshold"),
         ({"iterations": "0"}, "iterations"),
         ({"large_flows": "all"}, "measured, measured-or-estimated"),
+        ({"new_flows": "nobody"}, "one of controller, switch"),
         ({"hosts": "8"}, "nonblocking"),
         ({"scheme": "nonblocking", "hosts": "1"}, "2 hosts"),
         ({"speed": "9"}, "speed is not a setting"),

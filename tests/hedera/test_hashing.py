@@ -9,11 +9,7 @@ def test_splitmix64_known_answers() -> None:
     """The first outputs of SplitMix64 seeded with 0, as published with the algorithm's reference code."""
     golden = 0x9E3779B97F4A7C15
     states = np.array([golden * i % 2**64 for i in range(3)], dtype=np.uint64)
-    assert [f"{x:016x}" for x in mix(states).tolist()] == [
-        "e220a8397b1dcdaf",
-        "6e789e6aa1b965f4",
-        "06c45d188009454f",
-    ]
+    assert [f"{x:016x}" for x in mix(states).tolist()] == ["e220a8397b1dcdaf", "6e789e6aa1b965f4", "06c45d188009454f"]
 
 
 def test_every_input_bit_changes_half_of_the_output() -> None:

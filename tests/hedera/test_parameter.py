@@ -75,12 +75,7 @@ def test_what_is_outside_is_refused_in_one_sentence(change, sentence):
 
 def test_a_backend_narrows_a_range_and_keeps_the_rest():
     known = parameters_of(Narrow)["rate_mbps"]
-    assert (known.help, known.unit, known.option, known.allowed) == (
-        "Rate of a link",
-        "Mb/s",
-        "--bw",
-        "1 Mb/s or more",
-    )
+    assert (known.help, known.unit, known.option, known.allowed) == ("Rate of a link", "Mb/s", "--bw", "1 Mb/s or more")
     assert Narrow().rate_mbps == 20.0
     Wide(rate_mbps=0.5)
     with pytest.raises(ValueError, match=r"--bw must be 1 Mb/s or more, not 0\.5"):
@@ -89,10 +84,4 @@ def test_a_backend_narrows_a_range_and_keeps_the_rest():
 
 def test_options_leave_units_out():
     names = ("link_delay_us", "mark_kb", "tick_s", "segment_bytes", "g")
-    assert [option_of(name) for name in names] == [
-        "--link-delay",
-        "--mark",
-        "--tick",
-        "--segment-bytes",
-        "--g",
-    ]
+    assert [option_of(name) for name in names] == ["--link-delay", "--mark", "--tick", "--segment-bytes", "--g"]

@@ -5,17 +5,8 @@ import sys
 
 import pytest
 
-from hedera.schemes import SCHEMES, best_first, label, scheme
+from hedera.schemes import SCHEMES, scheme
 from topos.fattree import FatTree
-
-
-def test_names_and_order() -> None:
-    expected = (
-        "nonblocking ecmp ecmp-dst spanning-tree ecmp-edge-pair random hedera-gff hedera-sa hedera-clos "
-        "hedera-flow-sa spray planned"
-    )
-    assert " ".join(SCHEMES) == expected
-    assert all(name == SCHEMES[name].name for name in SCHEMES)
 
 
 def test_what_each_scheme_is_made_of() -> None:
@@ -48,11 +39,7 @@ def test_what_the_emulation_does_not_have_is_refused() -> None:
 
 def test_sub_flows_are_spelled_behind_the_scheme() -> None:
     found = scheme("hedera-clos-x16")
-    assert (found.name, found.subflows, found.label) == (
-        "hedera-clos-x16",
-        16,
-        "edge colouring, 16 sub-flows",
-    )
+    assert (found.name, found.subflows, found.label) == ("hedera-clos-x16", 16, "edge colouring, 16 sub-flows")
     assert type(found.placement(FatTree(4), 1)).__name__ == "ClosColouring"
     for wrong in ("ecmp-x1", "ecmp-x65", "nonblocking-x4", "spray-x4"):
         with pytest.raises(ValueError, match="from 2 to 64 sub-flows"):
@@ -70,23 +57,3 @@ def test_names_alone_cost_no_heavy_import() -> None:
     code = "import sys, hedera.schemes; print(sorted({'numba', 'numpy', 'scipy'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-def test_a_scheme_says_how_it_is_shown_and_what_it_is_held_against() -> None:
-    assert best_first() == [
-        "nonblocking",
-        "hedera-sa",
-        "hedera-gff",
-        "ecmp",
-        "ecmp-dst",
-        "ecmp-edge-pair",
-        "random",
-        "spanning-tree",
-    ]
-    assert label("hedera-gff") == "Global First Fit"
-    assert label("mine.py:Mine") == "mine.py:Mine"
-    assert [name for name, one in SCHEMES.items() if one.column and not one.simulated] == [
-        "ecmp-dst",
-        "spanning-tree",
-        "ecmp-edge-pair",
-    ]

@@ -85,15 +85,6 @@ def test_both_engines_and_every_scheme_take_the_flows_and_ports_of_the_workload(
         assert result.as_json()["completion"][0]["flows"] == result.completion()[0].flows > 0
 
 
-def test_turns_of_a_workload_follow_each_other():
-    found = simulate(Config("ecmp", "shuffle:100000", seconds=0.6, tick_s=0.001))
-    for host in range(16):
-        ours = np.argsort(found.start_s[found.src == host])
-        starts, ends = found.start_s[found.src == host][ours], found.end_s[found.src == host][ours]
-        assert np.isfinite(ends).all()
-        assert (starts[1:] >= ends[:-1]).all()
-
-
 def test_global_first_fit_re_routes_upon_detection_and_annealing_waits():
     base = {"traffic": "published:stride8", "seconds": 6.0, "detect_s": 0.25}
     gff, annealing = (simulate(Config(scheme, **base)) for scheme in ("hedera-gff", "hedera-sa"))

@@ -16,14 +16,7 @@ RING = "ring:16,16000000"
 
 def run(scheme, traffic=RING, engine="maxmin", **more):
     return simulate(
-        Config(
-            scheme,
-            traffic,
-            seconds=3.0,
-            tick_s=0.0001,
-            engine=engine,
-            **{"placement": "random", "seed": 2} | more,
-        )
+        Config(scheme, traffic, seconds=3.0, tick_s=0.0001, engine=engine, **{"placement": "random", "seed": 2} | more)
     )
 
 

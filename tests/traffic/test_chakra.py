@@ -77,10 +77,7 @@ def test_a_send_and_its_receive_are_one_flow_and_what_depends_on_either_waits_fo
 
 
 def test_a_receive_that_depends_on_something_delays_what_depends_on_it(read):
-    found = read(
-        [send(0, 1)],
-        [node(1, COMP, micros=7), recv(2, 0, data=[1]), node(3, COMP, micros=1, data=[2])],
-    )
+    found = read([send(0, 1)], [node(1, COMP, micros=7), recv(2, 0, data=[1]), node(3, COMP, micros=1, data=[2])])
     assert rows(found) == [(0, 1, 10, 0), (1, 1, 0, 7e-6), (1, 1, 0, 1e-6)]
     assert edges(found) == [(2, 0), (2, 1)]
 
@@ -244,10 +241,7 @@ def test_what_is_no_trace_is_refused_in_one_sentence(tmp_path, data):
 
 
 GOOD = trace(
-    node(0, COMP, micros=5),
-    send(1, 1, data=[0]),
-    recv(2, 1, ctrl=[1]),
-    together(3, ALL_REDUCE, data=[2], pg_name="0"),
+    node(0, COMP, micros=5), send(1, 1, data=[0]), recv(2, 1, ctrl=[1]), together(3, ALL_REDUCE, data=[2], pg_name="0")
 ) + delimited(node(4, 1) + dims(1))
 
 OTHER = trace(recv(1, 0), send(2, 0), together(3, ALL_REDUCE))

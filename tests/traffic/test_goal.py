@@ -19,13 +19,7 @@ def read(first, second=""):
 
 def rows(graph):
     return list(
-        zip(
-            graph.src.tolist(),
-            graph.dst.tolist(),
-            graph.size_bytes.tolist(),
-            graph.delay_s.tolist(),
-            strict=True,
-        )
+        zip(graph.src.tolist(), graph.dst.tolist(), graph.size_bytes.tolist(), graph.delay_s.tolist(), strict=True)
     )
 
 
@@ -50,8 +44,7 @@ def test_computing_before_one_flow_alone_is_its_delay_and_else_a_node():
     one = read("c: calc 1500\nl: send 1b to 1\nl requires c", "recv 1b from 0")
     assert rows(one) == [(0, 1, 1, 1.5e-6)]
     two = read(
-        "c: calc 1500\nl: send 1b to 1\nl requires c\nm: send 1b to 1\nm requires c",
-        "recv 1b from 0\nrecv 1b from 0",
+        "c: calc 1500\nl: send 1b to 1\nl requires c\nm: send 1b to 1\nm requires c", "recv 1b from 0\nrecv 1b from 0"
     )
     assert rows(two) == [(0, 0, 0, 1.5e-6), (0, 1, 1, 0.0), (0, 1, 1, 0.0)]
     assert edges(two) == [(1, 0), (2, 0)]

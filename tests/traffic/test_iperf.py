@@ -72,10 +72,7 @@ def test_a_flow_of_one_second():
 def test_other_lines_are_messages():
     report = parse_report("tcp connect failed: Connection refused\n\nbind failed: Address already in use\n")
     assert not report.flows
-    assert report.messages == (
-        "tcp connect failed: Connection refused",
-        "bind failed: Address already in use",
-    )
+    assert report.messages == ("tcp connect failed: Connection refused", "bind failed: Address already in use")
 
 
 @given(st.text())

@@ -106,11 +106,7 @@ def test_it_is_asked_again_when_the_file_changes(place):
 
 
 def test_a_list_of_patterns_may_hold_paths():
-    assert split_specs("staggered:0.2,.3,./mine.py:f,stride:4") == [
-        "staggered:0.2,.3",
-        "./mine.py:f",
-        "stride:4",
-    ]
+    assert split_specs("staggered:0.2,.3,./mine.py:f,stride:4") == ["staggered:0.2,.3", "./mine.py:f", "stride:4"]
 
 
 def test_the_page_shows_what_the_example_says():

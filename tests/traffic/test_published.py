@@ -17,13 +17,6 @@ LOCALITY = {
 }
 
 
-def test_names_in_the_order_of_figure_9():
-    assert len(PUBLISHED) == 20
-    assert PUBLISHED[0] == "stag0(0.2,0.3)"
-    assert PUBLISHED[6:10] == ("stride1", "stride2", "stride4", "stride8")
-    assert PUBLISHED[-1] == "hotspot"
-
-
 def test_flows_per_host():
     for name in PUBLISHED:
         per_host = int(name[-1]) if name.startswith("randx") else 1

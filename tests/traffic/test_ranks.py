@@ -93,10 +93,7 @@ def test_what_a_host_cannot_know_is_refused():
         ranks(graph(nodes, [(1, 0)]), np.full(2, 21, dtype=np.int32))
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.booleans()), min_size=1, max_size=12),
-    st.data(),
-)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.booleans()), min_size=1, max_size=12), st.data())
 def test_any_graph_is_refused_or_can_be_carried_out(ends, data):
     nodes = [(a, b, 0 if a == b else 100, 0.5 if late else 0.0) for a, b, late in ends]
     pairs = st.tuples(st.integers(0, len(nodes) - 1), st.integers(0, len(nodes) - 1)).filter(
