@@ -12,6 +12,7 @@ from harness.jobs import experiment
 from harness.jobs.experiment import in_words, longest_s, run_experiment, stop_in
 from harness.jobs.store import read_run
 from harness.network import footprint
+from harness.run import resolution
 from harness.run.emulation import Emulation
 from harness.run.folder import RESULT
 from harness.run.spec import RunSpec
@@ -27,6 +28,7 @@ def failing(tmp_path, monkeypatch):
     monkeypatch.setattr(footprint, "HOME", tmp_path / "home")
     for name in ("require_root", "require_tools"):
         monkeypatch.setattr(experiment, name, lambda: None)
+    monkeypatch.setattr(resolution, "require_datapath", lambda: None)
 
     def run(carry_out):
         monkeypatch.setattr(Emulation, "carry_out", lambda self: carry_out())
