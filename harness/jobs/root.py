@@ -42,9 +42,17 @@ class Root:
 
     def carry(self, job: Job, place: Path, hear: Hear) -> None:
         """Put a job's results into the folder ``place``. RunFailed, UserMistake or UnfitMachine as root says."""
+        from harness.errors import RunFailed
+
+        try:
+            self._carry(job.encoded(), place, hear)
+        except (EOFError, ConnectionError):
+            raise RunFailed("the process that is root has ended, and the run with it") from None
+
+    def _carry(self, data: bytes, place: Path, hear: Hear) -> None:
         from harness.errors import RunFailed, UnfitMachine, UserMistake
 
-        _send(self.connection, _JOB, job.encoded())
+        _send(self.connection, _JOB, data)
         left = MAX_BYTES
         while True:
             while not select.select([self.connection], [], [], 0.1)[0]:
@@ -97,7 +105,8 @@ def _serve(connection: socket.socket, run_as: tuple[int, int] | None) -> None:
     from traffic.textfile import believe_only_given
 
     believe_only_given()
-    with suppress(EOFError, OSError):
+    threading.Thread(target=_end_with, args=(connection,), daemon=True).start()
+    with suppress(EOFError, OSError, KeyboardInterrupt):
         while True:
             kind, data = _receive(connection, LIMIT)
             if kind == _CLEAN:
@@ -106,16 +115,12 @@ def _serve(connection: socket.socket, run_as: tuple[int, int] | None) -> None:
                 from harness.network.footprint import remove_leftovers
 
                 _send(connection, _DONE, msgspec.json.encode(remove_leftovers()))
-                continue
-            threading.Thread(target=_end_with, args=(connection,), daemon=True).start()
-            try:
+            else:
                 _carry_out(data, connection, run_as)
-            except KeyboardInterrupt:
-                return
 
 
 def _end_with(connection: socket.socket) -> None:
-    """Interrupt the run when the other end is closed."""
+    """Interrupt what root is at when the other end is closed: once, so that the tear-down is whole."""
     poll = select.poll()
     poll.register(connection, select.POLLRDHUP)
     poll.poll()
@@ -147,6 +152,8 @@ def _carry_out(data: bytes, connection: socket.socket, run_as: tuple[int, int] |
     except HarnessError as error:
         kind = _MISTAKE if isinstance(error, UserMistake) else _UNFIT if isinstance(error, UnfitMachine) else _FAILED
         _send(connection, kind, str(error).encode())
+    except Exception as error:  # noqa: BLE001, the other end tells it
+        _send(connection, _FAILED, f"an error nobody expected ({type(error).__name__}: {error})".encode())
     finally:
         remove_tree(place)
 

@@ -13,7 +13,7 @@ from harness.errors import RunFailed
 from harness.network import footprint
 
 LOOK_EVERY_S = 0.2
-SAY_EVERY_S = 60.0
+TELL_S, SAY_EVERY_S = 2.0, 60.0
 _held: int | None = None
 """The lock's descriptor, while this process has it."""
 
@@ -25,7 +25,7 @@ def sole_use(
     """Wait until no other run uses this machine, and keep others off it while the block runs.
 
     Nested blocks of one process share the lock. ``doing`` is what others who wait are told; ``say`` hears
-    for whom this process waits: at once, when that changes, and every SAY_EVERY_S. RunFailed after
+    for whom this process waits: after TELL_S, when that changes, and every SAY_EVERY_S. RunFailed after
     ``patience_s`` seconds.
     """
     global _held
@@ -55,7 +55,7 @@ def tell(doing: str) -> None:
 
 
 def _wait(descriptor: int, say: Callable[[str], None] | None, limit: float) -> None:
-    said_at, said_of = 0.0, ""
+    began, said_at, said_of = time.monotonic(), 0.0, ""
     while True:
         with contextlib.suppress(BlockingIOError):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -64,7 +64,7 @@ def _wait(descriptor: int, say: Callable[[str], None] | None, limit: float) -> N
         holder = os.pread(descriptor, 200, 0).decode(errors="replace") or "another process"
         if now >= limit:
             raise RunFailed(f"this machine is taken by {holder}, and two runs at once would disturb each other")
-        if say is not None and (holder != said_of or now - said_at > SAY_EVERY_S):
+        if say is not None and now - began >= TELL_S and (holder != said_of or now - said_at > SAY_EVERY_S):
             say(f"waiting for {holder}: two runs at once would disturb each other")
             said_at, said_of = now, holder
         time.sleep(LOOK_EVERY_S)

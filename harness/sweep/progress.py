@@ -25,6 +25,9 @@ from results.record import NOT_JUDGED, Run
 if TYPE_CHECKING:
     from virtual.guest import Progress
 
+PAGE_EVERY_S = 10.0
+"""A page of many runs takes seconds: while a sweep is unfinished it is written no more often."""
+
 
 def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, where: Where) -> None:
     """Run the jobs with a live line; then print the table and write the figures.
@@ -72,6 +75,7 @@ class Shown:
         self._unfinished = list(left)
         self._total = len(left)
         self._began = time.monotonic()
+        self._page_s = float("-inf")
         self._foreseen_s = seconds_left(left)
         self._task: TaskID = self._bar.add_task("", total=len(left), remaining=duration(self._remaining_s()))
 
@@ -107,14 +111,15 @@ class Shown:
         spec = planned.spec
         text = f"{escape(short(spec.traffic)):28} {escape(spec.scheme):14} trial {spec.trial}  "
         rate = run.bisection_mbps
-        text += "      no result" if rate is None else f"{rate:7.1f} Mb/s {rate / run.capacity_mbps:4.0%}"
+        text += "      no result" if rate is None else f"{rate:7.1f} Mb/s {rate / run.capacity_mbps:4.0%} of all links"
         if not run.valid:
             text += f"  [red]{run.verdict}[/]{', trying once more' if again else ''}: {escape(run.reasons[0])}"
         # In a log, where there is no live line, every line tells its time.
         clock = "" if self._console.is_terminal else time.strftime("%H:%M:%S ")
         self._console.print(clock + text, highlight=False, soft_wrap=True)
-        if self._unfinished:
+        if self._unfinished and time.monotonic() - self._page_s >= PAGE_EVERY_S:
             _write_page(self._folder)
+            self._page_s = time.monotonic()
 
     def warn(self, sentence: str) -> None:
         """Something the user has to know, be it with --quiet."""
@@ -127,7 +132,7 @@ def _write_page(folder: Path) -> None:
     from plots.report import write_report
 
     try:
-        write_report(folder)
+        write_report(folder, unfinished=True)
     except (OSError, ValueError):
         return
 
