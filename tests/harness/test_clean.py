@@ -1,6 +1,7 @@
 """`hedera clean`: what it says it has done; what it finds is in tests/harness/network/test_footprint.py."""
 
 import os
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -14,8 +15,9 @@ from harness.network.footprint import Cleaned
 def clean(monkeypatch, tmp_path):
     """The command on a machine where nothing of ours runs or lies, unless the test says so."""
     left = Cleaned()
-    monkeypatch.setattr(module, "require_root", lambda: None)
-    monkeypatch.setattr(module, "remove_leftovers", lambda: left)
+    monkeypatch.setattr(module.root, "may_be_root", lambda: True)
+    monkeypatch.setattr(module.root, "root", lambda: SimpleNamespace(clean=lambda: left))
+    monkeypatch.setattr(module, "left_by", lambda uids: {})
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments):
@@ -54,13 +56,3 @@ def test_what_could_not_be_removed_is_the_failure(clean):
     assert done.output == "removed process 17 of run 1-2\n"
     assert isinstance(done.exception, RunFailed)
     assert "/run/hedera/1-2 (Device or resource busy)" in str(done.exception)
-
-
-@pytest.mark.parametrize("everything", [True, False])
-def test_compiled_code_goes_when_all_is_asked_for(clean, tmp_path, monkeypatch, everything):
-    cache = tmp_path / "cache" / "nobody"
-    cache.mkdir(parents=True)
-    monkeypatch.setattr("harness.network.footprint.NOBODY_S_CACHE", cache)
-    done = clean(*(["--all"] if everything else []))
-    assert (f"removed {cache.parent}" in done.output) == everything
-    assert cache.exists() != everything

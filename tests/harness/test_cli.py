@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli import group
+from harness.cli.group import cli
 from harness.cli.words import status_of
 from hedera.schemes import SCHEMES
 from traffic.published import PUBLISHED
@@ -34,7 +34,7 @@ def asked(*arguments):
     said, told = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(said), redirect_stderr(told):
         patch.setattr(sys, "argv", [str(HEDERA), *map(str, arguments)])
-        status = status_of(lambda: group.cli.main(standalone_mode=False))
+        status = status_of(lambda: cli.main(standalone_mode=False))
     return subprocess.CompletedProcess(arguments, status, said.getvalue(), told.getvalue())
 
 
@@ -116,14 +116,6 @@ def test_a_bad_matrix_names_the_file_and_the_line(matrix, text, words):
 def test_the_sweep_checks_every_pattern_before_the_first_run(tmp_path):
     done = asked("sweep", 1, 5, "--patterns", "stride:4,stride:x", "--results", tmp_path)
     assert_one_sentence(done, 2, "stride:x")
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("mistake", [("--patterns", "stride:x"), ("--schemes", "ecpm")])
-def test_a_mistake_is_told_before_bw_auto_measures_for_minutes(tmp_path, mistake):
-    done = asked("sweep", 1, 5, *mistake, "--bw", "auto", "--results", tmp_path)
-    assert_one_sentence(done, 2, mistake[1])
-    assert_one_sentence(run("--traffic", "stride:x", "--bw", "auto", "--out", str(tmp_path / "x")), 2, "stride:x")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -311,18 +303,6 @@ def test_doctor_speaks_json():
     assert answer["carries"]
 
 
-RUN = ("run", "--scheme", "ecmp", "--traffic", "stride:4")
-SWEEP = ("sweep", 1, 5, "--schemes", "ecmp", "--patterns", "stride:4")
-
-
-@pytest.mark.parametrize(("words", "where"), [(RUN, "--out"), (SWEEP, "--results")])
-def test_no_machine_is_measured_for_virtual_time(tmp_path, words, where):
-    done = hedera(*words, "--time", "virtual", "--bw", "auto", where, tmp_path / "x")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "in virtual time it carries any: give a rate" in done.stderr
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_the_help_cuts_no_line_and_says_what_an_exit_status_means():
     told = asked("--help").stdout
     assert "..." not in told.split("Commands:")[1]
@@ -359,4 +339,3 @@ def test_a_dry_run_says_what_a_sweep_would_do_and_does_nothing(tmp_path):
     ]
     assert told.stdout.splitlines()[3].startswith("8 runs, 0 already done; about ")
     assert list(tmp_path.iterdir()) == []
-    assert asked(*words, "--bw", "auto").returncode == 2

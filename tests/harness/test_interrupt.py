@@ -11,7 +11,7 @@ import pytest
 PROGRAM = """
 import sys, time
 from harness import cli
-from harness.cli import group
+from harness.cli import words
 from harness.network import deadline
 
 def hang():
@@ -34,7 +34,7 @@ def hung():
         print(type(error).__name__, flush=True)
     return 7
 
-group.run_cli = hung
+words.status_of = lambda command: hung()
 cli.PATIENCE_S, deadline.AGAIN_S = map(float, sys.argv[1:])
 cli.main()
 """

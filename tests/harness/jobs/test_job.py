@@ -1,0 +1,110 @@
+"""A job is all that is needed: its spec and the contents of the user's files; whoever has it reads no other."""
+
+import subprocess
+import sys
+
+import pytest
+
+from harness.errors import UserMistake
+from harness.jobs.job import MAX_BYTES, Job, decoded, job_of
+from harness.run.spec import RunSpec
+from tests.harness.jobs.made import SPEC
+
+SCHEDULER = """
+from pathlib import Path
+import os
+Path({marker!r}).write_text(str(os.geteuid()))
+class Mine:
+    def __init__(self, tree, rng, options): pass
+    def place(self, flows): return []
+"""
+
+
+def test_a_job_survives_the_way_there(tmp_path):
+    matrix = tmp_path / "m.csv"
+    matrix.write_text("src_host,dst_host\n0,5\n")
+    job = job_of(RunSpec("hedera-sa", f"file:{matrix}", seconds=6, time="virtual", fail=("switch:4_1_1@2",)))
+    assert decoded(job.encoded()) == job
+    assert job.files == {str(matrix): "src_host,dst_host\n0,5\n"}
+    assert "auto" not in (job.spec.time, job.spec.platform, job.spec.new_flows, job.spec.large_flows)
+
+
+def test_the_files_of_the_job_are_read_and_not_those_on_the_disk(tmp_path):
+    matrix = tmp_path / "m.csv"
+    matrix.write_text("src_host,dst_host\n0,5\n")
+    job = job_of(RunSpec("ecmp", f"file:{matrix}", seconds=6, time="virtual"))
+    matrix.unlink()
+    with job.files_given():
+        assert job.spec.workload().standing.dst.tolist() == [5]
+    with pytest.raises(UserMistake, match=r"m\.csv"):
+        job.spec.workload()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"{}", b"[1]", b'{"spec": {"scheme": "ecmp"}, "files": {}}', b'{"spec": 7, "files": {}}', b"[" * 100_000],
+)
+def test_what_is_no_job_is_refused(data):
+    with pytest.raises(UserMistake, match="no job"):
+        decoded(data)
+
+
+def test_a_spec_that_makes_no_sense_is_refused():
+    data = Job(SPEC, {}).encoded().replace(b'"k":4', b'"k":5')
+    with pytest.raises(UserMistake):
+        decoded(data)
+
+
+def test_a_job_is_bounded_at_both_ends():
+    big = Job(SPEC, {"m.csv": "x" * MAX_BYTES})
+    with pytest.raises(UserMistake, match="64 MiB"):
+        big.encoded()
+    with pytest.raises(UserMistake, match="too large"):
+        decoded(b" " * (MAX_BYTES + 1))
+
+
+CARRIED_OUT = """
+import sys
+from harness.errors import UserMistake
+from harness.jobs.job import decoded
+from traffic.textfile import believe_only_given
+believe_only_given()
+try:
+    job = decoded(sys.stdin.buffer.read())
+    with job.files_given():
+        print(job.spec.workload().standing.dst.tolist(), job.spec.chosen.name)
+except UserMistake as error:
+    print(error)
+"""
+
+
+def carried_out(job):
+    done = subprocess.run([sys.executable, "-c", CARRIED_OUT], input=job.encoded(), capture_output=True, check=True)
+    return done.stdout.decode()
+
+
+def test_whoever_carries_a_job_out_runs_no_scheduler_of_the_user_s(tmp_path):
+    file, marker = tmp_path / "mine.py", tmp_path / "marker"
+    file.write_text(SCHEDULER.format(marker=str(marker)))
+    job = job_of(RunSpec(f"{file}:Mine", "stride:4", seconds=6, time="virtual"))
+    assert job.files[str(file)] == file.read_text()
+    assert marker.exists(), "the user's own process knows that the class is one"
+    marker.unlink()
+    assert carried_out(job).endswith(f"{file}:Mine\n")
+    assert not marker.exists()
+
+
+def test_nor_a_pattern_and_it_reads_no_file_that_did_not_come_along(tmp_path):
+    file, marker = tmp_path / "mine.py", tmp_path / "marker"
+    file.write_text(f"def f(tree, rng):\n    open({str(marker)!r}, 'w').close()\n    return [(0, 3)]\n")
+    job = job_of(RunSpec("ecmp", f"{file}:f", seconds=6, time="virtual"))
+    marker.unlink()
+    assert carried_out(job).startswith("[3]")
+    without = carried_out(Job(job.spec, {}))
+    assert "does not run" in without
+    assert not marker.exists()
+    secret = tmp_path / "secret"
+    secret.write_text("S3CRET\n")
+    stolen = carried_out(Job(RunSpec("ecmp", f"file:{secret}", seconds=6, time="virtual"), {}))
+    assert "did not come with the job" in stolen
+    assert "S3CRET" not in stolen

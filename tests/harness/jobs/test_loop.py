@@ -1,0 +1,218 @@
+"""The one loop: what comes back is checked, published whole or not at all, and tried once more where that may help."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from harness.errors import RunFailed, UnfitMachine, UserMistake, WorkerFailed
+from harness.jobs.loop import carry_out
+from harness.jobs.store import alone_in, read_run, remove_partial
+from harness.run.folder import RESULT, new_folder
+from harness.sweep.plan import Planned, plan
+from harness.sweep.suites import TrafficSpec
+from tests.harness.jobs.made import SPEC, Carrier, carried, result
+
+
+class Watcher:
+    def __init__(self):
+        self.ran, self.warned = [], []
+
+    def done(self, planned, run):
+        self.ran.append((planned.spec.scheme, planned.spec.trial, run.verdict))
+
+    def look(self, doing):
+        pass
+
+    def warn(self, sentence):
+        self.warned.append(sentence)
+
+
+def jobs_in(folder, spec=SPEC, trials=2):
+    return plan(spec, [TrafficSpec("stride:4")], ["nonblocking", "ecmp"], trials, folder)
+
+
+def partial(folder):
+    return [path.name for path in folder.rglob("*") if path.name.endswith(".partial")]
+
+
+def test_a_run_is_published_with_its_raw_files(tmp_path):
+    run = carried(tmp_path / "a" / "run")
+    assert read_run(tmp_path / "a" / "run") == run
+    assert (tmp_path / "a" / "run" / "controller.jsonl").exists()
+    assert partial(tmp_path) == []
+
+
+def test_results_are_never_overwritten(tmp_path):
+    carried(tmp_path / "run")
+    before = (tmp_path / "run" / RESULT).read_bytes()
+    with pytest.raises(RunFailed, match="never overwritten"):
+        carried(tmp_path / "run")
+    assert (tmp_path / "run" / RESULT).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"scheme": "hedera-sa"}, "scheme"),
+        ({"trial": 2}, "trial"),
+        ({"seed": 9}, "seed"),
+        ({"matrix": ((0, 1),)}, "other flows"),
+        ({"environment": {"source": "0" * 16}}, "other code"),
+        ({"environment": {}}, "other code"),
+    ],
+)
+def test_what_is_not_the_run_that_was_asked_for_does_not_count(tmp_path, changed, words):
+    run = carried(tmp_path / "run", lambda spec: result(spec, **changed))
+    assert run.verdict == "invalid"
+    assert words in run.reasons[0]
+    assert run.bisection_mbps is None
+    assert os.listdir(tmp_path / "run") == [RESULT], "nothing that came is kept"
+
+
+def test_other_settings_do_not_count_either(tmp_path):
+    def of_other_settings(spec):
+        found = result(spec)
+        return msgspec.structs.replace(found, spec=msgspec.structs.replace(found.spec, link_mbps=77.0))
+
+    assert "link_mbps" in carried(tmp_path / "run", of_other_settings).reasons[0]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": 1}'])
+def test_a_result_that_cannot_be_read_is_an_invalid_run(tmp_path, text):
+    class Broken(Carrier):
+        def carry(self, job, place, hear):
+            (place / RESULT).write_text(text)
+
+    from harness.jobs.loop import run
+
+    assert run(SPEC, tmp_path / "run", Broken()).verdict == "invalid"
+    assert read_run(tmp_path / "run").verdict == "invalid"
+
+
+def raising(error):
+    def makes(spec):
+        raise error
+
+    return makes
+
+
+def test_a_lost_worker_is_the_reason_of_an_invalid_run(tmp_path):
+    assert carried(tmp_path / "run", raising(WorkerFailed("the guest is lost"))).reasons == ("the guest is lost",)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), UnfitMachine("no"), UserMistake("no"), RunFailed("full")])
+def test_what_ends_a_sweep_publishes_nothing(tmp_path, error):
+    with pytest.raises(type(error)):
+        carried(tmp_path / "run", raising(error))
+    assert not (tmp_path / "run").exists()
+    assert partial(tmp_path) == []
+
+
+def test_a_sweep_is_carried_out_and_resumed_where_it_stopped(tmp_path):
+    jobs = jobs_in(tmp_path)
+    watcher, first = Watcher(), Carrier(lambda spec: result(spec) if spec.trial == 1 else raising(RunFailed("x"))(spec))
+    with pytest.raises(RunFailed):
+        carry_out(jobs, first, watcher)
+    done = [job for job in jobs if job.next_folder() is None]
+    assert {job.spec.trial for job in done} <= {1}
+    second = Carrier()
+    carry_out([job for job in jobs if job.next_folder() is not None], second, Watcher())
+    assert len(second.jobs) == len(jobs) - len(done)
+    assert all(job.outcome().valid for job in jobs)
+
+
+def test_in_real_time_a_run_that_does_not_count_is_tried_once_more(tmp_path, monkeypatch):
+    """In virtual time it would be the same again."""
+    monkeypatch.setattr("harness.run.resolution.require_datapath", lambda: None)
+
+    def too_slow(spec):
+        return result(spec, verdict="invalid", reasons=("too slow",))
+
+    for time, tries in (("real", 2), ("virtual", 1)):
+        jobs = jobs_in(tmp_path / time, replace(SPEC, time=time, controller_delay_ms=None), trials=1)
+        where, watcher = Carrier(too_slow), Watcher()
+        carry_out(jobs, where, watcher)
+        assert len(where.jobs) == tries * len(jobs)
+        assert all(job.next_folder() is None and not job.outcome().valid for job in jobs)
+
+
+def test_the_second_try_counts_where_the_first_does_not(tmp_path):
+    spec = replace(SPEC, time="real", controller_delay_ms=None)
+    planned = Planned(spec, tmp_path / "trial-1")
+    (tmp_path / "trial-1").mkdir()
+    (tmp_path / "trial-1" / RESULT).write_text("{")
+    assert planned.next_folder() == tmp_path / "trial-1-again"
+    with new_folder(tmp_path / "trial-1-again") as place:
+        from results import record
+
+        record.write(place / RESULT, result(spec))
+    assert planned.outcome().valid
+    assert planned.next_folder() is None
+
+
+def test_ctrl_c_ends_what_is_under_way_and_keeps_what_is_done(tmp_path):
+    jobs, waiting = jobs_in(tmp_path), threading.Event()
+
+    class Slow(Carrier):
+        def carry(self, job, place, hear):
+            if job.spec.scheme == "ecmp":
+                waiting.set()
+                while True:
+                    hear("sending", None)
+                    threading.Event().wait(0.01)
+            super().carry(job, place, hear)
+
+    class Interrupting(Watcher):
+        def look(self, doing):
+            if self.ran and waiting.is_set():
+                raise KeyboardInterrupt
+
+    watcher = Interrupting()
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(jobs, Slow(), watcher)
+    assert {scheme for scheme, _, _ in watcher.ran} == {"nonblocking"}
+    assert partial(tmp_path) == []
+    kept = [job for job in jobs if job.next_folder() is None]
+    assert len(kept) >= len(watcher.ran)
+    assert all(job.outcome().valid and job.spec.scheme == "nonblocking" for job in kept)
+
+
+def test_of_two_sweeps_in_one_folder_the_second_says_so(tmp_path):
+    with alone_in(tmp_path), pytest.raises(UserMistake, match="another sweep is at work"), alone_in(tmp_path):
+        pass
+    with alone_in(tmp_path):
+        pass
+
+
+PUBLISHING = """
+import os, sys, signal
+from pathlib import Path
+from harness.run.folder import new_folder
+at, folder = sys.argv[1], Path(sys.argv[2])
+def end(*_, **__): os.kill(os.getpid(), signal.SIGKILL)
+if at == "before the rename": os.rename = end
+with new_folder(folder) as place:
+    if at == "empty": end()
+    (place / "bwm-ng.csv").write_text("x")
+    if at == "without run.json": end()
+    (place / "run.json").write_text("{}")
+    if at == "written": end()
+"""
+
+
+@pytest.mark.parametrize("at", ["empty", "without run.json", "written", "before the rename", "never"])
+def test_a_crash_at_any_moment_of_publishing_leaves_a_whole_run_or_none(tmp_path, at):
+    done = subprocess.run([sys.executable, "-c", PUBLISHING, at, tmp_path / "s" / "run"], check=False)
+    assert done.returncode == (0 if at == "never" else -signal.SIGKILL)
+    assert (tmp_path / "s" / "run").exists() == (at == "never")
+    left = remove_partial(tmp_path)
+    assert len(left) == (at != "never")
+    assert partial(tmp_path) == []
+    if at == "never":
+        assert sorted(os.listdir(tmp_path / "s" / "run")) == ["bwm-ng.csv", "run.json"]

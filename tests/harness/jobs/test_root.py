@@ -1,0 +1,176 @@
+"""The child that stays root: what it reads is bounded and a job, it writes below its own folder, it runs nothing of
+the user's, and it ends what is under way when nobody waits any more."""
+
+import os
+import struct
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.errors import RunFailed, UserMistake
+from harness.jobs import root
+from harness.jobs.job import job_of
+from harness.network import footprint
+from harness.network.processes import wait_until
+from harness.run import experiment
+from harness.run.emulation import Emulation
+from harness.run.folder import RESULT
+from harness.run.spec import RunSpec
+from hedera.schemes import scheme
+from results import record
+from tests.harness.jobs.made import SPEC
+from tests.harness.jobs.test_job import SCHEDULER
+
+
+@pytest.fixture
+def child(tmp_path, monkeypatch):
+    """A root child whose runs do as they are told in place of a network's, in a /run/hedera of the test's own."""
+    monkeypatch.setattr(footprint, "HOME", tmp_path / "home")
+    for name in ("require_root", "require_tools"):
+        monkeypatch.setattr(experiment, name, lambda: None)
+    monkeypatch.setattr("harness.run.resolution.require_datapath", lambda: None)
+    started = []
+
+    def start(carry_out=lambda self: None):
+        monkeypatch.setattr(Emulation, "carry_out", carry_out)
+        started.append(root.root_child())
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.close()
+
+
+def carried(one, place, scheme_name="ecmp", hear=lambda stage, progress: None):
+    place.mkdir()
+    one.carry(job_of(RunSpec(scheme_name, "stride:4", seconds=6, time="real", platform="os-ken")), place, hear)
+    return record.read(place / RESULT)
+
+
+def failing(self):
+    self._say("sending")
+    raise RunFailed("it did not work")
+
+
+def test_it_answers_with_the_run_and_its_raw_files_and_then_takes_the_next(child, tmp_path):
+    one, heard = child(failing), []
+    for name in ("a", "b"):
+        run = carried(one, tmp_path / name, hear=lambda stage, progress: heard.append(stage))
+        assert run.reasons == ("it did not work",)
+        assert "RunFailed" in (tmp_path / name / "traceback.txt").read_text()
+    assert {"sending", "publishing"} <= set(heard)
+    assert sorted(os.listdir(tmp_path)) == ["a", "b", "home"], "it writes below its own folder alone"
+    assert wait_until(lambda: not list((tmp_path / "home" / "answers").iterdir()), 10)
+
+
+def test_it_does_not_run_the_user_s_scheduler(child, tmp_path, monkeypatch):
+    """The class is looked up as the run does, and the run is written; the file is not imported by root's process."""
+    file, marker = tmp_path / "mine.py", tmp_path / "marker"
+    file.write_text(SCHEDULER.format(marker=str(marker)))
+
+    def asking(self):
+        marker.unlink()  # what the user's own process wrote
+        raise RunFailed(f"{scheme(self.spec.scheme).absolute} {self.spec.workload().name}")
+
+    run = carried(child(asking), tmp_path / "run", f"{file}:Mine")
+    assert run.reasons == (f"{file}:Mine stride:4",)
+    assert not marker.exists()
+
+
+def test_a_run_in_virtual_time_is_not_root_s(child, tmp_path):
+    with pytest.raises(UserMistake, match="real time"):
+        child().carry(job_of(SPEC), tmp_path, lambda stage, progress: None)
+
+
+def test_what_is_no_job_is_refused_and_the_child_goes_on(child, tmp_path):
+    one = child(failing)
+    root._send(one.connection, root._JOB, b'{"spec": {"scheme": "/etc/shadow"}}')
+    kind, said = root._receive(one.connection, 1 << 20)
+    assert kind == root._MISTAKE
+    assert b"no job" in said
+    assert carried(one, tmp_path / "run").verdict == "invalid"
+
+
+def test_a_message_that_is_too_long_is_not_read(child):
+    one = child()
+    one.connection.sendall(struct.pack("!BI", root._JOB, root.LIMIT + 1))
+    assert wait_until(lambda: os.waitpid(one.pid, os.WNOHANG)[0] == one.pid, 10)
+
+
+def test_what_nobody_expected_is_told(child, tmp_path, monkeypatch):
+    def broken(*_, **__):
+        raise ZeroDivisionError("x")
+
+    monkeypatch.setattr(experiment, "run_experiment", broken)
+    with pytest.raises(RunFailed, match=r"nobody expected .ZeroDivisionError: x"):
+        carried(child(), tmp_path / "run")
+
+
+def test_a_child_that_is_gone_is_a_sentence(child, tmp_path):
+    def gone(self):
+        os._exit(1)
+
+    with pytest.raises(RunFailed, match="the process that is root has ended"):
+        carried(child(gone), tmp_path / "run")
+
+
+def test_when_the_user_s_process_ends_the_run_is_torn_down_and_nothing_cuts_that_short(child, tmp_path):
+    """After several jobs too: it is interrupted once."""
+    told = tmp_path / "told"
+
+    def hangs(self):
+        if not (tmp_path / "last").exists():
+            raise RunFailed("the first")
+        self._say("sending")
+        try:
+            time.sleep(60)
+        finally:
+            for step in range(5):
+                time.sleep(0.1)
+                told.write_text(str(step))
+
+    one = child(hangs)
+    for name in ("a", "b", "c"):
+        carried(one, tmp_path / name)
+    (tmp_path / "last").touch()
+
+    def stop(stage, progress):
+        if stage == "sending":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        carried(one, tmp_path / "d", hear=stop)
+    one.close()
+    assert told.read_text() == "4"
+    assert not [path for path in (tmp_path / "home").iterdir() if path.name[0].isdigit()]
+
+
+def test_root_believes_few_variables(monkeypatch):
+    given = {
+        "LD_PRELOAD": "x", "PYTHONPATH": "x", "PYTHONHOME": "x", "NUMBA_CACHE_DIR": "x", "XDG_CACHE_HOME": "x",
+        "BASH_ENV": "x", "MPLCONFIGDIR": "x", "HOME": "/home/alice", "TMPDIR": "/home/alice",
+        "LANG": "C", "LC_ALL": "C", "POX_DIR": "/opt/pox", "SUDO_UID": "1000", "PATH": "/home/alice/bin:/usr/bin",
+    }  # fmt: skip
+    believed = root.allowed(given)
+    assert set(believed) == {"LANG", "LC_ALL", "POX_DIR", "SUDO_UID", "PATH", "HOME"}
+    assert believed["HOME"] == "/root"
+    assert "/home/alice/bin" not in believed["PATH"].split(":")
+
+
+def test_root_s_programs_are_in_folders_that_root_alone_can_write_to(tmp_path, monkeypatch):
+    loose = tmp_path / "bin"
+    loose.mkdir()
+    loose.chmod(0o777)
+    monkeypatch.setattr(root, "_PATH", (str(loose), "/usr/bin", str(tmp_path / "nowhere")))
+    assert root.allowed({})["PATH"] == ("/usr/bin" if Path("/usr/bin").stat().st_uid == 0 else "")
+
+
+@pytest.mark.parametrize(
+    ("uid", "gid", "person"),
+    [("1000", "100", (1000, 100)), ("0", "0", None), ("-1", "5", None), (str(2**32 - 1), "5", None), ("x", "5", None)],
+)
+def test_who_called_sudo(monkeypatch, uid, gid, person):
+    monkeypatch.setenv("SUDO_UID", uid)
+    monkeypatch.setenv("SUDO_GID", gid)
+    assert root.invoker() == person
