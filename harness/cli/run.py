@@ -32,8 +32,9 @@ def run(out: Path | None, as_json: bool, **options: Any) -> None:
     from harness.jobs.store import require_writable, slug
     from results.record import encode
 
-    spec = timed(RunSpec(**options))
-    spec.workload()
+    spec = RunSpec(**options)
+    spec.workload()  # a mistake is told before anything else
+    spec = timed(spec)
     if out is None:
         stamp = time.strftime("%Y%m%d-%H%M%S")
         out = Path("results/runs/single") / f"{stamp}-{slug(spec.traffic)}-{spec.scheme}"

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from harness.errors import RunFailed, UserMistake
+from harness.jobs import experiment as experiment
 from harness.jobs import root
 from harness.jobs.job import job_of
 from harness.network import footprint
 from harness.network.processes import wait_until
-from harness.run import experiment
 from harness.run.emulation import Emulation
 from harness.run.folder import RESULT
 from harness.run.spec import RunSpec
