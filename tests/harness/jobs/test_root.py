@@ -122,8 +122,8 @@ def test_when_the_user_s_process_ends_the_run_is_torn_down_and_nothing_cuts_that
     def hangs(self):
         if not (tmp_path / "last").exists():
             raise RunFailed("the first")
-        self._say("sending")
         try:
+            self._say("sending")
             time.sleep(60)
         finally:
             for step in range(5):
