@@ -12,6 +12,7 @@ from harness.errors import UnfitMachine
 from hedera.options import json_option, quiet_option
 from virtual import kernel as kernels
 from virtual.errors import Unavailable
+from virtual.kernel import shipped
 
 
 @click.group()
@@ -50,7 +51,7 @@ def verify(as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"same": not found, "differences": found}))
     else:
-        click.echo("\n".join(found) or f"the same, byte for byte: {kernels.manifest()['sha256']}")
+        click.echo("\n".join(found) or f"the same, byte for byte: {shipped.manifest()['sha256']}")
     raise SystemExit(1 if found else 0)
 
 
@@ -68,7 +69,7 @@ def _say(sentence: str) -> None:
     tell_user(f"{sentence} ...")
 
 
-def _tell(found: kernels.Kernel, as_json: bool) -> None:
+def _tell(found: shipped.Kernel, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({**asdict(found), "linux": str(found.linux)}))
         return

@@ -28,8 +28,8 @@ from results import record
 from virtual import cache
 from virtual.errors import GuestFailed, Unavailable
 from virtual.guest import Ended, Guest, Progress
-from virtual.kernel import Kernel
 from virtual.kernel import kernel as booted_kernel
+from virtual.kernel.shipped import Kernel
 from virtual.layer import layer
 from virtual.results import copy_results, read_small
 

@@ -6,13 +6,13 @@ import pytest
 
 from virtual import cache, kernel
 from virtual.errors import Unavailable
-from virtual.kernel import build, source
+from virtual.kernel import build, shipped, source
 
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.delenv(kernel.NAMED, raising=False)
+    monkeypatch.delenv(shipped.NAMED, raising=False)
     return tmp_path
 
 
@@ -20,21 +20,21 @@ def home(tmp_path, monkeypatch):
 def tested(home, monkeypatch):
     """How often a kernel was tested."""
     times = []
-    monkeypatch.setattr(kernel, "test", lambda linux: times.append(linux) or "seccomp")
+    monkeypatch.setattr(shipped, "test", lambda linux: times.append(linux) or "seccomp")
     return times
 
 
 def test_what_is_shipped_is_what_its_manifest_says():
-    told = kernel.manifest()
-    assert kernel.sha256(kernel.SHIPPED.read_bytes()) == told["xz_sha256"]
-    assert kernel.sha256(lzma.decompress(kernel.SHIPPED.read_bytes())) == told["sha256"]
+    told = shipped.manifest()
+    assert shipped.sha256(shipped.SHIPPED.read_bytes()) == told["xz_sha256"]
+    assert shipped.sha256(lzma.decompress(shipped.SHIPPED.read_bytes())) == told["sha256"]
     assert told["changes_sha256"] == build.ours(), "hedera kernel build --ship, after a change of what we compile"
     assert told["package"] == f"{source.PACKAGE} {source.VERSION}"
 
 
 def test_the_shipped_kernel_needs_no_library_and_tells_no_path(tmp_path):
     linux = tmp_path / "linux"
-    linux.write_bytes(lzma.decompress(kernel.SHIPPED.read_bytes()))
+    linux.write_bytes(lzma.decompress(shipped.SHIPPED.read_bytes()))
     assert b"/ld-linux" not in linux.read_bytes()
     assert b"/building." not in linux.read_bytes()
 
@@ -43,13 +43,13 @@ def test_it_is_unpacked_and_tested_once(tested):
     first = kernel.kernel(print)
     assert first == kernel.kernel(print)
     assert tested == [first.linux]
-    assert kernel.sha256(first.linux.read_bytes()) == kernel.manifest()["sha256"] == first.sha256
+    assert shipped.sha256(first.linux.read_bytes()) == shipped.manifest()["sha256"] == first.sha256
 
 
 def test_a_file_that_has_changed_is_unpacked_again(tested):
     linux = kernel.kernel(print).linux
     linux.write_bytes(b"cut off")
-    assert kernel.built() is None
+    assert shipped.built() is None
     assert kernel.kernel(print).linux.read_bytes() != b"cut off"
 
 
@@ -58,37 +58,37 @@ def test_a_record_that_is_none(tested, content):
     kernel.kernel(print)
     [record] = cache.folder("kernels").glob("*.json")
     record.write_text(content)
-    assert kernel.built() is None
+    assert shipped.built() is None
 
 
 def test_a_kernel_that_fails_its_test_is_not_used(home, monkeypatch):
     def fails(linux):
         raise Unavailable("it does not boot")
 
-    monkeypatch.setattr(kernel, "test", fails)
+    monkeypatch.setattr(shipped, "test", fails)
     with pytest.raises(Unavailable, match="it does not boot"):
         kernel.kernel(print)
-    assert kernel.built() is None
+    assert shipped.built() is None
 
 
 def test_a_damaged_file_is_not_run(tested, monkeypatch, tmp_path):
     for content in (b"not xz", lzma.compress(b"another program")):
         damaged = tmp_path / "linux.xz"
         damaged.write_bytes(content)
-        monkeypatch.setattr(kernel, "SHIPPED", damaged)
+        monkeypatch.setattr(shipped, "SHIPPED", damaged)
         with pytest.raises(Unavailable, match="git checkout"):
             kernel.kernel(print)
     assert tested == []
 
 
 def test_another_source_is_another_kernel(tested, monkeypatch):
-    shipped = kernel.kernel(print)
-    monkeypatch.setenv(kernel.NAMED, "/usr/src/linux")
-    assert kernel.built() is None
-    mine = kernel.keep(b"mine", "6.12.1", "linux", print)
-    assert kernel.built() == mine
-    monkeypatch.delenv(kernel.NAMED)
-    assert kernel.built() == shipped
+    first = kernel.kernel(print)
+    monkeypatch.setenv(shipped.NAMED, "/usr/src/linux")
+    assert shipped.built() is None
+    mine = shipped.keep(b"mine", "6.12.1", "linux", print)
+    assert shipped.built() == mine
+    monkeypatch.delenv(shipped.NAMED)
+    assert shipped.built() == first
 
 
 def test_a_slow_kernel_says_so(tested):
@@ -113,10 +113,10 @@ def test_a_source_of_the_user_s(tmp_path, monkeypatch):
     with tarfile.open(tmp_path / "l.tar.gz", "w:gz") as archive:
         archive.add(tree(tmp_path / "linux-6.12"), "linux-6.12")
     (tmp_path / "work").mkdir()
-    monkeypatch.setenv(kernel.NAMED, str(tmp_path / "l.tar.gz"))
+    monkeypatch.setenv(shipped.NAMED, str(tmp_path / "l.tar.gz"))
     laid, name, digest = source.lay(tmp_path / "work", print)
     assert (source.version(laid), name) == ((6, 12, 117), "l.tar.gz")
-    assert digest == kernel.sha256((tmp_path / "l.tar.gz").read_bytes())
+    assert digest == shipped.sha256((tmp_path / "l.tar.gz").read_bytes())
 
 
 def test_what_is_no_source(tmp_path, monkeypatch):
@@ -125,7 +125,7 @@ def test_what_is_no_source(tmp_path, monkeypatch):
     with tarfile.open(tmp_path / "other.tar", "w") as archive:
         archive.add(tmp_path / "other", "a/b")
     for name in ("none", "file", "other.tar"):
-        monkeypatch.setenv(kernel.NAMED, str(tmp_path / name))
+        monkeypatch.setenv(shipped.NAMED, str(tmp_path / name))
         (tmp_path / f"work-{name}").mkdir()
         with pytest.raises(Unavailable, match="no archive of a kernel's source"):
             source.lay(tmp_path / f"work-{name}", print)
@@ -157,8 +157,8 @@ def test_all_packages_that_are_missing_are_told_at_once(monkeypatch, tmp_path):
 
 
 def test_what_differs_is_named(monkeypatch):
-    content = lzma.decompress(kernel.SHIPPED.read_bytes())
-    facts = {name: value for name, value in kernel.manifest().items() if name not in ("sha256", "xz_sha256")}
+    content = lzma.decompress(shipped.SHIPPED.read_bytes())
+    facts = {name: value for name, value in shipped.manifest().items() if name not in ("sha256", "xz_sha256")}
     monkeypatch.setattr(build, "compiled", lambda say: (content, facts))
     assert build.differences(print) == []
     monkeypatch.setattr(build, "compiled", lambda say: (content + b"x", {**facts, "compiler": "gcc 1"}))
@@ -170,7 +170,7 @@ def test_what_an_interrupted_compilation_left_is_removed_and_kernels_are_not(tes
     left = cache.folder("kernels") / "building.killed" / "tree"
     left.mkdir(parents=True)
     monkeypatch.setattr(build, "tools", dict)
-    monkeypatch.setenv(kernel.NAMED, "/nonexistent")
+    monkeypatch.setenv(shipped.NAMED, "/nonexistent")
     with pytest.raises(Unavailable, match="/nonexistent"):
         build.compiled(print)
     assert (left.parent.exists(), kept.exists()) == (False, True)

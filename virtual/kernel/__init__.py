@@ -1,53 +1,16 @@
-"""The kernel of virtual time: shipped with this project, unpacked for each user and tested at its first use.
+"""The kernel of virtual time. Everyone has the same one, so results of different machines compare.
 
-Everyone has the same one, so results of different machines compare. `virtual.kernel.build` makes it again from its
-source, or another from the source that HEDERA_KERNEL_SOURCE names. Other modules call `kernel()`.
+`virtual.kernel.shipped` unpacks and tests it; `virtual.kernel.build` makes it again from its source, or another from
+the source that HEDERA_KERNEL_SOURCE names. Other modules call `kernel()`.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import lzma
 import os
-import platform
-import sys
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from pathlib import Path
 
-from virtual import cache
-from virtual.errors import GuestFailed, Unavailable
-from virtual.guest import RESULTS, Guest, require_programs
-from virtual.kernel import smoke
-from virtual.results import read_small
-
-SHIPPED = Path(__file__).with_name("linux.xz")
-MANIFEST = SHIPPED.with_suffix(".json")
-NAMED = "HEDERA_KERNEL_SOURCE"
-Say = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """A kernel that passed its test.
-
-    ``mode``: how it controls its processes, ``seccomp`` or (slower) ``ptrace``. ``sha256``: of the file ``linux``.
-    """
-
-    linux: Path
-    release: str
-    mode: str
-    source: str
-    sha256: str
-
-    @property
-    def slow(self) -> str | None:
-        """A sentence for the user if its guests take longer than others', else None."""
-        if self.mode == "seccomp":
-            return None
-        faster = f"unset {NAMED}" if os.environ.get(NAMED) else "allow seccomp filters here"
-        return f"Linux {self.release} traces its processes, which takes some 1.5 times as long as by seccomp: {faster}"
+from virtual.guest import require_programs
+from virtual.kernel.changes import NAMED
+from virtual.kernel.shipped import Kernel, Say, built, unpacked
 
 
 def kernel(say: Say) -> Kernel:
@@ -62,101 +25,4 @@ def kernel(say: Say) -> Kernel:
         from virtual.kernel import build
 
         return build.build(say)
-    return _unpacked(say)
-
-
-def built() -> Kernel | None:
-    """The kernel, if it is there and was tested on this machine."""
-    try:
-        stored = json.loads(_record().read_text(encoding="utf-8"))
-        found = Kernel(**{**stored, "linux": Path(stored["linux"])})
-        return found if sha256(found.linux.read_bytes()) == found.sha256 else None
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return None
-
-
-def identity() -> str:
-    """What tells the kernel that is asked for from others."""
-    if named := os.environ.get(NAMED):
-        from virtual.kernel.build import ours
-
-        return f"{named}, {ours()}"
-    return manifest()["sha256"]
-
-
-def manifest() -> dict[str, str]:
-    """What is shipped: release, hashes, source, compiler."""
-    told: dict[str, str] = json.loads(MANIFEST.read_text(encoding="utf-8"))
-    return told
-
-
-def keep(content: bytes, release: str, source: str, say: Say, *, use: bool = True) -> Kernel:
-    """Put a kernel into the user's cache and test it. ``use``: it is the one that is asked for, from now on."""
-    digest = sha256(content)
-    kernels = cache.folder("kernels")
-    linux = kernels / f"linux-{digest[:16]}"
-    new = linux.with_suffix(f".{os.getpid()}")
-    with cache.locked(kernels / "lock"):
-        try:
-            new.write_bytes(content)
-            new.chmod(0o755)
-            new.replace(linux)
-        except OSError as error:
-            new.unlink(missing_ok=True)
-            raise Unavailable(f"the kernel could not be written to {kernels}: {error.strerror}") from None
-        say(f"testing Linux {release}")
-        made = Kernel(linux, release, test(linux), source, digest)
-        if use:
-            new.write_text(json.dumps({**asdict(made), "linux": str(linux)}, indent=1), encoding="utf-8")
-            new.replace(_record())
-    return made
-
-
-def _unpacked(say: Say) -> Kernel:
-    if platform.machine() != "x86_64":
-        raise Unavailable(f"guests need a processor with x86-64, and this is {platform.machine()}")
-    told = manifest()
-    try:
-        content = lzma.decompress(SHIPPED.read_bytes())
-    except (OSError, lzma.LZMAError) as error:
-        raise Unavailable(f"{SHIPPED} cannot be unpacked ({error}): git checkout {SHIPPED.name}") from None
-    if sha256(content) != told["sha256"]:
-        raise Unavailable(f"{SHIPPED} is not what {MANIFEST.name} says: git checkout both")
-    return keep(content, told["release"], told["package"], say)
-
-
-def sha256(content: bytes) -> str:
-    """The hash by which a kernel is known."""
-    return hashlib.sha256(content).hexdigest()
-
-
-def _record() -> Path:
-    """The file that names the kernel: one for each version of it, and for each kind of machine where it was tested,
-    which may share a home."""
-    with Path("/proc/cpuinfo").open(encoding="utf-8") as file:
-        processor = next((line for line in file if line.startswith("flags")), "")
-    machine = f"{identity()}\0{os.uname().release}\0{processor}"
-    return cache.folder("kernels") / f"{sha256(machine.encode())[:16]}.json"
-
-
-def test(linux: Path) -> str:
-    """Boot the kernel; check that its time travels and that a limited link has the right goodput. Returns the mode of
-    its processes.
-
-    Raises Unavailable with the reason if a check fails.
-    """
-    program = [sys.executable, "-I", smoke.__file__, RESULTS, str(smoke.SECONDS)]
-    try:
-        with Guest(linux, program, folder=Path("/"), real_s=120, memory_mib=512) as guest:
-            ended = guest.wait()
-            goodput = float(read_small(guest.results / "goodput", 100)) if not ended.status else 0.0
-    except (GuestFailed, OSError, ValueError) as reason:
-        raise Unavailable(f"the kernel does not run on this machine: {reason}") from None
-    if ended.status:
-        raise Unavailable(f"the kernel's test failed: {ended.stderr.strip().rpartition(chr(10))[2]}")
-    if not ended.time_travel:
-        raise Unavailable("the kernel does not have virtual time: computing takes time in it")
-    low, high = (share * smoke.LINK_MBPS for share in smoke.CARRIES)
-    if not low <= goodput <= high:
-        raise Unavailable(f"a guest's link of {smoke.LINK_MBPS:g} Mb/s carried {goodput:.2f}, not {low:g} to {high:g}")
-    return ended.mode
+    return unpacked(say)

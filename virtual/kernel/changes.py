@@ -1,0 +1,74 @@
+"""What we change of Linux, and its configuration."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache as once
+from pathlib import Path
+
+NAMED = "HEDERA_KERNEL_SOURCE"
+"""The variable that names another source than that of the shipped kernel."""
+CONFIG = Path(__file__).with_name("linux.config")
+CHANGES = (
+    # The processes of a killed guest must not go on running on the host, with the host's system calls.
+    (
+        "arch/um/os-Linux/skas/process.c",
+        r"\(void \*\) ?PTRACE_O_TRACESYSGOOD\)",
+        "(void *) (PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL))",
+    ),
+    # Random numbers start from the seed on the command line, not from the host's, so that a guest can be repeated.
+    (
+        "arch/um/kernel/um_arch.c",
+        r"if \(os_getrandom\(rng_seed, sizeof\(rng_seed\), 0\) == sizeof\(rng_seed\)\) \{",
+        """const char *given = strstr(boot_command_line, "random_seed=");
+	size_t at;
+
+	memset(rng_seed, 0, sizeof(rng_seed));
+	for (at = 0; given && given[at] > ' ' && at < sizeof(rng_seed); at++)
+		rng_seed[at] = given[at];
+	{""",
+    ),
+    (
+        "arch/um/include/asm/archrandom.h",
+        r"ret = os_getrandom\(v, max_longs \* sizeof\(\*v\), 0\);",
+        "ret = 0;",
+    ),
+    # Nor do they depend on the paths of the guest's files on the host.
+    ("init/main.c", r"random_init_early\(command_line\)", 'random_init_early("")'),
+    # A packet that a network card has sent no longer belongs to its sender. Otherwise, with switches and hosts on one
+    # machine, TCP small queues would count packets that wait in switches, and slow flows down.
+    ("drivers/net/veth.c", r"skb_tx_timestamp\(skb\);", "skb_tx_timestamp(skb);\n\tskb_orphan(skb);"),
+    # All switches share one table of flows, and so one cache of which mask a packet matched last. Without the port in
+    # its key each switch on a path writes over what the one before it has learned, and all masks are tried again.
+    ("net/openvswitch/flow_table.c", r"(#define MC_DEFAULT_HASH_ENTRIES\s+)256\n", r"\g<1>4096\n"),
+    (
+        "net/openvswitch/flow_table.c",
+        r"\n\tce = NULL;\n\thash = skb_hash;\n",
+        "\n\tskb_hash = jhash_1word(skb_hash, key->phy.in_port);\n\n\tce = NULL;\n\thash = skb_hash;\n",
+    ),
+)
+"""Our changes of the source: (file, expression, replacement)."""
+FLOATING_POINT = (
+    ("arch/x86/um/user-offsets.c", r"DEFINE_LONGS\(HOST_FP_SIZE, \d+\)", "DEFINE_LONGS(HOST_FP_SIZE, 12288)"),
+)
+FLOATING_POINT_CONFIG = "CONFIG_KERNEL_STACK_ORDER=3\n"
+FLOATING_POINT_SINCE = (6, 13)
+"""Linux before this version has 2,696 bytes for a process's floating-point state; with AMX it takes 11,008. The
+larger buffer lies on the kernel's stacks, which must grow with it."""
+FLAGS = "-mcmodel=small"
+"""The kernel is linked below 2 GiB, and does not need the large code model that its makefile asks for."""
+FIXED = {
+    "LC_ALL": "C",
+    "KBUILD_BUILD_USER": "hedera",
+    "KBUILD_BUILD_HOST": "hedera",
+    "KBUILD_BUILD_TIMESTAMP": "Thu Jan 1 00:00:00 UTC 1970",
+    "KBUILD_BUILD_VERSION": "1",
+}
+"""What would tell when and where a kernel was compiled."""
+
+
+@once
+def ours() -> str:
+    """A hash of what we add to a source."""
+    added = repr((CHANGES, FLOATING_POINT, FLOATING_POINT_CONFIG, FLAGS, FIXED))
+    return hashlib.sha256(CONFIG.read_bytes() + added.encode()).hexdigest()
