@@ -4,7 +4,7 @@ import re
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 
-from virtual.kernel import manifest
+from virtual.kernel.shipped import manifest
 
 HERE = Path(__file__).parent
 LOCKS = {

@@ -38,6 +38,11 @@ def main() -> None:
         if signal.getsignal(each) is not signal.SIG_IGN:
             signal.signal(each, _interrupt)
     from harness.cli.group import cli
-    from harness.cli.words import status_of
+    from harness.jobs import root
+    from harness.words import status_of
 
-    sys.exit(status_of(lambda: cli.main(standalone_mode=False)))
+    try:
+        status = status_of(lambda: cli.main(standalone_mode=False))
+    finally:
+        root.end()
+    sys.exit(status)

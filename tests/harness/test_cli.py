@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli.group import cli
-from harness.cli.words import status_of
+from harness.words import status_of
 from hedera.schemes import SCHEMES
 from traffic.published import PUBLISHED
 from traffic.workload import SPELLINGS

@@ -10,24 +10,16 @@ from collections.abc import Callable
 import click
 
 from harness.errors import HarnessError
-from harness.jobs import root
 from hedera.text import printable
-
-
-def status_of(command: Callable[[], object]) -> int:
-    """Carry out a command; its exit status. The root child, if there is one, has ended then."""
-    try:
-        return _status_of(command)
-    finally:
-        root.end()
 
 
 def exit_in_words(command: Callable[[], object]) -> None:
     """Carry out a command, and end the process."""
-    sys.exit(_status_of(command))
+    sys.exit(status_of(command))
 
 
-def _status_of(command: Callable[[], object]) -> int:
+def status_of(command: Callable[[], object]) -> int:
+    """Carry out a command; its exit status."""
     try:
         command()
     except click.exceptions.Exit as ended:
