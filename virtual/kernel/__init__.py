@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 
 from virtual.guest import require_programs
-from virtual.kernel.changes import NAMED
-from virtual.kernel.shipped import Kernel, Say, built, unpacked
+from virtual.kernel.shipped import NAMED, Kernel, Say, built, unpacked
 
 
 def kernel(say: Say) -> Kernel:

@@ -26,10 +26,9 @@ from virtual.kernel.changes import (
     FLOATING_POINT,
     FLOATING_POINT_CONFIG,
     FLOATING_POINT_SINCE,
-    NAMED,
     ours,
 )
-from virtual.kernel.shipped import MANIFEST, SHIPPED, Kernel, Say, keep, manifest, sha256
+from virtual.kernel.shipped import MANIFEST, NAMED, SHIPPED, Kernel, Say, keep, manifest, sha256
 
 OBJECTS = 650
 """About how many files are compiled, for the progress."""

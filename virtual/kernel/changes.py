@@ -6,8 +6,6 @@ import hashlib
 from functools import cache as once
 from pathlib import Path
 
-NAMED = "HEDERA_KERNEL_SOURCE"
-"""The variable that names another source than that of the shipped kernel."""
 CONFIG = Path(__file__).with_name("linux.config")
 CHANGES = (
     # The processes of a killed guest must not go on running on the host, with the host's system calls.

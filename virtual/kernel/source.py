@@ -10,8 +10,7 @@ from pathlib import Path
 
 from virtual import apt
 from virtual.errors import Unavailable
-from virtual.kernel.changes import NAMED
-from virtual.kernel.shipped import Say
+from virtual.kernel.shipped import NAMED, Say
 
 SUITE, PACKAGE, VERSION = "sid", "linux-source-7.2", "7.2.13-1"
 """What is shipped was made of. Debian keeps every version at snapshot.debian.org, when its suite has a newer one."""
