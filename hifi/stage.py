@@ -13,9 +13,9 @@ from harness.jobs.guests import Ground
 from hifi.scene import Scene, Seen
 from results.files import read_bytes, write_whole
 from results.output import quiet
-from virtual import kernel
 from virtual.errors import GuestFailed
 from virtual.guest import RESULTS, Guest
+from virtual.kernel import shipped
 
 ROOT = Path(__file__).resolve().parents[1]
 LONGEST_ARGUMENT = 100_000
@@ -53,7 +53,7 @@ def _groups(scenes: Sequence[Scene]) -> Iterator[list[Scene]]:
 
 
 def _place(scene: Scene, kept: Path) -> Path:
-    digest = hashlib.sha256(msgspec.json.encode(scene) + kernel.identity().encode()).hexdigest()
+    digest = hashlib.sha256(msgspec.json.encode(scene) + shipped.identity().encode()).hexdigest()
     return kept / f"{scene.name}-{digest[:12]}.json"
 
 
