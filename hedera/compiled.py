@@ -41,9 +41,10 @@ def code_folder() -> Path | None:
     Numba runs whatever lies there, so it is None, and nothing is kept, where others can write, or this user cannot.
     """
     given, home = os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME")
-    base = Path(given) if given else Path(home or Path("~/.cache").expanduser(), "hedera/compiled")
-    folder = base / _sources()
+    folder = Path(given or "hedera/compiled")
     try:
+        base = folder if given else Path(home or Path("~/.cache").expanduser()) / folder
+        folder = base / _sources()
         if not folder.is_dir():
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             print("compiling the inner loops, once: half a minute or less", file=sys.stderr, flush=True)

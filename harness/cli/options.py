@@ -39,7 +39,7 @@ experiment_options = options(
 
 
 def timed(spec: RunSpec, *, on_cluster: bool = False) -> RunSpec:
-    """The spec with ``real`` or ``virtual`` for ``auto``, which is told in one line where it is not for the asking."""
+    """The spec with ``real`` or ``virtual`` for ``auto``, as this machine can."""
     if on_cluster:
         if spec.time == "real":
             raise UserMistake("a cluster makes runs in virtual time: real time takes a machine of one's own")
@@ -50,14 +50,16 @@ def timed(spec: RunSpec, *, on_cluster: bool = False) -> RunSpec:
 
     if root.may_be_root() and machine.kernel_datapath():
         return replace(spec, time="real")
-    why = "this kernel has no Open vSwitch" if root.may_be_root() else "without root"
-    tell_user(f"{why}: virtual time, in a Linux that is a process (docs/virtual-time.md)")
     return replace(spec, time="virtual")
 
 
 @contextmanager
-def carrier(spec: RunSpec, at_once: int | None = None, cluster: str | None = None) -> Iterator[Where]:
+def carrier(
+    spec: RunSpec, at_once: int | None = None, cluster: str | None = None, *, asked: str = "auto"
+) -> Iterator[Where]:
     """Who carries out runs like this one while the block runs; everything they need is made now.
+
+    ``asked``: the time that the user asked for; what ``auto`` became is told in one line.
 
     UnfitMachine says what is missing.
     """
@@ -69,6 +71,9 @@ def carrier(spec: RunSpec, at_once: int | None = None, cluster: str | None = Non
     elif spec.time == "virtual":
         from harness.jobs.guests import Guests, guests_at_once, prepare
 
+        if asked == "auto":
+            why = "this kernel has no Open vSwitch" if root.may_be_root() else "without root"
+            tell_user(f"{why}: virtual time, in a Linux that is a process (docs/virtual-time.md)")
         yield Guests(prepare(tell_user), guests_at_once(at_once))
     else:
         from harness.network.machine import require_tools

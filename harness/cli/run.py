@@ -34,6 +34,7 @@ def run(out: Path | None, as_json: bool, **options: Any) -> None:
 
     spec = RunSpec(**options)
     spec.workload()  # a mistake is told before anything else
+    asked = spec.time
     spec = timed(spec)
     if out is None:
         stamp = time.strftime("%Y%m%d-%H%M%S")
@@ -46,7 +47,7 @@ def run(out: Path | None, as_json: bool, **options: Any) -> None:
             told[0] = stage
             tell_user(f"{loop.stage_words(stage, progress)} ...")
 
-    with carrier(spec, 1) as where:
+    with carrier(spec, 1, asked=asked) as where:
         result = loop.run(spec, out, where, hear)
     if as_json:
         click.echo(encode(result, indent=0), nl=False)

@@ -73,7 +73,7 @@ def sweep(
         return
     from harness.sweep.progress import carry_out_with_progress
 
-    with carrier(base, at_once, cluster) as where:
+    with carrier(base, at_once, cluster, asked=options.get("time", "auto")) as where:
         jobs = plan(settle(base, folder), workloads, scheme_names, trials, folder)
         carry_out_with_progress(jobs, folder, where)
 

@@ -91,7 +91,7 @@ def table_2(
     folder = out / slug(f"k{base.k}-{base.link_mbps:g}mbps-scale{scale:g}{'-virtual' * (base.time == 'virtual')}")
     for planned in jobs_of(base, names, trials, scale, folder):
         planned.spec.workload()
-    with carrier(base, at_once) as where:
+    with carrier(base, at_once, asked=options.get("time", "auto")) as where:
         seconds = jobs_of(base, names, trials, scale, folder)[0].spec.seconds
         jobs = jobs_of(settle(replace(base, seconds=seconds), folder), names, trials, scale, folder)
         left = [job for job in jobs if job.next_folder() is not None]

@@ -2,6 +2,7 @@
 
 import csv
 import subprocess
+from contextlib import nullcontext
 
 import pytest
 
@@ -20,8 +21,8 @@ def planned(monkeypatch):
         found["runs"] = [(each.spec.scheme, each.spec.traffic, each.spec.seconds, each.spec.seed) for each in jobs]
         found["folder"] = folder
 
-    monkeypatch.setattr(sweep.progress, "carry_out_with_progress", carry_out)
-    monkeypatch.setattr(sweep, "in_guests", lambda base, at_once: None)
+    monkeypatch.setattr("harness.sweep.progress.carry_out_with_progress", carry_out)
+    monkeypatch.setattr(sweep, "carrier", lambda *asked, **named: nullcontext())
     return found
 
 

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from virtual import cache, kernel
+from virtual import cache
 from virtual.errors import GuestFailed
 from virtual.guest import RESULTS, START_S, Guest
+from virtual.kernel import shipped
 from virtual.results import copy_results
 
 pytestmark = pytest.mark.virtual
@@ -236,6 +237,6 @@ def test_a_full_disk_is_told_and_not_a_result(linux, tmp_path):
 
 
 def test_the_test_of_a_kernel_passes_here_and_fails_what_does_not_travel(linux, tmp_path):
-    assert kernel.test(linux) in ("seccomp", "ptrace")
-    with pytest.raises(kernel.Unavailable, match="does not run on this machine"):
-        kernel.test(Path("/bin/true"))
+    assert shipped.test(linux) in ("seccomp", "ptrace")
+    with pytest.raises(shipped.Unavailable, match="does not run on this machine"):
+        shipped.test(Path("/bin/true"))

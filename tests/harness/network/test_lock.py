@@ -48,6 +48,7 @@ def test_a_newcomer_waits_and_says_for_whom(first):
 def test_while_it_waits_it_says_so_again(first, monkeypatch):
     monkeypatch.setattr(lock, "SAY_EVERY_S", 0.1)
     monkeypatch.setattr(lock, "LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr(lock, "TELL_S", 0.0)
     heard = []
     with pytest.raises(RunFailed, match="is taken by process"), sole_use("x", heard.append, patience_s=0.5):
         pytest.fail("it was taken")
@@ -57,6 +58,7 @@ def test_while_it_waits_it_says_so_again(first, monkeypatch):
 
 def test_it_says_so_when_another_one_was_quicker(first, own_home, monkeypatch):
     monkeypatch.setattr(lock, "LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr(lock, "TELL_S", 0.0)
     heard = []
 
     def say(sentence):
