@@ -36,18 +36,17 @@ class Finding:
 def examine(time: str) -> list[Finding]:
     """All findings for runs in ``real`` or ``virtual`` time, in the order a newcomer would mend them."""
     virtual = time == "virtual"
-    is_root = os.geteuid() == 0
+    as_root = () if virtual or not root.may_be_root() else root.root().examine()
     return [
         *(
             ()
             if virtual
             else (_there("root", root.may_be_root(), "run it with sudo, or hedera doctor --time virtual"),)
         ),
-        *((_rights(),) if is_root and not virtual else ()),
         *(_of_guests(_tool(tool)) if virtual else _tool(tool) for tool in machine.TOOLS),
         _of_guests(_mininet()) if virtual else _mininet(),
         *(_library(name) for name in machine.LIBRARIES),
-        *(_kernel_features() if is_root and not virtual and not machine.lacking_rights() else ()),
+        *as_root,
         *((_guest_kernel(),) if virtual else ()),
         _pox(),
         _packets(),
@@ -56,9 +55,11 @@ def examine(time: str) -> list[Finding]:
     ]
 
 
-def _rights() -> Finding:
+def examine_as_root() -> list[Finding]:
+    """What only root finds out: its rights, and the kernel's features."""
     lacking = machine.lacking_rights()
-    return _there("root's rights", not lacking, f"{lacking}: docs/container.md, or --time virtual")
+    rights = _there("root's rights", not lacking, f"{lacking}: docs/container.md, or --time virtual")
+    return [rights] if lacking else [rights, *_kernel_features()]
 
 
 def _of_guests(found: Finding) -> Finding:

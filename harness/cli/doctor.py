@@ -22,7 +22,8 @@ from hedera.options import field_options, json_option, quiet_option
 @field_options(RunSpec, "time")
 def doctor(as_json: bool, time: str) -> None:
     """List what this machine can do and what is missing, for real time or (without root) for virtual time."""
-    time = timed(RunSpec(scheme="hedera-sa", traffic="stride:4", time=time)).time
+    if time == "auto":
+        time = timed(RunSpec(scheme="hedera-sa", traffic="stride:4", platform="os-ken")).time
     findings = examine(time)
     first = next((finding for finding in findings if finding.ok is False), None)
     carries = carried(time)

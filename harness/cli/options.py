@@ -39,18 +39,15 @@ experiment_options = options(
 
 
 def timed(spec: RunSpec, *, on_cluster: bool = False) -> RunSpec:
-    """The spec with ``real`` or ``virtual`` for ``auto``, as this machine can."""
-    if on_cluster:
-        if spec.time == "real":
-            raise UserMistake("a cluster makes runs in virtual time: real time takes a machine of one's own")
-        return replace(spec, time="virtual")
-    if spec.time != "auto":
-        return spec
-    from harness.network import machine
+    """The spec with what ``auto`` means here for time and platform.
 
-    if root.may_be_root() and machine.kernel_datapath():
-        return replace(spec, time="real")
-    return replace(spec, time="virtual")
+    Raises UserMistake and UnfitMachine for what cannot be had.
+    """
+    from harness.run.resolution import on_this_machine
+
+    if on_cluster and spec.time == "real":
+        raise UserMistake("a cluster makes runs in virtual time: real time takes a machine of one's own")
+    return on_this_machine(replace(spec, time="virtual") if on_cluster else spec, root.may_be_root())
 
 
 @contextmanager

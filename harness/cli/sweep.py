@@ -11,7 +11,7 @@ from harness.cli.options import carrier, experiment_options, jobs_option, result
 from harness.jobs.store import slug
 from harness.network import machine
 from harness.run.spec import RunSpec
-from harness.sweep.plan import Planned, load_factor, plan, seconds_left, settle, split_schemes
+from harness.sweep.plan import Planned, keep_settings, load_factor, plan, seconds_left, split_schemes
 from harness.sweep.suites import TrafficSpec
 from harness.sweep.suites import suite as workloads_of
 from hedera.options import cluster_option
@@ -73,8 +73,8 @@ def sweep(
         return
     from harness.sweep.progress import carry_out_with_progress
 
-    with carrier(base, at_once, cluster, asked=options.get("time", "auto")) as where:
-        jobs = plan(settle(base, folder), workloads, scheme_names, trials, folder)
+    keep_settings(base, folder)
+    with carrier(base, at_once, cluster, asked=options["time"]) as where:
         carry_out_with_progress(jobs, folder, where)
 
 

@@ -15,7 +15,7 @@ from harness.errors import RunFailed
 from harness.jobs.loop import carry_out, stage_words
 from harness.jobs.store import alone_in, slug
 from harness.run.spec import RunSpec
-from harness.sweep.plan import Planned, load_factor, plan, seconds_left, settle, split_schemes
+from harness.sweep.plan import Planned, keep_settings, load_factor, plan, seconds_left, split_schemes
 from harness.sweep.suites import TrafficSpec
 from hedera.options import json_option
 from plots.load import load_sweep
@@ -89,11 +89,11 @@ def table_2(
     names = split_schemes(schemes)
     base = timed(RunSpec(scheme="ecmp", traffic="shuffle:1", seconds=20.0, **options))
     folder = out / slug(f"k{base.k}-{base.link_mbps:g}mbps-scale{scale:g}{'-virtual' * (base.time == 'virtual')}")
-    for planned in jobs_of(base, names, trials, scale, folder):
+    jobs = jobs_of(base, names, trials, scale, folder)
+    for planned in jobs:
         planned.spec.workload()
-    with carrier(base, at_once, asked=options.get("time", "auto")) as where:
-        seconds = jobs_of(base, names, trials, scale, folder)[0].spec.seconds
-        jobs = jobs_of(settle(replace(base, seconds=seconds), folder), names, trials, scale, folder)
+    keep_settings(jobs[0].spec, folder)
+    with carrier(base, at_once, asked=options["time"]) as where:
         left = [job for job in jobs if job.next_folder() is not None]
         tell_user(f"{len(jobs)} shuffles, {len(jobs) - len(left)} already done. Results: {folder}")
         if left:

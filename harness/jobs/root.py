@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from harness.doctor import Finding
     from harness.jobs.guests import Hear
     from harness.jobs.job import Job
     from harness.network.footprint import Cleaned
@@ -28,7 +29,7 @@ MAX_BYTES = 1 << 30
 """Of an answer: a run's raw files."""
 LIMIT = 65 << 20
 """Of what root reads in one message."""
-_STAGE, _FILE, _DONE, _FAILED, _MISTAKE, _UNFIT, _JOB, _CLEAN = range(8)
+_STAGE, _FILE, _DONE, _FAILED, _MISTAKE, _UNFIT, _JOB, _CLEAN, _EXAMINE = range(9)
 _HEAD = struct.Struct("!BI")
 
 
@@ -78,6 +79,15 @@ class Root:
         _send(self.connection, _CLEAN, b"")
         return msgspec.json.decode(_receive(self.connection, MAX_BYTES)[1], type=Cleaned)
 
+    def examine(self) -> list[Finding]:
+        """What only root finds out of this machine."""
+        import msgspec
+
+        from harness.doctor import Finding
+
+        _send(self.connection, _EXAMINE, b"")
+        return msgspec.json.decode(_receive(self.connection, MAX_BYTES)[1], type=list[Finding])
+
     def close(self) -> None:
         """Have a run that is under way torn down, and wait for the end."""
         self.connection.close()
@@ -115,6 +125,12 @@ def _serve(connection: socket.socket, run_as: tuple[int, int] | None) -> None:
                 from harness.network.footprint import remove_leftovers
 
                 _send(connection, _DONE, msgspec.json.encode(remove_leftovers()))
+            elif kind == _EXAMINE:
+                import msgspec
+
+                from harness.doctor import examine_as_root
+
+                _send(connection, _DONE, msgspec.json.encode(examine_as_root()))
             else:
                 _carry_out(data, connection, run_as)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from harness.network.machine import require_datapath
+from harness.network.machine import kernel_datapath, require_datapath, require_root
 from harness.network.shaping import BUCKET_S, Shape
 from harness.run.controller import choose_platform
 from harness.run.spec import RunSpec
@@ -16,22 +16,20 @@ def resolve(spec: RunSpec) -> RunSpec:
 
     Raises UserMistake for traffic that makes no sense, UnfitMachine for what this machine cannot do.
     """
-    return on_this_machine(spec).for_its_traffic()
+    return on_this_machine(spec, as_root=spec.time == "real" or os.geteuid() == 0).for_its_traffic()
 
 
-def on_this_machine(spec: RunSpec) -> RunSpec:
-    """With what ``auto`` means for time and platform here; what depends on traffic is left."""
-    time = time_of(spec)
-    if time == "real":
+def on_this_machine(spec: RunSpec, as_root: bool) -> RunSpec:
+    """With what ``auto`` means for time and platform here; what depends on traffic is left. ``as_root``: whether a
+    process of ours is root, which real time takes."""
+    time = spec.time
+    if time == "auto":
+        time = "real" if as_root and kernel_datapath() else "virtual"
+    elif time == "real":
+        if not as_root:
+            require_root()
         require_datapath()
     return replace(spec, time=time, platform=choose_platform(spec.platform))
-
-
-def time_of(spec: RunSpec) -> str:
-    """``real`` or ``virtual``."""
-    if spec.time == "auto":
-        return "real" if os.geteuid() == 0 else "virtual"
-    return spec.time
 
 
 def shape_of(spec: RunSpec) -> Shape:

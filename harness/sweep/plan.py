@@ -14,7 +14,6 @@ from harness.errors import UserMistake
 from harness.jobs.store import read_json, read_run, require_writable, slug, write_json
 from harness.network import machine
 from harness.run.folder import RESULT
-from harness.run.resolution import on_this_machine
 from harness.run.spec import RunSpec
 from harness.sweep.suites import TrafficSpec
 from hedera.schemes import SCHEMES
@@ -126,19 +125,12 @@ def _folder_name(workload: TrafficSpec) -> str:
     return name
 
 
-def settle(base: RunSpec, folder: Path) -> RunSpec:
-    """Fix what ``auto`` means on this machine, and refuse to mix unlike runs in one folder; see `keep_settings`."""
-    require_writable(folder)
-    base = on_this_machine(base)
-    keep_settings(base, folder)
-    return base
-
-
 def keep_settings(base: RunSpec, folder: Path) -> None:
     """Write down what all runs of a folder have in common.
 
-    Raises UserMistake when the folder holds a sweep with other settings.
+    Raises UserMistake when it cannot be written to, or holds a sweep with other settings.
     """
+    require_writable(folder)
     settings = {name: value for name, value in base.as_json().items() if name not in VARYING}
     settings = json.loads(json.dumps(settings | {"first_seed": base.seed}))  # as they will be read
     path = folder / SETTINGS
