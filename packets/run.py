@@ -15,6 +15,7 @@ from typing import Any
 from packets.build import engine, fingerprint
 from packets.experiment import Experiment, scenario
 from packets.result import Result, load, reduce, save
+from results.files import make_folder
 
 Progress = Callable[[float], None]
 
@@ -105,7 +106,7 @@ def kept_or_run(task: Task, progress: Progress | None = None) -> Result:
     path = place(task)
     result = load(path)
     if result is None:
-        task.folder.mkdir(parents=True, exist_ok=True)  # before it is run in vain
+        make_folder(task.folder)  # before it is run in vain
         result = run(task.experiment, progress)
         save(result, path)
     return result

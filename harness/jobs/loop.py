@@ -17,6 +17,7 @@ from harness.run.folder import RESULT, new_folder
 from harness.run.source import ChangeWatch, first_source
 from harness.run.spec import RunSpec
 from results import record
+from results.files import make_folder
 from results.record import Run
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def run(spec: RunSpec, folder: Path, where: Where, hear: Hear = lambda stage, pr
     before anything is built, RunFailed when ``folder`` is taken or a disk full, and what ``hear`` raises.
     """
     job = job_of(spec)
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(folder.parent)
     with new_folder(folder) as place:
         try:
             where.carry(job, place, hear)

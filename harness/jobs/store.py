@@ -18,8 +18,8 @@ from typing import Any
 from harness.errors import UserMistake
 from harness.run.folder import RESULT
 from results import record
+from results.files import make_folder, write_whole
 from results.files import read_json as read_document
-from results.files import write_whole
 from results.record import Run
 
 MAX_SIZE = 16 << 20
@@ -36,7 +36,7 @@ def slug(text: str) -> str:
 def require_writable(folder: Path) -> None:
     """Create the folder; UserMistake when it cannot be written to."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         if not os.access(folder, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:

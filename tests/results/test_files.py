@@ -1,10 +1,11 @@
 """Files are written whole or not at all, and read within bounds."""
 
+import errno
 import os
 
 import pytest
 
-from results.files import Unreadable, find_files, read_bytes, read_json, whole, write_whole
+from results.files import Unreadable, find_files, read_bytes, read_json, write_whole
 
 
 def test_a_file_appears_whole_and_its_folder_with_it(tmp_path):
@@ -12,11 +13,14 @@ def test_a_file_appears_whole_and_its_folder_with_it(tmp_path):
     assert (tmp_path / "new" / "file").read_bytes() == "ä".encode()
 
 
-def test_what_fails_half_way_leaves_the_old_content_and_nothing_beside(tmp_path):
+def test_what_fails_half_way_leaves_the_old_content_and_nothing_beside(tmp_path, monkeypatch):
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "full")
+
     (tmp_path / "file").write_text("old")
-    with pytest.raises(KeyError), whole(tmp_path / "file") as out:
-        out.write(b"half")
-        raise KeyError
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="full"):
+        write_whole(tmp_path / "file", "half")
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file", "old")]
 
 
@@ -26,6 +30,20 @@ def test_a_link_is_replaced_not_followed(tmp_path):
     write_whole(tmp_path / "file", "new")
     assert (tmp_path / "other").read_text() == "kept"
     assert not (tmp_path / "file").is_symlink()
+
+
+@pytest.mark.root
+def test_a_link_on_the_way_is_followed_unless_it_is_another_user_s(tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "there")
+    write_whole(tmp_path / "link" / ".." / "link" / "new" / "file", "ours")
+    assert (tmp_path / "there" / "new" / "file").read_text() == "ours"
+    os.chown(tmp_path / "link", 65534, 65534, follow_symlinks=False)
+    with pytest.raises(PermissionError, match="another user's"):
+        write_whole(tmp_path / "link" / "file", "")
+    (tmp_path / "circle").symlink_to("circle")
+    with pytest.raises(OSError, match="circle"):
+        write_whole(tmp_path / "circle" / "file", "")
 
 
 def test_an_error_names_the_file_and_not_its_temporary(tmp_path):
