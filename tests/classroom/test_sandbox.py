@@ -15,6 +15,7 @@ from classroom import sandbox
 from classroom.process import Misbehaved, Start, Unfit
 from classroom.sandbox import closed, prepared, require_closed
 from classroom.submission import Budget, Code, Submission
+from tests.fakes import machine_with
 
 HEDERA = Path(sys.executable).with_name("hedera")
 HONEST = (Path(__file__).with_name("solutions") / "demand.py").read_text()
@@ -112,12 +113,11 @@ def test_walls_that_do_not_hold_are_refused(place, monkeypatch, wall, words):
         require_closed(place)
 
 
-def test_grading_stops_with_status_3_where_it_cannot_isolate(monkeypatch, tmp_path):
+def test_grading_stops_with_status_3_where_it_cannot_isolate(tmp_path):
     """Nobody gets 0 points for what the machine lacks."""
     (tmp_path / "class" / "alice").mkdir(parents=True)
     (tmp_path / "class" / "alice" / "demand.py").write_text(HONEST)
-    pretend(monkeypatch, tmp_path, "echo 'bwrap: no' >&2; exit 1")
-    words = [HEDERA, "grade", "class", "--seed", "1"]
+    words = [*machine_with(tmp_path, bwrap="echo 'bwrap: no' >&2; exit 1"), HEDERA, "grade", "class", "--seed", "1"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 3
     assert "(bwrap: no" in done.stderr

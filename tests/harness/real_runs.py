@@ -2,17 +2,17 @@
 
 import json
 import os
-import signal
+import re
 import subprocess
 import sys
-import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from harness.network.congestion import ALLOWED, SYSCTL
 from harness.network.footprint import HOME
-from harness.network.processes import run, wait_until
+from harness.network.processes import run
 from results.temporary import is_alive
 
 LONG = pytest.mark.skipif(
@@ -35,7 +35,9 @@ def footprint():
         "links": run(["ip", "-br", "link"]),
         "namespaces": run(["ip", "netns"]),
         "processes": [
-            line for line in said.splitlines() if any(name in line for name in PROGRAMS) and " Z" not in line
+            f"{pid} {words}"
+            for pid, state, words in (line.split(maxsplit=2) for line in said.splitlines())
+            if any(name in words for name in PROGRAMS) and "Z" not in state
         ],
         "cgroups": [str(path) for path in groups if not is_alive(path.name.removeprefix("hedera-"))],
         "folders": [folder.name for folder in folders if folder not in living],
@@ -67,22 +69,15 @@ def result_of(out, *options, **settings):
     return json.loads(done.stdout)
 
 
-def stage_of(process):
-    """What a sweep says that it is at, to all who wait for the machine."""
+def working_for(process):
+    """The process that is root for a command, and has the machine; None as long as it has not. And the stage it is
+    at, as it says to all who wait for the machine."""
     lock = HOME / "lock"
-    text = lock.read_text() if lock.exists() else ""
-    ours = f"process {process.pid} ("
-    return text.removeprefix(ours).rstrip(")").split(";")[0] if text.startswith(ours) else ""
-
-
-def stop_at(process, stage):
-    """Stop a sweep in the middle of a stage; False when it has ended without being met there."""
-    while process.poll() is None:
-        if stage_of(process).endswith(stage):
-            process.send_signal(signal.SIGSTOP)
-            wait_until(lambda: Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2][1] == "T", 60)
-            if stage_of(process).endswith(stage):
-                return True
-            process.send_signal(signal.SIGCONT)  # it was quicker
-        time.sleep(0.002)
-    return False
+    found = re.match(r"process (\d+) \((.*)\)", lock.read_text() if lock.exists() else "")
+    if found is None:
+        return None, ""
+    with suppress(OSError):
+        parent = int(Path(f"/proc/{found[1]}/stat").read_text().rpartition(")")[2].split()[1])
+        if parent == process.pid:
+            return int(found[1]), found[2].split(";")[0]
+    return None, ""

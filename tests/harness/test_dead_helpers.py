@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from harness.network.fabric import Fabric, FabricOptions
 from harness.network.footprint import run_folder
 from harness.network.lock import sole_use
 from harness.network.processes import Children
+from tests.fakes import machine_with
 from tests.harness.real_runs import HEDERA, LONG
 from topos.nonblocking import NonBlocking
 
@@ -23,25 +23,9 @@ pytestmark = [pytest.mark.root, pytest.mark.alone]
 HANG = "exec sleep 600"
 
 
-@pytest.fixture
-def fake(tmp_path, monkeypatch):
-    """Puts a program first on PATH that tells its version, and else does what the test says."""
-    folder = tmp_path / "fakes"
-    folder.mkdir()
-    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-
-    def put(name, does):
-        real = shutil.which(name, path=os.environ["PATH"].split(":", 1)[1])
-        path = folder / name
-        path.write_text(f'#!/bin/sh\ncase "$*" in -v|-V|--version) exec {real} "$@";; esac\nreal={real}\n{does}\n')
-        path.chmod(0o755)
-
-    return put
-
-
-def reasons_of(tmp_path, *, within):
+def reasons_of(tmp_path, before, *, within):
     """Why a run is invalid that is over within so many seconds (on a busy machine: the longest wait, and slack)."""
-    command = [HEDERA, "run", "--scheme", "ecmp", "--traffic", "stride:4", "--bw", "2", "--seconds", "3"]
+    command = [*before, HEDERA, "run", "--scheme", "ecmp", "--traffic", "stride:4", "--bw", "2", "--seconds", "3"]
     begin = time.monotonic()
     done = subprocess.run(
         [*command, "--platform", "os-ken", "--out", tmp_path / "run", "--json"],
@@ -66,23 +50,23 @@ def reasons_of(tmp_path, *, within):
         ("tc", "exit 1", "tc -batch - failed: status 1", 40),
         ("ip", 'case "$*" in *-batch*) exit 1;; esac; exec $real "$@"', "ip -batch - failed", 40),
         ("ethtool", "echo no; exit 1", "could not be configured", 40),
-        pytest.param("iperf", "exit 1", "ended at once (status 1)", 60, marks=pytest.mark.real),
+        ("iperf", "exit 1", "ended at once (status 1)", 60),
         pytest.param("bwm-ng", "exit 1", "bwm-ng", 60, marks=LONG),
         ("bwm-ng", HANG, "bwm-ng", 60),
     ],
 )
-def test_a_program_that_dies_or_hangs(tmp_path, clean, fake, name, does, words, within):
-    fake(name, does)
-    assert words in reasons_of(tmp_path, within=within)
+def test_a_program_that_dies_or_hangs(tmp_path, clean, name, does, words, within):
+    assert words in reasons_of(tmp_path, machine_with(tmp_path, **{name: does}), within=within)
 
 
 @pytest.mark.parametrize("daemon", ["ovsdb-server", "ovs-vswitchd"])
 @pytest.mark.parametrize(
     ("does", "words"), [("exit 3", "ended at once (status 3)"), (HANG, "did not open its socket within 1 s")]
 )
-def test_an_open_vswitch_that_dies_or_hangs(tmp_path, clean, fake, monkeypatch, daemon, does, words):
-    fake(daemon, does)
-    monkeypatch.setattr(openvswitch, "PATH", os.environ["PATH"])
+def test_an_open_vswitch_that_dies_or_hangs(tmp_path, clean, monkeypatch, daemon, does, words):
+    (tmp_path / daemon).write_text(f"#!/bin/sh\n{does}\n")
+    (tmp_path / daemon).chmod(0o755)
+    monkeypatch.setattr(openvswitch, "PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setattr(openvswitch, "START_S", 1.0)
     with (
         pytest.raises(RunFailed) as failure,

@@ -11,7 +11,7 @@ import pytest
 PROGRAM = """
 import sys, time
 from harness import cli
-from harness.cli import words
+from harness import words
 from harness.network import deadline
 
 def hang():

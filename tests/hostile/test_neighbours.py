@@ -421,7 +421,9 @@ CONFINED = f"from harness.run.controller import confined, environment_of\nalice 
 def test_a_scheduler_that_wants_root_s_rights(place, attempt):
     """A student's scheduler, as the root child starts the controller that has it, after alice called sudo."""
     code, precious, beside = (str(place.roots / name) for name in ("code.py", "precious", "beside"))
-    statement = TRIES[attempt].format(precious=precious, beside=beside, code=code, hidden=place.roots, pid=os.getpid())
+    statement = TRIES[attempt].format(
+        precious=precious, beside=beside, code=code, hidden=str(place.roots), pid=os.getpid()
+    )
     program = f"""
 import ctypes, os, socket, subprocess, sys, time
 libc = ctypes.CDLL(None, use_errno=True)

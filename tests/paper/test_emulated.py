@@ -82,7 +82,7 @@ def test_a_run_that_says_nothing_about_loads_is_refused(tmp_path, changes, words
 
 
 def test_what_is_no_run_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"run\.json cannot be read: No such file"):
+    with pytest.raises(ValueError, match=r"run\.json is not there"):
         beside([tmp_path / "run.json"], BASE)
     (tmp_path / "run.json").write_text("{}")
     with pytest.raises(ValueError, match=r"run\.json is not a run of schema"):

@@ -183,7 +183,7 @@ def test_any_value_in_any_field_gives_a_run_or_a_reason(field, value):
 @settings(deadline=None)
 def test_a_document_that_was_cut_off(cut):
     data = encode(run()).rstrip()
-    with pytest.raises(ValueError, match="cut off"):
+    with pytest.raises(ValueError, match=r"cut off|not a run of schema"):
         decode(data[: min(cut, len(data) - 1)])
 
 

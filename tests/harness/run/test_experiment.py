@@ -1,6 +1,8 @@
 """Real runs: Mininet, Open vSwitch, iperf, bwm-ng and a real controller, at rates any machine can carry."""
 
 import json
+import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -17,7 +19,7 @@ from harness.network.processes import Children, run, wait_until
 from paper.emulated import config_of
 from results.record import read
 from simulator.driver import simulate
-from tests.harness.real_runs import HEDERA, LONG, footprint, hedera_run
+from tests.harness.real_runs import HEDERA, LONG, footprint, hedera_run, working_for
 from topos.fattree import FatTree
 from topos.nonblocking import NonBlocking
 
@@ -28,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.mark.parametrize("scheme", ["nonblocking", "hedera-gff", pytest.param("hedera-sa", marks=pytest.mark.real)])
 def test_a_run_of_each_kind(tmp_path, clean, scheme):
-    done = hedera_run(tmp_path / "run", scheme=scheme, seconds=6)
+    done = hedera_run(tmp_path / "run", scheme=scheme, seconds=12)
     result = json.loads(done.stdout)
     assert (result["verdict"], result["reasons"]) == ("ok", []), done.stderr
     assert done.returncode == 0
@@ -198,12 +200,19 @@ def test_ctrl_c_leaves_nothing_and_publishes_nothing(tmp_path, clean, run_at, st
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.real  # in virtual time nothing is tied to the harness: the machine ends with it
-def test_kill_9_leaves_what_the_next_start_removes(tmp_path, run_at):
-    before = footprint()
+def test_kill_9_of_the_user_s_process_leaves_nothing(tmp_path, clean, run_at):
     process = run_at("sending", "ecmp")
     process.kill()
     process.communicate()
+    assert wait_until(lambda: footprint() == clean, 60)
+
+
+def test_kill_9_of_root_s_leaves_what_the_next_start_removes(tmp_path, run_at):
+    before = footprint()
+    process = run_at("sending", "ecmp")
+    os.kill(working_for(process)[0], signal.SIGKILL)
+    assert "has ended, and the run with it" in process.communicate()[1]
+    assert process.returncode == 1
     # no process, interface or namespace outlives the harness; a folder and cgroups wait for the next start
     assert wait_until(lambda: footprint()["processes"] == before["processes"], 60)
     assert footprint()["links"] == before["links"]
@@ -234,9 +243,7 @@ def test_of_two_runs_at_once_one_waits(tmp_path, clean):
     ]
     said = [process.communicate(timeout=300) for process in both]
     assert all("Mb/s" in out for out, _ in said), said
-    waited = [
-        process for process in both if f"waiting for process {process.pid} (nonblocking on" in said[0][1] + said[1][1]
-    ]
+    waited = [told for _, told in said if re.search(r"waiting for process \d+ \(nonblocking on", told)]
     assert len(waited) == 1, "the first was waited for by the second"
 
 
