@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from harness.errors import HarnessError, UnfitMachine, UserMistake
 from harness.network.deadline import deadline
 from harness.network.footprint import run_folder
-from harness.network.lock import sole_use
+from harness.network.lock import sole_use, tell
 from harness.network.machine import machine, require_root, require_tools, time_travels
 from harness.run.folder import RESULT, new_run
 from harness.run.iperf import linger_s
@@ -65,14 +65,20 @@ def run_experiment(
     spec = resolve(spec)  # a mistake of the user comes to light before the machine is taken
     if spec.time == "virtual" and not time_travels():
         raise UnfitMachine("time is real here: virtual time is for hedera run, sweep and table 2")
-    with sole_use(f"{spec.scheme} on {spec.traffic}", say), run_folder() as own:
+    doing = f"{spec.scheme} on {spec.traffic}"
+
+    def at(stage: str) -> None:
+        tell(f"{doing}, {stage}")
+        say(stage)
+
+    with sole_use(doing, say), run_folder() as own:
         raw = own / "raw"
         with new_run(folder, raw, written_bytes(spec)):
             started = datetime.now(timezone.utc).replace(microsecond=0)
             clock = time.monotonic()
             code = described()
-            emulation = Emulation(spec, raw, own, say, run_as)
-            run = _attempt(emulation, raw, say)
+            emulation = Emulation(spec, raw, own, at, run_as)
+            run = _attempt(emulation, raw, at)
             timing = emulation.timing
             timing["total_s"] = time.monotonic() - clock
             timing["overhead_s"] = timing["total_s"] - min(spec.seconds, timing.get("traffic_s", 0.0))
@@ -91,7 +97,7 @@ def run_experiment(
             except ValueError as error:
                 run = failed_run(spec, *run.reasons, f"its result is not what it should be: {error}")
                 run = record.write(raw / RESULT, replace(run, **known))
-            say("publishing")
+            at("publishing")
     return run
 
 

@@ -104,7 +104,7 @@ def root_child(run_as: tuple[int, int] | None = None) -> Root:
         return Root(ours, pid)
     try:
         ours.close()
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, _interrupted)
         os.setsid()  # Ctrl-C is the user's process's, which closes the connection
         _serve(theirs, run_as)
     finally:
@@ -133,6 +133,13 @@ def _serve(connection: socket.socket, run_as: tuple[int, int] | None) -> None:
                 _send(connection, _DONE, msgspec.json.encode(examine_as_root()))
             else:
                 _carry_out(data, connection, run_as)
+
+
+def _interrupted(number: int, frame: object) -> None:
+    from harness.network.deadline import hurry
+
+    hurry()
+    raise KeyboardInterrupt
 
 
 def _end_with(connection: socket.socket) -> None:

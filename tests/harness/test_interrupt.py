@@ -90,15 +90,6 @@ def test_one_that_follows_at_once_cuts_nothing_short(hung):
     assert process.poll() is None
 
 
-def test_without_one_the_hung_tear_down_ends_by_the_clock(hung):
-    process = hung(3600, 0.2)
-    process.send_signal(signal.SIGINT)
-    assert process.stdout.readline() == "tearing down\n"
-    assert process.stdout.readline() == "the rest\n"
-    assert process.stdout.readline() == "RunFailed\n"
-    assert process.wait(120) == 7
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_what_was_ignored_at_the_start_stays_ignored(hung, number):
     """As nohup starts a command, and a script one in the background."""

@@ -12,7 +12,7 @@ from harness.errors import RunFailed, UserMistake
 from harness.jobs import experiment as experiment
 from harness.jobs import root
 from harness.jobs.job import job_of
-from harness.network import footprint
+from harness.network import deadline, footprint
 from harness.network.processes import wait_until
 from harness.run.emulation import Emulation
 from harness.run.folder import RESULT
@@ -144,6 +144,31 @@ def test_when_the_user_s_process_ends_the_run_is_torn_down_and_nothing_cuts_that
     one.close()
     assert told.read_text() == "4"
     assert not [path for path in (tmp_path / "home").iterdir() if path.name[0].isdigit()]
+
+
+def test_a_tear_down_that_hangs_ends_by_the_clock(child, tmp_path, monkeypatch):
+    told = tmp_path / "told"
+    monkeypatch.setattr(deadline, "AGAIN_S", 0.2)
+
+    def hangs(self):
+        try:
+            self._say("sending")
+            time.sleep(60)
+        finally:
+            try:
+                time.sleep(600)
+            finally:
+                told.write_text("the rest")
+
+    def stop(stage, progress):
+        if stage == "sending":
+            raise KeyboardInterrupt
+
+    one = child(hangs)
+    with pytest.raises(KeyboardInterrupt):
+        carried(one, tmp_path / "a", hear=stop)
+    one.close()
+    assert told.read_text() == "the rest"
 
 
 def test_root_believes_few_variables(monkeypatch):
