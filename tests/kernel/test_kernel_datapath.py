@@ -106,6 +106,18 @@ def test_a_machine_without_ipv6_is_no_obstacle_and_hosts_have_their_share_of_pro
     assert run["environment"]["host_cpu_limit"] == pytest.approx(4 / 4**3)
 
 
+@pytest.mark.real
+def test_what_happens_to_a_run_when_its_processes_are_killed():
+    if kernel_datapath():
+        pytest.skip("this kernel runs those tests itself")
+    tests = "tests/harness/run/test_experiment.py -k kill_9"
+    status, said = on_kernel(
+        f"{sys.executable} -m pytest -q -p no:cacheprovider --basetemp=/run/tests {tests}", seconds=400
+    )
+    assert status == 0, said
+    assert "2 passed" in said
+
+
 def test_first_tries_count(folder, results):
     """What is tried once more must be rare, or the second try hides what is wrong."""
     failed = {

@@ -14,6 +14,7 @@ from harness.network import namespaces, shaping
 from harness.network.fabric import Fabric, FabricOptions
 from harness.network.footprint import leftovers, run_folder
 from harness.network.lock import sole_use
+from harness.network.machine import kernel_datapath
 from harness.network.openvswitch import Bridge, OpenVSwitch
 from harness.network.processes import Children, run, wait_until
 from paper.emulated import config_of
@@ -172,8 +173,8 @@ def run_at(tmp_path):
     """A run of a stage's own length, that has come to the stage."""
     started = []
 
-    def start(stage, scheme):
-        command = [HEDERA, "run", "--scheme", scheme, "--traffic", "stride:4", "--bw", "2"]
+    def start(stage, scheme, time="auto"):
+        command = [HEDERA, "run", "--scheme", scheme, "--traffic", "stride:4", "--bw", "2", "--time", time]
         command += ["--seconds", "3" if stage == "judging" else "30", "--out", tmp_path / "run"]
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         started.append(process)
@@ -189,6 +190,12 @@ def run_at(tmp_path):
         process.stderr.close()
 
 
+def only_in_real_time(test):
+    """For what only real time has. Where this kernel has none, tests/kernel runs it in one that has."""
+    without = pytest.mark.skipif(not kernel_datapath(), reason="this kernel has no Open vSwitch")
+    return pytest.mark.real(without(test))
+
+
 @pytest.mark.parametrize("stage", ["building", "sending", pytest.param("judging", marks=LONG)])
 def test_ctrl_c_leaves_nothing_and_publishes_nothing(tmp_path, clean, run_at, stage):
     process = run_at(stage, "hedera-gff")
@@ -200,16 +207,18 @@ def test_ctrl_c_leaves_nothing_and_publishes_nothing(tmp_path, clean, run_at, st
     assert list(tmp_path.iterdir()) == []
 
 
+@only_in_real_time  # in virtual time nothing is tied to the harness: the machine ends with it
 def test_kill_9_of_the_user_s_process_leaves_nothing(tmp_path, clean, run_at):
-    process = run_at("sending", "ecmp")
+    process = run_at("sending", "ecmp", "real")
     process.kill()
     process.communicate()
     assert wait_until(lambda: footprint() == clean, 60)
 
 
+@only_in_real_time
 def test_kill_9_of_root_s_leaves_what_the_next_start_removes(tmp_path, run_at):
     before = footprint()
-    process = run_at("sending", "ecmp")
+    process = run_at("sending", "ecmp", "real")
     os.kill(working_for(process)[0], signal.SIGKILL)
     assert "has ended, and the run with it" in process.communicate()[1]
     assert process.returncode == 1
