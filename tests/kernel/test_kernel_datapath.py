@@ -112,7 +112,7 @@ def test_what_happens_to_a_run_when_its_processes_are_killed():
         pytest.skip("this kernel runs those tests itself")
     tests = "tests/harness/run/test_experiment.py -k kill_9"
     status, said = on_kernel(
-        f"{sys.executable} -m pytest -q -p no:cacheprovider --basetemp=/run/tests {tests}", seconds=400
+        f"{sys.executable} -m pytest -p no:cacheprovider --basetemp=/run/tests {tests}", seconds=400
     )
     assert status == 0, said
     assert "2 passed" in said
