@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from controllers.find_pox import find_pox, pox_version, too_old
-from harness.jobs import root
 from harness.network import congestion, machine
 from harness.network.cpulimit import HostGroups
 from harness.network.footprint import leftovers
@@ -33,16 +32,15 @@ class Finding:
     fix: str = ""
 
 
-def examine(time: str) -> list[Finding]:
-    """All findings for runs in ``real`` or ``virtual`` time, in the order a newcomer would mend them."""
+def examine(time: str, as_root: Sequence[Finding]) -> list[Finding]:
+    """All findings for runs in ``real`` or ``virtual`` time, in the order a newcomer would mend them.
+
+    ``as_root``: those of `examine_as_root`; empty where nothing of ours is root.
+    """
     virtual = time == "virtual"
-    as_root = () if virtual or not root.may_be_root() else root.root().examine()
+    needs_root = _there("root", bool(as_root), "run it with sudo, or hedera doctor --time virtual")
     return [
-        *(
-            ()
-            if virtual
-            else (_there("root", root.may_be_root(), "run it with sudo, or hedera doctor --time virtual"),)
-        ),
+        *(() if virtual else (needs_root,)),
         *(_of_guests(_tool(tool)) if virtual else _tool(tool) for tool in machine.TOOLS),
         _of_guests(_mininet()) if virtual else _mininet(),
         *(_library(name) for name in machine.LIBRARIES),

@@ -12,6 +12,7 @@ from rich.table import Table
 from harness.advice import carried, next_command
 from harness.cli.options import timed
 from harness.doctor import busy, examine
+from harness.jobs import root
 from harness.run.spec import RunSpec
 from hedera.options import field_options, json_option, quiet_option
 
@@ -24,7 +25,7 @@ def doctor(as_json: bool, time: str) -> None:
     """List what this machine can do and what is missing, for real time or (without root) for virtual time."""
     if time == "auto":
         time = timed(RunSpec(scheme="hedera-sa", traffic="stride:4", platform="os-ken")).time
-    findings = examine(time)
+    findings = examine(time, root.root().examine() if time == "real" and root.may_be_root() else ())
     first = next((finding for finding in findings if finding.ok is False), None)
     carries = carried(time)
     command = next_command(time, f"{first.item}: {first.fix}" if first else "", busy(findings))

@@ -73,6 +73,9 @@ def carrier(
             tell_user(f"{why}: virtual time, in a Linux that is a process (docs/virtual-time.md)")
         yield Guests(prepare(tell_user), guests_at_once(at_once))
     else:
+        from harness.network.machine import require_tools
+
+        require_tools()
         yield root.root()
 
 

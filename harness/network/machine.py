@@ -124,9 +124,13 @@ def time_travels() -> bool:
 
 
 def require_root() -> None:
-    """UnfitMachine when not root."""
+    """UnfitMachine when not root, or naming the rights that root lacks."""
     if os.geteuid() != 0:
         raise UnfitMachine("network namespaces need root: run it with sudo")
+    if lacking := lacking_rights():
+        raise UnfitMachine(
+            f"{lacking}, and real time takes that (docs/container.md); --time virtual needs no rights at all"
+        )
 
 
 def lacking_rights(status: Path = Path("/proc/self/status"), ids: Path = Path("/proc/self/uid_map")) -> str:
@@ -141,17 +145,8 @@ def lacking_rights(status: Path = Path("/proc/self/status"), ids: Path = Path("/
     return ""
 
 
-def require_rights() -> None:
-    """UnfitMachine names the rights that root lacks."""
-    if lacking := lacking_rights():
-        raise UnfitMachine(
-            f"{lacking}, and real time takes that (docs/container.md); --time virtual needs no rights at all"
-        )
-
-
 def require_tools() -> None:
-    """UnfitMachine names what is missing, programs or Mininet, and the command that installs it; or root's rights."""
-    require_rights()
+    """UnfitMachine names what is missing, programs or Mininet, and the command that installs it."""
     if find_spec("mininet") is None:
         raise UnfitMachine(NO_MININET)
     missing = [tool for tool in TOOLS if version_of(tool) is None]

@@ -139,7 +139,7 @@ def test_unlike_runs_are_not_mixed(tmp_path):
 @pytest.mark.root
 def test_without_the_tools_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr(machine, "kernel_datapath", lambda: True)
-    monkeypatch.setattr(machine.shutil, "which", lambda name: None)
+    monkeypatch.setattr(machine, "version_of", lambda tool: None)
     done = run("--time", "real", "--out", tmp_path / "x")
     assert_one_sentence(done, 3, "ovs-vswitchd", "apt-get install", "openvswitch-switch")
 
