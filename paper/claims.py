@@ -9,7 +9,6 @@ mean, min, max or total). ``tolerance``: by how much another run may differ; non
 
 from __future__ import annotations
 
-import csv
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -19,6 +18,7 @@ import click
 import numpy as np
 
 from results.files import write_whole
+from results.output import read_csv
 from topos.arrays import Float64
 
 ROOT = Path(__file__).parents[1]
@@ -38,18 +38,13 @@ _SUMMED: dict[str, Callable[[Float64], float]] = {"mean": np.mean, "min": np.min
 _COMPARED = {"=": operator.eq, ">": operator.gt, "<": operator.lt}
 
 
-def rows(path: Path) -> list[dict[str, str]]:
-    """Of a CSV file: cells by column."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def computed(claim: Row, data: Path) -> float:
     """The number that the data has."""
-    found, over = [row for row in rows(data) if _fulfils(row, claim["where"])], claim["over"]
+    rows, over = read_csv(data), claim["over"]
+    found = [row for row in rows if _fulfils(row, claim["where"])]
     ours = [row[claim["column"]] for row in found]
     if re.search("[=<>]", over):
-        beside = [row[claim["column"]] for row in rows(data) if _fulfils(row, over)]
+        beside = [row[claim["column"]] for row in rows if _fulfils(row, over)]
     else:
         beside = [row[over] if over else "1" for row in found]
     if not found or len(ours) != len(beside):
@@ -122,7 +117,7 @@ def command(write: bool) -> None:
 
     if not (ROOT / TABLE).is_file():
         raise click.UsageError("claims are of a clone of the project: an installed one has no documents and no data")
-    claims = rows(ROOT / TABLE)
+    claims = read_csv(ROOT / TABLE)
     if write:
         write_whole(ROOT / PAGE, page(claims))
         readme.write(ROOT)

@@ -13,9 +13,9 @@ import numpy as np
 from hedera.options import field_options, in_words, seeds_option
 from hedera.schemes import CONTROL, label
 from hedera.schemes import scheme as scheme_of
-from paper.claims import rows as kept_rows
 from paper.study import Row, column, grouped, interval, means, picture, table
 from plots.style import colour, logarithmic
+from results.output import read_csv
 from results.tasks import Computing, Runner, computed, in_turn
 from simulator.config import Config
 from topos.arrays import Float64
@@ -179,7 +179,7 @@ def draw(rows: Sequence[Mapping[str, str]], path: Path) -> Path:
                     by_size = grouped(cases.get((placement, collective, scheme), []), "mbytes")
                     sizes = sorted(by_size, key=float)
                     of = [interval(column(by_size[size], "over_control")) for size in sizes]
-                    ends = [[0.0 if one.low is None else one.mean - one.low for one in of] for _ in "-+"]
+                    ends = [0.0 if one.low is None or one.high is None else (one.high - one.low) / 2 for one in of]
                     axes.errorbar(
                         np.array(sizes, dtype=float) * 1.06 ** (number - 3), [one.mean for one in of], ends, fmt="o-",
                         markersize=3, linewidth=1, color=colour(scheme),
@@ -228,7 +228,7 @@ def make_table(asked: Computing, seeds: int, quick: bool) -> None:
 @in_words
 def figure(data: Path, out: Path) -> None:
     """Draw DATA, the collectives.csv of `hedera collective table`."""
-    rows = kept_rows(data)
+    rows = read_csv(data)
     if not rows or not set(COLUMNS) <= set(rows[0]):
         raise ValueError(f"{data} is no collectives.csv of hedera collective table")
     click.echo(f"written: {draw(rows, out)}")

@@ -7,7 +7,7 @@ flows affects all others, and how short a scheduling period flows of a given siz
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,6 @@ import numpy as np
 from hedera.options import field_options
 from hedera.schemes import CONTROL, label
 from hedera.schemes import scheme as scheme_of
-from paper.claims import rows as kept_rows
 from paper.emulated import beside, cells
 from paper.study import Row, grouped, numbers, picture, schemes_option, table
 from plots.style import MUTED, colour, logarithmic
@@ -99,20 +98,12 @@ def stored(path: Path) -> list[Row]:
     """The simulated rows of a CSV file that this command has written; ValueError when there is none."""
     if not path.is_file():
         raise ValueError(f"there is no {path} to draw again: run this without --redraw first")
-    return [_typed(row) for row in kept_rows(path) if row["beside"] == "False"]
+    from pandas import read_csv
 
-
-def _typed(row: Mapping[str, str]) -> Row:
-    typed: Row = {}
-    for name, text in row.items():
-        if name in ("size_class", "scheme"):
-            typed[name] = text
-        elif name in ("emulated", "beside"):
-            typed[name] = text == "True"
-        else:
-            number = int if name in ("flows", "cut_off", "k") else float
-            typed[name] = number(text) if text else None
-    return typed
+    found = read_csv(path, dtype={"load": float, "interval_s": float})
+    found = found[~found.beside].astype(object)
+    rows: list[Row] = found.where(found.notna(), None).to_dict("records")
+    return rows
 
 
 HIDDEN = 0.001

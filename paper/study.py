@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +17,7 @@ import numpy as np
 from hedera.options import Command, field_options, options, seeds_option
 from hedera.schemes import scheme
 from plots.style import INK, MUTED, house_style, save
-from plots.trials import difference
+from plots.trials import Difference, difference
 from results.output import plain_table
 from results.tasks import Runner
 from simulator.config import ENGINES, Config
@@ -90,19 +90,9 @@ def column(rows: Iterable[Row], name: str) -> Float64:
     return np.array([row[name] for row in rows], dtype=np.float64)
 
 
-@dataclass(frozen=True)
-class Interval:
-    """The mean over seeds and Student's interval of 95 %, in the unit of the values; None with fewer than three."""
-
-    mean: float
-    low: float | None
-    high: float | None
-
-
-def interval(values: Float64) -> Interval:
-    """The interval of values with different seeds, (seeds,)."""
-    found = difference(None, values.tolist())
-    return Interval(float(values.mean()), found.low, found.high)
+def interval(values: Float64) -> Difference:
+    """The mean of values with different seeds, (seeds,), and Student's interval of 95 %; none with fewer than three."""
+    return difference(None, values.tolist())
 
 
 def means(rows: Sequence[Row], name: str, *columns: str) -> list[Row]:

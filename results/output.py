@@ -92,6 +92,12 @@ def write_csv(path: Path, rows: Sequence[Row]) -> Path:
     return path
 
 
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file: cells by column."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
 def as_json(rows: Sequence[Row]) -> str:
     """``{"rows": [...]}``, one object per row. Null stands for infinite and NaN, which JSON does not have."""
 

@@ -208,12 +208,10 @@ class Round(Record, frozen=True, kw_only=True):
 
 
 class Cpu(Record, frozen=True, kw_only=True):
-    """For the second that ended at each ``t``: how idle all processors were; and for how much of it each forwarding
-    process (by name) was ready to run but had no processor."""
+    """How idle all processors were in the second that ended at each ``t``."""
 
     t: tuple[Seconds, ...] = written(())
     idle_percent: tuple[Percent, ...] = written(())
-    waiting_percent: Mapping[Name, tuple[Percent, ...]] = written({})
 
     def __post_init__(self) -> None:
         _same_length(self.t, self.idle_percent)
@@ -229,18 +227,6 @@ class Rule(Record, frozen=True):
     least: float | None = None
     most: float | None = None
     why_not: Sentence | None = None
-
-
-class RoundTrips(Record, frozen=True, kw_only=True):
-    """At each ``t``, means over the flows: TCP's smoothed round-trip time, and the part of it in the queues of links
-    on the paths of data and acknowledgements."""
-
-    t: tuple[Seconds, ...] = ()
-    rtt_ms: tuple[Milliseconds, ...] = ()
-    queues_ms: tuple[Milliseconds, ...] = ()
-
-    def __post_init__(self) -> None:
-        _same_length(self.t, self.rtt_ms, self.queues_ms)
 
 
 class FullLinks(Record, frozen=True, kw_only=True):

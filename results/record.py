@@ -34,7 +34,6 @@ from results.parts import (
     Record,
     Restart,
     Round,
-    RoundTrips,
     Rule,
     Seconds,
     Sentence,
@@ -103,8 +102,6 @@ class Run(Record, frozen=True, kw_only=True):
     full_links: FullLinks | None = None
     """Links that max-min fairness says are full, once TCP has settled: 5 s or 25 round trips through a full
     queue after the last move."""
-    round_trips: RoundTrips = RoundTrips()
-    """Of runs until November 2026: twice a second, over lasting flows."""
     disagreements: Mapping[Port, Disagreement] = {}
     """Links whose counter contradicts the flows placed on them."""
     queue_drops: Mapping[Port, Count] = written({})

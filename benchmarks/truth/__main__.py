@@ -1,4 +1,4 @@
-"""Makes the data of docs/virtual-time-truth.md again, and its pictures, in results/virtual.
+"""Makes the data of docs/virtual-time-truth.md again, in results/virtual.
 
     python -m benchmarks.truth [theory] [ns3]           half an hour of one processor; needs no root
 
@@ -17,7 +17,6 @@ from benchmarks.truth import ns3, theory
 from harness.jobs import guests
 from hedera.options import in_words
 from hifi.stage import played
-from plots import truth
 from results.output import write_csv
 from topos.fattree import FatTree
 
@@ -59,7 +58,7 @@ PARTS = {"theory": make_theory, "ns3": make_ns3}
 def main(parts: tuple[str, ...], kept: Path, only_kept: bool, out: Path) -> None:
     ground = None if only_kept else guests.prepare(lambda sentence: print(sentence, file=sys.stderr))
     files = [file for part in parts or PARTS for file in PARTS[part](ground, kept, out)]
-    for file in [*files, *truth.draw(out)]:
+    for file in files:
         click.echo(file)
 
 

@@ -35,7 +35,6 @@ _COMMANDS = {
     "simulate": ("simulator.cli", "simulate", "Run the paper's flow-level simulator once."),
     "sweep": ("harness.cli.sweep", "sweep", "Run patterns x schemes x trials; write table and figures."),
     "table": (__name__, "table", "Reproduce a table of the paper."),
-    "topology": ("harness.cli.topology", "topology", "Draw the fat-tree with its names, or a run's link loads."),
 }  # fmt: skip
 """Each command's module, its name there, and its summary. A module is imported only when its command is used, because
 the simulator loads numba."""

@@ -1,4 +1,4 @@
-"""What the runs have in common: settings and machine; and how to cite the paper and this project."""
+"""What the runs have in common: settings and machine."""
 
 from __future__ import annotations
 
@@ -26,15 +26,6 @@ _SETTINGS = (
     ("datapath", "{0.datapath}"),
     ("controller platform", "{0.platform}"),
 )
-
-PAPER = """@inproceedings{hedera,
-  author    = {Mohammad Al-Fares and Sivasankar Radhakrishnan and Barath Raghavan and
-               Nelson Huang and Amin Vahdat},
-  title     = {{Hedera}: Dynamic Flow Scheduling for Data Center Networks},
-  booktitle = {7th USENIX Symposium on Networked Systems Design and Implementation (NSDI '10)},
-  year      = {2010},
-  publisher = {USENIX Association}
-}"""
 
 
 def settings(runs: Sequence[Run]) -> list[tuple[str, str]]:
@@ -64,35 +55,16 @@ def machine(runs: Sequence[Run]) -> str:
     def known(form: str, *names: str) -> str:
         return form.format(*(common[name] for name in names)) if all(n in common for n in names) else ""
 
+    revisions = sorted({str(run.environment["revision"]) for run in runs if "revision" in run.environment})
     parts = (
         "virtual time" if common.get("time") == "virtual" else known("{} x {}", "cores", "processor"),
         known("{}, kernel {}", "system", "kernel"),
         known("Open vSwitch {}", "tools: ovs-vswitchd"),
         known("{} {}", "platform", "platform_version"),
         known("Python {}", "python"),
-        f"{revisions} of this project" if (revisions := _revisions(runs)) else "",
+        f"revision{'s' * (len(revisions) > 1)} {', '.join(revisions)} of this project" if revisions else "",
     )
     return "; ".join(part for part in parts if part)
-
-
-def project_citation(runs: Sequence[Run]) -> str:
-    """BibTeX for this project at the revision of the runs, if one was stored."""
-    year = max((run.started.year for run in runs if run.started), default=None)
-    note = _revisions(runs) or "revision unknown"
-    lines = [
-        "@misc{hedera-harness,",
-        "  title = {hedera-harness: Figure 9 of Hedera (NSDI '10) reproduced on one machine},",
-        *([f"  year  = {{{year}}},"] if year else []),
-        f"  note  = {{{note}}}",
-        "}",
-    ]
-    return "\n".join(lines)
-
-
-def _revisions(runs: Sequence[Run]) -> str:
-    """``revision A`` or ``revisions A, B``, as far as stored; empty when none was."""
-    found = sorted({str(run.environment["revision"]) for run in runs if "revision" in run.environment})
-    return f"revision{'s' * (len(found) > 1)} {', '.join(found)}" if found else ""
 
 
 def dates(runs: Sequence[Run]) -> str:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from plots.report.svg import number, tag
 from topos.fattree import FatTree
 from topos.links import link_ends, sending_ports
 
@@ -20,8 +19,6 @@ WIDTH, HEIGHT = 1000.0, 430.0
 MAX_K = 8
 """In a larger fat-tree the hosts would be too small to tap, and the cables would be a black surface."""
 _Y = {"core": 34.0, "aggregation": 150.0, "edge": 278.0, "host": 386.0}
-LEVELS = (0.01, 0.25, 0.5, 0.75, 0.9)
-"""Loads, as shares of what a link can carry, above which it is drawn thicker (links.js has the same)."""
 _APART = 5.0  # half the distance between the two directions of a cable, at most
 
 
@@ -119,28 +116,28 @@ def _spread(node: Node, towards: float) -> float:
 
 def picture(drawing: Drawing) -> Markup:
     """The drawing as SVG: each direction of a cable is a path with ``data-link`` (its id), each node a group with
-    ``data-node`` (its name). The page's script colours them."""
-    hosts = sum(node.layer == "host" for node in drawing.nodes)
-    said = f"The fat-tree: {hosts} hosts, three layers of switches"
-    box = f"0 0 {number(WIDTH)} {number(HEIGHT)}"
-    return tag("svg", *shapes(drawing), viewBox=box, role="img", aria_label=said, class_="fabric")
-
-
-def shapes(drawing: Drawing, shares: Mapping[str, float] | None = None) -> list[Markup]:
-    """The cables, with the nodes on top of them. ``shares``: the loads of lines by their ports, as shares of their
-    capacity; with these each line has the class of its load (`LEVELS`), and a tooltip with it."""
-    cables = []
-    for i, line in enumerate(drawing.lines):
-        share = None if shares is None else shares.get(line.port)
-        words = () if share is None else (tag("title", f"{line.source} to {line.target}: {share:.0%}"),)
-        look = "cable" if share is None else f"cable u{sum(share > least for least in LEVELS)}"
-        path = f"M{line.x1} {line.y1}L{line.x2} {line.y2}"
-        cables.append(tag("path", *words, d=path, class_=look, data_link=i))
-    boxes = []
+    ``data-node`` (its name), on top of the cables. The page's script colours them."""
+    shapes = [
+        tag("path", d=f"M{line.x1} {line.y1}L{line.x2} {line.y2}", class_="cable", data_link=i)
+        for i, line in enumerate(drawing.lines)
+    ]
     for node in drawing.nodes:
         shape = {"x": node.x - node.width / 2, "y": node.y - node.height / 2, "rx": 4, "class_": node.layer}
         name = tag("text", escape(node.name), x=node.x, y=node.y + 4, text_anchor="middle")
         fits = node.width > 6.2 * len(node.name)  # a name that does not fit is in a tooltip
         rect = tag("rect", tag("title", escape(node.name)), width=node.width, height=node.height, **shape)
-        boxes.append(tag("g", rect, name if fits else Markup(""), data_node=node.name))
-    return [*cables, *boxes]
+        shapes.append(tag("g", rect, name if fits else Markup(""), data_node=node.name))
+    hosts = sum(node.layer == "host" for node in drawing.nodes)
+    said = f"The fat-tree: {hosts} hosts, three layers of switches"
+    box = f"0 0 {WIDTH:g} {HEIGHT:g}"
+    return tag("svg", *shapes, viewBox=box, role="img", aria_label=said, class_="fabric")
+
+
+def tag(name: str, *children: str, **attributes: object) -> Markup:
+    """An element. ``class_`` and ``text_anchor`` become ``class`` and ``text-anchor``; numbers have one decimal."""
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(f"{value:.1f}" if isinstance(value, float) else value)}"'
+        for key, value in attributes.items()
+    ).replace('.0"', '"')
+    inside = Markup("").join(children)
+    return Markup(f"<{name}{written}/>" if not inside else f"<{name}{written}>{inside}</{name}>")

@@ -93,8 +93,6 @@ def _context(sweep: Sweep) -> dict[str, Any]:
         "machine": environment.machine(runs),
         "environment": environment.environment(runs),
         "dates": environment.dates(runs),
-        "paper": environment.PAPER,
-        "project": environment.project_citation(runs),
     }
     if not runs:
         return shared | {"summary": None, "palette": [], "completion": []}

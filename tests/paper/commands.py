@@ -1,10 +1,13 @@
 """Running the commands of `paper`, and reading what they leave."""
 
-import csv
 import json
 import re
 
 from click.testing import CliRunner
+
+from results.output import read_csv as rows
+
+__all__ = ["is_png", "rows", "run", "run_json"]
 
 
 def run(module, *arguments):
@@ -20,11 +23,6 @@ def run_json(module, *arguments):
     assert all(row.keys() == found["rows"][0].keys() for row in found["rows"])
     assert all(re.fullmatch("[a-z0-9_]+", column) for column in found["rows"][0])
     return found["rows"]
-
-
-def rows(path):
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def is_png(path):

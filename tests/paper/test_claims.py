@@ -6,9 +6,10 @@ import pytest
 
 from paper import claims, readme
 from plots.load import load_sweep
+from results.output import read_csv
 from tests.paper.commands import run
 
-CLAIMS = claims.rows(claims.ROOT / claims.TABLE)
+CLAIMS = read_csv(claims.ROOT / claims.TABLE)
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: f"{claim['said']} {claim['value']}")

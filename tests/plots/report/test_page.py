@@ -71,7 +71,7 @@ def test_a_whole_sweep(tmp_path):
     assert "63 runs: 3 traffic patterns, 7 schemes, 3 trials" in page.text
     sections = [attrs["id"] for attrs in page.all("section")]
     assert " ".join(sections) == (
-        "summary figure9 families questions published ecmp trials explorer overhead validity runs environment cite"
+        "summary figure9 families questions published ecmp trials explorer overhead validity runs environment"
     )
     assert len(page.all("h1")) == len(page.all("main")) == 1
 
