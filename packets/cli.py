@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from hedera.options import json_option, parallel
-from packets.options import SAMPLE, Asked, compared, experiment, guarded, kept, parameters
+from packets.options import Asked, compared, experiment, guarded, kept, parameters
 from packets.parameters import Parameters
 from results.output import progress_bar
 
@@ -124,16 +124,6 @@ def scenario(file: Path) -> None:
     head, arrays = parse(run_scenario(built))
     head["arrays"] = {name: values.tolist() for name, values in arrays.items()}
     click.echo(json.dumps(head))
-
-
-@hull.command()
-@click.option("--out", default=SAMPLE, type=click.Path(path_type=Path), show_default=True, help="Folder of results.")
-@guarded
-def page(out: Path) -> None:
-    """Write one self-contained page of the figures and tables in a folder, with the published numbers."""
-    from packets.page import write
-
-    click.echo(f"written: {write(out)}")
 
 
 @hull.command()
