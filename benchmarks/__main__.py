@@ -3,9 +3,8 @@
     python -m benchmarks [simulator] [placements] [packets] [virtual] [--all]
 
 A quarter of an hour without --all; virtual time needs no root. A ratio is ours over the other. Beside it: how good the
-placements are (`benchmarks.quality`), how soon new flows get through (`benchmarks.flow_setup`), whether virtual time is
-true (`benchmarks.truth`), what the simulator depends on (`benchmarks.simulator_sensitivity`), how long a class takes
-(`benchmarks.grading`), and what no test notices (`benchmarks.mutants`).
+placements are (`benchmarks.quality`), whether virtual time is true (`benchmarks.truth`), what the simulator depends on
+(`benchmarks.simulator_sensitivity`), and what no test notices (`benchmarks.mutants`).
 """
 
 from __future__ import annotations
