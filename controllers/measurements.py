@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from controllers.driver import FlowStat
 from controllers.packet import TCP
-from hedera.rates import RateMeter
 
 ACK_BYTES = 128
 """A TCP stream whose packets are smaller than this on average is the acknowledgements of a stream the other
@@ -18,40 +18,39 @@ IDLE_RATE = 0.001
 connection that waits. Demand estimation would take it to want a share of two NICs."""
 
 
+class _Seen(NamedTuple):
+    packets: int = 0
+    bytes: int = 0
+    age_s: float = 0.0
+    rate: float = 0.0
+    carries_data: bool = False
+
+
 class Measurements:
-    """Rates by flow key, each from its switch's last whole reply. ``nic_bps`` is the NIC rate in bits/s."""
+    """Rates by flow key, each from its switch's last two whole replies. ``nic_bps`` is the NIC rate in bits/s.
+
+    A rate is the difference of two polls, over that of the entry's ages: the wall clock would also include how long
+    the answers travelled. A flow's first rate is over its whole age, and so is that of an entry made anew.
+    """
 
     def __init__(self, nic_bps: float):
-        self._nic_bps = nic_bps
-        self._meters: dict[str, RateMeter] = {}
-        self._counted: dict[str, dict[int, tuple[int, int]]] = {}  # by switch and key: packets, bytes
-        self._rates: dict[str, dict[int, float]] = {}  # by switch and key, of flows that carry data
+        self._nic_bytes_per_s = nic_bps / 8
+        self._seen: dict[str, dict[int, _Seen]] = {}  # by switch and key
 
     def update(self, switch: str, stats: Iterable[FlowStat]) -> None:
         """Take a switch's whole reply; flows that are not in it are forgotten."""
-        stats = list(stats)
-        meter = self._meters.setdefault(switch, RateMeter(self._nic_bps))
-        rates = meter.update([s.cookie for s in stats], [s.bytes for s in stats], [s.duration_s for s in stats])
-        before = self._counted.get(switch, {})
-        known = self._rates.get(switch, {})
-        self._counted[switch] = {s.cookie: (s.packets, s.bytes) for s in stats}
-        self._rates[switch] = {
-            s.cookie: rate
-            for s, rate in zip(stats, rates.tolist(), strict=True)
-            if _carries_data(s, before.get(s.cookie, (0, 0)), s.cookie in known)
-        }
+        before = self._seen.get(switch, {})
+        self._seen[switch] = {stat.cookie: self._look(stat, before.get(stat.cookie, _Seen())) for stat in stats}
 
     def rate(self, switch: str, key: int) -> float:
         """A flow's rate as a fraction of the NIC rate; 0 for acknowledgements and for what is not known yet."""
-        rate = self._rates.get(switch, {}).get(key, 0.0)
-        return rate if rate >= IDLE_RATE else 0.0
+        seen = self._seen.get(switch, {}).get(key, _Seen())
+        return seen.rate if seen.carries_data and seen.rate >= IDLE_RATE else 0.0
 
-
-def _carries_data(stat: FlowStat, before: tuple[int, int], so_far: bool) -> bool:
-    """Whether the packets since the last poll say that a flow is more than acknowledgements."""
-    if stat.flow.protocol != TCP:
-        return True
-    packets, size = stat.packets - before[0], stat.bytes - before[1]
-    if packets < 0 or size < 0:  # the entry was made anew
-        packets, size = stat.packets, stat.bytes
-    return size >= ACK_BYTES * packets if packets else so_far
+    def _look(self, stat: FlowStat, last: _Seen) -> _Seen:
+        if stat.packets < last.packets or stat.bytes < last.bytes or stat.duration_s < last.age_s:  # made anew
+            last = _Seen(carries_data=last.carries_data)
+        packets, size, elapsed_s = stat.packets - last.packets, stat.bytes - last.bytes, stat.duration_s - last.age_s
+        rate = size / elapsed_s / self._nic_bytes_per_s if elapsed_s > 0 else last.rate  # the same counters read twice
+        carries_data = size >= ACK_BYTES * packets if packets else last.carries_data
+        return _Seen(stat.packets, stat.bytes, stat.duration_s, rate, carries_data or stat.flow.protocol != TCP)

@@ -14,42 +14,11 @@ from topos.network import Network
 
 
 @dataclass(slots=True)
-class _Group:
+class _Confirmation:
+    """How many switches have still to answer a barrier, and what is done then."""
+
     waiting: int
     done: Callable[[], None]
-
-
-class Barriers:
-    """Barrier requests under way, each matched to its reply by switch and transaction id."""
-
-    def __init__(self, driver: Driver, next_xid: Callable[[], int]):
-        self._driver = driver
-        self._next_xid = next_xid
-        self._groups: dict[tuple[int, int], _Group] = {}
-
-    def confirm(self, dpids: Iterable[int], done: Callable[[], None]) -> None:
-        """Call ``done`` once every switch has answered a barrier, or is gone; at once if there are none."""
-        requests = [(dpid, self._next_xid()) for dpid in dpids]
-        if not requests:
-            done()
-            return
-        group = _Group(len(requests), done)
-        self._groups.update(dict.fromkeys(requests, group))
-        for dpid, xid in requests:
-            self._driver.barrier(dpid, xid)
-
-    def reply(self, dpid: int, xid: int) -> None:
-        """A barrier reply has come; one nobody waits for is ignored."""
-        group = self._groups.pop((dpid, xid), None)
-        if group is not None:
-            group.waiting -= 1
-            if not group.waiting:
-                group.done()
-
-    def lost(self, dpid: int) -> None:
-        """A switch is gone: it will not answer, so nobody waits for it any longer."""
-        for request in [request for request in self._groups if request[0] == dpid]:
-            self.reply(*request)
 
 
 class Switches:
@@ -61,7 +30,7 @@ class Switches:
         self._rules = rules or partial(initial_rules, topo)
         self.connected: set[str] = set()
         self._xids = itertools.count(1)
-        self._barriers = Barriers(driver, self.next_xid)
+        self._barriers: dict[tuple[int, int], _Confirmation] = {}  # under way, by switch and transaction id
 
     def next_xid(self) -> int:
         return next(self._xids) & 0xFFFFFFFF
@@ -82,16 +51,28 @@ class Switches:
             self.driver.install(dpid, rule)
 
     def down(self, name: str) -> None:
-        """The connection to a switch is lost: it answers nothing any longer."""
+        """The connection to a switch is lost: it answers nothing any longer, and nobody waits for it."""
         self.connected.discard(name)
-        self._barriers.lost(self.topo.dpid(name))
+        for request in [request for request in self._barriers if request[0] == self.topo.dpid(name)]:
+            self.barrier_reply(*request)
 
     def confirm(self, names: Iterable[str], done: Callable[[], None]) -> None:
-        """Call ``done`` when these switches have done all they were sent (or are gone)."""
-        self._barriers.confirm([self.topo.dpid(name) for name in names], done)
+        """Call ``done`` when these switches have done all they were sent (or are gone); at once if there are none."""
+        requests = [(self.topo.dpid(name), self.next_xid()) for name in names]
+        if not requests:
+            done()
+            return
+        self._barriers.update(dict.fromkeys(requests, _Confirmation(len(requests), done)))
+        for dpid, xid in requests:
+            self.driver.barrier(dpid, xid)
 
     def barrier_reply(self, dpid: int, xid: int) -> None:
-        self._barriers.reply(dpid, xid)
+        """A switch has answered a barrier; one that nobody waits for is ignored."""
+        confirmation = self._barriers.pop((dpid, xid), None)
+        if confirmation is not None:
+            confirmation.waiting -= 1
+            if not confirmation.waiting:
+                confirmation.done()
 
     def entries(self, flow: KnownFlow, core: int | None = None) -> dict[str, int]:
         """The out port of a flow's entry at each switch that holds one, the downstream switch first.

@@ -23,12 +23,10 @@ from topos.links import Cores, canonical_cores, path_links
 class FlowAnnealing:
     """The placement. Its state needs no memory of its own: a flow's core comes back in the next table.
 
-    ``iterations`` as in `SimulatedAnnealing`. Raises ValueError when it is negative.
+    ``iterations`` as in `SimulatedAnnealing`.
     """
 
     def __init__(self, tree: FatTree, rng: np.random.Generator, iterations: int = 1000) -> None:
-        if iterations < 0:
-            raise ValueError(f"the number of iterations cannot be negative, as {iterations} is")
         self.tree = tree
         self.iterations = iterations
         self.energy = 0.0

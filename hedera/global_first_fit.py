@@ -39,19 +39,11 @@ class GlobalFirstFit:
     def __init__(self, tree: FatTree, rng: np.random.Generator | None = None) -> None:
         self.tree = tree
         self._rng = rng
-        self._keys: Int64 = np.empty(0, dtype=np.int64)  # of the assigned flows, ascending
-        self._cores: Cores = np.empty(0, dtype=np.int32)
-        self._reserved: Int64 = np.zeros(num_links(tree), dtype=np.int64)
-
-    @property
-    def reserved(self) -> Float64:
+        self.assigned: Int64 = np.empty(0, dtype=np.int64)
+        """The keys of the flows that hold a path, ascending."""
+        self.reserved: Float64 = np.zeros(num_links(tree))
         """float64 (links,): the capacity reserved on each directed link, as a fraction of the link's."""
-        return self._reserved / UNIT
-
-    @property
-    def assigned(self) -> Int64:
-        """int64: the keys of the flows that hold a path, ascending."""
-        return self._keys
+        self._cores: Cores = np.empty(0, dtype=np.int32)
 
     def place(self, flows: LargeFlows, links: LinkState) -> Cores:
         """The core for each flow, int32 (flows,): see `hedera.placement.Placement`."""
@@ -63,20 +55,17 @@ class GlobalFirstFit:
             order = self._rng.permutation(core.size)
             begin = self._rng.integers(self.tree.num_cores, size=core.size, dtype=np.int32)
         _first_fit(flows.src, flows.dst, in_units(flows.demand), core, order, begin, room, self.tree.half)
-        self._reserved = capacity - room
-        self._remember(flows.key, core)
+        self.reserved = (capacity - room) / UNIT
+        holding = np.flatnonzero(core != UNASSIGNED)
+        holding = holding[np.argsort(flows.key[holding])]
+        self.assigned, self._cores = flows.key[holding], core[holding]
         return canonical_cores(self.tree, flows.src, flows.dst, np.where(core == UNASSIGNED, flows.hashed, core))
 
     def _recall(self, key: Int64) -> Cores:
-        if not self._keys.size:
+        if not self.assigned.size:
             return np.full(key.size, UNASSIGNED, dtype=np.int32)
-        at = np.minimum(np.searchsorted(self._keys, key), self._keys.size - 1)
-        return np.where(self._keys[at] == key, self._cores[at], UNASSIGNED).astype(np.int32)
-
-    def _remember(self, key: Int64, core: Cores) -> None:
-        assigned = np.flatnonzero(core != UNASSIGNED)
-        order = assigned[np.argsort(key[assigned])]
-        self._keys, self._cores = key[order], core[order]
+        at = np.minimum(np.searchsorted(self.assigned, key), self.assigned.size - 1)
+        return np.where(self.assigned[at] == key, self._cores[at], UNASSIGNED).astype(np.int32)
 
 
 @compiled

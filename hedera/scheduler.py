@@ -6,8 +6,7 @@ real time, the simulator with simulated ones. Nothing here reads a clock or send
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -80,8 +79,8 @@ class Scheduler:
     demands for placement are then estimated among the large flows alone, as in section 4.2. With ``by_rate`` the
     measured rates are used instead (a variant that `hedera explain-gff` examines).
 
-    ``links`` may be shared with a `hedera.routing.Routing`. Raises ValueError for a threshold outside [0, 1), and in
-    a round for a placement that does not answer with one core of the tree per flow.
+    ``links`` may be shared with a `hedera.routing.Routing`; no path goes through failed ones. Raises ValueError for a
+    threshold outside [0, 1), and in a round for a placement that does not answer with one core per flow.
     """
 
     def __init__(
@@ -101,9 +100,6 @@ class Scheduler:
         self.rule = rule
         self.by_rate = by_rate
         self.links = LinkState(tree) if links is None else links
-        nothing: list[int] = []
-        self._flows = ActiveFlows(*(np.array(nothing) for _ in range(6)))
-        self._now = 0.0
 
     def round(self, now: float, flows: ActiveFlows) -> Round:
         """One scheduling period at time ``now`` (seconds, any origin) over the flows active in it."""
@@ -122,20 +118,7 @@ class Scheduler:
         planned = self._avoid_failures(flows, planned)
         changed = np.flatnonzero(planned != core)
         changes = tuple(map(RouteChange, flows.key[changed].tolist(), planned[changed].tolist()))
-        self._flows, self._now = replace(flows, core=planned), now
         return Round(now, index, large.key, demand, planned[index], changes)
-
-    def fail(self, links: Iterable[int]) -> Round:
-        """Directed links have failed: place the flows of the last period again, at once.
-
-        No path through these links is used until `restore`. Raises IndexError when there is no such link.
-        """
-        self.links.fail(links)
-        return self.round(self._now, self._flows)
-
-    def restore(self, links: Iterable[int]) -> None:
-        """Directed links work again. Paths through them can be used from the next period on."""
-        self.links.restore(links)
 
     def _large_flows(self, flows: ActiveFlows) -> tuple[NDArray[np.intp], Float64]:
         hosts = self.tree.num_hosts

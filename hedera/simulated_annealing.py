@@ -36,12 +36,9 @@ class SimulatedAnnealing:
     """The placement, with the best state of the last period, from which the next one starts.
 
     ``iterations`` is the initial temperature T0, so temperatures run from it to 0 and T0 + 1 moves are tried.
-    Raises ValueError when it is negative.
     """
 
     def __init__(self, tree: FatTree, rng: np.random.Generator, iterations: int = 1000) -> None:
-        if iterations < 0:
-            raise ValueError(f"the number of iterations cannot be negative, as {iterations} is")
         self.tree = tree
         self.iterations = iterations
         self.initial_energy = 0.0
@@ -50,21 +47,17 @@ class SimulatedAnnealing:
         """The exceeded capacity that the last period ended with."""
         self._rng = rng
         self._shape = shape_of(tree)
-        self._core_of = first_cores(tree)
-
-    @property
-    def core_of(self) -> Cores:
+        self.core_of = first_cores(tree)
         """int32 (hosts,): the core by which each host receives, in the best state of the last period."""
-        return self._core_of.copy()
 
     def place(self, flows: LargeFlows, links: LinkState) -> Cores:
         """The core for each flow, int32 (flows,): see `hedera.placement.Placement`."""
         tree, shape = self.tree, self._shape
         arrivals = group(flows.src, flows.dst, in_units(flows.demand), shape)
-        excess = load(arrivals, self._core_of, links.up, shape)
+        excess = load(arrivals, self.core_of, links.up, shape)
         before, after = _anneal(
             arrivals,
-            self._core_of,
+            self.core_of,
             excess,
             shape,
             self.iterations,
@@ -72,7 +65,7 @@ class SimulatedAnnealing:
             self._rng.integers(2**64, dtype=np.uint64),
         )
         self.initial_energy, self.energy = before / UNIT, after / UNIT
-        return cores_of_flows(flows.src, flows.dst, self._core_of, shape)
+        return cores_of_flows(flows.src, flows.dst, self.core_of, shape)
 
 
 def first_cores(tree: FatTree) -> Cores:

@@ -79,3 +79,9 @@ def test_an_entry_made_anew_starts_again():
     m.update("e", [stat(1000, 1250, 1.0)])
     m.update("e", [stat(500, 1250, 0.5)])
     assert m.rate("e", 1) == pytest.approx(1.0)
+
+
+def test_a_flow_that_has_just_begun_has_no_rate_yet():
+    m = Measurements(NIC)
+    m.update("e", [stat(10, 1250, 0.0)])
+    assert m.rate("e", 1) == 0

@@ -6,7 +6,7 @@ import pytest
 from hedera.global_first_fit import GlobalFirstFit
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows, Placement
-from hedera.scheduler import ActiveFlows, RouteChange, Scheduler
+from hedera.scheduler import ActiveFlows, Scheduler
 from hedera.simulated_annealing import SimulatedAnnealing
 from tests.hedera.test_demand import FIGURE_4, FIGURE_4_DEMANDS
 from topos.fattree import FatTree
@@ -125,14 +125,13 @@ def test_flows_on_failed_links_are_moved_at_once(number: int, switch: str) -> No
     flows = table(stride(), hashed=3, core=3)
     before = scheduler.round(0, flows)
     failed = links_of_switch(TREE, switch)
-    after = scheduler.fail(failed)
+    scheduler.links.fail(failed)
+    after = scheduler.round(1, table(stride(), hashed=3, core=before.core))
     assert scheduler.links.usable(flows.src, flows.dst, after.core).all()
     broken = ~scheduler.links.usable(flows.src, flows.dst, before.core)
     assert broken.any()
     assert {change.key for change in after.changes} >= set(np.flatnonzero(broken).tolist())
     assert all(before.core[key] != core for key, core in after.changes)
-    scheduler.restore(failed)
-    assert scheduler.links.intact
 
 
 def test_small_flows_leave_failed_paths_too_and_return_to_their_hash() -> None:
@@ -140,39 +139,16 @@ def test_small_flows_leave_failed_paths_too_and_return_to_their_hash() -> None:
     many = [(0, 4 + i) for i in range(11)]
     assert scheduler.round(0, table(many)).large.size == 0
     up = links_between(TREE, "0_0_1", "0_2_1")
-    assert {core for _, core in scheduler.fail(up).changes} == {2}
-    assert len(scheduler.fail(up).changes) == 0  # it remembers that they have moved
+    scheduler.links.fail(up)
+    assert {core for _, core in scheduler.round(1, table(many)).changes} == {2}
     # One that is hashed to a working path goes there, not to the next one.
-    moved = Scheduler(TREE, GlobalFirstFit(TREE))
-    moved.round(0, table(many, core=0, hashed=3))
-    assert {core for _, core in moved.fail(up).changes} == {3}
+    assert {core for _, core in scheduler.round(2, table(many, core=0, hashed=3)).changes} == {3}
 
 
 def test_flows_stay_when_no_longer_large() -> None:
     scheduler = Scheduler(TREE, GlobalFirstFit(TREE))
     many = [(0, 4 + i) for i in range(11)]
     assert scheduler.round(0, table(many, core=2)).changes == ()
-
-
-def test_failures_before_the_first_period() -> None:
-    scheduler = Scheduler(TREE, GlobalFirstFit(TREE))
-    assert scheduler.fail([16]).changes == ()
-    assert RouteChange(0, 2) in scheduler.round(0, table(stride())).changes
-    with pytest.raises(IndexError, match="no directed link 96"):
-        scheduler.fail([96])
-
-
-def test_link_state_can_be_shared() -> None:
-    links = LinkState(TREE)
-    scheduler = Scheduler(TREE, GlobalFirstFit(TREE), links=links)
-    scheduler.fail([16])
-    assert not links.up[16]
-
-
-@pytest.mark.parametrize("number", [0, 1])
-def test_empty_table(number: int) -> None:
-    round_ = Scheduler(TREE, both()[number]).round(0, table([]))
-    assert round_.large.size == round_.demand.size == round_.core.size == len(round_.changes) == 0
 
 
 def test_keys_need_not_be_small_nor_sorted() -> None:

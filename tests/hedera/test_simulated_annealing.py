@@ -7,7 +7,6 @@ import pytest
 
 from hedera import simulated_annealing as module
 from hedera.demand import estimate_demands
-from hedera.flow_annealing import FlowAnnealing
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows, exceeded_capacity
 from hedera.simulated_annealing import SimulatedAnnealing, acceptance_constant, first_cores
@@ -218,9 +217,3 @@ def test_no_flows_and_flows_that_never_leave_their_edge_switch() -> None:
     src, on = np.array([0, 1], dtype=np.int32), np.ones(2, dtype=np.int32)
     neighbours = LargeFlows(np.arange(2), src, src[::-1], np.ones(2), on, on)
     assert annealing.place(neighbours, LinkState(tree)).tolist() == [0, 0]
-
-
-def test_negative_iterations() -> None:
-    for kind in (SimulatedAnnealing, FlowAnnealing):
-        with pytest.raises(ValueError, match="cannot be negative"):
-            kind(FatTree(4), np.random.default_rng(1), -1)
