@@ -1,7 +1,6 @@
 """Both platforms' adapters: real controller processes, fake switches over loopback TCP, no root."""
 
 import os
-import random
 import signal
 import struct
 import subprocess
@@ -172,25 +171,6 @@ def test_an_exception_in_a_handler_is_logged_and_survived():
         adapter.on_event(event)
     assert adapter.handled == (0.5, 0.25)
     assert "on_event: ZeroDivisionError" in adapter.core._log.of("error")[0]["message"]
-
-
-@pytest.mark.parametrize("scheme", DETERMINISTIC)
-def test_paths_are_those_of_the_scheme_s_routing(platform, scheme, tmp_path):
-    """Whatever the order in which flows come."""
-    rng = random.Random(7)
-    flows = [(*rng.sample(range(16), 2), rng.randrange(20000, 60000)) for _ in range(150)]
-    with (
-        ControllerProcess(platform, tmp_path, scheme=scheme, k=4, seed=42) as controller,
-        FakeSwitches(TREE, controller.address) as switches,
-    ):
-        controller.wait_event("ready")
-        for src, dst, port in flows:
-            edge = switches[TREE.edge_of(src)]
-            edge.packet_in(2, between(TREE, src, dst, src_port=port).frame())
-        found = controller.wait_event("flow", count=len(set(flows)))
-    routing = SCHEMES[scheme].routing(TREE, 42)
-    chosen = {(f["src"], f["dst"], f["src_port"]): f["core"] for f in found}
-    assert chosen == {flow: routing.cores(*flow, 5001)[0] for flow in flows}
 
 
 # --- wrong use

@@ -135,19 +135,6 @@ def test_a_flow_that_has_ended_starts_anew():
     assert all(not entry.rule.cookie or entry.rule.cookie == 2 for t in net.tables.values() for entry in t)
 
 
-def test_a_late_notice_does_not_end_the_flow_that_came_after():
-    net = FakeNetwork(scheme="ecmp", k=4)
-    packet = between(net.topo, 0, 15)
-    edge = net.topo.dpid(net.send(0, packet)[1])
-    net.advance(30.0)
-    net.send(0, packet)
-    net.controller.flow_removed(edge, 1, 0)
-    net.flow_mods()
-    net.packet_in("0_0_1", 2, packet)
-    assert net.flow_mods() == []
-    assert len(net.log.of("expired")) == 1
-
-
 def test_expiry_at_the_aggregation_switch_does_not_end_a_flow():
     net = FakeNetwork(scheme="ecmp", k=4)
     path = net.send(0, between(net.topo, 0, 15))
@@ -197,13 +184,6 @@ def test_noise_never_reaches_the_controller(scheme):
             assert entry.rule.out_port is None, name
 
 
-def test_nonblocking_needs_no_packet_in():
-    net = FakeNetwork(scheme="nonblocking", hosts=16)
-    for src, dst in itertools.permutations(range(16), 2):
-        assert net.send(src, between(net.topo, src, dst))[-1] == net.topo.host_name(dst)
-    assert net.packet_ins.total() == 0
-
-
 # --- switches that come and go
 
 
@@ -226,14 +206,6 @@ def test_ready_once_every_switch_has_confirmed():
     net.controller.switch_up(dpids[0])
     net.settle()
     assert net.log.of("ready") == [{"event": "ready", "switches": 20}]
-
-
-def test_old_entries_go_before_the_rules_come():
-    net = FakeNetwork(scheme="ecmp", k=4, connect=False)
-    net.controller.switch_up(1)
-    net.replies.popleft()()  # what was in its table
-    kinds = [kind for _, kind, _ in net.sent]
-    assert (kinds[0], kinds[-1], kinds.count("clear")) == ("clear", "barrier", 1)
 
 
 def test_a_switch_that_comes_back_forwards_the_flows_it_had():

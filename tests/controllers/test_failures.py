@@ -74,22 +74,6 @@ def test_an_aggregation_switch_without_control_gets_no_new_flows():
     assert all(path[-1] == net.topo.host_name(dst) for (_, dst), path in paths.items())
 
 
-def test_a_flow_whose_switch_is_away_is_moved_when_it_is_back():
-    net = FakeNetwork(scheme="ecmp", k=4)
-    packet = between(net.topo, 0, 4)
-    path = net.send(0, packet)
-    edge = net.topo.dpid("0_0_1")
-    net.controller.switch_down(edge)
-    net.flow_mods()
-    cut(net, path[2], path[3])
-    assert net.flow_mods() == []
-    net.controller.switch_up(edge)
-    net.settle()
-    after = net.send(0, packet)
-    assert after[-1] == path[-1]
-    assert after[2:4] != path[2:4]
-
-
 def test_ports_reported_down_at_connect_are_known():
     net = FakeNetwork(scheme="spanning-tree", k=4, connect=False)
     for dpid in net.tables:
@@ -110,16 +94,3 @@ def test_both_reasons_must_go():
     assert not links.intact, "it has yet to tell which flows it knows"
     net.settle()
     assert links.intact
-
-
-def test_no_flow_is_moved_to_a_switch_that_has_yet_to_say_what_it_holds():
-    """It could not be told: the flow would wait for it, although another path works."""
-    net = FakeNetwork(scheme="ecmp", k=4)
-    net.disconnect("1_3_1")
-    sent = {port: between(net.topo, 6, 0, src_port=port) for port in range(20000, 20032)}
-    for packet in sent.values():
-        net.send(6, packet)
-    net.connect("1_3_1")  # and its answer is on its way
-    cut(net, "1_2_1", "4_1_1")
-    for packet in sent.values():
-        assert net.send(6, packet)[-1] == net.topo.host_name(0)

@@ -63,18 +63,6 @@ def test_every_up_port_gets_its_share():
     assert min(counts) > 8, counts
 
 
-def test_a_flow_that_has_ended_is_forgotten_and_one_that_comes_again_is_new():
-    net = network()
-    packet = between(net.topo, 0, 4)
-    net.send(0, packet)
-    net.advance(12)
-    assert len(net.log.of("expired")) == len(net.log.of("flow")) == 1
-    net.send(0, packet)
-    net.advance(3)
-    assert len(net.log.of("flow")) == 2
-    assert len(net.controller._flows) == 1
-
-
 def test_hedera_measures_and_moves_what_it_did_not_place():
     net = network("hedera-gff", seed=1)
     traffic = Traffic(net)
@@ -210,33 +198,3 @@ def test_a_flow_that_came_while_no_port_was_up_moves_once_one_is(scheme, cables)
         net.advance(0.5)
     assert net.send(0, packet)[-1] == net.topo.host_name(4)
     assert known_paths(net)[0, 4, packet.src_port] == net.send(0, packet)
-
-
-def test_a_flow_that_came_while_its_switch_was_away_is_where_it_is_said_to_be():
-    """The entry of the aggregation switch is not asked for then; so it is set, not guessed."""
-    net = network(seed=1)
-    net.disconnect("0_0_1")
-    sent = {port: between(net.topo, 0, 4, src_port=port) for port in range(20000, 20016)}
-    for packet in sent.values():
-        net.send(0, packet)
-    net.connect("0_0_1")
-    net.settle()
-    for port, packet in sent.items():
-        assert net.send(0, packet) == known_paths(net)[0, 4, port]
-
-
-def test_so_is_one_that_came_between_its_two_switches_answers():
-    net = network(seed=1)
-    net.restart()
-    for name in ("0_2_1", "0_3_1"):
-        net.connect(name)
-    net.settle()
-    sent = {port: between(net.topo, 0, 4, src_port=port) for port in range(20000, 20016)}
-    for packet in sent.values():
-        net.send(0, packet)
-    for name in net.topo.switches:
-        if net.topo.dpid(name) in net.away:
-            net.connect(name)
-    net.settle()
-    for port, packet in sent.items():
-        assert net.send(0, packet) == known_paths(net)[0, 4, port]

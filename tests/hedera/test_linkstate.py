@@ -59,15 +59,6 @@ def test_no_path_left() -> None:
     assert links.detour([0], [4], [2]).tolist() == [2]
 
 
-def test_restore() -> None:
-    links = LinkState(TREE)
-    links.fail([20, 21])
-    links.restore([20])
-    assert np.flatnonzero(~links.up).tolist() == [21]
-    links.restore([21])
-    assert links.intact
-
-
 def test_unknown_link() -> None:
     for number in (-1, 96):
         with pytest.raises(IndexError, match=f"no directed link {number}"):

@@ -74,10 +74,6 @@ def test_edge_pair_hash_puts_neighbours_on_one_path() -> None:
         assert (core[0::2] == core[1::2]).all()
 
 
-def test_spanning_tree_uses_one_core() -> None:
-    assert set(SpanningTree(TREE).cores(*STRIDE, 1, 2).tolist()) == {0}
-
-
 def test_random_draws_anew() -> None:
     routing = RandomPath(TREE, 1)
     draws = [routing.cores(*STRIDE, 1, 2).tolist() for _ in range(3)]

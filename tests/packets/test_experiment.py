@@ -28,20 +28,6 @@ def test_nonsense_is_refused_in_one_sentence(fields, words):
         Experiment(**{"scheme": "hull", "workload": "dynamic", "load": 0.2} | fields)
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "words"),
-    [
-        ("g", 3.0, "--g must be from 0 to 1, not 3"),
-        ("link_delay_us", -1.0, "--link-delay must be 0 us or more, not -1"),
-        ("drain", 0.0, "--drain must be 0.01 or more"),
-        ("beta", float("nan"), "--beta must be 0 1/s or more"),
-    ],
-)
-def test_parameters_out_of_range_are_refused(field, value, words):
-    with pytest.raises(ValueError, match=words):
-        Parameters(**{field: value})
-
-
 def told(scheme, **parameters):
     experiment = Experiment(scheme, "dynamic", load=0.2, seconds=1, parameters=Parameters(**parameters))
     return scenario(experiment, experiment.traffic())

@@ -11,7 +11,7 @@ import pytest
 
 from packets import run
 from packets.experiment import Experiment
-from packets.metrics import Cell, by_seed, cell, within
+from packets.metrics import by_seed, cell
 from packets.parameters import Parameters
 from packets.result import _ARRAYS, Result, load, parse, save
 from packets.run import Task, kept_or_run, place, run_many
@@ -146,12 +146,6 @@ def test_cells_pool_all_seeds_and_show_each():
     assert made.ratio == pytest.approx(3 / 40.3)
 
 
-def test_the_worst_hundredth_is_its_mean():
-    served = result(in_time=np.array([10.0] * 198 + [4.0, 6.0]))
-    case = "conforming", 0, "hull"
-    assert cell("figure4", case, "servers_in_time", "worst 1%", [served]).ours == 5
-
-
 def test_whom_a_pacer_chooses_is_told_in_percent_and_by_kind():
     counts = {"query_packets": 200.0, "query_associations": 10.0, "query_ended": 8.0, "large_packets": 0.0}
     counts |= {"large_associations": 0.0, "large_ended": 0.0}
@@ -161,12 +155,6 @@ def test_whom_a_pacer_chooses_is_told_in_percent_and_by_kind():
     ended = cell("figure4", case, "query_association_ended_percent", "mean", [chosen])
     assert (ended.ours, ended.published) == (80, 82)
     assert not by_seed([chosen], "large_associated_percent", "mean").size
-
-
-def test_near_cells_are_counted_on_both_sides():
-    ours = (4.9, 5.1, 19.0, 21.0)
-    cells = [Cell(0, "conforming", "hull", "m", "mean", 10, each, each, each, 1, each / 10) for each in ours]
-    assert within(cells, "mean", 2.0) == (2, 4)
 
 
 @pytest.mark.usefixtures("built")

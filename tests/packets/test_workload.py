@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from packets.workload import FAN_OUTS, LARGE, QUERY, SMALL, dynamic, fan_out, static
+from packets.workload import FAN_OUTS, LARGE, QUERY, SMALL, dynamic, fan_out
 
 
 @pytest.mark.parametrize("load", [0.2, 0.6])
@@ -57,9 +57,3 @@ def test_starts_are_sorted_and_a_seed_fixes_them():
     assert (one.start_ns == same.start_ns).all()
     assert (one.service_ns == same.service_ns).all()
     assert one.start_ns.shape != other.start_ns.shape or (one.start_ns != other.start_ns).any()
-
-
-def test_static_flows_start_apart_and_never_end():
-    traffic = static(8, seed=1)
-    assert np.unique(traffic.start_ns).size == 8
-    assert (traffic.reply_bytes > 10**11).all()

@@ -115,22 +115,3 @@ def test_large_flows_may_be_those_that_are_measured_alone():
         assert found["config"]["large_flows"] == rule
         rounds[rule] = sum(one["large"] for one in found["rounds"])
     assert 0 < rounds["measured"] < rounds["measured-or-estimated"]
-
-
-def test_far_too_many_arrivals_are_refused():
-    done = run(simulate, "--scheme", "ecmp", "--traffic", "stride:1", "--arrivals", "1e9", "--json")
-    assert done.exit_code == 2
-    assert "9.6e+11 flows in 60 s; 10,000,000 is the limit" in done.stderr
-
-
-def test_a_scheduler_of_the_users_own(tmp_path):
-    file = tmp_path / "still.py"
-    file.write_text(
-        "class Still:\n    def __init__(self, tree, rng, options): pass\n"
-        "    def place(self, flows, links): return flows.core\n"
-    )
-    arguments = ["--traffic", "published:rand0", "--seconds", 12, "--json"]
-    own, static = (json.loads(run(simulate, "--scheme", s, *arguments).stdout) for s in (f"{file}:Still", "ecmp"))
-    assert own["scheme"] == f"{file}:Still"
-    assert own["bisection_mbps"] == static["bisection_mbps"]
-    assert [one["changed"] for one in own["rounds"]] == [0, 0]

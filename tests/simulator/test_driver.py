@@ -62,25 +62,6 @@ def test_flows_start_on_hashed_paths_and_are_placed_after_the_first_period():
     assert [one.large for one in found.rounds] == [16] * 5
 
 
-def test_the_same_configuration_gives_the_same_result_and_another_seed_another():
-    one, same, other = (simulate(Config("ecmp", "randbij", seed=seed, seconds=6.0)) for seed in (3, 3, 4))
-    assert (one.total_mbps == same.total_mbps).all()
-    assert (one.src == same.src).all()
-    assert (one.dst == same.dst).all()
-    assert one.total_mbps.mean() != other.total_mbps.mean()
-
-
-def test_flows_of_a_host_are_laid_over_each_other():
-    found = simulate(Config("nonblocking", "stride:1", seconds=6.0, flows_per_host=3))
-    assert found.src.size == 48
-
-
-def test_large_networks_run_too():
-    found = simulate(Config("hedera-gff", "stride:512", k=16, seconds=12.0, tick_s=0.01))
-    assert found.src.size == 1024
-    assert found.total_mbps[600:].mean() == pytest.approx(1024 * 4700 / 6, rel=0.02)
-
-
 # --- flows that come and go ------------------------------------------------------------------------------------
 
 

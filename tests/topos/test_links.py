@@ -33,42 +33,11 @@ def test_path_links_follow_the_named_path(k, data):
     assert walked == list(itertools.pairwise(names))
 
 
-def test_nonblocking_paths():
-    net = NonBlocking(16)
-    rows = path_links(net, [0, 3], [5, 15], [0, 0])
-    assert [[link_ends(net, int(link)) for link in row] for row in rows] == [
-        [("0_0_2", "0_0_1"), ("0_0_1", "1_0_3")],
-        [("0_1_3", "0_0_1"), ("0_0_1", "3_1_3")],
-    ]
-
-
-def test_lookup_by_name():
-    tree = FatTree(4)
-    up, down = links_between(tree, "0_0_1", "0_2_1")
-    assert link_ends(tree, up) == ("0_0_1", "0_2_1")
-    assert link_ends(tree, down) == ("0_2_1", "0_0_1")
-    assert len(links_of_switch(tree, "4_1_1")) == 2 * tree.k
-    with pytest.raises(KeyError):
-        links_between(tree, "0_0_1", "4_1_1")
-    with pytest.raises(KeyError):
-        links_of_switch(tree, "9_9_9")
-    with pytest.raises(IndexError):
-        link_ends(tree, 96)
-
-
 @pytest.mark.parametrize("topo", [FatTree(4), FatTree(6), NonBlocking(16)])
 def test_the_sending_port_of_each_link_is_on_the_node_that_it_leaves(topo):
     names = sending_ports(topo)
     assert len(set(names)) == len(names) == num_links(topo)
     assert [name.partition("-")[0] for name in names] == [link_ends(topo, link)[0] for link in range(num_links(topo))]
-
-
-def test_sending_ports_as_runs_name_them():
-    names = sending_ports(FatTree(4))
-    up, down = links_between(FatTree(4), "0_0_2", "0_0_1")
-    assert (names[up], names[down]) == ("0_0_2", "0_0_1-eth2")
-    up, down = links_between(FatTree(4), "1_2_1", "4_1_1")
-    assert (names[up], names[down]) == ("1_2_1-eth1", "4_1_1-eth2")
 
 
 def test_many_flows_at_once_have_the_right_type_and_shape():
