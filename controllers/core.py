@@ -34,7 +34,7 @@ class Controller:
 
     def __init__(self, settings: Settings, driver: Driver, log: EventLog):
         self._settings = settings
-        self._topo = settings.topology
+        self._topo = settings.network()
         self._costs = Costs()
         self._driver: Driver = CountingDriver(driver, self._costs)
         self._log = log

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from hedera.experiment import Experiment
 from hedera.parameter import narrowed, option_of, parameter, parameters_of
-from topos.nonblocking import NonBlocking
 
 if TYPE_CHECKING:
     from hedera.placement import Placement
-    from topos.network import Network
 
 NEW_FLOWS = ("controller", "switch")
 
@@ -23,7 +20,7 @@ class Settings(Experiment):
     """Scheme and network of one controller, which sees what traffic comes, not what was asked for.
 
     ``scheme`` is what `hedera.schemes.scheme` is asked for, the user's own included, and the same name is what the
-    log says. ``hosts`` is for ``nonblocking`` alone (default k^3/4).
+    log says.
 
     Raises ValueError, with one sentence, for bad values.
     """
@@ -33,19 +30,12 @@ class Settings(Experiment):
     # Open vSwitch moves a flow's counters every 500 ms: polled faster, rates are mostly 0 or double.
     interval_s: float = narrowed(Experiment, "interval_s", 2.0, above=None, least=1)
     link_mbps: float = narrowed(Experiment, "link_mbps", 10.0)
-    hosts: int | None = parameter(None, "Hosts of the nonblocking network.", controller=True)
     new_flows: str = parameter(
         "controller",
         "Who gives a flow its first path: the controller, which gets its first packet, or the switch, by a hash.",
         choices=NEW_FLOWS,
         controller=True,
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.hosts is not None and not self.chosen.nonblocking:
-            raise ValueError(f"hosts is for the nonblocking scheme; under {self.scheme} it follows from k")
-        _ = self.topology  # raises for a bad number of hosts
 
     @classmethod
     def from_text(cls, given: Mapping[str, str]) -> Settings:
@@ -55,7 +45,7 @@ class Settings(Experiment):
         for flag, text in given.items():
             if flag not in names:
                 raise ValueError(f"{flag} is not a setting; there are {', '.join(names)}")
-            kind = _KINDS[_HINTS[names[flag]]]
+            kind = _HINTS[names[flag]]
             if not isinstance(text, str):  # POX says True for a flag without a value
                 raise ValueError(f"{flag} needs a value")
             try:
@@ -69,10 +59,6 @@ class Settings(Experiment):
         """The scheme's placement, made anew; None for a static scheme."""
         return self.chosen.placement(self.tree, self.seed, self.options)
 
-    @cached_property
-    def topology(self) -> Network:
-        return self.network() if self.hosts is None else NonBlocking(self.hosts)
-
 
 FLAGS = {
     name: option_of(name, known).lstrip("-").replace("-", "_")
@@ -81,10 +67,9 @@ FLAGS = {
 }
 """The flags of a controller, the same on both platforms, by the fields they set."""
 _HINTS = get_type_hints(Settings)
-_KINDS: dict[Any, type[str] | type[int] | type[float]] = {str: str, int: int, int | None: int, float: float}
 
 
 def flags_of(experiment: Experiment) -> dict[str, object]:
     """The flags that tell a controller of this experiment."""
     values = asdict(experiment)
-    return {flag: values[name] for name, flag in FLAGS.items() if values.get(name) is not None}
+    return {flag: values[name] for name, flag in FLAGS.items() if name in values}

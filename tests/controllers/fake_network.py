@@ -133,7 +133,7 @@ class FakeNetwork:
 
     def __init__(self, connect=True, **settings):
         self.settings = Settings(**settings)
-        self.topo = self.settings.topology
+        self.topo = self.settings.network()
         self.time = 100.0
         self.tables = {self.topo.dpid(name): FlowTable() for name in self.topo.switches}
         self.sent = []  # (dpid, kind, rule or None)

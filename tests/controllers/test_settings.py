@@ -12,8 +12,6 @@ from controllers.find_pox import find_pox, pox_version, too_old
 from controllers.settings import Settings
 from hedera.schemes import SCHEMES
 from tests.controllers.fake_network import FakeNetwork
-from topos.fattree import FatTree
-from topos.nonblocking import NonBlocking
 
 
 @pytest.mark.parametrize("name", [name for name, scheme in SCHEMES.items() if scheme.emulated])
@@ -38,12 +36,6 @@ def test_every_scheme_is_a_controller_and_is_logged_by_its_own_name(name):
     }
 
 
-def test_topology_follows_from_the_scheme():
-    assert Settings(scheme="ecmp", k=6).topology == FatTree(6)
-    assert Settings(scheme="nonblocking", k=6).topology == NonBlocking(54)
-    assert Settings(scheme="nonblocking", hosts=5).topology == NonBlocking(5)
-
-
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
@@ -60,8 +52,6 @@ def test_topology_follows_from_the_scheme():
         ({"iterations": "0"}, "iterations"),
         ({"large_flows": "all"}, "measured, measured-or-estimated"),
         ({"new_flows": "nobody"}, "one of controller, switch"),
-        ({"hosts": "8"}, "nonblocking"),
-        ({"scheme": "nonblocking", "hosts": "1"}, "2 hosts"),
         ({"speed": "9"}, "speed is not a setting"),
         ({"k": True}, "k needs a value"),
     ],
