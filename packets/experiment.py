@@ -112,11 +112,8 @@ def static_parameters(parameters: Parameters, asked: Collection[str] = ()) -> Pa
     return replace(parameters, **{name: value for name, value in authors.items() if name not in asked})
 
 
-def scenario(experiment: Experiment, traffic: Traffic, trace: dict[str, int] | None = None) -> dict[str, Any]:
-    """The scenario as the engine reads it (docs/notes/packet-engine.md): a client and its servers at one switch.
-
-    ``trace``: keep a journal of ``connection`` between ``from_ns`` and ``until_ns``.
-    """
+def scenario(experiment: Experiment, traffic: Traffic) -> dict[str, Any]:
+    """The scenario as the engine reads it (docs/notes/packet-engine.md): a client and its servers at one switch."""
     p, chosen = experiment.parameters, SCHEMES[experiment.scheme]
     hosts = ["client", *(f"server{n}" for n in range(1, traffic.servers + 1))]
     wire = {"rate_bps": p.link_mbps * 1e6, "delay_ns": round(p.link_delay_us * 1e3)}
@@ -177,6 +174,4 @@ def scenario(experiment: Experiment, traffic: Traffic, trace: dict[str, int] | N
             built["pacer"]["behind"] = True
     if p.jitter_us:
         built["jitter_ns"] = round(p.jitter_us * 1e3)
-    if trace is not None:
-        built["trace"] = trace
     return built

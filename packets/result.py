@@ -22,16 +22,14 @@ from topos.arrays import Bool, Float64
 class Result:
     """One run's numbers.
 
-    ``queue_us``: queueing latency at the port to the client, the mean over each sampling interval.
-    ``queue_instant_us``: the same at the interval's end. ``small_us``, ``large_ms``: completion times, from
-    asking to the last byte. ``query_ms``: of queries, the slowest server; ``response_ms``: the mean over a
-    query's servers; ``in_time``: how many of them met the deadline. ``goodput_mbps``: payload that reached the
-    client, by connection, in the measured window. ``unfinished``: requests without a whole answer.
-    ``counts``: totals of ports and pacers, and the engine's own: events, wall_s, simulated_s.
+    ``queue_us``: queueing latency at the port to the client, the mean over each sampling interval. ``small_us``,
+    ``large_ms``: completion times, from asking to the last byte. ``query_ms``: of queries, the slowest server;
+    ``response_ms``: the mean over a query's servers; ``in_time``: how many of them met the deadline. ``goodput_mbps``:
+    payload that reached the client, by connection, in the measured window. ``unfinished``: requests without a whole
+    answer. ``counts``: totals of ports and pacers, and the engine's own: events, wall_s, simulated_s.
     """
 
     queue_us: Float64
-    queue_instant_us: Float64
     small_us: Float64
     large_ms: Float64
     query_ms: Float64
@@ -82,7 +80,6 @@ def reduce(experiment: Experiment, traffic: Traffic, data: bytes, wall_s: float)
     query_ms, response_ms, in_time = _queries(experiment, traffic, took_ns / 1e6, done)
     return Result(
         queue_us=arrays["mean_waiting_bytes switch>client"] * us_per_byte,
-        queue_instant_us=arrays["waiting_bytes switch>client"] * us_per_byte,
         small_us=took_ns[measured & (kind == SMALL)] / 1e3,
         large_ms=took_ns[measured & (kind == LARGE)] / 1e6,
         query_ms=query_ms,

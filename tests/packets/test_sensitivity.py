@@ -26,7 +26,7 @@ def asked(monkeypatch):
         wanted.extend(experiments)
         return [
             Result(
-                *(np.array([scale * each.seed]) for scale in (10.0, 1.0, 40.0, 190.0)),
+                *(np.array([scale * each.seed]) for scale in (10.0, 40.0, 190.0)),
                 *[NOTHING] * 4,
                 unfinished=0,
                 counts={},
