@@ -147,12 +147,8 @@ class AimdEngine(Engine):
         The rate of the last tick tells how far into the tick that was.
         """
         rate = np.maximum(self._row[:, _RATE], 1)
-        if not self._size.all():  # what only computes
-            return np.where(self._size == 0, self.started_s, self._ended_s(rate))
-        return self._ended_s(rate)
-
-    def _ended_s(self, rate: Int32) -> Float64:
-        return np.where(self._finished >= 0, (self._finished + 1 + self._left / rate) * self.tick_s, np.nan)
+        sent_s = np.where(self._finished >= 0, (self._finished + 1 + self._left / rate) * self.tick_s, np.nan)
+        return np.where(self._size == 0, self.started_s, sent_s)  # 0: what only computes
 
     @property
     def spare_mbps(self) -> Float64:

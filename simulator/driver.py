@@ -40,7 +40,8 @@ def bisection_mbps(config: Config) -> float:
 
 def window_mbps(config: Config) -> Float64:
     """The sum of all rates in each tick of the measuring window, Mb/s, float64 (ticks,); nothing after it is run."""
-    return Simulation(config).window()
+    begin, end = config.window_ticks
+    return Simulation(config).advance(end)[begin:]
 
 
 def simulate(config: Config, progress: Callable[[float], None] | None = None) -> Result:
@@ -137,7 +138,7 @@ class Simulation:
 
         Arrivals are the engine's own. ``progress`` is called with the simulated seconds so far, now and then.
         """
-        total = self._advance(self.config.ticks, progress)
+        total = self.advance(self.config.ticks, progress)
         config, (at_begin, at_end) = self.config, self._window_bytes
         begin, end = config.window_ticks
         known = np.isfinite(self.work.start_s)
@@ -159,12 +160,7 @@ class Simulation:
             phases=self._phases(total),
         )
 
-    def window(self) -> Float64:
-        """As `window_mbps`."""
-        begin, end = self.config.window_ticks
-        return self._advance(end)[begin:]
-
-    def _advance(self, tick: int, progress: Callable[[float], None] | None = None) -> Float64:
+    def advance(self, tick: int, progress: Callable[[float], None] | None = None) -> Float64:
         """From the start to ``tick``; returns the sum of all rates in each tick, Mb/s."""
         self._plan(tick)
         totals, order = [], -1
@@ -193,12 +189,12 @@ class Simulation:
         heappush(self._events, (tick * self.config.tick_s, order, next(self._number), happen))
 
     def _phases(self, total: Float64) -> tuple[Phase, ...]:
-        lasting = bool(np.isinf(self.work.size_bytes).all() and not self.work.start_s.any())
-        flows = (self.work.src, self.work.dst) if lasting else None
         if not self.config.fail:
             return ()
         from simulator.failures import phases_of
 
+        lasting = bool(np.isinf(self.work.size_bytes).all() and not self.work.start_s.any())
+        flows = (self.work.src, self.work.dst) if lasting else None
         return phases_of(self.config, self.network, flows, total)
 
     def _strike(self, t: float) -> None:
