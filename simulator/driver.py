@@ -40,8 +40,7 @@ def bisection_mbps(config: Config) -> float:
 
 def window_mbps(config: Config) -> Float64:
     """The sum of all rates in each tick of the measuring window, Mb/s, float64 (ticks,); nothing after it is run."""
-    begin, end = config.window_ticks
-    return Simulation(config).advance(end)[begin:]
+    return Simulation(config).window()
 
 
 def simulate(config: Config, progress: Callable[[float], None] | None = None) -> Result:
@@ -138,7 +137,7 @@ class Simulation:
 
         Arrivals are the engine's own. ``progress`` is called with the simulated seconds so far, now and then.
         """
-        total = self.advance(self.config.ticks, progress)
+        total = self._advance(self.config.ticks, progress)
         config, (at_begin, at_end) = self.config, self._window_bytes
         begin, end = config.window_ticks
         known = np.isfinite(self.work.start_s)
@@ -160,7 +159,12 @@ class Simulation:
             phases=self._phases(total),
         )
 
-    def advance(self, tick: int, progress: Callable[[float], None] | None = None) -> Float64:
+    def window(self) -> Float64:
+        """As `window_mbps`."""
+        begin, end = self.config.window_ticks
+        return self._advance(end)[begin:]
+
+    def _advance(self, tick: int, progress: Callable[[float], None] | None = None) -> Float64:
         """From the start to ``tick``; returns the sum of all rates in each tick, Mb/s."""
         self._plan(tick)
         totals, order = [], -1
