@@ -16,7 +16,6 @@ from results.output import progress_bar
 
 if TYPE_CHECKING:
     from classroom.submission import Submission
-    from classroom.verdict import Check
 
 SERVICES = ("gradescope", "prairielearn", "classroom50")
 _milestone = click.option("--milestone", type=click.Choice(list(MILESTONES)), help="A milestone on the way to Hedera.")
@@ -46,16 +45,9 @@ def new(file: Path, milestone: str | None) -> None:
 @_milestone
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Fixes every draw.")
 @click.option("--quick", is_flag=True, help="The contract, and quality at k = 4 alone.")
-@click.option(
-    "--out",
-    default=Path("results/scheduler"),
-    type=click.Path(path_type=Path, file_okay=False),
-    show_default=True,
-    help="Folder for the picture.",
-)
 @json_option
 @in_words
-def check(name: str, milestone: str | None, seed: int, quick: bool, out: Path, as_json: bool) -> None:
+def check(name: str, milestone: str | None, seed: int, quick: bool, as_json: bool) -> None:
     """Check in under a minute whether a scheduler keeps its contract, and how good it is in the simulator.
 
     Shows a small input that breaks the contract; the exit status is then 1. Needs no root. With --milestone: check
@@ -66,7 +58,6 @@ def check(name: str, milestone: str | None, seed: int, quick: bool, out: Path, a
     from classroom.checks import run_checks
     from classroom.contract import ANSWER, INPUTS, RAISES, check_contract
     from classroom.process import Misbehaved, own
-    from classroom.quality import check_times
     from classroom.submission import Submission, find_code
 
     code = find_code(name)
@@ -81,15 +72,12 @@ def check(name: str, milestone: str | None, seed: int, quick: bool, out: Path, a
                 raise ValueError(str(error)) from None
         asked = cases(seed)[MILESTONES[milestone].file if milestone else SCHEDULER]
         checks = run_checks(submission, asked) if milestone else check_contract(submission, asked)
-        tell(checks)
+        for one in checks:
+            click.echo("\n".join(one.lines()), err=True)
         if not milestone and not all(one.passed for one in checks if one.name in (RAISES, ANSWER, INPUTS)):
             click.echo("its quality will be measured once these are fixed", err=True)
         elif not milestone:
-            if not quick:
-                late, spent = check_times(submission, seed)
-                checks.append(late)
-                tell([late], spent)
-            rows = _quality(submission, (4,) if quick else (4, 8, 16), seed, out, as_json)
+            rows = _quality(submission, (4,) if quick else (4, 8, 16), seed, as_json)
     if as_json:
         told = [{**asdict(one), "passed": one.passed} for one in checks]
         click.echo(json.dumps({"checks": told, "rows": rows}, allow_nan=False))
@@ -99,8 +87,8 @@ def check(name: str, milestone: str | None, seed: int, quick: bool, out: Path, a
         click.echo(f"{MILESTONES[milestone].title} (section {MILESTONES[milestone].section}): all checks passed")
 
 
-def _quality(submission: Submission, sizes: tuple[int, ...], seed: int, out: Path, quiet: bool) -> list[dict[str, Any]]:
-    """Simulate it beside the project's own schemes; print and draw what came of it."""
+def _quality(submission: Submission, sizes: tuple[int, ...], seed: int, quiet: bool) -> list[dict[str, Any]]:
+    """Simulate it beside the project's own schemes, and print what came of it."""
     from classroom import quality
     from results.output import wide_console
 
@@ -116,15 +104,7 @@ def _quality(submission: Submission, sizes: tuple[int, ...], seed: int, out: Pat
         for score in scores:
             if score.words:
                 click.echo(f"k = {score.k}, {score.traffic}: {score.words}")
-    picture = quality.draw(scores, out / f"{submission.code.attribute}.png")
-    click.echo(f"written: {picture}", err=quiet)
     return [{**asdict(score), "share": score.share} for score in scores]
-
-
-def tell(checks: list[Check], more: str = "") -> None:
-    """Print findings on standard error, at once."""
-    for one in checks:
-        click.echo("\n".join(one.lines(more)), err=True)
 
 
 @click.group()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from statistics import mean
 
@@ -18,7 +17,7 @@ from classroom.allowed import asked_for
 from classroom.cases import NO_FLOWS, SCHEDULER, cases
 from classroom.checks import Case, run_checks, share_passed
 from classroom.contract import ANSWER, INPUTS, RAISES, check_contract
-from classroom.process import ROOT, Start, Unfit
+from classroom.process import Start, Unfit
 from classroom.sandbox import Place, closed, unclosed
 from classroom.submission import MAX_FILE, Budget, Code, Submission, decoded
 from classroom.template import NAMES
@@ -41,8 +40,6 @@ CALL_S = 20.0
 CLOCK = 10.0
 """Real seconds allowed for each second of processor time: a busy machine is not the submission's fault."""
 _PATTERNS = 5  # keeps these draws apart from others of one seed
-_DECIDE = ("classroom", "hedera", "simulator", "topos", "traffic")
-"""The packages whose code takes part in a grade."""
 
 Checks = Mapping[str, Sequence[Check]]
 
@@ -72,7 +69,7 @@ class Grade:
 
 @dataclass(frozen=True)
 class HandIn:
-    """What was handed in: files by name, or why one cannot be read. What is hashed is what is graded."""
+    """What was handed in: files by name, or why one cannot be read."""
 
     name: str
     files: dict[str, bytes | str] = field(default_factory=dict)
@@ -91,25 +88,6 @@ class HandIn:
                 if os.path.lexists(folder / file):
                     files[file] = f"{file} {error}"
         return cls(folder.resolve().name, files)
-
-    def digest(self, how: str) -> str:
-        """A hash of the files, and of everything else that a grade depends on; ``how``: the settings."""
-        told = [f"{how} {_code()} {self.name!r}".encode()]
-        for file, data in sorted(self.files.items()):
-            told += [file.encode(), data if isinstance(data, bytes) else data.encode()]
-        return hashlib.sha256(b"".join(b"%d %s" % (len(part), part) for part in told)).hexdigest()
-
-
-@cache
-def _code() -> str:
-    """A hash of every module, and of every table beside one, that may take part in a grade."""
-    paths = (
-        path for package in _DECIDE for kind in ("py", "csv", "txt") for path in (ROOT / package).rglob(f"*.{kind}")
-    )
-    told = hashlib.sha256()
-    for path in sorted(paths):
-        told.update(f"{path.relative_to(ROOT)} {path.stat().st_size}\n".encode() + path.read_bytes())
-    return told.hexdigest()
 
 
 @dataclass(frozen=True)

@@ -135,11 +135,6 @@ class Process:
             self._process.wait()
         self._asked.put(None)
 
-    def processor_s(self) -> float:
-        """Its processor time since it started, seconds."""
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
     def _talk(self) -> None:
         """In a thread of its own, since only that can wait for a pipe with a deadline everywhere."""
         assert self._process.stdin is not None

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,16 +13,13 @@ from numpy.typing import NDArray
 from classroom.contract import Broken, valid
 from classroom.process import Misbehaved
 from classroom.submission import Submission
-from classroom.verdict import Check
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows
 from hedera.schemes import Options, Scheme, scheme
 from results.output import plain_table
 from simulator.config import Config
 from topos.fattree import FatTree
-from topos.links import canonical_cores
 from traffic.matrix import Matrix
-from traffic.patterns import draw as draw_pattern
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -32,11 +28,6 @@ BESIDE = ("ecmp", "hedera-gff", "hedera-sa", "hedera-clos", "nonblocking")
 """The schemes to compare with; the last is the control."""
 YOURS = "yours"
 CALL_S = 15.0
-TIMES = "answers within the scheduling period at k = 16 and 32"
-PERIOD_S = 5.0
-"""The paper's scheduling period, section 5.4."""
-PATIENCE_S = 30.0
-"""How long to wait for a round at k = 32, seconds."""
 DRAWS = 1
 """The seed of a scheduler's own draws. It must not get the seed of the traffic, which would reveal future flows."""
 
@@ -153,64 +144,3 @@ def table(scores: Sequence[Score]) -> Table:
         yours = found.get((k, traffic, YOURS))
         made.add_row(str(k), traffic, *cells, f"{1000 * yours.slowest_round_s:.1f} ms" if yours else "")
     return made
-
-
-def draw(scores: Sequence[Score], path: Path) -> Path:
-    """Bars grouped by k and pattern."""
-    from plots.style import colour, house_style, save
-
-    found = {(score.k, score.traffic, score.scheme): score.share or 0.0 for score in scores}
-    groups = list(dict.fromkeys((score.k, score.traffic) for score in scores))
-    schemes = [name for name in (*BESIDE, YOURS) if any(score.scheme == name for score in scores)]
-    with house_style():
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(10, 4.2), layout="constrained")
-        axes = figure.subplots()
-        width = 0.84 / len(schemes)
-        for place, name in enumerate(schemes):
-            at = np.arange(len(groups)) - 0.42 + (place + 0.5) * width
-            heights = [100 * found.get((*group, name), 0.0) for group in groups]
-            label = "control" if name == "nonblocking" else name
-            axes.bar(at, heights, width * 0.94, label=label, color="#000000" if name == YOURS else colour(name))
-        axes.set_xticks(np.arange(len(groups)), [f"{traffic}\nk = {k}" for k, traffic in groups], fontsize=7.5)
-        axes.set_ylabel("% of the upper bound for any paths")
-        axes.set_ylim(0, 105)
-        axes.grid(axis="y")
-        axes.legend(ncols=len(schemes), loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=8)
-        return save(figure, path)[0]
-
-
-def check_times(submission: Submission, seed: int, sizes: Sequence[int] = (16, 32)) -> tuple[Check, str]:
-    """The processor time of a scheduler's first round, on a random bijection, and a sentence on it.
-
-    Processor time, because real time would include other work of the machine.
-    """
-    told, words = [], ""
-    for k in sizes:
-        flows, links = permutation(k, seed), LinkState(FatTree(k))
-        try:
-            submission.fresh(4)
-            submission.place(permutation(4, seed), LinkState(FatTree(4)))  # so that any compiling is done
-            submission.fresh(k)
-            before = submission.processor_s()
-            valid(flows, links, submission.place(flows, links, PATIENCE_S))
-            spent = submission.processor_s() - before
-        except (Misbehaved, Broken) as error:
-            told.append(f"k = {k}: given up")
-            words = words or f"at k = {k}, {flows.key.size:,} flows: {error}"
-            break  # a larger one takes longer
-        told.append(f"k = {k}: {spent:.2f} s")
-        if spent > PERIOD_S and not words:
-            took = f"a round of {flows.key.size:,} flows at k = {k} takes {spent:.1f} s"
-            words = f"{took}; a period has {PERIOD_S:g}"
-    return Check(TIMES, "section 5.4", words, weakness=True), "; ".join(told)
-
-
-def permutation(k: int, seed: int) -> LargeFlows:
-    """A random bijection of full-rate flows on a fat-tree of this k, on hashed paths."""
-    tree, rng = FatTree(k), np.random.default_rng(seed)
-    matrix = draw_pattern("randbij", tree, seed)
-    hashed = rng.integers(0, tree.num_cores, len(matrix)).astype(np.int32)
-    hashed = canonical_cores(tree, matrix.src, matrix.dst, hashed)
-    return LargeFlows(np.arange(len(matrix)), matrix.src, matrix.dst, np.ones(len(matrix)), hashed, hashed)

@@ -167,10 +167,6 @@ class Submission:
             raise Misbehaved("rubbish", "its process answers with something that is not an answer")
         return answer
 
-    def processor_s(self) -> float:
-        """The process's processor time since it started, seconds; 0 if there is no process."""
-        return 0.0 if self._process is None else self._process.processor_s()
-
     # --- how it is asked --------------------------------------------------------------------------------
 
     def _begin(self) -> None:

@@ -35,10 +35,10 @@ class Check:
         """Whether nothing is wrong."""
         return not self.words
 
-    def lines(self, more: str = "") -> Iterator[str]:
-        """The finding for a terminal; ``more``: what was measured."""
+    def lines(self) -> Iterator[str]:
+        """The finding for a terminal."""
         mark = "ok  " if self.passed else ("weak" if self.weakness else "NO  ")
-        yield f"{mark} {self.name} ({self.section})" + (f": {more}" if more else "")
+        yield f"{mark} {self.name} ({self.section})"
         if not self.passed:
             yield f"       {self.words}"
             yield from (f"         {line}" for line in self.example.splitlines())

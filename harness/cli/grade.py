@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from classroom.grading import Grade
-    from classroom.pool import Graded
+    from classroom.grading import Checks, Grade
 
 SEED = "HEDERA_GRADE_SEED"
 
@@ -55,7 +54,6 @@ SEED = "HEDERA_GRADE_SEED"
     show_default=True,
     help="Besides grades.csv, write a file for each submission in this service's format.",
 )
-@click.option("--again", is_flag=True, help="Grade all of them again, even those already graded.")
 @click.option(
     "--unprotected",
     is_flag=True,
@@ -76,7 +74,6 @@ def grade(
     seconds: float,
     jobs: int | None,
     form: str,
-    again: bool,
     unprotected: bool,
     out: Path,
     as_json: bool,
@@ -87,14 +84,14 @@ def grade(
     Each submission runs in its own process (if root grades: as an unprivileged user of its own). It can reach nothing
     of the machine but Python, and no network; time, memory and files are limited. None can affect another's grade.
 
-    After an interruption the same command continues where it stopped. A submission that changed is graded again.
+    After an interruption grades.csv has those that were graded.
 
     Example: hedera grade submissions/ --seed 20261121
     """
     from classroom.cases import KNOWN, PUBLIC
     from classroom.formats import FORMATS
     from classroom.grading import Class, left_out, submissions
-    from classroom.pool import Pool, Store, prepare
+    from classroom.pool import graded
     from classroom.process import Unfit
     from classroom.sandbox import NOT_PROTECTED, prepared, require_closed
     from results.output import wide_console, write_csv
@@ -107,55 +104,42 @@ def grade(
         tell_user(f"not graded, because they are not folders: {one_line(', '.join(others))}")
     if len({folder.resolve().name for folder in found}) < len(found):
         raise UserMistake("two submissions have the same name: grade their folders separately, each with its own --out")
-    (out / "kept").mkdir(parents=True, exist_ok=True)
-    store = Store(out / "kept", f"{seed} {seconds} {unprotected}")
-    kept = {} if again else {folder: store.find(folder) for folder in found}
-    made: dict[Path, Graded] = {folder: one for folder, one in kept.items() if one is not None}
-    left = [folder for folder in found if folder not in made]
-    jobs = min(jobs or len(os.sched_getaffinity(0)), len(left) or 1)
+    out.mkdir(parents=True, exist_ok=True)
+    made: dict[Path, tuple[Grade, Checks]] = {}
+    jobs = min(jobs or len(os.sched_getaffinity(0)), len(found))
     path = out / "grades.csv"
 
-    def write() -> None:
-        if made:
-            write_csv(path, [made[folder].grade for folder in found if folder in made])
-
     with ExitStack() as stack:
-        stack.callback(write)  # however it ends
         try:
             place = None
-            if left and unprotected:
+            if unprotected:
                 for sentence in NOT_PROTECTED:
                     tell_user("unprotected: " + sentence.format(who="nobody" if os.geteuid() == 0 else "you"))
-            elif left:
+            else:
                 place = stack.enter_context(prepared([*{folder.parent for folder in found}, out]))
                 require_closed(place)
-            course = Class(seed, seconds, place)
-            if left:
-                prepare(course, left)
-            pool = stack.enter_context(Pool(course, store.how, jobs))
-            tell_user(_plan(len(left), len(made), jobs, pool.estimate_s(left)))
+            tell_user(f"{len(found)} submissions to grade, {jobs} at once")
             done = stack.enter_context(progress_bar("grading", len(found)))
-            done(len(made))
-            for folder, one in pool.grade(left):
-                store.keep(folder, one)  # first: Ctrl-C may come between the two
+            grades = graded(Class(seed, seconds, place), jobs, found)
+            for folder, one in stack.enter_context(closing(grades)):
                 made[folder] = one
-                write()  # after each, so that nothing is lost
+                # After each, so that nothing is lost.
+                write_csv(path, [made[folder][0] for folder in found if folder in made])
                 done(len(made))
         except Unfit as error:
             raise UnfitMachine(f"{error}; or use --unprotected, for submissions that you trust") from None
     for folder in found if form != "csv" else ():
-        told = json.dumps(FORMATS[form](made[folder].grade, made[folder].checks), indent=1, allow_nan=False)
+        told = json.dumps(FORMATS[form](*made[folder]), indent=1, allow_nan=False)
         write_whole(out / form / f"{_short(folder.resolve().name)}.json", told + "\n")
-    grades = [made[folder].grade for folder in found]
     if as_json:
         rows = []
         for folder in found:
-            checks = made[folder].checks.items()
-            parts = {part: [asdict(c) | {"passed": c.passed} for c in each] for part, each in checks}
-            rows.append({**asdict(made[folder].grade), "checks": parts})
+            summary, checks = made[folder]
+            parts = {part: [asdict(c) | {"passed": c.passed} for c in each] for part, each in checks.items()}
+            rows.append({**asdict(summary), "checks": parts})
         click.echo(json.dumps({"seed": seed, "rows": rows}, allow_nan=False))
     else:
-        wide_console().print(_table(grades), highlight=False)
+        wide_console().print(_table([made[folder][0] for folder in found]), highlight=False)
     click.echo(f"written: {path}" + (f" and {out / form}" if form != "csv" else ""), err=as_json)
 
 
@@ -164,12 +148,6 @@ def _short(name: str) -> str:
     if len(os.fsencode(name)) <= 200:
         return name
     return f"{name[:40]}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:16]}"
-
-
-def _plan(left: int, made: int, jobs: int, seconds: float) -> str:
-    """How many submissions there are, and about how long grading them will take."""
-    told = f"{left} submissions to grade, {jobs} at once: typically about {max(1, round(seconds / 60))} min"
-    return told + (f"; {made} already graded" if made else "")
 
 
 def _table(grades: Sequence[Grade]) -> Table:

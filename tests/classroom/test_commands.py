@@ -70,7 +70,7 @@ def afternoon(tmp_path_factory):
 
 
 def test_the_handout_s_commands_do_what_it_says(afternoon):
-    done, place = afternoon
+    done, _ = afternoon
     assert len(done) == 2 + 3 * len(MILESTONES) + 2
     for line, one in done:
         unsolved = "--milestone" in line and " check " in line and "# solved" not in line
@@ -78,7 +78,6 @@ def test_the_handout_s_commands_do_what_it_says(afternoon):
         assert "Traceback" not in one.stderr, one.stderr
         assert not unsolved or "NO  " in one.stderr
         assert "it raises" not in one.stderr, "a template runs as it is"
-    assert (place / "results/scheduler/Scheduler.png").exists()
 
 
 def test_a_solved_milestone_says_so(afternoon):

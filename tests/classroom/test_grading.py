@@ -1,4 +1,4 @@
-"""Submissions get what they deserve, several at once; finished grades are kept. (Hostile ones: tests/hostile.)"""
+"""Submissions get what they deserve, several at once. (Hostile ones: tests/hostile.)"""
 
 import csv
 import json
@@ -11,15 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from classroom import grading, pool
+from classroom import grading
 from classroom.allowed import allowed_modules, asked_for, packages
 from classroom.cases import PUBLIC
-from classroom.grading import Class, Grade, HandIn
-from classroom.pool import Graded, Store
 from classroom.process import Unfit
 from classroom.sandbox import prepared, require_closed
 from classroom.template import MILESTONES, write_template
-from classroom.verdict import Check
 from tests.classroom.mistakes import MISTAKES, SOLUTIONS, seeded
 
 MIN_LOADED = Path(__file__).parents[2] / "docs/examples/least_loaded.py"
@@ -132,60 +129,6 @@ def test_no_class_is_graded_by_the_seed_of_its_handout(tmp_path):
     assert f"{PUBLIC} is the seed of the students' own checks" in done.stderr
 
 
-# --- grades that are kept -----------------------------------------------------------------------------------
-
-GRADE = Grade("ann", 20.0, 1.0, None, None, None, None, None, None, 1.0, "", "")
-CHECKS = {"demand": [Check("Figure 4", "section 4.2"), Check("order", "section 4.2", "other demands", "a\nb")]}
-
-
-@pytest.fixture
-def kept(tmp_path):
-    hand_in(tmp_path / "ann", demand="right")
-    store = Store(tmp_path / "kept", "7 120")
-    assert store.find(tmp_path / "ann") is None
-    store.keep(tmp_path / "ann", Graded(HandIn.read(tmp_path / "ann").digest(store.how), GRADE, CHECKS))
-    return store, tmp_path / "ann"
-
-
-def test_what_is_kept_is_found_again_whole_for_the_same_files_and_settings_alone(kept, monkeypatch):
-    store, folder = kept
-    found = store.find(folder)
-    assert (found.grade, found.checks) == (GRADE, CHECKS)
-    assert Store(store.folder, "8 120").find(folder) is None
-    (folder / "loop.py").write_text("more")
-    assert store.find(folder) is None
-    (folder / "loop.py").unlink()
-    assert store.find(folder)
-    monkeypatch.setattr(grading, "_code", lambda: "another grader")
-    assert store.find(folder) is None
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"of": 1}', "\x00" * 99])
-def test_what_cannot_be_read_is_graded_anew(kept, text):
-    store, folder = kept
-    (file,) = store.folder.iterdir()
-    file.write_text(text)
-    assert store.find(folder) is None
-
-
-def test_a_file_that_is_replaced_while_it_is_graded_is_not_the_one_whose_grade_is_kept(tmp_path, monkeypatch):
-    hand_in(tmp_path / "ann", demand="first")
-    store = Store(tmp_path / "kept", "7")
-
-    def slow(handed_in, course):
-        assert handed_in.files["demand.py"] == b"first"
-        (tmp_path / "ann" / "demand.py").write_text("second")
-        return GRADE, CHECKS
-
-    monkeypatch.setattr(pool, "grade", slow)
-    monkeypatch.setattr(pool, "_course", None, raising=False)
-    monkeypatch.setattr(pool, "_how", "7", raising=False)
-    store.keep(tmp_path / "ann", pool._grade(tmp_path / "ann"))
-    assert store.find(tmp_path / "ann") is None
-    (tmp_path / "ann" / "demand.py").write_text("first")
-    assert store.find(tmp_path / "ann")
-
-
 # --- several at once ----------------------------------------------------------------------------------------
 
 NAMES = [f"s{n}" for n in range(4)]
@@ -217,13 +160,12 @@ def gone(group):
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_after_ctrl_c_it_goes_on_where_it_ended(course, jobs):
+def test_after_ctrl_c_finished_grades_are_there_and_no_process_is(course, jobs):
     """The first is graded, and its row is there; whoever comes next is still being waited for."""
     for name in NAMES[1:3]:
         (course / "all" / name / "loop.py").write_text(ASLEEP)
-    words = ["grade", course / "all", "--seed", "7", "--out", course / "out"]
     started = subprocess.Popen(
-        [HEDERA, *words, "--jobs", jobs],
+        [HEDERA, "grade", course / "all", "--seed", "7", "--out", course / "out", "--jobs", jobs],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
@@ -237,18 +179,3 @@ def test_after_ctrl_c_it_goes_on_where_it_ended(course, jobs):
     assert (started.returncode, "Traceback" in said) == (130, False), said
     assert gone(started.pid), "nothing that it started is left"
     assert points(course) == {"s0": 10.0}
-    for name in NAMES[1:3]:
-        (course / "all" / name / "loop.py").write_text(solution("loop"))
-    again = hedera(*words)
-    assert "3 submissions to grade, 2 at once: typically about " in again.stderr
-    assert "1 already graded" in again.stderr
-    assert points(course) == dict.fromkeys(NAMES, 10.0)
-
-
-def test_an_estimate_is_the_files_that_are_there_in_units_of_one(tmp_path):
-    hand_in(tmp_path / "ann", demand="", loop="")
-    hand_in(tmp_path / "eve")
-    with pool.Pool(Class(7, 20.0), "", 1) as crew:
-        assert crew.estimate_s([tmp_path / "eve"]) == 0
-        assert 0 < crew.estimate_s([tmp_path / "ann"]) < 600
-    assert pool.COST.keys() == grading.PARTS.keys()
