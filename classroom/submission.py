@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -43,19 +42,11 @@ def decoded(data: bytes, file: str, attribute: str) -> Code:
 
 
 def find_code(name: str) -> Code:
-    """The code that FILE.py:NAME or MODULE:NAME means. ValueError, one sentence, when there is no such file."""
+    """The code that FILE.py:NAME means. ValueError, one sentence, when there is no such file."""
     where, _, attribute = name.rpartition(":")
-    if not where or not attribute.isidentifier():
-        raise ValueError(f"give FILE.py:CLASS or MODULE:CLASS, not {name!r}")
-    path = Path(where) if where.endswith(".py") else Path(f"{where}.py")
-    if not where.endswith(".py") and not path.is_file():
-        try:
-            found = importlib.util.find_spec(where)
-        except (ImportError, ValueError):
-            found = None
-        if found is None or not found.origin or not found.origin.endswith(".py"):
-            raise ValueError(f"there is neither a file {path} here nor an installed module {where}")
-        path = Path(found.origin)
+    if not where.endswith(".py") or not attribute.isidentifier():
+        raise ValueError(f"give FILE.py:CLASS, not {name!r}")
+    path = Path(where)
     try:
         return decoded(read_bytes(path, MAX_FILE), path.name, attribute)
     except ValueError as error:

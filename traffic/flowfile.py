@@ -24,13 +24,11 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from topos.arrays import Float64, Int32
 from topos.network import Network
-from traffic.flows import LASTING, Flows
+from traffic.flows import LASTING, Flows, columns
 from traffic.matrix import Matrix
 from traffic.textfile import read_text, short, write_lines
 
@@ -41,15 +39,6 @@ MAX_FLOW_BYTES = 1e15
 """What a start and a size may be."""
 _HEADER = ("src_host", "dst_host", "start_s", "size_bytes")
 _LOAD_GENERATOR = (0, 1, 5, 7)  # the columns of these in its lines
-
-
-class Listed(NamedTuple):
-    """The flows of a file, in its order: arrays of shape (flows,), sizes in bytes or LASTING."""
-
-    src: Int32
-    dst: Int32
-    start_s: Float64
-    size_bytes: Float64
 
 
 def write_flows(path: str | Path, blocks: Iterable[Flows]) -> int:
@@ -78,8 +67,8 @@ def read_flows(path: str | Path, network: Network) -> Matrix:
     return Matrix(listed.src, listed.dst, network.num_hosts, f"file:{path}")
 
 
-def read_listed(path: str | Path, network: Network) -> Listed:
-    """The flows of a file with their starts and sizes.
+def read_listed(path: str | Path, network: Network) -> Flows:
+    """The flows of a file in its order, with their starts and sizes.
 
     Raises ValueError with one sentence that names the file, and the line where there is one: a file that
     cannot be read or is no text, a header without the two columns, a host that the network does not have, a
@@ -88,7 +77,7 @@ def read_listed(path: str | Path, network: Network) -> Listed:
     return listed_in(read_text(Path(path), MAX_BYTES), str(path), network)
 
 
-def listed_in(text: str, path: str, network: Network) -> Listed:
+def listed_in(text: str, path: str, network: Network) -> Flows:
     """The flows that a text has in one of the formats; ``path`` is what sentences call it. ValueError as above."""
     lines = list(_lines(text))
     if not lines:
@@ -96,16 +85,16 @@ def listed_in(text: str, path: str, network: Network) -> Listed:
     number, first = lines[0]
     is_csv = "," in first or "src_host" in first
     rows: list[tuple[int, int, float, float]] = []
-    columns: list[int | None] = list(_LOAD_GENERATOR)
+    places: list[int | None] = list(_LOAD_GENERATOR)
     try:
         if is_csv:
             header = _cells(lines.pop(0)[1])
-            columns = [header.index(name) if name in header else None for name in _HEADER]
-            if None in columns[:2]:
+            places = [header.index(name) if name in header else None for name in _HEADER]
+            if None in places[:2]:
                 raise ValueError("the header of a CSV file must have the columns src_host,dst_host")
         for number, line in lines:  # noqa: B007, which is in the sentence below
             cells = _cells(line) if is_csv else line.split()
-            values = [cells[at] if at is not None and at < len(cells) else "" for at in columns]
+            values = [cells[at] if at is not None and at < len(cells) else "" for at in places]
             src, dst = (_host(value, network) if is_csv else _address(value, network) for value in values[:2])
             rows.append((src, dst, *_times(src, dst, *values[2:])))
     except ValueError as error:
@@ -114,7 +103,7 @@ def listed_in(text: str, path: str, network: Network) -> Listed:
         raise ValueError(f"{path} holds no flow, only a header in line {number}")
     src, dst, start_s, size_bytes = np.array(rows, dtype=np.float64).T
     size_bytes = np.where(size_bytes == 0, LASTING, size_bytes)
-    return Listed(src.astype(np.int32), dst.astype(np.int32), start_s, size_bytes)
+    return columns(src.astype(np.int32), dst.astype(np.int32), start_s, size_bytes)
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:

@@ -16,7 +16,8 @@ from typing import Any
 
 from topos.fattree import FatTree
 from topos.network import Network
-from traffic.flowfile import Listed, listed_in
+from traffic.flowfile import listed_in
+from traffic.flows import Flows
 from traffic.streams import Stream, generator
 from traffic.textfile import given, own_code
 
@@ -31,7 +32,7 @@ def file_of(spec: str) -> Path | None:
     return Path(spelled["file"]) if spelled else None
 
 
-def own_flows(spec: str, network: Network, seed: int) -> Listed:
+def own_flows(spec: str, network: Network, seed: int) -> Flows:
     """The flows of a spec FILE.py:FUNCTION. Raises ValueError, one sentence, for whatever does not work."""
     return listed_in(given[spec] if spec in given else rows(spec, network.tree, seed), spec, network)
 

@@ -43,7 +43,7 @@ from topos.arrays import Int32, Int64
 from topos.network import Network
 from topos.nonblocking import NonBlocking
 from traffic import collectives, own_pattern, patterns, poisson
-from traffic.flowfile import Listed, read_listed
+from traffic.flowfile import read_listed
 from traffic.flows import LASTING, NOBODY, NOTHING, WAITS, Flow, Flows, columns, joined
 from traffic.graph import MAX_FILE_BYTES, FlowGraph
 from traffic.matrix import Matrix
@@ -248,15 +248,13 @@ def _arrivals(
     return Arrivals(network.num_hosts, matrix, asked.sizes, scale, flows_per_s, seed, part)
 
 
-def _timed(text: str, found: Listed, seconds: float, alone: bool) -> Flows | None:
+def _timed(text: str, found: Flows, seconds: float, alone: bool) -> Flows | None:
     """Flows with times of their own in the order of their starts; None where there is no start and no size."""
-    src, dst, start_s, size_bytes = found
-    if not start_s.any() and (size_bytes == LASTING).all():
+    if not found.start_s.any() and (found.size_bytes == LASTING).all():
         return None
     if not alone:
         raise ValueError(f"traffic {text!r}: its flows have times of their own, so it takes no other number of flows")
-    order = np.argsort(start_s, kind="stable")[: int((start_s < seconds).sum())]
-    return columns(src[order], dst[order], start_s[order], size_bytes[order])
+    return found.take(np.argsort(found.start_s, kind="stable")[: int((found.start_s < seconds).sum())])
 
 
 def _with_ports(

@@ -99,7 +99,6 @@ def test_what_is_wrong_with_loading_a_file_is_told_every_time():
     ("name", "words"),
     [
         ("nowhere.py:Mine", "is not there"),
-        ("nowhere:Mine", "neither a file nowhere.py here nor an installed module"),
         ("theirs.py", "give FILE.py:CLASS"),
         ("long.py:Mine", "long.py is larger than"),
         ("picture.py:Mine", "picture.py is not text"),

@@ -1,4 +1,3 @@
-import contextlib
 import os
 
 import pytest
@@ -7,7 +6,7 @@ from hypothesis import strategies as st
 
 from topos.fattree import FatTree
 from topos.nonblocking import NonBlocking
-from traffic.flowfile import MAX_BYTES, read_flows
+from traffic.flowfile import read_flows
 from traffic.patterns import draw
 
 TREE = FatTree(4)
@@ -57,15 +56,11 @@ def test_what_is_written_is_read(write, pairs):
     ("content", "message"),
     [
         ("", "holds no flow"),
-        ("# nothing\n\n", "holds no flow"),
         ("src_host,dst_host\n", "holds no flow, only a header in line 1"),
         ("0,4\n", "line 1: the header of a CSV file must have the columns src_host,dst_host"),
-        ("a,b\n0,4\n", "line 1: the header"),
         ("src_host,dst_host\n0,4\n99,1\n", "line 3: there is no host '99', only 0 to 15"),
         ("src_host,dst_host\n0,-1\n", "line 2: there is no host '-1'"),
         ("# c\nsrc_host,dst_host\n7,7\n", "line 3: the flow goes from host 7 to itself"),
-        ("src_host,dst_host\n1.5,2\n", "line 2: there is no host '1.5'"),
-        ("src_host,dst_host\n1,\n", "line 2: there is no host ''"),
         ("src_host,dst_host\n1\n", "line 2: there is no host ''"),
         ("src_host,dst_host\n" + "9" * 5000 + ",1\n", r"there is no host '9+\.\.\.'"),
         ('src_host,dst_host\n"1,2\n', "line 2: it is not CSV"),
@@ -74,13 +69,10 @@ def test_what_is_written_is_read(write, pairs):
         ("10.0.0.2 10.0.0.2\n", "line 1: the flow goes from host 0 to itself"),
         ("10.0.0.2 $(reboot)\n", r"line 1: '\$\(reboot\)' is not the address of a host"),
         ("src_host,dst_host,start_s\n0,1,-1\n", "line 2: a flow cannot start at '-1' seconds"),
-        ("src_host,dst_host,start_s\n0,1,soon\n", "cannot start at 'soon'"),
         ("src_host,dst_host,start_s\n0,1,nan\n", "cannot start at 'nan'"),
         ("src_host,dst_host,size_bytes\n0,1,1.5\n", "line 2: '1.5' is not a flow's size in whole bytes"),
-        ("src_host,dst_host,size_bytes\n0,1,-3\n", "'-3' is not a flow's size"),
         ("src_host,dst_host,size_bytes\n0,1,inf\n", "'inf' is not a flow's size"),
         ("10.0.0.2 10.0.0.3 5001 tcp 1 x 60 0\n", "line 1: a flow cannot start at 'x' seconds"),
-        (b"\xff\xfe\x00\x01", "is not a text file in UTF-8"),
         (b"\x00\x01\x02", "line 1: "),
         (b"src_host,dst_host\n0,\x004\n", "line 2"),
     ],
@@ -93,33 +85,12 @@ def test_errors_name_file_and_line(write, content, message):
     assert "\n" not in str(error.value)
 
 
-def test_files_that_are_none(tmp_path, write):
-    with pytest.raises(ValueError, match="is not there"):
-        read_flows(tmp_path / "missing", TREE)
-    with pytest.raises(ValueError, match="is not a regular file"):
-        read_flows(tmp_path, TREE)
-    with pytest.raises(ValueError, match="is not a regular file"):
-        read_flows("/dev/zero", TREE)
-    with pytest.raises(ValueError, match="larger than 20 MB"):
-        read_flows(write(b"x" * (MAX_BYTES + 1)), TREE)
-    with pytest.raises(ValueError, match=r"null|is not there"):
-        read_flows("a\0b", TREE)
-
-
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
 def test_a_file_without_permission(write):
     path = write("src_host,dst_host\n0,1\n")
     path.chmod(0)
     with pytest.raises(ValueError, match="cannot be read: Permission denied"):
         read_flows(path, TREE)
-
-
-@given(content=st.one_of(st.binary(max_size=200), st.text(max_size=100).map(str.encode)))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_no_content_does_anything_but_parse_or_raise_value_error(write, content):
-    for start in (b"", b"src_host,dst_host\n", b"10.0.0.2 "):
-        with contextlib.suppress(ValueError):
-            read_flows(write(start + content), TREE)
 
 
 def test_the_control_network_reads_the_same_file(write):

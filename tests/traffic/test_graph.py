@@ -3,19 +3,9 @@
 import numpy as np
 import pytest
 
-from traffic.graph import MAX_EDGES, MAX_NODES, FlowGraph, bounded, completed
+from tests.traffic.graphs import graph
+from traffic.graph import MAX_EDGES, MAX_NODES, bounded, completed
 from traffic.workload import connections
-
-
-def graph(*rows, edges=(), hosts=4):
-    """Nodes as (src, dst, size, delay), edges as (waiting, before)."""
-    src, dst, size, delay = (np.array(column) for column in zip(*rows, strict=True)) if rows else [np.zeros(0)] * 4
-    waiting, before = np.array(edges, dtype=np.int64).reshape(-1, 2).T
-    return FlowGraph(
-        "mine", hosts, src.astype(np.int32), dst.astype(np.int32), size.astype(np.int64), delay.astype(float),
-        waiting, before,
-    )  # fmt: skip
-
 
 ROW = (0, 1, 10, 0.0)
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.traffic.test_graph import graph
+from tests.traffic.graphs import graph
 from topos.fattree import FatTree
 from traffic.collectives import collective
 from traffic.htsim import write_matrix

@@ -75,11 +75,6 @@ def test_other_lines_are_messages():
     assert report.messages == ("tcp connect failed: Connection refused", "bind failed: Address already in use")
 
 
-@given(st.text())
-def test_no_text_breaks_the_parser(text):
-    parse_report(text + "\n")
-
-
 @given(st.data())
 def test_cutting_the_report_anywhere_loses_the_end_only(data):
     whole = (CAPTURED / "iperf-2.0.13-server.csv").read_text()

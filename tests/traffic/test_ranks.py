@@ -5,19 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traffic.graph import FlowGraph
+from tests.traffic.graphs import graph
 from traffic.ranks import ranks
 from traffic.workload import workload
-
-
-def graph(nodes, edges):
-    """Nodes (src, dst, bytes, delay), edges (waiting, before)."""
-    src, dst, size, delay = (np.array(column) for column in zip(*nodes, strict=True))
-    waiting, before = np.array(edges, dtype=np.int64).reshape(-1, 2).T
-    return FlowGraph(
-        "drawn", 8, src.astype(np.int32), dst.astype(np.int32), size.astype(np.int64),
-        delay.astype(np.float64), waiting, before,
-    )  # fmt: skip
 
 
 def carried_out(programs):
@@ -80,17 +70,17 @@ def test_flows_between_two_hosts_share_a_connection_and_sub_flows_do_not():
 
 def test_computing_elsewhere_that_takes_no_time_is_what_it_waits_for():
     nodes = [(0, 1, 100, 0.0), (0, 0, 0, 0.0), (1, 2, 100, 0.0)]
-    programs = {one.host: one for one in ranks(graph(nodes, [(1, 0), (2, 1)]), np.full(3, 21, dtype=np.int32))}
+    programs = {one.host: one for one in ranks(graph(*nodes, edges=[(1, 0), (2, 1)]), np.full(3, 21, dtype=np.int32))}
     assert programs[1].steps[0].after == (0,)
 
 
 def test_what_a_host_cannot_know_is_refused():
     nodes = [(0, 1, 100, 0.0), (2, 3, 100, 0.0)]
     with pytest.raises(ValueError, match="node 1 at host 2 waits for node 0, of which only hosts 0 and 1 know"):
-        ranks(graph(nodes, [(1, 0)]), np.full(2, 21, dtype=np.int32))
+        ranks(graph(*nodes, edges=[(1, 0)]), np.full(2, 21, dtype=np.int32))
     nodes = [(0, 0, 0, 1.0), (1, 2, 100, 0.0)]
     with pytest.raises(ValueError, match="node 1 at host 1 waits for node 0"):
-        ranks(graph(nodes, [(1, 0)]), np.full(2, 21, dtype=np.int32))
+        ranks(graph(*nodes, edges=[(1, 0)]), np.full(2, 21, dtype=np.int32))
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.booleans()), min_size=1, max_size=12), st.data())
@@ -100,7 +90,7 @@ def test_any_graph_is_refused_or_can_be_carried_out(ends, data):
         lambda pair: pair[0] > pair[1]
     )
     edges = data.draw(st.lists(pairs, max_size=15, unique=True)) if len(nodes) > 1 else []
-    found = graph(nodes, edges)
+    found = graph(*nodes, edges=edges)
     try:
         programs = ranks(found, np.arange(21, 21 + len(nodes), dtype=np.int32))
     except ValueError:

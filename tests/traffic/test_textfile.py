@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 from traffic.textfile import read_text, short
@@ -12,15 +14,15 @@ def test_a_file_s_text_without_the_mark_of_its_editor(tmp_path):
     ("content", "said"),
     [
         (None, "flows is not there"),
-        ("folder", "flows is not a regular file"),
+        ("pipe", "flows is not a regular file"),
         (b"x" * 2_000_001, "flows is larger than 2 MB"),
         (b"\xff\xfe", "flows is not a text file in UTF-8"),
     ],
 )
 def test_what_is_no_text_is_one_sentence(tmp_path, content, said):
     path = tmp_path / "flows"
-    if content == "folder":
-        path.mkdir()
+    if content == "pipe":
+        os.mkfifo(path)
     elif content is not None:
         path.write_bytes(content)
     with pytest.raises(ValueError, match=f"{said}$"):

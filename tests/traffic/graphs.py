@@ -1,0 +1,28 @@
+"""Graphs of flows as rows of plain numbers, made and told."""
+
+import numpy as np
+
+from traffic.graph import FlowGraph
+
+
+def graph(*rows, edges=(), hosts=4):
+    """Nodes as (src, dst, size, delay), edges as (waiting, before)."""
+    src, dst, size, delay = (np.array(column) for column in zip(*rows, strict=True)) if rows else [np.zeros(0)] * 4
+    waiting, before = np.array(edges, dtype=np.int64).reshape(-1, 2).T
+    return FlowGraph(
+        "mine", hosts, src.astype(np.int32), dst.astype(np.int32), size.astype(np.int64), delay.astype(float),
+        waiting, before,
+    )  # fmt: skip
+
+
+def rows(found):
+    columns = (found.src, found.dst, found.size_bytes, found.delay_s)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def edges(found):
+    return sorted(zip(found.waiting.tolist(), found.before.tolist(), strict=True))
+
+
+def same(one, other):
+    return (rows(one), edges(one), one.num_hosts) == (rows(other), edges(other), other.num_hosts)
