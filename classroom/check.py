@@ -24,7 +24,7 @@ if find_spec("numpy") is None:
 from classroom.checks import run_checks
 from classroom.contract import check_contract
 from classroom.process import own
-from classroom.submission import Budget, Submission, decoded
+from classroom.submission import Budget, Submission, read_code
 from classroom.template import NAMES
 
 PATIENCE_S = 60.0
@@ -35,7 +35,7 @@ def held(path: Path) -> bool:
     """Print the findings on a file; whether it passes all checks."""
     asked = json.loads((HERE / "cases.json").read_text(encoding="utf-8"))[path.name]
     try:
-        code = decoded(path.read_bytes(), path.name, NAMES[path.name])
+        code = read_code(path, NAMES[path.name])
     except ValueError as error:
         print(f"NO   {error}")
         return False

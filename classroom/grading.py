@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from statistics import mean
@@ -19,11 +19,10 @@ from classroom.checks import Case, run_checks, share_passed
 from classroom.contract import ANSWER, INPUTS, RAISES, check_contract
 from classroom.process import Start, Unfit
 from classroom.sandbox import Place, closed, unclosed
-from classroom.submission import MAX_FILE, Budget, Code, Submission, decoded
+from classroom.submission import Budget, Code, Submission, read_code
 from classroom.template import NAMES
 from classroom.verdict import Check
 from hedera.text import one_line
-from results.files import Unreadable, read_bytes
 from simulator.config import Config
 
 PARTS = {file.removesuffix(".py"): file for file in NAMES if file != SCHEDULER} | {"contract": SCHEDULER}
@@ -65,29 +64,6 @@ class Grade:
     seconds: float
     uses: str
     remarks: str
-
-
-@dataclass(frozen=True)
-class HandIn:
-    """What was handed in: files by name, or why one cannot be read."""
-
-    name: str
-    files: dict[str, bytes | str] = field(default_factory=dict)
-
-    @classmethod
-    def read(cls, folder: Path) -> HandIn:
-        """The files of a folder, those of the assignment alone."""
-        files: dict[str, bytes | str] = {}
-        for file in NAMES:
-            try:
-                if os.path.islink(folder / file):
-                    files[file] = f"{file} is a link, not a regular file"
-                else:
-                    files[file] = read_bytes(folder / file, MAX_FILE)
-            except Unreadable as error:
-                if os.path.lexists(folder / file):
-                    files[file] = f"{file} {error}"
-        return cls(folder.resolve().name, files)
 
 
 @dataclass(frozen=True)
@@ -167,8 +143,8 @@ def _holds_any(folder: Path) -> bool:
     return any(os.path.lexists(folder / file) for file in NAMES)
 
 
-def grade(handed_in: HandIn, course: Class) -> tuple[Grade, dict[str, list[Check]]]:
-    """One submission's grade, and its checks by part.
+def grade(folder: Path, course: Class) -> tuple[Grade, dict[str, list[Check]]]:
+    """The grade of the submission in a folder, and its checks by part.
 
     Whatever the submission does, only its own grade is affected. Raises Unfit if the machine cannot start it.
     """
@@ -177,12 +153,12 @@ def grade(handed_in: HandIn, course: Class) -> tuple[Grade, dict[str, list[Check
     uses: set[str] = set()
     share: float | None = None
     for part, file in PARTS.items():
-        if (data := handed_in.files.get(file)) is None:
+        if not os.path.lexists(folder / file):
             continue
         try:
-            if isinstance(data, str):
-                raise ValueError(data)
-            code = decoded(data, file, NAMES[file])
+            if os.path.islink(folder / file):
+                raise ValueError(f"{file} is a link, not a regular file")
+            code = read_code(folder / file, NAMES[file])
         except ValueError as error:
             checks[part] = [Check("a file of Python", "docs/assignment/handout.md", str(error))]
             continue
@@ -199,7 +175,7 @@ def grade(handed_in: HandIn, course: Class) -> tuple[Grade, dict[str, list[Check
             share = found
         if found is not None:
             checks["quality"] = [found] if isinstance(found, Check) else []
-    return _graded(handed_in.name, course, checks, share, uses, time.monotonic() - clock), checks
+    return _graded(folder.resolve().name, course, checks, share, uses, time.monotonic() - clock), checks
 
 
 def _checked(code: Code, course: Class) -> tuple[list[Check], float | Check | None]:

@@ -11,7 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from classroom.cases import SCHEDULER
-from classroom.grading import Checks, Class, Grade, HandIn, grade
+from classroom.grading import Checks, Class, Grade, grade
 from classroom.process import Unfit
 
 
@@ -51,4 +51,4 @@ def _begin(course: Class) -> None:
 
 
 def _grade(folder: Path) -> tuple[Grade, Checks]:
-    return grade(HandIn.read(folder), _course)
+    return grade(folder, _course)

@@ -16,7 +16,7 @@ from classroom.process import Answer, Misbehaved, Process, Start, Unfit
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows
 from hedera.text import one_line
-from results.files import read_bytes
+from results.files import Unreadable, read_bytes
 
 MAX_FILE = 256 << 10
 """The limit of a code file, bytes."""
@@ -33,24 +33,22 @@ class Code:
     attribute: str
 
 
-def decoded(data: bytes, file: str, attribute: str) -> Code:
-    """The code in a file's bytes. ValueError, one sentence, if they are no text."""
+def read_code(path: Path, attribute: str) -> Code:
+    """The code in a file. ValueError, one sentence, if there is none."""
     try:
-        return Code(file, data.decode(), attribute)
+        return Code(path.name, read_bytes(path, MAX_FILE).decode(), attribute)
     except UnicodeDecodeError:
-        raise ValueError(f"{file} is not text in UTF-8") from None
+        raise ValueError(f"{path.name} is not text in UTF-8") from None
+    except Unreadable as error:
+        raise ValueError(f"{path.name} {error}") from None
 
 
 def find_code(name: str) -> Code:
-    """The code that FILE.py:NAME means. ValueError, one sentence, when there is no such file."""
+    """The code that FILE.py:NAME means. ValueError, one sentence, if there is none."""
     where, _, attribute = name.rpartition(":")
     if not where.endswith(".py") or not attribute.isidentifier():
         raise ValueError(f"give FILE.py:CLASS, not {name!r}")
-    path = Path(where)
-    try:
-        return decoded(read_bytes(path, MAX_FILE), path.name, attribute)
-    except ValueError as error:
-        raise ValueError(f"{path} {str(error).removeprefix(path.name).strip()}") from None
+    return read_code(Path(where), attribute)
 
 
 @dataclass

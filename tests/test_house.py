@@ -19,7 +19,7 @@ ROOMS = {
     "virtual": "",
     "packets": f"{GROUND} plots",
     "paper": f"{GROUND} simulator plots",
-    "classroom": f"{GROUND} simulator plots",
+    "classroom": f"{GROUND} simulator",
     "harness": f"{GROUND} controllers plots virtual packets paper classroom simulator hifi",
     "hifi": f"{GROUND} plots virtual harness",
     "benchmarks": f"{GROUND} simulator controllers plots virtual packets paper classroom harness hifi",

@@ -105,9 +105,11 @@ def test_no_failed_check_tells_it(tmp_path, monkeypatch):
         "submitted",
         lambda config, _: quality.Score(config.k, config.traffic, "yours", None, 1.0, 0.0, "late"),
     )
-    files = {MILESTONES[m.milestone].file: seeded(m).encode() for m in reversed(MISTAKES)}
-    least = (ROOT / "docs/examples/least_loaded.py").read_bytes().replace(b"LeastLoaded", b"Scheduler")
-    one, checks = grading.grade(grading.HandIn("ann", {**files, "scheduler.py": least}), grading.Class(SEED, 20.0))
+    for mistake in reversed(MISTAKES):
+        (tmp_path / MILESTONES[mistake.milestone].file).write_text(seeded(mistake))
+    least = (ROOT / "docs/examples/least_loaded.py").read_text().replace("LeastLoaded", "Scheduler")
+    (tmp_path / "scheduler.py").write_text(least)
+    one, checks = grading.grade(tmp_path, grading.Class(SEED, 20.0))
     assert all(any(not check.passed and check.example for check in part) for part in checks.values() if part[-1].words)
     assert checks["quality"][0].example.startswith("k = 4, stride:")
     assert silent("\n".join(json.dumps(form(one, checks)) for form in FORMATS.values()) + repr((one, checks)))

@@ -203,7 +203,7 @@ def _serve() -> None:
                 tell(words=words)
             else:
                 grading.CLOCK = request["budget_s"] / PROCESSOR_S
-                one, checks = grading.grade(grading.HandIn.read(Path(request["folder"])), course)
+                one, checks = grading.grade(Path(request["folder"]), course)
                 told = {part: [asdict(check) for check in each] for part, each in checks.items()}
                 tell(grade=asdict(one), checks=told)
 
