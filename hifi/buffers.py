@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -60,36 +59,7 @@ APPENZELLER = Link("appenzeller", 155.0, 99.94)
 """Figure 15's OC3: RTT C is 1,291 packets."""
 
 
-@dataclass(frozen=True)
-class Point:
-    """One run: the utilisation of the port, as a share of its rate, between warm-up and end."""
-
-    link: str
-    mbps: float
-    rtt_ms: float
-    flows: int
-    congestion_control: str
-    buffer: int
-    seed: int
-    seconds: float
-    utilisation: float
-    queue_mean: float
-    drops: int
-    timeouts: int
-
-
-@dataclass(frozen=True)
-class Least:
-    """The smallest buffer found to reach ``target``, packets; ``short``: the largest that did not (0: none tried)."""
-
-    link: str
-    flows: int
-    congestion_control: str
-    target: float
-    least: int
-    short: int
-    rule: float
-    product: int
+Row = dict[str, Any]
 
 
 class Times(NamedTuple):
@@ -124,13 +94,23 @@ def scene(link: Link, flows: int, control: str, buffer: int, times: Times, seed:
     )
 
 
-def point(link: Link, seen: Seen) -> Point:
-    """The result of a scene."""
+def point(link: Link, seen: Seen) -> Row:
+    """The result of a scene: the utilisation of the port, as a share of its rate, between warm-up and end."""
     told, one = Told(seen), seen.scene
-    return Point(
-        *(*link, len(one.flows), one.congestion_control, one.frames_that_fit, one.seed, one.seconds),
-        *(told.utilisation, float(told.queue_packets.mean()), seen.drops, seen.tcp.get("timeouts", 0)),
-    )
+    return {
+        "link": link.name,
+        "mbps": link.mbps,
+        "rtt_ms": link.rtt_ms,
+        "flows": len(one.flows),
+        "congestion_control": one.congestion_control,
+        "buffer": one.frames_that_fit,
+        "seed": one.seed,
+        "seconds": one.seconds,
+        "utilisation": told.utilisation,
+        "queue_mean": float(told.queue_packets.mean()),
+        "drops": seen.drops,
+        "timeouts": seen.tcp.get("timeouts", 0),
+    }
 
 
 Play = Callable[[Sequence[Scene]], Iterable[Seen]]
@@ -159,26 +139,27 @@ class Search:
             self.short = max(self.short, buffer)
 
     @property
-    def found(self) -> Least:
-        """The result so far."""
-        names = (self.link.name, self.flows, self.control, self.target)
-        return Least(*names, self.enough, self.short, self.link.rule(self.flows), self.link.product)
+    def found(self) -> Row:
+        """The smallest buffer found to reach ``target``, packets; ``short``: the largest that did not (1: none)."""
+        which = {"link": self.link.name, "flows": self.flows, "congestion_control": self.control}
+        buffers = {"target": self.target, "least": self.enough, "short": self.short}
+        return {**which, **buffers, "rule": self.link.rule(self.flows), "product": self.link.product}
 
 
-def search(link: Link, searches: Sequence[Search], times: Times, play: Play) -> list[Point]:
+def search(link: Link, searches: Sequence[Search], times: Times, play: Play) -> list[Row]:
     """Make all searches, one step of each at a time, so that the steps share a guest; returns the points tried."""
-    points: dict[tuple[int, str, int], Point] = {}
+    points: dict[tuple[int, str, int], Row] = {}
     while steps := [(one, size) for one in searches if (size := one.next) is not None]:
         asked = {(one.flows, one.control, size) for one, size in steps}
         for seen in play([scene(link, *key, times) for key in sorted(asked - points.keys())]):
             made = point(link, seen)
-            points[made.flows, made.congestion_control, made.buffer] = made
+            points[made["flows"], made["congestion_control"], made["buffer"]] = made
         for one, size in steps:
-            one.saw(size, points[one.flows, one.control, size].utilisation)
+            one.saw(size, points[one.flows, one.control, size]["utilisation"])
     return list(points.values())
 
 
-def published_points(play: Play) -> list[Point]:
+def published_points(play: Play) -> list[Row]:
     """One flow with buffers of several shares of RTT C, as Spang's, and Appenzeller's cells, Reno."""
     buffers = [round(share * HIFI.product) for share in ONE_FLOW_SHARES]
     single = [scene(HIFI, 1, control, buffer, ONE_FLOW) for control in CONTROLS for buffer in buffers]
@@ -186,18 +167,18 @@ def published_points(play: Play) -> list[Point]:
     return [point(link, seen) for link, asked in ((HIFI, single), (APPENZELLER, cells)) for seen in play(asked)]
 
 
-def missed(found: Sequence[Least], points: Sequence[Point]) -> list[str]:
+def missed(found: Sequence[Row], points: Sequence[Row]) -> list[str]:
     """Sentences on what is not as published: a buffer above RTT C / sqrt(n) for 98 %, and Appenzeller's cells that are
     further than a point from both ns-2's and the router's number."""
     said = [
-        f"{one.congestion_control}, {one.flows} flows: {one.least} packets for {one.target:.0%}, not {one.rule:.0f}"
+        "{congestion_control}, {flows} flows: {least} packets for {target:.0%}, not {rule:.0f}".format(**one)
         for one in found
-        if one.target == RULE_FOR and one.least > one.rule
+        if one["target"] == RULE_FOR and one["least"] > one["rule"]
     ]
     cells = {(flows, buffer): theirs for flows, buffer, *theirs in FIGURE_15}
     for ours in points:
-        percent, theirs = 100 * ours.utilisation, cells.get((ours.flows, ours.buffer), ())
-        if ours.link == APPENZELLER.name and theirs and min(abs(percent - one) for one in theirs) > CELL_POINTS:
-            what = f"{ours.flows} flows, {ours.buffer} packets, {ours.congestion_control}"
+        percent, theirs = 100 * ours["utilisation"], cells.get((ours["flows"], ours["buffer"]), ())
+        if ours["link"] == APPENZELLER.name and theirs and min(abs(percent - one) for one in theirs) > CELL_POINTS:
+            what = "{flows} flows, {buffer} packets, {congestion_control}".format(**ours)
             said.append(f"{what}: {percent:.1f} %, ns-2 {theirs[0]:g}, router {theirs[1]:g}")
     return said

@@ -94,9 +94,9 @@ def dctcp(bw: str, seeds: int | None, varying_delay: bool, play: Any, quick: boo
     files.append(pictures.queues(quantiles, folder / f"{name}.png"))
     table = plain_table("The queue in packets: ours, the hardware's, Mininet-HiFi's", "", "5 %", "median", "95 %")
     for control in dctcp.CONTROLS:
-        ours = [row for row in rows if row.congestion_control == control]
+        ours = [row for row in rows if row["congestion_control"] == control]
         for row in ours:
-            table.add_row(f"{control}, seed {row.seed}", *(f"{value:.1f}" for value in (row.p5, row.median, row.p95)))
+            table.add_row(f"{control}, seed {row['seed']}", *(f"{row[what]:.1f}" for what in ("p5", "median", "p95")))
         for who, theirs in dctcp.PUBLISHED.items() if ours and bw == "100" else ():
             table.add_row(f"{control}, {who}", *(f"{value:g}" for value in theirs[control]))
     table.caption = _caption(dctcp.missed(rows)) if bw == "100" else "nothing is published at this rate"
@@ -123,7 +123,7 @@ def buffers(play: Any, quick: bool, folder: Path, as_json: bool) -> None:
     files.append(pictures.least(found, folder / "buffers.png"))
     table = plain_table("The smallest buffer, packets", "", "target", "flows", "least", "RTT C / sqrt(n)", "RTT C")
     for one in found:
-        numbers = (f"{one.target:.1%}", f"{one.flows}", f"{one.least}", f"{one.rule:.0f}", f"{one.product}")
-        table.add_row(one.congestion_control, *numbers)
+        cells = "{congestion_control} {target:.1%} {flows} {least} {rule:.0f} {product}".format(**one).split()
+        table.add_row(*cells)
     table.caption = _caption(buffers.missed(found, points))
     conclude(found, [table], files, as_json)

@@ -9,7 +9,7 @@ is an option.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -39,42 +39,7 @@ GATES = {
 """The range for a reproduction: between the two published numbers; TCP's 95th percentile within 5 packets of it."""
 
 
-@dataclass(frozen=True)
-class Queue:
-    """One run: the queue in full frames over its samples, the port's utilisation as a share of its rate, both flows'
-    rates, drops and timeouts."""
-
-    mbps: float
-    congestion_control: str
-    marks: int
-    seed: int
-    seconds: float
-    looks: int
-    least: float
-    p5: float
-    p25: float
-    median: float
-    p75: float
-    p95: float
-    most: float
-    mean: float
-    utilisation: float
-    least_flow_mbps: float
-    most_flow_mbps: float
-    drops: int
-    timeouts: int
-    out_of_order: int
-
-
-@dataclass(frozen=True)
-class Quantile:
-    """A percentile of one run's queue, packets; the picture is drawn from these."""
-
-    mbps: float
-    congestion_control: str
-    seed: int
-    percent: int
-    packets: float
+Row = dict[str, Any]
 
 
 def scenes(mbps: float, seeds: int, quick: bool = False, jitter: bool = False) -> list[Scene]:
@@ -104,33 +69,44 @@ def _scene(mbps: float, control: str, seed: int, quick: bool, jitter: bool) -> S
     )
 
 
-def row(seen: Seen) -> Queue:
-    """The result of a scene."""
+def row(seen: Seen) -> Row:
+    """The result of a scene: the queue in full frames over its samples, the port's utilisation as a share of its rate,
+    both flows' rates, drops and timeouts."""
     told, scene = Told(seen), seen.scene
     queue, marks = told.queue_packets, scene.mark_packets if scene.congestion_control == "dctcp" else 0
-    least, p5, p25, median, p75, p95, most = np.percentile(queue, (0, 5, 25, 50, 75, 95, 100)).tolist()
-    return Queue(
-        *(scene.mbps, scene.congestion_control, marks, scene.seed, scene.seconds, queue.size),
-        *(least, p5, p25, median, p75, p95, most),
-        *(float(queue.mean()), told.utilisation, float(told.goodput.min()), float(told.goodput.max())),
-        *(seen.drops, seen.tcp.get("timeouts", 0), seen.tcp.get("segments_out_of_order", 0)),
-    )
+    names = ("least", "p5", "p25", "median", "p75", "p95", "most")
+    return {
+        "mbps": scene.mbps,
+        "congestion_control": scene.congestion_control,
+        "marks": marks,
+        "seed": scene.seed,
+        "seconds": scene.seconds,
+        "looks": queue.size,
+        **dict(zip(names, np.percentile(queue, (0, 5, 25, 50, 75, 95, 100)).tolist(), strict=True)),
+        "mean": float(queue.mean()),
+        "utilisation": told.utilisation,
+        "least_flow_mbps": float(told.goodput.min()),
+        "most_flow_mbps": float(told.goodput.max()),
+        "drops": seen.drops,
+        "timeouts": seen.tcp.get("timeouts", 0),
+        "out_of_order": seen.tcp.get("segments_out_of_order", 0),
+    }
 
 
-def quantiles(seen: Seen) -> Iterator[Quantile]:
-    """Each percentile of a scene's queue."""
-    scene = seen.scene
+def quantiles(seen: Seen) -> Iterator[Row]:
+    """Each percentile of a scene's queue, packets; the picture is drawn from these."""
+    which = {"mbps": seen.scene.mbps, "congestion_control": seen.scene.congestion_control, "seed": seen.scene.seed}
     for percent, packets in enumerate(np.percentile(Told(seen).queue_packets, range(101)).tolist()):
-        yield Quantile(scene.mbps, scene.congestion_control, scene.seed, percent, packets)
+        yield {**which, "percent": percent, "packets": packets}
 
 
-def missed(rows: Sequence[Queue]) -> list[str]:
+def missed(rows: Sequence[Row]) -> list[str]:
     """A sentence for each published range that a mean over runs at 100 Mb/s misses."""
     found = []
     for control, gates in GATES.items():
-        ours = [row for row in rows if row.congestion_control == control and row.mbps == 100]
+        ours = [row for row in rows if (row["congestion_control"], row["mbps"]) == (control, 100)]
         for what, (low, high) in gates.items() if ours else ():
-            value = float(np.mean([getattr(row, what) for row in ours]))
+            value = float(np.mean([row[what] for row in ours]))
             if not low <= value <= high:
                 found.append(f"{control}, {what}: {value:.1f} packets, not {low} to {high}")
     return found

@@ -35,8 +35,8 @@ def test_a_search_finds_the_smallest_buffer_that_is_enough(needed):
     play, asked = played({10: needed})
     one = buffers.Search(buffers.HIFI, 10, "reno", 0.99)
     points = buffers.search(buffers.HIFI, [one], buffers.QUICK, play)
-    assert one.found.short < needed <= one.found.least
-    assert one.found.least <= max(one.found.short + 1, buffers.FINE * one.found.short)
+    short, least = one.found["short"], one.found["least"]
+    assert short < needed <= least <= max(short + 1, buffers.FINE * short)
     assert len(points) == len(asked) <= 10
 
 
@@ -45,12 +45,14 @@ def test_searches_share_what_was_played():
     searches = [buffers.Search(buffers.HIFI, n, "reno", target) for n in (10, 100) for target in (0.98, 0.99)]
     buffers.search(buffers.HIFI, searches, buffers.QUICK, play)
     assert len({one.name for one in asked}) == len(asked)
-    assert searches[0].found.least == searches[1].found.least
+    assert searches[0].found["least"] == searches[1].found["least"]
 
 
 def test_what_is_not_as_published_is_said():
     def least(packets, target):
-        return buffers.Least("hifi", 100, "reno", target, packets, packets - 1, 45.3, 453)
+        return {
+            "flows": 100, "congestion_control": "reno", "target": target, "least": packets, "rule": 45.3,
+        }  # fmt: skip
 
     assert buffers.missed([least(45, 0.98), least(90, 0.99)], []) == []
     assert buffers.missed([least(46, 0.98)], []) == ["reno, 100 flows: 46 packets for 98%, not 45"]
