@@ -226,7 +226,7 @@ def _curve(axes: Axes, rows: Sequence[Row], values: Sequence[float], label: str,
 )
 @click.option(
     "--emulated", "runs", multiple=True, type=click.Path(path_type=Path),
-    help="A sweep's folder or a run.json to compare with; its settings are simulated as well. Can be repeated.",
+    help="The folder of a sweep to compare with; its settings are simulated as well. Can be repeated.",
 )  # fmt: skip
 @click.option("--redraw", is_flag=True, help="Simulate nothing; draw the CSV file in --out again.")
 @computed

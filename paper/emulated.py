@@ -15,7 +15,7 @@ from hedera.schemes import scheme as scheme_of
 from paper.study import Row
 from plots.completion import STATISTICS
 from plots.load import load_sweep
-from results.record import Run, read
+from results.record import Run
 from simulator.config import INCREASE, Config
 from traffic.completion import CLASSES, Completion
 
@@ -52,37 +52,27 @@ def config_of(run: Run, tick_s: float, engine: str = "aimd") -> Config:
     )
 
 
-def beside(paths: Iterable[Path], base: Config) -> list[Row]:
+def beside(folders: Iterable[Path], base: Config) -> list[Row]:
     """The classes of emulated runs, and of a simulation of each with the engine and tick of ``base``.
 
     Medians over the trials of a scheme at a load, as in `plots.completion`; numbers of flows and of cut-off flows are
-    summed. ``paths``: run.json files, and folders of sweeps, of which only valid runs of ``poisson:SIZES,LOAD`` alone
-    count. ValueError, one sentence, for a path that has none.
+    summed. ``folders``: of sweeps or runs, of which only valid runs of ``poisson:SIZES,LOAD`` alone count. ValueError,
+    one sentence, for a folder that has none.
     """
     together: dict[tuple[str, str], list[Run]] = {}
-    for path in paths:
-        for run in _runs(path):
+    for folder in folders:
+        for run in _runs(folder):
             together.setdefault((run.traffic, run.scheme), []).append(run)
     found = [_cells(runs, [_found(run) for run in runs], True) for runs in together.values()]
     found += [_cells(runs, [_simulated(run, base) for run in runs], False) for runs in together.values()]
     return [row for rows in found for row in rows]
 
 
-def _runs(path: Path) -> list[Run]:
-    if path.is_dir():
-        runs = [run for run in load_sweep(path).runs if run.valid and _load(run) is not None and run.completion]
-        if not runs:
-            raise ValueError(f"{path} has no valid run of poisson:SIZES,LOAD alone")
-        return runs
-    try:
-        run = read(path)
-    except ValueError as error:
-        raise ValueError(f"{path} {error}") from None
-    if _load(run) is None or not run.completion:
-        raise ValueError(f"{path} is not a run of poisson:SIZES,LOAD alone, but of {run.traffic}")
-    if not run.valid or run.bisection_mbps is None:
-        raise ValueError(f"{path} is an invalid run: {'; '.join(run.reasons)}")
-    return [run]
+def _runs(folder: Path) -> list[Run]:
+    runs = [run for run in load_sweep(folder).runs if run.valid and _load(run) is not None and run.completion]
+    if not runs:
+        raise ValueError(f"{folder} has no valid run of poisson:SIZES,LOAD alone")
+    return runs
 
 
 def _load(run: Run) -> float | None:

@@ -25,7 +25,6 @@ from topos.arrays import Float64
 from topos.fattree import FatTree
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from rich.table import Table
 
@@ -55,9 +54,9 @@ def suite(tree: FatTree) -> tuple[str, ...]:
 
 def ports_for(hosts: int) -> int:
     """The k of the fat-tree with that many hosts; ValueError when there is none."""
-    for k in range(4, 129, 2):
-        if k**3 // 4 == hosts:
-            return k
+    k: int = round((4 * hosts) ** (1 / 3))
+    if 4 <= k <= 128 and k % 2 == 0 and k**3 == 4 * hosts:
+        return k
     raise ValueError(f"no fat-tree has {hosts} hosts; sizes are 16, 54, 128, 250, 432, ..., 1024, 8192, 27648")
 
 
@@ -201,10 +200,3 @@ def picture(path: Path, width: float, height: float, title: str, subtitle: str =
             axes.grid(axis="y")
             axes.tick_params(length=0)
         save(figure, path)
-
-
-def broken(axes: Axes) -> None:
-    """Two strokes across the foot of an axis that does not begin with zero."""
-    for height in (0.02, 0.035):
-        ends = (height - 0.008, height + 0.008)
-        axes.plot((-0.012, 0.012), ends, transform=axes.transAxes, color=INK, lw=1, clip_on=False)

@@ -20,7 +20,6 @@ from hedera.options import field_options, seeds_option
 from paper.study import (
     ENGINE_LABELS,
     Row,
-    broken,
     column,
     engines_option,
     grouped,
@@ -137,7 +136,6 @@ def draw(rows: Sequence[Row], subtitle: str, path: Path) -> Path:
             axes.minorticks_off()
             axes.set_xlabel("iterations in every round")
             axes.set_title(ENGINE_LABELS[engine])
-            broken(axes)
         for hosts, shade in shades.items():
             grid[0].plot([], [], "-", color=shade, label=f"{hosts:,} hosts")
         for period, line in lines.items():

@@ -10,16 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from hedera.options import Command, in_words, json_option, options, output
 from paper.study import Row, table
 from results.tasks import Computing
-
-if TYPE_CHECKING:
-    pass
 
 CAPTION = "Processor times, medians over the calls made and the best of them; ratio is the paper's over our median."
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -147,11 +145,8 @@ def _moves(flow: FlowRecord) -> int:
 
 def _table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     """The rows as CSV; missing values are empty cells, several values in one cell are separated by blanks."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow(
-            {name: " ".join(map(str, cell)) if isinstance(cell, tuple) else cell for name, cell in row.items()}
-        )
-    return text.getvalue()
+    from pandas import DataFrame
+
+    cells = ({k: " ".join(map(str, v)) if isinstance(v, tuple) else v for k, v in row.items()} for row in rows)
+    written: str = DataFrame(cells, columns=columns, dtype=object).to_csv(index=False, lineterminator="\n")
+    return written

@@ -126,11 +126,11 @@ def save(figure: Figure, path: Path, formats: Iterable[str] = ("png",)) -> list[
     return files
 
 
-def image(svg: Figure | bytes, words: str, look: str = "") -> Markup:
+def image(svg: Figure | bytes, words: str) -> Markup:
     """A figure, or an SVG that was drawn, for a page that loads nothing: an element with its content, and ``words``
     for who cannot see it."""
     data = base64.b64encode(svg if isinstance(svg, bytes) else _drawn(svg, "svg")).decode()
-    return Markup(f'<img class="{look or "drawn"}" alt="{escape(words)}" src="data:image/svg+xml;base64,{data}">')
+    return Markup(f'<img class="drawn" alt="{escape(words)}" src="data:image/svg+xml;base64,{data}">')
 
 
 def _drawn(figure: Figure, suffix: str) -> bytes:

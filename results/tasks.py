@@ -48,7 +48,7 @@ def in_turn(function: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[A
 class Computing:
     """The options that all such commands share.
 
-    ``out``: the folder of its files. ``as_json``: rows go to standard output. ``jobs``, ``cluster``: as in `run_all`.
+    ``out``: the folder of its files. ``as_json``: rows go to standard output. ``jobs``, ``cluster``: as in `run_tasks`.
     """
 
     out: Path = OUT
@@ -95,24 +95,11 @@ def run_tasks(
     jobs: int | None = None,
     cluster: str | None = None,
 ) -> list[Answer]:
-    """`run_all` under a progress bar."""
-    with progress_bar(label, len(tasks)) as done:
-        return run_all(function, tasks, jobs=jobs, cluster=cluster, progress=done)
-
-
-def run_all(
-    function: Callable[[Task], Answer],
-    tasks: Sequence[Task],
-    *,
-    jobs: int | None = None,
-    cluster: str | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> list[Answer]:
-    """``function`` of every task, in the order of the tasks.
+    """``function`` of every task, in the order of the tasks, under a progress bar.
 
     ``jobs``: local processes (default: one per core; 1 runs everything in this process). ``cluster``: the address of
-    a Dask scheduler; its workers must have this project installed, and ``jobs`` is ignored. ``progress`` is called
-    with the number of tasks done. ``function`` must be importable (pickled by name).
+    a Dask scheduler; its workers must have this project installed, and ``jobs`` is ignored. ``function`` must be
+    importable (pickled by name).
 
     Raises what a task raises; RuntimeError when workers keep dying; and what `results.cluster.cluster` raises.
     """
@@ -124,11 +111,10 @@ def run_all(
     else:
         finished = _on_processes(function, tasks, min(jobs, len(tasks)))
     answers: dict[int, Answer] = {}
-    with closing(finished):
+    with progress_bar(label, len(tasks)) as done, closing(finished):
         for n, answer in finished:
             answers[n] = answer
-            if progress:
-                progress(len(answers))
+            done(len(answers))
     return [answers[n] for n in range(len(tasks))]
 
 

@@ -40,6 +40,11 @@ def tree_of(runs: Sequence[Run]) -> FatTree | None:
     return FatTree(runs[0].spec.k) if runs and runs[0].spec.k <= fabric.MAX_K else None
 
 
+def rounds_shown(run: Run) -> tuple[Round, ...]:
+    """The rounds that divide the stages."""
+    return tuple(each for each in run.rounds if 0 < each.t < run.spec.seconds)
+
+
 def stages(run: Run) -> tuple[Stage, ...]:
     """The run cut at its rounds: before the first, after the first, and so on. One stage without rounds.
 
@@ -47,7 +52,7 @@ def stages(run: Run) -> tuple[Stage, ...]:
     round.
     """
     end = run.spec.seconds
-    rounds = [each for each in run.rounds if 0 < each.t < end]
+    rounds = rounds_shown(run)
     begins = [0.0, *(each.t for each in rounds)]
     ends = [*(each.t for each in rounds), end]
     # After this time only the next round changes paths; a flow may also get its first path this late.
@@ -61,11 +66,6 @@ def stages(run: Run) -> tuple[Stage, ...]:
         )
         for begin, until, moment in zip(begins, ends, settled, strict=True)
     )
-
-
-def rounds_shown(run: Run) -> tuple[Round, ...]:
-    """The rounds that divide the stages."""
-    return tuple(each for each in run.rounds if 0 < each.t < run.spec.seconds)
 
 
 def mean_mbps(flow: FlowRecord, begin: float, end: float) -> float:

@@ -54,7 +54,7 @@ def rounded(row):
 def test_an_emulated_run_stands_beside_and_what_is_stored_is_drawn_again(tmp_path):
     options = (*QUICK, "--schemes", "ecmp", "--out", tmp_path)
     first = run_json(completion, *options)
-    path = write_run(tmp_path / "run.json")
+    path = write_run(tmp_path / "run" / "run.json").parent
     for _ in range(2):
         again = run_json(completion, *options, "--redraw", "--emulated", path)
         assert [rounded(row) for row in again[: len(first)]] == [rounded(row) for row in first]
@@ -77,10 +77,7 @@ def test_an_emulated_run_stands_beside_and_what_is_stored_is_drawn_again(tmp_pat
         (("--redraw",), "to draw again: run this without --redraw first"),
         (["--loads", "0.5,0"], "--loads takes numbers above 0"),
         (["--loads", "1.5"], "at most 1"),
-        (["--loads", "half"], "--loads takes numbers"),
         (["--sizes", "web"], "no law of flow sizes"),
-        (["--schemes", "foo"], "no scheme 'foo'"),
-        (["--intervals", "0"], "--intervals takes numbers above 0"),
         (["--sizes", "fixed:1", "--loads", "1"], "is the limit"),
     ],
 )

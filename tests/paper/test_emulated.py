@@ -40,7 +40,7 @@ def test_the_settings_of_a_run_are_those_of_its_simulation(tmp_path):
 
 
 def test_a_run_and_its_simulation(tmp_path):
-    first, *twin = beside([write_run(tmp_path / "run.json")], BASE)
+    first, *twin = beside([write_run(tmp_path / "run.json").parent], BASE)
     assert (first["scheme"], first["interval_s"], first["load"], first["k"]) == ("hedera-sa", 2, 0.5, 4)
     assert (first["carried"], first["mean_slowdown"], first["flows"], first["cut_off"]) == (0.5, 3.5, 9, 1)
     assert (first["emulated"], first["beside"]) == (True, True)
@@ -65,25 +65,15 @@ def test_the_trials_of_a_sweep_are_one_point_and_what_is_no_such_traffic_is_pass
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    "changes",
     [
-        ({"traffic": "stride:1"}, "not a run of poisson:SIZES,LOAD alone, but of stride:1"),
-        ({"traffic": "stride:1 + poisson:web-search,0.5"}, "not a run of poisson"),
-        ({"traffic": "poisson:web-search,0.5 to stride:1"}, "not a run of poisson"),
-        ({"verdict": "invalid", "reasons": ("too slow",)}, "is an invalid run: too slow"),
+        {"traffic": "stride:1"},
+        {"traffic": "stride:1 + poisson:web-search,0.5"},
+        {"traffic": "poisson:web-search,0.5 to stride:1"},
+        {"verdict": "invalid", "reasons": ("too slow",)},
     ],
 )
-def test_a_run_that_says_nothing_about_loads_is_refused(tmp_path, changes, words):
-    path = write_run(tmp_path / "run.json", **changes)
-    with pytest.raises(ValueError, match=words):
-        beside([path], BASE)
+def test_a_folder_that_says_nothing_about_loads_is_refused(tmp_path, changes):
+    write_run(tmp_path / "run.json", **changes)
     with pytest.raises(ValueError, match=r"has no valid run of poisson:SIZES,LOAD alone"):
         beside([tmp_path], BASE)
-
-
-def test_what_is_no_run_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"run\.json is not there"):
-        beside([tmp_path / "run.json"], BASE)
-    (tmp_path / "run.json").write_text("{}")
-    with pytest.raises(ValueError, match=r"run\.json is not a run of schema"):
-        beside([tmp_path / "run.json"], BASE)

@@ -35,10 +35,7 @@ def test_cells_and_their_shares_of_the_control(tmp_path):
     assert is_png(tmp_path / "table3.png")
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [["--hosts", "17"], ["--iterations", "many"], ["--hosts", ""], ["--iterations", "0"], ["--intervals", "0,1"]],
-)
+@pytest.mark.parametrize("arguments", [["--hosts", "17"], ["--iterations", "many"], ["--intervals", "0,1"]])
 def test_sizes_and_counts_that_make_no_sense_are_refused(arguments, tmp_path):
     done = run(table_3, *arguments, "--out", tmp_path)
     assert done.exit_code == 2
