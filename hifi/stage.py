@@ -53,7 +53,7 @@ def _groups(scenes: Sequence[Scene]) -> Iterator[list[Scene]]:
 
 
 def _place(scene: Scene, kept: Path) -> Path:
-    digest = hashlib.sha256(msgspec.json.encode(scene) + shipped.manifest()["sha256"].encode()).hexdigest()
+    digest = hashlib.sha256(msgspec.json.encode(scene) + shipped.identity().encode()).hexdigest()
     return kept / f"{scene.name}-{digest[:12]}.json"
 
 

@@ -46,6 +46,10 @@ START_S = 1_767_225_600
 """The start of a guest's clock, in seconds since the epoch: the beginning of 2026."""
 CAUSES = (
     (
+        r"set fp regs failed",
+        "Linux before 6.13 has no room for this processor's floating-point state (AMX): unset HEDERA_KERNEL_SOURCE",
+    ),
+    (
         r"check_ptrace|check_sysemu|ptrace failed|SECCOMP userspace requested but not functional",
         "this machine forbids both seccomp filters and ptrace, and guests need one of them: allow one in the "
         "container's profile, or set kernel.yama.ptrace_scope below 2",

@@ -25,7 +25,10 @@ def kernel() -> None:
 @json_option
 @quiet_option
 def build(ship: bool, as_json: bool) -> None:
-    """Compile the kernel from its source, and test it. HEDERA_KERNEL_SOURCE names the source, if it is here."""
+    """Compile the kernel from its source, and test it. HEDERA_KERNEL_SOURCE names another source: a tarball or a tree.
+
+    Guests use the result while HEDERA_KERNEL_SOURCE is set, and else the kernel that is shipped.
+    """
     from virtual.kernel.build import build
 
     try:

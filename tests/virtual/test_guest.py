@@ -61,6 +61,7 @@ def test_a_guest_that_sees_real_time_says_so(linux):
 @pytest.mark.parametrize(
     ("line", "cause"),
     [
+        ("userspace - ptrace set fp regs failed, errno = 14", "AMX"),
         ("check_ptrace : expected SIGSTOP, got status = 9", "seccomp filters and ptrace"),
         ("/dev/shm must be not mounted noexec", "XDG_CACHE_HOME"),
         ("Bus error - the host /dev/shm or /tmp mount likely just ran out of space", "no memory"),

@@ -12,7 +12,7 @@ from virtual.kernel import build, shipped, source
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.delenv(source.NAMED, raising=False)
+    monkeypatch.delenv(shipped.NAMED, raising=False)
     return tmp_path
 
 
@@ -81,6 +81,16 @@ def test_a_damaged_file_is_not_run(tested, monkeypatch, tmp_path):
     assert tested == []
 
 
+def test_another_source_is_another_kernel(tested, monkeypatch):
+    first = kernel.kernel(print)
+    monkeypatch.setenv(shipped.NAMED, "/usr/src/linux")
+    assert shipped.built() is None
+    mine = shipped.keep(b"mine", "6.12.1", "linux", print)
+    assert shipped.built() == mine
+    monkeypatch.delenv(shipped.NAMED)
+    assert shipped.built() == first
+
+
 def test_a_slow_kernel_says_so(tested):
     made = kernel.kernel(print)
     assert made.slow is None
@@ -103,7 +113,7 @@ def test_a_source_of_the_user_s(tmp_path, monkeypatch):
     with tarfile.open(tmp_path / "l.tar.gz", "w:gz") as archive:
         archive.add(tree(tmp_path / "linux-6.12"), "linux-6.12")
     (tmp_path / "work").mkdir()
-    monkeypatch.setenv(source.NAMED, str(tmp_path / "l.tar.gz"))
+    monkeypatch.setenv(shipped.NAMED, str(tmp_path / "l.tar.gz"))
     laid, name, digest = source.lay(tmp_path / "work", print)
     assert (source.version(laid), name) == ((6, 12, 117), "l.tar.gz")
     assert digest == shipped.sha256((tmp_path / "l.tar.gz").read_bytes())
@@ -115,10 +125,20 @@ def test_what_is_no_source(tmp_path, monkeypatch):
     with tarfile.open(tmp_path / "other.tar", "w") as archive:
         archive.add(tmp_path / "other", "a/b")
     for name in ("none", "file", "other.tar"):
-        monkeypatch.setenv(source.NAMED, str(tmp_path / name))
+        monkeypatch.setenv(shipped.NAMED, str(tmp_path / name))
         (tmp_path / f"work-{name}").mkdir()
         with pytest.raises(Unavailable, match="no archive of a kernel's source"):
             source.lay(tmp_path / f"work-{name}", print)
+
+
+def test_older_sources_get_room_for_floating_point_state(tmp_path, monkeypatch):
+    monkeypatch.setattr(build, "CHANGES", ())
+    for minor, bytes_ in ((12, 12288), (13, 2696)):
+        path = tree(tmp_path / str(minor), minor)
+        (path / "arch/x86/um").mkdir(parents=True)
+        (path / "arch/x86/um/user-offsets.c").write_text("\tDEFINE_LONGS(HOST_FP_SIZE, 2696);\n")
+        build.change(path)
+        assert f"HOST_FP_SIZE, {bytes_})" in (path / "arch/x86/um/user-offsets.c").read_text()
 
 
 def test_a_source_that_we_do_not_know_how_to_change(tmp_path):
@@ -150,7 +170,7 @@ def test_what_an_interrupted_compilation_left_is_removed_and_kernels_are_not(tes
     left = cache.folder("kernels") / "building.killed" / "tree"
     left.mkdir(parents=True)
     monkeypatch.setattr(build, "tools", dict)
-    monkeypatch.setenv(source.NAMED, "/nonexistent")
+    monkeypatch.setenv(shipped.NAMED, "/nonexistent")
     with pytest.raises(Unavailable, match="/nonexistent"):
         build.compiled(print)
     assert (left.parent.exists(), kept.exists()) == (False, True)

@@ -1,16 +1,27 @@
 """The kernel of virtual time. Everyone has the same one, so results of different machines compare.
 
-`virtual.kernel.shipped` unpacks and tests it; `virtual.kernel.build` makes it again from its source. Other modules call
-`kernel()`.
+`virtual.kernel.shipped` unpacks and tests it; `virtual.kernel.build` makes it again from its source, or another from
+the source that HEDERA_KERNEL_SOURCE names. Other modules call `kernel()`.
 """
 
 from __future__ import annotations
 
+import os
+
 from virtual.guest import require_programs
-from virtual.kernel.shipped import Kernel, Say, built, unpacked
+from virtual.kernel.shipped import NAMED, Kernel, Say, built, unpacked
 
 
 def kernel(say: Say) -> Kernel:
-    """The kernel, unpacked and tested now if it is not there yet. Raises Unavailable with the reason if that fails."""
+    """The kernel, unpacked and tested (or, with HEDERA_KERNEL_SOURCE, compiled) now if it is not there yet.
+
+    Raises Unavailable with the reason if that fails.
+    """
     require_programs()
-    return built() or unpacked(say)
+    if (found := built()) is not None:
+        return found
+    if os.environ.get(NAMED):
+        from virtual.kernel import build
+
+        return build.build(say)
+    return unpacked(say)

@@ -1,4 +1,4 @@
-"""The shipped kernel of virtual time, compiled from its source.
+"""The kernel of virtual time, compiled: from the source of the one that is shipped, or from another.
 
 Two compilations of one source by the same compiler, linker and C library give the same file, byte for byte, wherever
 they take place.
@@ -18,8 +18,17 @@ from pathlib import Path
 from virtual import cache
 from virtual.errors import Unavailable
 from virtual.kernel import source
-from virtual.kernel.changes import CHANGES, CONFIG, FIXED, FLAGS, ours
-from virtual.kernel.shipped import MANIFEST, SHIPPED, Kernel, Say, keep, manifest, sha256
+from virtual.kernel.changes import (
+    CHANGES,
+    CONFIG,
+    FIXED,
+    FLAGS,
+    FLOATING_POINT,
+    FLOATING_POINT_CONFIG,
+    FLOATING_POINT_SINCE,
+    ours,
+)
+from virtual.kernel.shipped import MANIFEST, NAMED, SHIPPED, Kernel, Say, keep, manifest, sha256
 
 OBJECTS = 650
 """About how many files are compiled, for the progress."""
@@ -29,11 +38,14 @@ XZ = [{"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRES
 
 
 def build(say: Say, *, ship: bool = False) -> Kernel:
-    """Compile and test the kernel; it is kept in this user's cache. ``ship``: also write it where the shipped one lies,
-    which is the one that guests use. Raises Unavailable when it fails.
+    """Compile and test a kernel, from the source that is asked for; it is kept in this user's cache.
+
+    Guests use it if HEDERA_KERNEL_SOURCE asks for it. ``ship``: write it where the shipped one lies.
+    Raises Unavailable when it fails.
     """
     content, facts = compiled(say)
-    found = keep(content, facts["release"], facts["package"], say)
+    named = bool(os.environ.get(NAMED)) and not ship
+    found = keep(content, facts["release"], facts["package"], say, use=named)
     if ship:
         SHIPPED.write_bytes(packed(content))
         MANIFEST.write_text(json.dumps(described(content, facts), indent=1) + "\n", encoding="utf-8")
@@ -92,7 +104,7 @@ def tools() -> dict[str, str]:
 
 def change(tree: Path) -> None:
     """Make our changes in a source. Raises Unavailable if they do not fit it."""
-    for name, expression, other in CHANGES:
+    for name, expression, other in (*CHANGES, *(FLOATING_POINT if source.version(tree) < FLOATING_POINT_SINCE else ())):
         path = tree / name
         after, count = re.subn(expression, other, path.read_text(encoding="utf-8"))
         if not count:
@@ -102,7 +114,12 @@ def change(tree: Path) -> None:
 
 def _compile(tree: Path, build: Path, log: Path, say: Say) -> Path:
     build.mkdir()
-    make = ["make", "-C", str(tree), f"O={build}", "ARCH=um", "LOCALVERSION=", f"KCONFIG_ALLCONFIG={CONFIG}"]
+    config = build / "ours.config"
+    text = CONFIG.read_text(encoding="utf-8")
+    if source.version(tree) < FLOATING_POINT_SINCE:  # linked statically, 6.1.192 did not boot
+        text = text.replace("CONFIG_STATIC_LINK=y\n", "") + FLOATING_POINT_CONFIG
+    config.write_text(text, encoding="utf-8")
+    make = ["make", "-C", str(tree), f"O={build}", "ARCH=um", "LOCALVERSION=", f"KCONFIG_ALLCONFIG={config}"]
     _make([*make, "-s", "allnoconfig"], log, say)
     flags = f"{FLAGS} -ffile-prefix-map={tree}=. -ffile-prefix-map={build}=."
     _make([*make, f"-j{len(os.sched_getaffinity(0))}", f"KCFLAGS={flags}", "linux"], log, say)

@@ -46,6 +46,13 @@ CHANGES = (
     ),
 )
 """Our changes of the source: (file, expression, replacement)."""
+FLOATING_POINT = (
+    ("arch/x86/um/user-offsets.c", r"DEFINE_LONGS\(HOST_FP_SIZE, \d+\)", "DEFINE_LONGS(HOST_FP_SIZE, 12288)"),
+)
+FLOATING_POINT_CONFIG = "CONFIG_KERNEL_STACK_ORDER=3\n"
+FLOATING_POINT_SINCE = (6, 13)
+"""Linux before this version has 2,696 bytes for a process's floating-point state; with AMX it takes 11,008. The
+larger buffer lies on the kernel's stacks, which must grow with it."""
 FLAGS = "-mcmodel=small"
 """The kernel is linked below 2 GiB, and does not need the large code model that its makefile asks for."""
 FIXED = {
@@ -61,5 +68,5 @@ FIXED = {
 @once
 def ours() -> str:
     """A hash of what we add to a source."""
-    added = repr((CHANGES, FLAGS, FIXED))
+    added = repr((CHANGES, FLOATING_POINT, FLOATING_POINT_CONFIG, FLAGS, FIXED))
     return hashlib.sha256(CONFIG.read_bytes() + added.encode()).hexdigest()

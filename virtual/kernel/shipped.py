@@ -20,6 +20,8 @@ from virtual.results import read_small
 
 SHIPPED = Path(__file__).with_name("linux.xz")
 MANIFEST = SHIPPED.with_suffix(".json")
+NAMED = "HEDERA_KERNEL_SOURCE"
+"""The variable that names another source than that of the shipped kernel."""
 Say = Callable[[str], None]
 
 
@@ -41,7 +43,8 @@ class Kernel:
         """A sentence for the user if its guests take longer than others', else None."""
         if self.mode == "seccomp":
             return None
-        return "it traces its processes, which takes some 1.5 times as long as by seccomp: allow seccomp filters here"
+        faster = f"unset {NAMED}" if os.environ.get(NAMED) else "allow seccomp filters here"
+        return f"Linux {self.release} traces its processes, which takes some 1.5 times as long as by seccomp: {faster}"
 
 
 def built() -> Kernel | None:
@@ -54,14 +57,23 @@ def built() -> Kernel | None:
         return None
 
 
+def identity() -> str:
+    """What tells the kernel that is asked for from others."""
+    if named := os.environ.get(NAMED):
+        from virtual.kernel.changes import ours
+
+        return f"{named}, {ours()}"
+    return manifest()["sha256"]
+
+
 def manifest() -> dict[str, str]:
     """What is shipped: release, hashes, source, compiler."""
     told: dict[str, str] = json.loads(MANIFEST.read_text(encoding="utf-8"))
     return told
 
 
-def keep(content: bytes, release: str, source: str, say: Say) -> Kernel:
-    """Put a kernel into the user's cache and test it."""
+def keep(content: bytes, release: str, source: str, say: Say, *, use: bool = True) -> Kernel:
+    """Put a kernel into the user's cache and test it. ``use``: it is the one that is asked for, from now on."""
     digest = sha256(content)
     kernels = cache.folder("kernels")
     linux = kernels / f"linux-{digest[:16]}"
@@ -75,7 +87,11 @@ def keep(content: bytes, release: str, source: str, say: Say) -> Kernel:
             new.unlink(missing_ok=True)
             raise Unavailable(f"the kernel could not be written to {kernels}: {error.strerror}") from None
         say(f"testing Linux {release}")
-        return Kernel(linux, release, test(linux), source, digest)
+        made = Kernel(linux, release, test(linux), source, digest)
+        if use:
+            new.write_text(json.dumps({**asdict(made), "linux": str(linux)}, indent=1), encoding="utf-8")
+            new.replace(_record())
+    return made
 
 
 def unpacked(say: Say) -> Kernel:
@@ -89,11 +105,7 @@ def unpacked(say: Say) -> Kernel:
         raise Unavailable(f"{SHIPPED} cannot be unpacked ({error}): git checkout {SHIPPED.name}") from None
     if sha256(content) != told["sha256"]:
         raise Unavailable(f"{SHIPPED} is not what {MANIFEST.name} says: git checkout both")
-    made = keep(content, told["release"], told["package"], say)
-    new = _record().with_suffix(f".{os.getpid()}")
-    new.write_text(json.dumps({**asdict(made), "linux": str(made.linux)}, indent=1), encoding="utf-8")
-    new.replace(_record())
-    return made
+    return keep(content, told["release"], told["package"], say)
 
 
 def sha256(content: bytes) -> str:
@@ -106,7 +118,7 @@ def _record() -> Path:
     which may share a home."""
     with Path("/proc/cpuinfo").open(encoding="utf-8") as file:
         processor = next((line for line in file if line.startswith("flags")), "")
-    machine = f"{manifest()['sha256']}\0{os.uname().release}\0{processor}"
+    machine = f"{identity()}\0{os.uname().release}\0{processor}"
     return cache.folder("kernels") / f"{sha256(machine.encode())[:16]}.json"
 
 

@@ -1,4 +1,4 @@
-"""The kernel's source: Debian's package, or the archive in it, where HEDERA_KERNEL_SOURCE names one."""
+"""A kernel's source: Debian's package of the kernel that is shipped, or the archive that HEDERA_KERNEL_SOURCE names."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from pathlib import Path
 
 from virtual import apt
 from virtual.errors import Unavailable
-from virtual.kernel.shipped import Say
+from virtual.kernel.shipped import NAMED, Say
 
-NAMED = "HEDERA_KERNEL_SOURCE"
-"""The variable that names the archive, where it cannot be fetched."""
 SUITE, PACKAGE, VERSION = "sid", "linux-source-7.2", "7.2.13-1"
 """What is shipped was made of. Debian keeps every version at snapshot.debian.org, when its suite has a newer one."""
 _LEAVE_OUT = ("*/drivers/gpu/*.[ch]", "*/drivers/media/*.[ch]", "*/drivers/net/[ew]*/*.[ch]", "*/sound/*.[ch]")
