@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
@@ -32,15 +31,6 @@ def is_collective(text: str) -> bool:
     """Whether a traffic's spec is one of these; ``all-to-all`` without a size is a pattern that lasts."""
     name, colon, _ = text.partition(":")
     return (name in _GRAPHS or name in _READERS) and bool(colon)
-
-
-def files_of(text: str) -> list[Path]:
-    name, colon, argument = text.partition(":")
-    if name == "chakra" and colon:
-        from traffic.chakra import traces_of
-
-        return traces_of(argument)
-    return [Path(argument)] if name == "goal" and colon else []
 
 
 def collective(

@@ -170,7 +170,8 @@ def _graph(schedule: _Schedule, name: str) -> FlowGraph:
         if op.kind != "recv" or number in waits:
             end[number] = len(rows)
             flows = op.kind == "send" and op.peer != op.rank
-            rows.append((op.rank, op.peer, op.size, 0) if flows else (op.rank, op.rank, 0, _nanoseconds(op)))
+            computing = op.size if op.kind == "calc" else 0
+            rows.append((op.rank, op.peer, op.size, 0) if flows else (op.rank, op.rank, 0, computing))
     before: list[set[int]] = [set() for _ in rows]
     for number, sent in matched(ops, lambda op: f"{schedule.path} line {op.line}").items():
         if end[number] < 0:
@@ -191,10 +192,6 @@ def _graph(schedule: _Schedule, name: str) -> FlowGraph:
     late, early = np.array(edges, dtype=np.int64).reshape(-1, 2).T
     seconds = np.array([delay[node] for node in kept]) / 1e9
     return FlowGraph(name, schedule.num_ranks, src.astype(np.int32), dst.astype(np.int32), size, seconds, late, early)
-
-
-def _nanoseconds(op: Op) -> int:
-    return op.size if op.kind == "calc" else 0
 
 
 def _fused(rows: list[tuple[int, int, int, int]], before: list[set[int]]) -> tuple[list[int], set[int]]:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -254,13 +253,7 @@ def _published(argument: str, network: Network, _: np.random.Generator) -> Matri
 def _file(argument: str, network: Network, _: np.random.Generator) -> Matrix:
     from traffic.flowfile import read_flows
 
-    return read_flows(Path(argument), network)
-
-
-def file_of(spec: str) -> Path | None:
-    """The file that a spec names, if it is spelled file:PATH."""
-    name, _, path = spec.partition(":")
-    return Path(path) if name == "file" else None
+    return read_flows(argument, network)
 
 
 _PATTERNS: dict[str, _Pattern] = {

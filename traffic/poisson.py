@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from traffic import patterns
 from traffic.flows import Flows, columns
 from traffic.matrix import Matrix
 from traffic.sizes import SizeLaw, file_of, size_law
@@ -52,7 +51,8 @@ def spelled(argument: str) -> Spelled:
 def files_of(argument: str) -> list[Path]:
     """The user's files that stand behind ``poisson:``."""
     sizes, _, _, pattern = _parts(argument)
-    return [path for path in (file_of(sizes), patterns.file_of(pattern)) if path is not None]
+    named = Path(pattern.removeprefix("file:")) if pattern.startswith("file:") else None
+    return [path for path in (file_of(sizes), named) if path is not None]
 
 
 def _parts(argument: str) -> tuple[str, str, str, str]:

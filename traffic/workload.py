@@ -194,18 +194,6 @@ def workload(
     return Workload(spec, network.num_hosts, seed, seconds, scale, alone, standing, timed, tuple(arrivals), graph)
 
 
-def files_of(spec: str) -> list[Path]:
-    """The user's files that a spec names, as they are named there."""
-    found: list[Path | None] = []
-    for text in _parts(spec):
-        name, _, argument = text.partition(":")
-        if name == "poisson":
-            found += poisson.files_of(argument)
-        else:
-            found += patterns.file_of(text), own_pattern.file_of(text), *collectives.files_of(text)
-    return [path for path in found if path is not None]
-
-
 def read_files(spec: str, network: Network, seed: int) -> dict[str, str]:
     """What a job takes along: `traffic.textfile.given` of the files that a spec names, and the rows of own patterns.
 
@@ -213,13 +201,17 @@ def read_files(spec: str, network: Network, seed: int) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for text in _parts(spec):
+        name, _, argument = text.partition(":")
         if own_pattern.file_of(text):
             found[text] = own_pattern.rows(text, network.tree, seed)
-        elif text.startswith("chakra:"):
-            traces = collectives.files_of(text)
-            found |= {str(path): read_bytes(path, MAX_FILE_BYTES).decode("latin-1") for path in traces}
-        else:
-            found |= {str(path): read_text(path, MAX_FILE_BYTES) for path in files_of(text)}
+        elif name == "chakra":
+            from traffic.chakra import traces_of
+
+            found |= {str(path): read_bytes(path, MAX_FILE_BYTES).decode("latin-1") for path in traces_of(argument)}
+        elif name in ("file", "goal"):
+            found[str(Path(argument))] = read_text(Path(argument), MAX_FILE_BYTES)
+        elif name == "poisson":
+            found |= {str(path): read_text(path, MAX_FILE_BYTES) for path in poisson.files_of(argument)}
     return found
 
 

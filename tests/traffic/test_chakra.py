@@ -1,7 +1,6 @@
 """Chakra's traces: what is read, and what is refused."""
 
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -36,7 +35,7 @@ from traffic import trace as trace_module
 from traffic.chakra import read_chakra, traces_of
 from traffic.collectives import collective
 from traffic.goal import read_goal, write_goal
-from traffic.workload import files_of
+from traffic.workload import read_files
 
 
 def lay(folder, *files):
@@ -279,7 +278,8 @@ def test_traces_that_came_with_a_job_are_read_and_none_on_the_disk(tmp_path, mon
 
 def test_it_is_traffic_like_any_other(tmp_path):
     prefix = lay(tmp_path, *[trace(together(0, ALL_REDUCE, 1600))] * 16)
-    assert files_of(f"chakra:{prefix} + stride:4") == [Path(f"{prefix}.{rank}.et") for rank in range(16)]
+    taken = read_files(f"chakra:{prefix} + stride:4", FatTree(4), 1)
+    assert list(taken) == [f"{prefix}.{rank}.et" for rank in range(16)]
     found = collective(f"chakra:{prefix}", FatTree(4), 3, placement="random", repeats=2)
     assert same(found, collective("ring:16,1600", FatTree(4), 3, placement="random", repeats=2))
     lay(tmp_path, *[trace(together(0, ALL_REDUCE))] * 17)

@@ -7,7 +7,7 @@ from tests.traffic.graphs import edges, graph, rows, same
 from topos.fattree import FatTree
 from traffic.collectives import collective
 from traffic.goal import goal_in, read_goal, write_goal
-from traffic.workload import files_of, workload
+from traffic.workload import read_files, workload
 
 TWO = "num_ranks 2\nrank 0 {\n%s\n}\nrank 1 {\n%s\n}\n"
 
@@ -145,7 +145,7 @@ def test_a_graph_that_goal_cannot_say_is_refused(tmp_path):
 def test_it_is_traffic_like_any_other(tmp_path):
     path = tmp_path / "mine.goal"
     path.write_text(TWO % ("send 1b to 1", "recv 1b from 0"))
-    assert files_of(f"goal:{path} + stride:4") == [path]
+    assert read_files(f"goal:{path} + stride:4", FatTree(4), 1) == {str(path): path.read_text()}
     found = collective(f"goal:{path}", FatTree(4), 3, repeats=2)
     assert found.num_hosts == 16
     path.write_text("num_ranks 17\nrank 0 {\ncalc 1\n}\n")
