@@ -4,22 +4,19 @@ import msgspec
 import pytest
 
 from paper.emulated import beside, config_of
-from results.parts import Completion, Settings
-from results.record import Run, encode, read
+from results.parts import Completion
+from results.record import encode, read
 from simulator.config import Config
+from tests.results.test_record import run
 
 BASE = Config("ecmp", "random", tick_s=0.001)
 SMALL = Completion(
     size_class="small", flows=9, cut_off=1, known_share=0.5, mean_s=0.1, median_s=0.1, p95_s=0.2, p99_s=0.2,
     mean_slowdown=3.5, median_slowdown=2.0, p95_slowdown=6.0, p99_slowdown=7.0,
 )  # fmt: skip
-SETTINGS = Settings(
-    k=4, link_mbps=10, seconds=30, interval_s=2, queue=50, platform="os-ken", datapath="kernel",
-    congestion_control="cubic", flows_per_host=1, keep=1, scale_sizes=False,
-)  # fmt: skip
-RUN = Run(
-    schema=2, scheme="hedera-sa", traffic="poisson:web-search,0.5", trial=1, seed=1, capacity_mbps=160,
-    window_s=(5, 25), spec=SETTINGS, bisection_mbps=80, payload_mbps=76, verdict="ok", reasons=(), flows=(),
+SETTINGS = msgspec.structs.replace(run().spec, scale_sizes=False)
+RUN = run(
+    scheme="hedera-sa", traffic="poisson:web-search,0.5", spec=SETTINGS, bisection_mbps=80, flows=(),
     completion=(SMALL,),
 )  # fmt: skip
 

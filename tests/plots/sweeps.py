@@ -4,6 +4,8 @@ import json
 import random
 from pathlib import Path
 
+from plots.load import load_sweep
+
 SCHEMES = ("nonblocking", "ecmp", "ecmp-dst", "spanning-tree", "random", "hedera-gff", "hedera-sa")
 WIRE = (1514 + 66 / 2) / 1448
 """Bytes on the wire per byte of payload: full segments, every second one acknowledged."""
@@ -115,6 +117,15 @@ def store(folder: Path, document, attempt="") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(document))
     return path
+
+
+def store_rates(folder: Path, rates, **changes):
+    """Runs from {(pattern, scheme): Mb/s of the first trial, or of all}; None: an invalid run of 11 Mb/s."""
+    for (pattern, scheme), values in rates.items():
+        for trial, rate in enumerate(values if isinstance(values, list) else [values], 1):
+            bad = {} if rate else {"verdict": "invalid", "reasons": [f"reason {trial}"]}
+            store(folder, run_document(pattern, scheme, trial, bisection_mbps=float(rate or 11), **bad | changes))
+    return load_sweep(folder).runs
 
 
 def write_sweep(folder: Path, patterns, schemes=SCHEMES, trials=1) -> Path:

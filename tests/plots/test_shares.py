@@ -3,17 +3,15 @@ import pytest
 from plots.load import load_sweep
 from plots.shares import Shares, our_share, published_share
 from plots.summary import summarise
-from tests.plots.sweeps import WIRE, run_document, store
+from tests.plots.sweeps import WIRE, run_document, store, store_rates
 
 PATTERN = "published:stride4"
 
 
 @pytest.fixture
 def summary(tmp_path):
-    for scheme, rate in (("nonblocking", 150.0), ("ecmp", 60.0)):
-        store(tmp_path, run_document(PATTERN, scheme, bisection_mbps=rate))
-    store(tmp_path, run_document(PATTERN, "random", verdict="invalid", reasons=["slow"]))
-    return summarise(load_sweep(tmp_path).runs)
+    rates = {(PATTERN, "nonblocking"): 150, (PATTERN, "ecmp"): 60, (PATTERN, "random"): None}
+    return summarise(store_rates(tmp_path, rates))
 
 
 def test_a_published_share_is_of_the_published_control():
@@ -47,9 +45,3 @@ def test_jumbo_packets_raise_the_payload_that_links_can_deliver(tmp_path):
     document["spec"]["mtu"] = 9000
     store(tmp_path, document)
     assert summarise(load_sweep(tmp_path).runs).payload_capacity_mbps == 160 * 8948 / 9014
-
-
-def test_the_whole_may_be_written_in_other_units(summary):
-    percent, share = Shares(summary, of_control=False, whole=100.0), Shares(summary, of_control=False)
-    assert percent.ours(PATTERN, "ecmp").high == pytest.approx(100 * share.ours(PATTERN, "ecmp").high)
-    assert percent.published(PATTERN, "ecmp") == pytest.approx(100 * share.published(PATTERN, "ecmp"))

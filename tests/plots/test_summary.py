@@ -3,31 +3,24 @@ import pytest
 
 from plots.load import load_sweep
 from plots.summary import by_scheme, pattern_order, summarise
-from tests.plots.sweeps import broken, run_document, store, write_sweep
+from tests.plots.sweeps import broken, run_document, store, store_rates, write_sweep
 
 
-def sweep_of(folder, rates):
-    """A sweep from {(scheme, trial): rate, or None for an invalid trial of 11 Mb/s}, all of stride:4."""
-    for (scheme, trial), rate in rates.items():
-        changes = (
-            {"bisection_mbps": rate}
-            if rate
-            else {"bisection_mbps": 11.0, "verdict": "invalid", "reasons": [f"reason {trial}"]}
-        )
-        store(folder, run_document("stride:4", scheme, trial, **changes))
-    return summarise(load_sweep(folder).runs)
+def sweep_of(folder, **rates):
+    """A sweep of stride:4 from the rates of each scheme's trials."""
+    return summarise(store_rates(folder, {("stride:4", scheme): values for scheme, values in rates.items()}))
 
 
 def test_percentiles_are_over_trials_not_over_seconds(tmp_path):
     rates = [100.0, 110.0, 90.0, 105.0, 95.0]
-    summary = sweep_of(tmp_path, {("ecmp", i): rate for i, rate in enumerate(rates, 1)})
+    summary = sweep_of(tmp_path, ecmp=rates)
     bar = summary.bars["stride:4", "ecmp"]
     assert (bar.p5_mbps, bar.median_mbps, bar.p95_mbps) == tuple(np.percentile(rates, [5, 50, 95]))
     assert (bar.valid_trials, bar.invalid_trials) == (5, 0)
 
 
 def test_invalid_trials_are_counted_and_never_averaged_in(tmp_path):
-    summary = sweep_of(tmp_path, {("ecmp", 1): 100.0, ("ecmp", 2): None, ("ecmp", 3): 104.0, ("random", 1): None})
+    summary = sweep_of(tmp_path, ecmp=[100.0, None, 104.0], random=[None])
     bar = summary.bars["stride:4", "ecmp"]
     assert (bar.valid_trials, bar.invalid_trials, bar.median_mbps, bar.p5_mbps) == (2, 1, 102.0, pytest.approx(100.2))
     assert bar.reasons == "reason 2"
@@ -37,17 +30,7 @@ def test_invalid_trials_are_counted_and_never_averaged_in(tmp_path):
 
 
 def test_each_trial_is_compared_to_the_control_of_its_own_trial(tmp_path):
-    summary = sweep_of(
-        tmp_path,
-        {
-            ("nonblocking", 1): 100.0,
-            ("nonblocking", 2): 150.0,
-            ("nonblocking", 3): None,
-            ("ecmp", 1): 50.0,
-            ("ecmp", 2): 75.0,
-            ("ecmp", 3): 149.0,
-        },
-    )
+    summary = sweep_of(tmp_path, nonblocking=[100.0, 150.0, None], ecmp=[50.0, 75.0, 149.0])
     bar = summary.bars["stride:4", "ecmp"]
     assert (bar.p5_ratio, bar.median_ratio, bar.p95_ratio) == (0.5, 0.5, 0.5)  # medians would give 0.6
     assert bar.median_mbps == 75.0

@@ -7,22 +7,13 @@ from scipy.stats import ttest_rel
 
 from plots import trials
 from plots.load import load_sweep
-from tests.plots.sweeps import run_document, store
-
-
-def runs_of(folder, rates):
-    """Runs from {(pattern, scheme): rates by trial, None for an invalid one}."""
-    for (pattern, scheme), values in rates.items():
-        for trial, rate in enumerate(values, 1):
-            bad = {"verdict": "invalid", "reasons": ["slow"], "bisection_mbps": 1.0}
-            store(folder, run_document(pattern, scheme, trial, **({"bisection_mbps": rate} if rate else bad)))
-    return load_sweep(folder).runs
+from tests.plots.sweeps import run_document, store, store_rates
 
 
 def test_it_is_the_paired_t_test(tmp_path):
     a, b = [90.0, 95.0, 88.0, 91.0], [60.0, 70.0, 55.0, 66.0]
     compared = trials.compare(
-        runs_of(tmp_path, {("stride:4", "hedera-sa"): a, ("stride:4", "ecmp"): b}), "hedera-sa", "ecmp"
+        store_rates(tmp_path, {("stride:4", "hedera-sa"): a, ("stride:4", "ecmp"): b}), "hedera-sa", "ecmp"
     )
     (row,) = compared.patterns
     reference = ttest_rel(a, b)
@@ -37,14 +28,14 @@ def test_it_is_the_paired_t_test(tmp_path):
 @pytest.mark.parametrize("count", [1, 2])
 def test_nothing_can_be_said_about_fewer_than_three_trials(tmp_path, count):
     rates = {("stride:4", "hedera-sa"): [90.0, 91.0][:count], ("stride:4", "ecmp"): [10.0, 11.0][:count]}
-    compared = trials.compare(runs_of(tmp_path, rates), "hedera-sa", "ecmp")
+    compared = trials.compare(store_rates(tmp_path, rates), "hedera-sa", "ecmp")
     assert compared.patterns[0].verdict == compared.overall.verdict == trials.SILENT
     assert compared.patterns[0].mean == 80
 
 
 def test_trials_are_paired_by_their_number_and_only_valid_ones_count(tmp_path):
     rates = {("stride:4", "hedera-sa"): [90.0, None, 80.0, 85.0], ("stride:4", "ecmp"): [60.0, 10.0, 55.0]}
-    row = trials.compare(runs_of(tmp_path, rates), "hedera-sa", "ecmp").patterns[0]
+    row = trials.compare(store_rates(tmp_path, rates), "hedera-sa", "ecmp").patterns[0]
     assert row.pairs == 2
     assert row.mean == pytest.approx((30 + 25) / 2)
 
@@ -54,7 +45,7 @@ def test_over_all_patterns_a_trial_counts_once(tmp_path):
     for i in range(10):  # ten patterns that all say the same in each trial are not thirty observations
         rates[f"stride:{i + 1}", "hedera-sa"] = [90.0, 100.0, 80.0]
         rates[f"stride:{i + 1}", "ecmp"] = [80.0, 80.0, 80.0]
-    compared = trials.compare(runs_of(tmp_path, rates), "hedera-sa", "ecmp")
+    compared = trials.compare(store_rates(tmp_path, rates), "hedera-sa", "ecmp")
     assert (compared.overall.pairs, compared.common) == (3, 10)
     assert compared.overall.mean == 10
     assert compared.overall.p == pytest.approx(ttest_rel([90, 100, 80], [80, 80, 80]).pvalue)
@@ -63,7 +54,7 @@ def test_over_all_patterns_a_trial_counts_once(tmp_path):
 def test_over_all_patterns_only_those_with_every_trial_are_averaged(tmp_path):
     rates = {("stride:1", s): [10.0 * k, 11.0 * k, 12.0 * k] for s, k in (("hedera-sa", 2), ("ecmp", 1))}
     rates |= {("stride:2", "hedera-sa"): [None, 500.0, 500.0], ("stride:2", "ecmp"): [1.0, 1.0, 1.0]}
-    compared = trials.compare(runs_of(tmp_path, rates), "hedera-sa", "ecmp")
+    compared = trials.compare(store_rates(tmp_path, rates), "hedera-sa", "ecmp")
     assert compared.common == 1
     assert compared.overall.mean == pytest.approx(11)
 
@@ -83,7 +74,7 @@ def test_equal_differences_need_no_division_by_zero():
 
 def test_all_pairs_the_better_expected_first(tmp_path):
     rates = {("stride:4", s): [1.0 + i, 2.0, 3.0] for i, s in enumerate(("nonblocking", "ecmp", "hedera-gff", "mine"))}
-    compared = trials.compare_all(runs_of(tmp_path, rates))
+    compared = trials.compare_all(store_rates(tmp_path, rates))
     assert [(each.first, each.second) for each in compared] == [
         ("nonblocking", "hedera-gff"),
         ("nonblocking", "ecmp"),
@@ -103,7 +94,7 @@ def gaining(folder):
         rates[pattern, "ecmp"] = ecmp
         rates[pattern, "hedera-sa"] = [rate + above + noise for rate, noise in zip(ecmp, (-0.1, 0.0, 0.1), strict=True)]
     rates["stride:4", "ecmp"] = rates["stride:4", "hedera-sa"] = [50.0]
-    runs_of(folder, rates)
+    store_rates(folder, rates)
     slow = {"verdict": "invalid", "reasons": ["slow"], "bisection_mbps": 1.0}
     store(folder, run_document("stride:1", "hedera-sa", 1, **slow), attempt="-again")
     return load_sweep(folder)

@@ -54,12 +54,6 @@ def test_what_is_written_is_read_back():
     assert decode(encode(run())) == run()
 
 
-ALWAYS = (
-    "schema, scheme, traffic, trial, seed, capacity_mbps, window_s, spec, matrix, bisection_mbps, maxmin_mbps, "
-    "payload_mbps, verdict, reasons, rules, rates, links, queue_drops, flows, cpu, rounds, costs, timing, environment"
-)
-
-
 def test_numbers_of_numpys_are_numbers_and_nothing_else_is():
     one = FlowRecord(src=np.int64(0), dst=4, mbps=np.float64(9.0))
     assert decode(encode(run(flows=(one,)))) == run()

@@ -5,15 +5,11 @@ from plots.load import load_sweep
 from plots.report import compare as compare
 from plots.summary import summarise
 from results.published import FIGURE_9
-from tests.plots.sweeps import run_document, store
+from tests.plots.sweeps import run_document, store, store_rates
 
 
 def sweep_of(folder, rates, **changes):
-    """A summary from {(pattern, scheme): Mb/s in the first trial, or a list over trials}."""
-    for (pattern, scheme), values in rates.items():
-        for trial, rate in enumerate(values if isinstance(values, list) else [values], 1):
-            store(folder, run_document(pattern, scheme, trial, bisection_mbps=float(rate), **changes))
-    runs = load_sweep(folder).runs
+    runs = store_rates(folder, rates, **changes)
     return summarise(runs), runs
 
 
