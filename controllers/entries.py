@@ -6,50 +6,14 @@ from collections.abc import Callable
 
 from controllers.driver import FlowStat
 from controllers.eventlog import EventLog
-from controllers.flows import KnownFlow, KnownFlows
+from controllers.flows import KnownFlows
 from controllers.learn_rules import LEARNED_COOKIE
 from controllers.packet import FiveTuple
 from controllers.rules import out_port
 from controllers.switches import Switches
-from topos.fattree import FatTree
 
 RECALL_S = 5.0
 """For so long a switch that connects may keep to itself what is in its table; then it has the flows known anyway."""
-
-
-class FoundEntries:
-    """The entries of aggregation switches that have been found, and what they make of those of edge switches."""
-
-    def __init__(self, tree: FatTree):
-        self._tree = tree
-        self._ports: dict[tuple[str, FiveTuple], int] = {}
-
-    def note(self, aggregation: str, stat: FlowStat) -> int | None:
-        """Keep an entry of an aggregation switch on a flow's way up. Returns the port by which edge switches of
-        the pod reach that switch, or None when the entry does not lead up to a core and so is none of ours."""
-        tree = self._tree
-        if stat.out_port not in [tree.up_port(index) for index in range(tree.half)]:
-            return None
-        self._ports[aggregation, stat.flow] = stat.out_port
-        return tree.up_port(int(aggregation.split("_")[1]) - tree.half)
-
-    def core(self, flow: FiveTuple, src: int, dst: int, port: int, otherwise: int) -> int | None:
-        """The core of a flow that leaves its first switch by ``port``; None when no path of it does.
-
-        The port tells the aggregation switch, and that one's entry the core. Where it has none, or has not
-        answered yet, the core is ``otherwise`` if it is above the same switch, else the first that is.
-        """
-        tree = self._tree
-        edge, pod = tree.edge_of(src), tree.place(src).pod
-        cores = [core for core in tree.path_cores(src, dst) if out_port(tree, edge, dst, core) == port]
-        for core in cores:
-            aggregation = tree.aggregation_name(pod, core // tree.half)
-            if self._ports.get((aggregation, flow)) == out_port(tree, aggregation, dst, core):
-                return core
-        return otherwise if otherwise in cores else next(iter(cores), None)
-
-    def clear(self) -> None:
-        self._ports.clear()
 
 
 class Recall:
@@ -74,21 +38,21 @@ class Recall:
         self._route = route
         self._log = log
         self._tree = switches.topo.tree
-        self._found = FoundEntries(self._tree)
+        self._above: dict[tuple[str, FiveTuple], int] = {}  # the out ports of entries of aggregation switches
         self._finished = False
 
     def finish(self) -> None:
         """All switches have told what they hold: what is known now is not changed again."""
         self._finished = True
-        self._found.clear()
+        self._above.clear()
 
     def adopt(self, switch: str, stat: FlowStat) -> None:
         """Know a flow again that was forgotten, from its entry at the edge switch of its source."""
         if self._flows.find(stat.flow) is None:
             self.know(switch, stat)
 
-    def know(self, switch: str, stat: FlowStat) -> KnownFlow | None:
-        """The flow of an entry on its way up from its source, known again; None when it is not a host's of ours.
+    def know(self, switch: str, stat: FlowStat) -> None:
+        """Know the flow of an entry on its way up from its source again, if it is a host's of ours.
 
         The edge switch's entry tells the aggregation switch, that one's the core. A core that nothing tells is
         assumed, and the path made so.
@@ -96,19 +60,21 @@ class Recall:
         t = stat.flow
         ends = self._ends(switch, t)
         if ends is None:
-            return None
+            return
         src, dst = ends
         flow, edge = self._flows.find(t), self._tree.edge_of(src)
         if switch == edge:
             port = stat.out_port
-        elif (port_to := self._found.note(switch, stat)) is not None:
+        elif stat.out_port in [self._tree.up_port(index) for index in range(self._tree.half)]:
+            self._above[switch, t] = stat.out_port
+            port_to = self._tree.up_port(int(switch.split("_")[1]) - self._tree.half)
             port = port_to if flow is None else self._switches.entries(flow)[edge]
         else:
-            return None
+            return  # it does not lead up to a core, and is none of ours
         static = self._route(t, src, dst)
-        core = self._found.core(t, src, dst, port, static if flow is None else flow.core)
+        core = self._core(t, src, dst, port, static if flow is None else flow.core)
         if core is None:
-            return None
+            return
         if flow is None:
             free = stat.cookie < LEARNED_COOKIE and self._flows.get(stat.cookie) is None
             key = stat.cookie if free else None
@@ -119,8 +85,22 @@ class Recall:
             flow.core = core
             self._log("reroute", key=flow.key, core=core, round=None)
         else:
-            return flow
+            return
         for name in self._switches.entries(flow):
             if name in self._switches.connected:  # it has told what it holds, which may be another path, or none
                 self._switches.install_at(name, flow, modify=True)
-        return flow
+
+    def _core(self, flow: FiveTuple, src: int, dst: int, port: int, otherwise: int) -> int | None:
+        """The core of a flow that leaves its first switch by ``port``; None when no path of it does.
+
+        The port tells the aggregation switch, and that one's entry the core. Where it has none, or has not
+        answered yet, the core is ``otherwise`` if it is above the same switch, else the first that is.
+        """
+        tree = self._tree
+        edge, pod = tree.edge_of(src), tree.place(src).pod
+        cores = [core for core in tree.path_cores(src, dst) if out_port(tree, edge, dst, core) == port]
+        for core in cores:
+            aggregation = tree.aggregation_name(pod, core // tree.half)
+            if self._above.get((aggregation, flow)) == out_port(tree, aggregation, dst, core):
+                return core
+        return otherwise if otherwise in cores else next(iter(cores), None)

@@ -169,9 +169,9 @@ class Experiment:
         """What fails in the fat-tree; nothing for the control, which has none of its links."""
         if not self.fail:
             return ()
-        from topos.faults import parse_all
+        from topos.faults import parse
 
-        return parse_all(self.fail, self.tree, self.seconds)
+        return tuple(parse(text, self.tree, self.seconds) for text in self.fail)
 
 
 def middle(length: float) -> tuple[float, float]:

@@ -245,7 +245,7 @@ class FatTree:
         return p < self.k and (s < self.k if h == 1 else s < self.half and 2 <= h < self.half + 2)
 
     def path_cores(self, src: int, dst: int) -> range:
-        """One core index for each distinct path from host src to host dst, in RipL's sorted order.
+        """One core index for each minimal up-down path from host src to host dst, in RipL's sorted order.
 
         Between pods every core gives a different path. Inside a pod only the aggregation switch ``core // (k/2)``
         matters, so it is represented by its first core; a pair below one edge switch is represented by core 0.
@@ -283,10 +283,6 @@ class FatTree:
         else:
             middle = (self.edge_name(a.pod, a.edge),)
         return (self.host_name(src), *middle, self.host_name(dst))
-
-    def paths(self, src: int, dst: int) -> list[tuple[str, ...]]:
-        """All minimal up-down paths: (k/2)^2 between pods, k/2 inside a pod, one below an edge switch."""
-        return [self.path(src, dst, core) for core in self.path_cores(src, dst)]
 
 
 def mininet_topo(network: Any, **link_options: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from topos.fattree import FatTree
@@ -103,8 +103,3 @@ def links_down(faults: Iterable[Fault], tree: FatTree, t: float) -> frozenset[in
 def cables(network: Network, links: Iterable[int]) -> list[tuple[str, str]]:
     """The cables of directed links, as (node, node), each once, sorted."""
     return sorted({tuple(sorted(link_ends(network, link))) for link in links})  # type: ignore[misc]
-
-
-def parse_all(texts: Sequence[str], tree: FatTree, seconds: float) -> tuple[Fault, ...]:
-    """`parse` for each of several."""
-    return tuple(parse(text, tree, seconds) for text in texts)

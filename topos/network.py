@@ -74,10 +74,6 @@ class Network(Protocol):
         """The nodes from host to host by way of a core; ValueError when the two hosts are one."""
         ...
 
-    def paths(self, src: int, dst: int) -> list[tuple[str, ...]]:
-        """All of them, in the order of `path_cores`."""
-        ...
-
 
 def graph(network: Network) -> nx.Graph:
     """The network as a networkx graph: nodes carry ``layer``, links carry ``ports`` by node name."""

@@ -108,6 +108,3 @@ class NonBlocking:
         if src == dst:
             raise ValueError(f"host {src} has no path to itself")
         return (self.host_name(src), self.SWITCH, self.host_name(dst))
-
-    def paths(self, src: int, dst: int) -> list[tuple[str, ...]]:
-        return [self.path(src, dst)]

@@ -61,7 +61,7 @@ def test_paths_are_shortest_distinct_and_as_many_as_the_paper_says(k, data):
     dst = data.draw(st.integers(0, tree.num_hosts - 1).filter(lambda host: host != src))
     a, b = tree.place(src), tree.place(dst)
     expected = 1 if a[:2] == b[:2] else tree.half if a.pod == b.pod else tree.half**2
-    paths = tree.paths(src, dst)
+    paths = [tree.path(src, dst, core) for core in tree.path_cores(src, dst)]
     graph = _graph(k)
     assert len(set(paths)) == len(paths) == expected
     for path in paths:

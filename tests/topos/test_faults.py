@@ -3,7 +3,7 @@ import math
 import pytest
 
 from topos.fattree import FatTree
-from topos.faults import Fault, cables, links_down, moments, parse, parse_all
+from topos.faults import Fault, cables, links_down, moments, parse
 from topos.links import link_ends
 
 TREE = FatTree(4)
@@ -53,7 +53,7 @@ def test_what_makes_no_sense_is_one_sentence(text, words):
 
 
 def test_what_is_down_when():
-    faults = parse_all(["switch:4_1_1@2:6", "link:0_2_1-4_1_1@4", "link:0_2_1-4_1_2@4:8"], TREE, 10)
+    faults = [parse(text, TREE, 10) for text in ("switch:4_1_1@2:6", "link:0_2_1-4_1_1@4", "link:0_2_1-4_1_2@4:8")]
     assert moments(faults) == [2, 4, 6, 8]
     core = faults[0].links(TREE)
     assert links_down(faults, TREE, 1.9) == frozenset()

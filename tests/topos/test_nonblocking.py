@@ -19,7 +19,7 @@ def test_every_pair_has_one_path_over_the_switch():
     for src in range(5):
         for dst in range(5):
             if src != dst:
-                (path,) = net.paths(src, dst)
+                path = net.path(src, dst)
                 assert nx.is_path(made, path)
                 assert path[1] == net.SWITCH
 
