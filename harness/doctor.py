@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from controllers.find_pox import find_pox, pox_version, too_old
-from harness.network import congestion, machine
+from harness.network import machine
 from harness.network.cpulimit import HostGroups
 from harness.network.footprint import leftovers
 from packets import build as packet_engine
@@ -105,7 +105,7 @@ def _library(name: str) -> Finding:
 
 def _kernel_features() -> list[Finding]:
     shaper = _shaper_works()
-    cubic = "cubic" in congestion.available()
+    cubic = "cubic" in machine.congestion_controls()
     kernel = machine.kernel_datapath()
     with HostGroups(owner_name(), 1.0) as groups:
         pass

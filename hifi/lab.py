@@ -23,11 +23,10 @@ from harness.network.fabric import MOST_DELAYED, Fabric, FabricOptions
 from harness.network.netlink import Netlink
 from harness.network.processes import Children, run
 from harness.network.shaping import Shape, apply, verify
-from harness.run import tcp_counters
 from harness.run.spec import RunSpec
 from harness.run.traffic import EmulatedFlow
 from harness.run.transfers import Transfers
-from harness.run.watch import Sampler
+from harness.run.watch import Sampler, tcp_counters
 from hifi.scene import Done, Flow, Look, Scene, Seen
 from results.temporary import owner_name, temporary_folder
 from topos.fattree import port_name
@@ -82,12 +81,12 @@ def play(scene: Scene, folder: Path) -> Seen:
         )
         transfers = Transfers(fabric, work, spec, folder, children, groups)
         transfers.listen()
-        before = tcp_counters.of_hosts(fabric)
+        before = tcp_counters(fabric)
         with Looking(fabric, scene) as looking:
             begin = transfers.start() - time.time() + time.monotonic()
             looking.begin = begin
             transfers.wait(lambda: None)
-        tcp = tcp_counters.of_hosts(fabric)
+        tcp = tcp_counters(fabric)
         tcp.subtract(before)
         drops = fabric.queue_drops()[port_name(topo.SWITCH, 1)]
         transfers.hang_up()

@@ -53,4 +53,4 @@ def test_the_end_of_a_sweep_imports_few_modules_of_ours(tmp_path):
     """Table, figures and page of one whose runs are done, and all that guests take."""
     found = imported(END.format(folder=str(sweep_of(tmp_path / "s"))))
     assert "plots.report.page" in found
-    assert len(found) <= 100, "\n".join(found)
+    assert len(found) <= 88, "\n".join(found)

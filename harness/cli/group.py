@@ -20,7 +20,7 @@ _COMMANDS = {
     "explain-ecmp": ("paper.explain_ecmp", "command", "Find the static routing that the published ECMP bars fit."),
     "explain-gff": ("paper.explain_gff", "command", "Find the Global First Fit of the paper's simulator."),
     "explain-sa": ("paper.explain_sa", "command", "Measure what one core per destination host gains."),
-    "export": ("harness.cli.export", "export", "Write a sweep as CSV, by run and by flow."),
+    "export": ("harness.cli.report", "export", "Write a sweep as CSV, by run and by flow."),
     "figure": (__name__, "figure", "Reproduce a figure of the paper."),
     "flows-per-host": ("paper.flows_per_host", "command", "Simulate Hedera's gain with several flows per host."),
     "grade": ("harness.cli.grade", "grade", "Grade a class's submissions, isolated from the machine."),

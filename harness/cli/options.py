@@ -43,7 +43,7 @@ def timed(spec: RunSpec, *, on_cluster: bool = False) -> RunSpec:
 
     Raises UserMistake and UnfitMachine for what cannot be had.
     """
-    from harness.run.resolution import on_this_machine
+    from harness.jobs.job import on_this_machine
 
     if on_cluster and spec.time == "real":
         raise UserMistake("a cluster makes runs in virtual time: real time takes a machine of one's own")
@@ -66,12 +66,13 @@ def carrier(
         with workers_of(cluster) as workers:
             yield workers
     elif spec.time == "virtual":
-        from harness.jobs.guests import Guests, guests_at_once, prepare
+        from harness.jobs.guests import Guests, prepare
+        from harness.network.machine import processors
 
         if asked == "auto":
             why = "this kernel has no Open vSwitch" if root.may_be_root() else "without root"
             tell_user(f"{why}: virtual time, in a Linux that is a process (docs/virtual-time.md)")
-        yield Guests(prepare(tell_user), guests_at_once(at_once))
+        yield Guests(prepare(tell_user), at_once or processors())
     else:
         from harness.network.machine import require_tools
 

@@ -1,4 +1,4 @@
-"""`hedera report`."""
+"""`hedera report` and `hedera export`."""
 
 from __future__ import annotations
 
@@ -41,4 +41,30 @@ def report(folder: Path, publish: Path | None) -> None:
         why = f"; {skipped[0].path} {skipped[0].reason}" if skipped else ""
         raise UserMistake(f"{folder} has no run (run.json) to report on{why}")
     for path in [*pictures, write_report(folder)]:
+        click.echo(path)
+
+
+@click.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Folder for the files [default: FOLDER/export].",
+)
+def export(folder: Path, out: Path | None) -> None:
+    """Write a sweep as CSV: one file with a row per run, one with a row per flow.
+
+    FOLDER is a sweep (results/runs/NAME), or the kept data of one (results/figure9). `hedera compare` reads the
+    export just as it reads the sweep. For the columns see docs/fields.md.
+
+    Example: hedera export results/figure9 --out /tmp/figure9
+    """
+    from plots.export import export as write
+
+    try:
+        files = write(folder, out or folder / "export")
+    except ValueError as error:
+        raise UserMistake(str(error)) from None
+    for path in files:
         click.echo(path)

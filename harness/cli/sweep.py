@@ -11,9 +11,8 @@ from harness.cli.options import carrier, experiment_options, jobs_option, result
 from harness.jobs.store import slug
 from harness.network import machine
 from harness.run.spec import RunSpec
-from harness.sweep.plan import Planned, keep_settings, load_factor, plan, seconds_left, split_schemes
-from harness.sweep.suites import TrafficSpec
-from harness.sweep.suites import suite as workloads_of
+from harness.sweep.plan import Planned, TrafficSpec, keep_settings, load_factor, plan, seconds_left, split_schemes
+from harness.sweep.plan import suite as workloads_of
 from hedera.options import cluster_option
 from results.output import duration
 from topos.wire import DEFAULT_MTU

@@ -15,8 +15,7 @@ from harness.errors import RunFailed
 from harness.jobs.loop import carry_out, stage_words
 from harness.jobs.store import alone_in, slug
 from harness.run.spec import RunSpec
-from harness.sweep.plan import Planned, keep_settings, load_factor, plan, seconds_left, split_schemes
-from harness.sweep.suites import TrafficSpec
+from harness.sweep.plan import Planned, TrafficSpec, keep_settings, load_factor, plan, seconds_left, split_schemes
 from hedera.options import json_option
 from plots.load import load_sweep
 from plots.shuffle import SCHEMES, TRANSFER_BYTES, draw, rows_of, shuffles, told

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from harness.errors import HarnessError, UnfitMachine, UserMistake
+from harness.jobs.job import resolve
+from harness.jobs.store import RESULT, new_run
 from harness.network.deadline import deadline
 from harness.network.footprint import run_folder
 from harness.network.lock import sole_use, tell
 from harness.network.machine import machine, require_root, require_tools, time_travels
-from harness.run.folder import RESULT, new_run
 from harness.run.iperf import linger_s
 from harness.run.observation import Say
-from harness.run.resolution import resolve
 from harness.run.source import described
 from harness.run.spec import RunSpec
 from harness.verdict.result import describe, unmeasured

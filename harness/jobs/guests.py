@@ -19,10 +19,9 @@ from pathlib import Path
 import msgspec
 
 from harness.errors import UnfitMachine, WorkerFailed
-from harness.jobs.compiled import compiled_for_runs
 from harness.jobs.job import Job
+from harness.jobs.store import RESULT, require_room
 from harness.network import machine
-from harness.run.folder import RESULT, require_room
 from harness.run.source import ROOT, first_source
 from results import record
 from virtual import cache
@@ -37,6 +36,8 @@ INSIDE = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
     "import runpy; runpy.run_module('harness.jobs.inside', run_name='__main__', alter_sys=True)"
 )
+MARK = "of-runs"
+"""A file that says that all machine code of runs is there."""
 Hear = Callable[[str, Progress | None], None]
 """Hears the stage a run is at, and how far its guest is, some ten times a second; what it raises ends the run."""
 
@@ -64,7 +65,7 @@ def prepare(say: Callable[[str], None]) -> Ground:
         say(kernel.slow)
     versions = {tool.name: version for tool in machine.TOOLS if (version := machine.version_of(tool))}
     told = json.dumps({"tools": versions, "revision": first_source().revision})
-    return Ground(kernel, (over,) if over else (), told, compiled_for_runs(say))
+    return Ground(kernel, (over,) if over else (), told, _compiled(say))
 
 
 @dataclass(frozen=True)
@@ -128,9 +129,26 @@ class Guests:
         record.write(place / RESULT, run)
 
 
-def guests_at_once(asked: int | None) -> int:
-    """How many guests run side by side: each is one processor's."""
-    return asked or machine.processors()
+def _compiled(say: Callable[[str], None]) -> Path | None:
+    """The folder of the machine code of runs (`hedera.compiled`), complete: in guests it would be made again in every
+    one. None where this user cannot keep any."""
+    from hedera.compiled import code_folder
+
+    folder = code_folder()
+    if folder is not None and not (folder / MARK).exists():
+        say("compiling what runs need, once: a minute or less ...")
+        from controllers.hedera_loop import warm_up
+        from controllers.settings import Settings
+        from hedera.maxmin import max_min_rates
+        from hedera.schemes import SCHEMES
+
+        for scheme in SCHEMES.values():
+            if scheme.scheduler is not None:
+                settings = Settings(scheme=scheme.name)
+                warm_up(settings, settings.tree)
+        max_min_rates([[0]], [1.0])
+        (folder / MARK).touch()
+    return folder
 
 
 def _environment() -> dict[str, str]:

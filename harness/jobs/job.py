@@ -5,14 +5,17 @@ Whoever carries it out reads none of the user's files: they are looked up in the
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
-from harness.errors import UserMistake
-from harness.run.resolution import resolve
+from controllers.find_pox import find_pox, pox_version, too_old
+from harness.errors import UnfitMachine, UserMistake
+from harness.network import machine
 from harness.run.spec import RunSpec
 from hedera.own_scheme import file_of
 from traffic.textfile import given
@@ -50,6 +53,50 @@ class Job(msgspec.Struct, frozen=True):
         finally:
             given.clear()
             given.update(before)
+
+
+def resolve(spec: RunSpec) -> RunSpec:
+    """The spec without any ``auto``, on this machine and for its traffic.
+
+    Raises UserMistake for traffic that makes no sense, UnfitMachine for what this machine cannot do.
+    """
+    return on_this_machine(spec, as_root=spec.time == "real" or os.geteuid() == 0).for_its_traffic()
+
+
+def on_this_machine(spec: RunSpec, as_root: bool) -> RunSpec:
+    """With what ``auto`` means for time and platform here; what depends on traffic is left. ``as_root``: whether a
+    process of ours is root, which real time takes."""
+    time = spec.time
+    if time == "auto":
+        time = "real" if as_root and machine.kernel_datapath() else "virtual"
+    elif time == "real":
+        if not as_root:
+            machine.require_root()
+        machine.require_datapath()
+    return replace(spec, time=time, platform=choose_platform(spec.platform))
+
+
+def choose_platform(asked: str) -> str:
+    """``pox`` or ``os-ken`` for ``auto`` (POX when there is one that runs on Python 3), ``pox`` or ``os-ken``."""
+    if asked == "os-ken":
+        return asked
+    try:
+        found = find_pox()
+    except ValueError as error:
+        raise UserMistake(str(error)) from None
+    if found is not None and not too_old(found):
+        return "pox"
+    if asked == "pox" and found is not None:
+        raise UnfitMachine(
+            f"{found} holds POX {pox_version(found)}, which needs Python 2: check out its branch halosaur, or use "
+            "--platform os-ken"
+        )
+    if asked == "pox":
+        raise UnfitMachine(
+            "POX was not found: put a checkout at ~/pox or /opt/pox, or name it in POX_DIR "
+            "(git clone -b halosaur https://github.com/noxrepo/pox ~/pox), or use --platform os-ken"
+        )
+    return "os-ken"
 
 
 def job_of(spec: RunSpec) -> Job:

@@ -13,7 +13,7 @@ import msgspec
 
 from harness.errors import WorkerFailed
 from harness.jobs.job import Job, job_of
-from harness.run.folder import RESULT, new_folder
+from harness.jobs.store import RESULT, new_folder
 from harness.run.source import ChangeWatch, first_source
 from harness.run.spec import RunSpec
 from results import record

@@ -8,16 +8,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from harness.errors import UnfitMachine
+from harness.network import machine
 
-SYSCTL = Path("/proc/sys/net/ipv4")
 ALLOWED = "tcp_allowed_congestion_control"
 LOADED_S = 20.0
 """A module that takes longer to load is left to the kernel, where no signal may reach it."""
-
-
-def available() -> list[str]:
-    """The congestion control algorithms the kernel has loaded."""
-    return (SYSCTL / "tcp_available_congestion_control").read_text().split()
 
 
 @contextmanager
@@ -30,18 +25,18 @@ def permitted(name: str, run_folder: Path) -> Iterator[None]:
 
     Raises UnfitMachine when the kernel does not have the algorithm.
     """
-    if name not in available():
+    if name not in machine.congestion_controls():
         with suppress(OSError, subprocess.SubprocessError):
             subprocess.run(["modprobe", "-q", f"tcp_{name}"], check=False, timeout=LOADED_S)
-    if name not in available():
-        raise UnfitMachine(f"the kernel has no TCP {name}; it offers {', '.join(available())}")
-    allowed = (SYSCTL / ALLOWED).read_text().split()
+    if name not in machine.congestion_controls():
+        raise UnfitMachine(f"the kernel has no TCP {name}; it offers {', '.join(machine.congestion_controls())}")
+    allowed = (machine.SYSCTL / ALLOWED).read_text().split()
     if name in allowed:
         yield
         return
     (run_folder / ALLOWED).write_text(name)
     try:
-        (SYSCTL / ALLOWED).write_text(" ".join([*allowed, name]))
+        (machine.SYSCTL / ALLOWED).write_text(" ".join([*allowed, name]))
         yield
     finally:
         restore(run_folder)
@@ -52,8 +47,8 @@ def restore(run_folder: Path) -> bool:
     note = run_folder / ALLOWED
     if note.is_symlink() or not note.is_file():
         return False
-    added, now = note.read_text()[:100], (SYSCTL / ALLOWED).read_text().split()
+    added, now = note.read_text()[:100], (machine.SYSCTL / ALLOWED).read_text().split()
     if added in now and len(now) > 1:
-        (SYSCTL / ALLOWED).write_text(" ".join(one for one in now if one != added))
+        (machine.SYSCTL / ALLOWED).write_text(" ".join(one for one in now if one != added))
     note.unlink()
     return True

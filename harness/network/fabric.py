@@ -12,14 +12,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from mininet.link import Intf, Link
 from mininet.net import Mininet
+from mininet.node import Host, Node, Switch
 
 from harness.errors import RunFailed
 from harness.network import namespaces, shaping
 from harness.network.hosts import HostSetup, ipv6_off, set_up, write_settings
-from harness.network.nodes import FabricHost, FabricSwitch, LaidLink
 from harness.network.openvswitch import Bridge, OpenVSwitch
 from harness.network.processes import Children, run
 from topos.fattree import port_name
@@ -213,6 +214,64 @@ class Fabric:
         """The work for the ports of each namespace that has any."""
         groups = [([self.ports[name][0]], self.pid_of(name)) for name in self.topo.hosts]
         return _side_by_side(lambda group: work(*group), [*groups, (self.switch_ports, self.switches.pid)])
+
+
+# --- Mininet's own objects ----------------------------------------------------------------------------------
+
+# Mininet starts a shell for every node and configures every interface through it, some hundred round trips for k=4.
+# Here a thread holds a host's namespace, and the fabric has created and configured all cables before Mininet hears of
+# them; these classes keep it from doing so a second time.
+
+
+class QuietIntf(Intf):  # type: ignore[misc]
+    """An interface that the fabric has configured already."""
+
+    def config(self, **params: Any) -> dict[str, Any]:
+        """Nothing left to do."""
+        return {}
+
+
+class LaidLink(Link):  # type: ignore[misc]
+    """A veth pair that the fabric has created already, both ends in their namespaces."""
+
+    def __init__(self, node1: Node, node2: Node, **params: Any) -> None:
+        super().__init__(node1, node2, **{**params, "intf": QuietIntf})
+
+    @classmethod
+    def makeIntfPair(cls, *args: Any, **params: Any) -> None:
+        """The pair exists."""
+
+    def delete(self) -> None:
+        """The pair goes with the namespaces it lives in."""
+
+
+class FabricHost(Host):  # type: ignore[misc]
+    """A host in a network namespace of its own."""
+
+    def startShell(self, mnopts: str | None = None) -> None:
+        """None: a thread is in its namespace."""
+        self.pid = namespaces.hold()
+
+    def config(self, **params: Any) -> dict[str, Any]:
+        """The fabric configures it."""
+        return {}
+
+    def terminate(self) -> None:
+        """As Mininet's, and its namespace ends."""
+        super().terminate()
+        namespaces.release(self.pid)
+
+
+class FabricSwitch(Switch):  # type: ignore[misc]
+    """A bridge of our Open vSwitch, in whose namespace it is."""
+
+    def __init__(self, name: str, namespace: int, **params: Any) -> None:
+        self._namespace = namespace
+        super().__init__(name, **{**params, "inNamespace": True})
+
+    def startShell(self, mnopts: str | None = None) -> None:
+        """None: its namespace is Open vSwitch's."""
+        self.pid = self._namespace
 
 
 def _side_by_side(work: Callable[[S], T], things: Iterable[S]) -> list[T]:

@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UnfitMachine
-from harness.network import congestion
-from harness.network.netlink import has_family
 
 
 @dataclass(frozen=True)
@@ -49,6 +47,7 @@ NO_MININET = (
     "Mininet was not found. It is a system package (apt-get install mininet), seen by environments made with "
     "python3 -m venv --system-site-packages; setup/install.sh does both"
 )
+SYSCTL = Path("/proc/sys/net/ipv4")
 CLOCK = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 TOLD = "HEDERA_GUEST_TOLD"
 """The variable in which a guest is told what was looked up before it was booted (`told`)."""
@@ -95,6 +94,8 @@ def at_least(found: str, needed: str) -> bool:
 
 def kernel_datapath() -> bool:
     """Whether this kernel has Open vSwitch's datapath, built in or as a module (which asking loads)."""
+    from harness.network.netlink import has_family
+
     try:
         return has_family("ovs_datapath")
     except OSError:
@@ -108,6 +109,11 @@ def require_datapath() -> None:
             "real time needs Open vSwitch's kernel module, which is missing here (linux-modules-extra on Ubuntu has "
             "it): use --time virtual, which needs nothing"
         )
+
+
+def congestion_controls() -> list[str]:
+    """The congestion control algorithms of TCP that the kernel has loaded."""
+    return (SYSCTL / "tcp_available_congestion_control").read_text().split()
 
 
 def processors() -> int:
@@ -207,7 +213,7 @@ def machine() -> Machine:
         python=platform.python_version(),
         tools={tool.name: version_of(tool) or "missing" for tool in TOOLS},
         libraries={name: library_version(name) or "missing" for name in LIBRARIES},
-        congestion_controls=congestion.available(),
+        congestion_controls=congestion_controls(),
         revision=git_revision(),
     )
 

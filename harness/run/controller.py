@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from controllers.find_pox import find_pox, pox_version, too_old
-from harness.errors import RunFailed, UnfitMachine, UserMistake
+from controllers.find_pox import find_pox
+from harness.errors import RunFailed
 from harness.network.processes import Children, tied
 from harness.run.events import Event, parse_events
 from hedera.text import one_line
@@ -31,36 +31,13 @@ _LAST_BYTES = 4096
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def choose_platform(asked: str) -> str:
-    """``pox`` or ``os-ken`` for ``auto`` (POX when there is one that runs on Python 3), ``pox`` or ``os-ken``."""
-    if asked == "os-ken":
-        return asked
-    try:
-        found = find_pox()
-    except ValueError as error:
-        raise UserMistake(str(error)) from None
-    if found is not None and not too_old(found):
-        return "pox"
-    if asked == "pox" and found is not None:
-        raise UnfitMachine(
-            f"{found} holds POX {pox_version(found)}, which needs Python 2: check out its branch halosaur, or use "
-            "--platform os-ken"
-        )
-    if asked == "pox":
-        raise UnfitMachine(
-            "POX was not found: put a checkout at ~/pox or /opt/pox, or name it in POX_DIR "
-            "(git clone -b halosaur https://github.com/noxrepo/pox ~/pox), or use --platform os-ken"
-        )
-    return "os-ken"
-
-
 def command(platform: str, address: str, options: Mapping[str, object]) -> list[str]:
     """The command line of a platform's controller; ``options`` become ``--name=value``."""
     flags = [f"--{name}={value}" for name, value in options.items()]
     if platform == "os-ken":
         return [*_python("controllers.os_ken_main"), f"--listen={address}:{PORT}", *flags]
     pox = find_pox()
-    assert pox is not None, "choose_platform found it"
+    assert pox is not None, "`harness.jobs.job` found it"
     of_01 = ["openflow.of_01", f"--address={address}", f"--port={PORT}"]
     return [*_python("controllers.pox_main"), str(pox.resolve()), *of_01, "controllers.pox_component", *flags]
 

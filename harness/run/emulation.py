@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +14,18 @@ from harness.network.congestion import permitted
 from harness.network.cpulimit import HostGroups
 from harness.network.fabric import CONTROLLER_ADDRESS, Fabric, FabricOptions
 from harness.network.processes import Children
-from harness.run import tcp_counters
 from harness.run.controller import PORT, START_S, Controller
 from harness.run.disturbance import Disturber
-from harness.run.injection import Injector
 from harness.run.iperf import Iperf, unsent_bytes
-from harness.run.observation import Observation, Say
-from harness.run.resolution import shape_of
+from harness.run.observation import Observation, Outage, Say
 from harness.run.spec import LINUX_MIN_RTO_MS, RunSpec, lasting
 from harness.run.traffic import Traffic
 from harness.run.transfers import Transfers
-from harness.run.watch import ClockWatch, ProcessorWatch, clock_offset
+from harness.run.watch import ClockWatch, ProcessorWatch, clock_offset, tcp_counters
 from hedera.schemes import scheme as find_scheme
 from results.temporary import owner_name
+from topos.fattree import FatTree
+from topos.faults import Fault, cables, links_down, moments
 from traffic.bwmng import parse_samples, sample_command
 
 READY_DEADLINE = 15.0
@@ -96,7 +96,7 @@ class Emulation:
     def _options(self) -> FabricOptions:
         spec = self.spec
         return FabricOptions(
-            shape_of(spec),
+            spec.shape,
             spec.congestion_control,
             None if lasting(self.workload) is None else unsent_bytes(spec.link_mbps),
             spec.controller_delay_ms or 0.0,
@@ -137,7 +137,7 @@ class Emulation:
         samples = self._raw / "bwm-ng.csv"
         counting = sample_command(fabric.switch_ports, samples)
         children.spawn("bwm-ng", counting, namespace=fabric.switches.pid)
-        tcp_before = tcp_counters.of_hosts(fabric)
+        tcp_before = tcp_counters(fabric)
         with ProcessorWatch() as processors:
             clock = time.monotonic()
             self._say("sending")
@@ -159,7 +159,7 @@ class Emulation:
         seen.lost = controller.lost
         said = ("client", *(("controller",) if controller.lost else ()))
         seen.dead = [name for name in children.dead() if not name.startswith(said)]
-        seen.tcp = tcp_counters.of_hosts(fabric)
+        seen.tcp = tcp_counters(fabric)
         seen.tcp.subtract(tcp_before)
         traffic.hang_up()
         children.end(children.named("bwm-ng"))
@@ -174,3 +174,31 @@ class Emulation:
             seen.series = parse_samples(samples.read_text(errors="replace"))
         except (OSError, ValueError) as error:
             raise RunFailed(f"what bwm-ng wrote cannot be used: {error}") from None
+
+
+class Injector:
+    """Breaks the network as ``--fail`` asks for it, and mends it: call `tick` often while the traffic
+    runs, which began at ``begin`` (seconds since the epoch).
+
+    ``outages`` says what was out of service from when on, as it happened. The control network has none of the
+    fat-tree's cables, and nothing happens to it.
+    """
+
+    def __init__(self, fabric: Fabric, faults: Sequence[Fault], begin: float) -> None:
+        self._fabric = fabric
+        self._faults = faults
+        self._begin = begin
+        self._due = moments(faults) if isinstance(fabric.topo, FatTree) else []
+        self.outages: list[Outage] = []
+
+    def tick(self) -> None:
+        """Break and mend what is due."""
+        tree = self._fabric.topo
+        while self._due and time.time() - self._begin >= self._due[0]:
+            assert isinstance(tree, FatTree)
+            before = self.outages[-1].links if self.outages else frozenset()
+            now = links_down(self._faults, tree, self._due.pop(0))
+            t = time.time() - self._begin
+            self._fabric.set_cables(cables(tree, now - before), up=False)
+            self._fabric.set_cables(cables(tree, before - now), up=True)
+            self.outages.append(Outage(t, now))

@@ -28,7 +28,7 @@ class Outage:
 class Observation:
     """What is gathered while a run goes on. Times are seconds since the epoch, ``begin`` the first client's.
 
-    ``tcp``: what hosts counted meanwhile (`harness.run.tcp_counters`); ``troubles``: what went wrong with what sends, a
+    ``tcp``: what hosts counted meanwhile (`harness.run.watch`); ``troubles``: what went wrong with what sends, a
     sentence each; ``clock_offset``: the epoch's clock minus the monotonic one; ``clock_set_s``: how far the former was
     set meanwhile, seconds; ``collective``: what became of a graph of flows.
     """

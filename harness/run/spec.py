@@ -17,6 +17,7 @@ from hedera.parameter import narrowed, parameter
 from topos.wire import DEFAULT_MTU
 
 if TYPE_CHECKING:
+    from harness.network.shaping import Shape
     from traffic.graph import FlowGraph
     from traffic.matrix import Matrix
     from traffic.workload import Workload
@@ -142,6 +143,13 @@ class RunSpec(Experiment):
             return found
         except (ValueError, OSError) as error:
             raise UserMistake(str(error)) from None
+
+    @property
+    def shape(self) -> Shape:
+        """The rate limit and the queue of every port."""
+        from harness.network.shaping import BUCKET_S, Shape
+
+        return Shape(self.link_mbps, self.queue, self.mtu, self.marks, 0.0 if self.time == "virtual" else BUCKET_S)
 
     @property
     def marks(self) -> bool:

@@ -1,16 +1,29 @@
-"""Watching the machine while a run goes on: its processors and its clock, once a second."""
+"""Watching the machine while a run goes on: its processors and its clock, once a second, and what TCP counts."""
 
 from __future__ import annotations
 
 import math
 import threading
 import time
+from collections import Counter
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from harness.network.fabric import Fabric
 
 READINGS = 5
 """Of two clocks: one of so many is not interrupted."""
-
+COUNTERS = {
+    "RetransSegs": "retransmitted_segments",
+    "TCPOFOQueue": "segments_out_of_order",
+    "TCPSACKReorder": "reorderings_by_sack",
+    "TCPTSReorder": "reorderings_by_timestamp",
+    "TCPDSACKRecv": "needless_retransmissions",
+    "TCPTimeouts": "timeouts",
+    "TCPDeliveredCE": "segments_marked",
+}
+"""The kernel's names (Tcp and TcpExt in /proc/net/snmp and netstat; snmp_counter.rst), and ours."""
 _Watch = TypeVar("_Watch", bound="Sampler")
 
 
@@ -101,3 +114,23 @@ def idle_share(before: tuple[int, int], now: tuple[int, int]) -> float:
     """The idle fraction between two readings of `processor_ticks`."""
     total = now[1] - before[1]
     return (now[0] - before[0]) / total if total > 0 else 1.0
+
+
+def tcp_counters(fabric: Fabric) -> Counter[str]:
+    """The counters of all hosts together, since they were made."""
+    total: Counter[str] = Counter()
+    for host in fabric.topo.hosts:
+        net = Path(f"/proc/{fabric.pid_of(host)}/net")
+        total.update(parse_counters((net / "snmp").read_text() + (net / "netstat").read_text()))
+    return total
+
+
+def parse_counters(text: str) -> Counter[str]:
+    """The counters in a text of pairs of lines, names and numbers; those that a kernel lacks are left out."""
+    lines = [line.split() for line in text.splitlines()]
+    found: Counter[str] = Counter()
+    for names, values in zip(lines[::2], lines[1::2], strict=False):
+        for name, value in zip(names[1:], values[1:], strict=False):
+            if name in COUNTERS and names[0] in ("Tcp:", "TcpExt:"):
+                found[COUNTERS[name]] += int(value)
+    return found

@@ -1,23 +1,101 @@
 """Whether a run counts: what it did is held against what it should have done, and every doubt is named.
 
-A run is invalid when a rule condemns it, and not judged when no rule of speed could say that the machine was fast
-enough. In virtual time no machine is slow, and what was slow is told as TCP's doing. Which rules were applied, and
-what they found, is part of the verdict.
+Rules of soundness ask whether the numbers are what they seem: nothing ended, nothing leaked, and two ways of counting
+agree. Rules of speed ask whether the machine was fast enough; in virtual time, where every machine is, what was slow
+is told as TCP's doing. A run is invalid when a rule condemns it, and not judged when no rule of speed could say that
+the machine was fast enough. Which rules were applied, and what they found, is part of the verdict.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from msgspec.structs import replace
 
-from harness.verdict.evidence import Check, Evidence
-from harness.verdict.soundness import of_soundness
-from harness.verdict.speed import TOTAL, of_speed
+from harness.verdict.claims import Claim
+from harness.verdict.saturation import FullLinks
 from results.parts import Rule
 from results.record import Verdict
+from topos.wire import acknowledgements_per_payload, wire_per_payload
+
+LIMIT_EXCESS = 0.01
+"""A shaped port may carry this much more than its rate before its limit is in doubt (sampling jitter)."""
+TOOLS_DISAGREE = 0.05
+"""How far apart bwm-ng's and iperf's totals may be, after iperf's payload is converted to bytes on the wire."""
+CLAIM_EXCESS = 0.10
+"""What the flows placed on a link may have delivered beyond what its own counter says, as a share of the link's rate,
+before the paths that the controller claims are in doubt."""
+CLOCK_SET_S = 0.01
+"""How far the machine's clock may be set during a run, seconds: what makes the rate of one second 1 % wrong, as far
+as a port's limit is known. Readings are microseconds apart, and slewing shows in none (`harness.run.watch`)."""
+MIN_OF_MAXMIN = 0.85
+"""A run below this share of the max-min fair total for its own paths was slowed by the machine, or by TCP, not by
+paths. It is coarse: above it, other rules have to say that the machine was fast enough."""
+MIN_OF_FULL = 0.97
+"""What half of the links that have to be full must carry of their rate at least. The median, because TCP does not
+share a path of several full links as max-min fairness does; a machine that is too slow is so for every link."""
+
+TOTAL = "total"
+
+
+@dataclass(frozen=True)
+class Second:
+    """One second of a run: idle processors, Mb/s received."""
+
+    number: int
+    idle_percent: float
+    total_mbps: float
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was seen of a run. Rates in Mb/s on the wire, over the measuring window.
+
+    ``counted_mbps`` arrived by the switches' counters, and ``payload_mbps`` at the receivers' sockets, over the whole
+    time that the counters were read; ``claims`` holds paths against counters, link by link; ``throttled_s`` is how
+    long the CPU limit held back each host that it did, in seconds.
+
+    ``mtu`` is that of every link, in bytes, ``bucket_mbit`` what a port may send beyond its rate after it was idle;
+    ``full`` are the ports that have to be full all the time, if the flows share as max-min fairness has it;
+    ``lost_packets`` were lost outside every queue, by place, None where nobody asked;
+    ``failures`` is whether links failed on purpose; ``virtual`` whether time was, in which no machine is slow;
+    ``clock_set_s`` how far the clock was set, seconds. Of traffic that comes and goes, ``handshakes_mbps`` is what
+    opening and closing connections adds to what was counted, ``progress`` as in `harness.verdict.outcome`.
+    """
+
+    bw: float
+    mtu: int
+    bucket_mbit: float
+    port_mbps: Mapping[str, float]
+    measured_mbps: float
+    counted_mbps: float
+    payload_mbps: float
+    predicted_mbps: float
+    full: FullLinks
+    claims: Sequence[Claim]
+    lost_packets: Mapping[str, int] | None
+    throttled_s: Mapping[str, float]
+    unfinished_flows: Sequence[str]
+    window: tuple[float, float]
+    seconds: Sequence[Second]
+    failures: bool
+    dead_processes: Sequence[str]
+    handshakes_mbps: float = 0.0
+    progress: float | None = None
+    clock_set_s: float = 0.0
+    virtual: bool = False
+
+
+@dataclass(frozen=True)
+class Check:
+    """A rule applied: a sentence in ``against`` for what condemns the run, ``remark`` for what does not."""
+
+    rule: Rule
+    against: tuple[str, ...] = ()
+    remark: str | None = None
 
 
 @dataclass(frozen=True)
@@ -55,3 +133,160 @@ def _rounded(rule: Rule) -> Rule:
 def _shows_speed(check: Check) -> bool:
     """Whether a rule says that the machine was fast enough, which the coarse one of the total never does."""
     return check.rule.rule != TOTAL and bool(check.rule.kept or check.remark)
+
+
+# --- soundness ------------------------------------------------------------------------------------------
+
+
+def of_soundness(seen: Evidence) -> list[Check]:
+    """Every rule of this kind."""
+    return [
+        _processes(seen),
+        _clock(seen),
+        _limits(seen),
+        _flows(seen),
+        _counters(seen),
+        _paths(seen),
+        _losses(seen),
+    ]
+
+
+def _processes(seen: Evidence) -> Check:
+    ended = tuple(f"{name} ended during the run" for name in seen.dead_processes)
+    return Check(Rule("processes", not ended), ended)
+
+
+def _clock(seen: Evidence) -> Check:
+    kept = abs(seen.clock_set_s) <= CLOCK_SET_S
+    said = f"the machine's clock was set by {seen.clock_set_s:+.3g} s during the run, or the machine was suspended"
+    return Check(Rule("clock", kept, abs(seen.clock_set_s), most=CLOCK_SET_S), () if kept else (said,))
+
+
+def _limits(seen: Evidence) -> Check:
+    most = seen.bw * (1 + LIMIT_EXCESS) + seen.bucket_mbit / (seen.window[1] - seen.window[0])
+    port, rate = max(seen.port_mbps.items(), key=lambda item: (item[1] != item[1], item[1]), default=("", 0.0))
+    kept = rate <= most
+    said = f"port {port} carried {rate:.2f} Mb/s, above its limit of {seen.bw:g} Mb/s"
+    return Check(Rule("limits", kept, rate, most=most), () if kept else (said,))
+
+
+def _flows(seen: Evidence) -> Check:
+    if not (unfinished := seen.unfinished_flows):
+        return Check(Rule("flows", True))
+    named = ", ".join(unfinished[:4])
+    return Check(Rule("flows", False), (f"{len(unfinished)} flows did not run from start to end: {named}",))
+
+
+def _counters(seen: Evidence) -> Check:
+    wire = seen.payload_mbps * (wire_per_payload(seen.mtu) + acknowledgements_per_payload(seen.mtu))
+    wire += seen.handshakes_mbps
+    larger = max(wire, seen.counted_mbps)
+    kept = abs(wire - seen.counted_mbps) <= TOOLS_DISAGREE * larger
+    apart = abs(wire - seen.counted_mbps) / larger if larger else 0.0
+    said = (
+        f"bwm-ng saw {seen.counted_mbps:.1f} Mb/s arrive where iperf's {seen.payload_mbps:.1f} Mb/s of payload "
+        f"make {wire:.1f} Mb/s on the wire: more than {TOOLS_DISAGREE:.0%} apart"
+    )
+    return Check(Rule("counters", kept, apart, most=TOOLS_DISAGREE), () if kept else (said,))
+
+
+def doubted_claims(seen: Evidence) -> list[Claim]:
+    """The links to which the log gives flows that delivered more than their counters say."""
+    return [claim for claim in seen.claims if not claim.excess_mbps <= CLAIM_EXCESS * seen.bw]
+
+
+def _paths(seen: Evidence) -> Check:
+    if not seen.claims:
+        return Check(Rule("paths", None, why_not="the controller claims no path"))
+    excess = max(claim.excess_mbps for claim in seen.claims) / seen.bw
+    doubted = doubted_claims(seen)
+    rule = Rule("paths", not doubted, excess, most=CLAIM_EXCESS)
+    if not doubted:
+        return Check(rule)
+    worst = max(doubted, key=lambda claim: claim.excess_mbps)
+    said = (
+        f"the flows did not take the paths that the controller claims: those placed on {worst.port} delivered "
+        f"{worst.delivered_mbps:.2f} Mb/s, and it carried {worst.carried_mbps:.2f} Mb/s ({len(doubted)} links so)"
+    )
+    return Check(rule, (said,))
+
+
+def _losses(seen: Evidence) -> Check:
+    if seen.lost_packets is None:
+        return Check(Rule("losses", None, why_not="a cable out of service loses packets"))
+    place, count = max(seen.lost_packets.items(), key=lambda item: item[1], default=("", 0))
+    said = f"{count} packets were lost in {place}, outside every queue"
+    return Check(Rule("losses", not count, count, most=0), (said,) if count else ())
+
+
+# --- speed ----------------------------------------------------------------------------------------------
+
+
+def of_speed(seen: Evidence) -> list[Check]:
+    """Every rule of this kind."""
+    return [_total(seen), _progress(seen), _full_links(seen)]
+
+
+def _total(seen: Evidence) -> Check:
+    share = seen.measured_mbps / seen.predicted_mbps if seen.predicted_mbps else 0.0
+    kept = seen.measured_mbps >= MIN_OF_MAXMIN * seen.predicted_mbps
+    rule = Rule(TOTAL, kept, share, least=MIN_OF_MAXMIN)
+    if kept:
+        return Check(rule)
+    said = (
+        f"{seen.measured_mbps:.1f} Mb/s is {share:.0%} of the {seen.predicted_mbps:.1f} Mb/s that these paths allow "
+        f"(at least {MIN_OF_MAXMIN:.0%} counts)"
+    )
+    return _slow(seen, rule, said, seen.window)
+
+
+def _progress(seen: Evidence) -> Check:
+    if seen.progress is None:
+        return Check(Rule("progress", None))
+    rule = Rule("progress", seen.progress >= MIN_OF_MAXMIN, seen.progress, least=MIN_OF_MAXMIN)
+    said = (
+        f"for long flows their paths allowed {seen.progress:.0%} of the time that they took (at least "
+        f"{MIN_OF_MAXMIN:.0%} counts)"
+    )
+    return Check(rule) if rule.kept else _slow(seen, rule, said, seen.window)
+
+
+def _full_links(seen: Evidence) -> Check:
+    full = seen.full
+    if not full.mbps:
+        return Check(Rule("full links", None, why_not=full.why_not or "no link has to be full all the time"))
+    carried = float(np.median(list(full.mbps.values()))) / seen.bw
+    kept = carried >= MIN_OF_FULL
+    said = (
+        f"half of the {len(full.mbps)} links that have to be full carried less than {carried:.1%} of their rate "
+        f"(at least {MIN_OF_FULL:.0%} counts)"
+    )
+    rule = Rule("full links", kept, carried, least=MIN_OF_FULL)
+    if kept:
+        return Check(rule)
+    if full.why_not is not None:
+        return Check(replace(rule, kept=None, why_not=f"{full.why_not}, and {said}"))
+    return _slow(seen, rule, said, full.window)
+
+
+def _slow(seen: Evidence, rule: Rule, said: str, window: tuple[float, float]) -> Check:
+    if seen.virtual:
+        return Check(rule, remark=f"TCP was slow: {said}")
+    # After a failure TCP takes seconds to find its rate again, which a short run cannot make up for.
+    who = "the machine, or TCP after the failure," if seen.failures else "the machine"
+    return Check(rule, (f"{who} was too slow: {said}{_worst_second(seen, window)}",))
+
+
+def _worst_second(seen: Evidence, window: tuple[float, float]) -> str:
+    """When least arrived in a window, and how busy the processors were then."""
+    begin, end = window
+    inside = [second for second in seen.seconds if begin < second.number <= end]
+    if not inside:
+        return ""
+    worst = min(inside, key=lambda second: second.total_mbps)
+    said = f"; least arrived in second {worst.number}, {worst.total_mbps:.1f} Mb/s, when the processors were "
+    said += f"{worst.idle_percent:.0f} % idle"
+    if seen.throttled_s:
+        host, held = max(seen.throttled_s.items(), key=lambda item: item[1])
+        said += f"; its CPU limit held host {host} back for {held:.1f} s"
+    return said

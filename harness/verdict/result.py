@@ -10,19 +10,16 @@ import msgspec
 from harness.errors import RunFailed
 from harness.run.events import Event
 from harness.run.observation import Observation
-from harness.run.resolution import shape_of
 from harness.run.spec import RunSpec
 from harness.verdict.claims import claims
 from harness.verdict.costs import costs
 from harness.verdict.counters import Counters
-from harness.verdict.evidence import Evidence, Second
 from harness.verdict.fair import Window
 from harness.verdict.flows import measured_flows
-from harness.verdict.judgement import judge
+from harness.verdict.judgement import Evidence, Second, doubted_claims, judge
 from harness.verdict.outcome import SETTLED_S, Outcome
 from harness.verdict.recovery import Recovery
 from harness.verdict.saturation import FullLinks, full_links, through_queue_s
-from harness.verdict.soundness import doubted_claims
 from results.parts import Cpu, Disagreement, Rates, Restart, Round, Settings
 from results.record import SCHEMA, Run
 from results.window import mean_over
@@ -74,7 +71,7 @@ def describe(spec: RunSpec, seen: Observation) -> Run:
     evidence = Evidence(
         bw=spec.link_mbps,
         mtu=spec.mtu,
-        bucket_mbit=shape_of(spec).burst_bytes * 8e-6,
+        bucket_mbit=spec.shape.burst_bytes * 8e-6,
         port_mbps=ports,
         measured_mbps=counters.received_mbps(window),
         counted_mbps=counters.received_mbps(counters.span),

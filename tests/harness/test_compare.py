@@ -13,8 +13,7 @@ from harness.cli.compare import compare
 from harness.cli.group import cli
 from harness.cli.run import run as run_command
 from harness.run.spec import RunSpec
-from harness.sweep.plan import keep_settings, plan
-from harness.sweep.suites import TrafficSpec
+from harness.sweep.plan import TrafficSpec, keep_settings, plan
 from plots.compare_sweeps import _option
 from plots.load import load_sweep
 from plots.sample import OF_THE_PATTERN

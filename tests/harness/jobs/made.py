@@ -3,7 +3,7 @@
 import msgspec
 
 from harness.jobs.loop import run
-from harness.run.folder import RESULT
+from harness.jobs.store import RESULT
 from harness.run.source import first_source
 from harness.run.spec import RunSpec
 from harness.verdict.result import unmeasured

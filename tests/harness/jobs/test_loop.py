@@ -12,10 +12,8 @@ import pytest
 
 from harness.errors import RunFailed, UnfitMachine, UserMistake, WorkerFailed
 from harness.jobs.loop import carry_out
-from harness.jobs.store import alone_in, read_run, remove_partial
-from harness.run.folder import RESULT, new_folder
-from harness.sweep.plan import Planned, plan
-from harness.sweep.suites import TrafficSpec
+from harness.jobs.store import RESULT, alone_in, new_folder, read_run, remove_partial
+from harness.sweep.plan import Planned, TrafficSpec, plan
 from tests.harness.jobs.made import SPEC, Carrier, carried, result
 
 
@@ -129,7 +127,7 @@ def test_a_sweep_is_carried_out_and_resumed_where_it_stopped(tmp_path):
 
 def test_in_real_time_a_run_that_does_not_count_is_tried_once_more(tmp_path, monkeypatch):
     """In virtual time it would be the same again."""
-    monkeypatch.setattr("harness.run.resolution.require_datapath", lambda: None)
+    monkeypatch.setattr("harness.network.machine.require_datapath", lambda: None)
 
     def too_slow(spec):
         return result(spec, verdict="invalid", reasons=("too slow",))
@@ -193,7 +191,7 @@ def test_of_two_sweeps_in_one_folder_the_second_says_so(tmp_path):
 PUBLISHING = """
 import os, sys, signal
 from pathlib import Path
-from harness.run.folder import new_folder
+from harness.jobs.store import new_folder
 at, folder = sys.argv[1], Path(sys.argv[2])
 def end(*_, **__): os.kill(os.getpid(), signal.SIGKILL)
 if at == "before the rename": os.rename = end

@@ -12,10 +12,10 @@ from harness.errors import RunFailed, UserMistake
 from harness.jobs import experiment as experiment
 from harness.jobs import root
 from harness.jobs.job import job_of
+from harness.jobs.store import RESULT
 from harness.network import deadline, footprint
 from harness.network.processes import wait_until
 from harness.run.emulation import Emulation
-from harness.run.folder import RESULT
 from harness.run.spec import RunSpec
 from hedera.schemes import scheme
 from results import record
@@ -29,7 +29,7 @@ def child(tmp_path, monkeypatch):
     monkeypatch.setattr(footprint, "HOME", tmp_path / "home")
     for name in ("require_root", "require_tools"):
         monkeypatch.setattr(experiment, name, lambda: None)
-    monkeypatch.setattr("harness.run.resolution.require_datapath", lambda: None)
+    monkeypatch.setattr("harness.network.machine.require_datapath", lambda: None)
     started = []
 
     def start(carry_out=lambda self: None):

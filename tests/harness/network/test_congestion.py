@@ -3,7 +3,7 @@
 import pytest
 
 from harness.errors import UnfitMachine
-from harness.network import congestion
+from harness.network import congestion, machine
 from harness.network.congestion import ALLOWED, permitted, restore
 
 
@@ -14,7 +14,7 @@ def sysctl(tmp_path, monkeypatch):
     folder.mkdir()
     (folder / "tcp_available_congestion_control").write_text("bbr cubic\n")
     (folder / ALLOWED).write_text("bbr\n")
-    monkeypatch.setattr(congestion, "SYSCTL", folder)
+    monkeypatch.setattr(machine, "SYSCTL", folder)
     monkeypatch.setattr(congestion.subprocess, "run", lambda *_, **__: None)
     return folder / ALLOWED
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UnfitMachine
-from harness.network import congestion, cpulimit, footprint
+from harness.network import cpulimit, footprint, machine
 from harness.network.congestion import ALLOWED
 from harness.network.footprint import Cleaned, leftovers, remove_leftovers, run_folder
 from harness.network.processes import wait_until
@@ -86,7 +86,7 @@ def test_a_setting_that_cannot_be_put_back_keeps_nothing_else_from_being_removed
     (own_home / "cgroup" / f"hedera-{first}").mkdir()
     note = own_home / "run" / first / ALLOWED
     note.write_text("cubic")
-    monkeypatch.setattr(congestion, "SYSCTL", own_home / "nowhere")
+    monkeypatch.setattr(machine, "SYSCTL", own_home / "nowhere")
     assert remove_leftovers().left == [
         "an addition to net.ipv4.tcp_allowed_congestion_control (No such file or directory)"
     ]

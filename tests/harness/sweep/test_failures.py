@@ -10,11 +10,9 @@ from msgspec.structs import replace
 from harness.errors import RunFailed, UnfitMachine
 from harness.jobs import experiment
 from harness.jobs.experiment import in_words, longest_s, run_experiment, stop_in
-from harness.jobs.store import read_run
-from harness.network import footprint
-from harness.run import resolution
+from harness.jobs.store import RESULT, read_run
+from harness.network import footprint, machine
 from harness.run.emulation import Emulation
-from harness.run.folder import RESULT
 from harness.run.spec import RunSpec
 from harness.verdict.result import unmeasured
 from results import record
@@ -28,7 +26,7 @@ def failing(tmp_path, monkeypatch):
     monkeypatch.setattr(footprint, "HOME", tmp_path / "home")
     for name in ("require_root", "require_tools"):
         monkeypatch.setattr(experiment, name, lambda: None)
-    monkeypatch.setattr(resolution, "require_datapath", lambda: None)
+    monkeypatch.setattr(machine, "require_datapath", lambda: None)
 
     def run(carry_out):
         monkeypatch.setattr(Emulation, "carry_out", lambda self: carry_out())

@@ -1,8 +1,7 @@
 """What is seen of a run that is fine."""
 
 from harness.verdict.claims import Claim
-from harness.verdict.evidence import Evidence
-from harness.verdict.judgement import judge
+from harness.verdict.judgement import Evidence, judge
 from harness.verdict.saturation import FullLinks
 from topos.wire import acknowledgements_per_payload, wire_per_payload
 

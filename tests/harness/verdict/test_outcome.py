@@ -11,9 +11,9 @@ from harness.hosts.connections import BIN_S
 from harness.hosts.records import Arrived, Sent
 from harness.run.observation import Observation
 from harness.run.spec import RunSpec
-from harness.run.tcp_counters import parse
 from harness.run.traffic import EmulatedFlow
 from harness.run.transfers import _report
+from harness.run.watch import parse_counters
 from harness.verdict.costs import costs
 from harness.verdict.flows import measured_flows
 from harness.verdict.outcome import Outcome
@@ -206,7 +206,7 @@ def test_what_was_sent_again_is_told_by_the_megabyte_of_flows_that_were_moved_an
 
 def test_kernels_that_lack_a_counter_are_read_all_the_same():
     text = "Ip: A B\nIp: 1 2\nTcp: RetransSegs X\nTcp: 7 1\nTcpExt: TCPOFOQueue\nTcpExt: 4\n"
-    assert parse(text) == {"retransmitted_segments": 7, "segments_out_of_order": 4}
+    assert parse_counters(text) == {"retransmitted_segments": 7, "segments_out_of_order": 4}
 
 
 @pytest.mark.parametrize(("late", "doubts"), [(0.099, 0), (0.101, 1)])

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from harness.verdict.claims import Claim
-from harness.verdict.soundness import of_soundness
+from harness.verdict.judgement import of_soundness
 from tests.harness.verdict.fine import FINE, ON_THE_WIRE, reasons
 
 

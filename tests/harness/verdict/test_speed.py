@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from harness.verdict.evidence import Second
+from harness.verdict.judgement import Second, of_speed
 from harness.verdict.saturation import FullLinks
-from harness.verdict.speed import of_speed
 from tests.harness.verdict.fine import FINE, reasons
 
 

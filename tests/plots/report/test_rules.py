@@ -1,5 +1,4 @@
-from harness.verdict.soundness import of_soundness
-from harness.verdict.speed import of_speed
+from harness.verdict.judgement import of_soundness, of_speed
 from plots.load import load_sweep
 from plots.report.rules import MEANINGS, OF_SPEED, applied, required
 from tests.harness.verdict.fine import FINE
