@@ -85,9 +85,4 @@ def tell_user(sentence: str) -> None:
     from results.output import quiet
 
     if not quiet():
-        warn_user(sentence)
-
-
-def warn_user(sentence: str) -> None:
-    """A line on standard error, even with --quiet."""
-    click.echo(sentence, err=True)
+        click.echo(sentence, err=True)

@@ -6,25 +6,21 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from harness.cli.options import carrier, experiment_options, jobs_option, tell_user, timed, warn_user
+from harness.cli.options import carrier, experiment_options, jobs_option, timed
 from harness.errors import RunFailed
-from harness.jobs.loop import carry_out, stage_words
 from harness.jobs.store import alone_in, slug
 from harness.run.spec import RunSpec
-from harness.sweep.plan import Planned, TrafficSpec, keep_settings, load_factor, plan, seconds_left, split_schemes
+from harness.sweep.plan import Planned, TrafficSpec, keep_settings, plan, split_schemes
+from harness.sweep.progress import carry_out_shown
 from hedera.options import json_option
 from plots.load import load_sweep
 from plots.shuffle import SCHEMES, TRANSFER_BYTES, draw, rows_of, shuffles, told
-from results.output import conclude, duration, write_csv
-from results.record import Run
+from results.output import conclude, write_csv
 from traffic.poisson import REFERENCE_MBPS
-
-if TYPE_CHECKING:
-    from virtual.guest import Progress
 
 PATIENCE = 4
 """A shuffle is given up when it takes this many times as long as the control's hosts need at full rate. The paper's
@@ -92,13 +88,8 @@ def table_2(
     for planned in jobs:
         planned.spec.workload()
     keep_settings(jobs[0].spec, folder)
-    with carrier(base, at_once, asked=options["time"]) as where:
-        left = [job for job in jobs if job.next_folder() is not None]
-        tell_user(f"{len(jobs)} shuffles, {len(jobs) - len(left)} already done. Results: {folder}")
-        if left:
-            tell_user(f"about {duration(load_factor() * seconds_left(left) / SPARE / where.at_once)} to go")
-            with alone_in(folder):
-                carry_out(left, where, Stages())
+    with carrier(base, at_once, asked=options["time"]) as where, alone_in(folder):
+        carry_out_shown(jobs, folder, where, SPARE)
     sweep, asked = load_sweep(folder), {planned.spec.trial for planned in jobs}
     found = shuffles((run for run in sweep.runs if run.valid and run.trial in asked), names)
     bad = [one for one in map(_gone_wrong, jobs) if one]
@@ -129,28 +120,3 @@ def _gone_wrong(planned: Planned) -> str | None:
         return None
     reasons = outcome.reasons if outcome is not None and outcome.reasons else ("it did not run",)
     return f"{planned.spec.scheme}, trial {planned.spec.trial}: {reasons[0]}"
-
-
-class Stages:
-    """Reports each run's stages and its result."""
-
-    def __init__(self) -> None:
-        self._told: dict[Planned, str] = {}
-
-    def done(self, planned: Planned, run: Run) -> None:
-        """Report how long it took."""
-        took = run.turns.shuffle_s if run.turns else None
-        words = "did not end" if took is None else f"took {took:.1f} s"
-        reasons = "" if run.valid else f"; {run.verdict}: {run.reasons[0]}"
-        tell_user(f"{planned.spec.scheme}, trial {planned.spec.trial}: {words}{reasons}")
-
-    def look(self, doing: Sequence[tuple[Planned, str, Progress | None]]) -> None:
-        """Report new stages."""
-        for planned, stage, progress in doing:
-            if self._told.get(planned) != stage:
-                self._told[planned] = stage
-                tell_user(f"{planned.spec.scheme}, trial {planned.spec.trial}: {stage_words(stage, progress)}")
-
-    def warn(self, sentence: str) -> None:
-        """Something the user has to know."""
-        warn_user(sentence)

@@ -14,7 +14,7 @@ import msgspec
 from harness.errors import WorkerFailed
 from harness.jobs.job import Job, job_of
 from harness.jobs.store import RESULT, new_folder
-from harness.run.source import ChangeWatch, first_source
+from harness.run.source import first_source
 from harness.run.spec import RunSpec
 from results import record
 from results.files import make_folder
@@ -60,9 +60,6 @@ class Watcher(Protocol[Heard]):
     def look(self, doing: Sequence[tuple[Heard, str, Progress | None]]) -> None:
         """Twice a second: what is under way, at which stage, and how far its guest is."""
 
-    def warn(self, sentence: str) -> None:
-        """Something the user has to know."""
-
 
 def stage_words(stage: str, progress: Progress | None) -> str:
     """A stage in words, and how far its guest is: by its clock, and by ours."""
@@ -102,7 +99,6 @@ def carry_out(jobs: Iterable[One], where: Where, watcher: Watcher[One]) -> None:
 
     Raises what `run` raises, when all others under way have ended.
     """
-    changes = ChangeWatch()
     stop = Event()
     doing: dict[int, tuple[One, str, Progress | None]] = {}
 
@@ -132,8 +128,6 @@ def carry_out(jobs: Iterable[One], where: Where, watcher: Watcher[One]) -> None:
                     watcher.done(planned, result)
                     if planned.next_folder() is not None:
                         waiting[pool.submit(attempt, planned)] = planned
-                    if (change := changes.sentence()) is not None:
-                        watcher.warn(change)
                 watcher.look(list(doing.values()))
         except BaseException:
             stop.set()
@@ -156,5 +150,5 @@ def _checked(place: Path, spec: RunSpec) -> Run:
     if different or [tuple(pair) for pair in found.matrix] != flows:
         raise WorkerFailed(f"what came is not the run that was asked for ({', '.join(different) or 'other flows'})")
     if found.environment.get("source") != first_source().fingerprint:
-        raise WorkerFailed("what came was made with other code")
+        raise WorkerFailed("what came was made with other code: it has changed since this command began")
     return found

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import json
 import os
 import re
 import secrets
@@ -15,19 +14,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from harness.errors import RunFailed, UserMistake
 from results import record
-from results.files import make_folder, write_whole
-from results.files import read_json as read_document
+from results.files import make_folder
 from results.record import Run
 
 RESULT = "run.json"
 ROOM = 32 << 20
 """Bytes that have to be free where results go: many times what one run writes."""
-MAX_SIZE = 16 << 20
-"""Bytes of a sweep's settings that are still read."""
 PARTIAL = re.compile(r"\..+\.[0-9a-f]{16}\.partial")
 """How what is being written is called; a process that was killed leaves it."""
 
@@ -75,16 +70,6 @@ def remove_partial(folder: Path, seconds: float = 0.0) -> list[Path]:
                     gone.append(path)
         inside[:] = [name for name in inside if not name.startswith(".")]
     return gone
-
-
-def write_json(path: Path, data: Any) -> None:
-    """Write JSON whole. ValueError for a number that is none (NaN, infinity): null is what means it."""
-    write_whole(path, json.dumps(data, indent=1, allow_nan=False) + "\n")
-
-
-def read_json(path: Path) -> Any:
-    """The JSON in a file. Raises ValueError when there is none of a size that we write."""
-    return read_document(path, MAX_SIZE)
 
 
 def read_run(folder: Path) -> Run | None:

@@ -151,7 +151,6 @@ class Emulation:
                 controller.supervise()
 
             seen.unfinished = traffic.wait(tick)
-            disturber.finish()
             seen.outages = faults.outages
             self.timing["traffic_s"] = time.monotonic() - clock
         self._say("finishing")

@@ -1,7 +1,5 @@
-"""Which code runs are made with: a sweep of hours must not change it in the middle without a word.
-
-The harness keeps the code that it was started with; a controller is started anew for every run, from the disk.
-"""
+"""Which code runs are made with: the harness keeps what it was started with, and a controller is started anew for every
+run, from the disk. Where that has changed meanwhile, the run does not count (`harness.jobs.loop`)."""
 
 from __future__ import annotations
 
@@ -57,22 +55,3 @@ def described() -> dict[str, str]:
     began, now = first_source(), source()
     told = {"revision": now.revision, "source": now.fingerprint}
     return told if now == began else {**told, "harness_source": began.fingerprint}
-
-
-class ChangeWatch:
-    """Says once when the code is no longer what it was when the watch began."""
-
-    def __init__(self) -> None:
-        self._began = first_source()
-        self._told = False
-
-    def sentence(self) -> str | None:
-        """What to tell the user now; None when nothing changed, or it was told."""
-        if self._told or (now := source()).fingerprint == self._began.fingerprint:
-            return None
-        self._told = True
-        return (
-            f"the code has changed since this sweep began (revision {self._began.revision}, now {now.revision}): "
-            "controllers are started from the new code from here on, and each result says so. "
-            "Stop the sweep and start it again to use the new code alone, under another --name to keep them apart."
-        )

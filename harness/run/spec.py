@@ -109,7 +109,7 @@ class RunSpec(Experiment):
     )
     disturb: tuple[str, ...] = parameter(
         (),
-        "Kill, freeze or slow the controller: controller:kill@SECONDS, :freeze@SECONDS or :slow@SECONDS.",
+        "Kill or freeze the controller: controller:kill@SECONDS or controller:freeze@SECONDS.",
         metavar="controller:HOW@SECONDS",
     )
 

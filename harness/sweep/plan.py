@@ -11,14 +11,17 @@ from pathlib import Path
 import numpy as np
 
 from harness.errors import UserMistake
-from harness.jobs.store import RESULT, read_json, read_run, require_writable, slug, write_json
+from harness.jobs.store import RESULT, read_run, require_writable, slug
 from harness.network import machine
 from harness.run.spec import RunSpec
 from hedera.schemes import SCHEMES
+from results.files import read_json, write_whole
 from results.record import Run
 from traffic.published import PUBLISHED
 
 SETTINGS = "sweep.json"
+MAX_SIZE = 16 << 20
+"""Bytes of a sweep's settings that are still read."""
 BESIDE_TRAFFIC_S = 3.0
 """Seconds a run takes beyond its traffic, for the forecast; measured in docs/notes/emulation.md."""
 AROUND_S = 11.0
@@ -148,7 +151,7 @@ def keep_settings(base: RunSpec, folder: Path) -> None:
     path = folder / SETTINGS
     if os.path.lexists(path):
         try:
-            stored = dict(read_json(path))
+            stored = dict(read_json(path, MAX_SIZE))
         except (ValueError, TypeError):
             raise UserMistake(f"{path} cannot be read; use another --name") from None
         names = [*settings, *(stored.keys() - settings)]
@@ -160,7 +163,7 @@ def keep_settings(base: RunSpec, folder: Path) -> None:
             )
             raise UserMistake(f"{folder} holds runs with other settings ({what}); use another --name")
     else:
-        write_json(path, settings)
+        write_whole(path, json.dumps(settings, indent=1, allow_nan=False) + "\n")
 
 
 def _shown(value: object) -> str:

@@ -37,34 +37,31 @@ def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, where: Where)
     """
     with alone_in(folder):
         remove_partial(folder)
-        console = Console(stderr=True, quiet=quiet())
-        left = [job for job in jobs if job.next_folder() is not None]
-        at_once = min(where.at_once, processors())
-        factor = load_factor() if left else 1.0
-        console.print(
-            f"{len(jobs)} runs, {len(jobs) - len(left)} already done; "
-            f"about {duration(factor * seconds_left(jobs) / at_once)} to go. Results: {folder}",
-            highlight=False,
-            soft_wrap=True,
-        )
-        if left:
-            with Shown(console, jobs, left, folder, at_once, factor) as shown:
-                carry_out(left, where, shown)
+        carry_out_shown(jobs, folder, where)
         _conclude(jobs, folder)
+
+
+def carry_out_shown(jobs: Sequence[Planned], folder: Path, where: Where, spare: float = 1.0) -> None:
+    """Run what is left of the jobs with a live line. ``spare``: how many times as long as most do a run may take."""
+    console = Console(stderr=True, quiet=quiet())
+    left = [job for job in jobs if job.next_folder() is not None]
+    at_once = min(where.at_once, processors())
+    factor = (load_factor() if left else 1.0) / spare
+    console.print(
+        f"{len(jobs)} runs, {len(jobs) - len(left)} already done; "
+        f"about {duration(factor * seconds_left(jobs) / at_once)} to go. Results: {folder}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    if left:
+        with Shown(console, left, folder, at_once, factor) as shown:
+            carry_out(left, where, shown)
 
 
 class Shown:
     """The live line, a line for every run that is done, and the page, which follows the sweep."""
 
-    def __init__(
-        self,
-        console: Console,
-        jobs: Sequence[Planned],
-        left: Sequence[Planned],
-        folder: Path,
-        at_once: int,
-        factor: float,
-    ) -> None:
+    def __init__(self, console: Console, left: Sequence[Planned], folder: Path, at_once: int, factor: float) -> None:
         counts = (BarColumn(24), MofNCompleteColumn(), TextColumn("{task.fields[remaining]} left"))
         columns = (*counts, TimeElapsedColumn(), TextColumn("{task.description}"))
         self._bar = Bar(*columns, console=console, transient=True)
@@ -120,11 +117,6 @@ class Shown:
         if self._unfinished and time.monotonic() - self._page_s >= PAGE_EVERY_S:
             _write_page(self._folder)
             self._page_s = time.monotonic()
-
-    def warn(self, sentence: str) -> None:
-        """Something the user has to know, be it with --quiet."""
-        console = Console(stderr=True) if self._console.quiet else self._console
-        console.print(f"[yellow]{escape(sentence)}[/]", highlight=False, soft_wrap=True)
 
 
 def _write_page(folder: Path) -> None:

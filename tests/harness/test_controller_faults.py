@@ -22,11 +22,3 @@ def test_a_controller_that_is_gone_is_replaced_and_flows_go_on(tmp_path, clean, 
     during = [mbps for t, mbps in zip(*(result["rates"][k] for k in ("t", "total_mbps")), strict=True) if 5 < t < 10]
     assert min(during) > 0.7 * result["bisection_mbps"], "flows go on without it"
     assert any(one["t"] > restart["ready_t"] for one in result["rounds"])
-
-
-def test_a_slow_controller_is_kept_and_delays_nothing_but_its_own_rounds(tmp_path, clean):
-    result = run(tmp_path / "run", "hedera-gff", 12, "--disturb", "controller:slow@1")
-    assert (result["verdict"], result["reasons"]) == ("ok", [])
-    assert "controller_restarts" not in result
-    assert result["rounds"], "it still schedules"
-    assert any(len(flow["paths"]) > 1 for flow in result["flows"]), "and moves flows"

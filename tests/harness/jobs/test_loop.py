@@ -19,16 +19,13 @@ from tests.harness.jobs.made import SPEC, Carrier, carried, result
 
 class Watcher:
     def __init__(self):
-        self.ran, self.warned = [], []
+        self.ran = []
 
     def done(self, planned, run):
         self.ran.append((planned.spec.scheme, planned.spec.trial, run.verdict))
 
     def look(self, doing):
         pass
-
-    def warn(self, sentence):
-        self.warned.append(sentence)
 
 
 def jobs_in(folder, spec=SPEC, trials=2):

@@ -115,26 +115,6 @@ def test_one_that_is_busy_but_alive_is_left_alone(controller):
     assert controller.restarts == []
 
 
-def stopped(process):
-    return Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
-
-
-def test_a_slow_one_runs_a_seventh_of_the_time_until_the_end(controller):
-    wait(controller, 1)
-    disturber = Disturber(parse_all(["controller:slow@1"], 5), controller)
-    disturber.tick(0.5)
-    assert not stopped(controller.process)
-    disturber.tick(1.0)
-    for tenth in range(14):
-        disturber.tick(1.05 + tenth / 10)
-        runs = tenth % 7 == 6
-        assert wait_until(lambda runs=runs: stopped(controller.process) != runs, 60)
-    disturber.tick(2.45)
-    assert wait_until(lambda: stopped(controller.process), 60)
-    disturber.finish()
-    assert wait_until(lambda: not stopped(controller.process), 60)
-
-
 def test_what_is_no_event_is_left_out():
     good = {"t": 1.5, "event": "ready", "switches": 20}
     lines = [
