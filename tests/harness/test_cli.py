@@ -22,6 +22,7 @@ from traffic.workload import SPELLINGS
 
 HEDERA = Path(sys.executable).with_name("hedera")
 ROOT = Path(__file__).resolve().parents[2]
+RUN = ("run", "--scheme", "ecmp", "--traffic", "stride:4")
 
 
 def hedera(*arguments, **settings):
@@ -146,13 +147,7 @@ def test_without_the_tools_it_says_what_to_install(tmp_path, monkeypatch):
 
 @pytest.mark.root
 def test_a_wrong_pox_dir_is_said(tmp_path):
-    done = subprocess.run(
-        [HEDERA, "run", "--scheme", "ecmp", "--traffic", "stride:4", "--out", tmp_path / "x"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "POX_DIR": str(tmp_path)},
-    )
+    done = hedera(*RUN, "--out", tmp_path / "x", env={**os.environ, "POX_DIR": str(tmp_path)})
     assert_one_sentence(done, 2, "POX_DIR", str(tmp_path))
 
 
@@ -166,52 +161,24 @@ def with_carp(tmp_path):
 
 
 def test_the_doctor_knows_a_pox_for_python_2(with_carp):
-    told = subprocess.run([HEDERA, "doctor"], capture_output=True, text=True, check=False, env=with_carp).stdout
+    told = hedera("doctor", env=with_carp).stdout
     assert "0.2.0 (carp)" in told
     assert "checkout halosaur" in told
 
 
 @pytest.mark.root
 def test_a_pox_for_python_2_is_said_if_asked_for(tmp_path, with_carp):
-    done = subprocess.run(
-        [
-            HEDERA,
-            "run",
-            "--scheme",
-            "ecmp",
-            "--traffic",
-            "stride:4",
-            "--platform",
-            "pox",
-            "--out",
-            tmp_path / "x",
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=with_carp,
-    )
+    done = hedera(*RUN, "--platform", "pox", "--out", tmp_path / "x", env=with_carp)
     assert_one_sentence(done, 3, "0.2.0 (carp)", "halosaur", "os-ken")
 
 
 @pytest.mark.root
 @pytest.mark.parametrize(
-    "command",
-    [
-        [HEDERA, "run", "--scheme", "ecmp", "--traffic", "stride:4", "--time", "real"],
-        [HEDERA, "sweep", "1", "5", "--time", "real"],
-    ],
-    ids=lambda command: " ".join([command[0].name, *command[1:2]]),
+    "command", [[HEDERA, *RUN, "--time", "real"], [HEDERA, "sweep", "1", "5", "--time", "real"]], ids=["run", "sweep"]
 )
 def test_without_root_it_says_so_and_does_nothing(tmp_path, command):
     here = theirs(tmp_path)
-    done = subprocess.run(
-        ["setpriv", "--reuid=65534", "--clear-groups", *command],
-        cwd=here,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = as_nobody(here, command)
     assert_one_sentence(done, 3, "root")
     assert list(here.iterdir()) == []
 
@@ -219,14 +186,13 @@ def test_without_root_it_says_so_and_does_nothing(tmp_path, command):
 @pytest.mark.root
 @pytest.mark.parametrize("command", [[ROOT / "test.sh", "1", "5"], [ROOT / "setup" / "install.sh"]])
 def test_another_user_s_clone_is_not_set_up(tmp_path, command):
-    done = subprocess.run(
-        ["setpriv", "--reuid=65534", "--clear-groups", *command],
-        cwd=theirs(tmp_path),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = as_nobody(theirs(tmp_path), command)
     assert_one_sentence(done, 2, "you cannot write to")
+
+
+def as_nobody(here, command):
+    words = ["setpriv", "--reuid=65534", "--clear-groups", *command]
+    return subprocess.run(words, cwd=here, capture_output=True, text=True, check=False)
 
 
 def theirs(tmp_path):

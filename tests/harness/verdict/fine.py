@@ -25,9 +25,23 @@ FINE = Evidence(
     failures=False,
     dead_processes=[],
 )
+SERVER = 5001
 UNSETTLED = "TCP had no second to settle in"
 
 
 def reasons(seen):
     """Why the run does not count."""
     return list(judge(seen).reasons)
+
+
+def placed(t, key, src, dst, src_port, dst_port=SERVER, core=0, reason="hashed"):
+    """What a controller logs of a flow's first path."""
+    ends = {"key": key, "src": src, "dst": dst, "src_port": src_port, "dst_port": dst_port}
+    return {"t": t, "event": "flow", **ends, "core": core, "reason": reason}
+
+
+def round_of(t, *keys):
+    """What a controller logs of a round in which these flows were large."""
+    counts = {"round": 1, "flows": 1, "large": 1, "placed": 1, "changed": 1}
+    took = {"polled_s": 0.0, "compute_s": 0.0, "install_s": 0.0}
+    return {"t": t, "event": "round", "large_flows": [{"key": key} for key in keys], **counts, **took}

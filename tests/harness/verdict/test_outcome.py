@@ -14,11 +14,12 @@ from harness.run.spec import RunSpec
 from harness.run.traffic import EmulatedFlow
 from harness.run.transfers import _report
 from harness.run.watch import parse_counters
-from harness.verdict.costs import costs
+from harness.verdict.costs import COUNTED, costs
 from harness.verdict.flows import measured_flows
 from harness.verdict.outcome import Outcome
 from harness.verdict.result import describe
 from results.record import decode, encode
+from tests.harness.verdict.fine import placed, round_of
 from topos.nonblocking import NonBlocking
 from topos.wire import payload_share
 from traffic.bwmng import Series
@@ -131,15 +132,7 @@ def test_the_result_can_be_stored_and_read():
 
 
 def test_the_controllers_work_is_counted_while_traffic_runs():
-    names = (
-        "processor_s",
-        "packet_ins",
-        "packet_outs",
-        "flow_mods",
-        "statistics_requests",
-        "statistics_bytes",
-    )
-    alive = [{"t": BEGIN + t, "event": "alive", **dict.fromkeys(names, 10.0 + 2 * max(t, 0))} for t in range(-2, 11)]
+    alive = [{"t": BEGIN + t, "event": "alive", **dict.fromkeys(COUNTED, 10.0 + 2 * max(t, 0))} for t in range(-2, 11)]
     seen = observation([], events=alive, tcp=Counter(timeouts=3))
     found = costs(seen, [], 10.0)
     assert found["controller_percent"] == 200
@@ -153,30 +146,8 @@ def test_the_controllers_work_is_counted_while_traffic_runs():
 def test_a_move_is_timed_from_the_flows_start_and_its_rate_seen_to_come_back():
     moved = flow(0, 0, 4, 1, 10, 10_000_000)
     events = [
-        {
-            "t": BEGIN + 1,
-            "event": "flow",
-            "key": 5,
-            "src": 0,
-            "dst": 4,
-            "src_port": 20_000,
-            "dst_port": 5001,
-            "core": 0,
-            "reason": "hashed",
-        },
-        {
-            "t": BEGIN + 3,
-            "event": "round",
-            "large_flows": [{"key": 5}],
-            "round": 1,
-            "flows": 1,
-            "large": 1,
-            "placed": 1,
-            "changed": 1,
-            "polled_s": 0.0,
-            "compute_s": 0.0,
-            "install_s": 0.0,
-        },
+        placed(BEGIN + 1, 5, 0, 4, 20_000),
+        round_of(BEGIN + 3, 5),
         {"t": BEGIN + 3.5, "event": "reroute", "key": 5, "core": 1, "round": 1},
     ]
     seen = observation([moved], events=events)
@@ -192,12 +163,10 @@ def test_what_was_sent_again_is_told_by_the_megabyte_of_flows_that_were_moved_an
     moved, other = (flow(number, number, 4, 1, 8, size) for number, size in ((0, 500_000), (1, 250_000)))
     moved.sent = msgspec.structs.replace(moved.sent, retransmissions=345_678)
     events = [
-        {"t": BEGIN + 1, "event": "flow", "key": 5, "src": 0, "dst": 4, "src_port": 20_000, "dst_port": 5001,
-         "core": 0, "reason": "hashed"},
-        {"t": BEGIN + 3, "event": "round", "large_flows": [{"key": 5}], "round": 1, "flows": 2, "large": 1,
-         "placed": 1, "changed": 1, "polled_s": 0.0, "compute_s": 0.0, "install_s": 0.0},
+        placed(BEGIN + 1, 5, 0, 4, 20_000),
+        round_of(BEGIN + 3, 5),
         {"t": BEGIN + 3, "event": "reroute", "key": 5, "core": 1, "round": 1},
-    ]  # fmt: skip
+    ]
     seen = observation([moved, other], events=events)
     found = costs(seen, measured_flows(seen), 10.0)
     assert found["retransmissions_per_mbyte_moved"] == 691_356
@@ -230,19 +199,7 @@ def test_flows_that_have_to_take_half_a_second_judge_and_shorter_ones_do_not(las
 def test_of_one_flow_in_a_hundred_the_path_may_be_unknown(unknown, doubts):
     spec = replace(POISSON, scheme="ecmp")
     flows = [flow(n, n % 15, n % 15 + 1, 3, 1, 100_000) for n in range(100)]
-    events = [
-        {
-            "t": BEGIN + 3,
-            "event": "flow",
-            "key": n,
-            "src": one.src,
-            "dst": one.dst,
-            "src_port": one.src_port,
-            "dst_port": 5001,
-            "core": 0,
-        }
-        for n, one in enumerate(flows[unknown:])
-    ]
+    events = [placed(BEGIN + 3, n, one.src, one.dst, one.src_port) for n, one in enumerate(flows[unknown:])]
     seen = observation(flows, events=events)
     outcome = Outcome(spec.network(), spec, spec.workload(), seen, measured_flows(seen))
     assert len([one for one in outcome.reasons() if "does not know the paths" in one]) == doubts

@@ -13,6 +13,7 @@ from harness.run.traffic import EmulatedFlow
 from harness.verdict.flows import paths_by_flow
 from harness.verdict.result import describe
 from results.parts import Restart as Restarted
+from tests.harness.verdict.fine import placed
 from topos.nonblocking import NonBlocking
 from topos.wire import acknowledgements_per_payload, wire_per_payload
 from traffic.bwmng import Series
@@ -108,26 +109,8 @@ def test_a_host_that_was_not_sampled_ends_it():
 
 def test_acknowledgements_are_no_flows_of_the_matrix():
     events = [
-        {
-            "event": "flow",
-            "key": 1,
-            "src": 0,
-            "dst": 4,
-            "src_port": 20_000,
-            "dst_port": 5001,
-            "core": 2,
-            "t": 5.0,
-        },
-        {
-            "event": "flow",
-            "key": 2,
-            "src": 4,
-            "dst": 0,
-            "src_port": 5001,
-            "dst_port": 20_000,
-            "core": 1,
-            "t": 5.1,
-        },
+        placed(5.0, 1, 0, 4, 20_000, core=2),
+        placed(5.1, 2, 4, 0, 5001, 20_000, core=1),
         {"event": "reroute", "key": 1, "core": 3, "t": 7.0},
         {"event": "reroute", "key": 2, "core": 3, "t": 7.0},
     ]
@@ -140,21 +123,9 @@ def fat_tree_observation(spec):
     seen = observation(rate=5.0)
     for src, flow in enumerate(seen.flows):
         flow.dst = (src + 4) % 16
-    events = [("flow", flow.src, flow.dst, flow.src_port, 5001) for flow in seen.flows]
-    events += [("flow", flow.dst, flow.src, 5001, flow.src_port) for flow in seen.flows]
-    seen.events = [
-        {
-            "t": BEGIN,
-            "event": name,
-            "key": key,
-            "src": src,
-            "dst": dst,
-            "src_port": a,
-            "dst_port": b,
-            "core": 1,
-        }
-        for key, (name, src, dst, a, b) in enumerate(events)
-    ]
+    ends = [(flow.src, flow.dst, flow.src_port, 5001) for flow in seen.flows]
+    ends += [(flow.dst, flow.src, 5001, flow.src_port) for flow in seen.flows]
+    seen.events = [placed(BEGIN, key, *each, core=1) for key, each in enumerate(ends)]
     ports = {link.lower: f"{link.upper}-eth{link.upper_port}" for link in tree.links()}
     seen.series = {ports[host]: series(5.0, 5.0) for host in tree.hosts}
     return seen
@@ -180,17 +151,7 @@ def test_a_controller_that_was_restarted_is_in_the_record():
     seen.events = [
         {"event": "ready", "t": BEGIN - 1},
         {"event": "ready", "t": BEGIN + 4.5},
-        {
-            "event": "flow",
-            "t": BEGIN + 4,
-            "key": 1,
-            "src": 0,
-            "dst": 1,
-            "src_port": 5001,
-            "dst_port": 20_000,
-            "core": 0,
-            "reason": "adopted",
-        },
+        placed(BEGIN + 4, 1, 0, 1, 5001, 20_000, reason="adopted"),
     ]
     result = describe(SPEC, seen)
     assert result.verdict == "ok"
