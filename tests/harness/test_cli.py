@@ -205,13 +205,6 @@ def theirs(tmp_path):
     return folder
 
 
-@pytest.mark.parametrize("command", [(), ("run",), ("sweep",), ("doctor",), ("figure",), ("table",), ("clean",)])
-def test_help_teaches(command):
-    done = asked(*command, "--help")
-    assert done.returncode == 0, done.stderr
-    assert len(done.stdout.splitlines()) > 5
-
-
 def listed(*command):
     """The commands below a command, by its help."""
     text = asked(*command, "--help").stdout.split("Commands:")[1]

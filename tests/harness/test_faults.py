@@ -1,14 +1,14 @@
-"""Real runs in which something breaks: cables and switches."""
+"""Real runs in which something breaks: cables, switches, or the controller."""
 
 import pytest
 
-from tests.harness.real_runs import result_of
+from tests.harness.real_runs import LONG, result_of
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
 
 
-def run(out, scheme, seconds, *options):
-    return result_of(out, "--platform", "os-ken", *options, scheme=scheme, bw=5, seconds=seconds)
+def run(out, scheme, seconds, *options, bw=5):
+    return result_of(out, "--platform", "os-ken", *options, scheme=scheme, bw=bw, seconds=seconds)
 
 
 @pytest.mark.real  # in a guest nothing is slow but TCP, which this run's rules of speed take for the machine
@@ -47,3 +47,16 @@ def test_a_host_without_any_path_is_not_blamed_and_comes_back(tmp_path, clean):
     assert broken["rerouted_s"] is None
     assert mended["moving_s"] is not None
     assert [phase["best_mbps"] for phase in result["phases"]] == pytest.approx([80, 60, 80])
+
+
+@pytest.mark.parametrize("how", [pytest.param("kill", marks=LONG), "freeze"])
+def test_a_controller_that_is_gone_is_replaced_and_flows_go_on(tmp_path, clean, how):
+    result = run(tmp_path / "run", "hedera-gff", 12, "--disturb", f"controller:{how}@4", bw=2)
+    assert (result["verdict"], result["reasons"]) == ("ok", [])
+    (restart,) = result["controller_restarts"]
+    assert 4 <= restart["t"] < 9, "noticed within 5 s"
+    assert restart["ready_t"] - restart["t"] < 5
+    assert restart["adopted"] >= 32, "every flow, and what acknowledges it, is known again"
+    during = [mbps for t, mbps in zip(*(result["rates"][k] for k in ("t", "total_mbps")), strict=True) if 5 < t < 10]
+    assert min(during) > 0.7 * result["bisection_mbps"], "flows go on without it"
+    assert any(one["t"] > restart["ready_t"] for one in result["rounds"])

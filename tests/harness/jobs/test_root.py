@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import RunFailed, UserMistake
-from harness.jobs import experiment as experiment
-from harness.jobs import root
+from harness.jobs import experiment, root
 from harness.jobs.job import job_of
 from harness.jobs.store import RESULT
 from harness.network import deadline, footprint

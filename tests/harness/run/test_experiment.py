@@ -48,8 +48,6 @@ def test_a_run_of_each_kind(tmp_path, clean, scheme):
     else:
         assert all(flow["paths"] for flow in result["flows"])
         assert len(result["links"]) == 20 * 4 + 16
-    if scheme == "spanning-tree":
-        assert 0.2 < share < 0.27
     if scheme.startswith("hedera"):
         assert share > 0.5
         assert result["rounds"]
@@ -232,18 +230,7 @@ def test_kill_9_of_root_s_leaves_what_the_next_start_removes(tmp_path, run_at):
 
 def test_of_two_runs_at_once_one_waits(tmp_path, clean):
     """Neither is ended by the other, and each is judged as if it had been alone."""
-    command = [
-        HEDERA,
-        "run",
-        "--scheme",
-        "nonblocking",
-        "--traffic",
-        "stride:4",
-        "--bw",
-        "2",
-        "--seconds",
-        "3",
-    ]
+    command = [HEDERA, "run", "--scheme", "nonblocking", "--traffic", "stride:4", "--bw", "2", "--seconds", "3"]
     both = [
         subprocess.Popen(
             [*command, "--out", tmp_path / name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
