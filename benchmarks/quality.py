@@ -140,11 +140,7 @@ def rows(trials: int, matrices: int, seconds: float) -> Iterator[Row]:
 @click.option("--trials", type=click.IntRange(1), default=21, show_default=True, help="Seeds per matrix.")
 @click.option("--matrices", type=click.IntRange(0), default=3, show_default=True, help="Random ones of each kind.")
 @click.option(
-    "--seconds",
-    type=click.FloatRange(0.1),
-    default=20.0,
-    show_default=True,
-    help="Solver's limit per matrix.",
+    "--seconds", type=click.FloatRange(0.1), default=20.0, show_default=True, help="Solver's limit per matrix."
 )
 def main(trials: int, matrices: int, seconds: float) -> None:
     """Compare the placements with the best possible one, at k=4."""
@@ -159,10 +155,7 @@ def main(trials: int, matrices: int, seconds: float) -> None:
         optimum = high if low == high else f"{low} to {high}"
         table.add_row(row.name, f"{row.demand:.2f}", optimum, *(f"{row.ratio[name]:.3f}" for name in COLUMNS))
     table.add_section()
-    for label, part in (
-        ("mean, published", found[: len(PUBLISHED)]),
-        ("mean, random", found[len(PUBLISHED) :]),
-    ):
+    for label, part in (("mean, published", found[: len(PUBLISHED)]), ("mean, random", found[len(PUBLISHED) :])):
         if part:
             means = (f"{statistics.mean(row.ratio[name] for row in part):.3f}" for name in COLUMNS)
             table.add_row(label, "", "", *means)

@@ -94,13 +94,7 @@ def summary(config: Config) -> tuple[float, float]:
 def main(jobs: int | None, out: Path) -> None:
     """Change one choice at a time."""
     cases = [
-        (
-            study.name,
-            ", ".join(f"{v:g}" for v in value.values()) + " *" * (n == study.default),
-            scheme,
-            run,
-            value,
-        )
+        (study.name, ", ".join(f"{v:g}" for v in value.values()) + " *" * (n == study.default), scheme, run, value)
         for study in studies()
         for n, value in enumerate(study.values)
         for scheme in study.schemes

@@ -122,12 +122,7 @@ def classroom50(grade: Grade, checks: Checks) -> dict[str, Any]:
     for part, most in POINTS.items():
         points = sum(line.points for line in told if line.part == part)
         tests.append(
-            {
-                "test-name": part,
-                "passed": points >= most - 1e-9,
-                "score": int(points + 0.5),
-                "max-score": round(most),
-            }
+            {"test-name": part, "passed": points >= most - 1e-9, "score": int(points + 0.5), "max-score": round(most)}
         )
     return {
         "schema": "classroom50/result/v1",

@@ -66,15 +66,7 @@ class KnownFlows:
         return self._last_key
 
     def add(
-        self,
-        five_tuple: FiveTuple,
-        src: int,
-        dst: int,
-        source: str,
-        core: int,
-        now: float,
-        *,
-        key: int | None = None,
+        self, five_tuple: FiveTuple, src: int, dst: int, source: str, core: int, now: float, *, key: int | None = None
     ) -> KnownFlow:
         """Start to know a flow on its first path; ``key`` is given when it already has one."""
         key = self.new_key() if key is None else key

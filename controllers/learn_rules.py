@@ -100,10 +100,7 @@ class LearnRules:
         for position in range(tree.half):
             host = (pod * tree.half + index) * tree.half + position
             for rule in self._up(
-                edge,
-                Match(dst=f"{tree.host_ip(host)}/32"),
-                (tree.down_port(position),),
-                NEIGHBOUR_PRIORITY + 1,
+                edge, Match(dst=f"{tree.host_ip(host)}/32"), (tree.down_port(position),), NEIGHBOUR_PRIORITY + 1
             ):
                 if rule.match.in_port != tree.down_port(position):
                     yield rule

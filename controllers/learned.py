@@ -132,11 +132,7 @@ class EntryReader:
     """
 
     def __init__(
-        self,
-        switches: Switches,
-        flows: KnownFlows,
-        learned: LearnedFlows,
-        expire: Callable[[KnownFlow], None],
+        self, switches: Switches, flows: KnownFlows, learned: LearnedFlows, expire: Callable[[KnownFlow], None]
     ) -> None:
         self._switches = switches
         self._driver = switches.driver

@@ -73,12 +73,7 @@ class OsKenController(app_manager.OSKenApp):
 
     def packet_out(self, dpid: int, port: int, frame: bytes) -> None:
         self._send(
-            dpid,
-            messages.OFPPacketOut,
-            buffer_id=_NO_BUFFER,
-            in_port=of.OFPP_NONE,
-            actions=[_output(port)],
-            data=frame,
+            dpid, messages.OFPPacketOut, buffer_id=_NO_BUFFER, in_port=of.OFPP_NONE, actions=[_output(port)], data=frame
         )
 
     def request_flow_stats(self, dpid: int, xid: int) -> None:

@@ -7,11 +7,7 @@ from pathlib import Path
 from virtual.kernel.shipped import manifest
 
 HERE = Path(__file__).parent
-LOCKS = {
-    "runs": "requirements.lock",
-    "clusters": "requirements-cluster.lock",
-    "checks": "requirements-check.lock",
-}
+LOCKS = {"runs": "requirements.lock", "clusters": "requirements-cluster.lock", "checks": "requirements-check.lock"}
 """By what needs a package first."""
 ELSEWHERE = {
     "colorama": "BSD-3-Clause",

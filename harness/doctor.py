@@ -134,11 +134,7 @@ def _shaper_works() -> bool:
     )
     try:
         done = subprocess.run(
-            ["unshare", "--net", "sh", "-c", script],
-            capture_output=True,
-            text=True,
-            timeout=SHAPED_S,
-            check=False,
+            ["unshare", "--net", "sh", "-c", script], capture_output=True, text=True, timeout=SHAPED_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return False

@@ -159,15 +159,7 @@ def _trail(
 
 @compiled
 def _recolour(
-    flow: int,
-    new: int,
-    colour: Int32,
-    size: Int64,
-    link: Int32,
-    room: Int64,
-    first: Int32,
-    after: Int32,
-    before: Int32,
+    flow: int, new: int, colour: Int32, size: Int64, link: Int32, room: Int64, first: Int32, after: Int32, before: Int32
 ) -> None:
     """Move both ends of a flow from the links of its colour to those of ``new``; either may be NO_COLOUR."""
     old = colour[flow]

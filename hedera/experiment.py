@@ -59,8 +59,7 @@ class Experiment:
     flows_per_host: int = parameter(1, "Number of draws of the pattern, added together.", least=1)
     keep: float = parameter(1.0, "Fraction of the flows to keep, at random.", above=0, most=1)
     scale_sizes: bool = parameter(
-        True,
-        "Scale the flow sizes of poisson traffic from 1 Gb/s to --bw, so that times stay the same.",
+        True, "Scale the flow sizes of poisson traffic from 1 Gb/s to --bw, so that times stay the same."
     )
     placement: str = parameter(
         "compact", "Which hosts a collective's ranks are: in their order, or drawn.", choices=PLACEMENTS
@@ -70,9 +69,7 @@ class Experiment:
     )
     repeats: int = parameter(1, "How often the collective is done.", least=1)
     fail: tuple[str, ...] = parameter(
-        (),
-        "Break link:A-B@SECONDS or switch:NAME@SECONDS, until :UNTIL. Can be repeated.",
-        metavar="WHAT@SECONDS",
+        (), "Break link:A-B@SECONDS or switch:NAME@SECONDS, until :UNTIL. Can be repeated.", metavar="WHAT@SECONDS"
     )
 
     _simulates: ClassVar[bool] = False

@@ -31,12 +31,7 @@ def switch_salts(seed: int, dpids: ArrayLike) -> Hashes:
 
 
 def hash_five_tuple(
-    salt: ArrayLike,
-    src: ArrayLike,
-    dst: ArrayLike,
-    protocol: ArrayLike,
-    src_port: ArrayLike,
-    dst_port: ArrayLike,
+    salt: ArrayLike, src: ArrayLike, dst: ArrayLike, protocol: ArrayLike, src_port: ArrayLike, dst_port: ArrayLike
 ) -> Hashes:
     """The hash of a flow at a switch with this salt: uint64, all arguments of shape (flows,) or scalars.
 

@@ -82,11 +82,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="One JSON obj
 def seeds_option(default: int) -> Command:
     """``--seeds``, how many seeds a command draws."""
     return click.option(
-        "--seeds",
-        default=default,
-        type=click.IntRange(1),
-        show_default=True,
-        help="Number of seeds: 1, 2, and so on.",
+        "--seeds", default=default, type=click.IntRange(1), show_default=True, help="Number of seeds: 1, 2, and so on."
     )
 
 
@@ -114,11 +110,7 @@ def field_options(
 
 
 def _option(
-    owner: type,
-    name: str,
-    default: Any,
-    kind: click.ParamType[Any] | None,
-    shown: Callable[[str, Any], str] | None,
+    owner: type, name: str, default: Any, kind: click.ParamType[Any] | None, shown: Callable[[str, Any], str] | None
 ) -> Command:
     known = parameters_of(owner)[name]
     option, text = option_of(name, known), help_of(known)

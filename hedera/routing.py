@@ -43,12 +43,7 @@ class Routing(ABC):
         self.links = LinkState(tree) if links is None else links
 
     def cores(
-        self,
-        src: ArrayLike,
-        dst: ArrayLike,
-        src_port: ArrayLike,
-        dst_port: ArrayLike,
-        protocol: ArrayLike = 6,
+        self, src: ArrayLike, dst: ArrayLike, src_port: ArrayLike, dst_port: ArrayLike, protocol: ArrayLike = 6
     ) -> Cores:
         """The core of each flow's path, int32 (flows,), in the canonical numbering of `FatTree.path_cores`.
 

@@ -105,12 +105,7 @@ class Scheduler:
         """One scheduling period at time ``now`` (seconds, any origin) over the flows active in it."""
         index, demand = self._large_flows(flows)
         large = LargeFlows(
-            flows.key[index],
-            flows.src[index],
-            flows.dst[index],
-            demand,
-            flows.core[index],
-            flows.hashed[index],
+            flows.key[index], flows.src[index], flows.dst[index], demand, flows.core[index], flows.hashed[index]
         )
         core = canonical_cores(self.tree, flows.src, flows.dst, flows.core)
         planned = core.copy()

@@ -82,13 +82,7 @@ def first_cores(tree: FatTree) -> Cores:
 
 @compiled
 def _anneal(
-    arrivals: Arrivals,
-    core_of: Cores,
-    excess: Int64,
-    shape: Shape,
-    iterations: int,
-    acceptance: float,
-    seed: np.uint64,
+    arrivals: Arrivals, core_of: Cores, excess: Int64, shape: Shape, iterations: int, acceptance: float, seed: np.uint64
 ) -> tuple[int, int]:
     """Figure 6. Leaves the best state in ``core_of``; returns the first energy and the best, in units."""
     core_down, edge_down, up, pod = shape.core_down, shape.edge_down, shape.up, shape.pod

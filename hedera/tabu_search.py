@@ -16,10 +16,7 @@ from hedera.paths import NO_LINK, choice_links
 from topos.arrays import Int32, Int64
 
 _NOBODY = -1
-_SHORTEST, _SPREAD = (
-    3,
-    8,
-)  # steps for which a flow stays where it was moved: from the first, up to both together
+_SHORTEST, _SPREAD = (3, 8)  # steps for which a flow stays where it was moved: from the first, up to both together
 
 
 @compiled

@@ -75,9 +75,7 @@ def _caption(missed: list[str]) -> str:
 )
 @click.option("--seeds", type=click.IntRange(1), help="Seeds, that is runs, of each (default: 5; 1 with --quick).")
 @click.option(
-    "--varying-delay",
-    is_flag=True,
-    help="Vary delays, as Mininet-HiFi's script does; netem then reorders packets.",
+    "--varying-delay", is_flag=True, help="Vary delays, as Mininet-HiFi's script does; netem then reorders packets."
 )
 @experiment
 def dctcp(bw: str, seeds: int | None, varying_delay: bool, play: Any, quick: bool, folder: Path, as_json: bool) -> None:

@@ -47,10 +47,7 @@ def play(scene: Scene, folder: Path) -> Seen:
         HostGroups(owner_name(), 1.0) as groups,
         Children() as children,
         Fabric(
-            topo,
-            FabricOptions(shape, scene.congestion_control, min_rto_ms=scene.rto_min_ms),
-            folder,
-            children,
+            topo, FabricOptions(shape, scene.congestion_control, min_rto_ms=scene.rto_min_ms), folder, children
         ) as fabric,
     ):
         fabric.build()
@@ -127,10 +124,7 @@ def _sender_s_cable(scene: Scene, port: str, namespace: int) -> None:
     if scene.delay_ms:
         varies = f" {scene.jitter_ms * 1e3:.0f}us" if scene.jitter_ms else ""
         delay = f"delay {scene.delay_ms * 1e3:.0f}us{varies} limit {MOST_DELAYED}"
-        run(
-            ["tc", *f"qdisc replace dev {port} parent 1:1 handle 20: netem {delay}".split()],
-            namespace=namespace,
-        )
+        run(["tc", *f"qdisc replace dev {port} parent 1:1 handle 20: netem {delay}".split()], namespace=namespace)
 
 
 def _rules(topo: NonBlocking, place: Path) -> None:

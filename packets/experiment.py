@@ -10,16 +10,7 @@ from typing import Any
 
 from packets.parameters import Parameters
 from packets.schemes import SCHEMES
-from packets.workload import (
-    SERVERS,
-    WARM_UP_NS,
-    WORKLOADS,
-    Traffic,
-    dynamic,
-    fan_out,
-    opening_ns,
-    static,
-)
+from packets.workload import SERVERS, WARM_UP_NS, WORKLOADS, Traffic, dynamic, fan_out, opening_ns, static
 
 SETTLE_S = 0.2
 """Static flows run for this long before anything is measured."""
@@ -151,11 +142,7 @@ def scenario(experiment: Experiment, traffic: Traffic) -> dict[str, Any]:
         ],
         "exchanges": {name: getattr(traffic, name).tolist() for name in EXCHANGE_COLUMNS},
         "samples": [
-            {
-                "from": "switch",
-                "to": "client",
-                "every_ns": SAMPLE_NS.get(experiment.workload, SAMPLE_DEFAULT_NS),
-            }
+            {"from": "switch", "to": "client", "every_ns": SAMPLE_NS.get(experiment.workload, SAMPLE_DEFAULT_NS)}
         ],
     }
     if chosen.pacer:

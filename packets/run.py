@@ -113,11 +113,7 @@ def kept_or_run(task: Task, progress: Progress | None = None) -> Result:
 
 
 def run_many(
-    label: str,
-    experiments: Sequence[Experiment],
-    folder: Path,
-    jobs: int | None = None,
-    cluster: str | None = None,
+    label: str, experiments: Sequence[Experiment], folder: Path, jobs: int | None = None, cluster: str | None = None
 ) -> list[Result]:
     """The results of many experiments, in their order: from files, or run now in parallel.
 

@@ -32,10 +32,7 @@ SCHEMES: dict[str, Scheme] = {
 }
 """By name, in the report's order."""
 
-VARIANTS: dict[str, dict[str, Any]] = {
-    "reproduction": {"sack": False, "pacer_behind": True},
-    "conforming": {},
-}
+VARIANTS: dict[str, dict[str, Any]] = {"reproduction": {"sack": False, "pacer_behind": True}, "conforming": {}}
 """By name: the changes to the given parameters. *reproduction*: as in the authors' ns-2, TCP without selective
 acknowledgements, and the pacer behind the host's queue. *conforming*: TCP by its RFCs, and the pacer where the report
 has it."""

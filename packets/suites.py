@@ -58,10 +58,7 @@ class Suite:
         return found
 
     def compare(
-        self,
-        name: str,
-        experiments: Mapping[tuple[float, str], Experiment],
-        metrics: Mapping[str, Sequence[str]],
+        self, name: str, experiments: Mapping[tuple[float, str], Experiment], metrics: Mapping[str, Sequence[str]]
     ) -> Compared:
         """Run every variant of the experiments, given by x and scheme; ``metrics``: the statistics of each."""
         found: Found = self.run(

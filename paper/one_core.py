@@ -38,11 +38,7 @@ def counter_example(k: int) -> Flows:
     b, c, z = pod, 2 * pod, 3 * pod + np.arange(half)
     first = [*np.repeat(b + 1 + np.arange(half - 1), half), *[b] * (half - 1), c]
     second = [b, *[c] * (half - 1), *np.repeat(z, half - 1)]
-    senders = (
-        np.repeat(np.arange(half), half),
-        np.repeat(half + np.arange(half), half),
-        pod + half + np.arange(half),
-    )
+    senders = (np.repeat(np.arange(half), half), np.repeat(half + np.arange(half), half), pod + half + np.arange(half))
     return k, np.concatenate(senders).astype(np.int32), np.array([*first, *second, *z], dtype=np.int32)
 
 
@@ -74,8 +70,7 @@ def least_excess(flows: Flows) -> float:
     shape = (num_links(tree), hosts * cores)
     load = csr_array((np.full(path.size, 1 / tree.half), (links[path, tier], chosen)), shape=shape)
     one = csr_array(
-        (np.ones(shape[1]), (np.repeat(np.arange(hosts), cores), np.arange(shape[1]))),
-        shape=(hosts, shape[1]),
+        (np.ones(shape[1]), (np.repeat(np.arange(hosts), cores), np.arange(shape[1]))), shape=(hosts, shape[1])
     )
     found = milp(
         np.r_[np.zeros(shape[1]), np.ones(shape[0])],

@@ -169,10 +169,5 @@ def _legend(figure: Figure, runs: Sequence[Run], control: Run | None) -> None:
     width, height = figure.get_size_inches()
     left = _LEFT / width
     figure.text(left, 1 - 0.12 / height, title, va="top", fontsize=11.5, fontweight="bold")
-    place = {
-        "loc": "upper left",
-        "bbox_to_anchor": (left, 1 - 0.36 / height),
-        "borderpad": 0,
-        "borderaxespad": 0,
-    }
+    place = {"loc": "upper left", "bbox_to_anchor": (left, 1 - 0.36 / height), "borderpad": 0, "borderaxespad": 0}
     figure.legend(handles=handles, ncols=len(handles), fontsize=8, handlelength=1.5, columnspacing=1.3, **place)

@@ -129,13 +129,7 @@ def summarise(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> Summar
     by_bar = {(row.pattern, row.scheme): row for row in map(Bar._make, plain.itertuples(index=False))}
     first = plain.iloc[0]
     return Summary(
-        bars,
-        tuple(patterns),
-        tuple(schemes),
-        runs[0].spec.k,
-        first.capacity_mbps,
-        first.payload_capacity_mbps,
-        by_bar,
+        bars, tuple(patterns), tuple(schemes), runs[0].spec.k, first.capacity_mbps, first.payload_capacity_mbps, by_bar
     )
 
 

@@ -27,10 +27,7 @@ class Config(Experiment):
     engine: str = parameter("aimd", "Rates of flows: aimd (section 5.5) or maxmin (ideal shares).", choices=ENGINES)
     tick_s: float = parameter(0.001, "Length of a tick", unit="s", above=0)
     increase_mbps: float | None = parameter(
-        None,
-        "A flow's first rate, and its growth per tick (section 5.5; default: 0.12 of --bw)",
-        unit="Mb/s",
-        above=0,
+        None, "A flow's first rate, and its growth per tick (section 5.5; default: 0.12 of --bw)", unit="Mb/s", above=0
     )
     arrivals_per_s: float = parameter(
         0.0,

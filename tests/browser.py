@@ -9,8 +9,7 @@ from selenium.webdriver.chrome.service import Service
 
 _CHROMIUM, _DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 needs_chromium = pytest.mark.skipif(
-    not (_CHROMIUM and _DRIVER),
-    reason="chromium and its driver are not installed (setup/apt-packages-check.txt)",
+    not (_CHROMIUM and _DRIVER), reason="chromium and its driver are not installed (setup/apt-packages-check.txt)"
 )
 _ARGUMENTS = (
     "--headless",

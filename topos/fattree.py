@@ -275,11 +275,7 @@ class FatTree:
                 self.edge_name(b.pod, b.edge),
             )
         elif a.edge != b.edge:
-            middle = (
-                self.edge_name(a.pod, a.edge),
-                self.aggregation_name(a.pod, up),
-                self.edge_name(b.pod, b.edge),
-            )
+            middle = (self.edge_name(a.pod, a.edge), self.aggregation_name(a.pod, up), self.edge_name(b.pod, b.edge))
         else:
             middle = (self.edge_name(a.pod, a.edge),)
         return (self.host_name(src), *middle, self.host_name(dst))

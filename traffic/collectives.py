@@ -34,13 +34,7 @@ def is_collective(text: str) -> bool:
 
 
 def collective(
-    text: str,
-    network: Network,
-    seed: int,
-    *,
-    placement: str = "compact",
-    compute_s: float = 0.0,
-    repeats: int = 1,
+    text: str, network: Network, seed: int, *, placement: str = "compact", compute_s: float = 0.0, repeats: int = 1
 ) -> FlowGraph:
     """The graph of a spec: ``repeats`` times, with ``compute_s`` of computing before each, on the network's hosts.
 

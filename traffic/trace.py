@@ -94,9 +94,7 @@ class Trace:
         delay[:nodes] = [op.size / 1e9 if op.kind == "calc" else 0.0 for op in ops]
         bytes_of = np.concatenate(size)
         kept, late, early = _without(
-            (bytes_of == 0) & (delay == 0),
-            np.concatenate([start[after], *waiting]),
-            np.concatenate([one, *before]),
+            (bytes_of == 0) & (delay == 0), np.concatenate([start[after], *waiting]), np.concatenate([one, *before])
         )
         return FlowGraph(
             name,

@@ -61,10 +61,7 @@ class Workload:
         return f"ns3-{self.mbps:g}-{self.seconds:g}-{self.congestion_control}"
 
 
-WORKLOADS = (
-    Workload(10.0, 60.0, "reno"),
-    Workload(100.0, 10.0, "reno"),
-)
+WORKLOADS = (Workload(10.0, 60.0, "reno"), Workload(100.0, 10.0, "reno"))
 
 
 def in_guest(asked: Workload, ground: Ground | None, kept: Path) -> Run | None:
@@ -76,12 +73,7 @@ def in_guest(asked: Workload, ground: Ground | None, kept: Path) -> Run | None:
         print(f"{asked.name} ...", file=sys.stderr)
         flows = (kept / f"{asked.name}.csv").resolve()
         drawn = workload(
-            asked.traffic,
-            FatTree(4),
-            asked.seed,
-            seconds=asked.seconds,
-            link_mbps=asked.mbps,
-            scale_sizes=False,
+            asked.traffic, FatTree(4), asked.seed, seconds=asked.seconds, link_mbps=asked.mbps, scale_sizes=False
         )
         write_flows(flows, drawn.bounded(MAX_FLOWS).blocks())
         spec = RunSpec(
@@ -103,11 +95,7 @@ def scenario(run: Run, topo: Network) -> tuple[list[int], dict[str, Any]]:
     """The engine's, and which of the run's flows it has: those whose path is known, by their start."""
     flows = [n for n, flow in enumerate(run.flows) if flow.paths and flow.connect_s is not None]
     flows.sort(key=lambda n: run.flows[n].start + (run.flows[n].connect_s or 0.0))
-    wire = {
-        "rate_bps": run.spec.link_mbps * 1e6 * RATE_SHARE,
-        "delay_ns": DELAY_NS,
-        "queue_packets": run.spec.queue,
-    }
+    wire = {"rate_bps": run.spec.link_mbps * 1e6 * RATE_SHARE, "delay_ns": DELAY_NS, "queue_packets": run.spec.queue}
     connections = []
     for n in flows:
         flow = run.flows[n]

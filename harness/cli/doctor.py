@@ -38,12 +38,7 @@ def doctor(as_json: bool, time: str) -> None:
     if as_json:
         click.echo(
             json.dumps(
-                {
-                    "ready": not first,
-                    "findings": [asdict(f) for f in findings],
-                    "carries": carries,
-                    "next": command,
-                }
+                {"ready": not first, "findings": [asdict(f) for f in findings], "carries": carries, "next": command}
             )
         )
     else:

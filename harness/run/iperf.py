@@ -44,13 +44,7 @@ class Iperf(Traffic):
     """A traffic matrix."""
 
     def __init__(
-        self,
-        fabric: Fabric,
-        matrix: Matrix,
-        spec: RunSpec,
-        directory: Path,
-        children: Children,
-        groups: HostGroups,
+        self, fabric: Fabric, matrix: Matrix, spec: RunSpec, directory: Path, children: Children, groups: HostGroups
     ) -> None:
         super().__init__(fabric, spec, directory, children, groups)
         self.flows = [

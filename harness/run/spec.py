@@ -80,26 +80,15 @@ class RunSpec(Experiment):
     platform: str = parameter("auto", "The controller's platform.", choices=("auto", "os-ken", "pox"))
     congestion_control: str = parameter("cubic", "TCP algorithm; with dctcp, queues mark from 20 packets on.")
     sack: bool = parameter(
-        True,
-        "Selective acknowledgements (RFC 2018); without them Linux recovers as NewReno, and probes no tails.",
+        True, "Selective acknowledgements (RFC 2018); without them Linux recovers as NewReno, and probes no tails."
     )
     # What `ip route` takes whole; above a minute no run would see a second try.
     min_rto_ms: int = parameter(
-        LINUX_MIN_RTO_MS,
-        "TCP's shortest retransmission timeout; 200 is Linux's own",
-        unit="ms",
-        least=1,
-        most=60_000,
+        LINUX_MIN_RTO_MS, "TCP's shortest retransmission timeout; 200 is Linux's own", unit="ms", least=1, most=60_000
     )
     queue: int = parameter(50, "Queue of every port, full packets.", least=2, most=100_000)
     # What every IPv4 host takes (RFC 791), to the customary jumbo frame; more gave nothing.
-    mtu: int = parameter(
-        DEFAULT_MTU,
-        "Largest packet",
-        unit="bytes",
-        least=576,
-        most=9000,
-    )
+    mtu: int = parameter(DEFAULT_MTU, "Largest packet", unit="bytes", least=576, most=9000)
     new_flows: str = narrowed(
         Settings,
         "new_flows",

@@ -76,13 +76,7 @@ class Transfers(Traffic):
     of flows hosts are connected before it begins, and stay so."""
 
     def __init__(
-        self,
-        fabric: Fabric,
-        workload: Workload,
-        spec: RunSpec,
-        directory: Path,
-        children: Children,
-        groups: HostGroups,
+        self, fabric: Fabric, workload: Workload, spec: RunSpec, directory: Path, children: Children, groups: HostGroups
     ) -> None:
         super().__init__(fabric, spec, directory, children, groups)
         self._workload = workload

@@ -202,13 +202,7 @@ def figure9() -> list[TrafficSpec]:
 
 def replication() -> list[TrafficSpec]:
     """The multi-flow workloads of the replication report: 2 flows per host, and 6 with half of them dropped."""
-    patterns = (
-        *(f"stride:{i}" for i in (1, 2, 4, 8)),
-        "staggered:0.2,0.3",
-        "staggered:0.5,0.3",
-        "random",
-        "randbij",
-    )
+    patterns = (*(f"stride:{i}" for i in (1, 2, 4, 8)), "staggered:0.2,0.3", "staggered:0.5,0.3", "random", "randbij")
     return [TrafficSpec(traffic, flows, keep) for flows, keep in ((2, 1.0), (6, 0.5)) for traffic in patterns]
 
 

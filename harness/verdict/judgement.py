@@ -140,15 +140,7 @@ def _shows_speed(check: Check) -> bool:
 
 def of_soundness(seen: Evidence) -> list[Check]:
     """Every rule of this kind."""
-    return [
-        _processes(seen),
-        _clock(seen),
-        _limits(seen),
-        _flows(seen),
-        _counters(seen),
-        _paths(seen),
-        _losses(seen),
-    ]
+    return [_processes(seen), _clock(seen), _limits(seen), _flows(seen), _counters(seen), _paths(seen), _losses(seen)]
 
 
 def _processes(seen: Evidence) -> Check:

@@ -146,11 +146,7 @@ def _doubts(seen: Observation, outcome: Outcome) -> list[str]:
 def _seconds_of(seen: Observation, mean_total: Callable[[Window], float]) -> list[Second]:
     """What was seen of each second of the run."""
     return [
-        Second(
-            number=i + 1,
-            idle_percent=idle,
-            total_mbps=mean_total((t - seen.begin - 1, t - seen.begin)),
-        )
+        Second(number=i + 1, idle_percent=idle, total_mbps=mean_total((t - seen.begin - 1, t - seen.begin)))
         for i, (t, idle) in enumerate(zip(seen.cpu_times, seen.cpu_idle, strict=True))
     ]
 

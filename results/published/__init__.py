@@ -77,11 +77,7 @@ TABLE_5: Mapping[tuple[int, int], Mapping[int, float]] = {
 
 TABLE_6: Mapping[tuple[int, int], float] = {
     (hosts, flows): length
-    for hosts, *lengths in (
-        (1024, 100.2, 100.9, 101.7),
-        (8192, 101.4, 106.8, 113.5),
-        (27648, 104.6, 122.8, 145.5),
-    )
+    for hosts, *lengths in ((1024, 100.2, 100.9, 101.7), (8192, 101.4, 106.8, 113.5), (27648, 104.6, 122.8, 145.5))
     for flows, length in zip((1, 5, 10), lengths, strict=True)
 }
 """Table 6: length of the control loop, milliseconds, by (hosts, large flows per host)."""

@@ -120,13 +120,7 @@ def test_a_scene_in_a_guest_is_as_arithmetic_says(tmp_path):
     kernel.kernel(print)
     ground = guests.prepare(print)
     scene = Scene(
-        name="one",
-        mbps=10.0,
-        flows=(Flow(1, 0.0),),
-        seconds=6.0,
-        window=(2.0, 6.0),
-        access=10.0,
-        every_s=0.05,
+        name="one", mbps=10.0, flows=(Flow(1, 0.0),), seconds=6.0, window=(2.0, 6.0), access=10.0, every_s=0.05
     )
     (found,) = played([scene], ground, tmp_path)
     told = Told(found)

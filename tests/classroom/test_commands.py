@@ -132,10 +132,7 @@ def test_bad_use_is_one_sentence(tmp_path):
         (("scheduler", "check", "nowhere.py:Mine"), "is not there"),
         (("scheduler", "check", "there.py:Scheduler"), "there is no Scheduler in there.py"),
         (("scheduler", "check", "there.py:Mine", "--json"), "there is no Mine in there.py"),
-        (
-            ("scheduler", "check", "there.py:estimate", "--milestone", "demand"),
-            "there is no estimate in there.py",
-        ),
+        (("scheduler", "check", "there.py:estimate", "--milestone", "demand"), "there is no estimate in there.py"),
         (("scheduler", "new", "there.py"), "is there already"),
         (("scheduler", "new", "there"), "is a Python file"),
         (("grade", "--seed", "1", "nowhere"), "is not a folder"),

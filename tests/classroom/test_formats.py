@@ -18,10 +18,7 @@ jsonschema = pytest.importorskip(
 SCHEMAS = Path(__file__).with_name("schemas")
 FULL = Grade("ann", 62.0, 0.5, 1.0, None, 1.0, 1.0, 0.6, 91.25, 12.3, "", "")
 CHECKS = {
-    "demand": [
-        Check("Figure 4", "section 4.2"),
-        Check("order", "section 4.2", "other demands", "flows [(0, 1)]"),
-    ],
+    "demand": [Check("Figure 4", "section 4.2"), Check("order", "section 4.2", "other demands", "flows [(0, 1)]")],
     "first_fit": [Check("fits", "section 4.3")],
     "loop": [Check(f"{n}", "section 3") for n in range(7)],
     "contract": [Check(name, "docs/own-scheduler.md") for name in FREE] + [Check("moves", "docs/own-scheduler.md")],

@@ -13,19 +13,10 @@ from tests.harness.test_cli import asked
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
-    [
-        *ROOT.glob("*.md"),
-        *ROOT.glob("docs/**/*.md"),
-        *ROOT.glob("setup/*.md"),
-        *ROOT.glob("results/*/README.md"),
-    ]
+    [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("setup/*.md"), *ROOT.glob("results/*/README.md")]
 )
 COMMAND = re.compile(r"(?:    )?(?:\$ )?(?:sudo )?(?:[A-Z_]+=\S+ )*\S*?(hedera|test\.sh|python -m) (.*)")
-STANDS_FOR = {
-    "results/runs/NAME": "results/hashes",
-    "results/runs/tutorial": "results/tutorial",
-    "$P": "stride:4",
-}
+STANDS_FOR = {"results/runs/NAME": "results/hashes", "results/runs/tutorial": "results/tutorial", "$P": "stride:4"}
 """Of what is a reader's own: what the repository has of its kind."""
 FILE = re.compile(r"[\w./-]+\.[a-z]+\b")
 

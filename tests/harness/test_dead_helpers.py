@@ -90,10 +90,6 @@ def test_a_run_stopped_by_its_deadline_leaves_nothing(tmp_path, clean):
         "print(experiment.run_experiment(spec, Path(sys.argv[1])).reasons)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program, tmp_path / "run"],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
+        [sys.executable, "-c", program, tmp_path / "run"], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout == "('the run did not end within 8 s: something hangs',)\n"

@@ -98,17 +98,7 @@ def run_in(here, out, **environment):
 def test_no_module_is_taken_from_where_the_user_stands(tmp_path, clean):
     here, taken = tmp_path / "here", tmp_path / "taken"
     here.mkdir()
-    for name in (
-        "json",
-        "argparse",
-        "controllers",
-        "numpy",
-        "click",
-        "harness",
-        "runpy",
-        "mininet",
-        "sitecustomize",
-    ):
+    for name in ("json", "argparse", "controllers", "numpy", "click", "harness", "runpy", "mininet", "sitecustomize"):
         (here / f"{name}.py").write_text(f"open({str(taken)!r}, 'a').write({name!r})\nraise SystemExit(9)\n")
     done = run_in(here, tmp_path / "run")
     assert not taken.exists(), taken.read_text()

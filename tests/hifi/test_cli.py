@@ -41,10 +41,7 @@ def test_buffers_quickly(told, tmp_path):
     done = told("buffers", "--quick")
     assert done.exit_code == 0
     found = rows(tmp_path / "out/least.csv")
-    assert [(row["flows"], row["target"], row["least"]) for row in found] == [
-        ("10", "0.99", "2"),
-        ("100", "0.99", "2"),
-    ]
+    assert [(row["flows"], row["target"], row["least"]) for row in found] == [("10", "0.99", "2"), ("100", "0.99", "2")]
     assert (tmp_path / "out/buffers.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -60,12 +60,7 @@ class Neighbourhood:
             for path in (folder, *sorted(folder.rglob("*"))):
                 about = path.lstat()
                 content = path.read_bytes() if path.is_file() else b""
-                found[str(path)] = (
-                    about.st_uid,
-                    about.st_mode,
-                    about.st_nlink if path.is_file() else 0,
-                    content,
-                )
+                found[str(path)] = (about.st_uid, about.st_mode, about.st_nlink if path.is_file() else 0, content)
         return found
 
     def assert_unharmed(self):
@@ -128,18 +123,9 @@ def environment(victim, place):
     """The variables of a victim's session."""
     found = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "HOME": "/root"}
     if victim == "sudo":
-        found |= {
-            "SUDO_UID": str(ALICE),
-            "SUDO_GID": str(ALICE),
-            "SUDO_USER": "alice",
-            "NUMBA_DISABLE_JIT": "1",
-        }
+        found |= {"SUDO_UID": str(ALICE), "SUDO_GID": str(ALICE), "SUDO_USER": "alice", "NUMBA_DISABLE_JIT": "1"}
     if victim == "user":
-        found |= {
-            "HOME": str(place.alices),
-            "MPLCONFIGDIR": str(place.place / "mpl"),
-            "NUMBA_DISABLE_JIT": "1",
-        }
+        found |= {"HOME": str(place.alices), "MPLCONFIGDIR": str(place.place / "mpl"), "NUMBA_DISABLE_JIT": "1"}
         if not (place.place / "mpl").exists():
             made.fonts(place.place / "mpl", ALICE)
     return found

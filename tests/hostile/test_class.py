@@ -92,10 +92,7 @@ while True:
     words = [HEDERA, "grade", "--seed", "7", "--seconds", "10", "--json"]
     first, second = (
         subprocess.Popen(
-            [*words, which, "--out", f"out-{which}"],
-            cwd=place,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            [*words, which, "--out", f"out-{which}"], cwd=place, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
         for which in ("one", "two")
     )

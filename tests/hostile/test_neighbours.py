@@ -73,11 +73,7 @@ MODULES = (
 def test_modules_of_the_enemy_s(place, shell, variable):
     """Modules by names that Python, or we, import, where root stands, or where a variable of the session says."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    for folder in (
-        place.theirs,
-        place.theirs / "lib" / version,
-        place.theirs / "lib" / version / "site-packages",
-    ):
+    for folder in (place.theirs, place.theirs / "lib" / version, place.theirs / "lib" / version / "site-packages"):
         folder.mkdir(parents=True, exist_ok=True)
         for name in MODULES:
             (folder / f"{name}.py").write_text(payload(place))
@@ -132,15 +128,7 @@ def test_caches_and_settings_of_the_enemy_s(place, cached, variable):
     """A variable names the enemy's folder, in which every cache that we keep is a pickle that runs his code, and
     settings name his module."""
     pickled = f"cbuiltins\nexec\n(V{payload(place)!r}\ntR.".replace("\\n", "\\u000a").encode()
-    for prefix in (
-        "",
-        ".cache",
-        ".cache/hedera",
-        ".config/matplotlib",
-        "matplotlib",
-        "hedera",
-        ".cache/hedera/numba",
-    ):
+    for prefix in ("", ".cache", ".cache/hedera", ".config/matplotlib", "matplotlib", "hedera", ".cache/hedera/numba"):
         for name in (*cached, "matplotlibrc", "fontlist.json", "config.py"):
             path = place.theirs / prefix / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -471,16 +459,7 @@ print(subprocess.run(command, env=environment_of(alice), cwd="/", capture_output
         PYTHONPATH="/x",
     )
     names = {line.partition("=")[0] for line in done.stdout.split()}
-    assert names <= {
-        "PATH",
-        "LANG",
-        "LC_ALL",
-        "TZ",
-        "HOME",
-        "NUMBA_CACHE_DIR",
-        "POX_DIR",
-        "PYTHONDONTWRITEBYTECODE",
-    }
+    assert names <= {"PATH", "LANG", "LC_ALL", "TZ", "HOME", "NUMBA_CACHE_DIR", "POX_DIR", "PYTHONDONTWRITEBYTECODE"}
 
 
 def test_a_scheduler_that_stays_when_the_run_is_over(place):
@@ -509,10 +488,7 @@ time.sleep(60)
         return found
 
     parent = subprocess.Popen(
-        [sys.executable, "-I", "-c", starter],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment("root shell", place),
+        [sys.executable, "-I", "-c", starter], stdout=subprocess.PIPE, text=True, env=environment("root shell", place)
     )
     assert parent.stdout.readline() == "here\n"
     assert there()

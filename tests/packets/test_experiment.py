@@ -99,13 +99,7 @@ def test_a_key_names_what_a_result_depends_on_and_nothing_else():
 
 @pytest.mark.parametrize(
     ("unit", "text", "value"),
-    [
-        ("us", "100us", 100),
-        ("us", "0.1ms", 100),
-        ("us", "7", 7),
-        ("kb", "1500B", 1.5),
-        ("mbps", "10Gb/s", 10_000),
-    ],
+    [("us", "100us", 100), ("us", "0.1ms", 100), ("us", "7", 7), ("kb", "1500B", 1.5), ("mbps", "10Gb/s", 10_000)],
 )
 def test_quantities_are_read_with_their_units(unit, text, value):
     assert Quantity(unit).convert(text, None, None) == pytest.approx(value)

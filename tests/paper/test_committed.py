@@ -10,16 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks import simulator_sensitivity
-from paper import (
-    explain_ecmp,
-    explain_gff,
-    explain_sa,
-    figure_3,
-    figure_11,
-    one_core,
-    table_3,
-    table_6,
-)
+from paper import explain_ecmp, explain_gff, explain_sa, figure_3, figure_11, one_core, table_3, table_6
 from paper.explain_ecmp import Task, predict
 from results.published import FIGURE_9, FIGURE_9_SIMULATED, TABLE_3, TABLE_6
 from simulator.config import Config

@@ -57,9 +57,7 @@ def run_document(traffic="published:stride4", scheme="hedera-sa", trial=1, *, se
             "total_mbps": total,
             "hosts": {"0_0_2": [round(rate / 16, 3) for rate in total]},
         },
-        "flows": [
-            {"src": 0, "dst": 4, "src_port": 20001, "mbps": 9.1, "paths": [{"t": 0.0, "core": 2}]},
-        ],
+        "flows": [{"src": 0, "dst": 4, "src_port": 20001, "mbps": 9.1, "paths": [{"t": 0.0, "core": 2}]}],
         "cpu": {"t": [1.0], "idle_percent": [12.0]},
         "rounds": [
             {"t": 2.0 * n, "round": n, "large": 16, "changed": 9 if n == 1 else 0}
@@ -89,14 +87,7 @@ def broken(**changes):
         ],
         "phases": [
             {"from_s": 5, "to_s": 8.01, "down": [], "mbps": 150.0, "maxmin_mbps": 160.0, "best_mbps": 160.0},
-            {
-                "from_s": 8.01,
-                "to_s": 16.02,
-                "down": cables,
-                "mbps": 110.0,
-                "maxmin_mbps": 119.0,
-                "best_mbps": 120.0,
-            },
+            {"from_s": 8.01, "to_s": 16.02, "down": cables, "mbps": 110.0, "maxmin_mbps": 119.0, "best_mbps": 120.0},
             {"from_s": 16.02, "to_s": 25, "down": [], "mbps": 150.0, "maxmin_mbps": 160.0, "best_mbps": None},
         ],
     }

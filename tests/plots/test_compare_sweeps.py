@@ -110,16 +110,8 @@ def test_trials_are_matched_by_their_seeds(tmp_path):
 @pytest.mark.parametrize(
     ("shares", "settings", "reason"),
     [
-        (
-            {("hotspot", "ecmp"): 50},
-            {},
-            "no pattern is in every folder: a has stride1, stride2; b has hotspot",
-        ),
-        (
-            {(FOUR[0], "random"): 50},
-            {},
-            "no scheme but the control is in every folder: a has ecmp; b has random",
-        ),
+        ({("hotspot", "ecmp"): 50}, {}, "no pattern is in every folder: a has stride1, stride2; b has hotspot"),
+        ({(FOUR[0], "random"): 50}, {}, "no scheme but the control is in every folder: a has ecmp; b has random"),
         ({(FOUR[0], "ecmp"): None}, {}, "no pattern has a valid run of a scheme"),
         ({(FOUR[0], "ecmp"): 50}, {"k": 6}, "different size cannot be compared: -k 4 in a, -k 6 in b"),
         ({(FOUR[0], "ecmp"): 50, (FOUR[0], "nonblocking"): None}, {}, "b has no valid run of the control"),

@@ -29,10 +29,7 @@ def sweep(tmp_path):
     store(folder, run_document(PATTERN, "random"), attempt="-again")
     paths = [{"t": 0.0, "core": 2}, {"t": 1.0, "core": 2}, {"t": 2.0, "core": 1}, {"t": 4.0, "core": 2}]
     flows = [{"src": 0, "dst": 4, "mbps": 9.1, "paths": paths}, {"src": 1, "dst": 5, "mbps": 4.0}]
-    store(
-        folder,
-        run_document(PATTERN, "hedera-sa", 2, flows=flows, queue_drops={"0_0_1-eth1": 3, "0_0_1-eth3": 4}),
-    )
+    store(folder, run_document(PATTERN, "hedera-sa", 2, flows=flows, queue_drops={"0_0_1-eth1": 3, "0_0_1-eth3": 4}))
     (folder / "sweep.json").write_bytes((ROOT / "results/figure9/sweep.json").read_bytes())
     return folder
 

@@ -27,10 +27,7 @@ def test_rates_sheets(tmp_path, monkeypatch, schemes):
 
 
 def test_an_invalid_run_looks_invalid_in_its_rates(tmp_path, monkeypatch):
-    store(
-        tmp_path,
-        run_document("stride:4", "nonblocking", verdict="invalid", reasons=["the machine is too slow"]),
-    )
+    store(tmp_path, run_document("stride:4", "nonblocking", verdict="invalid", reasons=["the machine is too slow"]))
     store(tmp_path, failed(traffic="stride:4", scheme="ecmp"))
     runs = load_sweep(tmp_path).runs
     figures = spied(monkeypatch, rates)

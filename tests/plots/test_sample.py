@@ -93,10 +93,7 @@ def test_settings_are_those_of_the_runs_of_the_bars(folder):
 
 def test_what_a_summary_leaves_open_is_no_setting(tmp_path):
     shutil.copy(PUBLISHED / "summary.csv", tmp_path)
-    now = json.loads((PUBLISHED / "sweep.json").read_text()) | {
-        "new_flows": "auto",
-        "large_flows": "measured",
-    }
+    now = json.loads((PUBLISHED / "sweep.json").read_text()) | {"new_flows": "auto", "large_flows": "measured"}
     (tmp_path / "sweep.json").write_text(json.dumps(now))
     settings = Sample.read(tmp_path, "sample").settings(set())
     assert {"new_flows", "large_flows", "scale_sizes"} & set(settings) == {"large_flows"}
@@ -116,11 +113,7 @@ def test_a_folder_that_is_none(tmp_path):
     ("name", "text", "reason"),
     [
         ("summary.csv", "", "no valid run of the control"),
-        (
-            "summary.csv",
-            "pattern,scheme\nstride:4,ecmp\n",
-            "summary.csv is not a summary of a sweep: .*valid_trials",
-        ),
+        ("summary.csv", "pattern,scheme\nstride:4,ecmp\n", "summary.csv is not a summary of a sweep: .*valid_trials"),
         ("sweep.json", '{"k": 4', "sweep.json is not JSON"),
         ("sweep.json", "{}", "sweep.json is not a sweep.s settings: .*missing"),
         ("run.json", "{}", "no readable run: .*run.json is not a run of schema"),

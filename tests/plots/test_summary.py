@@ -39,22 +39,8 @@ def test_each_trial_is_compared_to_the_control_of_its_own_trial(tmp_path):
 
 def test_order(tmp_path):
     assert pattern_order(
-        [
-            "stride:16",
-            "stride:4",
-            "published:randbij0",
-            "hotspot",
-            "published:stag0(0.2,0.3)",
-            "published:stride1",
-        ]
-    ) == [
-        "published:stag0(0.2,0.3)",
-        "published:stride1",
-        "published:randbij0",
-        "hotspot",
-        "stride:4",
-        "stride:16",
-    ]
+        ["stride:16", "stride:4", "published:randbij0", "hotspot", "published:stag0(0.2,0.3)", "published:stride1"]
+    ) == ["published:stag0(0.2,0.3)", "published:stride1", "published:randbij0", "hotspot", "stride:4", "stride:16"]
     write_sweep(tmp_path, ["stride:4"], ["zebra", "hedera-sa", "random", "nonblocking"])
     assert summarise(load_sweep(tmp_path).runs).schemes == ("nonblocking", "random", "hedera-sa", "zebra")
 

@@ -58,10 +58,7 @@ def test_a_second_table_is_there_only_where_tries_were_left_out(tmp_path):
 def test_csv_holds_every_number(tmp_path):
     rows = list(csv.DictReader(io.StringIO(csv_text(small_sweep(tmp_path)))))
     assert tuple(rows[0]) == COLUMNS
-    assert (rows[0]["capacity_mbps"], float(rows[0]["payload_capacity_mbps"])) == (
-        "160",
-        round(160 * 1448 / 1514, 4),
-    )
+    assert (rows[0]["capacity_mbps"], float(rows[0]["payload_capacity_mbps"])) == ("160", round(160 * 1448 / 1514, 4))
     assert float(rows[0]["median_payload_mbps"]) == round(152 / WIRE, 4)
     ecmp = rows[1]
     assert (ecmp["pattern"], ecmp["scheme"], ecmp["valid_trials"], ecmp["invalid_trials"]) == (

@@ -26,11 +26,7 @@ def test_what_is_packed_comes_out_and_the_same_bytes_each_time(tmp_path):
 def test_other_files_and_links_are_left_out(tmp_path):
     plain = io.BytesIO()
     with tarfile.open(fileobj=plain, mode="w") as tar:
-        for name, kind in (
-            ("x/run.json", tarfile.SYMTYPE),
-            ("y/run.json", tarfile.CHRTYPE),
-            ("z", tarfile.REGTYPE),
-        ):
+        for name, kind in (("x/run.json", tarfile.SYMTYPE), ("y/run.json", tarfile.CHRTYPE), ("z", tarfile.REGTYPE)):
             about = tarfile.TarInfo(name)
             about.type, about.linkname = kind, "/etc/passwd"
             tar.addfile(about)

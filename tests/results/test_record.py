@@ -155,10 +155,7 @@ JSON = st.recursive(
 )
 
 
-@given(
-    field=st.sampled_from(sorted({*run_document(), *json.loads(encode(run()))})),
-    value=JSON,
-)
+@given(field=st.sampled_from(sorted({*run_document(), *json.loads(encode(run()))})), value=JSON)
 @settings(deadline=None)
 def test_any_value_in_any_field_gives_a_run_or_a_reason(field, value):
     document = json.loads(text())

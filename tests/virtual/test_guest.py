@@ -122,10 +122,7 @@ def test_a_layer_lies_over_the_host_s_files(linux, tmp_path):
 
 def test_it_runs_on_one_processor_that_no_other_guest_has(linux, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # guests of tests that run beside are others'
-    with (
-        Guest(linux, ["sh", "-c", FOREVER], **SMALL) as one,
-        Guest(linux, ["sh", "-c", FOREVER], **SMALL) as two,
-    ):
+    with Guest(linux, ["sh", "-c", FOREVER], **SMALL) as one, Guest(linux, ["sh", "-c", FOREVER], **SMALL) as two:
         within(30, lambda: (one.job / "out/facts").exists() and (two.job / "out/facts").exists())
         sets = [os.sched_getaffinity(guest.pid) for guest in (one, two)]
     assert [len(each) for each in sets] == [1, 1]
@@ -192,15 +189,7 @@ def test_a_guest_boots_where_nobody_is_root(linux):
         inside = ["unshare", "--user", "--map-current-user", "--"]
         if os.geteuid() == 0:
             os.chown(place / "cache", 4321, 4321)
-            inside = [
-                "setpriv",
-                "--reuid=4321",
-                "--regid=4321",
-                "--clear-groups",
-                "--bounding-set=-all",
-                "--",
-                *inside,
-            ]
+            inside = ["setpriv", "--reuid=4321", "--regid=4321", "--clear-groups", "--bounding-set=-all", "--", *inside]
         reads = ["test", "-r", sys.executable, "-a", "-r", __file__]
         if subprocess.run([*inside, *reads], capture_output=True, check=False).returncode:
             pytest.skip("no ordinary user can make user namespaces here, or read this code")

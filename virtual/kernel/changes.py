@@ -26,11 +26,7 @@ CHANGES = (
 		rng_seed[at] = given[at];
 	{""",
     ),
-    (
-        "arch/um/include/asm/archrandom.h",
-        r"ret = os_getrandom\(v, max_longs \* sizeof\(\*v\), 0\);",
-        "ret = 0;",
-    ),
+    ("arch/um/include/asm/archrandom.h", r"ret = os_getrandom\(v, max_longs \* sizeof\(\*v\), 0\);", "ret = 0;"),
     # Nor do they depend on the paths of the guest's files on the host.
     ("init/main.c", r"random_init_early\(command_line\)", 'random_init_early("")'),
     # A packet that a network card has sent no longer belongs to its sender. Otherwise, with switches and hosts on one

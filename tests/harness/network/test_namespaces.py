@@ -39,10 +39,7 @@ def test_what_is_started_there_is_born_there_without_a_program_that_enters_it(pi
 
 def test_others_find_it_by_its_number_as_they_would_a_process(pid):
     """As `ip link ... netns PID` and `mnexec -a PID` do."""
-    run(
-        ["ip", "link", "add", "a-eth1", "netns", str(pid), "type", "veth", "peer", "name", "a-eth2"],
-        namespace=pid,
-    )
+    run(["ip", "link", "add", "a-eth1", "netns", str(pid), "type", "veth", "peer", "name", "a-eth2"], namespace=pid)
     found = subprocess.run(["mnexec", "-a", str(pid), "ip", "link"], capture_output=True, text=True, check=True).stdout
     assert "a-eth1" in found
     assert "a-eth2" in found

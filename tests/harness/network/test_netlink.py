@@ -86,8 +86,7 @@ def test_what_waits_in_queues_and_how_long_round_trips_take(namespace):
 
 
 @pytest.mark.parametrize(
-    "queue",
-    ["bfifo limit 75000", "red limit 75000 min 30000 max 31500 avpkt 1500 burst 20 probability 1 ecn"],
+    "queue", ["bfifo limit 75000", "red limit 75000 min 30000 max 31500 avpkt 1500 burst 20 probability 1 ecn"]
 )
 @pytest.mark.parametrize("rate", ["8kbit", "100gbit"])
 def test_ports_are_what_ip_and_tc_say(namespace, queue, rate):

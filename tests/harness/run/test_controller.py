@@ -64,9 +64,7 @@ def started(tmp_path, monkeypatch, run_as=None):
     raw.mkdir(mode=0o700)
     monkeypatch.setattr(module, "SILENCE_S", 3.0)
     monkeypatch.setattr(
-        module,
-        "command",
-        lambda platform, address, options: [sys.executable, str(program), str(options["log"])],
+        module, "command", lambda platform, address, options: [sys.executable, str(program), str(options["log"])]
     )
     with Children() as children:
         yield Controller("os-ken", "127.0.0.1", None, {}, raw, children, run_as)
@@ -164,14 +162,7 @@ def test_last_words_are_one_clean_line(tmp_path, monkeypatch):
 def test_disturbances_are_in_order_and_inside_the_run():
     found = parse_all(["controller:freeze@4.5", "controller:kill@2"], 5)
     assert found == (Disturbance("kill", 2), Disturbance("freeze", 4.5))
-    for text in (
-        "",
-        "controller:kill",
-        "controller:kill@0",
-        "controller:kill@5",
-        "switch:kill@2",
-        "controller:kill@x",
-    ):
+    for text in ("", "controller:kill", "controller:kill@0", "controller:kill@5", "switch:kill@2", "controller:kill@x"):
         with pytest.raises(ValueError, match="controller:kill@SECONDS"):
             parse_all([text], 5)
 

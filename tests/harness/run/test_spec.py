@@ -41,12 +41,7 @@ def test_what_is_asked_for_is_what_one_gets():
 
 @pytest.mark.parametrize(
     ("time", "asked", "late_ms"),
-    [
-        ("virtual", None, MEASURED_DELAY_MS),
-        ("virtual", 0.0, 0.0),
-        ("virtual", 100.0, 100.0),
-        ("real", None, 0.0),
-    ],
+    [("virtual", None, MEASURED_DELAY_MS), ("virtual", 0.0, 0.0), ("virtual", 100.0, 100.0), ("real", None, 0.0)],
 )
 def test_what_a_controller_takes_follows_from_the_time(time, asked, late_ms):
     spec = RunSpec("ecmp", "stride:4", time=time, controller_delay_ms=asked)
@@ -65,12 +60,7 @@ def test_in_real_time_the_controller_is_not_delayed():
 
 def test_results_have_a_place_for_it():
     fields = {each.name: each for each in dataclasses.fields(RunSpec)}
-    assert set(Settings.__struct_fields__) - {"datapath"} == set(fields) - {
-        "scheme",
-        "traffic",
-        "trial",
-        "seed",
-    }
+    assert set(Settings.__struct_fields__) - {"datapath"} == set(fields) - {"scheme", "traffic", "trial", "seed"}
 
 
 def test_any_other_word_is_refused():

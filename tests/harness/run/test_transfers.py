@@ -114,8 +114,7 @@ def test_a_program_that_is_killed_is_named_and_nothing_hangs(carry_out, children
 
 
 @pytest.mark.parametrize(
-    "traffic",
-    ["ring:16,1600000", "halving-doubling:8,80000", "all-to-all:16,3200000", "pipeline:4,50000", "ring:2,1"],
+    "traffic", ["ring:16,1600000", "halving-doubling:8,80000", "all-to-all:16,3200000", "pipeline:4,50000", "ring:2,1"]
 )
 def test_a_collective_runs_to_its_end_in_order(carry_out, traffic):
     spec = replace(COLLECTIVE, traffic=traffic, repeats=2)

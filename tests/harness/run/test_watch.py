@@ -3,13 +3,7 @@ import time
 import pytest
 
 from harness.run import watch
-from harness.run.watch import (
-    ClockWatch,
-    ProcessorWatch,
-    clock_offset,
-    idle_share,
-    processor_ticks,
-)
+from harness.run.watch import ClockWatch, ProcessorWatch, clock_offset, idle_share, processor_ticks
 
 STAT = "cpu  100 0 50 800 10 0 40 0 7 0\ncpu0 1 2 3 4 5 6 7 8 9 10\n"
 

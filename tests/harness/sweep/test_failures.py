@@ -47,10 +47,7 @@ def raising(error):
     [
         (RunFailed("it did not work"), "it did not work"),
         (RunFailed("tc failed: line one\n\tline two"), "tc failed: line one line two"),
-        (
-            subprocess.TimeoutExpired(["tc", "-batch"], 60),
-            "timeout expired: Command '['tc', '-batch']' timed out",
-        ),
+        (subprocess.TimeoutExpired(["tc", "-batch"], 60), "timeout expired: Command '['tc', '-batch']' timed out"),
         (OSError(errno.EAGAIN, os.strerror(errno.EAGAIN)), "blocking io error: "),
         (ValueError("no number"), "value error: no number"),
         (Exception("Mininet's"), "exception: Mininet's"),
@@ -138,8 +135,7 @@ def end_the_tear_down():
 
 
 @pytest.mark.parametrize(
-    "carry_out",
-    [interrupt_the_tear_down, interrupt_what_then_fails, interrupt_what_hides_why, end_the_tear_down],
+    "carry_out", [interrupt_the_tear_down, interrupt_what_then_fails, interrupt_what_hides_why, end_the_tear_down]
 )
 def test_ctrl_c_in_the_tear_down_of_a_failed_run_ends_the_sweep(tmp_path, failing, carry_out):
     with pytest.raises((KeyboardInterrupt, SystemExit)):

@@ -91,22 +91,13 @@ def test_a_fine_run_has_nothing_against_it():
         ({"unfinished_flows": ["0 to 4"]}, "1 flows did not run from start to end: 0 to 4"),
         ({"payload_mbps": 100.0}, "more than 5% apart"),
         ({"payload_mbps": float("nan")}, "apart"),
-        (
-            {"lost_packets": {"port a": 3, "port b": 40}},
-            "40 packets were lost in port b, outside every queue",
-        ),
-        (
-            {"dead_processes": ["ovs-vswitchd 1 (status -9)"]},
-            "ovs-vswitchd 1 (status -9) ended during the run",
-        ),
+        ({"lost_packets": {"port a": 3, "port b": 40}}, "40 packets were lost in port b, outside every queue"),
+        ({"dead_processes": ["ovs-vswitchd 1 (status -9)"]}, "ovs-vswitchd 1 (status -9) ended during the run"),
         (
             {"claims": [Claim("a", 9.0, 10.0, 0.0), Claim("b", 5.2, 4.0, 0.0), Claim("c", 6.0, 2.0, 2.9)]},
             "those placed on b delivered 5.20 Mb/s, and it carried 4.00 Mb/s (2 links so)",
         ),
-        (
-            {"claims": [Claim("a", 1.0, float("nan"), 0.0)]},
-            "did not take the paths that the controller claims",
-        ),
+        ({"claims": [Claim("a", 1.0, float("nan"), 0.0)]}, "did not take the paths that the controller claims"),
         ({"clock_set_s": -20.0}, "the machine's clock was set by -20 s during the run"),
     ],
 )
@@ -224,10 +215,7 @@ def test_a_slow_run_says_when_least_arrived_and_how_busy_the_machine_was():
 
 def test_a_slow_run_says_which_host_its_cpu_limit_held_back_most():
     slow = replace(
-        FINE,
-        measured_mbps=120.0,
-        throttled_s={"0_0_2": 0.1, "0_0_3": 2.04},
-        seconds=[Second(2, 3.0, 101.0)],
+        FINE, measured_mbps=120.0, throttled_s={"0_0_2": 0.1, "0_0_3": 2.04}, seconds=[Second(2, 3.0, 101.0)]
     )
     (reason,) = reasons(slow)
     assert reason.endswith("its CPU limit held host 0_0_3 back for 2.0 s")

@@ -82,12 +82,7 @@ def test_hosts_without_a_path_are_cut_off_and_awaited_when_it_is_mended():
     per_second = [seconds(9, 9, 9, 9, 0, 0, 0, 0, 0, 3, start=0.5), seconds(*[9] * 10)]
     recovery, failures, phases = record([Outage(4, EDGE), Outage(8, frozenset())], flows, back, per_second)
     broken, mended = failures
-    assert (broken.affected, broken.cut_off, broken.rerouted_s, broken.moving_s) == (
-        1,
-        1,
-        None,
-        None,
-    )
+    assert (broken.affected, broken.cut_off, broken.rerouted_s, broken.moving_s) == (1, 1, None, None)
     assert (mended.affected, mended.moving_s) == (0, 2.5)
     assert recovery.cut_off == {"0 to 4"}
     assert [phase.best_mbps for phase in phases] == pytest.approx([20, 10, 20])

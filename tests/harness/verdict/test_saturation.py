@@ -18,10 +18,7 @@ def test_links_that_have_to_be_full_are_judged_once_tcp_has_settled():
     long = RunSpec(scheme="ecmp", traffic="stride:4", seconds=60, link_mbps=10)
     assert settled_window(long, [], []) == (10, 50)
     assert settled_window(long, [0.0, 2.0, 4.0], []) == (10, 50)
-    assert settled_window(replace(long, seconds=10), [0.0, 0.1], []) == (
-        pytest.approx(5.1),
-        pytest.approx(50 / 6),
-    )
+    assert settled_window(replace(long, seconds=10), [0.0, 0.1], []) == (pytest.approx(5.1), pytest.approx(50 / 6))
     assert settled_window(replace(long, seconds=7), [0.0], []) == (5, 7), "after the measuring window"
     assert settled_window(replace(long, seconds=5.5), [0.0], []) is None, "too short to tell"
     assert settled_window(long, [12.0, 55.0], []) == (17, 50)

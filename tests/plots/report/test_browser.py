@@ -34,16 +34,11 @@ def sweep(tmp_path_factory):
     """Three trials of two patterns, one of which is not published, one run invalid and one broken off."""
     folder = tmp_path_factory.mktemp("sweep")
     computed.write_sweep(folder, ["published:randbij0", "stride:4"], trials=3, seconds=20, restless=True)
-    store(
-        folder,
-        computed.document("stride:4", "ecmp", 1, seconds=20) | {"verdict": "invalid", "reasons": ["slow"]},
-    )
+    store(folder, computed.document("stride:4", "ecmp", 1, seconds=20) | {"verdict": "invalid", "reasons": ["slow"]})
     store(
         folder,
         failed(
-            traffic="stride:4",
-            scheme="random",
-            spec=computed.document("stride:4", "random", 1, seconds=20)["spec"],
+            traffic="stride:4", scheme="random", spec=computed.document("stride:4", "random", 1, seconds=20)["spec"]
         ),
     )
     write_report(folder)
@@ -66,10 +61,7 @@ def opened(browser, folder, width=1280):
 def prefer(browser, scheme):
     features = [
         {"name": "prefers-color-scheme", "value": scheme},
-        {
-            "name": "prefers-reduced-motion",
-            "value": "reduce",
-        },  # clicks go where the page is, not where it goes
+        {"name": "prefers-reduced-motion", "value": "reduce"},  # clicks go where the page is, not where it goes
     ]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
@@ -237,15 +229,7 @@ def test_keyboard_alone_reaches_every_control(page):
         addEventListener('focusin', ({target: {id, name, localName}}) => reached.push(id || name || localName))""")
     ActionChains(page).send_keys(Keys.TAB * 150).perform()
     reached = set(page.execute_script("return reached"))
-    controls = {
-        "theme",
-        "pick-pattern",
-        "pick-scheme",
-        "pick-trial",
-        "stage",
-        "forth",
-        "view",
-    }
+    controls = {"theme", "pick-pattern", "pick-scheme", "pick-trial", "stage", "forth", "view"}
     assert controls | {"next-move", "flows", "summary", "a"} <= reached
     find(page, "#stage").send_keys("")
     assert page.execute_script("return getComputedStyle(document.activeElement).outlineStyle") == "solid"

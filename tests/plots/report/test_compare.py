@@ -70,10 +70,7 @@ def test_the_published_patterns_make_the_seven_families_of_the_figure():
 
 def test_a_family_is_the_mean_over_patterns_of_medians_over_trials(tmp_path):
     rates = {("published:stride2", "nonblocking"): [100] * 3, ("published:stride4", "nonblocking"): [100] * 3}
-    rates |= {
-        ("published:stride2", "hedera-gff"): [70, 80, 99],
-        ("published:stride4", "hedera-gff"): [90, 90, 10],
-    }
+    rates |= {("published:stride2", "hedera-gff"): [70, 80, 99], ("published:stride4", "hedera-gff"): [90, 90, 10]}
     summary, _ = sweep_of(tmp_path, rates)
     (family,) = compare.families(summary)
     mean = family.means["hedera-gff"]

@@ -5,10 +5,7 @@ from tests.plots.sweeps import run_document, store
 
 def test_environments_that_differ_are_counted(tmp_path):
     for trial, kernel in ((1, "6.1"), (2, "6.1"), (3, "6.2")):
-        store(
-            tmp_path,
-            run_document(trial=trial, environment={"kernel": kernel, "tools": {"iperf": "2.1"}, "x": None}),
-        )
+        store(tmp_path, run_document(trial=trial, environment={"kernel": kernel, "tools": {"iperf": "2.1"}, "x": None}))
     runs = load_sweep(tmp_path).runs
     assert environment(runs) == [
         ("kernel", [("6.1", 2), ("6.2", 1)]),

@@ -96,12 +96,7 @@ def test_the_same_runs_give_the_same_page(tmp_path):
 
 
 def test_headline_numbers_are_those_of_the_runs(tmp_path):
-    for scheme, rate in (
-        ("nonblocking", 150.0),
-        ("ecmp", 60.0),
-        ("hedera-sa", 141.0),
-        ("spanning-tree", 39.0),
-    ):
+    for scheme, rate in (("nonblocking", 150.0), ("ecmp", 60.0), ("hedera-sa", 141.0), ("spanning-tree", 39.0)):
         store(tmp_path, run_document("published:stride4", scheme, bisection_mbps=rate))
     text = page_of(tmp_path).text
     assert "hedera-sa / control94\u202f% published: 94\u202f%" in text
@@ -189,10 +184,7 @@ def test_a_delay_that_was_set_is_not_told_as_measured(tmp_path):
 
 def test_words_from_files_cannot_do_harm(tmp_path):
     evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)>'\""
-    store(
-        tmp_path,
-        run_document(f"file:{evil}", "ecmp", verdict="invalid", reasons=[evil], environment={evil: evil}),
-    )
+    store(tmp_path, run_document(f"file:{evil}", "ecmp", verdict="invalid", reasons=[evil], environment={evil: evil}))
     store(tmp_path, run_document(f"file:{evil}", "nonblocking", started="2026-03-01T10:00:00Z"))
     page = page_of(tmp_path)
     assert "onerror" not in [name for _, attrs in page.elements for name in attrs]

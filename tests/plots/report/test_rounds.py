@@ -9,10 +9,7 @@ INVALID = {"verdict": "invalid", "reasons": ["slow"]}
 
 def test_overhead_over_all_runs(tmp_path):
     store(tmp_path, run_document(scheme="hedera-gff", trial=1, rounds=rounds((2, 0), (4, 9), (6, 2))))
-    store(
-        tmp_path,
-        run_document(scheme="hedera-gff", trial=2, rounds=rounds((2, 7), (4, 0)), **INVALID),
-    )
+    store(tmp_path, run_document(scheme="hedera-gff", trial=2, rounds=rounds((2, 7), (4, 0)), **INVALID))
     store(tmp_path, run_document(scheme="ecmp"))
     (found,) = overheads(load_sweep(tmp_path).runs)
     assert (found["scheme"], found["runs"], found["rounds"], found["idle_rounds"]) == ("hedera-gff", 2, 5, 2)

@@ -22,14 +22,7 @@ def test_a_run_is_cut_at_its_rounds(tmp_path):
             "per_second_mbps": [2, 2, 4, 4, 6, 6],
             "paths": [{"t": 0.1, "core": 0}, {"t": 2.0, "core": 3}],
         },
-        {
-            "src": 1,
-            "dst": 5,
-            "mbps": 5,
-            "start": 3.0,
-            "per_second_mbps": [8, 8, 8],
-            "paths": [{"t": 3.1, "core": 1}],
-        },
+        {"src": 1, "dst": 5, "mbps": 5, "start": 3.0, "per_second_mbps": [8, 8, 8], "paths": [{"t": 3.1, "core": 1}]},
     ]
     document = run_document(seconds=6, flows=flows, rounds=rounds((2.0, 1), (4.0, 0)))
     cut = stages(read(store(tmp_path, document)))
