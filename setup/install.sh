@@ -147,7 +147,7 @@ stamp=$(
     {
         echo "$root $(uname -m) ${packages[*]}"
         "$python" -V
-        cat setup/requirements{,-check,-cluster}.lock setup/as-root.pth setup/{install,clean}.sh pyproject.toml
+        cat setup/requirements{,-check,-cluster}.lock setup/clone.pth setup/{install,clean}.sh pyproject.toml
     } | sha256sum | cut -c 1-12
 )
 env=.venvs/$stamp
@@ -193,7 +193,10 @@ if [ ! -e "$env/installed" ] || ! as_owner "$env/bin/python" -I -c '' 2>/dev/nul
     as_owner sed -i -e '1s/^#!\(.*\/python[0-9.]*\)$/#!\1 -I/' \
         -e "2s/^'''exec' \(.*\) \"\$0\"/'''exec' \1 -I \"\$0\"/" "$env/bin/hedera"
     as_owner sed -i 's/^include-system-site-packages = false/include-system-site-packages = true/' "$env/pyvenv.cfg"
-    as_owner cp setup/as-root.pth "$(echo "$env"/lib/python3*/site-packages)"
+    as_owner cp setup/clone.pth "$(echo "$env"/lib/python3*/site-packages)"
+    for path in "$env"/lib/python3*/site-packages/*.pth; do # pip's own way to the clone
+        ! grep -qF -- "$root" "$path" || as_owner rm "$path"
+    done
     as_owner touch "$env/installed"
 fi
 if [ -n "$check" ] && [ ! -e "$env/installed-check" ]; then
@@ -210,6 +213,6 @@ if [ "$(readlink .venv)" != "$env" ]; then
     as_owner ln -sfn "$env" .venvs/next
     as_owner mv -T .venvs/next .venv
 fi
-if [ "$owner" != 0 ] && [ -z "$user" ]; then # so that root, who must not, need not (as-root.pth)
+if [ "$owner" != 0 ] && [ -z "$user" ]; then # so that root, who must not, need not (clone.pth)
     as_owner "$env/bin/python" -I -m compileall -q "${packages[@]%/__init__.py}" || true
 fi

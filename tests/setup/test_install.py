@@ -62,7 +62,7 @@ def clone(wheels):
         folder = Path(name)
         folder.chmod(0o755)
         (folder / "setup").mkdir()
-        for file in ("install.sh", "clean.sh", "as-root.pth"):
+        for file in ("install.sh", "clean.sh", "clone.pth"):
             shutil.copy(ROOT / "setup" / file, folder / "setup")
         shutil.copy(ROOT / "test.sh", folder)
         (folder / "setup/apt-packages.txt").write_text("util-linux\n")
