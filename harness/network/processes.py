@@ -7,15 +7,16 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import IO
 
 from harness.errors import RunFailed
 from harness.network.machine import time_travels
 from harness.network.namespaces import inside
 
+_RAISING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 REAP_S = 5.0
 """Seconds a process may take to end once it is killed."""
 
@@ -23,6 +24,24 @@ REAP_S = 5.0
 def tied() -> list[str]:
     """A prefix for a command that ends with whoever starts it, however that ends; in a guest the machine ends."""
     return [] if time_travels() else ["setpriv", "--pdeathsig", "KILL", "--"]
+
+
+@contextlib.contextmanager
+def _whole() -> Iterator[None]:
+    """What signals raise in the block is raised at its end: a process that was started is known, and will be ended."""
+    handlers: dict[int, Callable[[int, FrameType | None], object]] = {}
+    late: list[tuple[int, FrameType | None]] = []
+    for number in _RAISING:
+        if callable(handler := signal.getsignal(number)):
+            handlers[number] = handler
+            signal.signal(number, lambda *told: late.append(told))
+    try:
+        yield
+    finally:
+        for each, handler in handlers.items():
+            signal.signal(each, handler)
+        for each, frame in late:
+            handlers[each](each, frame)
 
 
 class Children:
@@ -73,6 +92,7 @@ class Children:
             if output is not None:
                 sink = stack.enter_context(output.open("wb"))
             try:
+                stack.enter_context(_whole())
                 child = inside(
                     namespace,
                     lambda: subprocess.Popen(
@@ -88,7 +108,7 @@ class Children:
                 )
             except OSError as error:
                 raise RunFailed(f"{name} could not be started: {error.strerror}") from None
-        self._running.append((name, child))
+            self._running.append((name, child))
         return child
 
     def named(self, prefix: str) -> list[subprocess.Popen[bytes]]:

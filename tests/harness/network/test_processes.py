@@ -39,6 +39,22 @@ def test_an_exception_ends_them_too():
     assert child.poll() is not None
 
 
+def test_one_that_is_started_as_ctrl_c_comes_is_ended_too(monkeypatch):
+    start, started = subprocess.Popen, []
+
+    def interrupted(*words, **settings):
+        started.append(start(*words, **settings))
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+        return started[-1]
+
+    monkeypatch.setattr(processes.subprocess, "Popen", interrupted)
+    with pytest.raises(KeyboardInterrupt), Children() as children:
+        children.spawn("sleep", ["sleep", "600"])
+    assert started[0].poll() is not None
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_a_child_that_died_is_named_with_its_status():
     with Children() as children:
         child = children.spawn("false", ["false"])
