@@ -51,7 +51,7 @@ def test_a_host_without_any_path_is_not_blamed_and_comes_back(tmp_path, clean):
 
 @pytest.mark.parametrize("how", [pytest.param("kill", marks=LONG), "freeze"])
 def test_a_controller_that_is_gone_is_replaced_and_flows_go_on(tmp_path, clean, how):
-    result = run(tmp_path / "run", "hedera-gff", 20, "--disturb", f"controller:{how}@4", bw=2)
+    result = run(tmp_path / "run", "hedera-gff", 20, "--disturb", f"controller:{how}@4")
     assert (result["verdict"], result["reasons"]) == ("ok", [])
     (restart,) = result["controller_restarts"]
     assert 4 <= restart["t"] < 9, "noticed within 5 s"

@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.mark.parametrize("scheme", ["nonblocking", "hedera-gff", pytest.param("hedera-sa", marks=pytest.mark.real)])
 def test_a_run_of_each_kind(tmp_path, clean, scheme):
-    done = hedera_run(tmp_path / "run", scheme=scheme, seconds=12)
+    done = hedera_run(tmp_path / "run", scheme=scheme, seconds=12, bw=10)
     result = json.loads(done.stdout)
     assert (result["verdict"], result["reasons"]) == ("ok", []), done.stderr
     assert done.returncode == 0
