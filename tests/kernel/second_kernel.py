@@ -108,7 +108,7 @@ _INIT = """#!/bin/bash
 export PATH={path} HOME={home} LANG=C.UTF-8 TERM=dumb
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t tmpfs run /run
 mount -t devtmpfs dev /dev; mkdir -p /dev/shm /dev/pts; mount -t tmpfs shm /dev/shm; mount -t devpts pts /dev/pts
-mount -t cgroup2 none /sys/fs/cgroup; ln -sf /proc/self/fd /dev/fd
+mount -t cgroup2 none /sys/fs/cgroup; echo +cpu >/sys/fs/cgroup/cgroup.subtree_control; ln -sf /proc/self/fd /dev/fd
 mkdir -p /run/modules/lib/modules; mount --bind {modules} /run/modules/lib/modules
 for module in {names}; do modprobe -d /run/modules $module; done
 ip link set lo up; sysctl -qw kernel.printk='1 1 1 1'
