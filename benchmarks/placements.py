@@ -34,7 +34,6 @@ SECONDS = 0.5
 
 
 def permutation(k: int, seed: int = 1) -> tuple[FatTree, LargeFlows, LinkState]:
-    """A flow as large as a NIC from every host, to another's."""
     tree, rng = FatTree(k), np.random.default_rng(seed)
     dst = rng.permutation(tree.num_hosts).astype(np.int32)
     src = np.flatnonzero(dst != np.arange(tree.num_hosts)).astype(np.int32)
@@ -60,7 +59,6 @@ def timed(
 
 
 def rows(whole: bool) -> Iterator[Row]:
-    """Each placement of permutations, and of random flows."""
     cases = [(f"k={k}, permutation", permutation(k)) for k in ((16, 32, 48) if whole else (48,))]
     cases += [(f"k={k}, random", placement_input(k, flows)) for k, flows in (SIZES if whole else SIZES[-2:])]
     for what, (tree, flows, links) in cases:

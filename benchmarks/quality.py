@@ -94,7 +94,6 @@ def total(matrix: Matrix, demand: Float64, core: Int32) -> float:
 
 
 def totals(matrix: Matrix, demand: Float64, seed: int) -> dict[str, float]:
-    """What each way of choosing paths reaches, one trial."""
     hashed = Ecmp(TREE, seed).cores(matrix.src, matrix.dst, source_ports(matrix, seed), 5001)
 
     def placed(placement: Placement, periods: int = 1) -> float:

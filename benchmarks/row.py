@@ -27,12 +27,10 @@ class Row:
 
     @property
     def ratio(self) -> str:
-        """Ours over the other."""
         return f"{self.ours / self.paper:.2f}" if self.paper else ""
 
 
 def median_s(function: Callable[[], object], repeats: int = 5) -> float:
-    """The median time of some calls."""
     spent = []
     for _ in range(repeats):
         before = time.perf_counter()
@@ -42,7 +40,6 @@ def median_s(function: Callable[[], object], repeats: int = 5) -> float:
 
 
 def child(command: Sequence[str | Path]) -> resource.struct_rusage:
-    """Run a program to its end: what it has used."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)

@@ -18,7 +18,6 @@ _ALWAYS = ("classroom.answering", "topos.links", "hedera.placement", "hedera.com
 
 @cache
 def packages() -> tuple[str, ...]:
-    """All of the project's packages."""
     return tuple(sorted({path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests"}))
 
 

@@ -39,8 +39,6 @@ def _columns(given: dict[str, list[Any]]) -> dict[str, NDArray[Any]]:
 
 
 class _Scripted:
-    """A placement with scripted answers, which records its inputs."""
-
     def __init__(self) -> None:
         self.cores: dict[int, int] = {}
         self.asked: list[LargeFlows] = []
@@ -108,7 +106,6 @@ class Host:
         return answer
 
     def estimate(self, src: list[int], dst: list[int], num_hosts: int) -> Message:
-        """The demands of flows."""
         given = {name: np.array(ends, dtype=np.int32) for name, ends in (("src", src), ("dst", dst))}
         answer = _told("demand", self._what(given["src"], given["dst"], num_hosts))
         answer["touched"] = [name for name, was in (("src", src), ("dst", dst)) if given[name].tolist() != was]
@@ -131,7 +128,6 @@ class Host:
 
 
 def _told(name: str, given: Any) -> Message:
-    """An answer that should be an array of numbers."""
     values = np.asarray(given)
     if given is None or values.dtype.kind not in "biuf" or values.dtype.itemsize > 8 or values.size > _MOST:
         return {"odd": "None" if given is None else f"a {type(given).__name__}"}
@@ -150,7 +146,6 @@ def _raised(error: BaseException) -> Message:
 
 
 def main() -> None:
-    """Answer until there are no more requests."""
     asked, told = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)

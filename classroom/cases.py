@@ -98,7 +98,6 @@ def _estimate(pairs: Pairs, hosts: int) -> Case:
 
 
 def _mistaken(pairs: Pairs, hosts: int) -> list[tuple[str, list[float]]]:
-    """The results of known mistakes, each with a description."""
     one_pass = "this is what one pass of EST-SRC and EST-DST gives; Figure 7 goes on until no demand changes any more"
     one_loop = (
         "this is what EST-DST gives when its own loop (lines 9 to 18) runs once: when a flow turns out not to be "
@@ -144,7 +143,6 @@ def _history(history: History, **right: Any) -> Case:
 
 
 def _random_flows(rng: Random, tree: FatTree, periods: int, sizes: Sequence[float]) -> Iterator[HistoryFlow]:
-    """Flows that demand no more of a host's link than there is."""
     sent, received = [0.0] * tree.num_hosts, [0.0] * tree.num_hosts
     for _ in range(rng.randint(0, 12)):
         src = rng.randrange(tree.num_hosts)
@@ -358,7 +356,6 @@ class _Scene:
             self.enter(int(key[1:]), src, dst)
 
     def enter(self, key: int, src: int, dst: int, core: int = 0) -> None:
-        """A new entry, in place of one that was there."""
         entry = {"key": key, "src": src, "dst": dst, "bytes": 0, "duration_s": 0.0, "core": core, "hashed": core}
         self.entries[key] = entry
 

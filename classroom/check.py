@@ -32,7 +32,6 @@ PATIENCE_S = 60.0
 
 
 def held(path: Path) -> bool:
-    """Print the findings on a file; whether it passes all checks."""
     asked = json.loads((HERE / "cases.json").read_text(encoding="utf-8"))[path.name]
     try:
         code = read_code(path, NAMES[path.name])

@@ -133,7 +133,6 @@ class _State:
 
 
 def _flows(told: Case) -> LargeFlows:
-    """Recorded flows, on their hashed paths."""
     src, dst, hashed = (np.array(told[name], dtype=np.int32) for name in ("src", "dst", "hashed"))
     return LargeFlows(np.arange(src.size), src, dst, np.array(told["demand"], dtype=float), hashed.copy(), hashed)
 
@@ -159,7 +158,6 @@ def _period(submission: Submission, flows: LargeFlows) -> _State:
 
 
 def _energy(flows: LargeFlows, core_of: NDArray[np.int64]) -> float:
-    """The energy of a state, computed from scratch."""
     return exceeded_capacity(TREE, flows.src, flows.dst, flows.demand, core_of[flows.dst], LinkState(TREE))
 
 

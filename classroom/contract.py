@@ -101,7 +101,6 @@ class _Trial:
         return None
 
     def breaks(self, which: str, history: History) -> bool:
-        """Whether a history shows this rule to be broken."""
         return (broken := self.broken(history)) is not None and broken.which == which
 
 

@@ -37,7 +37,6 @@ class Line:
 
 
 def lines(grade: Grade, checks: Checks) -> list[Line]:
-    """All lines of a grade; their points add up to it."""
     found = []
     for part, file in PARTS.items():
         if part not in checks:
@@ -71,7 +70,6 @@ def _feedback(check: Check, counts: bool) -> str:
 
 
 def gradescope(grade: Grade, checks: Checks) -> dict[str, Any]:
-    """The content of /autograder/results/results.json."""
     return {
         "score": round(grade.points, 2),
         "execution_time": round(grade.seconds),
@@ -97,7 +95,6 @@ def gradescope(grade: Grade, checks: Checks) -> dict[str, Any]:
 
 
 def prairielearn(grade: Grade, checks: Checks) -> dict[str, Any]:
-    """The content of /grade/results/results.json."""
     return {
         "gradable": True,
         "score": round(min(1.0, grade.points / 100), 6),

@@ -80,26 +80,21 @@ class Class:
 
     @cached_property
     def cases(self) -> dict[str, list[Case]]:
-        """What each file is asked."""
         return cases(self.seed)
 
     @cached_property
     def configs(self) -> tuple[Config, ...]:
-        """The simulations that measure a scheduler's quality."""
         return tuple(quality.configs(SIZES, self.seed, lambda k: drawn_patterns(k, self.seed)))
 
     @cached_property
     def ecmp(self) -> float:
-        """The mean share of the bound that ECMP reaches in them."""
         return mean(quality.simulated(config, "ecmp").share or 0.0 for config in self.configs)
 
     @cached_property
     def baseline(self) -> float:
-        """The same of BASELINE."""
         return mean(quality.simulated(config, BASELINE).share or 0.0 for config in self.configs)
 
     def start(self, hash_seed: int = 0) -> Start:
-        """How code of this class is started."""
         cpu_s = max(1, round(self.budget_s))
         return unclosed(cpu_s, hash_seed) if self.place is None else closed(self.place, cpu_s, hash_seed)
 

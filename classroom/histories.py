@@ -39,12 +39,10 @@ class History:
 
     @classmethod
     def read(cls, told: dict[str, Any]) -> History:
-        """One that was written as JSON."""
         flows = tuple(HistoryFlow(*flow) for flow in told["flows"])
         return cls(told["k"], flows, told["periods"], tuple((one, other) for one, other in told["cables"]))
 
     def links(self, period: int) -> LinkState:
-        """Which links work in a period."""
         links = LinkState(FatTree(self.k))
         if period == self.periods - 1:
             for one, other in self.cables:
@@ -68,7 +66,6 @@ class History:
         return LargeFlows(key, src, dst, np.array(demand, dtype=float), links.detour(src, dst, core), hashed)
 
     def __str__(self) -> str:
-        """The history as text."""
         lines = [f"k = {self.k}, {self.periods} period{'s' * (self.periods > 1)}"]
         for n, flow in enumerate(self.flows):
             when = f", from period {flow.born + 1}" if flow.born else ""

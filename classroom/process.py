@@ -199,7 +199,6 @@ class Process:
 
 
 def _family(pid: int) -> Iterator[int]:
-    """A process and all that it has started, with what those have."""
     yield pid
     for children in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError):

@@ -50,7 +50,6 @@ class Score:
 
     @property
     def share(self) -> float | None:
-        """Of the bound."""
         return None if self.bisection_mbps is None else self.bisection_mbps / self.bound_mbps
 
 
@@ -74,7 +73,6 @@ class Submitted(Config):
 
     @property
     def chosen(self) -> Scheme:
-        """A scheme of ECMP, with the submission for large flows."""
         if (submission := self.submission) is None:
             return super().chosen
         ecmp = scheme("ecmp")
@@ -83,7 +81,6 @@ class Submitted(Config):
 
 
 def patterns(k: int) -> tuple[str, ...]:
-    """Traffic patterns on which schedulers differ, at this k."""
     return f"stride:{k * k // 4}", "randbij", "staggered:0.2,0.3", "random"
 
 
@@ -109,12 +106,10 @@ def configs(sizes: Sequence[int], seed: int, traffic: Callable[[int], Sequence[s
 
 
 def simulated(config: Config, name: str) -> Score:
-    """One of the project's own schemes."""
     return _score(replace(config, scheme=name), name)
 
 
 def submitted(config: Config, submission: Submission) -> Score:
-    """The submission's score; a misbehaviour is reported in it."""
     told = {one.name: getattr(config, one.name) for one in fields(Config)}
     try:
         return _score(Submitted(**told, submission=submission), YOURS)

@@ -135,7 +135,6 @@ def _limits(cpu_s: int) -> list[str]:
 
 
 def _within_own(name: str, value: int) -> int:
-    """A limit, or our own if that is lower."""
     _, hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))
     return value if hard == resource.RLIM_INFINITY else min(value, hard)
 

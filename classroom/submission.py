@@ -126,7 +126,6 @@ class Submission:
             raise self._unloaded
 
     def fresh(self, k: int = 4, seed: int = 1, iterations: int = 1000, loop_mbps: float = 0.0) -> None:
-        """Make a new instance of the class, for a fat-tree of this k."""
         self.load()
         self._ask("make", k=k, seed=seed, iterations=iterations, loop_mbps=loop_mbps)
 

@@ -32,11 +32,9 @@ class Check:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is wrong."""
         return not self.words
 
     def lines(self) -> Iterator[str]:
-        """The finding for a terminal."""
         mark = "ok  " if self.passed else ("weak" if self.weakness else "NO  ")
         yield f"{mark} {self.name} ({self.section})"
         if not self.passed:

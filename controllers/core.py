@@ -176,7 +176,6 @@ class Controller:
             self._links_changed()
 
     def port_status(self, dpid: int, port: int, up: bool) -> None:
-        """A port of a switch came up, or went down or away."""
         name = self._switches.name(dpid)
         if name is not None and port <= LAST_PORT:
             self._log("port", dpid=dpid, name=name, port=port, state="up" if up else "down")

@@ -29,7 +29,6 @@ class Failures:
         return self._apply()
 
     def under_control(self, name: str) -> bool:
-        """A switch can be told about flows: it has said which it knows."""
         self._lost.discard(name)
         return self._apply()
 

@@ -76,7 +76,6 @@ class HederaLoop:
         warm_up(settings, tree)
 
     def start(self) -> None:
-        """Begin the rounds; the first one comes after one interval."""
         self._started_at = self._driver.now()
         self._driver.call_later(self._interval, self._poll)
 

@@ -46,7 +46,6 @@ class LearnRules:
         self._restricted: dict[tuple[str, str], tuple[int, ...]] = {}
 
     def rules(self, switch: str) -> list[Rule]:
-        """Everything a switch needs before the first flow."""
         rules = initial_rules(self._tree, switch)
         if self._tree.layer(switch) != "core":
             rules += self._up(switch, Match(), self._all_up, _UP_PRIORITY)

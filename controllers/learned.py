@@ -154,7 +154,6 @@ class EntryReader:
         self._polls.reply(dpid, xid, stats, more)
 
     def switch_down(self, name: str) -> None:
-        """The connection to a switch is lost, and its answer with it."""
         self._polls.lost(name)
 
     def _polled(self, switch: str, stats: list[FlowStat], asked_at: float) -> None:

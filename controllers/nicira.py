@@ -28,7 +28,6 @@ _BY_FIVE_TUPLE, _BY_DESTINATION = 3, 5
 
 
 def actions(learn: LearnAction) -> bytes:
-    """The actions of a rule that spreads flows, one after the other."""
     fields = _BY_DESTINATION if learn.by_destination else _BY_FIVE_TUPLE
     return (
         _choose(learn.ports, fields, learn.basis)

@@ -28,8 +28,6 @@ _NO_BUFFER = 0xFFFFFFFF
 
 
 class _Timer(event.EventBase):
-    """A function to call in the application's thread."""
-
     def __init__(self, function: Callable[[], None]):
         super().__init__()
         self.function = function
@@ -178,7 +176,6 @@ class _Raw:
         self.len = len(data)
 
     def serialize(self, buffer: bytearray, offset: int) -> None:
-        """Write them where os-ken says, at the end of its message."""
         buffer[offset:] = self._data
 
 

@@ -176,7 +176,6 @@ class _Raw:
         self._data = data
 
     def pack(self) -> bytes:
-        """What POX puts into its message."""
         return self._data
 
     def __len__(self) -> int:

@@ -70,6 +70,5 @@ _HINTS = get_type_hints(Settings)
 
 
 def flags_of(experiment: Experiment) -> dict[str, object]:
-    """The flags that tell a controller of this experiment."""
     values = asdict(experiment)
     return {flag: values[name] for name, flag in FLAGS.items() if name in values}

@@ -11,12 +11,10 @@ RESULTS = HERE.parent / "results"
 
 
 def classes(path: Path) -> list[ast.ClassDef]:
-    """Of a module."""
     return [node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.ClassDef)]
 
 
 def words(node: ast.AST) -> str:
-    """A docstring in one line, as Markdown, or nothing."""
     if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
         return ""
     return " ".join(str(node.value.value).split()).replace("``", "`")
@@ -32,7 +30,6 @@ def fields(record: ast.ClassDef, parts: set[str]) -> Iterator[str]:
 
 
 def sections(parts: list[ast.ClassDef]) -> Iterator[str]:
-    """What each part is, and the names of its fields."""
     for part in parts:
         own = [
             node.target.id

@@ -54,7 +54,6 @@ GPL-2.0 alone, with which Apache-2.0, the licence of this project, does not go t
 
 
 def table() -> str:
-    """A row per package of the locks."""
     needed: dict[str, str] = {}
     for what, lock in LOCKS.items():
         text = (HERE.parent / "setup" / lock).read_text(encoding="utf-8")

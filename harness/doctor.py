@@ -120,7 +120,6 @@ def _kernel_features() -> list[Finding]:
 
 
 def _there(item: str, found: bool, hint: str, optional: bool = False) -> Finding:
-    """Something that is there, or is not, and then what helps."""
     good = True if found else None if optional else False
     return Finding(item, "yes" if found else "no", "optional" if optional else "yes", good, "" if found else hint)
 
@@ -183,7 +182,6 @@ def _leftovers() -> Finding:
 
 
 def _load() -> Finding:
-    """What a run in real time would be disturbed by."""
     load, usable = os.getloadavg()[0], machine.processors()
     idle = load < BUSY * usable
     wait = "" if idle else "wait until it ends, or --time virtual, where runs only take longer"
@@ -197,5 +195,4 @@ BUSY = 0.5
 
 
 def busy(findings: Sequence[Finding]) -> bool:
-    """Whether something else computes here."""
     return any(each.item == LOAD and not each.ok for each in findings)

@@ -14,12 +14,10 @@ from hedera.text import printable
 
 
 def exit_in_words(command: Callable[[], object]) -> None:
-    """Carry out a command, and end the process."""
     sys.exit(status_of(command))
 
 
 def status_of(command: Callable[[], object]) -> int:
-    """Carry out a command; its exit status."""
     try:
         command()
     except click.exceptions.Exit as ended:

@@ -58,7 +58,6 @@ def file_of(name: str) -> Path | None:
 
 
 def from_anywhere(name: str) -> str:
-    """The scheme's name for a process with another current folder."""
     where, _, attribute = name.rpartition(":")
     path = file_of(name)
     return f"{path.resolve() if path else where}:{attribute}"

@@ -81,7 +81,6 @@ def narrowed(owner: type, name: str, default: Any, **changes: Any) -> Any:
 
 
 def parameters_of(owner: type) -> dict[str, Parameter]:
-    """The described fields of a dataclass by name, in their order."""
     return {each.name: each.metadata["parameter"] for each in fields(owner) if "parameter" in each.metadata}
 
 

@@ -92,8 +92,6 @@ def _pick(draws: Hashes, allowed: Bool) -> Int64:
 
 
 class _SaltedRouting(Routing):
-    """A routing whose switches hash, each with a salt of its own."""
-
     def __init__(self, tree: FatTree, seed: int = 0, links: LinkState | None = None) -> None:
         super().__init__(tree, seed, links)
         pairs = [(pod, i) for pod in range(tree.k) for i in range(tree.half)]

@@ -186,7 +186,6 @@ CONTROL = next(scheme.name for scheme in _ALL if scheme.nonblocking)
 
 
 def label(name: str) -> str:
-    """A scheme's label in pictures; its name if it has no label."""
     return SCHEMES[name].label if name in SCHEMES else name
 
 

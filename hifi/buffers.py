@@ -45,7 +45,6 @@ class Link(NamedTuple):
 
     @property
     def product(self) -> int:
-        """RTT C, in packets."""
         return round(self.mbps * 1e3 * self.rtt_ms / (8 * MTU))
 
     def rule(self, flows: int) -> float:
@@ -74,7 +73,6 @@ QUICK = Times(8, 12)
 
 
 def scene(link: Link, flows: int, control: str, buffer: int, times: Times, seed: int = 1) -> Scene:
-    """Flows that start one after the other, from at most ten hosts."""
     senders, end = min(flows, MOST_SENDERS), times.before + times.counted
     starts = np.random.default_rng([seed, flows]).uniform(0, min(4.0, times.before / 2), flows)
     return Scene(
@@ -132,7 +130,6 @@ class Search:
         return min(max(round(math.sqrt(self.enough * self.short)), self.short + 1), self.enough - 1)
 
     def saw(self, buffer: int, utilisation: float) -> None:
-        """Note the utilisation with a buffer."""
         if utilisation >= self.target:
             self.enough = min(self.enough, buffer)
         else:

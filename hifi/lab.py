@@ -39,7 +39,6 @@ NOBODY = 6653
 
 
 def play(scene: Scene, folder: Path) -> Seen:
-    """One scene, from building to taking down."""
     topo = NonBlocking(1 + scene.senders)
     shape = scene.shape
     with (
@@ -128,7 +127,6 @@ def _sender_s_cable(scene: Scene, port: str, namespace: int) -> None:
 
 
 def _rules(topo: NonBlocking, place: Path) -> None:
-    """To every host by its address, as the control's."""
     rules = "".join(f"dl_dst={topo.host_mac(host)},actions=output:{host + 1}\n" for host in range(topo.num_hosts))
     bridge = f"unix:{place}/{topo.SWITCH}.mgmt"
     run(["ovs-ofctl", "-O", "OpenFlow10", "add-flows", bridge, "-"], given=rules)
@@ -161,7 +159,6 @@ class Looking(Sampler):
         self._opened.close()
 
     def sample(self) -> None:
-        """One look, once it has begun."""
         t = time.monotonic() - self.begin
         if t < 0:
             return
@@ -175,7 +172,6 @@ class Looking(Sampler):
 
 
 def main() -> None:
-    """As told above."""
     scenes = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=tuple[Scene, ...])
     for scene in scenes:
         with temporary_folder("truth") as folder:

@@ -70,17 +70,14 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def senders(self) -> int:
-        """How many."""
         return max(flow.sender for flow in self.flows)
 
     @property
     def frame_bytes(self) -> int:
-        """A full one."""
         return self.mtu + ETHERNET_HEADER
 
     @property
     def frame_ms(self) -> float:
-        """How long the receiver's link takes for one."""
         return self.frame_bytes * 8e-3 / self.mbps
 
     @property
@@ -90,7 +87,6 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def payload_mbps(self) -> float:
-        """What the headers leave of the receiver's link."""
         return self.mbps * payload_share(self.mtu)
 
 
@@ -137,7 +133,6 @@ class Told:
 
     @cached_property
     def looks(self) -> list[Look]:
-        """Those in the window."""
         low, high = self.seen.scene.window
         return [look for look in self.seen.looks if low <= look.t <= high]
 

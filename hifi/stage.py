@@ -42,7 +42,6 @@ def played(scenes: Sequence[Scene], ground: Ground | None, kept: Path) -> list[S
 
 
 def _groups(scenes: Sequence[Scene]) -> Iterator[list[Scene]]:
-    """As many as a command line takes."""
     group: list[Scene] = []
     for scene in scenes:
         if group and len(msgspec.json.encode([*group, scene])) > LONGEST_ARGUMENT:

@@ -36,7 +36,6 @@ class NotInstalled(RuntimeError):
 
 
 def cache_folder() -> Path:
-    """Where engines are kept."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hedera" / "packets"
 
 

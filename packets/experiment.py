@@ -64,7 +64,6 @@ class Experiment:
             raise ValueError(f"the seed must be 0 or more and below 2^31, not {self.seed}")
 
     def traffic(self) -> Traffic:
-        """The exchanges of this run; the same for every scheme."""
         link = self.parameters.link_mbps
         if self.workload == "static":
             return static(self.flows, self.seed)
@@ -74,14 +73,12 @@ class Experiment:
 
     @property
     def window_ns(self) -> tuple[int, int]:
-        """Begin and end of what is measured."""
         settle_ns = round(SETTLE_S * 1e9) if self.workload == "static" else opening_ns(self.workload, self.load)
         begin = WARM_UP_NS + settle_ns
         return begin, begin + round(self.seconds * 1e9)
 
     @property
     def end_ns(self) -> int:
-        """When the run ends at the latest."""
         drain = 0.0 if self.workload == "static" else DRAIN_S
         return self.window_ns[1] + round(drain * 1e9)
 

@@ -86,7 +86,6 @@ class Cell:
 
 
 def by_seed(results: Sequence[Result], metric: str, statistic: str) -> Float64:
-    """The statistic of every result that has such samples."""
     samples = [SAMPLES[metric](result) for result in results]
     return np.array([STATISTICS[statistic](each) for each in samples if each.size])
 

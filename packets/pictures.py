@@ -59,7 +59,6 @@ def table_2(cells: Sequence[Cell], path: Path) -> Path:
 
 
 def fan_out(cells: Sequence[Cell], workload: str, path: Path) -> Path:
-    """Queries against background load."""
     deadline = FAN_OUTS[workload].deadline_ms
     wide = workload == "low-latency"  # its times span more than a decade
     panels = (

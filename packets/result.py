@@ -68,7 +68,6 @@ def parse(data: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
 
 
 def reduce(experiment: Experiment, traffic: Traffic, data: bytes, wall_s: float) -> Result:
-    """What the engine wrote for this experiment, as a Result."""
     head, arrays = parse(data)
     begin, end = experiment.window_ns
     finished = arrays["finished_ns"]

@@ -88,7 +88,6 @@ def _why(code: int) -> str:
 
 
 def place(task: Task) -> Path:
-    """Where the result of a task is kept."""
     return task.folder / f"{task.experiment.key(task.engine)}.npz"
 
 

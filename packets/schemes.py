@@ -39,5 +39,4 @@ has it."""
 
 
 def parameters_of(variant: str, given: Parameters) -> Parameters:
-    """The parameters of a variant."""
     return replace(given, **VARIANTS[variant])

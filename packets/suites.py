@@ -42,7 +42,6 @@ class Suite:
     variants: Sequence[str] = tuple(VARIANTS)
 
     def run(self, label: str, experiments: Mapping[Key, Experiment]) -> dict[Key, list[Result]]:
-        """All seeds of every experiment, by its key."""
         wanted = [
             (key, replace(experiment, seed=seed))
             for seed in range(1, self.seeds + 1)

@@ -41,8 +41,6 @@ def as_object(experiment: Experiment, results: Sequence[Result]) -> dict[str, An
 
 
 def in_sentences(found: dict[str, Any]) -> list[str]:
-    """The object as sentences."""
-
     def both(name: str) -> str:
         unit = name.rpartition("_")[2]
         mean, p99 = (shown(found[f"{name}_{statistic}"]) for statistic in ("mean", "p99"))

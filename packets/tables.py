@@ -37,7 +37,6 @@ def conclude(title: str, found: Compared, x_name: str, name: str, picture: Path,
 
 
 def rows_of(found: Sequence[Any], x_name: str) -> list[Any]:
-    """Cells or reductions as rows whose first column says what x is."""
     names = [each.name for each in fields(found[0])]
     row = make_dataclass("Row", [x_name, *names[1:]], frozen=True)
     return [row(*(getattr(each, name) for name in names)) for each in found]
@@ -62,7 +61,6 @@ def _tables(title: str, cells: Sequence[Cell], x_name: str) -> Iterable[Table]:
 
 
 def _near(cells: Sequence[Cell]) -> Iterable[str]:
-    """How many cells of each metric are near the published number."""
     for metric in dict.fromkeys(each.metric for each in cells):
         for statistic, factor in (("mean", 1.5), ("p99", 2.0)):
             near, known = within([each for each in cells if each.metric == metric], statistic, factor)
@@ -71,7 +69,6 @@ def _near(cells: Sequence[Cell]) -> Iterable[str]:
 
 
 def _reduced(found: Compared) -> Iterable[str]:
-    """HULL's reductions, the mean over x, as sentences."""
     for each in found.reductions:
         if each.x is None:
             interval = "" if each.low is None else f" ({each.low:.1f} to {each.high:.1f})"
@@ -99,5 +96,4 @@ def _beside(point: Point) -> str:
 
 
 def shown(value: float) -> str:
-    """A number with a readable count of digits."""
     return f"{value:,.1f}" if value >= 10 else f"{value:.3g}"

@@ -89,7 +89,6 @@ class Traffic:
 
     @property
     def kind(self) -> Int64:
-        """LARGE, SMALL or QUERY, for every exchange."""
         kinds = np.array([connection.kind for connection in self.connections], np.int64)
         return kinds[self.connection] if self.connection.size else np.zeros(0, np.int64)
 

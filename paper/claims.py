@@ -39,7 +39,6 @@ _COMPARED = {"=": operator.eq, ">": operator.gt, "<": operator.lt}
 
 
 def computed(claim: Row, data: Path) -> float:
-    """The number that the data has."""
     rows, over = read_csv(data), claim["over"]
     found = [row for row in rows if _fulfils(row, claim["where"])]
     ours = [row[claim["column"]] for row in found]
@@ -81,7 +80,6 @@ def wrong(claim: Row, root: Path | None = None) -> str:
 
 
 def page(claims: list[dict[str, str]]) -> str:
-    """docs/claims.md: a row for each claim and file."""
     together: dict[tuple[str, ...], list[str]] = {}
     for one in claims:
         link = one["said"].removeprefix("docs/") if one["said"].startswith("docs/") else f"../{one['said']}"

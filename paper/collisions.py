@@ -40,7 +40,6 @@ class Task:
 
     @property
     def feasible(self) -> bool:
-        """Whether the model can do that many flows."""
         return self.model != "max-min" or self.tree.num_hosts * self.flows_per_host <= MAX_MIN_FLOWS
 
 
@@ -94,7 +93,6 @@ def _fill(half: int, flows_per_host: int, seed: np.uint64, flows: Int32) -> None
 
 @compiled
 def _add_loads(half: int, flows_per_host: int, seed: np.uint64, load: Int32) -> None:
-    """Count the flows on every link."""
     for flow in range(2 * half**3 * flows_per_host):
         src = flow // flows_per_host
         dst, core = _draw(half, src, flow, seed)
@@ -105,7 +103,6 @@ def _add_loads(half: int, flows_per_host: int, seed: np.uint64, load: Int32) -> 
 
 @compiled
 def _sum_of_worst(half: int, flows_per_host: int, seed: np.uint64, factor: Float64) -> float:
-    """The sum over flows of the smallest factor on the path."""
     kept = 0.0
     for flow in range(2 * half**3 * flows_per_host):
         src = flow // flows_per_host

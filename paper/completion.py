@@ -81,7 +81,6 @@ def _pile(simulation: Simulation) -> tuple[float, float]:
 
 
 def _not_simulated(simulation: Simulation) -> list[Completion]:
-    """The flows of every class, without completion times."""
     work, (begin, end) = simulation.work, simulation.config.window_s
     size = work.size_bytes[(work.start_s >= begin) & (work.start_s < end)] / simulation.config.size_scale
     nothing = np.ones(size.size)
@@ -123,7 +122,6 @@ def curve_of(row: Row) -> Curve:
 
 
 def when(curve: Curve) -> str:
-    """When a scheme re-routes, as text after its name."""
     _, period, detect_s = curve
     if detect_s is not None:
         return ", upon detection"
@@ -131,7 +129,6 @@ def when(curve: Curve) -> str:
 
 
 def overloaded(rows: Sequence[Row]) -> list[str]:
-    """A sentence for each scheme with loads that were not simulated."""
     missing = grouped((row for row in rows if row["flows"] and row["mean_slowdown"] is None), "scheme")
     return [
         f"{label(scheme)}: not simulated from a load of {min(row['load'] for row in own):g} on, as flows would only "
@@ -255,6 +252,5 @@ def command(
 
 
 def _brief(rows: Sequence[Row]) -> list[Row]:
-    """For a terminal."""
     names = ("scheme", "size_class", "load", "interval_s", "detect_s", "emulated", "mean_slowdown", "p99_slowdown")
     return [{name: row[name] for name in (*names, "carried", "flows", "cut_off")} for row in rows]

@@ -97,7 +97,6 @@ def _simulated(run: Run, base: Config) -> Found:
 
 
 def _cells(runs: Sequence[Run], found: Sequence[Found], emulated: bool) -> list[Row]:
-    """One scheme at one load, all trials together."""
     trials = [[one for classes, _ in found for one in classes if one.size_class == name] for name in CLASSES]
     classes, carried = [_together(same) for same in trials if same], mean(carried for _, carried in found)
     first = runs[0]

@@ -56,7 +56,6 @@ def summary(rows: Sequence[Row], seeds: int) -> Row:
 
 
 def draw(rows: Sequence[Row], told: Row, path: Path) -> Path:
-    """Published crosses over our means and ranges."""
     ours, low, high, published = (
         column(rows, f"{what}_mbps") / 1000 for what in ("mean", "lowest", "highest", "published")
     )

@@ -66,7 +66,6 @@ def compute(
 
 
 def by_pattern(rows: Sequence[Row]) -> Shares:
-    """The shares of one engine."""
     return {cell: column(own, "percent_of_full") for cell, own in grouped(rows, "traffic", "scheme").items()}
 
 

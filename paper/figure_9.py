@@ -57,7 +57,6 @@ def compute(
 
 
 def draw(rows: Sequence[Row], seeds: int, path: Path) -> Path:
-    """Published bars beside ours, a panel per scheme."""
     names, wanted = (list(dict.fromkeys(row[what] for row in rows)) for what in ("matrix", "scheme"))
     bars = {(row["matrix"], row["scheme"]): row for row in rows}
     panels = {title: [s for s in schemes if s in wanted] for title, schemes in _PANELS.items()}

@@ -87,7 +87,6 @@ def least_excess(flows: Flows) -> float:
 
 
 def per_flow(flows: Flows) -> float:
-    """The capacity that edge colouring leaves exceeded, in links."""
     from hedera.clos import ClosColouring
     from hedera.linkstate import LinkState
 

@@ -84,7 +84,6 @@ def _order(summary: Summary, runs: Sequence[Run]) -> str:
 
 
 def _over_fair(runs: Sequence[Run]) -> str:
-    """How far runs are from max-min fair rates."""
     over = [run.bisection_mbps / run.maxmin_mbps for run in runs if run.bisection_mbps and run.maxmin_mbps]
     return (
         f"Runs have {min(over):.0%} to {max(over):.0%} of the total that max-min fair rates on their flows' "
@@ -99,7 +98,6 @@ def unsaid(root: Path) -> list[str]:
 
 
 def write(root: Path) -> None:
-    """The section, and the picture."""
     sweep = load_sweep(root / KEPT)
     before, _, after = _now(root)
     write_whole(root / SAID, f"{before}{BEGIN}{section(sweep)}{END}{after}")
@@ -109,7 +107,6 @@ def write(root: Path) -> None:
 
 
 def _now(root: Path) -> tuple[str, str, str]:
-    """The README before its section, the section, and what follows."""
     before, _, rest = (root / SAID).read_text(encoding="utf-8").partition(BEGIN)
     made, _, after = rest.partition(END)
     return before, made, after

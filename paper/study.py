@@ -110,7 +110,6 @@ def compared(case: str, paper: float | None, values: Float64) -> Row:
 
 
 def table(title: str, rows: Sequence[Row]) -> Table:
-    """Rows for a terminal: a column for each key."""
     words = sum(isinstance(cell, str) for cell in rows[0].values())
     made = plain_table(title, *(name.replace("_", " ") for name in rows[0]), left=words)
     for row in rows:
@@ -168,7 +167,6 @@ def _schemes(context: click.Context, parameter: click.Parameter, value: str) -> 
 
 
 def schemes_option(default: Sequence[str]) -> Command:
-    """The option --schemes, whose names arrive as a tuple."""
     return click.option(
         "--schemes", default=",".join(default), show_default=True, callback=_schemes,
         help="Comma-separated; hedera-clos shows what the network itself allows.",

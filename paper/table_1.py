@@ -65,7 +65,6 @@ def compute(seconds: float = 0.5) -> list[Row]:
 
 
 def _flow_us(k: int, flows: int, seconds: float) -> float:
-    """The best call's time divided by its flows."""
     from hedera.global_first_fit import GlobalFirstFit
 
     tree, large, links = placement_input(k, flows)
@@ -88,7 +87,6 @@ def _placement_ms(k: int, flows: int, seconds: float, iterations: int) -> float:
 
 
 def _memory(name: str, k: int, many: int) -> float:
-    """The memory of a first period and of its flows."""
     flows = many * FatTree(k).num_hosts
     built = f"import numpy as np\nfrom paper.table_5 import placement_input\n{{}}\n{BUILT[name]}"
     warm = built.format("tree, flows, links = placement_input(4, 16)") + "\nmade.place(flows, links)\n"
@@ -115,7 +113,6 @@ def _fit(columns: Sequence[Float64], aim: Float64) -> list[float]:
 
 
 def told_of(name: str, rows: Sequence[Row]) -> str:
-    """The growth of one placement in a sentence."""
     found = growth(rows)
     return (
         f"{name}: time of one {STEPS[name]} ~ (k/2)^{found.k_power:.2f} x (flows per host)^{found.flows_power:.2f}; "

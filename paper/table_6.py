@@ -107,7 +107,6 @@ def compute(seeds: int, run: Runner = in_turn, cases: Mapping[tuple[int, int], f
 
 
 def draw(rows: Sequence[Row], path: Path) -> Path:
-    """Bars of messages and computation."""
     many = [(row["hosts"], row["flows_per_host"]) for row in rows]
     labels = [f"{hosts:,} hosts,\n{flows} flow{'s' * (flows > 1)} each" for hosts, flows in many]
     x, messages, computed = np.arange(len(rows)), column(rows, "messages_ms"), column(rows, "computed_ms")

@@ -79,8 +79,6 @@ def conclude_timed(asked: Computing, name: str, title: str, rows: Sequence[Row],
 
 
 def timed(function: Command) -> Command:
-    """The decorator of a command that measures, one thing at a time."""
-
     @wraps(function)
     def gathered(out: Path, as_json: bool, **own: Any) -> Any:
         return function(asked=Computing(out, as_json, jobs=1), **own)

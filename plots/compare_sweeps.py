@@ -39,7 +39,6 @@ class Side:
 
     @property
     def label(self) -> str:
-        """Its conditions, or its name if the conditions do not differ."""
         return " ".join(f"{option} {setting_text(value)}" for option, value in self.conditions.items()) or self.name
 
 
@@ -103,7 +102,6 @@ class Comparison:
         }
 
     def pattern_rows(self) -> list[dict[str, Any]]:
-        """The same for each pattern."""
         conditions = {side.name: side.conditions for side in self.sides}
         return [
             {
@@ -210,7 +208,6 @@ def _in_all(what: str, samples: Sequence[Sample], found: Sequence[Collection[str
 
 
 def _not_common(samples: Sequence[Sample], bars: Collection[Bar], common: Collection[Bar]) -> list[str]:
-    """Sentences on what was run in some folders but is not compared."""
     every = {bar for one in samples for bar in one.bars if bar[1] != CONTROL}
     patterns = {pattern for pattern, _ in every} - {pattern for pattern, _ in bars}
     schemes = {scheme for _, scheme in every} - {scheme for _, scheme in bars}
@@ -222,18 +219,15 @@ def _not_common(samples: Sequence[Sample], bars: Collection[Bar], common: Collec
 
 
 def _few(names: Iterable[str]) -> str:
-    """The first few names, as text."""
     shown = [short(name) for name in pattern_order(names)]
     more = len(shown) - _MAX_NAMED
     return ", ".join(shown[:_MAX_NAMED] or ["none"]) + (f" and {more} more" if more > 0 else "")
 
 
 def _all_have(found: Iterable[Collection[Thing]]) -> set[Thing]:
-    """What is in each of them."""
     first, *others = found
     return set(first).intersection(*others)
 
 
 def _option(name: str) -> str:
-    """A setting's name on the command line."""
     return _OPTIONS.get(name, option_of(name))

@@ -52,7 +52,6 @@ def draw(runs: Sequence[Run], path: Path) -> list[Path]:
 
 
 def figure(runs: Sequence[Run], summary: Summary) -> Figure:
-    """The chart, to be made in the house's style."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -86,7 +85,6 @@ def slots(chart: Shares) -> list[Slot]:
 
 
 def _conditions(runs: Sequence[Run]) -> str:
-    """One line on the settings of all runs."""
     spec = runs[0].spec
     trials = len({run.trial for run in runs})
     bars = "one trial" if trials == 1 else f"median, 5th and 95th percentile of {trials} trials"
@@ -142,7 +140,6 @@ def _group(ax: Axes, group: int, pattern: str, chart: Shares, places: Sequence[S
 
 
 def _outline(scheme: str) -> dict[str, Any]:
-    """The look of a published bar."""
     return {"facecolor": "white", "edgecolor": INK if scheme in STATIC else colour(scheme)}
 
 
@@ -170,7 +167,6 @@ def _legend(figure: Figure, charts: Sequence[Shares]) -> None:
 
 
 def _entries(charts: Sequence[Shares]) -> Iterator[tuple[Any, str]]:
-    """The legend: handles and their labels."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

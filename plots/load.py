@@ -83,7 +83,6 @@ def load_sweep(folder: str | Path) -> Sweep:
 
 
 def _unlike(found: Mapping[Path, Run]) -> list[Skipped]:
-    """The runs with other settings than the most frequent ones."""
     settings = {path: frozenset(_settings(run)) for path, run in found.items()}
     usual = max(Counter(settings.values()).items(), key=lambda pair: pair[1], default=(frozenset(), 0))[0]
     return [

@@ -130,7 +130,6 @@ def _heading(run: Run, control: Run | None) -> str:
 
 
 def _say_why(ax: Axes, run: Run) -> None:
-    """Write the verdict and its first reason where there is no line."""
     ax.set_title(run.verdict.upper(), loc="right", color=INVALID, fontweight="bold")
     reason = run.reasons[0] if run.reasons else "no reason was stored"
     text = "\n".join(textwrap.wrap(reason, 46, max_lines=4, placeholder=" ..."))
@@ -140,7 +139,6 @@ def _say_why(ax: Axes, run: Run) -> None:
 
 
 def _legend(figure: Figure, runs: Sequence[Run], control: Run | None) -> None:
-    """Title and legend, one above the other at the left."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

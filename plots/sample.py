@@ -64,19 +64,16 @@ class Sample:
 
     @property
     def bars(self) -> set[Bar]:
-        """All bars that were run, valid or not."""
         of_runs = {(run.pattern, run.scheme) for run in self.runs}
         return of_runs | {(line.pattern, line.scheme) for line in self.lines}
 
     @property
     def trials(self) -> set[Trial]:
-        """The valid runs with a valid control."""
         control = {(run.pattern, run.trial) for run in self.runs if run.valid and run.scheme == CONTROL}
         return {_trial(run) for run in self.runs if run.valid and (run.pattern, run.trial) in control}
 
     @property
     def tried(self) -> set[Trial]:
-        """All trials with a try."""
         return {_trial(run) for run in self.tries}
 
     def shares(self, trials: Collection[Trial] | None = None) -> Any:
@@ -156,7 +153,6 @@ class Sample:
 
 
 def setting_text(value: Value) -> str:
-    """The value of a setting, as typed on the command line."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, tuple):

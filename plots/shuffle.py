@@ -34,7 +34,6 @@ class Shuffle(NamedTuple):
 
 
 def shuffles(runs: Iterable[Run], schemes: Iterable[str]) -> dict[str, list[Shuffle]]:
-    """Those that ended, of each of these schemes that has one."""
     found: dict[str, list[Shuffle]] = {scheme: [] for scheme in schemes}
     for run in runs:
         turns = run.turns
@@ -87,7 +86,6 @@ _TITLES = ("shuffle time", "host completion", "bisection bandwidth", "goodput")
 
 
 def told(rows: Sequence[Mapping[str, Any]], title: str) -> Table:
-    """The rows for a terminal."""
     units = zip(_TITLES, ("s", "s", "Mb/s", "MB/s"), strict=True)
     made = plain_table(title, "scheme", *(f"{name} [{unit}]" for name, unit in units))
     for row in rows:

@@ -82,7 +82,6 @@ def _without_folder(part: str) -> str:
 
 
 def label(pattern: str) -> str:
-    """A pattern below an axis: not too long."""
     text = short(pattern)
     return text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 3].rstrip()}..."
 

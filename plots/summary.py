@@ -65,12 +65,10 @@ class Bar(NamedTuple):
 
     @property
     def trials(self) -> int:
-        """Whatever their verdict."""
         return self.valid_trials + self.invalid_trials + self.not_judged_trials
 
     @property
     def void(self) -> str:
-        """The name of a bar without a valid trial."""
         return "NOT JUDGED" if self.not_judged_trials and not self.invalid_trials else "INVALID"
 
 

@@ -119,7 +119,6 @@ def _tables(summary: Summary, *, percentiles: bool = False) -> list[Table]:
 
 
 def _of_schemes(schemes: Any, left_out: bool) -> Table:
-    """Each scheme over all patterns."""
     windows = {column: name for column, name in WINDOWS.items() if column in schemes}
     all_tries = ["tries", "left out", "share with all tries"] if left_out else []
     heads = ["scheme", "valid trials", "share of the control", *all_tries, *windows.values()]

@@ -60,7 +60,6 @@ class Difference:
 
     @property
     def verdict(self) -> str:
-        """One of SUPPORTED, ALONE, UNSUPPORTED and SILENT."""
         if self.p is None or self.adjusted is None:
             return SILENT
         if self.adjusted < LEVEL:
@@ -154,7 +153,6 @@ def compare(runs: Sequence[Run], first: str, second: str, every: bool = False) -
 
 
 def _rates(runs: Sequence[Run], every: bool) -> Any:
-    """Median rates by pattern and trial, a column for each scheme."""
     from pandas import DataFrame
 
     rows = [(run.pattern, run.trial, run.scheme, run.bisection_mbps) for run in runs if run.valid or every]

@@ -77,7 +77,6 @@ def comparison(title: str, rows: Sequence[Compared], unit: str, digits: int = 1)
 
 
 def cells(row: Row) -> Mapping[str, Any]:
-    """By column: a dataclass's fields, or a dictionary as it is."""
     return asdict(row) if is_dataclass(row) else row
 
 
@@ -93,7 +92,6 @@ def write_csv(path: Path, rows: Sequence[Row]) -> Path:
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
-    """The rows of a CSV file: cells by column."""
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 

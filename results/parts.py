@@ -203,7 +203,6 @@ class Round(Record, frozen=True, kw_only=True):
 
     @property
     def began(self) -> float:
-        """When the round began, as far as known."""
         return self.t - (self.total_ms or 0.0) / 1e3
 
 

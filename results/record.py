@@ -147,12 +147,10 @@ class Run(Record, frozen=True, kw_only=True):
 
     @property
     def valid(self) -> bool:
-        """Whether the run counts."""
         return self.verdict == "ok"
 
     @property
     def judged(self) -> bool:
-        """Whether a verdict was reached, good or bad."""
         return self.verdict != NOT_JUDGED
 
     @property
@@ -231,7 +229,6 @@ def content(path: Path) -> bytes:
 
 
 def _one_line(text: str) -> str:
-    """A tool's message as a Sentence."""
     return re.sub(r"[\x00-\x1f\x7f-\x9f]+", " ", text).strip()[:10_000]
 
 
@@ -242,7 +239,6 @@ def _sentence(error: Exception) -> str:
 
 
 def _plain(number: Any) -> Any:
-    """A numpy number as a Python number."""
     if not hasattr(number, "item"):
         raise TypeError(f"{type(number).__name__} is not what a run has")
     return number.item()

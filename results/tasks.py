@@ -57,8 +57,6 @@ class Computing:
     cluster: str | None = None
 
     def runner(self, label: str) -> Runner:
-        """Carries out tasks under a progress bar."""
-
         def run(function: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
             return run_tasks(label, function, tasks, self.jobs, self.cluster)
 
@@ -69,7 +67,6 @@ class Computing:
         return write_csv(self.out / f"{name}.csv", rows)
 
     def png(self, name: str) -> Path:
-        """Where a picture goes."""
         return self.out / f"{name}.png"
 
     def conclude(self, rows: Sequence[Row], told: Sequence[Table | str], files: Sequence[Path]) -> None:

@@ -49,7 +49,6 @@ def is_owner(name: str) -> bool:
 
 
 def is_alive(owner: str) -> bool:
-    """Whether the process with this owner name still runs."""
     pid, _, started = owner.partition("-")
     return is_owner(owner) and _start_time(int(pid)) == started
 

@@ -90,7 +90,6 @@ class Simulation:
         self._number = itertools.count()
 
     def _static(self, flows: NDArray[np.intp]) -> Int32:
-        """The static paths of these flows among those that work now."""
         if self.routing is None or not flows.size:
             return np.zeros(flows.size, dtype=np.int32)
         src, dst = self.work.src[flows], self.work.dst[flows]

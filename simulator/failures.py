@@ -66,7 +66,6 @@ class Breakage:
 
     @property
     def waiting(self) -> bool:
-        """Whether some flow has not moved again since the last failure."""
         return bool(self._waiting.size)
 
     def paths(self, src: Int32, dst: Int32, core: Int32) -> Int32:

@@ -113,7 +113,6 @@ class MaxMinEngine(Engine):
         return flows[sends]
 
     def _free(self, ended: Int32) -> None:
-        """Line up those that waited for nobody else any more."""
         edges, follower, _, delay = self._waits
         for f in ended.tolist():
             for g in follower[edges[f] : edges[f + 1]].tolist():

@@ -87,7 +87,6 @@ class Result:
         return by_class(size / config.size_scale, seconds, alone_s(config, size), ended)
 
     def collective(self) -> Collective | None:
-        """What became of the collective, if there was one."""
         return None if self.graph is None else completed(self.graph, self.start_s, self.end_s)
 
     def as_json(self) -> dict[str, Any]:

@@ -17,7 +17,6 @@ _NAME = re.compile(r"(0|[1-9][0-9]{0,2})(_(0|[1-9][0-9]{0,2})){2}")
 
 
 def port_name(node: str, port: int) -> str:
-    """What Mininet calls a port's interface."""
     return f"{node}-eth{port}"
 
 
@@ -142,7 +141,6 @@ class FatTree:
 
     @cached_property
     def switches(self) -> tuple[str, ...]:
-        """All switch names: edges, then aggregations, then cores."""
         pods, half = range(self.k), range(self.half)
         return (
             *(self.edge_name(p, e) for p in pods for e in half),

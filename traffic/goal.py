@@ -80,7 +80,6 @@ def goal_in(text: str, path: str, name: str) -> FlowGraph:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """What lines say without comments, with their numbers."""
     said, at = [], 0
     while (begin := text.find("/*", at)) >= 0 and (end := text.find("*/", begin + 2)) >= 0:
         said += [text[at:begin], "\n" * text.count("\n", begin, end)]

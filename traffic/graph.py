@@ -69,7 +69,6 @@ class FlowGraph:
         object.__setattr__(self, "level", self._levels())
 
     def __len__(self) -> int:
-        """The number of nodes."""
         return int(self.src.size)
 
     @property

@@ -27,7 +27,6 @@ _SPELLED = re.compile(r"(?P<file>.+\.py):(?P<function>[^\W\d]\w*)")
 
 
 def file_of(spec: str) -> Path | None:
-    """The file that a spec names, if it is spelled FILE.py:FUNCTION."""
     spelled = _SPELLED.fullmatch(spec)
     return Path(spelled["file"]) if spelled else None
 

@@ -136,7 +136,6 @@ def _hosts(network: Network) -> Int32:
 
 
 def _bounded(flows: int, network: Network) -> None:
-    """Refuse a huge pattern before its arrays are made."""
     if flows > MAX_FLOWS:
         raise ValueError(f"these would be {flows:,} flows on {network.num_hosts:,} hosts; {MAX_FLOWS:,} is the limit")
 

@@ -28,7 +28,6 @@ def believe_only_given() -> None:
 
 
 def only_given() -> bool:
-    """Whether that is so."""
     return _only_given
 
 

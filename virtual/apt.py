@@ -66,7 +66,6 @@ def download(packages: Sequence[str], folder: Path, options: Sequence[str] = ())
 
 
 def unpack(package: Path, folder: Path) -> None:
-    """Unpack one package's file."""
     _run(["dpkg-deb", "-x", str(package), str(folder)])
 
 

@@ -65,7 +65,6 @@ def locked(path: Path, wait: Callable[[], object] = lambda: None) -> Iterator[No
 
 
 def taken(lock: TextIO) -> bool:
-    """Try to take the lock of an open file; whether we have it now."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

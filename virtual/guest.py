@@ -147,12 +147,10 @@ class Guest:
 
     @property
     def pid(self) -> int:
-        """The process id of the guest's kernel."""
         return self._process.pid
 
     @property
     def progress(self) -> Progress:
-        """The guest's progress now."""
         try:
             simulated = float(read_small(self.job / "out" / "clock", 100))
         except (OSError, ValueError):

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 def make_theory(ground: Ground | None, kept: Path, out: Path) -> list[Path]:
-    """Links alone."""
     seen = [one for scenes in theory.scenes() for one in played(scenes, ground, kept)]
     incasts = [row for one in seen if theory.kind(one) == "incast" for row in theory.incasts(one)]
     lasting = [theory.lasting(one) for one in seen if theory.kind(one) != "incast"]
@@ -33,7 +32,6 @@ def make_theory(ground: Ground | None, kept: Path, out: Path) -> list[Path]:
 
 
 def make_ns3(ground: Ground | None, kept: Path, out: Path) -> list[Path]:
-    """One workload, flow by flow."""
     rows, flows = [], []
     for work in ns3.WORKLOADS:
         if (run := ns3.in_guest(work, ground, kept)) is not None:

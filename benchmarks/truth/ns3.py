@@ -57,7 +57,6 @@ class Workload:
 
     @property
     def name(self) -> str:
-        """Of its folder."""
         return f"ns3-{self.mbps:g}-{self.seconds:g}-{self.congestion_control}"
 
 

@@ -96,7 +96,6 @@ def _incast(mbps: float, senders: int, rto_min_ms: int | None, queue_packets: in
 
 
 def kind(seen: Seen) -> str:
-    """Of its scene: the first part of the name."""
     return seen.scene.name.partition("-")[0]
 
 
@@ -132,7 +131,6 @@ class Lasting:
 
 
 def lasting(seen: Seen) -> Lasting:
-    """What was seen of such a scene."""
     scene, told = seen.scene, Told(seen)
     rates, queue = told.goodput, told.queue_packets * scene.frame_ms
     rtt = np.array([rtt for look in told.looks for rtt in look.rtt_ms.values()])
@@ -168,7 +166,6 @@ class Incast:
 
 
 def incasts(seen: Seen) -> list[Incast]:
-    """What was seen of each incast of a scene."""
     scene, found = seen.scene, []
     ideal = (BLOCK_BYTES * scene.senders - scene.shape.burst_bytes * payload_share(scene.mtu)) * 8e-6
     ideal /= scene.payload_mbps

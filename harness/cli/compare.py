@@ -81,7 +81,6 @@ def _points(value: float | None) -> str:
 
 
 def _by_pattern(comparison: Comparison, found: Sequence[Mapping[str, Any]]) -> Table:
-    """A line for each scheme and pattern, a column for each folder."""
     title = (
         f"Shares of the control in %; in brackets points above {comparison.sides[0].name}; "
         "where tries were left out, by all of them"
@@ -101,7 +100,6 @@ def _by_pattern(comparison: Comparison, found: Sequence[Mapping[str, Any]]) -> T
 
 
 def _sentences(comparison: Comparison) -> list[str]:
-    """What differs, what is alike, and what was left out."""
     differ = list(dict.fromkeys(option for side in comparison.sides for option in side.conditions))
     alike = [f"{option} {setting_text(value)}" for option, value in comparison.alike.items() if value not in (None, ())]
     return [

@@ -58,7 +58,6 @@ def doctor(as_json: bool, time: str) -> None:
 
 
 def carried(time: str) -> str:
-    """Rates and hosts, in sentences."""
     if time == "real":
         return "In real time Open vSwitch forwards in the kernel; links of 100 Mb/s are a start (--bw 100)."
     at_once = machine.processors()

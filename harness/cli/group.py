@@ -64,7 +64,6 @@ class _Commands(click.Group):
         return _imported(name, *_COMMANDS[name][:2]) if name in _COMMANDS else None
 
     def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
-        """By name and summary alone: Click would import every command."""
         own = [
             CompletionItem(name, help=summary)
             for name, (_, _, summary) in _COMMANDS.items()

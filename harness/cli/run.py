@@ -76,7 +76,6 @@ def _tell(result: Run, out: Path) -> None:
 
 
 def _outcome(result: Run) -> str:
-    """One line on a result."""
     which = f"{result.scheme} on {result.traffic}"
     if result.bisection_mbps is None:
         return f"{which}: no result"

@@ -88,7 +88,6 @@ def _workloads(base: RunSpec, suite: str, patterns: str | None) -> list[TrafficS
 
 
 def _folder(base: RunSpec, name: str | None, results: Path) -> Path:
-    """Where the runs of such a sweep are kept."""
     packets = "" if base.mtu == DEFAULT_MTU else f"-mtu{base.mtu}"
     time = "-virtual" if base.time == "virtual" else ""
     return results / (slug(name) if name else f"k{base.k}-{base.link_mbps:g}mbps{packets}-{base.seconds:g}s{time}")

@@ -36,7 +36,6 @@ def transfer_bytes(link_mbps: float, scale: float) -> int:
 
 
 def jobs_of(base: RunSpec, schemes: Sequence[str], trials: int, scale: float, folder: Path) -> list[Planned]:
-    """The shuffles to carry out."""
     size = transfer_bytes(base.link_mbps, scale)
     at_full_rate = (base.tree.num_hosts - 1) * size * 8e-6 / base.link_mbps
     base = replace(base, seconds=max(20.0, round(PATIENCE * at_full_rate)))
@@ -114,7 +113,6 @@ def table_2(
 
 
 def _gone_wrong(planned: Planned) -> str | None:
-    """A sentence, if the run is not there or does not count."""
     outcome = planned.outcome()
     if outcome is not None and outcome.run is not None and outcome.run.valid:
         return None

@@ -72,7 +72,6 @@ class Outgoing:
 
     @property
     def flows(self) -> list[Flow]:
-        """What is not over yet."""
         return list({flow.number: flow for flow in (*self.unanswered.values(), *self.queue)}.values())
 
     def serve(self, events: int) -> Iterator[dict[str, Any]]:
@@ -117,7 +116,6 @@ class Outgoing:
         self.poll.modify(self.socket.fileno(), wants)
 
     def _hear(self) -> Iterator[dict[str, Any]]:
-        """Which flows the receiver confirms."""
         data = self.socket.recv(1 << 16)
         if not data:
             yield from self.end("closed early" if self.queue or self.standing else "done")
@@ -136,7 +134,6 @@ class Outgoing:
         self.socket.shutdown(socket.SHUT_WR)
 
     def end(self, how: str) -> Iterator[dict[str, Any]]:
-        """Close it; the records of all that was to go there."""
         now, again, rtt_us = time.monotonic(), 0, 0
         if not self.lost:
             again, rtt_us = tcp_info(self.socket)
@@ -197,7 +194,6 @@ class Incoming:
         self._wake_later()
 
     def _count(self, buffer: bytearray, count: int) -> None:
-        """So much has arrived."""
         now = self.last = time.monotonic()
         if not self.bytes:
             self.first = now
@@ -240,7 +236,6 @@ class Incoming:
             yield self._over(how)
 
     def _over(self, how: str) -> dict[str, Any]:
-        """The flow so far, which then is over."""
         names = ("number", "accepted", "first", "last", "bytes", "bins")
         record = {"how": how, **{name: getattr(self, name) for name in names}}
         self._clear()

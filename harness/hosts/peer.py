@@ -90,7 +90,6 @@ class Peer:
         self.say()
 
     def wait(self, until: float) -> None:
-        """Serve what asks for it."""
         for number, events in self.poll.poll(max(0.0, until - time.monotonic())):
             if number in self.outgoing:
                 self.sent(self.outgoing[number], events)
@@ -104,7 +103,6 @@ class Peer:
     # --- what is told -------------------------------------------------------------------------------------
 
     def line(self) -> bytes:
-        """The next line, waited for."""
         while b"\n" not in self.text:
             if not (data := os.read(0, 1 << 16)):
                 sys.exit("nothing more is told")
@@ -113,14 +111,12 @@ class Peer:
         return line
 
     def hear(self) -> None:
-        """Take in what has been told."""
         if data := os.read(0, 1 << 16):
             self.listen_to(data)
         else:
             self.poll.unregister(0)
 
     def listen_to(self, data: bytes) -> None:
-        """More of the text: the flows in it."""
         *lines, self.text = (self.text + data).split(b"\n")
         for told in map(json.loads, lines):
             if isinstance(told, int):
@@ -131,7 +127,6 @@ class Peer:
     def take(
         self, number: int, after_s: float, to: str | None, port: int, size: int, after: list[int], on: int | None
     ) -> None:
-        """One flow more."""
         waits = [one for one in after if one not in self.ended]
         flow = Flow(number, after_s, to or "", port, size, len(waits))
         self.left += 1
@@ -141,7 +136,6 @@ class Peer:
             self.schedule(flow, on, time.monotonic() if after else self.begin)
 
     def schedule(self, flow: Flow, on: int | None, since: float) -> None:
-        """It is due so long after that."""
         heapq.heappush(self.due, (since + flow.after_s, flow.number, flow, on))
 
     # --- connections --------------------------------------------------------------------------------------
@@ -175,7 +169,6 @@ class Peer:
                 return sock
 
     def accept(self) -> None:
-        """Take all who knock."""
         while True:
             try:
                 sock, _ = self.listener.accept()
@@ -184,7 +177,6 @@ class Peer:
             self.receive(self.add(sock, standing=False), sock.fileno())
 
     def add(self, sock: socket.socket, *, standing: bool) -> Incoming:
-        """A connection that this host receives on."""
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         one = self.incoming[sock.fileno()] = Incoming(sock, self.poll, self.wake_bytes, standing=standing)
@@ -193,7 +185,6 @@ class Peer:
     # --- what happens -------------------------------------------------------------------------------------
 
     def start(self, flow: Flow, asked: float, on: int | None) -> None:
-        """A flow is due, or computing has ended."""
         flow.asked = asked
         if on is not None:
             one = self.standing[on]
@@ -209,7 +200,6 @@ class Peer:
             self.over([flow.record("done", asked)])
 
     def open(self, flow: Flow) -> None:
-        """A connection of its own."""
         try:
             sock = outgoing_socket(self.address, flow.port)
         except OSError as error:
@@ -241,7 +231,6 @@ class Peer:
             self.end(record["number"])
 
     def receive(self, one: Incoming, number: int) -> None:
-        """Something has come."""
         records = list(one.serve(self.buffer))
         if one.closed:
             del self.incoming[number]
@@ -281,17 +270,14 @@ class Peer:
         self.say()
 
     def under_way(self) -> bool:
-        """Whether something is, to others or from them."""
         going = any(one.flows for one in self.outgoing.values())
         return going or any(not one.standing or one.size is not None for one in self.incoming.values())
 
     def cut_off(self, one: Outgoing) -> None:
-        """End what is under way there."""
         del self.outgoing[one.socket.fileno()]
         self.over(one.end("cut off"))
 
     def say(self, *words: str) -> None:
-        """Write the records that there are, or other words."""
         if lines := [*words, *self.said]:
             data = ("\n".join(lines) + "\n").encode()
             self.said = []

@@ -30,7 +30,6 @@ class Workers:
 
     @property
     def busy(self) -> int:
-        """How many processors they keep busy."""
         return self.at_once
 
     def carry(self, job: Job, place: Path, hear: Hear) -> None:
@@ -58,7 +57,6 @@ class Workers:
 
 
 def on_worker(data: bytes, fingerprint: str) -> dict[str, bytes]:
-    """On a worker: a job's results, by the names of their files."""
     if os.geteuid() == 0:
         raise UnfitMachine("a worker runs as root: start dask worker as an ordinary user")
     if (ours := first_source()).fingerprint != fingerprint:

@@ -102,7 +102,6 @@ def run_experiment(
 
 
 def failed_run(spec: RunSpec, *reasons: str) -> Run:
-    """A run that has nothing measured."""
     return replace(unmeasured(spec), reasons=tuple(one_line(reason, most=1000) for reason in reasons))
 
 

@@ -152,7 +152,6 @@ def _compiled(say: Callable[[str], None]) -> Path | None:
 
 
 def _environment() -> dict[str, str]:
-    """In there root is who we are."""
     kept = {name: os.environ[name] for name in ("POX_DIR", "PYTHONDONTWRITEBYTECODE") if name in os.environ}
     # Mininet wants Python's distutils, and setuptools would give its own, with itself; Python 3.12 has no other.
     lean = {"SETUPTOOLS_USE_DISTUTILS": "stdlib"} if sys.version_info < (3, 12) else {}

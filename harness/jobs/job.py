@@ -39,7 +39,6 @@ class Job(msgspec.Struct, frozen=True):
 
     @property
     def scheduler(self) -> str | None:
-        """The name of the user's own scheduler among the files."""
         path = file_of(self.spec.scheme)
         return None if path is None else str(path)
 

@@ -71,7 +71,6 @@ class Root:
                 raise {_MISTAKE: UserMistake, _UNFIT: UnfitMachine}.get(kind, RunFailed)(data.decode(errors="replace"))
 
     def clean(self) -> Cleaned:
-        """What dead runs left behind is removed."""
         import msgspec
 
         from harness.network.footprint import Cleaned
@@ -80,7 +79,6 @@ class Root:
         return msgspec.json.decode(_receive(self.connection, MAX_BYTES)[1], type=Cleaned)
 
     def examine(self) -> list[Finding]:
-        """What only root finds out of this machine."""
         import msgspec
 
         from harness.doctor import Finding
@@ -89,7 +87,6 @@ class Root:
         return msgspec.json.decode(_receive(self.connection, MAX_BYTES)[1], type=list[Finding])
 
     def close(self) -> None:
-        """Have a run that is under way torn down, and wait for the end."""
         self.connection.close()
         with suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
@@ -252,7 +249,6 @@ def root() -> Root:
 
 
 def may_be_root() -> bool:
-    """Whether there is a root child, or can be one."""
     return _forked is not None or os.geteuid() == 0
 
 
@@ -281,7 +277,6 @@ def allowed(environment: os._Environ[str] | dict[str, str]) -> dict[str, str]:
 
 
 def _is_root_s(folder: str) -> bool:
-    """Whether root alone can write to a folder, and to all above it."""
     try:
         place = Path(folder).resolve(strict=True)
         return all(about.st_uid == 0 and not about.st_mode & 0o022 for about in map(os.stat, (place, *place.parents)))

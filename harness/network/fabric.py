@@ -141,7 +141,6 @@ class Fabric:
 
     @property
     def switch_ports(self) -> list[str]:
-        """Every port of every switch."""
         return [interface for name in self.topo.switches for interface in self.ports[name].values()]
 
     def _set_up(self, neighbours: list[tuple[str, str]], host: int) -> None:
@@ -211,7 +210,6 @@ class Fabric:
         return {name: n for group in self._each_namespace(shaping.dropped_in_queue) for name, n in group.items()}
 
     def _each_namespace(self, work: Callable[[list[str], int], T]) -> list[T]:
-        """The work for the ports of each namespace that has any."""
         groups = [([self.ports[name][0]], self.pid_of(name)) for name in self.topo.hosts]
         return _side_by_side(lambda group: work(*group), [*groups, (self.switch_ports, self.switches.pid)])
 
@@ -227,7 +225,6 @@ class QuietIntf(Intf):  # type: ignore[misc]
     """An interface that the fabric has configured already."""
 
     def config(self, **params: Any) -> dict[str, Any]:
-        """Nothing left to do."""
         return {}
 
 
@@ -257,7 +254,6 @@ class FabricHost(Host):  # type: ignore[misc]
         return {}
 
     def terminate(self) -> None:
-        """As Mininet's, and its namespace ends."""
         super().terminate()
         namespaces.release(self.pid)
 

@@ -61,7 +61,6 @@ class Cleaned:
     left: list[str] = field(default_factory=list)
 
     def note(self, what: object, why_not: str | None) -> None:
-        """That something is gone, or why it is not."""
         if why_not is None:
             self.removed.append(str(what))
         else:
@@ -69,7 +68,6 @@ class Cleaned:
 
 
 def leftovers() -> list[str]:
-    """Owners that are dead but have left something."""
     names = {path.name for path in HOME.glob("*-*")} if _is_our_folder(HOME) else set()
     names |= {path.name.removeprefix("hedera-") for path in cpulimit.ROOT.glob("hedera-*")}
     names |= set(left_by({os.geteuid()}))
@@ -77,7 +75,6 @@ def leftovers() -> list[str]:
 
 
 def remove_leftovers() -> Cleaned:
-    """Remove what dead runs left behind."""
     cleaned = Cleaned()
     for owner in leftovers():
         _remove(owner, cleaned)

@@ -197,7 +197,6 @@ class Machine:
     revision: str
 
     def as_json(self) -> dict[str, Any]:
-        """For the result file."""
         return asdict(self)
 
 
@@ -226,6 +225,5 @@ def _os_release() -> str:
 
 
 def processor_name() -> str:
-    """What kind of processor this machine has."""
     found = re.search(r"^model name\s*:\s*(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return found.group(1) if found else platform.machine()

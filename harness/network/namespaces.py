@@ -39,7 +39,6 @@ def _leave() -> int:
 
 
 def release(pid: int) -> None:
-    """Let it go, with all that is in it."""
     _held.pop(pid).shutdown(wait=False)
 
 

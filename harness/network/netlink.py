@@ -94,12 +94,10 @@ class Netlink:
         self._names = dict(inside(namespace, socket.if_nameindex))
 
     def close(self) -> None:
-        """Close the sockets."""
         self._routes.close()
         self._connections.close()
 
     def qdiscs(self) -> list[Qdisc]:
-        """Every qdisc of the namespace."""
         found = []
         for message in _dump(self._routes, _GET_QDISC, bytes(_QDISC.size)):
             _, port, _, parent, _ = _QDISC.unpack_from(message)
@@ -116,7 +114,6 @@ class Netlink:
         return found
 
     def links(self) -> list[Link]:
-        """Every interface of the namespace."""
         found = []
         for message in _dump(self._routes, _GET_LINK, bytes(_LINK_BYTES)):
             parts = dict(_attributes(message[_LINK_BYTES:]))

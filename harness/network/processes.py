@@ -116,7 +116,6 @@ class Children:
         return [child for name, child in self._running if name.startswith(prefix)]
 
     def dead(self) -> list[str]:
-        """Names of children that have ended, with their exit status."""
         return [f"{name} (status {child.returncode})" for name, child in self._running if child.poll() is not None]
 
     def end(self, children: Iterable[subprocess.Popen[bytes]], deadline: float = 2.0) -> None:

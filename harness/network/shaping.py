@@ -79,7 +79,6 @@ class Shape:
 
 
 def apply(shape: Shape, interfaces: Iterable[str], namespace: int) -> None:
-    """Give every interface in a namespace its shape."""
     run(["tc", "-batch", "-"], namespace=namespace, given="".join(map(shape.commands, interfaces)))
 
 

@@ -191,7 +191,6 @@ class Controller:
         return None
 
     def find(self, event: str) -> list[Event]:
-        """The events of one kind."""
         return [entry for entry in self.events if entry["event"] == event]
 
     def wait_for(self, event: str, deadline: float) -> Event:

@@ -50,7 +50,6 @@ class Disturber:
         self._controller = controller
 
     def tick(self, t: float) -> None:
-        """Do what is due."""
         while self._due and t >= self._due[0].at:
             number = SIGNALS[self._due.pop(0).how]
             if self._controller.process.poll() is None:

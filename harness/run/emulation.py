@@ -131,7 +131,6 @@ class Emulation:
         return controller
 
     def _send(self, fabric: Fabric, controller: Controller, traffic: Traffic, children: Children) -> None:
-        """The traffic, and everything that watches it."""
         spec, seen = self.spec, self.seen
         traffic.listen()
         samples = self._raw / "bwm-ng.csv"
@@ -191,7 +190,6 @@ class Injector:
         self.outages: list[Outage] = []
 
     def tick(self) -> None:
-        """Break and mend what is due."""
         tree = self._fabric.topo
         while self._due and time.time() - self._begin >= self._due[0]:
             assert isinstance(tree, FatTree)

@@ -53,7 +53,6 @@ class Iperf(Traffic):
         ]
 
     def listen(self, deadline: float = 60.0) -> None:
-        """Start the servers."""
         receivers = sorted({flow.dst for flow in self.flows})
         servers = {
             host: self._spawn(host, f"iperf server on host {host}", server_command(), f"server-{host}.csv")
@@ -106,7 +105,6 @@ class Iperf(Traffic):
         self._children.end(servers, deadline=0.0 if complete else 2.0)
 
     def _reports(self) -> list[FlowReport | None]:
-        """The servers' report on each flow, as far as it is written."""
         reports: dict[tuple[str, int], FlowReport] = {}
         for host in {flow.dst for flow in self.flows}:
             text = (self._directory / f"server-{host}.csv").read_text(errors="replace")
@@ -114,7 +112,6 @@ class Iperf(Traffic):
         return [reports.get((self._fabric.topo.host_ip(flow.src), flow.src_port)) for flow in self.flows]
 
     def collect(self) -> list[str]:
-        """Read the servers' reports into the flows."""
         incomplete = []
         for flow, report in zip(self.flows, self._reports(), strict=True):
             flow.report = report

@@ -25,13 +25,11 @@ class Source:
 
 
 def source() -> Source:
-    """The code as it is on the disk now."""
     return Source(git_revision(), fingerprint(ROOT))
 
 
 @cache
 def first_source() -> Source:
-    """The code as it was when this process first asked."""
     return source()
 
 
@@ -46,7 +44,6 @@ def fingerprint(root: Path) -> str:
 
 
 def parts(root: Path) -> list[Path]:
-    """These files."""
     return sorted(path for room in ROOMS for kind in ("*.py", "*.csv") for path in (root / room).glob(kind))
 
 

@@ -117,7 +117,6 @@ class RunSpec(Experiment):
 
     @cached_property
     def disturbances(self) -> tuple[Disturbance, ...]:
-        """What happens to the controller."""
         try:
             return disturbance.parse_all(self.disturb, self.seconds)
         except ValueError as error:
@@ -135,7 +134,6 @@ class RunSpec(Experiment):
 
     @property
     def shape(self) -> Shape:
-        """The rate limit and the queue of every port."""
         from harness.network.shaping import BUCKET_S, Shape
 
         return Shape(self.link_mbps, self.queue, self.mtu, self.marks, 0.0 if self.time == "virtual" else BUCKET_S)

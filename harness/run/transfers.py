@@ -54,7 +54,6 @@ class Told:
     unread: bytearray = field(default_factory=bytearray)
 
     def tell(self, *lines: object) -> None:
-        """Lines of JSON."""
         self.unread += "".join(f"{json.dumps(line)}\n" for line in lines).encode()
 
     def write(self) -> None:
@@ -95,7 +94,6 @@ class Transfers(Traffic):
     # --- what the programs are told -------------------------------------------------------------------------
 
     def _lines(self) -> Iterator[tuple[float, int, list[Any]]]:
-        """When each flow is due, its host, and what that is told."""
         ip = self._fabric.topo.host_ip
         for flow in self._workload:
             self._add(flow.number, EmulatedFlow(flow.src, flow.dst, flow.src_port, flow.size_bytes))
@@ -134,7 +132,6 @@ class Transfers(Traffic):
     # --- the run --------------------------------------------------------------------------------------------
 
     def listen(self, deadline: float = 60.0) -> None:
-        """Start the programs, which connect where they have to."""
         plans = {rank.host: rank for rank in self._ranks} or dict.fromkeys(_hosts(self._workload))
         wake_bytes = round(self._spec.link_mbps * 1e6 / 8 * WAKE_S)
         for host, rank in plans.items():
@@ -224,7 +221,6 @@ class Transfers(Traffic):
 
 
 def _hosts(work: Workload) -> list[int]:
-    """Who may send or receive."""
     found = {int(host) for part in (work.standing, work.listed) for host in (*part.src, *part.dst)}
     for one in work.arrivals:
         matrix = one.matrix

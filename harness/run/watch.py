@@ -33,7 +33,6 @@ class Sampler:
     period_s = 1.0
 
     def sample(self) -> None:
-        """Look once."""
         raise NotImplementedError
 
     def __enter__(self: _Watch) -> _Watch:
@@ -61,7 +60,6 @@ class ProcessorWatch(Sampler):
         self._last = processor_ticks(Path("/proc/stat").read_text())
 
     def sample(self) -> None:
-        """One more second."""
         before, self._last = self._last, processor_ticks(Path("/proc/stat").read_text())
         self.times.append(time.time())
         self.idle_percent.append(idle_share(before, self._last) * 100)
@@ -80,7 +78,6 @@ class ClockWatch(Sampler):
         self.set_s = 0.0
 
     def sample(self) -> None:
-        """Look once."""
         moved = clock_offset() - self._first
         if abs(moved) > abs(self.set_s):
             self.set_s = moved
@@ -117,7 +114,6 @@ def idle_share(before: tuple[int, int], now: tuple[int, int]) -> float:
 
 
 def tcp_counters(fabric: Fabric) -> Counter[str]:
-    """The counters of all hosts together, since they were made."""
     total: Counter[str] = Counter()
     for host in fabric.topo.hosts:
         net = Path(f"/proc/{fabric.pid_of(host)}/net")

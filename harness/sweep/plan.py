@@ -54,17 +54,14 @@ class Outcome:
 
     @property
     def valid(self) -> bool:
-        """Whether it counts."""
         return self.run is not None and self.run.valid
 
     @property
     def verdict(self) -> str:
-        """In a word; what cannot be read is as good as invalid."""
         return "invalid" if self.run is None else self.run.verdict
 
     @property
     def done(self) -> bool:
-        """Whether another try would tell no more."""
         return self.run is not None and not self.run.may_be_tried_again
 
 

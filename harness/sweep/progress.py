@@ -92,7 +92,6 @@ class Shown:
         return max(0.0, pace * left_s - (spent_s if done_s <= 0 else 0.0))
 
     def look(self, doing: Sequence[tuple[Planned, str, Progress | None]]) -> None:
-        """The live line."""
         words = [
             f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: {stage_words(stage, at)}"
             for job, stage, at in doing
@@ -100,7 +99,6 @@ class Shown:
         self._bar.update(self._task, description=escape("; ".join(words)), remaining=duration(self._remaining_s()))
 
     def done(self, planned: Planned, run: Run) -> None:
-        """A run is done: its line, and the page anew."""
         again = planned.next_folder() is not None
         if not again:
             self._unfinished.remove(planned)

@@ -37,7 +37,6 @@ class Claim:
 
     @property
     def excess_mbps(self) -> float:
-        """Delivered beyond what the counter and the moves allow."""
         return self.delivered_mbps - self.carried_mbps - self.slack_mbps
 
 

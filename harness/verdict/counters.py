@@ -49,6 +49,5 @@ class Counters:
 
     @property
     def span(self) -> Window:
-        """The time that the samples of every host cover."""
         series = self.received.values()
         return max(one.t[0] for one in series) - self._begin, min(one.t[-1] for one in series) - self._begin

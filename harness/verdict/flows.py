@@ -104,7 +104,6 @@ def _intervals(report: FlowReport, start: float) -> list[Interval]:
 
 
 def measured_flows(seen: Observation) -> list[MeasuredFlow]:
-    """The flows of a run, in the order of its matrix."""
     paths = paths_by_flow(seen.events)
     back = paths_by_flow(seen.events, acknowledgements=True)
     return [

@@ -139,7 +139,6 @@ def _shows_speed(check: Check) -> bool:
 
 
 def of_soundness(seen: Evidence) -> list[Check]:
-    """Every rule of this kind."""
     return [_processes(seen), _clock(seen), _limits(seen), _flows(seen), _counters(seen), _paths(seen), _losses(seen)]
 
 
@@ -215,7 +214,6 @@ def _losses(seen: Evidence) -> Check:
 
 
 def of_speed(seen: Evidence) -> list[Check]:
-    """Every rule of this kind."""
     return [_total(seen), _progress(seen), _full_links(seen)]
 
 

@@ -46,7 +46,6 @@ class Outcome:
 
     @property
     def lasts(self) -> bool:
-        """Whether all flows begin at once and last for the whole run."""
         return lasting(self.workload) is not None
 
     @property
@@ -61,7 +60,6 @@ class Outcome:
 
     @cached_property
     def ended(self) -> float:
-        """When the run ended: when its last flow had, or as asked."""
         if not self.ends_itself:
             return self.spec.seconds
         ends = [one.sent.end for one in self.seen.flows if one.sent is not None]
@@ -69,7 +67,6 @@ class Outcome:
 
     @cached_property
     def window(self) -> Window:
-        """The middle two thirds of the run."""
         return middle(self.ended)
 
     @cached_property
@@ -83,17 +80,14 @@ class Outcome:
 
     @cached_property
     def fair(self) -> Fair:
-        """What max-min fairness gives."""
         return self.fair_in(self.window)
 
     def fair_in(self, window: Window) -> Fair:
-        """The same in another window."""
         until = max(window[1], self.ended)
         return fair(self.topo, self.routed, window, self.spec.link_mbps, self.seen.outages, until)
 
     @property
     def lives(self) -> list[Window]:
-        """When each flow began and ended."""
         if self.lasts:
             return [(-math.inf, math.inf)] * len(self.flows)
         ends = [one.sent.end - self._begin if one.sent is not None else 0.0 for one in self.seen.flows]
@@ -154,7 +148,6 @@ class Outcome:
 
     @property
     def records(self) -> tuple[FlowRecord, ...]:
-        """The flows, as they are stored."""
         if self.lasts:
             return tuple(one.record(self.window) for one in self.flows)
         rows = zip(self.seen.flows, self.flows, self.fair.end.tolist(), strict=True)
@@ -162,7 +155,6 @@ class Outcome:
 
     @property
     def completion(self) -> tuple[Completion, ...]:
-        """Completion times and slowdowns by size class."""
         rows = [self._sized(flow) for flow in self.seen.flows]
         counted = np.array([row for row in rows if row is not None]).reshape(-1, 3)
         size, took, ended = counted.T
@@ -183,7 +175,6 @@ class Outcome:
 
     @cached_property
     def _idle_rtt_s(self) -> float:
-        """The shortest handshake that was seen: what an idle path takes."""
         shakes = [
             one.sent.connected - one.sent.start
             for one in self._sent
@@ -218,7 +209,6 @@ class Outcome:
 
     @property
     def _bytes_per_s(self) -> float:
-        """Payload that a link carries."""
         return self.spec.link_mbps * 1e6 / 8 * payload_share(self.spec.mtu)
 
     def _record(self, flow: EmulatedFlow, one: MeasuredFlow, fair_end: float) -> FlowRecord:
@@ -242,7 +232,6 @@ class Outcome:
 
     @property
     def collective(self) -> Collective | None:
-        """Of a collective: when it was done, and its steps."""
         found = self.seen.collective
         return None if found is None else Collective(**asdict(found))
 

@@ -137,14 +137,12 @@ def describe(spec: RunSpec, seen: Observation) -> Run:
 
 
 def _doubts(seen: Observation, outcome: Outcome) -> list[str]:
-    """Why a run may not count beside what the rules say."""
     errors = [event["message"] for event in seen.events if event["event"] == "error"]
     lost = [] if seen.lost is None else [seen.lost]
     return [*lost, *(f"the controller reported an error: {message}" for message in errors[:3]), *outcome.reasons()]
 
 
 def _seconds_of(seen: Observation, mean_total: Callable[[Window], float]) -> list[Second]:
-    """What was seen of each second of the run."""
     return [
         Second(number=i + 1, idle_percent=idle, total_mbps=mean_total((t - seen.begin - 1, t - seen.begin)))
         for i, (t, idle) in enumerate(zip(seen.cpu_times, seen.cpu_idle, strict=True))

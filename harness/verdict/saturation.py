@@ -39,7 +39,6 @@ class FullLinks:
     why_not: str | None = None
 
     def record(self) -> parts.FullLinks | None:
-        """As they are stored, where there are any."""
         mbps = {name: round(rate, 3) for name, rate in self.mbps.items()}
         return parts.FullLinks(window_s=self.window, mbps=mbps) if mbps else None
 
@@ -93,7 +92,6 @@ def _last_change(begun: Sequence[float], outages: Sequence[Outage], end: float) 
 
 
 def _unsettled(spec: RunSpec, begun: Sequence[float], outages: Sequence[Outage]) -> str:
-    """Why there is no settled second, and which run would have one."""
     last = _last_change(begun, outages, spec.seconds) or 0.0
     enough = math.ceil(last + settle_s(spec) + SHORTEST_S)
     return (

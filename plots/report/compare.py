@@ -41,7 +41,6 @@ class Pair(NamedTuple):
 
     @property
     def difference(self) -> float:
-        """Ours minus published."""
         return self.ours - self.published
 
 
@@ -54,7 +53,6 @@ class Match:
 
     @property
     def column(self) -> str:
-        """The published one's name."""
         return COLUMNS[self.scheme]
 
     @property
@@ -67,12 +65,10 @@ class Match:
 
     @property
     def mean_absolute(self) -> float | None:
-        """Of the differences."""
         return float(np.mean([abs(pair.difference) for pair in self.pairs])) if self.pairs else None
 
     @property
     def mean(self) -> float | None:
-        """Of the differences."""
         return float(np.mean([pair.difference for pair in self.pairs])) if self.pairs else None
 
 
@@ -100,7 +96,6 @@ class Order:
 
     @property
     def held(self) -> int:
-        """The number of patterns on which the whole order holds."""
         return len(self.patterns) - len({breach["pattern"] for breach in self.breaches})
 
 
@@ -141,7 +136,6 @@ def family(pattern: str) -> str:
 
 
 def families(summary: Summary) -> tuple[Family, ...]:
-    """All families, in the order of their first patterns."""
     members: dict[str, list[str]] = {}
     for pattern in summary.patterns:
         members.setdefault(family(pattern), []).append(pattern)
@@ -149,7 +143,6 @@ def families(summary: Summary) -> tuple[Family, ...]:
 
 
 def everything(summary: Summary) -> Family:
-    """All patterns that were published, as one family."""
     return _family(summary, "all", tuple(p for p in summary.patterns if published_share(p, CONTROL, summary.k)))
 
 

@@ -53,7 +53,6 @@ def write_report(folder: str | Path, unfinished: bool = False) -> Path:
 
 
 def render(sweep: Sweep, unfinished: bool = False) -> str:
-    """The page."""
     templates = Environment(
         loader=FileSystemLoader(Path(__file__).with_name("templates")),
         autoescape=True,
@@ -81,7 +80,6 @@ def _percent(value: float, digits: int = 0) -> str:
 
 
 def _context(sweep: Sweep) -> dict[str, Any]:
-    """The variables of the template."""
     runs = sweep.runs
     shared = {
         "name": sweep.folder.resolve().name,

@@ -41,7 +41,6 @@ def tree_of(runs: Sequence[Run]) -> FatTree | None:
 
 
 def rounds_shown(run: Run) -> tuple[Round, ...]:
-    """The rounds that divide the stages."""
     return tuple(each for each in run.rounds if 0 < each.t < run.spec.seconds)
 
 
@@ -87,7 +86,6 @@ def mean_mbps(flow: FlowRecord, begin: float, end: float) -> float:
 
 
 def _core(flow: FlowRecord, moment: float) -> int | None:
-    """The core of the last path before a time."""
     return next((path.core for path in reversed(flow.paths) if path.t < moment), None)
 
 
@@ -165,7 +163,6 @@ def _paths(run: Run, cut: Sequence[Stage], tree: FatTree | None) -> list[list[An
 
 
 def _add_links(tree: FatTree, flows: Sequence[list[Any]]) -> None:
-    """The links of every path of hosts and cores that exist."""
     paths = [
         (src, dst, change)
         for src, dst, changes in flows

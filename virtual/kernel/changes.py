@@ -63,6 +63,5 @@ FIXED = {
 
 @once
 def ours() -> str:
-    """A hash of what we add to a source."""
     added = repr((CHANGES, FLOATING_POINT, FLOATING_POINT_CONFIG, FLAGS, FIXED))
     return hashlib.sha256(CONFIG.read_bytes() + added.encode()).hexdigest()

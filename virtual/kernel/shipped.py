@@ -48,7 +48,6 @@ class Kernel:
 
 
 def built() -> Kernel | None:
-    """The kernel, if it is there and was tested on this machine."""
     try:
         stored = json.loads(_record().read_text(encoding="utf-8"))
         found = Kernel(**{**stored, "linux": Path(stored["linux"])})
@@ -58,7 +57,6 @@ def built() -> Kernel | None:
 
 
 def identity() -> str:
-    """What tells the kernel that is asked for from others."""
     if named := os.environ.get(NAMED):
         from virtual.kernel.changes import ours
 
@@ -67,7 +65,6 @@ def identity() -> str:
 
 
 def manifest() -> dict[str, str]:
-    """What is shipped: release, hashes, source, compiler."""
     told: dict[str, str] = json.loads(MANIFEST.read_text(encoding="utf-8"))
     return told
 
@@ -109,7 +106,6 @@ def unpacked(say: Say) -> Kernel:
 
 
 def sha256(content: bytes) -> str:
-    """The hash by which a kernel is known."""
     return hashlib.sha256(content).hexdigest()
 
 
