@@ -16,6 +16,9 @@ from results.files import Unreadable, read_bytes
 ARCHIVE = "runs.tar.xz"
 MAX_BYTES = 1 << 30
 """The limit for an unpacked archive; 700 runs of a minute take a tenth of it."""
+MAX_MEMBERS = 20_000
+_MAX_NAME = 1 << 16
+"""Bytes of a header before a member that has its long name."""
 _MAX_MEMORY = 256 << 20
 """The memory limit for unpacking: an archive could ask for any amount."""
 
@@ -42,6 +45,7 @@ def unpacked(path: Path, name: str = "run.json") -> Iterator[tuple[str, bytes]]:
         plain = packed.decompress(read_bytes(path, MAX_BYTES), MAX_BYTES)
         if not packed.eof:
             raise Unreadable(f"is cut off, or larger than {MAX_BYTES / 1e6:.3g} MB when it is unpacked")
+        _require_plain(plain)
         with tarfile.open(fileobj=io.BytesIO(plain), mode="r:") as tar:
             for member in tar:
                 place = PurePosixPath(member.name)
@@ -52,3 +56,21 @@ def unpacked(path: Path, name: str = "run.json") -> Iterator[tuple[str, bytes]]:
         if isinstance(error, Unreadable):
             raise
         raise Unreadable("is no archive of runs") from None
+
+
+def _require_plain(tar: bytes) -> None:
+    """Unreadable for an archive whose reading would take more time or memory than its size lets expect: very many
+    members, names without end, sparse files."""
+    at = count = 0
+    while any(header := tar[at : at + tarfile.BLOCKSIZE]):
+        member = tarfile.TarInfo.frombuf(header, "utf-8", "surrogateescape")
+        count += 1
+        named = member.type in (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
+        if count > MAX_MEMBERS:
+            raise Unreadable(f"has more than {MAX_MEMBERS} members")
+        if member.size < 0 or (named and member.size > _MAX_NAME):
+            raise Unreadable("has a name without end")
+        content = tar[at + tarfile.BLOCKSIZE : at + tarfile.BLOCKSIZE + member.size] if named else b""
+        if member.type == tarfile.GNUTYPE_SPARSE or b"GNU.sparse" in content:
+            raise Unreadable("has a sparse file, which may be of any size")
+        at += tarfile.BLOCKSIZE * (1 + -(-member.size // tarfile.BLOCKSIZE))

@@ -68,18 +68,19 @@ MODULES = (
 )
 
 
-@pytest.mark.parametrize("variable", ["PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONSTARTUP", "none"])
+@pytest.mark.parametrize("variables", [(), ("PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONSTARTUP")], ids=len)
 @pytest.mark.parametrize("shell", SHELLS)
-def test_modules_of_the_enemy_s(place, shell, variable):
-    """Modules by names that Python, or we, import, where root stands, or where a variable of the session says."""
+def test_modules_of_the_enemy_s(place, shell, variables):
+    """Modules by names that Python, or we, import, where root stands, or where variables of the session say."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     for folder in (place.theirs, place.theirs / "lib" / version, place.theirs / "lib" / version / "site-packages"):
         folder.mkdir(parents=True, exist_ok=True)
         for name in MODULES:
             (folder / f"{name}.py").write_text(payload(place))
     place.owned()
-    setting = place.theirs / "sitecustomize.py" if variable == "PYTHONSTARTUP" else place.theirs
-    more = {} if variable == "none" else {variable: str(setting)}
+    more = dict.fromkeys(variables, str(place.theirs))
+    if more:
+        more["PYTHONSTARTUP"] = str(place.theirs / "sitecustomize.py")
     done = place.hedera(shell, *SIMULATE, cwd=place.theirs, **more)
     assert done.returncode == 0, done.stderr
 
@@ -123,9 +124,8 @@ def cached(tmp_path_factory):
     return found
 
 
-@pytest.mark.parametrize("variable", PLACES)
-def test_caches_and_settings_of_the_enemy_s(place, cached, variable):
-    """A variable names the enemy's folder, in which every cache that we keep is a pickle that runs his code, and
+def test_caches_and_settings_of_the_enemy_s(place, cached):
+    """Variables name the enemy's folder, in which every cache that we keep is a pickle that runs his code, and
     settings name his module."""
     pickled = f"cbuiltins\nexec\n(V{payload(place)!r}\ntR.".replace("\\n", "\\u000a").encode()
     for prefix in ("", ".cache", ".cache/hedera", ".config/matplotlib", "matplotlib", "hedera", ".cache/hedera/numba"):
@@ -139,18 +139,19 @@ def test_caches_and_settings_of_the_enemy_s(place, cached, variable):
     was = {path: path.stat().st_mtime_ns for path in place.theirs.rglob("*")}
     folder = sweep_of(place.roots / "r")
     for words in (SIMULATE, ("report", folder)):
-        done = place.hedera("root shell", *words, cwd=place.theirs, seconds=120, **{variable: str(place.theirs)})
+        done = place.hedera(
+            "root shell", *words, cwd=place.theirs, seconds=120, **dict.fromkeys(PLACES, str(place.theirs))
+        )
         assert done.returncode == 0, done.stderr
     assert {path: path.stat().st_mtime_ns for path in place.theirs.rglob("*")} == was, "nothing of root's goes there"
     subprocess.run(["rm", "-r", folder], check=True)
 
 
-@pytest.mark.parametrize("variable", PLACES[:7])
-def test_caches_that_are_links_to_root_s(place, variable):
-    """A variable names a link of the enemy's that leads to a folder of root's."""
+def test_caches_that_are_links_to_root_s(place):
+    """Variables name a link of the enemy's that leads to a folder of root's."""
     (place.theirs / "link").symlink_to(place.roots)
     place.owned()
-    done = place.hedera("root shell", *SIMULATE, seconds=120, **{variable: str(place.theirs / "link")})
+    done = place.hedera("root shell", *SIMULATE, seconds=120, **dict.fromkeys(PLACES[:7], str(place.theirs / "link")))
     assert done.returncode == 0, done.stderr
 
 

@@ -58,3 +58,30 @@ def test_one_that_asks_for_much_memory_gets_none(tmp_path):
     filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 30}]
     with pytest.raises(Unreadable, match="is no archive of runs"):
         list(unpacked(store(tmp_path, lzma.compress(b"", filters=filters))))
+
+
+def tar(*members, format=tarfile.PAX_FORMAT):
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w", format=format) as written:
+        for member in members:
+            written.addfile(member, io.BytesIO(bytes(member.size)))
+    return plain.getvalue()
+
+
+def test_few_bytes_that_would_be_very_many(tmp_path):
+    """Sparse files of 2^60 bytes, members without number, a name without end."""
+    pax = tarfile.TarInfo("a/run.json")
+    pax.pax_headers = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.realsize": str(1 << 60)}
+    old = bytearray(tarfile.TarInfo("a/run.json").tobuf(tarfile.GNU_FORMAT))
+    old[156:157] = tarfile.GNUTYPE_SPARSE
+    old[148:156] = b"%06o\0 " % (sum(old[:148]) + sum(old[156:]) + 8 * 32)
+    named = tarfile.TarInfo("a" * 100_000 + "/run.json")
+    for plain, why in (
+        (tar(pax), "sparse"),
+        (bytes(old) + bytes(1024), "sparse"),
+        (tar(named), "name"),
+        (tar(named, format=tarfile.GNU_FORMAT), "name"),
+        (tar(*map(tarfile.TarInfo, map(str, range(30_000)))), "more than 20000"),
+    ):
+        with pytest.raises(Unreadable, match=why):
+            list(unpacked(store(tmp_path, lzma.compress(plain, preset=0))))
