@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from virtual import cache
+from virtual import TIED, cache
 from virtual.errors import GuestFailed, Unavailable
 from virtual.results import read_small
 from virtual.stall import Stall
@@ -233,7 +233,7 @@ class Guest:
             processor = self._processor if self._processor is not None else held.enter_context(_processor())
             console = held.enter_context((self.job / "console").open("wb"))
             process = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", "--", "taskset", "-c", str(processor), *self._boot_line()],
+                [*TIED, str(os.getpid()), "taskset", "-c", str(processor), *self._boot_line()],
                 env={"PATH": PATH, "HOME": str(self.job), "TMPDIR": self._memory_folder()},
                 cwd="/", stdin=subprocess.DEVNULL, stdout=console, stderr=console, start_new_session=True,
             )  # fmt: skip

@@ -15,6 +15,7 @@ from typing import IO
 from harness.errors import RunFailed
 from harness.network.machine import time_travels
 from harness.network.namespaces import inside
+from virtual import TIED
 
 _RAISING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 REAP_S = 5.0
@@ -23,7 +24,7 @@ REAP_S = 5.0
 
 def tied() -> list[str]:
     """A prefix for a command that ends with whoever starts it, however that ends; in a guest the machine ends."""
-    return [] if time_travels() else ["setpriv", "--pdeathsig", "KILL", "--"]
+    return [] if time_travels() else [*TIED, str(os.getpid())]
 
 
 @contextlib.contextmanager

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from msgspec import ValidationError, convert
+
 from controllers.settings import NEW_FLOWS, Settings
 from harness.errors import UserMistake
 from harness.run import disturbance
@@ -14,6 +16,8 @@ from harness.run.disturbance import Disturbance
 from hedera.experiment import Experiment
 from hedera.large_flows import RULES
 from hedera.parameter import narrowed, parameter
+from hedera.text import one_line
+from results.parts import Name
 from topos.wire import DEFAULT_MTU
 
 if TYPE_CHECKING:
@@ -108,6 +112,14 @@ class RunSpec(Experiment):
             _ = self.disturbances
         except ValueError as error:
             raise UserMistake(str(error)) from None
+        for name in (self.scheme, self.traffic):
+            try:
+                convert(name, Name)
+            except ValidationError:
+                raise UserMistake(
+                    f"{one_line(name)!r} has more than 300 characters, or some that are no name's: = + - @ at its "
+                    "beginning, < or > anywhere"
+                ) from None
         if re.fullmatch("[a-z0-9_]+", self.congestion_control) is None:
             raise UserMistake(f"--congestion-control names a TCP algorithm, not {self.congestion_control!r}")
         if self.time == "real" and self.controller_delay_ms:

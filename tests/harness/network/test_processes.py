@@ -12,7 +12,7 @@ import pytest
 
 from harness.errors import RunFailed
 from harness.network import processes
-from harness.network.processes import Children, run, wait_until
+from harness.network.processes import Children, run, tied, wait_until
 
 
 def alive(pid):
@@ -128,3 +128,9 @@ def test_children_do_not_stand_where_the_user_does(tmp_path, monkeypatch):
     with Children() as children:
         children.spawn("pwd", ["pwd"], output=tmp_path / "out").wait()
     assert (tmp_path / "out").read_text() == "/\n"
+
+
+def test_nothing_is_started_for_a_parent_that_has_ended():
+    done = subprocess.run([*tied()[:-1], "1234567", "echo", "alive"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (125, "")
+    assert subprocess.run([*tied(), "echo", "alive"], capture_output=True, text=True, check=True).stdout == "alive\n"
