@@ -6,10 +6,12 @@ own. ``options`` below are none for the machine's own lists of packages, or thos
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,6 +22,8 @@ FETCH_S = 900.0
 """The time limit of one download, seconds: 160 MB at 1.5 Mb/s."""
 _SIGNED = ("-oAcquire::AllowInsecureRepositories=false", "-oAPT::Get::AllowUnauthenticated=false")
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+_MERGED = ("bin", "sbin", "lib", "lib64")
+"""Folders in older packages that are links into /usr on a merged system (Debian's usrmerge)."""
 
 
 def available() -> None:
@@ -83,3 +87,66 @@ def _run(command: list[str], folder: Path | None = None) -> str:
         errors = [line for line in lines if line.startswith("E:")] or lines or ["no word"]
         raise Unavailable(f"{command[0]} says {errors[0].removeprefix('E: ')}")
     return done.stdout
+
+
+def layer(packages: Sequence[str]) -> Path | None:
+    """A folder with the packages and their dependencies that are not installed, unpacked once; None if nothing is
+    missing.
+
+    Raises Unavailable, with the command for an administrator, if apt cannot get them.
+    """
+    try:
+        available()
+        try:
+            return _layer(packages, ())
+        except Unavailable:
+            return _layer(packages, lists())  # the machine's own lists may be outdated, or not be there
+    except Unavailable as reason:
+        raise Unavailable(
+            f"{' '.join(packages)} missing, and cannot be fetched without root ({reason}): "
+            f"apt-get install {' '.join(packages)}"
+        ) from None
+
+
+def _layer(packages: Sequence[str], options: Sequence[str]) -> Path | None:
+    wanted = missing_with(packages, options)
+    if not wanted:
+        return None
+    layers = cache.folder("layers")
+    whole = layers / hashlib.sha256(" ".join(sorted(wanted)).encode()).hexdigest()[:16]
+    with cache.locked(layers / "lock"):
+        if not whole.exists():
+            with tempfile.TemporaryDirectory(prefix="half.", dir=layers) as half:
+                fetched, root = Path(half, "fetched"), Path(half, "root")
+                fetched.mkdir()
+                root.mkdir()
+                for package in download(wanted, fetched, options):
+                    unpack(package, root)
+                merge(root, Path("/"))
+                _alternatives(root)
+                root.chmod(0o755)
+                root.rename(whole)
+    return whole
+
+
+def merge(root: Path, system: Path) -> None:
+    """Move an unpacked package's files in /bin and the like to the targets of the system's links of that name.
+
+    A folder in the upper layer would hide the link below it, and so all of the system's programs.
+    """
+    for name in _MERGED:
+        own, link = root / name, system / name
+        if not own.is_dir() or own.is_symlink() or not link.is_symlink():
+            continue
+        target = root / os.path.relpath(link.resolve(), system.resolve())
+        shutil.copytree(own, target, symlinks=True, dirs_exist_ok=True)
+        shutil.rmtree(own)
+
+
+def _alternatives(root: Path) -> None:
+    """Make the links that a package's own script would have made: ovs-vswitchd is one of Debian's alternatives."""
+    for program in root.glob("usr/lib/openvswitch-*/ovs-vswitchd"):
+        link = root / "usr/sbin/ovs-vswitchd"
+        link.parent.mkdir(exist_ok=True)
+        if not os.path.lexists(link):
+            link.symlink_to(os.path.relpath(program, link.parent))

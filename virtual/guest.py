@@ -100,7 +100,7 @@ class Guest:
     """Boots on entering; on leaving it is removed, with all its processes and files.
 
     ``linux``: the kernel. ``command``: run as the guest's root, in ``folder``, with ``environment`` (and PATH, HOME);
-    it puts its results into ``RESULTS``. ``layers``: folders laid over the guest's root (`virtual.layer`). ``files``:
+    it puts its results into ``RESULTS``. ``layers``: folders laid over the guest's root (`virtual.apt`). ``files``:
     what it finds in ``FILES``, by relative paths without links. ``processor``: the one it runs on (default: one that
     no other guest has). ``seed``, ``start_s``: of its random numbers, and of its clock. ``real_s``: it is killed
     after this many real seconds; ``stalled_s``: and when it hangs (`virtual.stall`). Leave it in the thread that

@@ -25,11 +25,11 @@ from harness.network import machine
 from harness.run.source import ROOT, first_source
 from results import record
 from virtual import cache
+from virtual.apt import layer
 from virtual.errors import GuestFailed, Unavailable
 from virtual.guest import Ended, Guest, Progress
 from virtual.kernel import kernel as booted_kernel
 from virtual.kernel.shipped import Kernel
-from virtual.layer import layer
 from virtual.results import copy_results, read_small
 
 INSIDE = (

@@ -6,6 +6,8 @@ first line runs. Its log is a file of root's that it is handed open.
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import pwd
 import shutil
@@ -15,11 +17,11 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from controllers.find_pox import find_pox
 from harness.errors import RunFailed
 from harness.network.processes import Children, tied
-from harness.run.events import Event, parse_events
 from hedera.text import one_line
 
 PORT = 6653
@@ -29,6 +31,22 @@ SILENCE_S = 4.0
 """Seconds without a word (it says one every second) after which it is taken to be frozen."""
 _LAST_BYTES = 4096
 ROOT = Path(__file__).resolve().parents[2]
+
+Event = dict[str, Any]
+
+_FLOW = ("key", "src", "dst", "src_port", "dst_port", "core")
+_ROUND = ("round", "flows", "large", "placed", "changed")
+_FIELDS: dict[str, dict[str, type]] = {
+    "start": dict.fromkeys(("scheme", "platform", "platform_version"), str),
+    "switch": {"state": str},
+    "ready": {"switches": int},
+    "flow": dict.fromkeys(_FLOW, int) | {"reason": str},
+    "reroute": dict.fromkeys(("key", "core"), int),
+    "round": dict.fromkeys(_ROUND, int) | dict.fromkeys(("polled_s", "compute_s", "install_s"), float),
+    "error": {"message": str},
+}
+"""What is read of each kind of event, text as one line; kinds that are not here are kept as they are."""
+_MAX = 2**53
 
 
 def command(platform: str, address: str, options: Mapping[str, object]) -> list[str]:
@@ -216,3 +234,33 @@ class Controller:
         except FileNotFoundError:
             said = ""
         return one_line(said.splitlines()[-1]) if said else f"status {self.process.returncode}"
+
+
+def parse_events(text: bytes) -> list[Event]:
+    """The events in whole lines of a log. What is no event, such as half a line that a controller was ended in, is
+    left out."""
+    events = []
+    for line in text.split(b"\n"):
+        try:
+            event = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if _is_event(event):
+            told = _FIELDS.get(event["event"], {}).items()
+            events.append(event | {name: one_line(event[name]) for name, kind in told if kind is str})
+    return events
+
+
+def _is_event(value: object) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("event"), str):
+        return False
+    fields = {"t": float} | _FIELDS.get(value["event"], {})
+    return all(_is(value.get(name), kind) for name, kind in fields.items())
+
+
+def _is(value: object, kind: type) -> bool:
+    if kind is str:
+        return isinstance(value, str)
+    if isinstance(value, bool) or not isinstance(value, int if kind is int else (int, float)):
+        return False
+    return math.isfinite(value) and abs(value) <= _MAX

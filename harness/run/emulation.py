@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,10 +16,9 @@ from harness.network.cpulimit import HostGroups
 from harness.network.fabric import CONTROLLER_ADDRESS, Fabric, FabricOptions
 from harness.network.processes import Children
 from harness.run.controller import PORT, START_S, Controller
-from harness.run.disturbance import Disturber
 from harness.run.iperf import Iperf, unsent_bytes
 from harness.run.observation import Observation, Outage, Say
-from harness.run.spec import LINUX_MIN_RTO_MS, RunSpec, lasting
+from harness.run.spec import LINUX_MIN_RTO_MS, SIGNALS, Disturbance, RunSpec, lasting
 from harness.run.traffic import Traffic
 from harness.run.transfers import Transfers
 from harness.run.watch import ClockWatch, ProcessorWatch, clock_offset, tcp_counters
@@ -199,3 +199,17 @@ class Injector:
             self._fabric.set_cables(cables(tree, now - before), up=False)
             self._fabric.set_cables(cables(tree, before - now), up=True)
             self.outages.append(Outage(t, now))
+
+
+class Disturber:
+    """Does what is due to the controller that runs then; call `tick` often with the seconds since the start."""
+
+    def __init__(self, disturbances: Sequence[Disturbance], controller: Controller) -> None:
+        self._due = list(disturbances)
+        self._controller = controller
+
+    def tick(self, t: float) -> None:
+        while self._due and t >= self._due[0].at:
+            number = SIGNALS[self._due.pop(0).how]
+            if self._controller.process.poll() is None:
+                os.killpg(self._controller.process.pid, number)

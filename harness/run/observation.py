@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from harness.run.controller import Restart
-from harness.run.events import Event
+from harness.run.controller import Event, Restart
 from harness.run.traffic import EmulatedFlow
 from traffic.bwmng import Series
 from traffic.graph import Collective

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import signal
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,8 +13,6 @@ from msgspec import ValidationError, convert
 
 from controllers.settings import NEW_FLOWS, Settings
 from harness.errors import UserMistake
-from harness.run import disturbance
-from harness.run.disturbance import Disturbance
 from hedera.experiment import Experiment
 from hedera.large_flows import RULES
 from hedera.parameter import narrowed, parameter
@@ -39,13 +39,24 @@ LINUX_MIN_RTO_MS = 200
 MAX_DELAY_MS = 1000.0
 """Beyond it Open vSwitch takes its controller for dead, and asks again and again."""
 
+SIGNALS = {"kill": signal.SIGKILL, "freeze": signal.SIGSTOP}
+_DISTURBANCE = re.compile(r"controller:(kill|freeze)@([0-9]{1,9}(?:\.[0-9]{1,9})?)", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """What happens to the controller, and when."""
+
+    how: str
+    at: float
+
 
 @dataclass(frozen=True)
 class RunSpec(Experiment):
     """One pattern, one scheme, one trial, in emulation. The period is the replication's, the rate what most machines
     carry.
 
-    ``disturb`` is in the words of `harness.run.disturbance`. Where ``new_flows`` is ``switch``, lasting flows take
+    ``disturb`` is in the words of `parsed_disturbances`. Where ``new_flows`` is ``switch``, lasting flows take
     the paths that the simulator's hash gives, on every machine, and short ones do not wait for the controller.
     ``auto`` takes measured rates alone when flows come and go: many small ones that ended within a period have large
     demands in the estimate, and leave the lasting ones next to none. ``controller_delay_ms`` follows from ``time``
@@ -130,7 +141,7 @@ class RunSpec(Experiment):
     @cached_property
     def disturbances(self) -> tuple[Disturbance, ...]:
         try:
-            return disturbance.parse_all(self.disturb, self.seconds)
+            return parsed_disturbances(self.disturb, self.seconds)
         except ValueError as error:
             raise ValueError(f"--disturb: {error}") from None
 
@@ -186,3 +197,20 @@ def lasting(workload: Workload) -> Matrix | None:
     """The flows of traffic that all begin at once and last for the whole run; None for all other traffic."""
     matrix = workload.matrix
     return None if matrix is None or matrix.sequential else matrix
+
+
+def parsed_disturbances(texts: Sequence[str], seconds: float) -> tuple[Disturbance, ...]:
+    """What ``--disturb`` asks for, in the order of the times, in seconds since the traffic started.
+
+    Raises ValueError, one sentence, for anything else.
+    """
+    found = []
+    for text in texts:
+        match = _DISTURBANCE.fullmatch(text)
+        if match is None or not 0 < float(match[2]) < seconds:
+            raise ValueError(
+                "a disturbance is controller:kill@SECONDS or controller:freeze@SECONDS "
+                f"inside the run of {seconds:g} s, not {text[:60]!r}"
+            )
+        found.append(Disturbance(match[1], float(match[2])))
+    return tuple(sorted(found, key=lambda one: one.at))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from harness.run.events import Event
+from harness.run.controller import Event
 from harness.run.observation import Observation
 from harness.verdict.flows import MeasuredFlow
 

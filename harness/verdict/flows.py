@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from harness.run.events import Event
+from harness.run.controller import Event
 from harness.run.observation import Observation
 from harness.run.traffic import EmulatedFlow
 from harness.verdict.fair import RoutedFlow, Window

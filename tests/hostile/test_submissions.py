@@ -34,14 +34,24 @@ def arenas():
             one.end()
 
 
+def started(arenas, mode):
+    place, made = arenas
+    if mode not in made or made[mode].process.poll() is not None:
+        made[mode] = Arena(mode, Path(tempfile.mkdtemp(dir=place)))
+    if made[mode].unfit:
+        pytest.skip(made[mode].unfit)
+    return made[mode]
+
+
 @pytest.fixture(params=MODES)
 def arena(request, arenas):
-    place, made = arenas
-    if request.param not in made or made[request.param].process.poll() is not None:
-        made[request.param] = Arena(request.param, Path(tempfile.mkdtemp(dir=place)))
-    if made[request.param].unfit:
-        pytest.skip(made[request.param].unfit)
-    return made[request.param]
+    return started(arenas, request.param)
+
+
+@pytest.fixture
+def grader(arenas):
+    """For what the grader makes of answers, which is the same whoever it is: as root where that can be."""
+    return started(arenas, MODES[0])
 
 
 def number(name):
@@ -614,11 +624,11 @@ answers = max(filter(pipe, range(3, 20)))
         "b'\"\"\\n'",
     ],
 )
-def test_rubbish_on_the_line(arena, rubbish):
+def test_rubbish_on_the_line(grader, rubbish):
     """It writes to the line to the grader itself."""
     attack = f"{PIPE}\ndef estimate_demands(src, dst, num_hosts):\n    os.write(answers, {rubbish})\n"
     drip = "    import time\n    while True:\n        os.write(answers, b'x')\n        time.sleep(0.001)\n"
-    words = arena.ask(attack + drip, call_s=3.0)
+    words = grader.ask(attack + drip, call_s=3.0)
     assert words == "its process answers with something that is not an answer"
 
 
@@ -652,9 +662,9 @@ FORGED = {
 
 
 @pytest.mark.parametrize("how", FORGED)
-def test_a_forged_answer(arena, how):
+def test_a_forged_answer(grader, how):
     """It forges what its process says of a period of its control loop, and ends the class's grading by it."""
-    grade, _ = arena.grade(loop=FORGED[how] + HONEST["loop"])
+    grade, _ = grader.grade(loop=FORGED[how] + HONEST["loop"])
     assert grade["loop"] < 1
     assert grade["remarks"].startswith("loop: ")
     assert "ended the check" not in grade["remarks"], "it was found out where it came in"
@@ -672,10 +682,10 @@ def test_a_forged_answer(arena, how):
         "range(1 << 60)",
     ],
 )
-def test_a_strange_demand(arena, value):
+def test_a_strange_demand(grader, value):
     """Its demands are infinite, no numbers, too many, objects, or have names that a terminal obeys."""
     attack = f"import numpy as np\ndef estimate_demands(src, dst, num_hosts):\n    return {value}"
-    grade, _ = arena.grade(demand=attack)
+    grade, _ = grader.grade(demand=attack)
     assert grade["demand"] <= 0.4
     assert grade["remarks"].isprintable()
 
@@ -690,9 +700,9 @@ def test_a_strange_demand(arena, value):
     }.items(),
     ids=lambda item: item[0],
 )
-def test_a_file_that_breaks_parsers(arena, source):
+def test_a_file_that_breaks_parsers(grader, source):
     """Its file is one that Python's parser, compiler or interpreter dies of."""
-    grade, _ = arena.grade(demand=source[1])
+    grade, _ = grader.grade(demand=source[1])
     assert grade["points"] == 0.0
     assert grade["remarks"].isprintable()
 
@@ -713,10 +723,10 @@ OBEYED = "\x1b]0;owned\x07\x1b[2J\r\n\u202e\x9b31m"
         "raise ValueError('\\ud800' * 1000)",
     ],
 )
-def test_words_that_a_terminal_obeys(arena, how):
+def test_words_that_a_terminal_obeys(grader, how):
     """What it says turns the grader's terminal, its spreadsheet or its pager against the grader."""
     attack = f"def estimate_demands(src, dst, num_hosts):\n    {how}"
-    grade, checks = arena.grade(demand=attack)
+    grade, checks = grader.grade(demand=attack)
     assert grade["remarks"].startswith("demand: ")
     for text in [grade["remarks"], *(check["words"] for check in checks["demand"])]:
         assert text.isprintable()
@@ -725,9 +735,9 @@ def test_words_that_a_terminal_obeys(arena, how):
 
 
 @pytest.mark.parametrize("name", [OBEYED, '=HYPERLINK("x")', "a,b\n9,9", "\udcff\udcfe"])
-def test_a_name_that_a_terminal_obeys(arena, name, tmp_path):
+def test_a_name_that_a_terminal_obeys(grader, name, tmp_path):
     """Its folder's name does so."""
-    grade, _ = arena.grade(os.fsdecode(os.fsencode(name)), demand=HONEST["demand"])
+    grade, _ = grader.grade(os.fsdecode(os.fsencode(name)), demand=HONEST["demand"])
     assert grade["submission"].isprintable()
     assert grade["submission"][0] not in "=+-@"
     from classroom.grading import Grade
@@ -749,9 +759,9 @@ for name, module in list(sys.modules.items()):
 """
 
 
-def test_the_project_s_own_schedulers(arena):
+def test_the_project_s_own_schedulers(grader):
     """It wraps the project's own schedulers, by way of sys.modules and importlib, where no import is to be seen."""
-    grade, _ = arena.grade(
+    grade, _ = grader.grade(
         demand=STOLEN.format(module="hedera.figure_7", name="estimate_demands", what="estimate_demands"),
         first_fit=STOLEN.format(module="hedera.global_first_fit", name="FirstFit", what="GlobalFirstFit"),
         annealing=STOLEN.format(module="hedera.simulated_annealing", name="Annealing", what="SimulatedAnnealing"),
@@ -766,9 +776,9 @@ def test_the_project_s_own_schedulers(arena):
     }
 
 
-def test_looking_for_answers(arena):
+def test_looking_for_answers(grader):
     """It looks for something to answer with: in every object, frame, importer and file that it can reach."""
-    arena.attempt(
+    grader.attempt(
         {
             "an object": """
 import gc
@@ -811,7 +821,7 @@ else:
     )
 
 
-def test_the_seed_of_the_grading(arena):
+def test_the_seed_of_the_grading(grader):
     """It looks for the seed of the grading, which says what traffic is to come, in all that it is given."""
     look = f"""
 import gc, glob, sys
@@ -835,13 +845,13 @@ class Scheduler:
     annealing = HONEST["annealing"].replace(
         "        self.flows, self.capacity", "        seen()\n        self.flows, self.capacity"
     )
-    grade, checks = arena.grade(scheduler=look + scheduler, annealing=look + annealing)
+    grade, checks = grader.grade(scheduler=look + scheduler, annealing=look + annealing)
     assert "BROKE OUT" not in str(checks)
     assert grade["quality"] == 0.0
     assert grade["annealing"] == 1.0, grade["remarks"]
 
 
-def test_replacing_the_checker(arena):
+def test_replacing_the_checker(grader):
     """It replaces, in all modules that it can reach, what says whether it is right."""
     attack = """
 import sys
@@ -852,7 +862,7 @@ for module in list(sys.modules.values()):
 def estimate_demands(src, dst, num_hosts):
     return [0.5] * len(src)
 """
-    assert arena.grade(demand=attack)[0]["demand"] <= 0.4
+    assert grader.grade(demand=attack)[0]["demand"] <= 0.4
 
 
 def test_living_on_when_the_grader_is_killed(arena):

@@ -12,9 +12,9 @@ import pytest
 from harness.errors import RunFailed
 from harness.network.processes import Children, wait_until
 from harness.run import controller as module
-from harness.run.controller import Controller
-from harness.run.disturbance import Disturbance, Disturber, parse_all
-from harness.run.events import parse_events
+from harness.run.controller import Controller, parse_events
+from harness.run.emulation import Disturber
+from harness.run.spec import Disturbance, parsed_disturbances
 
 PROGRAM = """
 import json, sys, time
@@ -87,7 +87,7 @@ def wait(controller, starts):
 @pytest.mark.parametrize(("how", "reason"), [("kill", "ended (status -9)"), ("freeze", "was not heard of for 3 s")])
 def test_it_is_started_again_once(controller, how, reason):
     wait(controller, 1)
-    disturber = Disturber(parse_all([f"controller:{how}@1", f"controller:{how}@2"], 5), controller)
+    disturber = Disturber(parsed_disturbances([f"controller:{how}@1", f"controller:{how}@2"], 5), controller)
     disturber.tick(0.9)
     first = controller.process
     assert first.poll() is None
@@ -160,11 +160,11 @@ def test_last_words_are_one_clean_line(tmp_path, monkeypatch):
 
 
 def test_disturbances_are_in_order_and_inside_the_run():
-    found = parse_all(["controller:freeze@4.5", "controller:kill@2"], 5)
+    found = parsed_disturbances(["controller:freeze@4.5", "controller:kill@2"], 5)
     assert found == (Disturbance("kill", 2), Disturbance("freeze", 4.5))
     for text in ("", "controller:kill", "controller:kill@0", "controller:kill@5", "switch:kill@2", "controller:kill@x"):
         with pytest.raises(ValueError, match="controller:kill@SECONDS"):
-            parse_all([text], 5)
+            parsed_disturbances([text], 5)
 
 
 def test_files_of_both_lives_are_kept(controller, tmp_path):

@@ -1,4 +1,4 @@
-from virtual import layer
+from virtual.apt import merge
 
 
 def test_folders_that_the_system_has_as_links_move_to_where_those_lead(tmp_path):
@@ -9,7 +9,7 @@ def test_folders_that_the_system_has_as_links_move_to_where_those_lead(tmp_path)
     for file in ("sbin/tc", "usr/sbin/ip", "opt/x"):
         (root / file).parent.mkdir(parents=True, exist_ok=True)
         (root / file).write_text(file)
-    layer.merge(root, system)
+    merge(root, system)
     found = sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
     assert found == ["opt/x", "usr/sbin/ip", "usr/sbin/tc"]
 
@@ -18,5 +18,5 @@ def test_folders_stay_where_the_system_has_folders(tmp_path):
     (tmp_path / "system/sbin").mkdir(parents=True)
     (tmp_path / "root/sbin").mkdir(parents=True)
     (tmp_path / "root/sbin/tc").touch()
-    layer.merge(tmp_path / "root", tmp_path / "system")
+    merge(tmp_path / "root", tmp_path / "system")
     assert (tmp_path / "root/sbin/tc").exists()
