@@ -22,9 +22,12 @@ REAP_S = 5.0
 """Seconds a process may take to end once it is killed."""
 
 
-def tied() -> list[str]:
-    """A prefix for a command that ends with whoever starts it, however that ends; in a guest the machine ends."""
-    return [] if time_travels() else [*TIED, str(os.getpid())]
+def tied(parent: int | None = None) -> list[str]:
+    """A prefix for a command that ends with whoever starts it, however that ends; in a guest the machine ends.
+
+    ``parent``: the number of who starts it, as the command sees it; None: ours.
+    """
+    return [] if time_travels() else [*TIED, str(os.getpid() if parent is None else parent)]
 
 
 @contextlib.contextmanager

@@ -91,7 +91,8 @@ def _as_person(run_as: tuple[int, int] | None) -> list[str]:
 
 def confined(run_as: tuple[int, int] | None, folder: Path) -> list[str]:
     """A prefix for a controller whose output goes to ``folder``: as the person, within bounds, tied to us."""
-    return [*_within_bounds(folder), *_as_person(run_as), *tied()]  # tied again: changing the user lets it loose
+    parent = 0 if os.geteuid() == 0 else None  # in a namespace of processes of its own, who starts it has no number
+    return [*_within_bounds(folder), *_as_person(run_as), *tied(parent)]  # again: changing the user lets it loose
 
 
 def environment_of(run_as: tuple[int, int] | None) -> dict[str, str]:
