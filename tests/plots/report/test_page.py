@@ -183,13 +183,19 @@ def test_a_delay_that_was_set_is_not_told_as_measured(tmp_path):
 
 
 def test_words_from_files_cannot_do_harm(tmp_path):
+    """Reasons and facts may be any text, names may have quotes; a run whose name is markup is not read, but told of."""
     evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)>'\""
-    store(tmp_path, run_document(f"file:{evil}", "ecmp", verdict="invalid", reasons=[evil], environment={evil: evil}))
-    store(tmp_path, run_document(f"file:{evil}", "nonblocking", started="2026-03-01T10:00:00Z"))
+    quoted = """file:"'onerror=alert(1) &lt;b&gt;"""
+    store(tmp_path, run_document(quoted, "ecmp", verdict="invalid", reasons=[evil], environment={"kernel": evil}))
+    store(tmp_path, run_document(quoted, "nonblocking", started="2026-03-01T10:00:00Z"))
+    store(tmp_path, run_document("stride:4", "<script>alert(1)</script>"))
     page = page_of(tmp_path)
     assert "onerror" not in [name for _, attrs in page.elements for name in attrs]
     assert len(page.all("script")) == 2
-    assert evil in "".join(page.words)
+    words = "".join(page.words)
+    assert words.count(evil) == 3, "in the table of verdicts, at the run and in the environment"
+    assert quoted in words
+    assert "stride_4/<script>alert(1)</script>/trial-1/run.json is not a run" in words
 
 
 def test_the_embedded_data_are_the_runs(tmp_path):
