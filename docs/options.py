@@ -53,7 +53,7 @@ TEXT = f"""# Options
 Made by `docs/options.py` from the fields of an experiment; a test holds it against them. Each command's `--help` has
 the same. A cell is the default; an empty one means that there is no such option there.
 
-## Experiments: `hedera run`, `sweep` and `table 2` (emulated), `hedera simulate` (simulated)
+## Experiments: `hedera run` and `sweep` (emulated), `hedera simulate` (simulated)
 
 {option_table(("emulated", RunSpec), ("simulated", Config))}
 ## HULL on packets: every `hedera hull` command

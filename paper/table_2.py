@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
-from hedera.options import seeds_option
+from hedera.options import OUT, seeds_option
 from paper.study import over_seeds, schemes_option
-from plots.shuffle import SCHEMES, TRANSFER_BYTES, Shuffle, draw, rows_of, told
+from plots.load import load_sweep
+from plots.shuffle import SCHEMES, TRANSFER_BYTES, Shuffle, draw, rows_of, shuffles, told
 from results.tasks import Computing, Runner, computed, in_turn
 from simulator.config import Config
 
@@ -51,7 +55,28 @@ def compute(
     return rows_of(measured, hosts, (hosts - 1) * transfer_bytes)
 
 
+def _emulated(asked: Computing, folder: Path, schemes: Sequence[str]) -> None:
+    """The table of a sweep's shuffles, and where some were not valid the same over all tries."""
+    sweep = load_sweep(folder)
+    found = shuffles((run for run in sweep.runs if run.valid), schemes)
+    if not found:
+        raise ValueError(f"{folder} has no valid shuffle under any of {', '.join(schemes)}")
+    tries = [run for run in sweep.tries if run.scheme in schemes and run.traffic.startswith("shuffle:")]
+    hosts, size = tries[0].spec.k ** 3 // 4, int(tries[0].traffic.partition(":")[2])
+    rows = rows_of(found, hosts, (hosts - 1) * size)
+    note = f"Emulated, {hosts} hosts, links of {tries[0].spec.link_mbps:g} Mb/s, {size:,} bytes to each"
+    files = [asked.csv("table2", rows), draw(rows, note, asked.png("table2"))]
+    tables = [told(rows, f"Table 2, the shuffle. {note}")]
+    if left_out := Counter(run.scheme for run in tries if not run.valid):
+        all_rows = rows_of(shuffles(tries, schemes), hosts, (hosts - 1) * size)
+        files.append(asked.csv("table2-all-tries", all_rows))
+        which = ", ".join(f"{number} of {scheme}" for scheme, number in sorted(left_out.items()))
+        tables.append(told(all_rows, f"The same over all tries, valid or not; left out above: {which}"))
+    asked.conclude(rows, tables, files)
+
+
 @click.command()
+@click.argument("folder", required=False, type=click.Path(path_type=Path))
 @click.option("--simulated", is_flag=True, help="Use the simulator.")
 @schemes_option(SCHEMES)
 @seeds_option(5)
@@ -59,13 +84,21 @@ def compute(
 @click.option("--tick", "tick_s", default=0.001, show_default=True, help="Length of a tick, s.")
 @click.option("--detect", "detect_s", default=0.0, help="How often Global First Fit looks for large flows, s.")
 @computed
-def command(asked: Computing, simulated: bool, schemes: tuple[str, ...], seeds: int, **fields: float) -> None:
-    """Simulate a shuffle of 120 GB: its time, hosts' completion, bandwidth and goodput, as ratios to the control.
+def command(
+    asked: Computing, folder: Path | None, simulated: bool, schemes: tuple[str, ...], seeds: int, **fields: float
+) -> None:
+    """A shuffle's time, hosts' completion, bandwidth and goodput, as ratios to the control, beside the paper's.
+
+    Of the runs in FOLDER (the sweep of ./test.sh 5 252 --suite table2); or, with --simulated, of simulated ones, of
+    120 GB, to which all options but --schemes belong.
 
     MB are 2^20 bytes: only then do the paper's columns agree with each other.
     """
+    if folder is not None and not simulated:
+        _emulated(replace(asked, out=folder if asked.out == OUT else asked.out), folder, schemes)
+        return
     if not simulated:
-        raise click.UsageError("here, add --simulated")
+        raise click.UsageError("name the folder of a sweep (./test.sh 5 252 --suite table2), or add --simulated")
     rows = compute(seeds, asked.runner("Table 2"), schemes, TRANSFER_BYTES, **fields)
     note = f"Simulated, 16 hosts, {seeds} seed{'s' * (seeds > 1)}"
     files = [asked.csv("table2", rows), draw(rows, note, asked.png("table2"))]

@@ -42,11 +42,6 @@ _FIGURES = ("3", "9", "10", "11")
 _TABLES = ("1", "2", "3", "4", "5", "6")
 
 
-def _emulated(args: list[str]) -> bool:
-    """Whether this is the emulated Table 2; the simulated one is a command of its own."""
-    return args[:2] == ["table", "2"] and "--simulated" not in args
-
-
 def _imported(name: str, module: str, attribute: str) -> click.Command:
     """The command under the name that the user typed; its module may use another one."""
     command: click.Command = getattr(import_module(module), attribute)
@@ -88,13 +83,6 @@ class _Numbered(click.Group):
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         return _imported(name, f"paper.{self.name}_{name}", "command") if name in self._numbers else None
-
-    def resolve_command(
-        self, context: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if _emulated(["table", *args]):
-            return "2", import_module("harness.cli.table_2").table_2, args[1:]
-        return super().resolve_command(context, args)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

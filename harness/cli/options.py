@@ -1,4 +1,4 @@
-"""The options that describe an experiment, which `run`, `sweep` and `table 2` share; and who carries it out."""
+"""The options that describe an experiment, which `run` and `sweep` share; and who carries it out."""
 
 from __future__ import annotations
 

@@ -210,19 +210,33 @@ def dynamic(base: RunSpec) -> list[TrafficSpec]:
     today sets up in emulation. A shuffle's transfers are such that at full rate they take an eighth of the run: over
     one core, under `spanning-tree`, they take three times as long and more.
     """
-    at_full_rate = base.link_mbps * 1e6 / 8 * base.seconds / 8
     traffic = (
         "stride:4 + poisson:fixed:10000,0.05",
         *(f"poisson:web-search,{load:g}" for load in (0.3, 0.5, 0.7)),
-        f"shuffle:{max(1, round(at_full_rate / (base.tree.num_hosts - 1)))}",
+        f"shuffle:{_in_time(base, 8)}",
     )
     return [TrafficSpec(spec, scale_sizes=False) for spec in traffic]
+
+
+def table_2(base: RunSpec) -> list[TrafficSpec]:
+    """The shuffle of section 6.3: 500 MB from each host to every other on links of 1 Gb/s, proportionally less on
+    slower ones, so that times are the paper's; still less where at full rate that takes over a quarter of the run."""
+    from plots.shuffle import TRANSFER_BYTES
+    from traffic.poisson import REFERENCE_MBPS
+
+    return [TrafficSpec(f"shuffle:{min(_in_time(base, 4), round(TRANSFER_BYTES * base.link_mbps / REFERENCE_MBPS))}")]
+
+
+def _in_time(base: RunSpec, times: float) -> int:
+    """Bytes from each host to every other that at full rate take the run's time, so many times."""
+    return max(1, round(base.link_mbps * 1e6 / 8 * base.seconds / times / (base.tree.num_hosts - 1)))
 
 
 SUITES: dict[str, Callable[[RunSpec], list[TrafficSpec]]] = {
     "figure9": lambda base: figure9(),
     "replication": lambda base: replication(),
     "dynamic": dynamic,
+    "table2": table_2,
     "all": lambda base: figure9() + replication(),
 }
 

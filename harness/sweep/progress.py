@@ -37,16 +37,15 @@ def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, where: Where)
     """
     with alone_in(folder):
         remove_partial(folder)
-        carry_out_shown(jobs, folder, where)
+        _carry_out(jobs, folder, where)
         _conclude(jobs, folder)
 
 
-def carry_out_shown(jobs: Sequence[Planned], folder: Path, where: Where, spare: float = 1.0) -> None:
-    """Run what is left of the jobs with a live line. ``spare``: how many times as long as most do a run may take."""
+def _carry_out(jobs: Sequence[Planned], folder: Path, where: Where) -> None:
     console = Console(stderr=True, quiet=quiet())
     left = [job for job in jobs if job.next_folder() is not None]
     at_once = min(where.at_once, processors())
-    factor = (load_factor() if left else 1.0) / spare
+    factor = load_factor() if left else 1.0
     console.print(
         f"{len(jobs)} runs, {len(jobs) - len(left)} already done; "
         f"about {duration(factor * seconds_left(jobs) / at_once)} to go. Results: {folder}",

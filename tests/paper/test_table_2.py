@@ -1,5 +1,7 @@
 """Table 2: the shuffle."""
 
+from pathlib import Path
+
 import pytest
 
 from paper import table_2
@@ -44,7 +46,14 @@ def test_a_shuffle_that_does_not_end_is_told(monkeypatch):
         table_2.measure(table_2.config("spanning-tree", 10**6))
 
 
-def test_without_simulated_it_says_what_to_add():
+def test_of_a_sweep_s_runs_it_is_the_table_that_is_kept(tmp_path):
+    kept = Path(__file__).parents[2] / "results" / "table2"
+    done = run(table_2, kept, "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "table2.csv").read_bytes() == (kept / "table2.csv").read_bytes()
+
+
+def test_with_neither_a_folder_nor_simulated_it_says_what_to_add():
     done = run(table_2)
     assert done.exit_code == 2
     assert "--simulated" in done.stderr
