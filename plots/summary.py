@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,61 +25,29 @@ WINDOWS = {
     "before_median_ratio": "before the failure",
     "after_median_ratio": "after it",
 }
+COLUMNS = (
+    "pattern", "scheme", "valid_trials", "invalid_trials", "median_mbps", "p5_mbps", "p95_mbps",
+    "median_ratio", "p5_ratio", "p95_ratio", "median_payload_mbps", "p5_payload_mbps", "p95_payload_mbps",
+    "invalid_median_mbps", "not_judged_trials", "tries", "left_out_tries", "all_median_mbps", "all_median_ratio",
+    *WINDOWS, "capacity_mbps", "payload_capacity_mbps", "reasons",
+)  # fmt: skip
+"""Of summary.csv, a line for each bar: one scheme under one pattern.
 
-
-class Bar(NamedTuple):
-    """One scheme under one pattern, a line of summary.csv; None where there is no number.
-
-    Rates are in Mb/s on the wire, or payload where the name says so. A ratio is a run's rate over that of the control
-    of its trial, which has the same flows. ``late``: over the last third of the run, when TCP has found its rates
-    after most moves (None: flows arrive and end); ``before`` and ``after``: over the parts of the window before the
-    first failure and after the last. ``invalid_median_mbps``: of trials that do not count. ``all``: over all tries.
-    """
-
-    pattern: str
-    scheme: str
-    valid_trials: int
-    invalid_trials: int
-    median_mbps: float | None
-    p5_mbps: float | None
-    p95_mbps: float | None
-    median_ratio: float | None
-    p5_ratio: float | None
-    p95_ratio: float | None
-    median_payload_mbps: float | None
-    p5_payload_mbps: float | None
-    p95_payload_mbps: float | None
-    invalid_median_mbps: float | None
-    not_judged_trials: int
-    tries: int
-    left_out_tries: int
-    all_median_mbps: float | None
-    all_median_ratio: float | None
-    late_median_ratio: float | None
-    before_median_ratio: float | None
-    after_median_ratio: float | None
-    capacity_mbps: float
-    payload_capacity_mbps: float
-    reasons: str
-    all_payload_mbps: float | None
-
-    @property
-    def trials(self) -> int:
-        return self.valid_trials + self.invalid_trials + self.not_judged_trials
-
-    @property
-    def void(self) -> str:
-        return "NOT JUDGED" if self.not_judged_trials and not self.invalid_trials else "INVALID"
-
-
-COLUMNS = Bar._fields[:-1]
-"""Of summary.csv."""
+Rates are in Mb/s on the wire, or payload where the name says so. A ratio is a run's rate over that of the control of
+its trial, which has the same flows. ``late``: over the last third of the run, when TCP has found its rates after most
+moves (none: flows arrive and end); ``before`` and ``after``: over the parts of the window before the first failure and
+after the last. ``invalid_median_mbps``: of trials that do not count. ``all``: over all tries.
+"""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """All bars of a sweep, as a frame and by (pattern, scheme); the order to show them in; the network's size and the
-    most that all hosts could receive, on the wire and as payload, in Mb/s."""
+    """All bars of a sweep; the order to show them in; the network's size and the most that all hosts could receive, on
+    the wire and as payload, in Mb/s.
+
+    ``frame`` has COLUMNS; the number of ``trials``; ``void``, what to say of a bar without a valid one; and
+    ``all_payload_mbps``. ``bars`` has its rows by (pattern, scheme), with None where there is no number.
+    """
 
     frame: Any
     patterns: tuple[str, ...]
@@ -87,7 +55,7 @@ class Summary:
     k: int
     capacity_mbps: float
     payload_capacity_mbps: float
-    bars: Mapping[tuple[str, str], Bar]
+    bars: Mapping[tuple[str, str], Any]
 
 
 def summarise(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> Summary:
@@ -95,80 +63,101 @@ def summarise(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> Summar
     there is no run."""
     if not runs:
         raise ValueError("there is no run to summarise")
-    from pandas import DataFrame, concat
-
-    frame = tries_of(runs, runs if tries is None else tries)
-    counted = frame[frame.counts]
-    valid, bad = counted[counted.valid], counted[~counted.valid]
-    verdicts = counted.groupby([*BAR, "verdict"]).size().unstack(fill_value=0)
-    every = frame.groupby(BAR)
-    one_each = {
-        "valid_trials": verdicts.get("ok", 0),
-        "invalid_trials": verdicts.get("invalid", 0),
-        "not_judged_trials": verdicts.get("not judged", 0),
-        "invalid_median_mbps": bad.groupby(BAR).mbps.median(),
-        "tries": every.size(),
-        "left_out_tries": every.size() - every.valid.sum(),
-        "all_median_mbps": every.mbps.median(),
-        "all_median_ratio": every.all_ratio.median(),
-        "all_payload_mbps": every.payload_mbps.median(),
-        **{f"{when}_median_ratio": valid.groupby(BAR)[when].median() for when in ("late", "before", "after")},
-        "capacity_mbps": max(run.capacity_mbps for run in runs),
-        "payload_capacity_mbps": max(run.payload_capacity_mbps for run in runs),
-    }
-    spreads = [_spread(valid, what) for what in ("mbps", "ratio", "payload_mbps")]
-    bars = concat([DataFrame(one_each, index=verdicts.index), *spreads], axis=1)
-    said = bad.groupby(BAR).reasons.agg(lambda found: "; ".join(dict.fromkeys(one for own in found for one in own)))
-    bars["reasons"] = said.reindex(bars.index).fillna("") if len(bad) else ""
+    tried = tries_of(runs, runs if tries is None else tries)
+    counted = tried[tried.counts]
+    capacity = max(run.capacity_mbps for run in runs)
+    payload = max(run.payload_capacity_mbps for run in runs)
+    bars = bars_of(tried).assign(capacity_mbps=capacity, payload_capacity_mbps=payload)
+    bad = counted[~counted.valid].explode("reasons").dropna(subset="reasons")
+    said = bad.groupby(BAR).reasons.agg(lambda found: "; ".join(found.unique()))
+    bars["reasons"] = said.reindex(bars.index).fillna("")
     patterns, schemes = pattern_order(counted.pattern), scheme_order(counted.scheme)
-    index = [(p, s) for p in patterns for s in schemes if (p, s) in bars.index]
-    bars = bars.loc[index].reset_index()[[*COLUMNS, "all_payload_mbps"]]
-    plain = bars.astype(object).where(bars.notna(), None)
-    by_bar = {(row.pattern, row.scheme): row for row in map(Bar._make, plain.itertuples(index=False))}
-    first = plain.iloc[0]
-    return Summary(
-        bars, tuple(patterns), tuple(schemes), runs[0].spec.k, first.capacity_mbps, first.payload_capacity_mbps, by_bar
+    shown = [(p, s) for p in patterns for s in schemes if (p, s) in bars.index]
+    frame = bars.loc[shown].reset_index()[[*COLUMNS, "trials", "void", "all_payload_mbps"]]
+    plain = frame.astype(object).where(frame.notna(), None)
+    by_bar = dict(zip(shown, plain.itertuples(index=False, name="Bar"), strict=True))
+    return Summary(frame, tuple(patterns), tuple(schemes), runs[0].spec.k, capacity, payload, by_bar)
+
+
+def bars_of(tried: Any) -> Any:
+    """What was counted and measured of each bar, from a row for each try (`tries_of`)."""
+    from pandas import DataFrame
+
+    counted, every = tried[tried.counts], tried.groupby(BAR)
+    valid, bad = (counted[counted.valid == which].groupby(BAR) for which in (True, False))
+    verdicts = counted.groupby([*BAR, "verdict"]).size().unstack(fill_value=0)
+    spreads = {
+        f"{name}_{what}": valid[what].quantile(share)
+        for what in ("mbps", "ratio", "payload_mbps")
+        for name, share in (("median", 0.5), ("p5", 0.05), ("p95", 0.95))
+    }
+    bars = DataFrame(
+        {
+            "trials": counted.groupby(BAR).size(),
+            "valid_trials": verdicts.get("ok", 0),
+            "invalid_trials": verdicts.get("invalid", 0),
+            "not_judged_trials": verdicts.get("not judged", 0),
+            "invalid_median_mbps": bad.mbps.median(),
+            "tries": every.size(),
+            "left_out_tries": every.size() - every.valid.sum(),
+            "all_median_mbps": every.mbps.median(),
+            "all_median_ratio": every.all_ratio.median(),
+            "all_payload_mbps": every.payload_mbps.median(),
+            **{column: valid[column].median() for column in WINDOWS},
+            **spreads,
+        },
+        index=verdicts.index,
     )
+    only_short = (bars.not_judged_trials > 0) & (bars.invalid_trials == 0)
+    return bars.assign(void=np.where(only_short, "NOT JUDGED", "INVALID"))
 
 
 def tries_of(runs: Sequence[Run], tries: Sequence[Run]) -> Any:
     """A row for each of the ``tries``, as a frame; ``counts``: whether it is one of ``runs``, of which a trial has
-    one. ``ratio``, ``late``, ``before`` and ``after`` are over the valid control of the trial, ``all_ratio`` over the
-    median of all tries of it."""
+    one. ``ratio`` and those of WINDOWS are over the valid control of the trial, ``all_ratio`` over the median of all
+    tries of it."""
     from pandas import DataFrame
 
     counting = set(map(id, runs))
     control = {(run.pattern, run.trial): run for run in runs if run.valid and run.scheme == CONTROL}
     rows = []
     for run in tries:
-        base = control.get((run.pattern, run.trial)) if run.valid and id(run) in counting else None
-        lasting = all(flow.size_bytes is None for flow in run.flows)
-        third = (run.spec.seconds * 2 / 3, run.spec.seconds) if lasting else None
-        phases = [(one.from_s, one.to_s) for one in run.phases] if run.failures else []
-        rows.append(
-            {
-                "pattern": run.pattern,
-                "scheme": run.scheme,
-                "trial": run.trial,
-                "seed": run.seed,
-                "verdict": run.verdict,
-                "valid": run.valid,
-                "counts": id(run) in counting,
-                "mbps": run.bisection_mbps,
-                "payload_mbps": run.payload_mbps,
-                "ratio": _ratio(run.bisection_mbps, base.bisection_mbps if base else None),
-                "late": _ratio(*(_received(one, third) for one in (run, base))),
-                "before": _ratio(*(_received(one, phases[0] if phases else None) for one in (run, base))),
-                "after": _ratio(*(_received(one, phases[-1] if phases else None) for one in (run, base))),
-                "reasons": run.reasons,
-            }
-        )
-    frame = DataFrame(rows)
-    numbers = ["mbps", "payload_mbps", "ratio", "late", "before", "after"]
-    frame[numbers] = frame[numbers].astype(float)
-    controls = frame[(frame.scheme == CONTROL) & (frame.mbps > 0)].groupby(["pattern", "trial"]).mbps.median()
-    frame["all_ratio"] = frame.mbps / frame.join(controls.rename("control"), on=["pattern", "trial"]).control
+        counts = id(run) in counting
+        base = control.get((run.pattern, run.trial)) if run.valid and counts else None
+        row = {
+            name: getattr(run, name) for name in ("pattern", "scheme", "trial", "seed", "verdict", "valid", "reasons")
+        }
+        row |= {"counts": counts, "mbps": run.bisection_mbps, "payload_mbps": run.payload_mbps}
+        rows.append(row | {name: _ratio(run, base, window) for name, window in _windows(run).items()})
+    frame = DataFrame(rows).astype(dict.fromkeys(["mbps", "payload_mbps", *WINDOWS], float))
+    counted = frame.counts & frame.valid
+    frame["ratio"] = _over_control(frame, frame[counted]).where(counted)
+    frame["all_ratio"] = _over_control(frame, frame)
     return frame
+
+
+def _over_control(frame: Any, among: Any) -> Any:
+    """Each rate over the median of the control's of its trial, ``among`` these."""
+    trial = ["pattern", "trial"]
+    controls = among[(among.scheme == CONTROL) & (among.mbps > 0)].groupby(trial).mbps.median()
+    return frame.mbps / frame.join(controls.rename("control"), on=trial).control
+
+
+def _windows(run: Run) -> dict[str, tuple[float, float] | None]:
+    """The parts of a run that WINDOWS names, in seconds; None: it has no such part."""
+    lasting = all(flow.size_bytes is None for flow in run.flows)
+    phases = [(one.from_s, one.to_s) for one in run.phases] if run.failures else []
+    before, after = (phases[0], phases[-1]) if phases else (None, None)
+    third = (run.spec.seconds * 2 / 3, run.spec.seconds) if lasting else None
+    return dict(zip(WINDOWS, (third, before, after), strict=True))
+
+
+def _ratio(run: Run, control: Run | None, window: tuple[float, float] | None) -> float | None:
+    """What all hosts received, over what they received in the control."""
+    if control is None or window is None:
+        return None
+    own, base = (mean_over(np.array(one.rates.t), np.array(one.rates.total_mbps), window) for one in (run, control))
+    return own / base if base else None
 
 
 def by_scheme(frame: Any) -> Any:
@@ -193,22 +182,3 @@ def pattern_order(patterns: Iterable[str]) -> list[str]:
         return (published.index(name) if name in FIGURE_9 else len(published), parts)
 
     return sorted(set(patterns), key=key)
-
-
-def _spread(frame: Any, what: str) -> Any:
-    """Median, 5th and 95th percentile over the trials of each bar."""
-    quantiles = [0.5, 0.05, 0.95]
-    found = frame.groupby(BAR)[what].quantile(quantiles).unstack().reindex(columns=quantiles)
-    return found.set_axis([f"median_{what}", f"p5_{what}", f"p95_{what}"], axis=1)
-
-
-def _received(run: Run | None, window: tuple[float, float] | None) -> float | None:
-    """The rate received by all hosts, Mb/s on the wire; None if the window has no sample."""
-    if run is None or window is None:
-        return None
-    mean = mean_over(np.array(run.rates.t), np.array(run.rates.total_mbps), window)
-    return None if np.isnan(mean) else mean
-
-
-def _ratio(own: float | None, base: float | None) -> float | None:
-    return own / base if own is not None and base else None

@@ -1,41 +1,22 @@
-"""The summary as a table: for the terminal, for a README, and as CSV with every number, which is also read here."""
+"""The summary as a table: for the terminal, for a README, and as CSV with every number."""
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from hedera.schemes import CONTROL
 from plots.style import short
-from plots.summary import COLUMNS, WINDOWS, Bar, Summary, by_scheme, summarise
+from plots.summary import COLUMNS, WINDOWS, Summary, by_scheme, summarise
 from plots.trials import in_a_sentence
 from results.output import plain_table
-from results.parts import Count, Mbps, Name, Positive
-from results.record import Run, content
+from results.record import Run
 
 _FEW_TRIALS = 20
 """With fewer trials the 5th and 95th percentile are nearly the minimum and maximum."""
 Table = tuple[str, list[str], list[list[str]]]
 """What it is, heads and rows."""
-
-
-class Line(msgspec.Struct, frozen=True, kw_only=True):
-    """A bar in a summary.csv: trials by verdict, and the median share of the control (None: there is none); the share
-    over all tries, and how many tries were left out (None: the file does not say)."""
-
-    pattern: Name
-    scheme: Name
-    valid_trials: Count
-    invalid_trials: Count
-    not_judged_trials: Count = 0
-    median_ratio: Positive | None = None
-    left_out_tries: Count | None = None
-    all_median_ratio: Mbps | None = None
 
 
 def show(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
@@ -72,7 +53,7 @@ def markdown(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
 
 
 def csv_text(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
-    """summary.csv: a line per bar (`plots.summary.Bar`)."""
+    """summary.csv: a line per bar (`plots.summary.COLUMNS`)."""
     if not runs:
         return ",".join(COLUMNS) + "\n"
     frame = summarise(runs, tries).frame[list(COLUMNS)]
@@ -80,19 +61,6 @@ def csv_text(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
         index=False, float_format="%.4f", lineterminator="\n"
     )
     return written
-
-
-def read_csv(path: Path) -> tuple[Line, ...]:
-    """The bars of a summary.csv, which is not trusted. Raises ValueError with the reason, one sentence."""
-    try:
-        rows = list(csv.DictReader(io.StringIO(content(path).decode(), newline="")))
-        given = [{name: cell for name, cell in row.items() if cell} for row in rows]
-        lines = msgspec.convert(given, tuple[Line, ...], strict=False)
-    except (UnicodeDecodeError, csv.Error, msgspec.ValidationError) as error:
-        raise ValueError(f"is not a summary of a sweep: {ascii(str(error))[1:-1][:300]}") from None
-    if len({(line.pattern, line.scheme) for line in lines}) < len(lines):
-        raise ValueError("is not a summary of a sweep: a bar is in it twice")
-    return lines
 
 
 def _tables(summary: Summary, *, percentiles: bool = False) -> list[Table]:
@@ -138,12 +106,11 @@ def _mean(share: float, patterns: int | None = None) -> str:
     return f"{share:.1%}" + ("" if patterns is None else f" ({patterns})")
 
 
-def _cell(bar: Bar | None, percentiles: bool) -> str:
+def _cell(bar: Any, percentiles: bool) -> str:
     if bar is None:
         return "-"
-    if bar.median_payload_mbps is None:
-        text = bar.void
-    else:
+    text: str = bar.void
+    if bar.median_payload_mbps is not None:
         text = f"{bar.median_payload_mbps:.1f}"
         if percentiles and bar.valid_trials > 1:
             text += f" ({bar.p5_payload_mbps:.1f}-{bar.p95_payload_mbps:.1f})"
@@ -155,5 +122,5 @@ def _cell(bar: Bar | None, percentiles: bool) -> str:
     return text
 
 
-def _share(bar: Bar, ratio: float | None) -> str:
+def _share(bar: Any, ratio: float | None) -> str:
     return "" if ratio is None or bar.scheme == CONTROL else f" {ratio:.0%}"

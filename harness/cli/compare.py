@@ -50,7 +50,7 @@ def compare(folders: tuple[Path, ...], by_pattern: bool, as_json: bool) -> None:
 def _means(comparison: Comparison, rows: Sequence[Mapping[str, Any]]) -> Table:
     """A line for each scheme and folder; behind it, where tries were or may have been left out, the same with them."""
     options = list(dict.fromkeys(option for row in rows for option in row["conditions"]))
-    first = comparison.sides[0].name
+    first = next(iter(comparison.conditions))
     title = f"Shares of the control in %, means over the patterns; differences to {first} in points"
     headings = ["patterns", "runs", "share", "difference", "95 %", "largest"]
     if every := any(row["left_out"] != 0 for row in rows):
@@ -82,10 +82,10 @@ def _points(value: float | None) -> str:
 
 def _by_pattern(comparison: Comparison, found: Sequence[Mapping[str, Any]]) -> Table:
     title = (
-        f"Shares of the control in %; in brackets points above {comparison.sides[0].name}; "
+        f"Shares of the control in %; in brackets points above {next(iter(comparison.conditions))}; "
         "where tries were left out, by all of them"
     )
-    made = plain_table(title, "scheme", "pattern", *(side.label for side in comparison.sides), left=2)
+    made = plain_table(title, "scheme", "pattern", *map(comparison.label, comparison.conditions), left=2)
     last = ""
     for (scheme, pattern), rows in groupby(found, lambda row: (row["scheme"], row["pattern"])):
         cells = [
@@ -100,7 +100,7 @@ def _by_pattern(comparison: Comparison, found: Sequence[Mapping[str, Any]]) -> T
 
 
 def _sentences(comparison: Comparison) -> list[str]:
-    differ = list(dict.fromkeys(option for side in comparison.sides for option in side.conditions))
+    differ = list(dict.fromkeys(option for differing in comparison.conditions.values() for option in differing))
     alike = [f"{option} {setting_text(value)}" for option, value in comparison.alike.items() if value not in (None, ())]
     return [
         f"They differ in {', '.join(differ)}." if differ else "They differ in no setting.",

@@ -67,8 +67,8 @@ def test_invalid_runs_never_count(tmp_path):
     a = sweep(tmp_path / "a", ecmp(90, [70, 72, 71], [60, None, 64]), trials=3)
     b = sweep(tmp_path / "b", ecmp(90, None, [60, 99, 62]), trials=3, congestion_control="reno")
     found = compare([a, b])
-    lines = found.of_scheme("ecmp")
-    assert set(lines.index.unique("pattern")) == {FOUR[0], FOUR[2]}
+    lines = found.frame.set_index(["pattern", "folder"])
+    assert set(found.frame.pattern) == {FOUR[0], FOUR[2]}
     assert lines.share[FOUR[2], "b"] == pytest.approx(0.61), "99 has no counterpart"
     assert lines.runs[FOUR[2], "a"] == lines.runs[FOUR[2], "b"] == 2
     assert [row["invalid"] for row in found.rows()] == [1, 3]
@@ -136,5 +136,5 @@ def test_folders_of_one_name_are_told_apart_and_none_obeyed_by_a_terminal(tmp_pa
     b = sweep(tmp_path / "y" / "same", ecmp(50))
     c = sweep(tmp_path / "z\x1b[2J", ecmp(50))
     found = compare([a, b, c])
-    assert [side.name for side in found.sides] == [str(a), str(b), "'z\\x1b[2J'"]
-    assert found.sides[0].label == str(a), "nothing differs"
+    assert list(found.conditions) == [str(a), str(b), "'z\\x1b[2J'"]
+    assert found.label(str(a)) == str(a), "nothing differs"

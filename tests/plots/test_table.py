@@ -1,11 +1,9 @@
 import csv
 import io
 
-import pytest
-
 from plots.load import load_sweep
 from plots.summary import COLUMNS
-from plots.table import Line, csv_text, markdown, read_csv, show
+from plots.table import csv_text, markdown, show
 from tests.plots.sweeps import WIRE, failed, run_document, store
 
 
@@ -71,46 +69,3 @@ def test_csv_holds_every_number(tmp_path):
     assert (ecmp["invalid_median_mbps"], ecmp["reasons"]) == ("76.0000", "CPU, too busy")
     assert (rows[2]["median_mbps"], rows[2]["median_ratio"]) == ("", "")
     assert list(csv.DictReader(io.StringIO(csv_text([])))) == []
-
-
-def test_what_is_written_is_read_back(tmp_path):
-    runs = small_sweep(tmp_path)
-    path = tmp_path / "summary.csv"
-    path.write_text(csv_text(runs))
-    lines = read_csv(path)
-    assert lines[1] == Line(
-        pattern="published:stride4",
-        scheme="ecmp",
-        valid_trials=2,
-        invalid_trials=1,
-        median_ratio=0.5,
-        left_out_tries=1,
-        all_median_ratio=0.5,
-    )
-    assert lines[2] == Line(
-        pattern="file:/tmp/[a]|b.csv", scheme="ecmp", valid_trials=0, invalid_trials=1, left_out_tries=1
-    )
-
-
-BAR = "stride:4,ecmp,3,0,"
-
-
-@pytest.mark.parametrize(
-    "bars",
-    [
-        "x",
-        BAR + "nan",
-        BAR + "-1",
-        BAR + "inf",
-        BAR + "\x1b",
-        "\x1b,ecmp,3,0,1",
-        "a" * 200_000,
-        BAR + "1\n" + BAR + "1",
-    ],
-)
-def test_a_summary_of_anybody_is_refused_in_one_line(tmp_path, bars):
-    path = tmp_path / "summary.csv"
-    path.write_text(f"pattern,scheme,valid_trials,invalid_trials,median_ratio\n{bars}\n")
-    with pytest.raises(ValueError, match="is not a summary of a sweep") as refused:
-        read_csv(path)
-    assert str(refused.value).isprintable()
