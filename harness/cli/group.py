@@ -23,7 +23,7 @@ _COMMANDS = {
     "export": ("harness.cli.report", "export", "Write a sweep as CSV, by run and by flow."),
     "figure": (__name__, "figure", "Reproduce a figure of the paper."),
     "flows-per-host": ("paper.flows_per_host", "command", "Simulate Hedera's gain with several flows per host."),
-    "grade": ("harness.cli.grade", "grade", "Grade a class's submissions, isolated from the machine."),
+    "grade": ("classroom.cli", "grade", "Grade a class's submissions, isolated from the machine."),
     "hifi": ("hifi.cli", "hifi", "Mininet-HiFi's experiments: DCTCP and buffer sizes."),
     "hull": ("packets.cli", "hull", "Simulate HULL by packets: phantom queues, DCTCP, pacing."),
     "kernel": ("harness.cli.kernel", "kernel", "Build the kernel for virtual time, or show it."),

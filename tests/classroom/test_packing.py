@@ -12,12 +12,12 @@ from click.testing import CliRunner
 from classroom import grading, quality
 from classroom.allowed import allowed_modules
 from classroom.cases import PUBLIC
+from classroom.cli import SEED as VARIABLE
 from classroom.cli import SERVICES, assignment
 from classroom.formats import FORMATS
 from classroom.packing import pack_grader, pack_handout
 from classroom.process import ROOT
 from classroom.template import MILESTONES, NAMES
-from harness.cli.grade import SEED as VARIABLE
 from tests.classroom.direct import Direct
 from tests.classroom.mistakes import MISTAKES, SOLUTIONS, seeded
 
