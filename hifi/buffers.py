@@ -7,13 +7,24 @@ remains after a loss, is 0.5 for Reno and 717/1024 for cubic in Linux.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hifi.scene import Flow, Scene, Seen, Told, packets_for
+from hifi.dctcp import COLOURS, caption
+from hifi.scene import Flow, Scene, Seen, packets_for
+from plots.style import DASHES, INK, MUTED, house_style, logarithmic, save
+from results.output import plain_table, write_csv
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Row = dict[str, Any]
+Play = Callable[[Sequence[Scene]], Sequence[Seen]]
 
 MTU = 1500
 CONTROLS = ("reno", "cubic")
@@ -58,29 +69,20 @@ APPENZELLER = Link("appenzeller", 155.0, 99.94)
 """Figure 15's OC3: RTT C is 1,291 packets."""
 
 
-Row = dict[str, Any]
-
-
-class Times(NamedTuple):
-    """Seconds of warm-up, which do not count, and seconds that count."""
-
-    before: float
-    counted: float
-
-
-SEARCH, ONE_FLOW, CELLS = Times(30, 30), Times(60, 180), Times(10, 20)
-QUICK = Times(8, 12)
+Times = tuple[float, float]
+"""Seconds of warm-up, which do not count, and seconds that count."""
+SEARCH, ONE_FLOW, CELLS, QUICK = (30.0, 30.0), (60.0, 180.0), (10.0, 20.0), (8.0, 12.0)
 
 
 def scene(link: Link, flows: int, control: str, buffer: int, times: Times, seed: int = 1) -> Scene:
-    senders, end = min(flows, MOST_SENDERS), times.before + times.counted
-    starts = np.random.default_rng([seed, flows]).uniform(0, min(4.0, times.before / 2), flows)
+    senders, warm_up, end = min(flows, MOST_SENDERS), times[0], sum(times)
+    starts = np.random.default_rng([seed, flows]).uniform(0, min(4.0, warm_up / 2), flows)
     return Scene(
         name=f"buffer-{link.name}-{flows}-{control}-{buffer}-{end:g}s-{seed}",
         mbps=link.mbps,
         flows=tuple(Flow(1 + n % senders, float(start)) for n, start in enumerate(sorted(starts))),
         seconds=end,
-        window=(times.before, end),
+        window=(warm_up, end),
         seed=seed,
         access=10.0,
         queue_packets=packets_for(buffer),
@@ -94,66 +96,47 @@ def scene(link: Link, flows: int, control: str, buffer: int, times: Times, seed:
 
 def point(link: Link, seen: Seen) -> Row:
     """The result of a scene: the utilisation of the port, as a share of its rate, between warm-up and end."""
-    told, one = Told(seen), seen.scene
+    one = seen.scene
     return {
-        "link": link.name,
-        "mbps": link.mbps,
-        "rtt_ms": link.rtt_ms,
-        "flows": len(one.flows),
-        "congestion_control": one.congestion_control,
-        "buffer": one.frames_that_fit,
-        "seed": one.seed,
-        "seconds": one.seconds,
-        "utilisation": told.utilisation,
-        "queue_mean": float(told.queue_packets.mean()),
-        "drops": seen.drops,
-        "timeouts": seen.tcp.get("timeouts", 0),
-    }
+        "link": link.name, "mbps": link.mbps, "rtt_ms": link.rtt_ms, "flows": len(one.flows),
+        "congestion_control": one.congestion_control, "buffer": one.frames_that_fit, "seed": one.seed,
+        "seconds": one.seconds, "utilisation": seen.utilisation, "queue_mean": float(seen.queue_packets.mean()),
+        "drops": seen.drops, "timeouts": seen.tcp.get("timeouts", 0),
+    }  # fmt: skip
 
 
-Play = Callable[[Sequence[Scene]], Iterable[Seen]]
+Case = tuple[str, int, float]
+"""Congestion control, flows, and the share of the link that is to be reached."""
 
 
-class Search:
-    """A search for the smallest buffer with which a number of flows reaches a share of the link, by bisection of
-    logarithms."""
-
-    def __init__(self, link: Link, flows: int, control: str, target: float) -> None:
-        self.link, self.flows, self.control, self.target = link, flows, control, target
-        self.enough, self.short = 2 * link.product, 1
-
-    @property
-    def next(self) -> int | None:
-        """The buffer to try next; None when the search is over."""
-        if self.enough <= max(self.short + 1, FINE * self.short):
-            return None
-        return min(max(round(math.sqrt(self.enough * self.short)), self.short + 1), self.enough - 1)
-
-    def saw(self, buffer: int, utilisation: float) -> None:
-        if utilisation >= self.target:
-            self.enough = min(self.enough, buffer)
-        else:
-            self.short = max(self.short, buffer)
-
-    @property
-    def found(self) -> Row:
-        """The smallest buffer found to reach ``target``, packets; ``short``: the largest that did not (1: none)."""
-        which = {"link": self.link.name, "flows": self.flows, "congestion_control": self.control}
-        buffers = {"target": self.target, "least": self.enough, "short": self.short}
-        return {**which, **buffers, "rule": self.link.rule(self.flows), "product": self.link.product}
-
-
-def search(link: Link, searches: Sequence[Search], times: Times, play: Play) -> list[Row]:
-    """Make all searches, one step of each at a time, so that the steps share a guest; returns the points tried."""
+def search(link: Link, cases: Sequence[Case], times: Times, play: Play) -> tuple[list[Row], list[Row]]:
+    """The smallest buffer for every case, by bisection of logarithms, one step of each case at a time; and all points
+    tried. ``least``: the smallest found to be enough, packets; ``short``: the largest that was not (1: none)."""
+    enough, short = dict.fromkeys(cases, 2 * link.product), dict.fromkeys(cases, 1)
     points: dict[tuple[int, str, int], Row] = {}
-    while steps := [(one, size) for one in searches if (size := one.next) is not None]:
-        asked = {(one.flows, one.control, size) for one, size in steps}
-        for seen in play([scene(link, *key, times) for key in sorted(asked - points.keys())]):
-            made = point(link, seen)
-            points[made["flows"], made["congestion_control"], made["buffer"]] = made
-        for one, size in steps:
-            one.saw(size, points[one.flows, one.control, size]["utilisation"])
-    return list(points.values())
+    while steps := {case: size for case in cases if (size := between(short[case], enough[case]))}:
+        keys = sorted({(flows, control, size) for (control, flows, _), size in steps.items()} - points.keys())
+        seen = play([scene(link, *key, times) for key in keys])
+        points |= {key: point(link, one) for key, one in zip(keys, seen, strict=True)}
+        for case, size in steps.items():
+            control, flows, target = case
+            (enough if points[flows, control, size]["utilisation"] >= target else short)[case] = size
+    found = [
+        {
+            "link": link.name, "flows": flows, "congestion_control": control, "target": target,
+            "least": enough[control, flows, target], "short": short[control, flows, target],
+            "rule": link.rule(flows), "product": link.product,
+        }
+        for control, flows, target in cases
+    ]  # fmt: skip
+    return found, list(points.values())
+
+
+def between(short: int, enough: int) -> int | None:
+    """The buffer to try next; None when the search is over."""
+    if enough <= max(short + 1, FINE * short):
+        return None
+    return min(max(round(math.sqrt(enough * short)), short + 1), enough - 1)
 
 
 def published_points(play: Play) -> list[Row]:
@@ -179,3 +162,43 @@ def missed(found: Sequence[Row], points: Sequence[Row]) -> list[str]:
             what = "{flows} flows, {buffer} packets, {congestion_control}".format(**ours)
             said.append(f"{what}: {percent:.1f} %, ns-2 {theirs[0]:g}, router {theirs[1]:g}")
     return said
+
+
+def make(play: Play, quick: bool, folder: Path) -> tuple[list[Row], Table, list[Path]]:
+    """Play it all; what the searches found, the table, and the files that are written."""
+    cases = [("reno", 10, 0.99), ("reno", 100, 0.99)] if quick else list(itertools.product(CONTROLS, FLOWS, TARGETS))
+    found, points = search(HIFI, cases, QUICK if quick else SEARCH, play)
+    if not quick:
+        points += published_points(play)
+    table = plain_table("The smallest buffer, packets", "", "target", "flows", "least", "RTT C / sqrt(n)", "RTT C")
+    for one in found:
+        table.add_row(*"{congestion_control} {target:.1%} {flows} {least} {rule:.0f} {product}".format(**one).split())
+    table.caption = caption(missed(found, points))
+    files = [write_csv(folder / "buffers.csv", points), write_csv(folder / "least.csv", found)]
+    return found, table, [*files, draw(found, folder / "buffers.png")]
+
+
+def draw(rows: Sequence[Row], path: Path) -> Path:
+    """The smallest buffer against the number of flows, beside the rule of thumb; a panel for each target."""
+    from matplotlib.figure import Figure
+
+    targets = sorted({row["target"] for row in rows})
+    with house_style():
+        figure = Figure(figsize=(3.6 * len(targets) + 0.6, 3.4), layout="constrained")
+        panels = figure.subplots(1, len(targets), sharey=True, squeeze=False)[0]
+        for axes, target in zip(panels, targets, strict=True):
+            own = [row for row in rows if row["target"] == target]
+            rule = {row["flows"]: row["rule"] for row in own}
+            axes.plot(list(rule), list(rule.values()), color=INK, ls=DASHES, label="RTT C / sqrt(n)")
+            axes.axhline(own[0]["product"], color=MUTED, ls=DASHES, label="RTT C")
+            for control in CONTROLS:
+                least = {row["flows"]: row["least"] for row in own if row["congestion_control"] == control}
+                axes.plot(list(least), list(least.values()), "o-", color=COLOURS[control], label=control)
+            axes.set(xscale="log", xlabel="flows", title=f"{target:.1%} of the link")
+            logarithmic(axes)
+            axes.set_xticks(list(rule), [str(n) for n in rule])
+            axes.tick_params(axis="x", which="minor", bottom=False)
+        panels[0].set_ylabel("smallest buffer, packets")
+        panels[0].set_ylim(1, 2 * own[0]["product"])
+        panels[0].legend(fontsize=8, loc="lower left")
+        return save(figure, path)[0]

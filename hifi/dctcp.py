@@ -8,12 +8,21 @@ is an option.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hifi.scene import Flow, Scene, Seen, Told, packets_for
+from hifi.scene import Flow, Scene, Seen, packets_for
+from plots.style import INK, house_style, save
+from results.output import plain_table, write_csv
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Row = dict[str, Any]
+Play = Callable[[Sequence[Scene]], Sequence[Seen]]
 
 MTU = 1500
 FRAMES = 425
@@ -21,9 +30,10 @@ FRAMES = 425
 RAMP = (35_000 - 30_000) / MTU
 """Packets from the first mark until all are marked, as in the original's RED (min 30000, max 35000)."""
 MARKS = {100.0: 20, 1000.0: 65}
-CONTROLS = ("dctcp", "reno")
+CONTROLS = {"dctcp": "DCTCP", "reno": "TCP (Reno)"}
+COLOURS = {"dctcp": "#0072b2", "reno": "#d55e00", "cubic": "#009e73"}
 LENGTH_S = {100.0: 60.0, 1000.0: 6.0}
-QUICK_S = {100.0: 15.0, 1000.0: 1.5}
+QUICK_SHARE = 0.25
 SETTLED_S = 5.0
 """When the original starts to sample; shorter runs start after a third."""
 PUBLISHED: dict[str, dict[str, tuple[float, float, float]]] = {
@@ -39,16 +49,13 @@ GATES = {
 """The range for a reproduction: between the two published numbers; TCP's 95th percentile within 5 packets of it."""
 
 
-Row = dict[str, Any]
-
-
 def scenes(mbps: float, seeds: int, quick: bool = False, jitter: bool = False) -> list[Scene]:
     """TCP and DCTCP, one of each for every seed; the seed draws the flows' start times."""
     return [_scene(mbps, control, seed, quick, jitter) for control in CONTROLS for seed in range(1, seeds + 1)]
 
 
 def _scene(mbps: float, control: str, seed: int, quick: bool, jitter: bool) -> Scene:
-    seconds = (QUICK_S if quick else LENGTH_S)[mbps]
+    seconds = LENGTH_S[mbps] * (QUICK_SHARE if quick else 1)
     starts = np.random.default_rng(seed).uniform(0, 0.05 * seconds, 2)
     return Scene(
         name=f"dctcp-{mbps:g}-{control}{'-jitter' if jitter else ''}-{seconds:g}s-{seed}",
@@ -72,31 +79,23 @@ def _scene(mbps: float, control: str, seed: int, quick: bool, jitter: bool) -> S
 def row(seen: Seen) -> Row:
     """The result of a scene: the queue in full frames over its samples, the port's utilisation as a share of its rate,
     both flows' rates, drops and timeouts."""
-    told, scene = Told(seen), seen.scene
-    queue, marks = told.queue_packets, scene.mark_packets if scene.congestion_control == "dctcp" else 0
+    scene, queue, rates = seen.scene, seen.queue_packets, seen.goodput
     names = ("least", "p5", "p25", "median", "p75", "p95", "most")
     return {
-        "mbps": scene.mbps,
-        "congestion_control": scene.congestion_control,
-        "marks": marks,
-        "seed": scene.seed,
-        "seconds": scene.seconds,
-        "looks": queue.size,
+        "mbps": scene.mbps, "congestion_control": scene.congestion_control,
+        "marks": scene.mark_packets if scene.congestion_control == "dctcp" else 0,
+        "seed": scene.seed, "seconds": scene.seconds, "looks": queue.size,
         **dict(zip(names, np.percentile(queue, (0, 5, 25, 50, 75, 95, 100)).tolist(), strict=True)),
-        "mean": float(queue.mean()),
-        "utilisation": told.utilisation,
-        "least_flow_mbps": float(told.goodput.min()),
-        "most_flow_mbps": float(told.goodput.max()),
-        "drops": seen.drops,
-        "timeouts": seen.tcp.get("timeouts", 0),
+        "mean": float(queue.mean()), "utilisation": seen.utilisation, "least_flow_mbps": float(rates.min()),
+        "most_flow_mbps": float(rates.max()), "drops": seen.drops, "timeouts": seen.tcp.get("timeouts", 0),
         "out_of_order": seen.tcp.get("segments_out_of_order", 0),
-    }
+    }  # fmt: skip
 
 
 def quantiles(seen: Seen) -> Iterator[Row]:
     """Each percentile of a scene's queue, packets; the picture is drawn from these."""
     which = {"mbps": seen.scene.mbps, "congestion_control": seen.scene.congestion_control, "seed": seen.scene.seed}
-    for percent, packets in enumerate(np.percentile(Told(seen).queue_packets, range(101)).tolist()):
+    for percent, packets in enumerate(np.percentile(seen.queue_packets, range(101)).tolist()):
         yield {**which, "percent": percent, "packets": packets}
 
 
@@ -110,3 +109,48 @@ def missed(rows: Sequence[Row]) -> list[str]:
             if not low <= value <= high:
                 found.append(f"{control}, {what}: {value:.1f} packets, not {low} to {high}")
     return found
+
+
+def caption(missed: Sequence[str]) -> str:
+    return "outside the published range: " + "; ".join(missed) if missed else "all within the published range"
+
+
+def make(
+    mbps: float, seeds: int | None, jitter: bool, play: Play, quick: bool, folder: Path
+) -> tuple[list[Row], Table, list[Path]]:
+    """Play it all; its rows, the table, and the files that are written."""
+    seen = play(scenes(mbps, seeds or (1 if quick else 5), quick, jitter))
+    rows, percentiles = [row(one) for one in seen], [quantile for one in seen for quantile in quantiles(one)]
+    name, known = f"dctcp{'' if mbps == 100 else '-1g'}{'-jitter' if jitter else ''}", mbps == 100
+    table = plain_table("The queue in packets: ours, the hardware's, Mininet-HiFi's", "", "5 %", "median", "95 %")
+    for control in CONTROLS:
+        told = {
+            f"seed {r['seed']}": (r["p5"], r["median"], r["p95"]) for r in rows if r["congestion_control"] == control
+        }
+        for who, values in (told | {who: theirs[control] for who, theirs in PUBLISHED.items() if known}).items():
+            table.add_row(f"{control}, {who}", *(f"{value:.1f}" for value in values))
+    table.caption = caption(missed(rows)) if known else "nothing is published at this rate"
+    files = [write_csv(folder / f"{name}.csv", rows), write_csv(folder / f"{name}-queue.csv", percentiles)]
+    return rows, table, [*files, draw(percentiles, folder / f"{name}.png")]
+
+
+def draw(rows: Sequence[Row], path: Path) -> Path:
+    """A panel for DCTCP and one for TCP: the distribution of the queue over samples, a line for every run; the
+    published 5th percentiles, medians and 95th percentiles as marks."""
+    from matplotlib.figure import Figure
+
+    with house_style():
+        figure = Figure(figsize=(8.4, 3.4), layout="constrained")
+        for axes, (control, name) in zip(figure.subplots(1, 2), CONTROLS.items(), strict=True):
+            own = [row for row in rows if row["congestion_control"] == control]
+            for seed in dict.fromkeys(row["seed"] for row in own):
+                run = [row for row in own if row["seed"] == seed]
+                line = axes.plot([row["packets"] for row in run], [row["percent"] for row in run], lw=1.2)[0]
+                line.set(color=COLOURS[control], alpha=0.7, label="ours" if seed == own[0]["seed"] else None)
+            for (who, theirs), mark in zip(PUBLISHED.items() if own[0]["mbps"] == 100 else (), "os", strict=False):
+                axes.plot(theirs[control], (5, 50, 95), mark, ms=6, mfc="white", mec=INK, label=who)
+            axes.set(xlabel="packets in the queue", ylabel="looks with at most so many, %", ylim=(0, 100))
+            axes.set_xlim(left=0)
+            axes.set_title(f"{name}, links of {own[0]['mbps']:g} Mb/s")
+            axes.legend(fontsize=8)
+        return save(figure, path)[0]

@@ -15,8 +15,6 @@ from pathlib import Path
 
 import msgspec
 
-from harness.hosts.connections import BIN_S
-from harness.hosts.records import Arrived
 from harness.network.congestion import permitted
 from harness.network.cpulimit import HostGroups
 from harness.network.fabric import MOST_DELAYED, Fabric, FabricOptions
@@ -27,7 +25,7 @@ from harness.run.spec import RunSpec
 from harness.run.traffic import EmulatedFlow
 from harness.run.transfers import Transfers
 from harness.run.watch import Sampler, tcp_counters
-from hifi.scene import Done, Flow, Look, Scene, Seen
+from hifi.scene import Done, Look, Scene, Seen
 from results.temporary import owner_name, temporary_folder
 from topos.fattree import port_name
 from topos.nonblocking import NonBlocking
@@ -36,84 +34,66 @@ from traffic.workload import workload
 
 NOBODY = 6653
 """A port where no controller listens: the switch's few rules are put there by hand."""
+WATCHED = port_name(NonBlocking.SWITCH, 1)
+"""The switch's port to the receiver."""
 
 
 def play(scene: Scene, folder: Path) -> Seen:
     topo = NonBlocking(1 + scene.senders)
-    shape = scene.shape
+    options = FabricOptions(scene.shape, scene.congestion_control, min_rto_ms=scene.rto_min_ms)
     with (
         permitted(scene.congestion_control, folder),
         HostGroups(owner_name(), 1.0) as groups,
         Children() as children,
-        Fabric(
-            topo, FabricOptions(shape, scene.congestion_control, min_rto_ms=scene.rto_min_ms), folder, children
-        ) as fabric,
+        Fabric(topo, options, folder, children) as fabric,
     ):
-        fabric.build()
-        fabric.connect(NOBODY)
-        _rules(topo, folder / "openvswitch")
-        for host in topo.hosts:
-            pid, port = fabric.pid_of(host), port_name(host, 0)
-            # No memory of earlier connections (RFC 2140), so that a scene's transfers are independent.
-            run(["sysctl", "-q", "-w", "net.ipv4.tcp_no_metrics_save=1"], namespace=pid)
-            if host != topo.hosts[0]:
-                _sender_s_cable(scene, port, pid)
-                if scene.delay_ms:
-                    number = topo.hosts.index(host) + 1
-                    _sender_s_cable(scene, port_name(topo.SWITCH, number), fabric.switches.pid)
-        verify(shape, [port_name(topo.SWITCH, 1)], fabric.switches.pid)
+        _build(scene, topo, fabric, folder)
         flows = folder / "flows.csv"
-        flows.write_text(_as_csv(scene.flows), encoding="utf-8")
-        work = workload(f"file:{flows}", topo, scene.seed, seconds=scene.seconds, link_mbps=scene.mbps)
-        spec = RunSpec(
-            "nonblocking",
-            f"file:{flows}",
-            seconds=scene.seconds,
-            link_mbps=max(
-                0.1, scene.mbps * scene.wake
-            ),  # by which sinks are woken: so they count in steps of 0.1 ms, where `wake` is a hundredth
-            queue=scene.queue_packets,
-            mtu=scene.mtu,
-        )
+        lines = [
+            f"{f.sender},0,{f.start_s!r},{f.size_bytes or ''}" for f in sorted(scene.flows, key=lambda f: f.start_s)
+        ]
+        flows.write_text("\n".join(["src_host,dst_host,start_s,size_bytes", *lines, ""]), encoding="utf-8")
+        traffic = f"file:{flows}"
+        work = workload(traffic, topo, scene.seed, seconds=scene.seconds, link_mbps=scene.mbps)
+        # A sink is woken by so much of the link: it counts in steps of 0.1 ms, where `wake` is a hundredth.
+        woken_mbps, queue = max(0.1, scene.mbps * scene.wake), scene.queue_packets
+        spec = RunSpec("nonblocking", traffic, seconds=scene.seconds, link_mbps=woken_mbps, queue=queue, mtu=scene.mtu)
         transfers = Transfers(fabric, work, spec, folder, children, groups)
         transfers.listen()
         before = tcp_counters(fabric)
         with Looking(fabric, scene) as looking:
-            begin = transfers.start() - time.time() + time.monotonic()
-            looking.begin = begin
+            looking.begin = transfers.start() - time.time() + time.monotonic()
             transfers.wait(lambda: None)
         tcp = tcp_counters(fabric)
         tcp.subtract(before)
-        drops = fabric.queue_drops()[port_name(topo.SWITCH, 1)]
+        drops = fabric.queue_drops()[WATCHED]
         transfers.hang_up()
         transfers.collect()
         if failed := [*filter(None, map(_trouble, transfers.flows)), *transfers.troubles]:
             raise RuntimeError("; ".join(failed))
-        done = [_done(flow, begin, begin + scene.seconds) for flow in transfers.flows]
+        done = [_done(flow, looking.begin, looking.begin + scene.seconds) for flow in transfers.flows]
         return Seen(scene, tuple(done), tuple(looking.looks), dict(tcp), drops)
 
 
-def _done(flow: EmulatedFlow, begin: float, end: float) -> Done:
-    """What became of it, counted from ``begin``. One of many on a slow link may have had no byte read at ``end``."""
-    sent, arrived = flow.sent, flow.arrived
-    assert sent is not None
-    assert sent.start is not None
-    if arrived is None:
-        arrived = Arrived(sent.number, "cut off", end, end, end, 0, ())
-    times = (t - begin for t in (sent.start, arrived.accepted, arrived.first, arrived.last))
-    start_s, accepted, first, last = times
-    counted = (arrived.bytes, arrived.bins, BIN_S, sent.retransmissions, sent.how)
-    return Done(flow.src, start_s, accepted, first, last, *counted)
+def _build(scene: Scene, topo: NonBlocking, fabric: Fabric, folder: Path) -> None:
+    fabric.build()
+    fabric.connect(NOBODY)
+    rules = "".join(f"dl_dst={topo.host_mac(host)},actions=output:{host + 1}\n" for host in range(topo.num_hosts))
+    bridge = f"unix:{folder}/openvswitch/{topo.SWITCH}.mgmt"
+    run(["ovs-ofctl", "-O", "OpenFlow10", "add-flows", bridge, "-"], given=rules)
+    for number, host in enumerate(topo.hosts, start=1):
+        pid = fabric.pid_of(host)
+        # No memory of earlier connections (RFC 2140), so that a scene's transfers are independent.
+        run(["sysctl", "-q", "-w", "net.ipv4.tcp_no_metrics_save=1"], namespace=pid)
+        if number > 1:
+            _shape_end(scene, port_name(host, 0), pid)
+            if scene.delay_ms:
+                _shape_end(scene, port_name(topo.SWITCH, number), fabric.switches.pid)
+    verify(scene.shape, [WATCHED], fabric.switches.pid)
 
 
-def _trouble(flow: EmulatedFlow) -> str:
-    """What went wrong with it. One that lasts may wait for a retransmission as the scene ends, and be cut off."""
-    how = "not started" if flow.sent is None else flow.sent.how
-    return "" if how in ("done", "cut off") else f"{flow.src} to {flow.dst} ({how})"
-
-
-def _sender_s_cable(scene: Scene, port: str, namespace: int) -> None:
-    """One end of it: its rate, and below that its delay, as Mininet's links have it."""
+def _shape_end(scene: Scene, port: str, namespace: int) -> None:
+    """One end of a sender's cable: its rate, and below that its delay, as Mininet's links have it."""
     if scene.access == 1 and not scene.delay_ms:
         return
     faster = Shape(scene.mbps * scene.access, 1000, scene.mtu, bucket_s=0.0)
@@ -126,17 +106,21 @@ def _sender_s_cable(scene: Scene, port: str, namespace: int) -> None:
         run(["tc", *f"qdisc replace dev {port} parent 1:1 handle 20: netem {delay}".split()], namespace=namespace)
 
 
-def _rules(topo: NonBlocking, place: Path) -> None:
-    rules = "".join(f"dl_dst={topo.host_mac(host)},actions=output:{host + 1}\n" for host in range(topo.num_hosts))
-    bridge = f"unix:{place}/{topo.SWITCH}.mgmt"
-    run(["ovs-ofctl", "-O", "OpenFlow10", "add-flows", bridge, "-"], given=rules)
+def _done(flow: EmulatedFlow, begin: float, end: float) -> Done:
+    """What became of it, counted from ``begin``. One of many on a slow link may have had no byte read at ``end``."""
+    sent, arrived = flow.sent, flow.arrived
+    assert sent is not None
+    assert sent.start is not None
+    times, count, bins = (end, end, end), 0, ()
+    if arrived is not None:
+        times, count, bins = (arrived.accepted, arrived.first, arrived.last), arrived.bytes, arrived.bins
+    return Done(flow.src, *(t - begin for t in (sent.start, *times)), count, bins, sent.retransmissions)
 
 
-def _as_csv(flows: tuple[Flow, ...]) -> str:
-    lines = [
-        f"{flow.sender},0,{flow.start_s!r},{flow.size_bytes or ''}\n" for flow in sorted(flows, key=lambda f: f.start_s)
-    ]
-    return "".join(["src_host,dst_host,start_s,size_bytes\n", *lines])
+def _trouble(flow: EmulatedFlow) -> str:
+    """What went wrong with it. One that lasts may wait for a retransmission as the scene ends, and be cut off."""
+    how = "not started" if flow.sent is None else flow.sent.how
+    return "" if how in ("done", "cut off") else f"{flow} ({how})"
 
 
 class Looking(Sampler):
@@ -146,13 +130,12 @@ class Looking(Sampler):
         self.looks: list[Look] = []
         self.begin = float("inf")
         self.period_s = scene.every_s
-        self._port = port_name(NonBlocking.SWITCH, 1)
+        senders = fabric.topo.hosts[1:] if scene.round_trips else ()
         self._opened = contextlib.ExitStack()
-        self._switch = self._opened.enter_context(contextlib.closing(Netlink(fabric.switches.pid)))
-        self._hosts = [
-            self._opened.enter_context(contextlib.closing(Netlink(fabric.pid_of(name))))
-            for name in (fabric.topo.hosts[1:] if scene.round_trips else ())
-        ]
+        self._switch, *self._hosts = (
+            self._opened.enter_context(contextlib.closing(Netlink(pid)))
+            for pid in (fabric.switches.pid, *map(fabric.pid_of, senders))
+        )
 
     def __exit__(self, *exception: object) -> None:
         super().__exit__(*exception)
@@ -162,7 +145,7 @@ class Looking(Sampler):
         t = time.monotonic() - self.begin
         if t < 0:
             return
-        queue = next(one for one in self._switch.qdiscs() if one.port == self._port and one.parent == "1:1")
+        queue = next(one for one in self._switch.qdiscs() if one.port == WATCHED and one.parent == "1:1")
         rtt_ms = {
             number: 1e3 * one.rtt_s
             for number, host in enumerate(self._hosts, start=1)
@@ -172,8 +155,7 @@ class Looking(Sampler):
 
 
 def main() -> None:
-    scenes = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=tuple[Scene, ...])
-    for scene in scenes:
+    for scene in msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=tuple[Scene, ...]):
         with temporary_folder("truth") as folder:
             Path(sys.argv[2], f"{scene.name}.json").write_bytes(msgspec.json.encode(play(scene, folder)))
 

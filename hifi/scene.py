@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-
 import msgspec
 import numpy as np
 
+from harness.hosts.connections import BIN_S
 from harness.network.shaping import MARK_PACKETS, Shape
 from topos.arrays import Float64
 from topos.wire import ETHERNET_HEADER, payload_share
@@ -58,15 +56,8 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def shape(self) -> Shape:
         """Of the receiver's port in the switch; an idle one lets no burst pass."""
-        return Shape(
-            self.mbps,
-            self.queue_packets,
-            self.mtu,
-            self.congestion_control == "dctcp",
-            bucket_s=0.0,
-            mark_packets=self.mark_packets,
-            ramp_packets=self.ramp_packets,
-        )
+        marks = self.congestion_control == "dctcp"
+        return Shape(self.mbps, self.queue_packets, self.mtu, marks, 0.0, self.mark_packets, self.ramp_packets)
 
     @property
     def senders(self) -> int:
@@ -101,7 +92,7 @@ class Look(msgspec.Struct, frozen=True):
 
 
 class Done(msgspec.Struct, frozen=True):
-    """What became of a flow; seconds after the beginning. ``bins``: bytes in each ``bin_s`` from ``accepted``."""
+    """What became of a flow; seconds after the beginning. ``bins``: bytes in each BIN_S from ``accepted``."""
 
     sender: int
     start_s: float
@@ -110,9 +101,7 @@ class Done(msgspec.Struct, frozen=True):
     last: float
     bytes: int
     bins: tuple[int, ...]
-    bin_s: float
     retransmissions: int
-    how: str
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -124,41 +113,34 @@ class Seen(msgspec.Struct, frozen=True):
     tcp: dict[str, int]
     drops: int
 
+    @property
+    def counted(self) -> list[Look]:
+        """The looks in the scene's window."""
+        low, high = self.scene.window
+        return [look for look in self.looks if low <= look.t <= high]
 
-@dataclass(frozen=True)
-class Told:
-    """What `Seen` comes to, in the scene's window."""
-
-    seen: Seen
-
-    @cached_property
-    def looks(self) -> list[Look]:
-        low, high = self.seen.scene.window
-        return [look for look in self.seen.looks if low <= look.t <= high]
-
-    @cached_property
+    @property
     def goodput(self) -> Float64:
         """Of each flow, Mb/s of payload, whole tenths of a second within the window; of a flow that is alone from its
         first byte to its last, as what follows a lost segment arrives with it, and that may be after the window."""
-        if len(self.seen.flows) == 1:
-            alone = self.seen.flows[0]
+        if len(self.flows) == 1:
+            alone = self.flows[0]
             return np.array([alone.bytes * 8e-6 / (alone.last - alone.first)])
-        low, high = self.seen.scene.window
+        low, high = self.scene.window
         found = []
-        for flow in self.seen.flows:
-            edges = flow.accepted + flow.bin_s * np.arange(len(flow.bins) + 1)
-            inside = (edges[:-1] >= low - 1e-9) & (edges[1:] <= high + 1e-9)
-            total = np.array(flow.bins)[inside].sum() if inside.any() else 0.0
-            found.append(total * 8e-6 / (flow.bin_s * max(1, inside.sum())))
+        for flow in self.flows:
+            begins = flow.accepted + BIN_S * np.arange(len(flow.bins))
+            inside = (begins >= low - 1e-9) & (begins + BIN_S <= high + 1e-9)
+            found.append(np.array(flow.bins)[inside].sum() * 8e-6 / (BIN_S * max(1, inside.sum())))
         return np.array(found)
 
-    @cached_property
+    @property
     def queue_packets(self) -> Float64:
-        """What waits at the receiver's port, in full frames, of every look."""
-        return np.array([look.queued_bytes / self.seen.scene.frame_bytes for look in self.looks])
+        """What waits at the receiver's port, in full frames, of every look in the window."""
+        return np.array([look.queued_bytes for look in self.counted]) / self.scene.frame_bytes
 
-    @cached_property
+    @property
     def utilisation(self) -> float:
         """What left the receiver's port between the window's first look and its last, as a share of its rate."""
-        first, last = self.looks[0], self.looks[-1]
-        return (last.sent_bytes - first.sent_bytes) * 8e-6 / self.seen.scene.mbps / (last.t - first.t)
+        first, *_, last = self.counted
+        return (last.sent_bytes - first.sent_bytes) * 8e-6 / self.scene.mbps / (last.t - first.t)

@@ -8,16 +8,14 @@ what makes a full segment take as long.
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from harness.cli.options import tell_user
 from harness.jobs import guests
-from harness.jobs.guests import Ground
 from harness.jobs.loop import run as run_job
 from harness.run.spec import RunSpec
 from packets.result import parse
@@ -31,6 +29,9 @@ from traffic.completion import members
 from traffic.flowfile import write_flows
 from traffic.workload import workload
 
+TRAFFIC, SEED, TCP = "poisson:web-search,0.5", 1, "reno"
+WORKLOADS = ((10.0, 60.0), (100.0, 10.0))
+"""What is recorded: Mb/s, and seconds."""
 OPENED_S = 2.0
 """In ns-3 all connections are opened before this."""
 NS3_HEADERS = 40
@@ -44,49 +45,19 @@ Times = dict[tuple[int, int], float]
 """Completion times in seconds, or sizes in bytes, by sending host and source port."""
 
 
-@dataclass(frozen=True)
-class Workload:
-    """What is recorded, and run with a TCP."""
-
-    mbps: float
-    seconds: float
-    congestion_control: str
-    scheme: str = "ecmp"
-    traffic: str = "poisson:web-search,0.5"
-    seed: int = 1
-
-    @property
-    def name(self) -> str:
-        return f"ns3-{self.mbps:g}-{self.seconds:g}-{self.congestion_control}"
-
-
-WORKLOADS = (Workload(10.0, 60.0, "reno"), Workload(100.0, 10.0, "reno"))
-
-
-def in_guest(asked: Workload, ground: Ground | None, kept: Path) -> Run | None:
-    """The run, from ``kept`` or now; without a ``ground`` None where there is none."""
-    folder = kept / asked.name
+def in_guest(mbps: float, seconds: float, kept: Path) -> Run:
+    """The run of a workload, from ``kept`` or now."""
+    name = f"ns3-{mbps:g}-{seconds:g}-{TCP}"
+    folder, flows = kept / name, (kept / f"{name}.csv").resolve()
     if not (folder / "run.json").exists():
-        if ground is None:
-            return None
-        print(f"{asked.name} ...", file=sys.stderr)
-        flows = (kept / f"{asked.name}.csv").resolve()
-        drawn = workload(
-            asked.traffic, FatTree(4), asked.seed, seconds=asked.seconds, link_mbps=asked.mbps, scale_sizes=False
-        )
+        tell_user(f"{name} ...")
+        drawn = workload(TRAFFIC, FatTree(4), SEED, seconds=seconds, link_mbps=mbps, scale_sizes=False)
         write_flows(flows, drawn.bounded(MAX_FLOWS).blocks())
         spec = RunSpec(
-            asked.scheme,
-            f"file:{flows}",
-            seconds=asked.seconds,
-            seed=asked.seed,
-            link_mbps=asked.mbps,
-            time="virtual",
-            new_flows="controller",
-            scale_sizes=False,
-            congestion_control=asked.congestion_control,
-        )
-        run_job(spec, folder, guests.Guests(ground, 1))
+            "ecmp", f"file:{flows}", seconds=seconds, seed=SEED, link_mbps=mbps, time="virtual", new_flows="controller",
+            scale_sizes=False, congestion_control=TCP,
+        )  # fmt: skip
+        run_job(spec, folder, guests.Guests(guests.prepare(tell_user), 1))
     return read(folder / "run.json")
 
 
@@ -139,10 +110,10 @@ def scenario(run: Run, topo: Network) -> tuple[list[int], dict[str, Any]]:
     }
 
 
-def times(run: Run, topo: Network) -> tuple[dict[str, Times], Times]:
+def times(run: Run) -> tuple[dict[str, Times], Times]:
     """Completion times from the connection on, in the guest, in ns-3, and there with other random numbers and a
     switch that takes up to half a frame's time more for a packet; and sizes."""
-    flows, asked = scenario(run, topo)
+    flows, asked = scenario(run, FatTree(run.spec.k))
     keys = {n: (run.flows[n].src, int(run.flows[n].src_port or 0)) for n in flows}
     guest = {
         keys[n]: float(run.flows[n].completion_s or 0.0) - float(run.flows[n].connect_s or 0.0)
@@ -160,46 +131,30 @@ def times(run: Run, topo: Network) -> tuple[dict[str, Times], Times]:
     return found, {keys[n]: float(run.flows[n].size_bytes or 0) for n in flows}
 
 
-@dataclass(frozen=True)
-class Row:
-    """Two backends and a size class. ``first_alone``, ``second_alone``: flows that ended in that one alone.
+Row = dict[str, Any]
 
-    ``correlation``: of the logarithms of completion times. ``median_ratio``: of those of ``first`` over those of
-    ``second``. ``p90_factor``: nine flows in ten are within this factor of each other. None where no flow ended
-    in both (no correlation for fewer than three).
+
+def flows(run: Run, backends: Mapping[str, Times], size_bytes: Times) -> list[Row]:
+    """A row for each flow: its completion times where it ended, seconds."""
+    columns = dict(zip(("guest_s", "ns3_s", "ns3_shaken_s"), backends.values(), strict=True))
+    return [
+        {**_where(run), "src": key[0], "src_port": key[1], "size_bytes": size}
+        | {name: took.get(key) for name, took in columns.items()}
+        for key, size in size_bytes.items()
+    ]
+
+
+def _where(run: Run) -> Row:
+    return {"mbps": run.spec.link_mbps, "congestion_control": run.spec.congestion_control}
+
+
+def compare(run: Run, backends: Mapping[str, Times], size_bytes: Times) -> list[Row]:
+    """A row for every two backends and every size class that has flows.
+
+    ``first_alone``, ``second_alone``: flows that ended in that one alone. ``correlation``: of the logarithms of
+    completion times. ``median_ratio``: of those of ``first`` over those of ``second``. ``p90_factor``: nine flows in
+    ten are within this factor of each other. None where no flow ended in both (no correlation for fewer than three).
     """
-
-    mbps: float
-    congestion_control: str
-    first: str
-    second: str
-    size_class: str
-    both: int
-    first_alone: int
-    second_alone: int
-    correlation: float | None = None
-    median_ratio: float | None = None
-    p10_ratio: float | None = None
-    p90_ratio: float | None = None
-    p90_factor: float | None = None
-
-
-@dataclass(frozen=True)
-class Flow:
-    """A flow, and its completion times where it ended; seconds."""
-
-    mbps: float
-    congestion_control: str
-    src: int
-    src_port: int
-    size_bytes: float
-    guest_s: float | None
-    ns3_s: float | None
-    ns3_shaken_s: float | None
-
-
-def compare(work: Workload, backends: Mapping[str, Times], size_bytes: Times) -> list[Row]:
-    """A row for every two of them and every size class that has flows."""
     rows = []
     classes = members(np.array(list(size_bytes.values()), dtype=np.float64))
     for (first, a), (second, b) in itertools.combinations(backends.items(), 2):
@@ -208,18 +163,21 @@ def compare(work: Workload, backends: Mapping[str, Times], size_bytes: Times) ->
             both = sorted(ours & a.keys() & b.keys())
             alone = [len(ours & one.keys() - other.keys()) for one, other in ((a, b), (b, a))]
             if both or any(alone):
+                ended = {"both": len(both), "first_alone": alone[0], "second_alone": alone[1]}
                 told = _statistics(np.array([(a[flow], b[flow]) for flow in both]).reshape(-1, 2))
-                rows.append(Row(work.mbps, work.congestion_control, first, second, name, len(both), *alone, *told))
+                rows.append({**_where(run), "first": first, "second": second, "size_class": name, **ended, **told})
     return rows
 
 
-def _statistics(times: Float64) -> list[float | None]:
-    """What a `Row` says of completion times in two backends, float64 (flows, 2)."""
+def _statistics(times: Float64) -> dict[str, float | None]:
+    """Of completion times in two backends, float64 (flows, 2)."""
+    names = ("correlation", "median_ratio", "p10_ratio", "p90_ratio", "p90_factor")
     if not len(times):
-        return []
+        return dict.fromkeys(names)
     logs = np.log(times)
     varies = len(times) >= 3 and bool((np.ptp(logs, axis=0) > 0).all())
     apart = logs[:, 0] - logs[:, 1]
     quantiles = np.exp(np.quantile(apart, (0.5, 0.1, 0.9))).tolist()
     factor = float(np.exp(np.quantile(np.abs(apart), 0.9)))
-    return [float(np.corrcoef(logs.T)[0, 1]) if varies else None, *quantiles, factor]
+    correlation = float(np.corrcoef(logs.T)[0, 1]) if varies else None
+    return dict(zip(names, (correlation, *quantiles, factor), strict=True))

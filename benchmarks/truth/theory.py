@@ -14,11 +14,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from hifi.scene import Flow, Scene, Seen, Told
+from hifi.scene import Flow, Scene, Seen
 from topos.wire import payload_share
 
 SEEDS = (1, 2, 3, 4, 5)
@@ -99,73 +99,29 @@ def kind(seen: Seen) -> str:
     return seen.scene.name.partition("-")[0]
 
 
-@dataclass(frozen=True)
-class Lasting:
+def lasting(seen: Seen) -> dict[str, Any]:
     """A scene of flows that last. Queues and round trips in ms; ``full_ms``: the queue full of full frames."""
-
-    kind: str
-    mbps: float
-    mtu: int
-    queue_packets: int
-    congestion_control: str
-    flows: int
-    seed: int
-    payload_mbps: float
-    goodput_mbps: float
-    least_flow_mbps: float
-    most_flow_mbps: float
-    jain: float
-    full_ms: float
-    queue_mean_ms: float
-    queue_p1_ms: float
-    queue_p99_ms: float
-    queue_max_ms: float
-    queue_std_ms: float
-    rtt_mean_ms: float
-    rtt_max_ms: float
-    frame_ms: float
-    drops: int
-    marked: int
-    timeouts: int
-    looks: int
+    scene, rates = seen.scene, seen.goodput
+    queue = seen.queue_packets * scene.frame_ms
+    rtt = np.array([rtt for look in seen.counted for rtt in look.rtt_ms.values()])
+    return {
+        "kind": kind(seen), "mbps": scene.mbps, "mtu": scene.mtu, "queue_packets": scene.queue_packets,
+        "congestion_control": scene.congestion_control, "flows": len(scene.flows), "seed": scene.seed,
+        "payload_mbps": scene.payload_mbps, "goodput_mbps": float(rates.sum()),
+        "least_flow_mbps": float(rates.min()), "most_flow_mbps": float(rates.max()),
+        "jain": float(rates.sum() ** 2 / (len(rates) * (rates**2).sum())),
+        "full_ms": scene.frames_that_fit * scene.frame_ms, "queue_mean_ms": float(queue.mean()),
+        "queue_p1_ms": float(np.percentile(queue, 1)), "queue_p99_ms": float(np.percentile(queue, 99)),
+        "queue_max_ms": float(queue.max()), "queue_std_ms": float(queue.std()),
+        "rtt_mean_ms": float(rtt.mean()), "rtt_max_ms": float(rtt.max()), "frame_ms": scene.frame_ms,
+        "drops": seen.drops, "marked": seen.tcp.get("segments_marked", 0),
+        "timeouts": seen.tcp.get("timeouts", 0), "looks": len(queue),
+    }  # fmt: skip
 
 
-def lasting(seen: Seen) -> Lasting:
-    scene, told = seen.scene, Told(seen)
-    rates, queue = told.goodput, told.queue_packets * scene.frame_ms
-    rtt = np.array([rtt for look in told.looks for rtt in look.rtt_ms.values()])
-    p1, p99 = np.percentile(queue, (1, 99)).tolist()
-    return Lasting(
-        *(kind(seen), scene.mbps, scene.mtu, scene.queue_packets, scene.congestion_control),
-        *(len(scene.flows), scene.seed, scene.payload_mbps),
-        *(float(rates.sum()), float(rates.min()), float(rates.max())),
-        float(rates.sum() ** 2 / (len(rates) * (rates**2).sum())),
-        scene.frames_that_fit * scene.frame_ms,
-        *(float(queue.mean()), p1, p99, float(queue.max()), float(queue.std())),
-        *(float(rtt.mean()), float(rtt.max()), scene.frame_ms),
-        *(seen.drops, seen.tcp.get("segments_marked", 0), seen.tcp.get("timeouts", 0), len(queue)),
-    )
-
-
-@dataclass(frozen=True)
-class Incast:
-    """One incast: all senders' blocks at once. ``ideal_ms``: all bytes at the payload rate, but for what an idle
-    port's bucket lets pass at once. ``timeouts``: of all of the scene."""
-
-    mbps: float
-    queue_packets: int
-    senders: int
-    rto_min_ms: int
-    time: int
-    ideal_ms: float
-    took_ms: float
-    goodput_share: float
-    median_flow_ms: float
-    retransmissions: int
-    timeouts: int
-
-
-def incasts(seen: Seen) -> list[Incast]:
+def incasts(seen: Seen) -> list[dict[str, Any]]:
+    """A row for each incast of a scene: all senders' blocks at once. ``ideal_ms``: all bytes at the payload rate, but
+    for what an idle port's bucket lets pass at once. ``timeouts``: of all of the scene."""
     scene, found = seen.scene, []
     ideal = (BLOCK_BYTES * scene.senders - scene.shape.burst_bytes * payload_share(scene.mtu)) * 8e-6
     ideal /= scene.payload_mbps
@@ -173,11 +129,13 @@ def incasts(seen: Seen) -> list[Incast]:
         ours = [flow for flow in seen.flows if time <= flow.start_s / APART_S < time + 1]
         took = max(flow.last for flow in ours) - min(flow.start_s for flow in ours)
         found.append(
-            Incast(
-                *(scene.mbps, scene.queue_packets, scene.senders, scene.rto_min_ms or 200, 1 + time),
-                *(1e3 * ideal, 1e3 * took, ideal / took),
-                1e3 * float(np.median([flow.last - flow.start_s for flow in ours])),
-                *(sum(flow.retransmissions for flow in ours), seen.tcp.get("timeouts", 0)),
-            )
-        )
+            {
+                "mbps": scene.mbps, "queue_packets": scene.queue_packets, "senders": scene.senders,
+                "rto_min_ms": scene.rto_min_ms or 200, "time": 1 + time, "ideal_ms": 1e3 * ideal,
+                "took_ms": 1e3 * took, "goodput_share": ideal / took,
+                "median_flow_ms": 1e3 * float(np.median([flow.last - flow.start_s for flow in ours])),
+                "retransmissions": sum(flow.retransmissions for flow in ours),
+                "timeouts": seen.tcp.get("timeouts", 0),
+            }
+        )  # fmt: skip
     return found

@@ -14,7 +14,7 @@ def seen(scene, queue_frames, utilisation=1.0, rates=(50.0, 50.0), **tcp):
     ]
     bins = round(scene.seconds / 0.1)
     flows = [
-        Done(n, 0.0, 0.0, 0.0, scene.seconds, 0, (round(rate * 1e6 / 8 * 0.1),) * bins, 0.1, 0, "done")
+        Done(n, 0.0, 0.0, 0.0, scene.seconds, 0, (round(rate * 1e6 / 8 * 0.1),) * bins, 0)
         for n, rate in enumerate(rates, start=1)
     ]
     return Seen(scene, tuple(flows), tuple(looks), tcp, 7)

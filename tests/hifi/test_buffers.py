@@ -1,7 +1,6 @@
-import msgspec
 import pytest
 
-from hifi import buffers, stage
+from hifi import buffers
 from tests.hifi.made import seen
 
 
@@ -33,19 +32,18 @@ def played(needed):
 @pytest.mark.parametrize("needed", [2, 17, 100, 453, 900])
 def test_a_search_finds_the_smallest_buffer_that_is_enough(needed):
     play, asked = played({10: needed})
-    one = buffers.Search(buffers.HIFI, 10, "reno", 0.99)
-    points = buffers.search(buffers.HIFI, [one], buffers.QUICK, play)
-    short, least = one.found["short"], one.found["least"]
+    (found,), points = buffers.search(buffers.HIFI, [("reno", 10, 0.99)], buffers.QUICK, play)
+    short, least = found["short"], found["least"]
     assert short < needed <= least <= max(short + 1, buffers.FINE * short)
     assert len(points) == len(asked) <= 10
 
 
 def test_searches_share_what_was_played():
     play, asked = played({10: 50, 100: 50})
-    searches = [buffers.Search(buffers.HIFI, n, "reno", target) for n in (10, 100) for target in (0.98, 0.99)]
-    buffers.search(buffers.HIFI, searches, buffers.QUICK, play)
+    cases = [("reno", n, target) for n in (10, 100) for target in (0.98, 0.99)]
+    first, second, *_ = buffers.search(buffers.HIFI, cases, buffers.QUICK, play)[0]
     assert len({one.name for one in asked}) == len(asked)
-    assert searches[0].found["least"] == searches[1].found["least"]
+    assert first["least"] == second["least"]
 
 
 def test_what_is_not_as_published_is_said():
@@ -60,11 +58,3 @@ def test_what_is_not_as_published_is_said():
     near, far = (buffers.point(buffers.APPENZELLER, seen(scene, [0, 0, 0], percent / 100)) for percent in (95.8, 90))
     assert buffers.missed([], [near]) == []
     assert buffers.missed([], [far]) == ["100 flows, 64 packets, reno: 90.0 %, ns-2 94.7, router 94.9"]
-
-
-def test_many_scenes_are_several_guests():
-    many = [buffers.scene(buffers.APPENZELLER, 400, "reno", n, buffers.QUICK) for n in range(10, 30)]
-    groups = list(stage._groups(many))
-    assert [scene for group in groups for scene in group] == many
-    assert len(groups) > 1
-    assert all(len(msgspec.json.encode(group)) <= stage.LONGEST_ARGUMENT for group in groups)

@@ -1,10 +1,9 @@
-import csv
-
 import pytest
 from click.testing import CliRunner
 
 from harness.cli.group import cli
 from hifi import cli as commands
+from results.output import read_csv as rows
 from tests.hifi.made import seen
 
 
@@ -12,19 +11,12 @@ from tests.hifi.made import seen
 def told(tmp_path, monkeypatch):
     """The command, with guests in which every queue is full of 20 frames and every link busy."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(
-        commands, "_player", lambda only_kept: lambda scenes: [seen(one, [20, 20, 20]) for one in scenes]
-    )
+    monkeypatch.setattr(commands, "play", lambda scenes: [seen(one, [20, 20, 20]) for one in scenes])
 
     def run(*words):
         return CliRunner().invoke(cli, ["hifi", *words, "--out", "out"], catch_exceptions=False)
 
     return run
-
-
-def rows(path):
-    with path.open(encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 def test_dctcp_writes_rows_quantiles_and_a_picture(told, tmp_path):
@@ -51,10 +43,3 @@ def test_all_of_buffers_has_single_flows_and_appenzeller_s_cells(told, tmp_path)
     links = [row["link"] for row in rows(tmp_path / "out/buffers.csv")]
     assert links.count("appenzeller") == 16
     assert "hifi" in links
-
-
-def test_only_what_is_kept(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(cli, ["hifi", "dctcp", "--redraw"])
-    assert done.exit_code == 1
-    assert "there are no runs of this yet" in done.output
