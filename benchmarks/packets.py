@@ -10,8 +10,8 @@ from pathlib import Path
 from benchmarks.row import Row, child
 from packets.build import engine
 from packets.experiment import Experiment, scenario
+from packets.parameters import SCHEMES
 from packets.result import parse
-from packets.schemes import SCHEMES
 
 SECONDS, REPEATS = 2.0, 3
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hedera.options import json_option, parallel
-from packets.options import Asked, compared, experiment, guarded, kept, parameters
+from packets.options import compared, experiment, guarded, kept, parameters
 from packets.parameters import Parameters
 from results.output import progress_bar
+
+if TYPE_CHECKING:
+    from packets.suites import Suite
 
 
 @click.group()
@@ -33,80 +36,75 @@ def table() -> None:
     """Reproduce a table of the report."""
 
 
+def _compare(suite: Suite, key: str, **other: Any) -> None:
+    from packets import pictures, suites, tables
+
+    study = suites.STUDIES[key]._replace(**other)
+    name = study.title.lower().replace(" ", "")
+    rows, reduced = suite.compare(name, study)
+    picture = pictures.compared(rows, key, suite, suite.folder / f"{name}.png")
+    tables.conclude(study, rows, reduced, picture, suite.as_json)
+
+
 @figure.command("1")
 @compared
 @click.option("--seconds", default=2.0, show_default=True, help="Measured time of every run.")
 @experiment
-def figure_1(asked: Asked, seconds: float) -> None:
+def figure_1(suite: Suite, seconds: float) -> None:
     """Queueing latency and goodput against 2 to 8 endless flows (1b; with --link-delay 100us: 1c).
 
     As in the authors' experiment, packets have 600 bytes of payload and phantom queues drain at 90 %, unless
     you give --segment-bytes or --drain.
     """
-    from packets import pictures, suites, tables
     from packets.experiment import STATIC_DRAIN, static_parameters
 
-    parameters = static_parameters(asked.suite.parameters, asked.named)
-    name = {5.0: "figure1b", 100.0: "figure1c"}.get(parameters.link_delay_us, "figure1")
+    parameters = static_parameters(suite.parameters, suite.named)
+    name = {5.0: "Figure 1b", 100.0: "Figure 1c"}.get(parameters.link_delay_us, "Figure 1")
     if parameters.drain != STATIC_DRAIN:
         name += f"-drain{100 * parameters.drain:g}"
-    found = suites.figure_1(replace(asked.suite, parameters=parameters), name, seconds if asked.share == 1 else 0.3)
-    picture = pictures.figure_1(found.cells, parameters.link_delay_us, asked.folder / f"{name}.png")
-    tables.conclude(f"Figure {name[6:]}", found, "flows", name, picture, asked.as_json)
+    each_s = dict.fromkeys(range(2, 9), seconds if suite.share == 1 else 0.3)
+    _compare(replace(suite, parameters=parameters, share=1.0), "figure1", title=name, seconds=each_s)
 
 
 @table.command("2")
 @compared
 @experiment
-def table_2(asked: Asked) -> None:
+def table_2(suite: Suite) -> None:
     """Queueing latency and completion times of small and large files, at 20, 40 and 60 % load.
 
     Every seed simulates 276 seconds of each scheme; five seeds make the published 1,380.
     """
-    from packets import pictures, suites, tables
-
-    found = suites.table_2(asked.suite, asked.share)
-    picture = pictures.table_2(found.cells, asked.folder / "table2.png")
-    tables.conclude("Table 2", found, "load_percent", "table2", picture, asked.as_json)
+    _compare(suite, "table2")
 
 
 @figure.command("4")
 @compared
 @experiment
-def figure_4(asked: Asked) -> None:
+def figure_4(suite: Suite) -> None:
     """Web search: queries to ten servers, against background load."""
-    _fan_out(asked, "search", "4")
+    _compare(suite, "figure4")
 
 
 @figure.command("5")
 @compared
 @experiment
-def figure_5(asked: Asked) -> None:
+def figure_5(suite: Suite) -> None:
     """Low-latency search: queries to ten servers that answer in 100 us, against background load."""
-    _fan_out(asked, "low-latency", "5")
-
-
-def _fan_out(asked: Asked, workload: str, number: str) -> None:
-    from packets import pictures, suites, tables
-
-    name = f"figure{number}"
-    found = suites.fan_out(asked.suite, workload, name, asked.share)
-    picture = pictures.fan_out(found.cells, workload, asked.folder / f"{name}.png")
-    tables.conclude(f"Figure {number}", found, "background_mbps", name, picture, asked.as_json)
+    _compare(suite, "figure5")
 
 
 @hull.command()
 @click.option("--load", default=0.2, show_default=True, help="Load of large files, as a share of the link.")
 @experiment
-def sensitivity(asked: Asked, load: float) -> None:
+def sensitivity(suite: Suite, load: float) -> None:
     """Vary HULL's parameters one at a time (drain rate, marking threshold, the pacer's): latency against
     throughput."""
     from packets import pictures, tables
-    from packets.sensitivity import points
+    from packets.suites import points
 
-    found = points(asked.suite, load, asked.share)
-    picture = pictures.sensitivity(found, load, asked.folder / "sensitivity.png")
-    tables.conclude_sensitivity(found, load, picture, asked.as_json)
+    found = points(suite, load)
+    picture = pictures.sensitivity(found, load, suite.folder / "sensitivity.png")
+    tables.conclude_sensitivity(found, load, picture, suite.as_json)
 
 
 @hull.command()
@@ -141,7 +139,7 @@ def scenario(file: Path) -> None:
 @parameters
 def run(
     parameters: Parameters,
-    named: set[str],
+    named: frozenset[str],
     load: float | None,
     seed: int,
     seeds: int,
@@ -154,7 +152,7 @@ def run(
     """Make one run and describe it. With --seeds, make several runs and take their samples together."""
     from packets.experiment import Experiment, static_parameters
     from packets.run import Task, kept_or_run, run_many
-    from packets.summary import as_object, in_sentences
+    from packets.tables import as_object, in_sentences
 
     if fields["workload"] == "static":
         parameters = static_parameters(parameters, named)

@@ -8,8 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from packets.parameters import Parameters
-from packets.schemes import SCHEMES
+from packets.parameters import SCHEMES, Parameters
 from packets.workload import SERVERS, WARM_UP_NS, WORKLOADS, Traffic, dynamic, fan_out, opening_ns, static
 
 SETTLE_S = 0.2

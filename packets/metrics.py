@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -65,24 +65,7 @@ STATISTICS: dict[str, Callable[[Float64], float]] = {
 }
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One number of a figure or table, of a ``variant`` (VARIANTS). ``lowest``, ``highest``: of single seeds.
-
-    ``published``: None if there is none; ``ratio``: ours over it.
-    """
-
-    x: float
-    variant: str
-    scheme: str
-    metric: str
-    statistic: str
-    published: float | None
-    ours: float
-    lowest: float
-    highest: float
-    seeds: int
-    ratio: float | None
+Row = dict[str, Any]
 
 
 def by_seed(results: Sequence[Result], metric: str, statistic: str) -> Float64:
@@ -90,23 +73,25 @@ def by_seed(results: Sequence[Result], metric: str, statistic: str) -> Float64:
     return np.array([STATISTICS[statistic](each) for each in samples if each.size])
 
 
-def cell(experiment: str, case: tuple[str, float, str], metric: str, statistic: str, results: Sequence[Result]) -> Cell:
-    """The number that all seeds' samples give together, beside the published one of that experiment.
+def cell(what: tuple[str, float, str, str, str], results: Sequence[Result]) -> Row:
+    """The number that all seeds' samples give together, beside the published one; ``what``: as in PUBLISHED.
 
-    ``case``: variant, x, scheme.
+    ``lowest``, ``highest``: of single seeds. ``published``: None if there is none; ``ratio``: ours over it.
     """
-    variant, x, scheme = case
+    *_, metric, statistic = what
     single = by_seed(results, metric, statistic)
     ours = low = high = float("nan")
     if single.size:
         ours = STATISTICS[statistic](np.concatenate([SAMPLES[metric](result) for result in results]))
         low, high = float(single.min()), float(single.max())
-    published = PUBLISHED.get((experiment, x, scheme, metric, statistic))
-    ratio = ours / published if published else None
-    return Cell(x, variant, scheme, metric, statistic, published, ours, low, high, len(results), ratio)
+    published = PUBLISHED.get(what)
+    return {
+        "metric": metric, "statistic": statistic, "published": published, "ours": ours, "lowest": low, "highest": high,
+        "seeds": len(results), "ratio": ours / published if published else None,
+    }  # fmt: skip
 
 
-def within(cells: Sequence[Cell], statistic: str, factor: float) -> tuple[int, int]:
-    """The number of cells with that statistic within a factor of the published number, and of all such cells."""
-    ratios = [each.ratio for each in cells if each.statistic == statistic and each.ratio]
+def within(rows: Sequence[Row], statistic: str, factor: float) -> tuple[int, int]:
+    """The number of rows with that statistic within a factor of the published number, and of all such rows."""
+    ratios = [row["ratio"] for row in rows if row["statistic"] == statistic and row["ratio"]]
     return sum(1 / factor <= ratio <= factor for ratio in ratios), len(ratios)

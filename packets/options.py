@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from hedera.options import field_options, in_words, json_option, options, parallel
+from hedera.options import Command, field_options, in_words, json_option, options, parallel
 from packets.build import NotInstalled
-from packets.parameters import Parameters
-from packets.quantity import Quantity, unit_of, written
-from packets.schemes import SCHEMES, VARIANTS
-
-if TYPE_CHECKING:
-    from packets.suites import Suite
-
-Command = Callable[..., Any]
+from packets.parameters import SCHEMES, VARIANTS, Parameters, Quantity, unit_of, written
 
 KEPT = Path("results/runs/hull")
 """Where results of single runs are kept; not in git."""
-
-SAMPLE = Path("results/hull")
-QUICK = KEPT / "quick"
+SAMPLE, QUICK = Path("results/hull"), KEPT / "quick"
 """Where pictures and CSV go, in full and with --quick."""
-
-SEEDS = 5
-QUICK_SEEDS = 2
+SEEDS, QUICK_SEEDS = 5, 2
 QUICK_SHARE = 0.12
 """The share of the full simulated time, with --quick."""
 
@@ -61,7 +50,7 @@ def parameters(function: Command) -> Command:
     def gathered(*args: Any, **kwargs: Any) -> Any:
         context = click.get_current_context()
         chosen = {each.name: kwargs.pop(each.name) for each in fields(Parameters)}
-        named = {name for name in chosen if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+        named = frozenset(n for n in chosen if context.get_parameter_source(n) is ParameterSource.COMMANDLINE)
         return function(*args, parameters=Parameters(**chosen), named=named, **kwargs)
 
     kinds = {each.name: Quantity(unit) for each in fields(Parameters) if (unit := unit_of(each.name))}
@@ -80,83 +69,42 @@ kept = click.option(
 )
 
 
-def _listed(known: Iterable[str]) -> Callable[[click.Context, click.Parameter, tuple[str, ...]], tuple[str, ...]]:
-    """A reader of names from ``known``, separated by commas or given in several options."""
+def _listed(option: str, known: Iterable[str], text: str) -> Command:
+    """An option of names from ``known``, separated by commas or given in several options; by default all."""
 
     def read(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
         named = click.Choice(tuple(known))
         words = (word for value in values for word in value.split(","))
-        return tuple(dict.fromkeys(named.convert(word.strip(), parameter, context) for word in words))
+        return tuple(dict.fromkeys(named.convert(word.strip(), parameter, context) for word in words)) or tuple(known)
 
-    return read
+    return click.option(option, multiple=True, metavar="LIST", callback=read, help=text)
 
 
 compared = options(
-    click.option(
+    _listed(
         "--variants",
-        multiple=True,
-        metavar="LIST",
-        callback=_listed(VARIANTS),
-        help="reproduction: as the report's authors built it (--no-sack --pacer-behind); conforming: with the"
+        VARIANTS,
+        "reproduction: as the report's authors built it (--no-sack --pacer-behind); conforming: with the"
         " given parameters, by default TCP by its RFCs and the pacer in front. Comma-separated (default: both).",
     ),
-    click.option(
-        "--schemes",
-        multiple=True,
-        metavar="LIST",
-        callback=_listed(SCHEMES),
-        help=f"Comma-separated: {', '.join(SCHEMES)} (default: all).",
-    ),
+    _listed("--schemes", SCHEMES, f"Comma-separated: {', '.join(SCHEMES)} (default: all)."),
 )
 """The options of figures and tables that compare schemes, as both variants."""
 
-
-@dataclass(frozen=True)
-class Asked:
-    """What the options of a figure or table come to.
-
-    ``share``: of the full simulated time. ``named``: the parameters that the command line names.
-    """
-
-    suite: Suite
-    share: float
-    folder: Path
-    as_json: bool
-    named: set[str]
+_SUITE = ("parameters", "named", "keep", "as_json", "jobs", "cluster", "variants", "schemes")
 
 
-def experiment(function: Command) -> Command:
-    """The decorator of a figure or table, which gets `Asked`."""
+def experiment(function: Callable[..., None]) -> Command:
+    """The decorator of a figure or table, which gets a `packets.suites.Suite`."""
 
     @wraps(function)
-    def gathered(
-        *,
-        parameters: Parameters,
-        named: set[str],
-        quick: bool,
-        seeds: int | None,
-        out: Path | None,
-        keep: Path,
-        as_json: bool,
-        jobs: int | None,
-        cluster: str | None,
-        variants: tuple[str, ...] = (),
-        schemes: tuple[str, ...] = (),
-        **own: Any,
-    ) -> None:
+    def gathered(*, quick: bool, seeds: int | None, out: Path | None, **given: Any) -> None:
         from packets.suites import Suite
 
-        suite = Suite(
-            parameters,
-            seeds or (QUICK_SEEDS if quick else SEEDS),
-            keep,
-            jobs,
-            cluster,
-            schemes or tuple(SCHEMES),
-            variants or tuple(VARIANTS),
-        )
-        folder = out or (QUICK if quick else SAMPLE)
-        function(Asked(suite, QUICK_SHARE if quick else 1.0, folder, as_json, named), **own)
+        own = {name: given.pop(name) for name in _SUITE if name in given}
+        share, folder = (QUICK_SHARE, out or QUICK) if quick else (1.0, out or SAMPLE)
+        seeds = seeds or (QUICK_SEEDS if quick else SEEDS)
+        function(Suite(seeds=seeds, share=share, folder=folder, **own), **given)
 
     add = options(
         click.option("--quick", is_flag=True, help="Shorter and fewer runs: the trend in a few minutes."),

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hedera.parameter import option_of
-from packets.metrics import Cell
-from packets.parameters import Parameters
-from packets.quantity import written
-from packets.schemes import SCHEMES
-from packets.sensitivity import Point
+from packets.metrics import Row
+from packets.parameters import SCHEMES, Parameters, written
+from packets.suites import Suite
 from packets.workload import FAN_OUTS
 from plots.style import INK, MUTED, house_style, logarithmic, save
+from topos.arrays import Float64
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,94 +33,90 @@ class Panel(NamedTuple):
     logarithmic: bool = True
 
 
-def figure_1(cells: Sequence[Cell], link_delay_us: float, path: Path) -> Path:
-    """Queueing latency (logarithmic) and goodput against the number of flows."""
-    panels = (
-        Panel("switch_latency_us", "mean", "queueing latency, mean (us)"),
-        Panel("switch_latency_us", "p99", "queueing latency, p99 (us)"),
-        Panel("goodput_mbps", "mean", "goodput of all flows (Mb/s)", logarithmic=False),
-    )
-    return _curves(cells, f"Static flows, links of {link_delay_us:g} us", [panels], "flows", (10, 4.6), path)
-
-
-def table_2(cells: Sequence[Cell], path: Path) -> Path:
-    """Latency and completion times against load, means above and 99th percentiles below."""
-    titles = {
-        "switch_latency_us": "queueing latency (us)",
-        "fct_900B_us": "completion of 900 bytes (us)",
-        "fct_10MB_ms": "completion of 10 MB (ms)",
-    }
-    rows = [
-        [Panel(metric, statistic, f"{title}, {statistic}") for metric, title in titles.items()]
-        for statistic in ("mean", "p99")
-    ]
-    return _curves(cells, "Dynamic flows: the report's Table II", rows, "load (%)", (10, 6.8), path)
-
-
-def fan_out(cells: Sequence[Cell], workload: str, path: Path) -> Path:
-    deadline = FAN_OUTS[workload].deadline_ms
+def _queries(workload: str) -> tuple[tuple[Panel, ...]]:
     wide = workload == "low-latency"  # its times span more than a decade
-    panels = (
-        Panel("query_completion_ms", "p99", "query completion, p99 (ms)", wide),
-        Panel("mean_response_ms", "p99", "mean server response, p99 (ms)", wide),
-        Panel("servers_in_time", "worst 1%", f"servers within {deadline:g} ms, worst 1 %", logarithmic=False),
-        Panel("switch_latency_us", "p99", "queueing latency, p99 (us)"),
+    deadline = FAN_OUTS[workload].deadline_ms
+    return (
+        (
+            Panel("query_completion_ms", "p99", "query completion, p99 (ms)", wide),
+            Panel("mean_response_ms", "p99", "mean server response, p99 (ms)", wide),
+            Panel("servers_in_time", "worst 1%", f"servers within {deadline:g} ms, worst 1 %", logarithmic=False),
+            Panel("switch_latency_us", "p99", "queueing latency, p99 (us)"),
+        ),
     )
-    title = "Low-latency search: the report's Figure 5" if wide else "Web search: the report's Figure 4"
-    return _curves(cells, title, [panels], "background (Mb/s)", (12, 4.4), path)
 
 
-def _curves(
-    cells: Sequence[Cell],
-    title: str,
-    rows: Sequence[Sequence[Panel]],
-    x_label: str,
-    size: tuple[float, float],
-    path: Path,
-) -> Path:
+_STATIC = (
+    Panel("switch_latency_us", "mean", "queueing latency, mean (us)"),
+    Panel("switch_latency_us", "p99", "queueing latency, p99 (us)"),
+    Panel("goodput_mbps", "mean", "goodput of all flows (Mb/s)", logarithmic=False),
+)
+_DYNAMIC = tuple(
+    (
+        Panel("switch_latency_us", statistic, f"queueing latency (us), {statistic}"),
+        Panel("fct_900B_us", statistic, f"completion of 900 bytes (us), {statistic}"),
+        Panel("fct_10MB_ms", statistic, f"completion of 10 MB (ms), {statistic}"),
+    )
+    for statistic in ("mean", "p99")
+)
+PICTURES = {
+    "figure1": ("Static flows, links of {delay:g} us", (10.0, 4.6), "flows", (_STATIC,)),
+    "table2": ("Dynamic flows: the report's Table II", (10.0, 6.8), "load (%)", _DYNAMIC),
+    "figure4": ("Web search: the report's Figure 4", (12.0, 4.4), "background (Mb/s)", _queries("search")),
+    "figure5": ("Low-latency search: the report's Figure 5", (12.0, 4.4), "background (Mb/s)", _queries("low-latency")),
+}
+"""Title, size in inches, x axis and rows of panels, by `packets.suites.STUDIES`."""
+
+
+def compared(rows: Sequence[Row], key: str, suite: Suite, path: Path) -> Path:
     """Panels of one line per scheme and variant over x; the seeds' range as a band, published numbers as circles."""
+    title, size, x_label, panels = PICTURES[key]
     with house_style():
         figure = _figure(*size)
-        grid = figure.subplots(len(rows), len(rows[0]), squeeze=False)
-        for axes, panel in zip(grid.flat, [panel for row in rows for panel in row], strict=True):
-            _panel(axes, [c for c in cells if (c.metric, c.statistic) == (panel.metric, panel.statistic)], panel)
-            axes.set_title(f"\n{panel.title}" if panel in rows[0] else panel.title)
+        grid = figure.subplots(len(panels), len(panels[0]), squeeze=False)
+        for axes, panel in zip(grid.flat, [panel for line in panels for panel in line], strict=True):
+            _panel(axes, [r for r in rows if (r["metric"], r["statistic"]) == (panel.metric, panel.statistic)], panel)
+            axes.set_title(f"\n{panel.title}" if panel in panels[0] else panel.title)
             axes.set_xlabel(x_label)
         figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-        _heading(figure, title, _note(cells))
+        _heading(figure, title.format(delay=suite.parameters.link_delay_us), _note(rows))
         return save(figure, path)[0]
 
 
-def _panel(axes: Axes, cells: Sequence[Cell], panel: Panel) -> None:
-    least = _MIN_US if panel.logarithmic else -np.inf
+def _panel(axes: Axes, rows: Sequence[Row], panel: Panel) -> None:
+    column, least = next(iter(rows[0])), _MIN_US if panel.logarithmic else -np.inf
     for scheme in SCHEMES.values():
-        own = [c for c in cells if c.scheme == scheme.name]
-        for variant, line in zip(dict.fromkeys(c.variant for c in own), ("-o", "--."), strict=False):
-            curve = [c for c in own if c.variant == variant]
-            x, label = [c.x for c in curve], scheme.label if line == "-o" else None
-            y, low, high = (
-                np.maximum([getattr(c, end) for c in curve], least) for end in ("ours", "lowest", "highest")
-            )
+        own = [row for row in rows if row["scheme"] == scheme.name]
+        for variant, line in zip(dict.fromkeys(row["variant"] for row in own), ("-o", "--."), strict=False):
+            curve = [row for row in own if row["variant"] == variant]
+            x, label = [row[column] for row in curve], scheme.label if line == "-o" else None
+            y, low, high = _ends(curve, least)
             axes.plot(x, y, line, color=scheme.colour, markersize=4, label=label)
             axes.fill_between(x, low, high, color=scheme.colour, alpha=0.15, linewidth=0)
-        _circles(axes, [(c.x, max(c.published, least)) for c in own if c.published is not None], scheme.colour)
+        known = [(row[column], max(row["published"], least)) for row in own if row["published"] is not None]
+        _circles(axes, known, scheme.colour)
     if panel.logarithmic:
         logarithmic(axes)
     else:
         axes.set_ylim(0, 1.05 * axes.get_ylim()[1])
     axes.grid(axis="y")
     axes.tick_params(length=0, which="both")
-    axes.set_xticks(sorted({c.x for c in cells}))
+    axes.set_xticks(sorted({row[column] for row in rows}))
+
+
+def _ends(rows: Sequence[Row], least: float) -> list[Float64]:
+    """Ours, the lowest and the highest seed's, (rows,) each."""
+    return [np.maximum([row[end] for row in rows], least) for end in ("ours", "lowest", "highest")]
 
 
 def _circles(axes: Axes, published: Sequence[tuple[float, float]], colour: str) -> None:
     axes.plot([x for x, _ in published], [y for _, y in published], "o", color=colour, mfc="none", markersize=8)
 
 
-def _note(cells: Sequence[Cell]) -> str:
-    known = any(each.published is not None for each in cells)
-    low = any(each.lowest < _MIN_US for each in cells if each.metric == "switch_latency_us")
-    first, *second = dict.fromkeys(each.variant for each in cells)
+def _note(rows: Sequence[Row]) -> str:
+    known = any(row["published"] is not None for row in rows)
+    low = any(row["lowest"] < _MIN_US for row in rows if row["metric"] == "switch_latency_us")
+    first, *second = dict.fromkeys(row["variant"] for row in rows)
     lines = f"Lines: {first}" + "".join(f", dashed: {each}" for each in second)
     return (
         f"{lines}; band: lowest and highest seed. "
@@ -140,19 +135,19 @@ _SENSITIVITY = {
 }
 
 
-def sensitivity(points: Sequence[Point], load: float, path: Path) -> Path:
+def sensitivity(points: Sequence[Row], load: float, path: Path) -> Path:
     """A column for each parameter: latency at the port above, completion of large files below, by its value."""
     with house_style():
         figure = _figure(11, 5.6)
         rows = figure.subplots(2, len(_SENSITIVITY), sharex="col", sharey="row")
         for above, below, (name, title) in zip(*rows, _SENSITIVITY.items(), strict=True):
-            own = [point for point in points if point.parameter == name]
-            _trade(above, [p for p in own if (p.metric, p.statistic) == ("switch_latency_us", "p99")])
-            _trade(below, [p for p in own if (p.metric, p.statistic) == ("fct_10MB_ms", "mean")])
+            own = [point for point in points if point["parameter"] == name]
+            _trade(above, [p for p in own if (p["metric"], p["statistic"]) == ("switch_latency_us", "p99")])
+            _trade(below, [p for p in own if (p["metric"], p["statistic"]) == ("fct_10MB_ms", "mean")])
             logarithmic(above)
             above.set_title(f"\n{title}", fontsize=9)
             below.set_xlabel(option_of(name), fontsize=8.5)
-            values = [written(value, name) for value in dict.fromkeys(point.value for point in own)]
+            values = [written(value, name) for value in dict.fromkeys(point["value"] for point in own)]
             default = written(getattr(Parameters(), name), name)
             below.set_xticks(range(len(values)), ["never" if each == "0ms" else each for each in values])
             below.get_xticklabels()[values.index(default)].set_fontweight("bold")
@@ -168,13 +163,13 @@ def sensitivity(points: Sequence[Point], load: float, path: Path) -> Path:
         return save(figure, path)[0]
 
 
-def _trade(axes: Axes, points: Sequence[Point]) -> None:
+def _trade(axes: Axes, points: Sequence[Row]) -> None:
     """The numbers of one parameter's values, side by side, each with its range over the seeds."""
     colour, x = SCHEMES["hull"].colour, range(len(points))
-    ours, low, high = (np.maximum([getattr(p, end) for p in points], _MIN_US) for end in ("ours", "lowest", "highest"))
+    ours, low, high = _ends(points, _MIN_US)
     axes.vlines(x, low, high, colour, lw=1, alpha=0.5)
     axes.plot(x, ours, "-o", color=colour, markersize=4)
-    _circles(axes, [(n, p.published) for n, p in enumerate(points) if p.published is not None], colour)
+    _circles(axes, [(n, p["published"]) for n, p in enumerate(points) if p["published"] is not None], colour)
 
 
 def _figure(width: float, height: float) -> Figure:

@@ -1,37 +1,73 @@
-"""Which runs make up each figure and table, and the numbers taken from them."""
+"""Which runs make up each figure and table, and the numbers taken from them.
+
+Beside the report's: HULL with one parameter changed at a time, its latency, and its cost for large files (`points`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from packets.experiment import Experiment
-from packets.metrics import SELECTIVITY, Cell, by_seed, cell
-from packets.parameters import Parameters
-from packets.reductions import Found, Reduction, reductions
+from packets.metrics import SELECTIVITY, Row, by_seed, cell
+from packets.parameters import SCHEMES, VARIANTS, Parameters
+from packets.reductions import Found, reductions
 from packets.result import Result
 from packets.run import run_many
-from packets.schemes import SCHEMES, VARIANTS, parameters_of
 
 Key = TypeVar("Key", bound=Hashable)
 
-STATISTICS = ("mean", "p99")
-FLOWS = tuple(range(2, 9))
+
+class Study(NamedTuple):
+    """A figure or table: what is on its x axis, how long each seed is simulated there, and which statistics it has."""
+
+    title: str
+    workload: str
+    column: str
+    seconds: Mapping[int, float]
+    metrics: Mapping[str, Sequence[str]]
+
+    def experiment(self, scheme: str, x: int, share: float, parameters: Parameters) -> Experiment:
+        """Flows, or a load, of x; for ``share`` of the time."""
+        what: dict[str, Any] = {"load": x / (parameters.link_mbps if self.column == "background_mbps" else 100)}
+        if self.column == "flows":
+            what = {"flows": x}
+        return Experiment(scheme, self.workload, seconds=share * self.seconds[x], parameters=parameters, **what)
+
+
+_BOTH = ("mean", "p99")
 LOADS = {20: 150.0, 40: 76.0, 60: 50.0}
-"""Table II: simulated seconds of each seed, by load in percent; five seeds are the authors' 1,380 s."""
-
-BACKGROUNDS = (0, 200, 400, 600)
-"""Figures 4 and 5, Mb/s."""
-
-FAN_OUT_S = {"search": 30.0, "low-latency": 20.0}
-"""Simulated seconds of each seed; five seeds are the authors' 150 and 100 s."""
+_BACKGROUNDS = (0, 200, 400, 600)
+_QUERIES = {
+    **dict.fromkeys(("query_completion_ms", "mean_response_ms"), ("p99",)),
+    "servers_in_time": ("worst 1%",),
+    "switch_latency_us": ("p99",),
+    **dict.fromkeys(("timeouts", *SELECTIVITY), ("mean",)),
+}
+STUDIES = {
+    "figure1": Study(
+        "Figure 1", "static", "flows", dict.fromkeys(range(2, 9), 1.0),
+        {"switch_latency_us": _BOTH, "goodput_mbps": ("mean",)},
+    ),
+    "table2": Study(
+        "Table 2", "dynamic", "load_percent", LOADS,
+        dict.fromkeys(("switch_latency_us", "fct_900B_us", "fct_10MB_ms"), _BOTH),
+    ),
+    "figure4": Study("Figure 4", "search", "background_mbps", dict.fromkeys(_BACKGROUNDS, 30.0), _QUERIES),
+    "figure5": Study("Figure 5", "low-latency", "background_mbps", dict.fromkeys(_BACKGROUNDS, 20.0), _QUERIES),
+}  # fmt: skip
+"""Simulated seconds are of each seed: five make the authors' 1,380 (Table II), 150 and 100 s (Figures 4 and 5)."""
 
 
 @dataclass(frozen=True)
 class Suite:
-    """How a set of experiments is run. ``seeds``: how many. ``keep``: where results are kept."""
+    """How a set of experiments is run, and where it goes. ``seeds``: how many. ``keep``: where results are kept.
+
+    ``share``: of the full simulated time. ``named``: the parameters that the command line names. ``folder``: of
+    pictures and CSV.
+    """
 
     parameters: Parameters
     seeds: int
@@ -40,13 +76,14 @@ class Suite:
     cluster: str | None = None
     schemes: Sequence[str] = tuple(SCHEMES)
     variants: Sequence[str] = tuple(VARIANTS)
+    share: float = 1.0
+    folder: Path = Path()
+    as_json: bool = False
+    named: frozenset[str] = frozenset()
 
     def run(self, label: str, experiments: Mapping[Key, Experiment]) -> dict[Key, list[Result]]:
-        wanted = [
-            (key, replace(experiment, seed=seed))
-            for seed in range(1, self.seeds + 1)
-            for key, experiment in experiments.items()
-        ]
+        seeds = range(1, self.seeds + 1)
+        wanted = [(key, replace(each, seed=seed)) for seed in seeds for key, each in experiments.items()]
         results = run_many(label, [each for _, each in wanted], self.keep, self.jobs, self.cluster)
         found: dict[Key, list[Result]] = {key: [] for key in experiments}
         for (key, _), result in zip(wanted, results, strict=True):
@@ -56,87 +93,76 @@ class Suite:
             raise RuntimeError(f"{label}: {unfinished} requests were never answered; the result is not valid")
         return found
 
-    def compare(
-        self, name: str, experiments: Mapping[tuple[float, str], Experiment], metrics: Mapping[str, Sequence[str]]
-    ) -> Compared:
-        """Run every variant of the experiments, given by x and scheme; ``metrics``: the statistics of each."""
+    def compare(self, name: str, study: Study) -> tuple[list[Row], list[Row]]:
+        """The numbers of every variant and scheme of a study, beside the published ones of ``name``; and HULL's
+        reduction of each time."""
         found: Found = self.run(
             name,
             {
-                (variant, x, scheme): replace(each, parameters=parameters_of(variant, each.parameters))
+                (variant, x, scheme): study.experiment(
+                    scheme, x, self.share, replace(self.parameters, **VARIANTS[variant])
+                )
                 for variant in self.variants
-                for (x, scheme), each in experiments.items()
+                for x in study.seconds
+                for scheme in self.schemes
             },
         )
-        pairs = [(metric, statistic) for metric, statistics in metrics.items() for statistic in statistics]
-        return Compared(
-            [
-                cell(name, case, metric, statistic, results)
-                for metric, statistics in metrics.items()
-                for case, results in found.items()
-                for statistic in statistics
-                if by_seed(results, metric, statistic).size
-            ],
-            [row for metric, statistic in pairs for row in reductions(name, found, metric, statistic)],
-        )
+        rows = [
+            {study.column: x, "variant": variant, "scheme": scheme}
+            | cell((name, x, scheme, metric, statistic), results)
+            for metric, statistics in study.metrics.items()
+            for (variant, x, scheme), results in found.items()
+            for statistic in statistics
+            if by_seed(results, metric, statistic).size
+        ]
+        pairs = [(metric, statistic) for metric, statistics in study.metrics.items() for statistic in statistics]
+        return rows, [row for pair in pairs for row in reductions(name, study.column, found, *pair)]
 
 
-@dataclass(frozen=True)
-class Compared:
-    """The content of a figure or table: its numbers, and HULL's reduction of each time."""
+VALUES: dict[str, tuple[float, ...]] = {
+    "drain": (0.85, 0.90, 0.95, 0.99),
+    "phantom_kb": (1.0, 1.5, 3.0, 6.0),
+    "beta": (4.0, 16.0, 64.0),
+    "associate": (0.03, 0.125, 0.5),
+    "bucket_kb": (1.5, 3.0, 12.0),
+    "idle_ms": (10.0, 0.0),
+}
+"""By parameter; the default is among the values."""
 
-    cells: Sequence[Cell]
-    reductions: Sequence[Reduction]
+METRICS = tuple(
+    (metric, statistic)
+    for metric in ("switch_latency_us", "fct_900B_us", "fct_10MB_ms")
+    for statistic in ("mean", "p99")
+)
 
 
-def figure_1(suite: Suite, name: str, seconds: float) -> Compared:
-    """Static flows: queueing latency and goodput, against their number."""
-    return suite.compare(
-        name,
+def points(suite: Suite, load: float) -> list[Row]:
+    """METRICS of HULL with every ``value`` of every ``parameter``, at that load of large files."""
+    percent = round(100 * load)
+    seconds = suite.share * LOADS.get(percent, 76.0)
+    base = Experiment("hull", "dynamic", load=load, seconds=seconds, parameters=suite.parameters)
+    found = suite.run(
+        "sensitivity",
         {
-            (n, scheme): Experiment(scheme, "static", flows=n, seconds=seconds, parameters=suite.parameters)
-            for n in FLOWS
-            for scheme in suite.schemes
-        },
-        {"switch_latency_us": STATISTICS, "goodput_mbps": ("mean",)},
-    )
-
-
-def table_2(suite: Suite, share: float = 1.0) -> Compared:
-    """Dynamic flows: latency and completion times at three loads. ``share``: of the full simulated time."""
-    return suite.compare(
-        "table2",
-        {
-            (load, scheme): Experiment(
-                scheme, "dynamic", load=load / 100, seconds=share * seconds, parameters=suite.parameters
-            )
-            for load, seconds in LOADS.items()
-            for scheme in suite.schemes
-        },
-        dict.fromkeys(("switch_latency_us", "fct_900B_us", "fct_10MB_ms"), STATISTICS),
-    )
-
-
-def fan_out(suite: Suite, workload: str, name: str, share: float = 1.0) -> Compared:
-    """Figures 4 and 5: queries to all servers, over background traffic."""
-    return suite.compare(
-        name,
-        {
-            (background, scheme): Experiment(
-                scheme,
-                workload,
-                load=background / suite.parameters.link_mbps,
-                seconds=share * FAN_OUT_S[workload],
-                parameters=suite.parameters,
-            )
-            for background in BACKGROUNDS
-            for scheme in suite.schemes
-        },
-        {
-            "query_completion_ms": ("p99",),
-            "mean_response_ms": ("p99",),
-            "servers_in_time": ("worst 1%",),
-            "switch_latency_us": ("p99",),
-            **dict.fromkeys(("timeouts", *SELECTIVITY), ("mean",)),
+            (name, value): replace(base, parameters=_changed(base.parameters, name, value))
+            for name, values in VALUES.items()
+            for value in values
         },
     )
+    return [
+        {"parameter": name, "value": value} | cell((_published(name, value), percent, "hull", *metric), results)
+        for (name, value), results in found.items()
+        for metric in METRICS
+    ]
+
+
+def _changed(parameters: Parameters, name: str, value: float) -> Parameters:
+    change: dict[str, Any] = {name: value}
+    return replace(parameters, **change)
+
+
+def _published(name: str, value: float) -> str:
+    """The published experiment to compare a point with; "" if there is none."""
+    if (name, value) == ("phantom_kb", 1.5):
+        return "threshold1500"
+    return "table2" if value == getattr(Parameters(), name) else ""

@@ -5,9 +5,7 @@ from dataclasses import replace
 import pytest
 
 from packets.experiment import Experiment, scenario, static_parameters
-from packets.parameters import Parameters
-from packets.quantity import Quantity
-from packets.schemes import SCHEMES
+from packets.parameters import SCHEMES, Parameters, Quantity
 
 
 @pytest.mark.parametrize(

@@ -140,20 +140,22 @@ class TestWithEngine:
 
 def test_cells_pool_all_seeds_and_show_each():
     seeds = [result(small_us=np.array([1.0, 3.0])), result(small_us=np.array([5.0]))]
-    made = cell("table2", ("conforming", 20, "hull"), "fct_900B_us", "mean", seeds)
-    assert (made.ours, made.lowest, made.highest, made.seeds) == (3, 2, 5, 2)
-    assert made.published == 40.3
-    assert made.ratio == pytest.approx(3 / 40.3)
+    made = cell(("table2", 20, "hull", "fct_900B_us", "mean"), seeds)
+    assert [made[name] for name in ("ours", "lowest", "highest", "seeds")] == [3, 2, 5, 2]
+    assert made["published"] == 40.3
+    assert made["ratio"] == pytest.approx(3 / 40.3)
 
 
 def test_whom_a_pacer_chooses_is_told_in_percent_and_by_kind():
     counts = {"query_packets": 200.0, "query_associations": 10.0, "query_ended": 8.0, "large_packets": 0.0}
     counts |= {"large_associations": 0.0, "large_ended": 0.0}
     chosen = result(counts=counts)
-    case = "reproduction", 200, "hull"
-    assert cell("figure4", case, "query_associated_percent", "mean", [chosen]).ours == 5
-    ended = cell("figure4", case, "query_association_ended_percent", "mean", [chosen])
-    assert (ended.ours, ended.published) == (80, 82)
+    associated, ended = (
+        cell(("figure4", 200, "hull", f"query_{what}_percent", "mean"), [chosen])
+        for what in ("associated", "association_ended")
+    )
+    assert associated["ours"] == 5
+    assert (ended["ours"], ended["published"]) == (80, 82)
     assert not by_seed([chosen], "large_associated_percent", "mean").size
 
 

@@ -11,8 +11,7 @@ from packets import suites
 from packets.cli import hull
 from packets.parameters import Parameters
 from packets.result import Result
-from packets.sensitivity import METRICS, VALUES, points
-from packets.suites import Suite
+from packets.suites import METRICS, VALUES, Suite, points
 
 NOTHING = np.zeros(0)
 
@@ -39,8 +38,8 @@ def asked(monkeypatch):
 
 
 def test_every_parameter_is_varied_alone_around_its_default(asked, tmp_path):
-    found = points(Suite(Parameters(), 2, tmp_path), 0.2, share=0.1)
-    assert list(dict.fromkeys((point.parameter, point.value) for point in found)) == [
+    found = points(Suite(Parameters(), 2, tmp_path, share=0.1), 0.2)
+    assert list(dict.fromkeys((point["parameter"], point["value"]) for point in found)) == [
         (name, value) for name, values in VALUES.items() for value in values
     ]
     assert {each.seconds for each in asked} == {15.0}
@@ -53,13 +52,13 @@ def test_every_parameter_is_varied_alone_around_its_default(asked, tmp_path):
 
 
 def test_a_point_knows_its_seeds_and_what_is_published_of_it(asked, tmp_path):
-    made = points(Suite(Parameters(), 3, tmp_path), 0.2, 1)
-    found = {(point.parameter, point.value, point.metric, point.statistic): point for point in made}
+    made = points(Suite(Parameters(), 3, tmp_path), 0.2)
+    found = {tuple(point[n] for n in ("parameter", "value", "metric", "statistic")): point for point in made}
     default = found["drain", 0.95, "switch_latency_us", "mean"]
-    assert (default.ours, default.lowest, default.highest, default.seeds) == (20, 10, 30, 3)
-    assert default.published == found["beta", 16.0, "switch_latency_us", "mean"].published == 0.3
-    assert found["phantom_kb", 1.5, "fct_900B_us", "p99"].published == 362.2
-    assert found["drain", 0.99, "switch_latency_us", "mean"].published is None
+    assert [default[name] for name in ("ours", "lowest", "highest", "seeds")] == [20, 10, 30, 3]
+    assert default["published"] == found["beta", 16.0, "switch_latency_us", "mean"]["published"] == 0.3
+    assert found["phantom_kb", 1.5, "fct_900B_us", "p99"]["published"] == 362.2
+    assert found["drain", 0.99, "switch_latency_us", "mean"]["published"] is None
 
 
 @pytest.mark.usefixtures("asked")
