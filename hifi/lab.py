@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from harness.hosts.records import Arrived
 from harness.network.congestion import permitted
 from harness.network.cpulimit import HostGroups
 from harness.network.fabric import MOST_DELAYED, Fabric, FabricOptions
@@ -111,10 +112,10 @@ def _done(flow: EmulatedFlow, begin: float, end: float) -> Done:
     sent, arrived = flow.sent, flow.arrived
     assert sent is not None
     assert sent.start is not None
-    times, count, bins = (end, end, end), 0, ()
-    if arrived is not None:
-        times, count, bins = (arrived.accepted, arrived.first, arrived.last), arrived.bytes, arrived.bins
-    return Done(flow.src, *(t - begin for t in (sent.start, *times)), count, bins, sent.retransmissions)
+    if arrived is None:
+        arrived = Arrived(sent.number, "cut off", end, end, end, 0, ())
+    start_s, accepted, first, last = (t - begin for t in (sent.start, arrived.accepted, arrived.first, arrived.last))
+    return Done(flow.src, start_s, accepted, first, last, arrived.bytes, arrived.bins, sent.retransmissions)
 
 
 def _trouble(flow: EmulatedFlow) -> str:
