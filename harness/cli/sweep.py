@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from harness.cli.options import carrier, experiment_options, jobs_option, results_option, timed
-from harness.jobs.store import slug
+from harness.jobs.store import Planned, slug
 from harness.network import machine
 from harness.run.spec import RunSpec
-from harness.sweep.plan import Planned, TrafficSpec, keep_settings, load_factor, plan, seconds_left, split_schemes
+from harness.sweep.plan import TrafficSpec, keep_settings, load_factor, plan, seconds_left, split_schemes
 from harness.sweep.plan import suite as workloads_of
 from hedera.options import cluster_option
 from results.output import duration
@@ -97,7 +97,7 @@ def _tell_plan(jobs: list[Planned], folder: Path, at_once: int) -> None:
     specs = [job.spec for job in jobs]
     spec = specs[0]
     at_once = at_once if spec.time == "virtual" else 1
-    done = sum(job.next_folder() is None for job in jobs)
+    done = sum(job.done for job in jobs)
     left = duration(load_factor() * seconds_left(jobs) / at_once)
     click.echo(f"patterns: {'  '.join(dict.fromkeys(one.traffic for one in specs))}")
     click.echo(f"schemes: {'  '.join(dict.fromkeys(one.scheme for one in specs))}")

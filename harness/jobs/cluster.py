@@ -12,8 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from harness.errors import RunFailed, UnfitMachine, UserMistake
-from harness.jobs.guests import Guests, Hear, prepare
-from harness.jobs.job import Job, decoded
+from harness.jobs.guests import Guests, prepare
+from harness.jobs.job import Hear, Job, decoded
 from harness.run.source import first_source
 from results.cluster import connected, executor_of
 from traffic.textfile import believe_only_given

@@ -1,11 +1,11 @@
-"""One run carried out, judged, and published whole."""
+"""One run carried out, judged and written down."""
 
 from __future__ import annotations
 
-import errno
 import re
 import time
 import traceback
+from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from harness.errors import HarnessError, UnfitMachine, UserMistake
 from harness.jobs.job import resolve
-from harness.jobs.store import RESULT, new_run
+from harness.jobs.store import RESULT, ROOM, full, is_full, require_room
 from harness.network.deadline import deadline
 from harness.network.footprint import run_folder
 from harness.network.lock import sole_use, tell
@@ -23,8 +23,7 @@ from harness.run.iperf import linger_s
 from harness.run.observation import Say
 from harness.run.source import described
 from harness.run.spec import RunSpec
-from harness.verdict.result import describe, unmeasured
-from hedera.text import one_line
+from harness.verdict.result import describe, failed_run
 from results import record
 from results.parts import Timing
 from results.record import Run
@@ -43,19 +42,17 @@ PATIENCE_PER_NODE_S = 2.0
 
 def run_experiment(
     spec: RunSpec,
-    folder: Path,
+    deliver: Callable[[Path], object],
     say: Say = lambda stage: None,
-    worker: str | None = None,
     run_as: tuple[int, int] | None = None,
 ) -> Run:
-    """Carry out a run and publish its result in ``folder``; returns it as it will be read (see docs/fields.md).
+    """Carry out a run and ``deliver`` the folder of its files, which is gone afterwards; returns the result as it will
+    be read (see docs/fields.md). ``run_as``: the user and group of the controller, which runs a user's scheduler;
+    None: ours.
 
-    ``worker``: the name of this machine among those of a cluster, for the result. ``run_as``: the user and group of the
-    controller, which runs a user's scheduler; None: ours.
-
-    A run that fails on the way, for whatever reason, is published too, as invalid, with the reason. It waits
-    until no other run uses the machine. Raises UserMistake or UnfitMachine before anything is built,
-    RunFailed when ``folder`` is taken or the disk full.
+    A run that fails on the way, for whatever reason, is delivered too, as invalid, with the reason. It waits until no
+    other run uses the machine. Raises UserMistake or UnfitMachine before anything is built, RunFailed when the disk
+    is full.
     """
     require_root()
     require_tools()
@@ -64,7 +61,7 @@ def run_experiment(
 
     spec = resolve(spec)  # a mistake of the user comes to light before the machine is taken
     if spec.time == "virtual" and not time_travels():
-        raise UnfitMachine("time is real here: virtual time is for hedera run, sweep and table 2")
+        raise UnfitMachine("time is real here: virtual time is for hedera run and sweep")
     doing = f"{spec.scheme} on {spec.traffic}"
 
     def at(stage: str) -> None:
@@ -73,11 +70,13 @@ def run_experiment(
 
     with sole_use(doing, say), run_folder() as own:
         raw = own / "raw"
-        with new_run(folder, raw, written_bytes(spec)):
-            started = datetime.now(timezone.utc).replace(microsecond=0)
-            clock = time.monotonic()
-            code = described()
-            emulation = Emulation(spec, raw, own, at, run_as)
+        raw.mkdir(mode=0o700)
+        require_room(raw, room=ROOM + written_bytes(spec))
+        started = datetime.now(timezone.utc).replace(microsecond=0)
+        clock = time.monotonic()
+        code = described()
+        emulation = Emulation(spec, raw, own, at, run_as)
+        try:
             run = _attempt(emulation, raw, at)
             timing = emulation.timing
             timing["total_s"] = time.monotonic() - clock
@@ -85,24 +84,19 @@ def run_experiment(
             known = {
                 "started": started,
                 "timing": Timing(**{name: round(value, 3) for name, value in timing.items()}),
-                "environment": {
-                    **({"worker": worker} if worker else {}),
-                    **machine().as_json(),
-                    **code,
-                    **emulation.environment,
-                },
+                "environment": {**machine().as_json(), **code, **emulation.environment},
             }
             try:
                 run = record.write(raw / RESULT, replace(run, **known))
             except ValueError as error:
                 run = failed_run(spec, *run.reasons, f"its result is not what it should be: {error}")
                 run = record.write(raw / RESULT, replace(run, **known))
+            require_room(raw)
             at("publishing")
+            deliver(raw)
+        except OSError as error:
+            raise (full(raw) if is_full(error) else error) from None
     return run
-
-
-def failed_run(spec: RunSpec, *reasons: str) -> Run:
-    return replace(unmeasured(spec), reasons=tuple(one_line(reason, most=1000) for reason in reasons))
 
 
 def written_bytes(spec: RunSpec) -> int:
@@ -133,8 +127,7 @@ def _attempt(emulation: Emulation, raw: Path, say: Say) -> Run:
         if (stop := stop_in(last)) is not None:
             raise stop from None
         first = first_of(last)
-        full = isinstance(first, OSError) and first.errno in (errno.ENOSPC, errno.EDQUOT)
-        if not isinstance(first, Exception) or full or isinstance(first, (UserMistake, UnfitMachine)):
+        if not isinstance(first, Exception) or is_full(first) or isinstance(first, (UserMistake, UnfitMachine)):
             raise first from None
         (raw / "traceback.txt").write_text("".join(traceback.format_exception(last)))
         return failed_run(emulation.spec, in_words(first))

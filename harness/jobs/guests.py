@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from harness.errors import UnfitMachine, WorkerFailed
-from harness.jobs.job import Job
+from harness.jobs.job import Hear, Job
 from harness.jobs.store import RESULT, require_room
 from harness.network import machine
 from harness.run.source import ROOT, first_source
@@ -27,7 +27,7 @@ from results import record
 from virtual import cache
 from virtual.apt import layer
 from virtual.errors import GuestFailed, Unavailable
-from virtual.guest import Ended, Guest, Progress
+from virtual.guest import Ended, Guest
 from virtual.kernel import kernel as booted_kernel
 from virtual.kernel.shipped import Kernel
 from virtual.results import copy_results, read_small
@@ -38,8 +38,6 @@ INSIDE = (
 )
 MARK = "of-runs"
 """A file that says that all machine code of runs is there."""
-Hear = Callable[[str, Progress | None], None]
-"""Hears the stage a run is at, and how far its guest is, some ten times a second; what it raises ends the run."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ def main() -> None:
     os.chdir("/run")
     laid_in_guest(job)
     with job.files_given():
-        run_experiment(job.spec, OUT / "run", lambda stage: print(stage, flush=True))
+        run_experiment(job.spec, lambda raw: shutil.copytree(raw, OUT / "run"), lambda stage: print(stage, flush=True))
 
 
 if __name__ == "__main__":

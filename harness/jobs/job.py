@@ -6,10 +6,11 @@ Whoever carries it out reads none of the user's files: they are looked up in the
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -20,8 +21,13 @@ from harness.run.spec import RunSpec
 from hedera.own_scheme import file_of
 from traffic.textfile import given
 
+if TYPE_CHECKING:
+    from virtual.guest import Progress
+
 MAX_BYTES = 64 << 20
 """Of a job; one file of flows may have 20 MB."""
+Hear = Callable[[str, "Progress | None"], None]
+"""Hears the stage a run is at, and how far its guest is, some ten times a second; what it raises ends the run."""
 
 
 class Job(msgspec.Struct, frozen=True):

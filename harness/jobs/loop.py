@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from harness.errors import WorkerFailed
-from harness.jobs.job import Job, job_of
-from harness.jobs.store import RESULT, new_folder
+from harness.jobs.job import Hear, Job, job_of
+from harness.jobs.store import RESULT, Planned, new_folder
 from harness.run.source import first_source
 from harness.run.spec import RunSpec
 from results import record
@@ -23,8 +23,9 @@ from results.record import Run
 if TYPE_CHECKING:
     from virtual.guest import Progress
 
-Hear = Callable[[str, "Progress | None"], None]
 LOOK_EVERY_S = 0.5
+Doing = Mapping[Planned, tuple[str, "Progress | None"]]
+"""At which stage each run is that is under way, and how far its guest is."""
 
 
 class Where(Protocol):
@@ -36,29 +37,6 @@ class Where(Protocol):
 
     def carry(self, job: Job, place: Path, hear: Hear) -> None:
         """Put a job's results into the folder ``place``; ``hear`` may raise, which ends the run."""
-
-
-class Planned(Protocol):
-    """A run to do, and where its next try goes; None when it is done."""
-
-    @property
-    def spec(self) -> RunSpec: ...
-
-    def next_folder(self) -> Path | None: ...
-
-
-One = TypeVar("One", bound=Planned)
-Heard = TypeVar("Heard", bound=Planned, contravariant=True)
-
-
-class Watcher(Protocol[Heard]):
-    """Who hears of jobs, in the thread that called `carry_out`."""
-
-    def done(self, planned: Heard, run: Run) -> None:
-        """A run has been published."""
-
-    def look(self, doing: Sequence[tuple[Heard, str, Progress | None]]) -> None:
-        """Twice a second: what is under way, at which stage, and how far its guest is."""
 
 
 def stage_words(stage: str, progress: Progress | None) -> str:
@@ -85,7 +63,7 @@ def run(spec: RunSpec, folder: Path, where: Where, hear: Hear = lambda stage, pr
             where.carry(job, place, hear)
             return _checked(place, job.spec)
         except WorkerFailed as reason:
-            from harness.jobs.experiment import failed_run
+            from harness.verdict.result import failed_run
 
             for path in place.iterdir():
                 path.unlink()
@@ -94,30 +72,33 @@ def run(spec: RunSpec, folder: Path, where: Where, hear: Hear = lambda stage, pr
             return record.write(place / RESULT, lost)
 
 
-def carry_out(jobs: Iterable[One], where: Where, watcher: Watcher[One]) -> None:
+def carry_out(
+    jobs: Iterable[Planned], where: Where, done: Callable[[Planned, Run], None], look: Callable[[Doing], None]
+) -> None:
     """Carry out what is left of the jobs. Ctrl-C ends those under way; what is finished has been published.
 
-    Raises what `run` raises, when all others under way have ended.
+    ``done`` hears of each run that has been published, ``look`` twice a second of what is under way; both in this
+    thread. Raises what `run` raises, when all others under way have ended.
     """
     stop = Event()
-    doing: dict[int, tuple[One, str, Progress | None]] = {}
+    doing: dict[Planned, tuple[str, Progress | None]] = {}
 
-    def attempt(planned: One) -> Run | None:
+    def attempt(planned: Planned) -> Run | None:
         folder = planned.next_folder()
 
         def hear(stage: str, progress: Progress | None) -> None:
             if stop.is_set():
                 raise Stopped
             if stage:
-                doing[id(planned)] = (planned, stage, progress)
+                doing[planned] = (stage, progress)
 
         try:
             return None if folder is None or stop.is_set() else run(planned.spec, folder, where, hear)
         finally:
-            doing.pop(id(planned), None)
+            doing.pop(planned, None)
 
     with ThreadPoolExecutor(where.at_once) as pool:
-        waiting: dict[Future[Run | None], One] = {}
+        waiting: dict[Future[Run | None], Planned] = {}
         try:
             waiting |= {pool.submit(attempt, planned): planned for planned in jobs}
             while waiting:
@@ -125,10 +106,10 @@ def carry_out(jobs: Iterable[One], where: Where, watcher: Watcher[One]) -> None:
                     planned = waiting.pop(future)
                     if (result := future.result()) is None:
                         continue
-                    watcher.done(planned, result)
-                    if planned.next_folder() is not None:
+                    done(planned, result)
+                    if not planned.done:
                         waiting[pool.submit(attempt, planned)] = planned
-                watcher.look(list(doing.values()))
+                look(dict(doing))
         except BaseException:
             stop.set()
             pool.shutdown(wait=True, cancel_futures=True)

@@ -10,8 +10,6 @@ from __future__ import annotations
 import os
 import select
 import signal
-import socket
-import struct
 import sys
 import threading
 from contextlib import suppress
@@ -20,24 +18,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
     from harness.doctor import Finding
-    from harness.jobs.guests import Hear
-    from harness.jobs.job import Job
+    from harness.jobs.job import Hear, Job
     from harness.network.footprint import Cleaned
 
 MAX_BYTES = 1 << 30
 """Of an answer: a run's raw files."""
 LIMIT = 65 << 20
 """Of what root reads in one message."""
-_STAGE, _FILE, _DONE, _FAILED, _MISTAKE, _UNFIT, _JOB, _CLEAN, _EXAMINE = range(9)
-_HEAD = struct.Struct("!BI")
+_STAGE, _FILE, _DONE, _FAILED, _MISTAKE, _UNFIT, _JOB, _CLEAN, _EXAMINE = (bytes([kind]) for kind in range(9))
+"""The first byte of a message says what it is."""
 
 
 @dataclass
 class Root:
     """The user's end."""
 
-    connection: socket.socket
+    connection: Connection
     pid: int
     at_once: int = 1
 
@@ -56,7 +55,7 @@ class Root:
         _send(self.connection, _JOB, data)
         left = MAX_BYTES
         while True:
-            while not select.select([self.connection], [], [], 0.1)[0]:
+            while not self.connection.poll(0.1):
                 hear("", None)
             kind, data = _receive(self.connection, left)
             left -= len(data)
@@ -94,7 +93,9 @@ class Root:
 
 def root_child(run_as: tuple[int, int] | None = None) -> Root:
     """Fork the process that stays root. ``run_as``: the user and group of what runs a user's scheduler; None: root."""
-    ours, theirs = socket.socketpair()
+    from multiprocessing import Pipe  # not before `start` has taken foreign folders from where modules come from
+
+    ours, theirs = Pipe()
     pid = os.fork()
     if pid:
         theirs.close()
@@ -108,7 +109,7 @@ def root_child(run_as: tuple[int, int] | None = None) -> Root:
         os._exit(0)
 
 
-def _serve(connection: socket.socket, run_as: tuple[int, int] | None) -> None:
+def _serve(connection: Connection, run_as: tuple[int, int] | None) -> None:
     from traffic.textfile import believe_only_given
 
     believe_only_given()
@@ -139,7 +140,7 @@ def _interrupted(number: int, frame: object) -> None:
     raise KeyboardInterrupt
 
 
-def _end_with(connection: socket.socket) -> None:
+def _end_with(connection: Connection) -> None:
     """Interrupt what root is at when the other end is closed: once, so that the tear-down is whole."""
     poll = select.poll()
     poll.register(connection, select.POLLRDHUP)
@@ -147,57 +148,40 @@ def _end_with(connection: socket.socket) -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
-def _carry_out(data: bytes, connection: socket.socket, run_as: tuple[int, int] | None) -> None:
+def _carry_out(data: bytes, connection: Connection, run_as: tuple[int, int] | None) -> None:
     from harness.errors import HarnessError, UnfitMachine, UserMistake
     from harness.jobs.experiment import run_experiment
     from harness.jobs.job import decoded
-    from harness.network.footprint import home
-    from results.temporary import is_alive, owner_name, remove_tree
 
-    answers = home() / "answers"
-    answers.mkdir(mode=0o700, exist_ok=True)
-    for old in answers.iterdir():
-        if not is_alive(old.name):
-            remove_tree(old)
-    place = answers / owner_name()
+    def deliver(raw: Path) -> None:
+        for path in sorted(raw.iterdir()):
+            _send(connection, _FILE, os.fsencode(path.name) + b"\0" + path.read_bytes())
+
     try:
         job = decoded(data)
         if job.spec.time != "real":
             raise UserMistake("root carries out runs in real time")
         with job.files_given():
-            run_experiment(job.spec, place, lambda stage: _send(connection, _STAGE, stage.encode()), run_as=run_as)
-        for path in sorted(place.iterdir()):
-            _send(connection, _FILE, os.fsencode(path.name) + b"\0" + path.read_bytes())
+            run_experiment(job.spec, deliver, lambda stage: _send(connection, _STAGE, stage.encode()), run_as)
         _send(connection, _DONE, b"")
     except HarnessError as error:
         kind = _MISTAKE if isinstance(error, UserMistake) else _UNFIT if isinstance(error, UnfitMachine) else _FAILED
         _send(connection, kind, str(error).encode())
     except Exception as error:  # noqa: BLE001, the other end tells it
         _send(connection, _FAILED, f"an error nobody expected ({type(error).__name__}: {error})".encode())
-    finally:
-        remove_tree(place)
 
 
-def _send(connection: socket.socket, kind: int, data: bytes) -> None:
-    connection.sendall(_HEAD.pack(kind, len(data)) + data)
+def _send(connection: Connection, kind: bytes, data: bytes) -> None:
+    connection.send_bytes(kind + data)
 
 
-def _receive(connection: socket.socket, most: int) -> tuple[int, bytes]:
+def _receive(connection: Connection, most: int) -> tuple[bytes, bytes]:
     """A message. EOFError when there is none any more, or it is longer than ``most``."""
-    kind, length = _HEAD.unpack(_exactly(connection, _HEAD.size))
-    if length > most:
-        raise EOFError
-    return kind, _exactly(connection, length)
-
-
-def _exactly(connection: socket.socket, length: int) -> bytes:
-    parts = bytearray()
-    while len(parts) < length:
-        part = connection.recv(min(length - len(parts), 1 << 20))
-        if not part:
-            raise EOFError
-        parts += part
-    return bytes(parts)
+    try:
+        data = connection.recv_bytes(most)
+    except OSError:
+        raise EOFError from None
+    return data[:1], data[1:]
 
 
 def start() -> None:

@@ -13,9 +13,11 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import RunFailed, UserMistake
+from harness.run.spec import RunSpec
 from results import record
 from results.files import make_folder
 from results.record import Run
@@ -80,45 +82,68 @@ def read_run(folder: Path) -> Run | None:
         return None
 
 
+@dataclass(frozen=True)
+class Planned:
+    """One run to do and the folder it will be published in."""
+
+    spec: RunSpec
+    folder: Path
+
+    @property
+    def attempts(self) -> tuple[Path, ...]:
+        """The folders of the first and the second try. In virtual time nothing would be different the second time."""
+        if self.spec.time == "virtual":
+            return (self.folder,)
+        return self.folder, self.folder.with_name(self.folder.name + "-again")
+
+    def outcome(self) -> Run | None:
+        """The result that counts: the first valid try, else the last one; None as long as no try can be read. Where
+        there can be no other try, and none can be read, it is an invalid run that says so."""
+        tries = [run for folder in self.attempts if (run := read_run(folder)) is not None]
+        if not tries and all(map(os.path.lexists, self.attempts)):
+            from harness.verdict.result import failed_run
+
+            names = " and ".join(str(folder / RESULT) for folder in self.attempts)
+            return failed_run(self.spec, f"{names} cannot be read: remove one of these folders to run it again")
+        return next((run for run in tries if run.valid), tries[-1] if tries else None)
+
+    def next_folder(self) -> Path | None:
+        """Where the next try goes; None when the job is done: valid, nothing to be judged by, or tried twice."""
+        found = self.outcome()
+        if found is not None and not found.may_be_tried_again:
+            return None
+        return next((folder for folder in self.attempts if not os.path.lexists(folder)), None)
+
+    @property
+    def done(self) -> bool:
+        return self.next_folder() is None
+
+
 @contextmanager
-def new_folder(folder: Path, room: int = 0) -> Iterator[Path]:
+def new_folder(folder: Path) -> Iterator[Path]:
     """A folder that becomes ``folder`` when the block ends without an exception, and is gone otherwise.
 
-    Raises RunFailed when ``folder`` is already taken, and when the disk is full (at first: when less than ROOM and
-    ``room`` bytes are free): tools that could not write all they saw would make a result that looks like one.
+    Raises RunFailed when ``folder`` is already taken, and when the disk is full: tools that could not write all they
+    saw would make a result that looks like one.
     """
     if os.path.lexists(folder):
         raise RunFailed(f"{folder} is already there, and results are never overwritten")
     partial = folder.with_name(f".{folder.name[:200]}.{secrets.token_hex(8)}.partial")
     try:
         partial.mkdir(mode=0o700, parents=True)
-        require_room(partial, room=ROOM + room)
+        require_room(partial)
         yield partial
         require_room(partial)
         partial.chmod(0o777 & ~_umask())
         os.rename(partial, folder)
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise _full(folder.parent) from None
+        if is_full(error):
+            raise full(folder.parent) from None
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
             raise RunFailed(f"{folder} is already there, and results are never overwritten") from None
         raise
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-
-
-@contextmanager
-def new_run(folder: Path, raw: Path, room: int = 0) -> Iterator[None]:
-    """What the block writes into the new folder ``raw``, which is nobody else's, becomes ``folder`` as `new_folder`."""
-    with new_folder(folder, room) as place:
-        try:
-            raw.mkdir(mode=0o700)
-            require_room(raw, room=ROOM + room)
-            yield
-            require_room(raw)
-            shutil.copytree(raw, place, dirs_exist_ok=True)
-        finally:
-            shutil.rmtree(raw, ignore_errors=True)
 
 
 def _umask() -> int:
@@ -130,10 +155,14 @@ def require_room(*folders: Path, room: int = ROOM) -> None:
     """RunFailed where a disk has less room than that, bytes: the run on it is not kept."""
     for folder in folders:
         if shutil.disk_usage(folder).free < room:
-            raise _full(folder, room)
+            raise full(folder, room)
 
 
-def _full(folder: Path, room: int = ROOM) -> RunFailed:
+def is_full(error: BaseException) -> bool:
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def full(folder: Path, room: int = ROOM) -> RunFailed:
     return RunFailed(
         f"the disk of {folder} is full: this run is not kept, finished results are; "
         f"with {room >> 20} MiB free the same command goes on"

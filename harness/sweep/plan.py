@@ -11,12 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from harness.errors import UserMistake
-from harness.jobs.store import RESULT, read_run, require_writable, slug
+from harness.jobs.store import Planned, require_writable, slug
 from harness.network import machine
 from harness.run.spec import RunSpec
 from hedera.schemes import SCHEMES
 from results.files import read_json, write_whole
-from results.record import Run
 from traffic.published import PUBLISHED
 
 SETTINGS = "sweep.json"
@@ -43,60 +42,6 @@ class TrafficSpec:
     flows_per_host: int = 1
     keep: float = 1.0
     scale_sizes: bool = True
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What came of a job: the run that counts, or None where there are only runs that cannot be read."""
-
-    run: Run | None
-    reasons: tuple[str, ...]
-
-    @property
-    def valid(self) -> bool:
-        return self.run is not None and self.run.valid
-
-    @property
-    def verdict(self) -> str:
-        return "invalid" if self.run is None else self.run.verdict
-
-    @property
-    def done(self) -> bool:
-        return self.run is not None and not self.run.may_be_tried_again
-
-
-@dataclass(frozen=True)
-class Planned:
-    """One run to do and the folder it will be published in."""
-
-    spec: RunSpec
-    folder: Path
-
-    @property
-    def attempts(self) -> tuple[Path, ...]:
-        """The folders of the first and the second try. In virtual time nothing would be different the second time."""
-        if self.spec.time == "virtual":
-            return (self.folder,)
-        return self.folder, self.folder.with_name(self.folder.name + "-again")
-
-    def outcome(self) -> Outcome | None:
-        """The result that counts: the first valid try, else the last one; None as long as no try can be read.
-
-        When there were two and neither can be read, that is the result.
-        """
-        tries = [run for folder in self.attempts if (run := read_run(folder)) is not None]
-        if not tries and all(map(os.path.lexists, self.attempts)):
-            names = " and ".join(str(folder / RESULT) for folder in self.attempts)
-            return Outcome(None, (f"neither {names} can be read: remove one of these folders to run it again",))
-        best = next((run for run in tries if run.valid), tries[-1] if tries else None)
-        return None if best is None else Outcome(best, best.reasons)
-
-    def next_folder(self) -> Path | None:
-        """Where the next try goes; None when the job is done: valid, nothing to be judged by, or tried twice."""
-        outcome = self.outcome()
-        if outcome is not None and outcome.done:
-            return None
-        return next((folder for folder in self.attempts if not os.path.lexists(folder)), None)
 
 
 def split_schemes(text: str) -> list[str]:
@@ -172,7 +117,7 @@ def _shown(value: object) -> str:
 
 def seconds_left(jobs: Sequence[Planned]) -> float:
     """A forecast for the jobs that are not done yet, one after the other."""
-    return sum(forecast_s(job.spec) for job in jobs if job.next_folder() is not None)
+    return sum(forecast_s(job.spec) for job in jobs if not job.done)
 
 
 def forecast_s(spec: RunSpec) -> float:

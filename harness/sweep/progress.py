@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
@@ -14,16 +13,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, Tim
 from rich.progress import Progress as Bar
 
 from harness.errors import RunFailed
-from harness.jobs.loop import Where, carry_out, stage_words
-from harness.jobs.store import alone_in, remove_partial
+from harness.jobs.loop import Doing, Where, carry_out, stage_words
+from harness.jobs.store import Planned, alone_in, remove_partial
 from harness.network.machine import processors
-from harness.sweep.plan import Planned, forecast_s, load_factor, seconds_left
+from harness.sweep.plan import forecast_s, load_factor, seconds_left
 from plots.style import short
 from results.output import duration, quiet
 from results.record import NOT_JUDGED, Run
-
-if TYPE_CHECKING:
-    from virtual.guest import Progress
 
 PAGE_EVERY_S = 10.0
 """A page of many runs takes seconds: while a sweep is unfinished it is written no more often."""
@@ -43,7 +39,7 @@ def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, where: Where)
 
 def _carry_out(jobs: Sequence[Planned], folder: Path, where: Where) -> None:
     console = Console(stderr=True, quiet=quiet())
-    left = [job for job in jobs if job.next_folder() is not None]
+    left = [job for job in jobs if not job.done]
     at_once = min(where.at_once, processors())
     factor = load_factor() if left else 1.0
     console.print(
@@ -54,7 +50,7 @@ def _carry_out(jobs: Sequence[Planned], folder: Path, where: Where) -> None:
     )
     if left:
         with Shown(console, left, folder, at_once, factor) as shown:
-            carry_out(left, where, shown)
+            carry_out(left, where, shown.done, shown.look)
 
 
 class Shown:
@@ -90,15 +86,15 @@ class Shown:
         pace = spent_s / done_s if done_s > 0 else self._factor / self._at_once
         return max(0.0, pace * left_s - (spent_s if done_s <= 0 else 0.0))
 
-    def look(self, doing: Sequence[tuple[Planned, str, Progress | None]]) -> None:
+    def look(self, doing: Doing) -> None:
         words = [
-            f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: {stage_words(stage, at)}"
-            for job, stage, at in doing
+            f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: {stage_words(*stage)}"
+            for job, stage in doing.items()
         ]
         self._bar.update(self._task, description=escape("; ".join(words)), remaining=duration(self._remaining_s()))
 
     def done(self, planned: Planned, run: Run) -> None:
-        again = planned.next_folder() is not None
+        again = not planned.done
         if not again:
             self._unfinished.remove(planned)
         self._bar.update(self._task, completed=self._total - len(self._unfinished))
@@ -146,7 +142,7 @@ def _conclude(jobs: Sequence[Planned], folder: Path) -> None:
         unjudged = sum(found.verdict == NOT_JUDGED for _, found in bad)
         counts = [(len(bad) - unjudged, "invalid"), (unjudged, NOT_JUDGED)]
         said = " and ".join(f"{n} {'is' if n == 1 else 'are'} {verdict}" for n, verdict in counts if n)
-        ran = any(found.run is not None and found.run.bisection_mbps is not None for _, found in bad)
+        ran = any(found.bisection_mbps is not None for _, found in bad)
         # Where nothing was measured no machine was too slow; in virtual time none ever is.
         too_slow = ran and any(job.spec.time != "virtual" for job in jobs)
         slower = "use a lower --bw, or --time virtual, where no machine is too slow"

@@ -21,6 +21,7 @@ from harness.verdict.judgement import Evidence, Second, doubted_claims, judge
 from harness.verdict.outcome import SETTLED_S, Outcome
 from harness.verdict.recovery import Recovery
 from harness.verdict.saturation import FullLinks, full_links, through_queue_s
+from hedera.text import one_line
 from results.parts import Cpu, Disagreement, Rates, Restart, Round, Settings
 from results.record import SCHEMA, Run
 from results.window import mean_over
@@ -49,6 +50,10 @@ def unmeasured(spec: RunSpec) -> Run:
         reasons=(),
         flows=(),
     )
+
+
+def failed_run(spec: RunSpec, *reasons: str) -> Run:
+    return msgspec.structs.replace(unmeasured(spec), reasons=tuple(one_line(reason, most=1000) for reason in reasons))
 
 
 def describe(spec: RunSpec, seen: Observation) -> Run:

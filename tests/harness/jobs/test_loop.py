@@ -12,8 +12,8 @@ import pytest
 
 from harness.errors import RunFailed, UnfitMachine, UserMistake, WorkerFailed
 from harness.jobs.loop import carry_out
-from harness.jobs.store import RESULT, alone_in, new_folder, read_run, remove_partial
-from harness.sweep.plan import Planned, TrafficSpec, plan
+from harness.jobs.store import RESULT, Planned, alone_in, new_folder, read_run, remove_partial
+from harness.sweep.plan import TrafficSpec, plan
 from tests.harness.jobs.made import SPEC, Carrier, carried, result
 
 
@@ -113,11 +113,11 @@ def test_a_sweep_is_carried_out_and_resumed_where_it_stopped(tmp_path):
     jobs = jobs_in(tmp_path)
     watcher, first = Watcher(), Carrier(lambda spec: result(spec) if spec.trial == 1 else raising(RunFailed("x"))(spec))
     with pytest.raises(RunFailed):
-        carry_out(jobs, first, watcher)
+        carry_out(jobs, first, watcher.done, watcher.look)
     done = [job for job in jobs if job.next_folder() is None]
     assert {job.spec.trial for job in done} <= {1}
     second = Carrier()
-    carry_out([job for job in jobs if job.next_folder() is not None], second, Watcher())
+    carry_out([job for job in jobs if job.next_folder() is not None], second, Watcher().done, Watcher().look)
     assert len(second.jobs) == len(jobs) - len(done)
     assert all(job.outcome().valid for job in jobs)
 
@@ -132,7 +132,7 @@ def test_in_real_time_a_run_that_does_not_count_is_tried_once_more(tmp_path, mon
     for time, tries in (("real", 2), ("virtual", 1)):
         jobs = jobs_in(tmp_path / time, replace(SPEC, time=time, controller_delay_ms=None), trials=1)
         where, watcher = Carrier(too_slow), Watcher()
-        carry_out(jobs, where, watcher)
+        carry_out(jobs, where, watcher.done, watcher.look)
         assert len(where.jobs) == tries * len(jobs)
         assert all(job.next_folder() is None and not job.outcome().valid for job in jobs)
 
@@ -170,7 +170,7 @@ def test_ctrl_c_ends_what_is_under_way_and_keeps_what_is_done(tmp_path):
 
     watcher = Interrupting()
     with pytest.raises(KeyboardInterrupt):
-        carry_out(jobs, Slow(), watcher)
+        carry_out(jobs, Slow(), watcher.done, watcher.look)
     assert {scheme for scheme, _, _ in watcher.ran} == {"nonblocking"}
     assert partial(tmp_path) == []
     kept = [job for job in jobs if job.next_folder() is None]

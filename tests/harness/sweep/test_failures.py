@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -30,7 +31,7 @@ def failing(tmp_path, monkeypatch):
 
     def run(carry_out):
         monkeypatch.setattr(Emulation, "carry_out", lambda self: carry_out())
-        return run_experiment(SPEC, tmp_path / "run")
+        return run_experiment(SPEC, lambda raw: shutil.copytree(raw, tmp_path / "run"))
 
     return run
 
