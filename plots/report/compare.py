@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -32,24 +32,17 @@ NOTICEABLE = 0.01
 FEWEST_FOR_CORRELATION = 3
 
 
-class Pair(NamedTuple):
-    """One pattern under one scheme: our share of the control and the published one."""
-
-    pattern: str
-    ours: float
-    published: float
-
-    @property
-    def difference(self) -> float:
-        return self.ours - self.published
-
-
 @dataclass(frozen=True)
 class Match:
-    """A scheme and its published column over the patterns that have both."""
+    """A scheme and its published column over the patterns that have both: a row for each with ``pattern``, shares
+    ``ours`` and ``published``, and their ``difference``."""
 
     scheme: str
-    pairs: tuple[Pair, ...]
+    rows: Any
+
+    @property
+    def pairs(self) -> list[Any]:
+        return list(self.rows.itertuples(index=False))
 
     @property
     def column(self) -> str:
@@ -58,27 +51,28 @@ class Match:
     @property
     def correlation(self) -> float | None:
         """Pearson's; None with fewer than three patterns, or when one side does not vary."""
-        _, ours, published = zip(*self.pairs, strict=True) if self.pairs else ((), (), ())
+        ours, published = self.rows.ours, self.rows.published
         if len(ours) < FEWEST_FOR_CORRELATION or np.ptp(ours) == 0 or np.ptp(published) == 0:
             return None
         return float(np.corrcoef(ours, published)[0, 1])
 
     @property
     def mean_absolute(self) -> float | None:
-        return float(np.mean([abs(pair.difference) for pair in self.pairs])) if self.pairs else None
+        return float(self.rows.difference.abs().mean()) if len(self.rows) else None
 
     @property
     def mean(self) -> float | None:
-        return float(np.mean([pair.difference for pair in self.pairs])) if self.pairs else None
+        return float(self.rows.difference.mean()) if len(self.rows) else None
 
 
-class Family(NamedTuple):
+@dataclass(frozen=True)
+class Family:
     """Patterns of one kind, and each scheme's mean share on them, if it has one: ``ours``; ``published`` over the same
     patterns (None: there is none); the mean absolute difference; and how many of the ``possible`` patterns have a
     number. ``all_tries``: the mean share over all tries, for schemes with a try that was left out."""
 
     name: str
-    patterns: tuple[str, ...]
+    patterns: Sequence[str]
     means: dict[str, dict[str, Any]]
     all_tries: dict[str, float]
 
@@ -89,10 +83,10 @@ class Order:
     the scheme that was worse, and its rate, the other one and its, in Mb/s. ``unknown``: patterns where some scheme
     has no valid number."""
 
-    schemes: tuple[str, ...]
-    patterns: tuple[str, ...]
-    unknown: tuple[str, ...]
-    breaches: tuple[dict[str, Any], ...]
+    schemes: list[str]
+    patterns: list[str]
+    unknown: list[str]
+    breaches: list[dict[str, Any]]
 
     @property
     def held(self) -> int:
@@ -101,23 +95,26 @@ class Order:
 
 def match(summary: Summary, scheme: str, patterns: Iterable[str] | None = None) -> Match:
     """A scheme against its published column, over all ``patterns`` (default: of the summary) that have both."""
+    from pandas import DataFrame
+
     asked = summary.patterns if patterns is None else patterns
-    found = ((p, our_share(summary, p, scheme), published_share(p, scheme, summary.k)) for p in asked)
-    return Match(scheme, tuple(Pair(p, a, b) for p, a, b in found if a is not None and b is not None))
+    found = [(p, our_share(summary, p, scheme), published_share(p, scheme, summary.k)) for p in asked]
+    rows = DataFrame(found, columns=["pattern", "ours", "published"]).astype({"ours": float, "published": float})
+    return Match(scheme, rows.dropna().assign(difference=lambda both: both.ours - both.published))
 
 
-def like_for_like(summary: Summary, schemes: Sequence[str] = _STATIC) -> tuple[Match, ...]:
+def like_for_like(summary: Summary, schemes: Sequence[str] = _STATIC) -> list[Match]:
     """Each static scheme that was run against the published ECMP, all over the same patterns: those where all of them
     have a number."""
-    run = [scheme for scheme in schemes if match(summary, scheme).pairs]
-    common = [p for p in summary.patterns if all(match(summary, scheme, [p]).pairs for scheme in run)]
-    return tuple(match(summary, scheme, common) for scheme in run)
+    every = [found for scheme in schemes if len((found := match(summary, scheme)).rows)]
+    common = [p for p in summary.patterns if all(p in set(found.rows.pattern) for found in every)]
+    return [match(summary, found.scheme, common) for found in every]
 
 
 def closer(a: Match, b: Match) -> int:
     """On how many patterns scheme a is closer to the published bar than scheme b."""
-    other = {pair.pattern: abs(pair.difference) for pair in b.pairs}
-    return sum(abs(pair.difference) < other[pair.pattern] for pair in a.pairs if pair.pattern in other)
+    one, other = (found.rows.set_index("pattern").difference.abs() for found in (a, b))
+    return int((one < other.reindex(one.index)).sum())
 
 
 def family(pattern: str) -> str:
@@ -135,33 +132,29 @@ def family(pattern: str) -> str:
     return pattern if head == "file" else f"drawn {name}"
 
 
-def families(summary: Summary) -> tuple[Family, ...]:
-    members: dict[str, list[str]] = {}
-    for pattern in summary.patterns:
-        members.setdefault(family(pattern), []).append(pattern)
-    return tuple(_family(summary, name, tuple(patterns)) for name, patterns in members.items())
+def families(summary: Summary) -> list[Family]:
+    kinds = dict.fromkeys(map(family, summary.patterns))
+    return [_family(summary, kind, [p for p in summary.patterns if family(p) == kind]) for kind in kinds]
 
 
 def everything(summary: Summary) -> Family:
-    return _family(summary, "all", tuple(p for p in summary.patterns if published_share(p, CONTROL, summary.k)))
+    return _family(summary, "all", [p for p in summary.patterns if published_share(p, CONTROL, summary.k)])
 
 
-def _family(summary: Summary, name: str, patterns: tuple[str, ...]) -> Family:
+def _family(summary: Summary, name: str, patterns: Sequence[str]) -> Family:
     means, every = {}, {}
-    for scheme in summary.schemes:
-        bars = [bar for p in patterns if (bar := summary.bars.get((p, scheme)))]
-        shares = [bar.median_ratio for bar in bars if bar.median_ratio is not None]
-        tried = [bar.all_median_ratio for bar in bars if bar.all_median_ratio is not None]
-        if tried and any(bar.left_out_tries for bar in bars):
-            every[scheme] = float(np.mean(tried))
-        if not shares or scheme == CONTROL:
+    own = summary.frame[summary.frame.pattern.isin(patterns)]
+    for scheme, bars in own.groupby("scheme", sort=False):
+        tried, ours = bars.all_median_ratio.dropna(), bars.median_ratio.dropna()
+        if len(tried) and bars.left_out_tries.any():
+            every[scheme] = float(tried.mean())
+        if ours.empty or scheme == CONTROL:
             continue
         both = match(summary, scheme, patterns)
-        published = float(np.mean([pair.published for pair in both.pairs])) if both.pairs else None
-        counted = [pair.ours for pair in both.pairs] or shares
+        counted = both.rows.ours if len(both.rows) else ours
         means[scheme] = {
-            "ours": float(np.mean(counted)),
-            "published": published,
+            "ours": float(counted.mean()),
+            "published": float(both.rows.published.mean()) if len(both.rows) else None,
             "mean_absolute": both.mean_absolute,
             "patterns": len(counted),
             "possible": len(patterns),
@@ -172,20 +165,17 @@ def _family(summary: Summary, name: str, patterns: tuple[str, ...]) -> Family:
 def expected_order(summary: Summary, runs: Sequence[Run]) -> Order:
     """Whether the medians follow EXPECTED_ORDER, apart from differences that are not NOTICEABLE. Checked on patterns
     whose flows are a bijection, for those of its schemes that were run, where all of them have a number."""
-    schemes = tuple(scheme for scheme in EXPECTED_ORDER if scheme in summary.schemes)
-    seen, unknown, breaches = [], [], []
-    for pattern in bijective(runs, summary.patterns) if len(schemes) > 1 else ():
-        bars = [summary.bars.get((pattern, scheme)) for scheme in schemes]
-        rates = [bar.median_mbps for bar in bars if bar and bar.median_mbps is not None]
-        if len(rates) < len(schemes):
-            unknown.append(pattern)
-            continue
-        seen.append(pattern)
-        for (scheme, rate), (other, other_rate) in pairwise(zip(schemes, rates, strict=True)):
-            if rate < other_rate * (1 - NOTICEABLE):
-                row = {"pattern": pattern, "expected": scheme, "expected_mbps": rate}
-                breaches.append(row | {"other": other, "other_mbps": other_rate})
-    return Order(schemes, tuple(seen), tuple(unknown), tuple(breaches))
+    schemes = [scheme for scheme in EXPECTED_ORDER if scheme in summary.schemes]
+    rates = summary.frame.pivot(index="pattern", columns="scheme", values="median_mbps")
+    rates = rates.loc[bijective(runs, summary.patterns) if len(schemes) > 1 else [], schemes]
+    breaches = [
+        {"pattern": pattern, "expected": a, "expected_mbps": own[a], "other": b, "other_mbps": own[b]}
+        for pattern, own in rates.dropna().iterrows()
+        for a, b in pairwise(schemes)
+        if own[a] < own[b] * (1 - NOTICEABLE)
+    ]
+    seen, unknown = (list(rates.index[which]) for which in (rates.notna().all(axis=1), rates.isna().any(axis=1)))
+    return Order(schemes, seen, unknown, breaches)
 
 
 def loads(summary: Summary, runs: Sequence[Run]) -> list[dict[str, Any]]:
