@@ -9,33 +9,23 @@ from typing import Any
 
 import msgspec
 
-from hedera.schemes import CONTROL
 from plots.load import Sweep, load_sweep
 from plots.shares import published_share
+from plots.summary import tries_of
 from plots.table import csv_text
 from plots.trials import csv_text as tests_text
 from results.archive import ARCHIVE, pack
 from results.files import find_files, read_bytes, write_whole
-from results.parts import FlowRecord, Settings
+from results.parts import FlowRecord
 from results.record import MAX_BYTES, Run
 
 SETTINGS = "sweep.json"
-RUNS, FLOWS = "runs.csv", "flows.csv"
 WHICH = ("run", "pattern", "scheme", "trial", "seed", "verdict")
 """Columns of both tables; ``run`` is the run's folder, which joins the tables."""
-RESULTS = (
-    "bisection_mbps", "share_of_control", "published_share", "payload_mbps", "maxmin_mbps", "capacity_mbps",
-    "window_from_s", "window_to_s", "flows", "moves", "dropped_packets", "started", "reasons",
+OF_FLOWS = (
+    "flow", "src", "dst", "src_port", "start_s", "seconds", "mbps", "window_mbps", "size_bytes", "completion_s",
+    "fluid_s", "late_s", "connect_s", "how", "retransmissions", "rtt_ms", "first_core", "last_core", "moves",
 )  # fmt: skip
-OPTIONS = tuple(field.name for field in msgspec.structs.fields(Settings))
-OF_FLOWS = {
-    "src": "src", "dst": "dst", "src_port": "src_port", "start_s": "start", "seconds": "seconds", "mbps": "mbps",
-    "window_mbps": "window_mbps", "size_bytes": "size_bytes", "completion_s": "completion_s",
-    "fluid_s": "fluid_s", "late_s": "late_s", "connect_s": "connect_s", "how": "how",
-    "retransmissions": "retransmissions", "rtt_ms": "rtt_ms",
-}  # fmt: skip
-"""Columns, by the entries of a flow in run.json."""
-PATHS = ("first_core", "last_core", "moves")
 
 
 def export(folder: Path, to: Path) -> list[Path]:
@@ -51,8 +41,8 @@ def export(folder: Path, to: Path) -> list[Path]:
     return _written(
         to,
         {
-            RUNS: _table((*WHICH, *RESULTS, *OPTIONS), run_rows(sweep)),
-            FLOWS: _table((*WHICH, "flow", *OF_FLOWS, *PATHS), flow_rows(sweep)),
+            "runs.csv": _table(run_rows(sweep)),
+            "flows.csv": _table(flow_rows(sweep), (*WHICH, *OF_FLOWS)),
             "summary.csv": csv_text(sweep.runs, sweep.tries),
             SETTINGS: _settings(folder),
         },
@@ -94,12 +84,12 @@ def _settings(folder: Path) -> bytes:
 def run_rows(sweep: Sweep) -> Iterator[dict[str, Any]]:
     """A row per run. ``share_of_control``: of the control of the same pattern and trial, if both are valid;
     ``published_share``: the paper's number for such a bar, if it has one."""
-    control = {(run.pattern, run.trial): run for run in sweep.runs if run.valid and run.scheme == CONTROL}
-    for file, run in zip(sweep.files, sweep.runs, strict=True):
+    shares = tries_of(sweep.runs, sweep.runs).ratio
+    for file, run, share in zip(sweep.files, sweep.runs, shares, strict=True):
         yield {
             **_which(sweep, file, run),
             "bisection_mbps": run.bisection_mbps,
-            "share_of_control": _share(run, control.get((run.pattern, run.trial))),
+            "share_of_control": share,
             "published_share": published_share(run.pattern, run.scheme, run.spec.k),
             "payload_mbps": run.payload_mbps,
             "maxmin_mbps": run.maxmin_mbps,
@@ -120,11 +110,10 @@ def flow_rows(sweep: Sweep) -> Iterator[dict[str, Any]]:
     for file, run in zip(sweep.files, sweep.runs, strict=True):
         which = _which(sweep, file, run)
         for number, flow in enumerate(run.flows):
-            paths = {"moves": _moves(flow)}
-            if flow.paths:
-                paths |= {"first_core": flow.paths[0].core, "last_core": flow.paths[-1].core}
-            told = {column: getattr(flow, name) for column, name in OF_FLOWS.items()}
-            yield {**which, "flow": number, **told, **paths}
+            first, last = (flow.paths[0].core, flow.paths[-1].core) if flow.paths else (None, None)
+            paths = {"first_core": first, "last_core": last, "moves": _moves(flow)}
+            told = {name: getattr(flow, name) for name in OF_FLOWS if hasattr(flow, name)}
+            yield {**which, "flow": number, "start_s": flow.start, **told, **paths}
 
 
 def _which(sweep: Sweep, file: Path, run: Run) -> dict[str, Any]:
@@ -132,19 +121,13 @@ def _which(sweep: Sweep, file: Path, run: Run) -> dict[str, Any]:
     return dict(zip(WHICH, (place, run.pattern, run.scheme, run.trial, run.seed, run.verdict), strict=True))
 
 
-def _share(run: Run, control: Run | None) -> float | None:
-    if control is None or not run.valid or run.bisection_mbps is None or not control.bisection_mbps:
-        return None
-    return run.bisection_mbps / control.bisection_mbps
-
-
 def _moves(flow: FlowRecord) -> int:
-    cores = [change.core for change in flow.paths]
-    return sum(one != other for one, other in pairwise(cores))
+    return sum(one.core != other.core for one, other in pairwise(flow.paths))
 
 
-def _table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """The rows as CSV; missing values are empty cells, several values in one cell are separated by blanks."""
+def _table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> str:
+    """The rows as CSV (``columns``: these alone); missing values are empty cells, several values in one cell are
+    separated by blanks."""
     from pandas import DataFrame
 
     cells = ({k: " ".join(map(str, v)) if isinstance(v, tuple) else v for k, v in row.items()} for row in rows)

@@ -57,18 +57,14 @@ def _panels(count: int) -> tuple[Figure, list[Axes]]:
     columns = min(count, _COLUMNS)
     rows = math.ceil(count / columns)
     wide, high = _PANEL if columns > 1 else _LONE_PANEL
-    gap_x, gap_y = _GAP
-    width = _LEFT + columns * (wide + gap_x) - gap_x + _RIGHT
-    height = _TOP + rows * (high + gap_y) - gap_y + _BOTTOM
+    width = _LEFT + columns * wide + (columns - 1) * _GAP[0] + _RIGHT
+    height = _TOP + rows * high + (rows - 1) * _GAP[1] + _BOTTOM
     figure = Figure(figsize=(width, height))
-    panels = []
-    for i in range(count):
-        row, column = divmod(i, columns)
-        x = _LEFT + column * (wide + gap_x)
-        y = height - _TOP - high - row * (high + gap_y)
-        ax = figure.add_axes((x / width, y / height, wide / width, high / height))
-        ax.tick_params(labelleft=column == 0, labelbottom=i + columns >= count, labelsize=8.5)
-        panels.append(ax)
+    edges = {"left": _LEFT / width, "right": 1 - _RIGHT / width, "top": 1 - _TOP / height, "bottom": _BOTTOM / height}
+    grid = figure.add_gridspec(rows, columns, wspace=_GAP[0] / wide, hspace=_GAP[1] / high, **edges)
+    panels = [figure.add_subplot(grid[divmod(i, columns)]) for i in range(count)]
+    for i, ax in enumerate(panels):
+        ax.tick_params(labelleft=i % columns == 0, labelbottom=i + columns >= count, labelsize=8.5)
     figure.supxlabel("seconds since the traffic started", fontsize=9, y=0.1 / height, va="bottom")
     middle = (_BOTTOM + (height - _TOP)) / 2 / height
     figure.supylabel("received, on the wire (Mb/s)", fontsize=9, x=0.06 / width, y=middle, ha="left")
@@ -142,30 +138,31 @@ def _legend(figure: Figure, runs: Sequence[Run], control: Run | None) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    def tick(size: float, width: float, color: str, name: str) -> Line2D:
-        style: dict[str, Any] = {"marker": "|", "linestyle": "", "markersize": size}
-        return Line2D([], [], color=color, markeredgewidth=width, label=name, **style)
-
-    handles: list[Any] = []
+    broken = any(run.failures for run in runs)
+    moves = {each.changed > 0 for run in runs for each in run.rounds}
+    handles: list[tuple[Any, str]] = []
     if control is not None:
         rate = f" {control.bisection_mbps:.1f} Mb/s" if control.valid and control.bisection_mbps else ""
         name = f"control{rate}" if control.valid else f"control ({control.verdict.upper()})"
-        handles.append(Line2D([], [], color=colour(CONTROL), linewidth=1.6, label=name))
-    broken = any(run.failures for run in runs)
+        handles.append((Line2D([], [], color=colour(CONTROL), linewidth=1.6), name))
     capacity = "most possible" if broken else f"capacity {runs[0].capacity_mbps:g} Mb/s"
-    handles.append(Line2D([], [], color=INK, linewidth=0.9, linestyle=DASHES, label=capacity))
-    handles.append(Patch(facecolor="#dde8f2", label="measured"))
+    handles.append((Line2D([], [], color=INK, linewidth=0.9, linestyle=DASHES), capacity))
+    handles.append((Patch(facecolor="#dde8f2"), "measured"))
     if broken:
-        handles.append(Patch(facecolor=_DOWN, label="links down"))
-    moves = {each.changed > 0 for run in runs for each in run.rounds}
-    if True in moves:
-        handles.append(tick(9, 1.5, INK, "round that moved flows"))
-    if False in moves:
-        handles.append(tick(5, 0.8, MUTED, "round"))
+        handles.append((Patch(facecolor=_DOWN), "links down"))
+    for moved, size, width, color, name in (
+        (True, 9, 1.5, INK, "round that moved flows"),
+        (False, 5, 0.8, MUTED, "round"),
+    ):
+        if moved in moves:
+            style: dict[str, Any] = {"marker": "|", "linestyle": "", "markersize": size, "markeredgewidth": width}
+            handles.append((Line2D([], [], color=color, **style), name))
     trials = {run.trial for run in runs}
     title = label(runs[0].pattern) + (f", trial {trials.pop()}" if len(trials) == 1 else "")
     width, height = figure.get_size_inches()
     left = _LEFT / width
     figure.text(left, 1 - 0.12 / height, title, va="top", fontsize=11.5, fontweight="bold")
     place = {"loc": "upper left", "bbox_to_anchor": (left, 1 - 0.36 / height), "borderpad": 0, "borderaxespad": 0}
-    figure.legend(handles=handles, ncols=len(handles), fontsize=8, handlelength=1.5, columnspacing=1.3, **place)
+    figure.legend(
+        *zip(*handles, strict=True), ncols=len(handles), fontsize=8, handlelength=1.5, columnspacing=1.3, **place
+    )

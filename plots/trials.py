@@ -81,12 +81,9 @@ class Comparison:
 def in_a_sentence(runs: Sequence[Run], tries: Sequence[Run]) -> str:
     """A sentence on how many patterns Hedera is significantly above ECMP in, by valid runs and by all tries; empty if
     these were not run."""
-    found = {
-        scheme: compare(runs, scheme, BASE).patterns
-        for scheme in scheme_order(run.scheme for run in runs)
-        if scheme.startswith("hedera-")
-    }
-    found = {scheme: rows for scheme, rows in found.items() if rows}
+    schemes = [scheme for scheme in scheme_order(run.scheme for run in runs) if scheme.startswith("hedera-")]
+    valid, every = _rates(runs, False), _rates(tries, True)
+    found = {scheme: rows for scheme in schemes if (rows := _compare(valid, scheme, BASE).patterns)}
     if not found:
         return ""
     if not any(row.p is not None for rows in found.values() for row in rows):
@@ -98,10 +95,10 @@ def in_a_sentence(runs: Sequence[Run], tries: Sequence[Run]) -> str:
     said = []
     for scheme, rows in found.items():
         above, below, tested = _certain(rows)
-        every = _certain(compare(tries, scheme, BASE, every=True).patterns)
+        all_above, all_below, all_tested = _certain(_compare(every, scheme, BASE).patterns)
         said.append(
             f"{scheme} in {above} of {tested} patterns, below in {below} "
-            f"(over all tries {every[0]} and {every[1]} of {every[2]})"
+            f"(over all tries {all_above} and {all_below} of {all_tested})"
         )
     return (
         f"Above {BASE} for certain (valid trials paired by their seeds, Student's t, {LEVEL:.0%} for all patterns of "

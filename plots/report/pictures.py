@@ -16,6 +16,7 @@ from plots.trials import Comparison
 from results.record import Run
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _LINE = 0.22  # inches
@@ -46,40 +47,41 @@ def scatters(matches: Sequence[Match]) -> Figure:
 
 def static_shares(summary: Summary, schemes: Sequence[str], patterns: Sequence[str]) -> Figure:
     """Where the published ECMP and our static schemes lie between 0 and the control, a line per pattern."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.2, 1.1 + _LINE * len(patterns)), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = _lines([short(pattern) for pattern in patterns], 1.1)
     theirs = [100 * (published_share(pattern, "ecmp", summary.k) or np.nan) for pattern in patterns]
     axes.plot(theirs, range(len(patterns)), "D", color="white", markeredgecolor=INK, label="published ECMP", zorder=5)
     for scheme in schemes:
         ours = [100 * (our_share(summary, pattern, scheme) or np.nan) for pattern in patterns]
         axes.plot(ours, range(len(patterns)), "o", color=colour(scheme), markersize=5, label=scheme)
     axes.axvline(100, color=INK, linewidth=0.9, linestyle=DASHES)
-    axes.set(xlim=(0, 110), ylim=(len(patterns) - 0.5, -0.5), xlabel="share of the control (%)")
-    axes.set_yticks(range(len(patterns)), [short(pattern) for pattern in patterns])
-    axes.grid(True)
+    axes.set(xlim=(0, 110), xlabel="share of the control (%)")
     figure.legend(loc="outside upper left", ncols=4)
     return figure
 
 
 def intervals(comparisons: Sequence[Comparison]) -> Figure:
     """The difference of every pair of schemes over all patterns, with its interval; hollow: too few trials for one."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.2, 0.7 + _LINE * len(comparisons)), layout="constrained")
-    axes = figure.subplots()
-    for row, each in enumerate(comparisons):
-        one = each.overall
+    figure, axes = _lines([f"{each.first} − {each.second}" for each in comparisons], 0.7)
+    for row, one in enumerate(each.overall for each in comparisons):
         if one.low is not None and one.high is not None:
             axes.plot([one.low, one.high], [row, row], color=INK, linewidth=1.4)
         if one.mean is not None:
             axes.plot(one.mean, row, "o", color=INK, markersize=5, fillstyle="none" if one.low is None else "full")
     axes.axvline(0, color=INK, linewidth=0.9, linestyle=DASHES)
-    axes.set_yticks(range(len(comparisons)), [f"{each.first} − {each.second}" for each in comparisons])
-    axes.set(ylim=(len(comparisons) - 0.5, -0.5), xlabel="first minus second, Mb/s on the wire")
-    axes.grid(axis="x")
+    axes.set_xlabel("first minus second, Mb/s on the wire")
     return figure
+
+
+def _lines(labels: Sequence[str], margin: float) -> tuple[Figure, Axes]:
+    """An empty picture with a line for each label, the first at the top."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, margin + _LINE * len(labels)), layout="constrained")
+    axes = figure.subplots()
+    axes.set_ylim(len(labels) - 0.5, -0.5)
+    axes.set_yticks(range(len(labels)), labels)
+    axes.grid(axis="x")
+    return figure, axes
 
 
 def rounds(overheads: Sequence[dict[str, Any]], runs: Sequence[Run]) -> Figure:
