@@ -32,11 +32,7 @@ _GROUP_WIDTH = 0.86  # of the distance between two patterns
 _FEWEST_SLOTS = 6  # bars of a group with fewer schemes are no wider than with this many
 _HATCH = "/////"
 _CROSS: dict[str, Any] = {"marker": "x", "linestyle": "", "markersize": 5, "markeredgewidth": 1.5}
-_MARKS: dict[str, dict[str, Any]] = {
-    "INVALID": {**_CROSS, "color": INVALID},
-    "NOT JUDGED": {**_CROSS, "color": INVALID, "marker": "$?$", "markersize": 9, "markeredgewidth": 0.4},
-}
-"""Of a bar without a number: a cross, or a question mark if runs were not judged."""
+_RED_CROSS = {**_CROSS, "color": INVALID}
 _SMALL_CROSS = {**_CROSS, "color": MUTED, "markersize": 3.5, "markeredgewidth": 0.9}
 _LEGEND: dict[str, Any] = {"fontsize": 8.5, "handlelength": 1.5, "handleheight": 1.0, "columnspacing": 1.5}
 _GROUP, _ROW, _HEAD, _SIDE = 2.2, 1.6, 1.4, 1.1  # inches
@@ -132,7 +128,7 @@ def _group(ax: Axes, group: int, pattern: str, chart: Shares, places: Sequence[S
         elif spread is None:
             style: dict[str, Any] = {"facecolor": "white", "edgecolor": colour(scheme), "hatch": _HATCH, "alpha": 0.7}
             ax.bar(x, chart.whole, width * 0.86, linewidth=0.9, linestyle=(0, (2, 1.5)), zorder=2, **style)
-            ax.plot(x, 0.46 * ax.get_ylim()[1], zorder=7, **_MARKS[bar.void])
+            ax.plot(x, 0.46 * ax.get_ylim()[1], zorder=7, **_mark_of(bar.void))
         else:
             ax.bar(x, spread.median, width * 0.9, color=colour(scheme), linewidth=0, zorder=2)
             if spread.high > spread.low:
@@ -145,6 +141,19 @@ def _group(ax: Axes, group: int, pattern: str, chart: Shares, places: Sequence[S
 
 def _outline(scheme: str) -> dict[str, Any]:
     return {"facecolor": "white", "edgecolor": INK if scheme in STATIC else colour(scheme)}
+
+
+def _mark_of(void: str) -> dict[str, Any]:
+    """A cross, or a question mark if runs were not judged: as a path, because mathematical text is not parsed."""
+    from matplotlib.textpath import TextPath
+    from matplotlib.transforms import Affine2D
+
+    if void != "NOT JUDGED":
+        return _RED_CROSS
+    path = TextPath((0, 0), "?", size=1)
+    low, high = path.get_extents().get_points()
+    middle = Affine2D().translate(*(-(low + high) / 2))
+    return {**_RED_CROSS, "marker": middle.transform_path(path), "markersize": 9, "markeredgewidth": 0.4}
 
 
 def _legend(figure: Figure, charts: Sequence[Shares]) -> None:
@@ -176,7 +185,7 @@ def _entries(charts: Sequence[Shares]) -> Iterator[tuple[Any, str]]:
     for void, name in {"INVALID": f"invalid: no valid trial{control}", "NOT JUDGED": "not judged"}.items():
         if any(bar.void == void and None in spreads for bar, spreads in bars):
             box = Patch(facecolor="white", edgecolor=MUTED, hatch=_HATCH)
-            yield (box, Line2D([], [], **_MARKS[void])), name
+            yield (box, Line2D([], [], **_mark_of(void))), name
     if any(None not in spreads and bar.valid_trials < bar.trials for bar, spreads in bars):
         yield Line2D([], [], **_SMALL_CROSS), "some trials do not count, left out"
     if len(bars) < len(summary.patterns) * len(summary.schemes):
