@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.verdict.fair import RoutedFlow, Window
+from harness.run.spec import RunSpec
+from harness.verdict.fair import Window
 from harness.verdict.flows import MeasuredFlow
-from topos.links import num_links, path_links
+from harness.verdict.saturation import through_queue_s
+from topos.links import num_links, path_links, sending_ports
 from topos.network import Network
 from topos.wire import acknowledgements_per_payload, wire_per_payload
 
@@ -41,55 +42,31 @@ class Claim:
 
 
 def claims(
-    topo: Network,
-    flows: Sequence[MeasuredFlow],
-    window: Window,
-    bw: float,
-    queue_s: float,
-    carried: Mapping[str, float],
-    ports: Sequence[str],
-    mtu: int,
+    topo: Network, spec: RunSpec, flows: Sequence[MeasuredFlow], window: Window, carried: Mapping[str, float]
 ) -> list[Claim]:
-    """Every link that any flow is said to have used. ``queue_s``: how long a full queue takes to drain; ``carried``:
-    Mb/s by sending port, nothing where it was not sampled; ``ports``: the sending port of each directed link;
-    ``mtu``: of every link, bytes."""
-    delivered = np.zeros(num_links(topo))
-    moving_s = np.zeros(num_links(topo))
+    """Every link that any flow is said to have used; ``carried``: Mb/s by sending port, nothing where it was not
+    sampled. For a while after each move the log may be wrong about a flow, also after one shortly before the window."""
+    delivered, moving_s = np.zeros((2, num_links(topo)))  # megabits, seconds
+    late_s = through_queue_s(spec) + MOVED_S
+    length = window[1] - window[0]
     for flow in flows:
         for stream, per_payload in (
-            (flow.routed, wire_per_payload(mtu)),
-            (flow.acknowledgements, acknowledgements_per_payload(mtu)),
+            (flow.routed, wire_per_payload(spec.mtu)),
+            (flow.acknowledgements, acknowledgements_per_payload(spec.mtu)),
         ):
-            _add(topo, flow, stream, per_payload, window, queue_s + MOVED_S, delivered, moving_s)
-    length = window[1] - window[0]
-    slack = moving_s * bw / length
+            if not stream.paths and topo.num_cores > 1:
+                continue  # the controller claims nothing of it
+            times = [-np.inf, *(change.t for change in stream.paths[1:]), np.inf]
+            for i, core in enumerate([change.core for change in stream.paths] or [0]):
+                since, until = max(times[i], window[0]), min(times[i + 1], window[1])
+                if since >= until:
+                    continue
+                links = path_links(topo, [stream.src], [stream.dst], [core])[0]
+                links = links[links >= 0]
+                delivered[links] += per_payload * flow.mbit((since, until))
+                moving_s[links] += np.clip(times[i] + late_s - window[0], 0.0, late_s) + late_s * (until < window[1])
+    slack, ports = moving_s * spec.link_mbps / length, sending_ports(topo)
     return [
         Claim(ports[link], delivered[link] / length, carried.get(ports[link], 0.0), slack[link])
         for link in np.flatnonzero(delivered).tolist()
     ]
-
-
-def _add(
-    topo: Network,
-    flow: MeasuredFlow,
-    stream: RoutedFlow,
-    per_payload: float,
-    window: Window,
-    late_s: float,
-    delivered: NDArray[np.float64],
-    moving_s: NDArray[np.float64],
-) -> None:
-    """Add the megabits that a stream of a flow brought over each link in the window, and for how long of it the log
-    may be wrong about the flow: ``late_s`` after each move, also after one shortly before the window."""
-    if not stream.paths and topo.num_cores > 1:
-        return  # the controller claims nothing of it
-    times = [-np.inf, *(change.t for change in stream.paths[1:]), np.inf]
-    cores = [change.core for change in stream.paths] or [0]
-    for i, core in enumerate(cores):
-        since, until = max(times[i], window[0]), min(times[i + 1], window[1])
-        if since >= until:
-            continue
-        links = path_links(topo, [stream.src], [stream.dst], [core])[0]
-        links = links[links >= 0]
-        delivered[links] += per_payload * flow.mbit((since, until))
-        moving_s[links] += np.clip(times[i] + late_s - window[0], 0.0, late_s) + late_s * (until < window[1])

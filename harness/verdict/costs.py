@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import numpy as np
+from itertools import pairwise
+from statistics import median
 
 from harness.run.controller import Event
 from harness.run.observation import Observation
@@ -38,27 +38,24 @@ def _controller(events: Sequence[Event], begin: float, seconds: float) -> dict[s
     within = [event for event in alive if begin < event["t"] <= begin + seconds + 1]
     if not before or not within:
         return {}
-    total = dict.fromkeys(COUNTED, 0.0)
-    last = before[-1]
-    for event in within:
-        for name in COUNTED:
-            total[name] += event[name] - (last[name] if event[name] >= last[name] else 0)
-        last = event
-    lasted = within[-1]["t"] - before[-1]["t"]
+    told = [before[-1], *within]
+    lasted = told[-1]["t"] - told[0]["t"]
+    total = {
+        name: sum(b[name] - (a[name] if b[name] >= a[name] else 0) for a, b in pairwise(told)) / lasted
+        for name in COUNTED
+    }
     return {
-        "controller_percent": round(total["processor_s"] / lasted * 100, 2),
-        **{f"{name}_per_s": round(total[name] / lasted, 3) for name in COUNTED[1:]},
+        "controller_percent": round(total["processor_s"] * 100, 2),
+        **{f"{name}_per_s": round(total[name], 3) for name in COUNTED[1:]},
     }
 
 
 def _reactions(seen: Observation, flows: Sequence[MeasuredFlow]) -> dict[str, float]:
     """How long after its start a large flow was found to be one, and how long until it went another way; for how many
     seconds after that it had less than before. Medians, over the flows concerned."""
-    by_key: dict[int, tuple[int, int, int]] = {}
-    for event in seen.events:
-        if event["event"] == "flow":
-            by_key[event["key"]] = (event["src"], event["dst"], event["src_port"])
-    here = {(one.routed.src, one.routed.dst, one.src_port): one for one in flows}
+    by_ends = {one.ends: one for one in flows}
+    placed = {e["key"]: (e["src"], e["dst"], e["src_port"]) for e in seen.events if e["event"] == "flow"}
+    of_key = {key: by_ends[ends] for key, ends in placed.items() if ends in by_ends}
     found: dict[int, float] = {}
     moved: dict[int, list[float]] = {}
     for event in seen.events:
@@ -69,35 +66,25 @@ def _reactions(seen: Observation, flows: Sequence[MeasuredFlow]) -> dict[str, fl
                 found.setdefault(large["key"], polled)
         elif event["event"] == "reroute" and event.get("round") is not None:
             moved.setdefault(event["key"], []).append(t)
-    detect = [t - here[by_key[key]].start for key, t in found.items() if by_key.get(key) in here]
-    moves = [ts[0] - here[by_key[key]].start for key, ts in moved.items() if by_key.get(key) in here]
-    back = [
-        took
-        for key, ts in moved.items()
-        if by_key.get(key) in here
-        for t in ts
-        if (took := _back_after(here[by_key[key]], t)) is not None
-    ]
-    again = {True: [0, 0], False: [0, 0]}
-    keys_of = {ends: key for key, ends in by_key.items()}
-    for ends, one in here.items():
-        if one.retransmissions is not None and one.intervals:
-            sums = again[keys_of.get(ends) in moved]
-            sums[0] += one.retransmissions
-            sums[1] += round(sum(mbps * (end - begin) for begin, end, mbps in one.intervals) * 1e6 / 8)
-    per_mbyte = {
-        name: round(again[which][0] / again[which][1] * 1e6, 4)
-        for which, name in ((True, "moved"), (False, "unmoved"))
-        if again[which][1]
+    ours = {key: times for key, times in moved.items() if key in of_key}
+    back = [_back_after(of_key[key], t) for key, times in ours.items() for t in times]
+    medians = {
+        "detected_after_s": [t - of_key[key].start for key, t in found.items() if key in of_key],
+        "moved_after_s": [times[0] - of_key[key].start for key, times in ours.items()],
+        "rate_back_after_s": [took for took in back if took is not None],
     }
-    return {
-        "moved_flows": len(moves),
-        "moves": sum(map(len, moved.values())),
-        **({"detected_after_s": round(float(np.median(detect)), 3)} if detect else {}),
-        **({"moved_after_s": round(float(np.median(moves)), 3)} if moves else {}),
-        **({"rate_back_after_s": round(float(np.median(back)), 3)} if back else {}),
-        **{f"retransmissions_per_mbyte_{name}": value for name, value in per_mbyte.items()},
-    }
+    told: dict[str, float] = {"moved_flows": len(ours), "moves": sum(map(len, moved.values()))}
+    told |= {name: round(median(values), 3) for name, values in medians.items() if values}
+    were_moved = {of_key[key].ends for key in ours}
+    for name, which in (("moved", True), ("unmoved", False)):
+        some = [
+            one for one in by_ends.values() if one.seen.sent and one.intervals and (one.ends in were_moved) == which
+        ]
+        got = sum(round(sum(mbps * (end - begin) for begin, end, mbps in one.intervals) * 1e6 / 8) for one in some)
+        if got:
+            again = sum(one.seen.sent.retransmissions for one in some if one.seen.sent)
+            told[f"retransmissions_per_mbyte_{name}"] = round(again / got * 1e6, 4)
+    return told
 
 
 def _back_after(flow: MeasuredFlow, moved: float) -> float | None:
@@ -108,7 +95,4 @@ def _back_after(flow: MeasuredFlow, moved: float) -> float | None:
     if moved - flow.start < BEFORE_S:
         return None
     before = flow.mbit((moved - BEFORE_S, moved)) / BEFORE_S
-    for begin, _, mbps in flow.intervals:
-        if begin >= moved and mbps >= BACK * before:
-            return begin - moved
-    return None
+    return next((begin - moved for begin, _, mbps in flow.intervals if begin >= moved and mbps >= BACK * before), None)

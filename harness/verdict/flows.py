@@ -1,121 +1,143 @@
-"""What each flow of a run did: the path it had and when, and what its receiver says arrived."""
+"""What each flow of a run did: the path it had and when, what its receiver says arrived, and how it is stored.
+
+Times are seconds since the traffic started, rates payload.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from harness.run.controller import Event
 from harness.run.observation import Observation
 from harness.run.traffic import EmulatedFlow
 from harness.verdict.fair import RoutedFlow, Window
 from results.parts import FlowRecord, PathChange
-from traffic.iperf import FlowReport
+from topos.wire import payload_share
 from traffic.ports import SERVER_PORT
 
 Interval = tuple[float, float, float]
-"""Beginning and end, seconds since the traffic started, and Mb/s of payload that arrived in between."""
+"""Beginning, end, and Mb/s of payload that arrived in between."""
+Ends = tuple[int, int, int]
+"""Source, destination, and the client's port."""
 
 
-def paths_by_flow(
-    events: Sequence[Event], *, acknowledgements: bool = False
-) -> dict[tuple[int, int, int], list[tuple[float, int]]]:
-    """(time, core) of each path an iperf flow had, oldest first, by (src, dst, the client's port).
+def paths_by_flow(events: Sequence[Event], *, acknowledgements: bool = False) -> dict[Ends, list[tuple[float, int]]]:
+    """(seconds since the epoch, core) of each path a flow had, oldest first.
 
     Acknowledgements flow the other way, from the server's port; they are left out, or asked for alone.
     """
     server, client = ("src_port", "dst_port") if acknowledgements else ("dst_port", "src_port")
-    flow_of_key: dict[int, tuple[int, int, int]] = {}
-    paths: dict[tuple[int, int, int], list[tuple[float, int]]] = {}
+    paths_of_key: dict[int, list[tuple[float, int]]] = {}
+    paths: dict[Ends, list[tuple[float, int]]] = {}
     for event in events:
         if event["event"] == "flow" and event[server] == SERVER_PORT:
-            flow = (event["src"], event["dst"], event[client])
-            flow_of_key[event["key"]] = flow
+            own = paths_of_key[event["key"]] = paths.setdefault((event["src"], event["dst"], event[client]), [])
             # A switch that placed it by itself had done so before the controller read of it.
-            paths.setdefault(flow, []).append((event["t"] - event.get("age_s", 0.0), event["core"]))
-        elif event["event"] == "reroute" and event["key"] in flow_of_key:
-            paths[flow_of_key[event["key"]]].append((event["t"], event["core"]))
+            own.append((event["t"] - event.get("age_s", 0.0), event["core"]))
+        elif event["event"] == "reroute" and event["key"] in paths_of_key:
+            paths_of_key[event["key"]].append((event["t"], event["core"]))
     return paths
 
 
+@dataclass(frozen=True)
 class MeasuredFlow:
-    """One flow: its hosts, when it began, its path and that of its acknowledgements, what arrived and when.
+    """One flow, its path and that of its acknowledgements.
 
-    Times are seconds since the traffic started. A flow began when its receiver heard of it, which may be long after
-    its client was started; before the first whole second is reported, the start of the client is all there is.
+    It began when its receiver heard of it, which may be long after its client was started; before the first whole
+    second is reported, the start of the client is all there is. ``end``: when its sender was done with it, inf for one
+    that is there all the time.
     """
 
-    def __init__(
-        self,
-        flow: EmulatedFlow,
-        begin: float,
-        path: Sequence[tuple[float, int]],
-        acknowledged_by: Sequence[tuple[float, int]],
-    ) -> None:
-        report = flow.report
-        self._report = report
-        self.start = (flow.started if report is None else report.began(flow.started)) - begin
-        self.src_port = flow.src_port
-        self.retransmissions = None if flow.sent is None else flow.sent.retransmissions
-        self.routed = _routed(flow.src, flow.dst, begin, path)
-        self.acknowledgements = _routed(flow.dst, flow.src, begin, acknowledged_by)
-        self.intervals = [] if report is None else _intervals(report, self.start)
+    seen: EmulatedFlow
+    start: float
+    end: float
+    routed: RoutedFlow
+    acknowledgements: RoutedFlow
+
+    @property
+    def ends(self) -> Ends:
+        return self.seen.src, self.seen.dst, self.seen.src_port
+
+    @property
+    def took(self) -> float | None:
+        """Seconds from asking for a connection to the last byte's arrival; None when it did not complete."""
+        sent, arrived = self.seen.sent, self.seen.arrived
+        if sent is None or arrived is None or sent.start is None or not sent.how == arrived.how == "done":
+            return None
+        return arrived.last - sent.start
 
     def mean_mbps(self, window: Window) -> float:
-        """Mb/s of payload over the window; a flow that began or ended inside it sent nothing in the rest of it."""
+        """A flow that began or ended inside the window sent nothing in the rest of it."""
         return self.mbit(window) / (window[1] - window[0])
 
     def mbit(self, window: Window) -> float:
-        """The payload that arrived inside the window, 10^6 bits."""
+        """What arrived inside the window, 10^6 bits."""
         return sum(mbps * max(0.0, min(end, window[1]) - max(start, window[0])) for start, end, mbps in self.intervals)
 
     @property
     def seconds(self) -> list[tuple[float, float]]:
         """(beginning, Mb/s) of each second the receiver reported on."""
-        lines = () if self._report is None else self._report.intervals
+        lines = () if self.seen.report is None else self.seen.report.intervals
         return [(self.start + line.start_s, line.bits_per_s / 1e6) for line in lines]
 
-    def record(self, window: Window, **more: Any) -> FlowRecord:
-        """As it is stored (docs/fields.md); ``more`` are fields of flows that come and go."""
-        report = self._report
+    @cached_property
+    def intervals(self) -> list[Interval]:
+        """Each second reported on, and what came after the last of them, which only the flow's total tells."""
+        if (report := self.seen.report) is None:
+            return []
+        found = [
+            (self.start + line.start_s, self.start + line.end_s, line.bits_per_s / 1e6) for line in report.intervals
+        ]
+        total = report.total
+        end = report.intervals[-1].end_s if report.intervals else 0.0
+        if total is not None and total.end_s > end:
+            rest = total.bits_per_s * total.end_s / 1e6 - sum(mbps * (b - a) for a, b, mbps in found)
+            found.append((self.start + end, self.start + total.end_s, max(0.0, rest) / (total.end_s - end)))
+        return found
+
+    def record(self, window: Window, fair_end: float) -> FlowRecord:
+        """As it is stored (docs/fields.md); ``fair_end``: when it should have had all, nan for one without an end."""
+        report, sent, took = self.seen.report, self.seen.sent, self.took
+        begun = sent is not None and sent.start is not None
         return FlowRecord(
-            src=self.routed.src,
-            dst=self.routed.dst,
-            src_port=self.src_port,
+            src=self.seen.src,
+            dst=self.seen.dst,
+            src_port=self.seen.src_port,
             start=round(self.start, 3),
-            seconds=report.total.end_s if report is not None and report.total is not None else None,
+            seconds=None if report is None or report.total is None else report.total.end_s,
             mbps=0.0 if report is None else round(report.mbps, 4),
             window_mbps=round(self.mean_mbps(window), 4),
             per_second_mbps=() if report is None else tuple(round(mbps, 3) for mbps in report.per_second_mbps),
             paths=tuple(PathChange(round(change.t, 3), change.core) for change in self.routed.paths),
-            **more,
+            size_bytes=self.seen.size_bytes,
+            completion_s=None if took is None else round(took, 6),
+            how=sent.how if sent is not None else None if math.isinf(self.end) else "not started",
+            fluid_s=None if math.isnan(fair_end) else round(fair_end - self.start, 6),
+            late_s=round(sent.start - sent.asked, 6) if begun else None,
+            connect_s=round(sent.connected - sent.start, 6) if begun and sent.connected is not None else None,
+            retransmissions=sent.retransmissions if begun else None,
+            rtt_ms=round(sent.rtt_us / 1e3, 3) if begun else None,
         )
 
 
-def _intervals(report: FlowReport, start: float) -> list[Interval]:
-    """Each second reported on, and what came after the last of them, which only the flow's total tells."""
-    found = [(start + line.start_s, start + line.end_s, line.bits_per_s / 1e6) for line in report.intervals]
-    total = report.total
-    end = report.intervals[-1].end_s if report.intervals else 0.0
-    if total is not None and total.end_s > end:
-        rest = total.bits_per_s * total.end_s / 1e6 - sum(mbps * (b - a) for a, b, mbps in found)
-        found.append((start + end, start + total.end_s, max(0.0, rest) / (total.end_s - end)))
-    return found
+def measured_flows(seen: Observation, mtu: int, lasts: bool) -> list[MeasuredFlow]:
+    """``lasts``: whether all of them are there all the time."""
+    paths, back = paths_by_flow(seen.events), paths_by_flow(seen.events, acknowledgements=True)
+    return [_measured(flow, seen, mtu, lasts, paths, back) for flow in seen.flows]
 
 
-def measured_flows(seen: Observation) -> list[MeasuredFlow]:
-    paths = paths_by_flow(seen.events)
-    back = paths_by_flow(seen.events, acknowledgements=True)
-    return [
-        MeasuredFlow(
-            flow,
-            seen.begin,
-            paths.get((flow.src, flow.dst, flow.src_port), ()),
-            back.get((flow.dst, flow.src, flow.src_port), ()),
-        )
-        for flow in seen.flows
-    ]
+Paths = Mapping[Ends, Sequence[tuple[float, int]]]
 
 
-def _routed(src: int, dst: int, begin: float, history: Sequence[tuple[float, int]]) -> RoutedFlow:
-    return RoutedFlow(src, dst, tuple(PathChange(t - begin, core) for t, core in history))
+def _measured(flow: EmulatedFlow, seen: Observation, mtu: int, lasts: bool, paths: Paths, back: Paths) -> MeasuredFlow:
+    def path(found: Paths, src: int, dst: int) -> tuple[PathChange, ...]:
+        return tuple(PathChange(t - seen.begin, core) for t, core in found.get((src, dst, flow.src_port), ()))
+
+    start = (flow.started if flow.report is None else flow.report.began(flow.started)) - seen.begin
+    end = math.inf if lasts else 0.0 if flow.sent is None else flow.sent.end + seen.clock_offset - seen.begin
+    mbit = None if flow.size_bytes is None else flow.size_bytes * 8e-6 / payload_share(mtu)
+    there = RoutedFlow(flow.src, flow.dst, path(paths, flow.src, flow.dst), -math.inf if lasts else start, mbit)
+    return MeasuredFlow(flow, start, end, there, RoutedFlow(flow.dst, flow.src, path(back, flow.dst, flow.src)))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from harness.run.observation import Outage
 from harness.run.spec import RunSpec
 from harness.verdict.fair import RoutedFlow, Window, capacities, links_down_at
+from harness.verdict.flows import MeasuredFlow
 from harness.verdict.saturation import through_queue_s
 from hedera.experiment import phases
 from hedera.linkstate import LinkState
@@ -23,32 +24,18 @@ from topos.network import Network
 
 STAYED_S = 2.0
 """A flow that comes and goes is asked how it fared after a failure when it was there so long after it."""
-Seconds = Sequence[tuple[float, float]]
-"""(beginning, Mb/s) of each second in which iperf reported on a flow."""
 
 
 class Recovery:
-    """``outages``: what was out of service from when on; ``flows`` and, in the same order, their acknowledgement
-    streams with the paths they had. Times are seconds since the traffic started. ``lives`` says when each flow began
-    and ended."""
+    """``outages``: what was out of service from when on. Times are seconds since the traffic started."""
 
-    def __init__(
-        self,
-        topo: Network,
-        spec: RunSpec,
-        outages: Sequence[Outage],
-        flows: Sequence[RoutedFlow],
-        acknowledgements: Sequence[RoutedFlow],
-        lives: Sequence[Window],
-    ) -> None:
-        self._lives = np.array(lives, dtype=np.float64).reshape(-1, 2)
+    def __init__(self, topo: Network, spec: RunSpec, outages: Sequence[Outage], flows: Sequence[MeasuredFlow]) -> None:
         self._topo = topo
         self._spec = spec
         self._outages = outages
         self._flows = flows
-        self._acknowledgements = acknowledgements
-        self._src = np.array([flow.src for flow in flows], dtype=np.int64)
-        self._dst = np.array([flow.dst for flow in flows], dtype=np.int64)
+        self._src = np.array([flow.routed.src for flow in flows], dtype=np.int64)
+        self._dst = np.array([flow.routed.dst for flow in flows], dtype=np.int64)
 
     @cached_property
     def cut_off(self) -> set[str]:
@@ -68,15 +55,14 @@ class Recovery:
     def _hit(self, down: frozenset[int], t: float) -> NDArray[np.bool_]:
         """Whether each flow, or what acknowledges it, was on a path through these links just before ``t``."""
         hit = np.zeros(self._src.size, dtype=np.bool_)
-        for streams in (self._flows, self._acknowledgements):
+        for streams in ([one.routed for one in self._flows], [one.acknowledgements for one in self._flows]):
             cores = [stream.core_at(np.nextafter(t, 0.0)) for stream in streams]
             src, dst = [stream.src for stream in streams], [stream.dst for stream in streams]
             hit |= np.isin(path_links(self._topo, src, dst, cores), list(down)).any(axis=1)
-        return hit & (self._lives[:, 0] < t) & (self._lives[:, 1] > t + STAYED_S)
+        return hit & [one.routed.start < t and one.end > t + STAYED_S for one in self._flows]
 
-    def failures(self, seconds: Sequence[Seconds]) -> tuple[Failure, ...]:
-        """What each did; ``seconds`` is what iperf says of each flow."""
-        return tuple(self._failure(number, seconds) for number in range(len(self._outages)))
+    def failures(self) -> tuple[Failure, ...]:
+        return tuple(map(self._failure, range(len(self._outages))))
 
     def phases(self, mean_total: Callable[[Window], float], fair_total: Callable[[Window], float]) -> tuple[Phase, ...]:
         """The parts of the window; what all hosts received on average in one, Mb/s, and what was fair."""
@@ -86,7 +72,7 @@ class Recovery:
     def _phase(self, window: Window, received: float, predicted: float) -> Phase:
         down = links_down_at(self._outages, window[0])
         best = None
-        if np.isinf(self._lives).all():  # of flows that are there all the time
+        if all(np.isinf(one.end) for one in self._flows):  # of flows that are there all the time
             capacity = capacities(self._topo, self._spec.link_mbps, down)
             best = most_possible(self._topo, self._src, self._dst, capacity)
         return Phase(
@@ -103,7 +89,7 @@ class Recovery:
             return ()
         return tuple("-".join(cable) for cable in cables(self._topo, down))
 
-    def _failure(self, number: int, seconds: Sequence[Seconds]) -> Failure:
+    def _failure(self, number: int) -> Failure:
         outage = self._outages[number]
         before = self._outages[number - 1].links if number else frozenset()
         broken, mended = outage.links - before, before - outage.links
@@ -118,28 +104,29 @@ class Recovery:
             affected=int(hit.sum()),
             cut_off=int((hit & stranded).sum()),
             rerouted_s=self._rerouted_s(np.flatnonzero(hit & ~stranded), outage, until),
-            moving_s=self._moving_s(np.flatnonzero((hit | back) & ~stranded), outage.t, seconds),
+            moving_s=self._moving_s(np.flatnonzero((hit | back) & ~stranded), outage.t),
         )
 
     def _rerouted_s(self, hit: NDArray[np.intp], outage: Outage, until: float) -> float | None:
         """Until the controller had moved the last of these flows, and its acknowledgements, to a path that works
         (by its log); None when there was none to move, or one was not moved before anything else happened."""
         latest = None
-        for stream in (streams[i] for i in hit for streams in (self._flows, self._acknowledgements)):
+        moved = [self._flows[i] for i in hit]
+        for stream in (stream for one in moved for stream in (one.routed, one.acknowledgements)):
             if self._works(stream, np.nextafter(outage.t, 0.0), outage):
                 continue
             times = [change.t for change in stream.paths if outage.t <= change.t < until]
-            moved = next((t for t in times if self._works(stream, t, outage)), None)
-            if moved is None:
+            then = next((t for t in times if self._works(stream, t, outage)), None)
+            if then is None:
                 return None
-            latest = max(moved - outage.t, latest or 0.0)
+            latest = max(then - outage.t, latest or 0.0)
         return None if latest is None else round(latest, 3)
 
     def _works(self, stream: RoutedFlow, t: float, outage: Outage) -> bool:
         links = path_links(self._topo, [stream.src], [stream.dst], [stream.core_at(t)])
         return not outage.links.intersection(links[0].tolist())
 
-    def _moving_s(self, flows: NDArray[np.intp], t: float, seconds: Sequence[Seconds]) -> float | None:
+    def _moving_s(self, flows: NDArray[np.intp], t: float) -> float | None:
         """How long after ``t`` each of these flows had moved again, the last one: to the end of the first of
         iperf's seconds in which it received something. So it is an upper bound, up to a second and a queue high:
         a second counts that begins when what waited in a full queue behind the failure has been delivered. None
@@ -147,7 +134,7 @@ class Recovery:
         drained = t + through_queue_s(self._spec)
         ends = []
         for i in flows:
-            end = next((begin + 1 for begin, mbps in seconds[i] if begin >= drained and mbps > 0), None)
+            end = next((begin + 1 for begin, mbps in self._flows[i].seconds if begin >= drained and mbps > 0), None)
             if end is None:
                 return None
             ends.append(end - t)

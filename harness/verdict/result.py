@@ -16,16 +16,14 @@ from harness.run.spec import RunSpec
 from harness.verdict.claims import claims
 from harness.verdict.costs import costs
 from harness.verdict.fair import Window
-from harness.verdict.flows import measured_flows
 from harness.verdict.judgement import Evidence, Second, doubted_claims, judge
 from harness.verdict.outcome import SETTLED_S, Outcome
 from harness.verdict.recovery import Recovery
-from harness.verdict.saturation import FullLinks, full_links, through_queue_s
+from harness.verdict.saturation import FullLinks, full_links
 from hedera.text import one_line
 from results.parts import Cpu, Disagreement, Rates, Restart, Round, Settings
 from results.record import SCHEMA, Run
 from results.window import mean_over
-from topos.links import sending_ports
 from topos.network import Network
 from traffic.bwmng import Series
 
@@ -58,17 +56,14 @@ def failed_run(spec: RunSpec, *reasons: str) -> Run:
 
 def describe(spec: RunSpec, seen: Observation) -> Run:
     """What a run was worth (docs/fields.md). Raises RunFailed when a host was not sampled."""
-    topo = spec.network()
+    outcome = Outcome(spec, seen)
+    topo, flows, window = outcome.topo, outcome.flows, outcome.window
     counters = Counters(topo, seen.series, seen.begin)
     _check_cores(topo, seen.events)
-    flows = measured_flows(seen)
-    outcome = Outcome(topo, spec, spec.workload(), seen, flows)
-    window = outcome.window
-    acknowledgements = [flow.acknowledgements for flow in flows]
-    recovery = Recovery(topo, spec, seen.outages, outcome.routed, acknowledgements, outcome.lives)
+    recovery = Recovery(topo, spec, seen.outages, flows)
     ports = counters.means(window)
     if outcome.lasts:
-        full = full_links(topo, spec, outcome.routed, [flow.start for flow in flows], seen.outages, counters.sent)
+        full = full_links(topo, spec, flows, seen.outages, counters.sent)
     else:  # hardly a link is full from beginning to end
         full = FullLinks(window, {}, f"flows come and go, and none of them has to take {SETTLED_S:g} s")
 
@@ -85,7 +80,7 @@ def describe(spec: RunSpec, seen: Observation) -> Run:
         payload_mbps=sum(flow.mean_mbps(counters.span) for flow in flows),
         predicted_mbps=outcome.fair.total_mbps,
         full=full,
-        claims=claims(topo, flows, window, spec.link_mbps, through_queue_s(spec), ports, sending_ports(topo), spec.mtu),
+        claims=claims(topo, spec, flows, window, ports),
         # A flow that had no path cannot be blamed for what it did not send.
         unfinished_flows=[flow for flow in seen.unfinished if flow.split(" (")[0] not in recovery.cut_off],
         lost_packets=None if spec.fail else seen.lost_packets,
@@ -127,7 +122,7 @@ def describe(spec: RunSpec, seen: Observation) -> Run:
             for claim in doubted_claims(evidence)
         },
         queue_drops={name: drops for name, drops in sorted(seen.drops.items()) if drops},
-        flows=outcome.records,
+        flows=tuple(one.record(window, end) for one, end in zip(flows, outcome.fair.end.tolist(), strict=True)),
         completion=outcome.completion,
         progress=None if outcome.progress is None else round(outcome.progress, 4),
         turns=outcome.turns,
@@ -138,7 +133,7 @@ def describe(spec: RunSpec, seen: Observation) -> Run:
         lost_packets=seen.lost_packets,
         throttled_s=seen.throttled_s,
         controller_restarts=_restarts(seen),
-        failures=recovery.failures([flow.seconds for flow in flows]) if spec.fail else (),
+        failures=recovery.failures() if spec.fail else (),
         phases=recovery.phases(mean_total, lambda window: outcome.fair_in(window).total_mbps) if spec.fail else (),
     )
 

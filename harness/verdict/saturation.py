@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from harness.run.observation import Outage
 from harness.run.spec import RunSpec
-from harness.verdict.fair import RoutedFlow, fair
+from harness.verdict.fair import fair
+from harness.verdict.flows import MeasuredFlow
 from results import parts
 from results.window import mean_over
 from topos.links import sending_ports
@@ -46,20 +47,19 @@ class FullLinks:
 def full_links(
     topo: Network,
     spec: RunSpec,
-    flows: Sequence[RoutedFlow],
-    starts: Sequence[float],
+    flows: Sequence[MeasuredFlow],
     outages: Sequence[Outage],
     sent: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]],
 ) -> FullLinks:
     """The links that have to be full once TCP has settled.
 
-    ``starts`` says when each flow began, ``sent`` when and how fast (Mb/s) each port sent; times in seconds since
-    the traffic started. A port without samples counts as nan.
+    ``sent`` says when and how fast (Mb/s) each port sent; times in seconds since the traffic started. A port without
+    samples counts as nan.
     """
-    begun = [*starts, *(change.t for flow in flows for change in flow.paths[1:])]
+    begun = [t for one in flows for t in (one.start, *(change.t for change in one.routed.paths[1:]))]
     settled = settled_window(spec, begun, outages)
     window = settled or spec.window_s
-    full = fair(topo, flows, window, spec.link_mbps, outages).full_links
+    full = fair(topo, [one.routed for one in flows], window, spec.link_mbps, outages).full_links
     silent: tuple[NDArray[np.float64], NDArray[np.float64]] = (np.array([]), np.array([]))
     ports = sending_ports(topo)
     names = sorted(ports[link] for link in full)

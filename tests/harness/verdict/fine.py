@@ -1,9 +1,15 @@
-"""What is seen of a run that is fine."""
+"""What is seen of a run that is fine, and flows as they are measured."""
 
+from math import inf
+
+from harness.run.traffic import EmulatedFlow
 from harness.verdict.claims import Claim
+from harness.verdict.fair import PathChange, RoutedFlow
+from harness.verdict.flows import MeasuredFlow
 from harness.verdict.judgement import Evidence, judge
 from harness.verdict.saturation import FullLinks
 from topos.wire import acknowledgements_per_payload, wire_per_payload
+from traffic.iperf import FlowReport, Interval
 
 ON_THE_WIRE = wire_per_payload() + acknowledgements_per_payload()
 FINE = Evidence(
@@ -32,6 +38,18 @@ UNSETTLED = "TCP had no second to settle in"
 def reasons(seen):
     """Why the run does not count."""
     return list(judge(seen).reasons)
+
+
+def routed(src, dst, *changes, start=-inf, mbit=None):
+    """A flow that had each core from a time on."""
+    return RoutedFlow(src, dst, tuple(PathChange(t, core) for t, core in changes), start, mbit)
+
+
+def measured(src, dst, *changes, back=(), mbps=(), start=0.0, life=(-inf, inf)):
+    """The same with the path of its acknowledgements, and its rate in each second from ``start`` on."""
+    report = FlowReport("", 1, "", tuple(Interval(s, s + 1, 0, rate * 1e6) for s, rate in enumerate(mbps)), None)
+    there = routed(src, dst, *changes, start=life[0])
+    return MeasuredFlow(EmulatedFlow(src, dst, 1, report=report), start, life[1], there, routed(dst, src, *back))
 
 
 def placed(t, key, src, dst, src_port, dst_port=SERVER, core=0, reason="hashed"):

@@ -2,28 +2,27 @@
 
 import pytest
 
-from harness.run.traffic import EmulatedFlow
+from harness.run.spec import RunSpec
 from harness.verdict.claims import claims
-from harness.verdict.flows import MeasuredFlow
+from tests.harness.verdict.fine import measured
 from topos.fattree import FatTree
 from topos.links import sending_ports
 from topos.wire import acknowledgements_per_payload, wire_per_payload
-from traffic.iperf import FlowReport, Interval
 
 TREE = FatTree(4)
 PORTS = sending_ports(TREE)
+SPEC = RunSpec("ecmp", "stride:4", seconds=6, link_mbps=10)
 WINDOW = (1.0, 5.0)
 
 
 def flow(src, dst, *cores, back=0, mbps=4.0):
     """A flow of 6 s at a steady rate; ``cores``: (time, core) or one core."""
-    report = FlowReport("", 1, "", tuple(Interval(s, s + 1, 0, mbps * 1e6) for s in range(6)), None)
     path = [(0.0, cores[0])] if isinstance(cores[0], int) else list(cores)
-    return MeasuredFlow(EmulatedFlow(src, dst, 1, report=report), 0.0, path, [(0.0, back)])
+    return measured(src, dst, *path, back=[(0.0, back)], mbps=[mbps] * 6)
 
 
 def excesses(flows, carried):
-    return {c.port: c for c in claims(TREE, flows, WINDOW, 10.0, 0.06, carried, PORTS, 1500)}
+    return {c.port: c for c in claims(TREE, SPEC, flows, WINDOW, carried)}
 
 
 def test_what_flows_deliver_is_added_up_on_every_link_of_their_paths_acknowledgements_too():
@@ -38,7 +37,7 @@ def test_what_flows_deliver_is_added_up_on_every_link_of_their_paths_acknowledge
 def test_a_log_that_claims_a_spanning_tree_beside_full_links_everywhere_is_found_out():
     """What was measured: a core each. What the log says: all by way of core 0."""
     truth = [flow(src, src + 4, src % 4, back=src % 4, mbps=9.4) for src in range(12)]
-    carried = {c.port: c.delivered_mbps for c in claims(TREE, truth, WINDOW, 10.0, 0.06, {}, PORTS, 1500)}
+    carried = {c.port: c.delivered_mbps for c in excesses(truth, {}).values()}
     lie = [flow(src, src + 4, 0, back=0, mbps=9.4) for src in range(12)]
     assert max(c.excess_mbps for c in excesses(truth, carried).values()) == pytest.approx(0, abs=1e-9)
     assert max(c.excess_mbps for c in excesses(lie, carried).values()) > 25

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from harness.run.observation import Outage
-from harness.verdict.fair import PathChange, RoutedFlow, fair
+from harness.verdict.fair import fair
 from simulator.fair import MaxMinEngine
+from tests.harness.verdict.fine import routed
 from topos.fattree import FatTree
 from topos.links import num_links, path_links
 from topos.nonblocking import NonBlocking
@@ -13,11 +14,7 @@ TREE = FatTree(4)
 
 
 def flow(src, dst, start, mbit, *changes):
-    return RoutedFlow(src, dst, tuple(PathChange(t, core) for t, core in changes), start, mbit)
-
-
-def lasting(src, dst, *changes):
-    return RoutedFlow(src, dst, tuple(PathChange(t, core) for t, core in changes))
+    return routed(src, dst, *changes, start=start, mbit=mbit)
 
 
 def fluid(topo, flows, window, until, mbps, outages=()):
@@ -73,21 +70,21 @@ def test_a_broken_link_carries_nothing():
 
 
 def test_lasting_flows_on_one_uplink_share_it_until_one_is_moved():
-    flows = [lasting(0, 4, (0, 0)), lasting(1, 8, (0, 1), (3, 2))]  # cores 0 and 1: the same aggregation switch
+    flows = [routed(0, 4, (0, 0)), routed(1, 8, (0, 1), (3, 2))]  # cores 0 and 1: the same aggregation switch
     assert total(TREE, flows, (1, 3)) == pytest.approx(10)
     assert total(TREE, flows, (1, 5)) == pytest.approx(0.5 * 10 + 0.5 * 20)
     assert total(TREE, flows, (3.5, 5)) == pytest.approx(20)
 
 
 def test_stride_on_a_spanning_tree_is_a_quarter_and_the_control_is_limited_by_receivers_only():
-    flows = [lasting(h, (h + 4) % 16, (0, 0)) for h in range(16)]
+    flows = [routed(h, (h + 4) % 16, (0, 0)) for h in range(16)]
     assert total(TREE, flows, (0, 1)) == pytest.approx(40)
-    assert total(NonBlocking(16), [lasting(0, 1), lasting(2, 1), lasting(3, 4)], (0, 1)) == pytest.approx(20)
+    assert total(NonBlocking(16), [routed(0, 1), routed(2, 1), routed(3, 4)], (0, 1)) == pytest.approx(20)
 
 
 def test_before_its_first_path_a_flow_has_that_path():
-    assert lasting(0, 4, (2, 3)).core_at(0.5) == 3
-    assert lasting(0, 1).core_at(0.5) == 0
+    assert routed(0, 4, (2, 3)).core_at(0.5) == 3
+    assert routed(0, 1).core_at(0.5) == 0
 
 
 @pytest.mark.parametrize("seed", range(8))

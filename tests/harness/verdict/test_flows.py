@@ -1,14 +1,18 @@
 """What a receiver reports of a flow, put on the clock of the run."""
 
+from math import nan
+
 import pytest
 
+from harness.run.observation import Observation
 from harness.run.traffic import EmulatedFlow
-from harness.verdict.flows import MeasuredFlow
+from harness.verdict.flows import measured_flows
 from traffic.iperf import FlowReport, Interval
 
 
 def measured(report, started=100.5):
-    return MeasuredFlow(EmulatedFlow(0, 4, 1, started=started, report=report), 100.0, [], [])
+    seen = Observation(begin=100.0, flows=[EmulatedFlow(0, 4, 1, started=started, report=report)])
+    return measured_flows(seen, 1500, lasts=True)[0]
 
 
 def test_a_flow_begins_when_its_receiver_heard_of_it_not_when_its_client_was_started():
@@ -33,7 +37,7 @@ def test_a_transfer_shorter_than_a_second_has_a_total_alone():
 
 def test_numbers_are_kept_to_the_hundred_bits_a_second_and_the_millisecond():
     report = FlowReport("", 1, "", (Interval(0, 1, 0, 1_234_567.0),), Interval(0, 1, 0, 1_234_567.0))
-    told = measured(report, started=100.12345).record((0.0, 10.0))
+    told = measured(report, started=100.12345).record((0.0, 10.0), nan)
     assert (told.mbps, told.per_second_mbps, told.start) == (1.2346, (1.235,), 0.123)
 
 

@@ -151,7 +151,7 @@ def test_a_move_is_timed_from_the_flows_start_and_its_rate_seen_to_come_back():
         {"t": BEGIN + 3.5, "event": "reroute", "key": 5, "core": 1, "round": 1},
     ]
     seen = observation([moved], events=events)
-    found = costs(seen, measured_flows(seen), 10.0)
+    found = costs(seen, measured_flows(seen, 1500, lasts=False), 10.0)
     assert (found["moved_flows"], found["moves"]) == (1, 1)
     assert (found["detected_after_s"], found["moved_after_s"]) == (2, 2.5)
     assert found["rate_back_after_s"] == pytest.approx(0.5), "in the next whole second"
@@ -168,7 +168,7 @@ def test_what_was_sent_again_is_told_by_the_megabyte_of_flows_that_were_moved_an
         {"t": BEGIN + 3, "event": "reroute", "key": 5, "core": 1, "round": 1},
     ]
     seen = observation([moved, other], events=events)
-    found = costs(seen, measured_flows(seen), 10.0)
+    found = costs(seen, measured_flows(seen, 1500, lasts=False), 10.0)
     assert found["retransmissions_per_mbyte_moved"] == 691_356
     assert found["retransmissions_per_mbyte_unmoved"] == 0
 
@@ -201,7 +201,7 @@ def test_of_one_flow_in_a_hundred_the_path_may_be_unknown(unknown, doubts):
     flows = [flow(n, n % 15, n % 15 + 1, 3, 1, 100_000) for n in range(100)]
     events = [placed(BEGIN + 3, n, one.src, one.dst, one.src_port) for n, one in enumerate(flows[unknown:])]
     seen = observation(flows, events=events)
-    outcome = Outcome(spec.network(), spec, spec.workload(), seen, measured_flows(seen))
+    outcome = Outcome(spec, seen)
     assert len([one for one in outcome.reasons() if "does not know the paths" in one]) == doubts
 
 
@@ -210,5 +210,5 @@ def test_what_is_over_in_three_seconds_cannot_be_measured(lasted, too_short):
     spec = replace(POISSON, traffic="shuffle:1000", scale_sizes=True)
     flows = [flow(src, src, (src + 1) % 16, 0, lasted, round(lasted * PAYLOAD)) for src in range(16)]
     seen = observation(flows, mbps=10.0)
-    outcome = Outcome(spec.network(), spec, spec.workload(), seen, measured_flows(seen))
+    outcome = Outcome(spec, seen)
     assert (outcome.too_short is not None) is too_short

@@ -7,8 +7,8 @@ import pytest
 
 from harness.run.observation import Outage
 from harness.run.spec import RunSpec
-from harness.verdict.fair import PathChange, RoutedFlow
 from harness.verdict.saturation import full_links, settled_window
+from tests.harness.verdict.fine import measured
 from topos.fattree import FatTree
 
 TREE = FatTree(4)
@@ -54,36 +54,31 @@ def test_the_limits_of_the_settled_window(bw, queue, last, window):
 def test_without_a_settled_second_the_measuring_window_is_all_there_is_and_it_says_what_would_do():
     spec = RunSpec(scheme="ecmp", traffic="stride:4", seconds=8, link_mbps=10)
     t = np.arange(1.0, 9.0)
-    found = full_links(TREE, spec, [RoutedFlow(0, 1)], [0.0, 3.25], [], {"0_0_2": (t, np.full(8, 9.9))})
+    found = full_links(TREE, spec, [measured(0, 1), measured(0, 1, start=3.25)], [], {"0_0_2": (t, np.full(8, 9.9))})
     assert found.window == spec.window_s
     assert found.mbps["0_0_2"] == pytest.approx(9.9)
     assert found.why_not is not None
     assert "it takes 5 s after" in found.why_not
     assert "which was at 3.2 s of 8 (at the same paths --seconds 10 has one)" in found.why_not
     longer = replace(spec, seconds=10)
-    assert full_links(TREE, longer, [RoutedFlow(0, 1)], [0.0, 3.25], [], {}).why_not is None
+    assert full_links(TREE, longer, [measured(0, 1), measured(0, 1, start=3.25)], [], {}).why_not is None
 
 
 def test_only_links_that_are_full_all_the_time_have_to_be():
     spec = RunSpec(scheme="ecmp", traffic="stride:4", seconds=60, link_mbps=10)
     # Two flows of one host share its link, and leave all others half empty, but for the second receiver's.
-    flows = [
-        RoutedFlow(0, 4, (PathChange(0, 0),)),
-        RoutedFlow(0, 8, (PathChange(0, 3),)),
-        RoutedFlow(12, 8, (PathChange(0, 0),)),
-    ]
+    flows = [measured(0, 4, (0, 0)), measured(0, 8, (0, 3)), measured(12, 8, (0, 0))]
     t = np.arange(1.0, 61.0)
     sent = {"0_0_2": (t, np.full(60, 9.9)), "2_0_1-eth2": (t, np.where(t > 30, 9.0, 10.0))}
-    found = full_links(TREE, spec, flows, [0.0, 0.0, 0.0], [], sent)
+    found = full_links(TREE, spec, flows, [], sent)
     assert found.window == (10, 50)
     assert found.mbps == {"0_0_2": pytest.approx(9.9), "2_0_1-eth2": pytest.approx(9.5)}
     # The first flow's way is another one from second 20 on: what was full before counts from 25 on.
-    moved = [replace(flows[0], paths=(PathChange(0, 0), PathChange(20, 1))), *flows[1:]]
-    assert full_links(TREE, spec, moved, [0.0, 0.0, 0.0], [], sent).window == (25, 50)
+    moved = [measured(0, 4, (0, 0), (20, 1)), *flows[1:]]
+    assert full_links(TREE, spec, moved, [], sent).window == (25, 50)
 
 
 def test_a_port_without_samples_is_no_proof():
     spec = RunSpec(scheme="ecmp", traffic="stride:4", seconds=60, link_mbps=10)
-    flows = [RoutedFlow(0, 1), RoutedFlow(2, 1)]
-    found = full_links(TREE, spec, flows, [0.0, 0.0], [], {})
+    found = full_links(TREE, spec, [measured(0, 1), measured(2, 1)], [], {})
     assert found.mbps == {"0_0_1-eth4": pytest.approx(np.nan, nan_ok=True)}
