@@ -33,7 +33,6 @@ class Study(NamedTuple):
     runs: tuple[Config, ...]
     values: tuple[dict[str, Any], ...]
     default: int
-    schemes: tuple[str, ...] = SCHEMES
 
 
 @dataclass(frozen=True)
@@ -67,14 +66,6 @@ def studies() -> Iterator[Study]:
     yield Study("Figure 11: tick [s]", time, _each("tick_s", 0.002, 0.01, 0.05), 1)
     random = (Config("ecmp", "random", 16, tick_s=0.01, iterations=100_000),)
     yield Study("Table 3, 1,024 hosts: flows per host", random, _each("flows_per_host", 1, 2, 3, 4, 6), 2)
-    many = Config("ecmp", "stride:8", seconds=12.0, interval_s=2.0, flows_per_host=12, engine="maxmin")
-    yield Study(
-        "12 flows per host, stride:8: by measured rates, in a random order",
-        tuple(replace(many, seed=seed) for seed in range(1, 6)),
-        tuple({"by_rate": rate, "shuffled": order} for rate in (False, True) for order in (False, True)),
-        0,
-        ("ecmp", "hedera-gff"),
-    )
 
 
 def _each(field: str, *values: float) -> tuple[dict[str, Any], ...]:
@@ -97,7 +88,7 @@ def main(jobs: int | None, out: Path) -> None:
         (study.name, ", ".join(f"{v:g}" for v in value.values()) + " *" * (n == study.default), scheme, run, value)
         for study in studies()
         for n, value in enumerate(study.values)
-        for scheme in study.schemes
+        for scheme in SCHEMES
         for run in study.runs
     ]
     configs = [replace(run, scheme=scheme, **value) for _, _, scheme, run, value in cases]

@@ -16,7 +16,6 @@ from classroom.checks import TREE, Case
 from classroom.histories import History, HistoryFlow, shares, walk
 from classroom.template import MILESTONES
 from hedera.demand import estimate_demands
-from hedera.figure_7 import estimate_demands as figure_7
 from hedera.global_first_fit import GlobalFirstFit
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows
@@ -93,7 +92,7 @@ def _estimate(pairs: Pairs, hosts: int) -> Case:
     src, dst = [s for s, _ in pairs], [d for _, d in pairs]
     mistakes = [] if len(pairs) > 12 else [(words, like) for words, like in _mistaken(pairs, hosts)]
     told = f"flows {pairs}, {hosts} hosts" if len(pairs) <= 20 else f"{len(pairs)} random flows among {hosts} hosts"
-    right = figure_7(src, dst, hosts) if len(pairs) <= 20 else estimate_demands(src, dst, hosts).tolist()
+    right = estimate_demands(src, dst, hosts).tolist()
     return {"src": src, "dst": dst, "hosts": hosts, "demand": right, "mistakes": mistakes, "told": told}
 
 

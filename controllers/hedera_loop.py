@@ -16,7 +16,6 @@ from controllers.measurements import Measurements
 from controllers.polls import Polls
 from controllers.settings import Settings
 from controllers.switches import Switches
-from hedera.large_flows import RULES
 from hedera.linkstate import LinkState
 from hedera.placement import Placement
 from hedera.scheduler import ActiveFlows, RouteChange, Scheduler
@@ -57,8 +56,8 @@ class HederaLoop:
         learned: LearnedFlows | None = None,
     ):
         tree = links.tree
-        rule = RULES[settings.large_flows]
-        self._scheduler = Scheduler(tree, placement, settings.threshold, links, rule)
+        estimated = settings.large_flows == "measured-or-estimated"
+        self._scheduler = Scheduler(tree, placement, settings.threshold, links, estimated)
         self._interval = settings.interval_s
         self._switches = switches
         self._driver = switches.driver

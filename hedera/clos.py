@@ -7,7 +7,7 @@ switch sends and receives at most k/2 flows, and so does each aggregation switch
 permutation is routed without a collision, at every k (Slepian 1952, Duguid 1959: a Clos network of this size is
 rearrangeably non-blocking). The same holds for flows of one size 1/m, and for any flows larger than half a link.
 Other flows are coloured in order of falling size, without a guarantee. A flow that still exceeds a link takes the
-first path that fits it, if there is one. A search (`hedera.tabu_search`) then tries to reduce what excess is left.
+first path that fits it, if there is one.
 
 Paths change only where that lowers the excess. A period that begins without excess moves nothing. If there is excess,
 flows first keep the paths that fit, the largest flows first, and only the others are coloured. A new flow as large as
@@ -24,21 +24,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedera.compiled import compiled
+from hedera.compiled import NO_LINK, choice_links, compiled
 from hedera.edge_colouring import NO_COLOUR, colour_flows
 from hedera.global_first_fit import UNASSIGNED, first_path, take
 from hedera.linkstate import LinkState
-from hedera.paths import NO_LINK, choice_links
 from hedera.placement import UNIT, LargeFlows, in_units
-from hedera.tabu_search import search
 from topos.arrays import Bool, Int32, Int64
 from topos.fattree import FatTree
 from topos.links import Cores, canonical_cores, climb
 
-STEPS = 5000
-"""Moves that the search tries if colouring leaves an excess."""
-
-_SEED = np.uint64(1)  # of the search, in every period: the same flows get the same paths
 _FAILED = -(1 << 60)  # the room of a failed link: below that of any link that works, whatever it carries
 
 
@@ -61,12 +55,6 @@ class ClosColouring:
                 break
             core = self._coloured(flows, size, wish, links)
             exceeded, _ = self._exceeded(flows, size, core, links)
-            if exceeded < least:
-                best, least = core, exceeded
-        if least:
-            load, core = np.where(links.up, -UNIT, 0), best.copy()
-            _excess(flows.src, flows.dst, size, core, load, self.tree.half)
-            exceeded = search(flows.src, flows.dst, size, core, load, self.tree.half, STEPS, _SEED)
             if exceeded < least:
                 best, least = core, exceeded
         self.energy = least / UNIT
@@ -120,7 +108,7 @@ def _move_by_first_fit(src: Int32, dst: Int32, size: Int64, core: Cores, room: I
         for link in links:
             if link != NO_LINK and room[link] < 0:
                 take(room, links, -size[flow])
-                found = first_path(src[flow], dst[flow], size[flow], 0, room, half)
+                found = first_path(src[flow], dst[flow], size[flow], room, half)
                 if found == UNASSIGNED:
                     take(room, links, size[flow])
                 else:

@@ -1,4 +1,4 @@
-"""How the project compiles its inner loops: Numba, without the interpreter lock, kept on disk between processes.
+"""What compiled inner loops share: how Numba compiles and keeps them, random numbers, and the links of a path.
 
 Machine code contains a copy of all that it calls, and Numba's cache asks only whether the outermost function's file
 has changed. So each state of the sources has a folder of its own, named by their hash.
@@ -17,11 +17,16 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 from numba.core import config
+
+from topos import links
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 FOLDERS = 8
 """States of the sources whose machine code is kept."""
+NO_LINK = links.NO_LINK
+STEP = np.uint64(0x9E3779B97F4A7C15)
 _ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -68,3 +73,49 @@ def _sources() -> str:
     for path in sorted([*(_ROOT / "hedera").glob("*.py"), *(_ROOT / "topos").glob("*.py")]):
         digest.update(path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
+
+
+@compiled
+def bits(seed: np.uint64, number: np.uint64) -> np.uint64:
+    """The ``number``-th 64 random bits of ``seed`` by SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): numbers of one
+    iteration do not depend on each other, and none need to be stored."""
+    x = seed + number * STEP
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@compiled
+def below(bound: int, random_bits: np.uint64) -> np.int64:
+    """A whole number from 0 to ``bound`` - 1, from the upper half of the bits (bias below bound / 2^32)."""
+    return np.int64(((random_bits >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
+
+
+@compiled
+def two_below(bound: int, first: np.uint64, second: np.uint64) -> tuple[np.int64, np.int64]:
+    """Two different whole numbers from 0 to ``bound`` - 1, every ordered pair as likely."""
+    a = below(bound, first)
+    b = below(bound - 1, second)
+    return a, b + (b >= a)
+
+
+@compiled
+def fraction(random_bits: np.uint64) -> float:
+    """A number from 0 up to, but not including, 1."""
+    return np.float64(random_bits >> np.uint64(11)) * 2.0**-53
+
+
+tier_links = compiled(links.tier_links)
+climb = compiled(links.climb)
+
+
+@compiled
+def choice_links(src: int, dst: int, core: int, half: int) -> tuple[int, int, int, int]:
+    """The links of a path that its core decides, from edge switch to edge switch; NO_LINK for a tier not reached."""
+    _, edge_up, core_up, core_down, edge_down, _ = tier_links(src, dst, core, half)
+    climbed = climb(src, dst, half)
+    if climbed == 0:
+        return (NO_LINK, NO_LINK, NO_LINK, NO_LINK)
+    if climbed == 1:
+        return (edge_up, NO_LINK, NO_LINK, edge_down)
+    return (edge_up, core_up, core_down, edge_down)

@@ -1,11 +1,11 @@
 """Demand estimation (Hedera section 4.2): the rate that each flow would get if only NICs were limits.
 
-Figure 7 raises the senders' shares and lowers the receivers' in turn until nothing changes (`hedera.figure_7` does
-this line by line). The result is the max-min fair rates, and they can be computed without iterating. A NIC's share is
-its unassigned rate divided by the number of its unsettled flows. When a flow settles at another NIC with less than
-this share, the share can only grow. So if no NIC at the other end of its flows has a smaller share, none of them can
-settle lower, and all of them settle at this NIC's share. In each round all such NICs settle all their flows. The NIC
-with the smallest share is always among them, so the rounds come to an end.
+Figure 7 raises the senders' shares and lowers the receivers' in turn until nothing changes. The result is the
+max-min fair rates, and they can be computed without iterating. A NIC's share is its unassigned rate divided by the
+number of its unsettled flows. When a flow settles at another NIC with less than this share, the share can only grow.
+So if no NIC at the other end of its flows has a smaller share, none of them can settle lower, and all of them settle
+at this NIC's share. In each round all such NICs settle all their flows. The NIC with the smallest share is always
+among them, so the rounds come to an end.
 
 A round reads the list of unsettled flows twice, without branching on the data; docs/notes/placement.md has what that
 saves, and where it costs time. Shares are whole multiples of 2^-52 of a NIC's rate, rounded down: sums and

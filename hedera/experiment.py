@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import MISSING, dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from hedera.large_flows import RULES
 from hedera.parameter import check, parameter
 from hedera.schemes import SCHEMES, Options, Scheme, scheme
 from topos.fattree import FatTree
@@ -30,7 +29,7 @@ class Experiment:
     """One traffic pattern under one scheme. Defaults are the paper's, where it gives any.
 
     The middle two thirds of ``seconds`` are measured (sections 5.5, 6.2). ``link_mbps`` is in 10^6 bit/s.
-    ``large_flows`` names a rule of `hedera.large_flows`; ``fail`` is in the notation of `topos.faults`.
+    ``fail`` is in the notation of `topos.faults`.
 
     Raises ValueError, one sentence, for a value that makes no sense.
     """
@@ -52,7 +51,7 @@ class Experiment:
     large_flows: str = parameter(
         "measured-or-estimated",
         "Which flows are large: by measured rate, or by estimated demand too.",
-        choices=tuple(RULES),
+        choices=("measured", "measured-or-estimated"),
         controller=True,
     )
     iterations: int = parameter(1000, "Iterations of Simulated Annealing per round.", least=1, controller=True)

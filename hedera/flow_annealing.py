@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedera.compiled import compiled
-from hedera.draws import below, bits, fraction
+from hedera.compiled import NO_LINK, below, bits, choice_links, compiled, fraction
 from hedera.linkstate import LinkState
-from hedera.paths import NO_LINK, choice_links
 from hedera.placement import UNIT, LargeFlows, in_units
 from hedera.simulated_annealing import acceptance_constant
 from topos.arrays import Int32, Int64

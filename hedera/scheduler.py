@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedera.demand import estimate_demands
-from hedera.large_flows import Rule, measured_or_estimated
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows, Placement
 from topos.arrays import Float64, Int32, Int64
@@ -75,9 +74,9 @@ class Round:
 class Scheduler:
     """Finds the large flows, estimates their demands, has them placed, and returns the route changes.
 
-    ``rule`` decides which flows are large, by ``threshold`` (a fraction of the NIC rate; sections 3.1 and 4.3). The
-    demands for placement are then estimated among the large flows alone, as in section 4.2. With ``by_rate`` the
-    measured rates are used instead (a variant that `hedera explain-gff` examines).
+    A flow is large if its *measured* rate is above ``threshold``, a fraction of the NIC rate (section 3.1); with
+    ``estimated`` also if its demand among all flows is, for a flow slowed by a collision is large as well (section
+    4.2). The demands for placement are then estimated among the large flows alone.
 
     ``links`` may be shared with a `hedera.routing.Routing`; no path goes through failed ones. Raises ValueError for a
     threshold outside [0, 1), and in a round for a placement that does not answer with one core per flow.
@@ -89,16 +88,14 @@ class Scheduler:
         placement: Placement,
         threshold: float = 0.1,
         links: LinkState | None = None,
-        rule: Rule = measured_or_estimated,
-        by_rate: bool = False,
+        estimated: bool = True,
     ) -> None:
         if not 0 <= threshold < 1:
             raise ValueError(f"the threshold must be a fraction of the NIC rate from 0 to 1, not {threshold}")
         self.tree = tree
         self.placement = placement
         self.threshold = threshold
-        self.rule = rule
-        self.by_rate = by_rate
+        self.estimated = estimated
         self.links = LinkState(tree) if links is None else links
 
     def round(self, now: float, flows: ActiveFlows) -> Round:
@@ -118,10 +115,9 @@ class Scheduler:
     def _large_flows(self, flows: ActiveFlows) -> tuple[NDArray[np.intp], Float64]:
         hosts = self.tree.num_hosts
         demand = estimate_demands(flows.src, flows.dst, hosts)
-        index = np.flatnonzero(self.rule(flows.rate, demand, self.threshold))
-        if self.by_rate:
-            demand = np.minimum(flows.rate[index], 1.0)
-        elif index.size < demand.size:
+        above = (np.maximum(flows.rate, demand) if self.estimated else flows.rate) > self.threshold
+        index = np.flatnonzero(above)
+        if index.size < demand.size:
             demand = estimate_demands(flows.src[index], flows.dst[index], hosts)
         return index, demand
 

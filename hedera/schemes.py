@@ -23,13 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """Options of placements, besides network and seed.
-
-    ``iterations``: of annealing, in every round. ``shuffled``: Global First Fit takes flows in a random order.
-    """
+    """Options of placements, besides network and seed. ``iterations``: of annealing, in every round."""
 
     iterations: int = 1000
-    shuffled: bool = False
 
 
 def _static(name: str) -> Callable[[FatTree, int], Routing]:
@@ -50,7 +46,7 @@ _ecmp = _static("Ecmp")
 def _global_first_fit(tree: FatTree, rng: np.random.Generator, options: Options) -> Placement:
     from hedera.global_first_fit import GlobalFirstFit
 
-    return GlobalFirstFit(tree, rng if options.shuffled else None)
+    return GlobalFirstFit(tree)
 
 
 def _simulated_annealing(tree: FatTree, rng: np.random.Generator, options: Options) -> Placement:

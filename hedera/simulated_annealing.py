@@ -16,8 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from hedera.arrivals import Arrivals, Shape, cores_of_flows, group, load, shape_of
-from hedera.compiled import compiled
-from hedera.draws import below, bits, fraction, two_below
+from hedera.compiled import below, bits, compiled, fraction, two_below
 from hedera.linkstate import LinkState
 from hedera.placement import UNIT, LargeFlows, in_units
 from topos.arrays import Int32, Int64

@@ -16,10 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hedera.compiled import compiled
-from hedera.draws import below, bits
+from hedera.compiled import below, bits, choice_links, compiled
 from hedera.maxmin import max_min_rates
-from hedera.paths import choice_links
 from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
 from topos.links import NO_LINK, num_links, path_links

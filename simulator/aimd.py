@@ -14,8 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hedera.compiled import compiled
-from hedera.draws import below, bits
+from hedera.compiled import below, bits, compiled
 from simulator.engine import Engine
 from simulator.workload import start_queue, waits
 from topos.arrays import Float64, Int32, Int64

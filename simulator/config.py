@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from hedera.experiment import Experiment, middle
 from hedera.parameter import parameter
-from hedera.schemes import Options
 
 ENGINES = ("aimd", "maxmin")
 INCREASE = 0.12
@@ -20,7 +19,6 @@ MAX_TICKS = 100_000_000
 class Config(Experiment):
     """One run of the simulator. The defaults are the paper's, or where it gives none docs/notes/simulator.md's.
 
-    ``by_rate`` and ``shuffled`` are there to try what the paper's own simulator may have done (`hedera explain-gff`).
     Raises ValueError, one sentence, for a value that makes no sense.
     """
 
@@ -36,8 +34,6 @@ class Config(Experiment):
         option="--arrivals",
     )
     mean_mbytes: float = parameter(125.0, "Their mean size (exponential)", unit="MB", above=0, option="--mean-size")
-    by_rate: bool = parameter(False, "Place flows by measured rates instead of estimated demands.")
-    shuffled: bool = parameter(False, "Global First Fit takes flows and paths in a random order.")
     detect_s: float = parameter(
         0.0,
         "Global First Fit re-routes upon detection (section 4.5), looking this often; 0: with the period",
@@ -65,10 +61,6 @@ class Config(Experiment):
 
         if self.chosen.sprays and self.fail and self.engine == "aimd":
             raise ValueError("spraying with failed links needs --engine maxmin")
-
-    @property
-    def options(self) -> Options:
-        return Options(self.iterations, self.shuffled)
 
     @property
     def first_mbps(self) -> float:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hedera.large_flows import RULES
 from hedera.scheduler import ActiveFlows, Scheduler
 from simulator.aimd import AimdEngine
 from simulator.config import Config
@@ -75,8 +74,8 @@ class Simulation:
         placement = chosen.placement(tree, config.seed, config.options)
         self.scheduler = None
         if placement and self.routing:
-            rule = RULES[config.large_flows]
-            self.scheduler = Scheduler(tree, placement, config.threshold, self.routing.links, rule, config.by_rate)
+            estimated = config.large_flows == "measured-or-estimated"
+            self.scheduler = Scheduler(tree, placement, config.threshold, self.routing.links, estimated)
         self.period_s = config.interval_s
         if config.detect_s:
             from hedera.global_first_fit import GlobalFirstFit

@@ -14,7 +14,7 @@ import numpy as np
 
 from hedera.experiment import phases
 from hedera.linkstate import LinkState
-from hedera.optimum import most_possible
+from hedera.maxmin import most_possible
 from simulator.config import Config
 from topos.arrays import Float64, Int32
 from topos.fattree import FatTree

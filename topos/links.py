@@ -12,7 +12,7 @@ cables in reverse order. Within its block a link's offset is
     5  host down        host number
 
 so a link id is block * H + offset, and a path has at most one link of each block. Only `tier_links` and `climb`
-know this numbering; they are plain arithmetic, for numbers as well as arrays, and `hedera.paths` has them
+know this numbering; they are plain arithmetic, for numbers as well as arrays, and `hedera.compiled` has them
 compiled.
 """
 

@@ -14,7 +14,6 @@ from msgspec import ValidationError, convert
 from controllers.settings import NEW_FLOWS, Settings
 from harness.errors import UserMistake
 from hedera.experiment import Experiment
-from hedera.large_flows import RULES
 from hedera.parameter import narrowed, parameter
 from hedera.text import one_line
 from results.parts import Name
@@ -74,7 +73,7 @@ class RunSpec(Experiment):
         Experiment,
         "large_flows",
         "auto",
-        choices=("auto", *RULES),
+        choices=("auto", "measured", "measured-or-estimated"),
         help="Which flows Hedera places: above a tenth of a link as measured (section 3.1), or by estimate too; "
         "auto: as measured when flows come and go, else by estimate too.",
     )

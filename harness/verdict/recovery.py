@@ -15,7 +15,7 @@ from harness.verdict.flows import MeasuredFlow
 from harness.verdict.saturation import through_queue_s
 from hedera.experiment import phases
 from hedera.linkstate import LinkState
-from hedera.optimum import most_possible
+from hedera.maxmin import most_possible
 from results.parts import Failure, Phase
 from topos.fattree import FatTree
 from topos.faults import cables

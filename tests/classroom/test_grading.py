@@ -112,7 +112,7 @@ importlib.import_module("hedera.global_first_fit")
     assert asked_for(source) == {"hedera.clos", "hedera.demand", "hedera.global_first_fit"}
     assert asked_for("import " + "hedera." * 30_000 + "(" * 5000 + "-" * 100_000) == set()
     assert {"topos.links", "hedera.placement", "hedera.compiled"} <= allowed_modules()
-    answers = {"demand", "figure_7", "global_first_fit", "simulated_annealing", "clos", "edge_colouring", "maxmin"}
+    answers = {"demand", "global_first_fit", "simulated_annealing", "clos", "edge_colouring", "maxmin"}
     assert not {f"hedera.{name}" for name in answers} & allowed_modules("classroom.checks", "classroom.template")
     assert "classroom" in packages()
 

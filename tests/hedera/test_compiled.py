@@ -1,15 +1,21 @@
 """Machine code is loaded when it is of these sources and nobody else's to write, and is compiled anew otherwise."""
 
+import itertools
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from hedera.compiled import below, bits, choice_links, two_below
+from topos.fattree import FatTree
+from topos.links import path_links
+
 ROOT = Path(__file__).parents[2]
-CALL = "import numpy as np; from hedera.draws import below; print(below(1000, np.uint64(1 << 63)))"
+CALL = "import numpy as np; from hedera.compiled import below; print(below(1000, np.uint64(1 << 63)))"
 WORD = "compiling the inner loops"
 
 
@@ -39,7 +45,7 @@ def test_a_second_process_loads_what_the_first_compiled_and_other_sources_are_co
     assert kept
     assert run(copy) == ("500", "")
     assert code(copy) == kept
-    source = copy / "hedera" / "draws.py"
+    source = copy / "hedera" / "compiled.py"
     source.write_text(source.read_text().replace("* np.uint64(bound))", "* np.uint64(bound + 1000))"))
     answer, said = run(copy)
     assert (answer, WORD in said) == ("1000", True)
@@ -59,3 +65,41 @@ def test_code_that_others_can_write_is_not_loaded(copy):
 def test_without_a_place_to_keep_it_code_is_compiled_at_every_start(copy):
     (copy / "cache").write_text("no folder")
     assert run(copy)[0] == "500"
+
+
+def test_the_numbers_are_those_of_splitmix64():
+    """Of seed 1234567, as others' implementations have them (Rosetta Code, Splitmix64)."""
+    found = [int(bits(np.uint64(1234567), np.uint64(number))) for number in range(1, 6)]
+    assert found == [
+        6457827717110365317,
+        3203168211198807973,
+        9817491932198370423,
+        4593380528125082431,
+        16408922859458223821,
+    ]
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3, 1000])
+def test_each_number_below_a_bound_has_its_share_of_the_bits(bound):
+    for number in range(bound):  # the first and the last of the bits that make it
+        first, end = (-(-n * 2**32 // bound) << 32 for n in (number, number + 1))
+        assert below(bound, np.uint64(first)) == below(bound, np.uint64(end - 1)) == number
+
+
+@pytest.mark.parametrize("bound", [2, 3, 7])
+def test_two_different_numbers_are_every_ordered_pair_once(bound):
+    def middles(of: int) -> list[np.uint64]:
+        return [np.uint64((2 * n + 1) * 2**63 // of) for n in range(of)]
+
+    pairs = [two_below(bound, a, b) for a, b in itertools.product(middles(bound), middles(bound - 1))]
+    assert sorted(pairs) == [pair for pair in itertools.product(range(bound), repeat=2) if pair[0] != pair[1]]
+
+
+@pytest.mark.parametrize("k", [4, 6])
+def test_the_links_that_a_core_decides(k):
+    tree = FatTree(k)
+    for src, dst, core in itertools.product(range(tree.num_hosts), range(tree.num_hosts), range(tree.num_cores)):
+        if src != dst and (src + dst + core) % 7 == 0:
+            assert (
+                list(choice_links(src, dst, core, tree.half)) == path_links(tree, [src], [dst], [core])[0, 1:5].tolist()
+            )

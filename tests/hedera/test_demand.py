@@ -6,8 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hedera.demand import estimate_demands
-from hedera.figure_7 import estimate_demands as as_printed
-from tests.hedera.reference import nic_max_min
+from tests.hedera import reference
 
 # The example of Figure 4: H0 sends to H1, H2, H3; H1 twice to H0 and to H2; H2 to H0 and H3; H3 twice to H1.
 FIGURE_4 = [(0, 1), (0, 2), (0, 3), (1, 0), (1, 0), (1, 2), (2, 0), (2, 3), (3, 1), (3, 1)]
@@ -28,7 +27,7 @@ def estimate(flows: list[tuple[int, int]], hosts: int) -> np.ndarray:
 
 
 def figure_7(flows: list[tuple[int, int]], hosts: int) -> list[float]:
-    return as_printed([s for s, _ in flows], [d for _, d in flows], hosts)
+    return reference.figure_7([s for s, _ in flows], [d for _, d in flows], hosts)
 
 
 def test_figure_4() -> None:
@@ -58,7 +57,7 @@ def test_is_the_fixed_point_of_figure_7(case: tuple[list[tuple[int, int]], int])
 @given(flow_lists())
 def test_is_max_min_fair_on_a_non_blocking_switch(case: tuple[list[tuple[int, int]], int]) -> None:
     flows, hosts = case
-    exact = [float(rate) for rate in nic_max_min(flows, hosts)]
+    exact = [float(rate) for rate in reference.nic_max_min(flows, hosts)]
     assert estimate(flows, hosts) == pytest.approx(exact, abs=1e-12)
 
 

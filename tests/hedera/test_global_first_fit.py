@@ -161,26 +161,3 @@ def test_columns_of_one_length() -> None:
     one = np.zeros(1, dtype=np.int32)
     with pytest.raises(ValueError, match="one length"):
         LargeFlows(np.zeros(2, dtype=np.int64), one, one, np.zeros(1), one, one)
-
-
-def test_a_random_order_uses_every_path_and_keeps_what_is_assigned() -> None:
-    """One flow: its path is drawn. Flows that all fit: each order and beginning fits them, and they stay."""
-    drawn = {place(GlobalFirstFit(TREE, np.random.default_rng(seed)), (1, 0, 4, 1.0))[0] for seed in range(30)}
-    assert drawn == {0, 1, 2, 3}
-    inside = {place(GlobalFirstFit(TREE, np.random.default_rng(seed)), (1, 0, 2, 1.0))[0] for seed in range(10)}
-    assert inside == {0, 2}
-    rows = [(1, 0, 4, 0.5), (2, 1, 5, 0.5), (3, 2, 6, 0.5), (4, 3, 7, 0.5)]
-    gff = GlobalFirstFit(TREE, np.random.default_rng(1))
-    first = place(gff, *rows)
-    assert place(gff, *reversed(rows)) == first[::-1]
-    assert gff.assigned.tolist() == [1, 2, 3, 4]
-
-
-def test_a_random_order_gives_the_last_path_to_either_of_two() -> None:
-    rows = [(1, 0, 2, 1.0), (2, 0, 2, 1.0), (3, 0, 2, 1.0)]  # three for two paths
-    kept = set()
-    for seed in range(30):
-        gff = GlobalFirstFit(TREE, np.random.default_rng(seed))
-        place(gff, *rows)
-        kept.add(tuple(gff.assigned.tolist()))
-    assert kept == {(1, 2), (1, 3), (2, 3)}

@@ -7,8 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedera.maxmin import max_min_rates
+from hedera import maxmin
+from hedera.maxmin import max_min_rates, most_possible
 from tests.hedera.reference import plain_max_min
+from topos.fattree import FatTree
+from topos.faults import parse
+from topos.links import num_links, path_links
+from topos.nonblocking import NonBlocking
+
+TREE = FatTree(4)
+HOSTS = np.arange(16)
 
 
 @settings(max_examples=300, deadline=None)
@@ -35,3 +43,47 @@ def test_bad_input() -> None:
         max_min_rates([[0]], [-1.0])
     with pytest.raises(IndexError, match="not one of the 1 links"):
         max_min_rates([[1]], [1.0])
+
+
+def capacity(*faults, topo=TREE):
+    links = np.full(num_links(topo), 10.0)
+    for fault in faults:
+        links[list(parse(fault, TREE, 9).links(TREE))] = 0
+    return links
+
+
+def test_a_whole_fat_tree_carries_every_permutation():
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        assert most_possible(TREE, HOSTS, rng.permutation(16), capacity()) == pytest.approx(160)
+
+
+def test_what_a_failure_takes_can_be_counted():
+    stride = (HOSTS + 4) % 16
+    assert most_possible(TREE, HOSTS, stride, capacity("switch:4_1_1@1")) == pytest.approx(120)
+    # one cable less for what leaves pod 0, and for what enters it: 10 of each of two pods' 40
+    assert most_possible(TREE, HOSTS, stride, capacity("link:0_2_1-4_1_1@1")) == pytest.approx(140)
+    # hosts 0 and 1 neither send nor receive
+    assert most_possible(TREE, HOSTS, stride, capacity("switch:0_0_1@1")) == pytest.approx(120)
+
+
+def test_receivers_limit_the_control():
+    star = NonBlocking(16)
+    assert most_possible(star, [0, 1, 2], [5, 5, 6], capacity(topo=star)) == pytest.approx(20)
+
+
+def test_no_placement_with_fair_shares_exceeds_it():
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        src, dst = rng.integers(16, size=24), rng.integers(16, size=24)
+        src, dst = src[src != dst], dst[src != dst]
+        links = capacity()
+        links[rng.integers(16, 80, size=10)] = 0
+        rates = max_min_rates(path_links(TREE, src, dst, rng.integers(4, size=src.size)), links)
+        assert rates.sum() <= most_possible(TREE, src, dst, links) + 1e-6
+
+
+def test_without_flows_and_with_too_many(monkeypatch):
+    assert most_possible(TREE, [], [], capacity()) == 0
+    monkeypatch.setattr(maxmin, "MAX_CHOICES", 63)
+    assert most_possible(TREE, HOSTS, (HOSTS + 4) % 16, capacity()) is None

@@ -762,14 +762,14 @@ for name, module in list(sys.modules.items()):
 def test_the_project_s_own_schedulers(grader):
     """It wraps the project's own schedulers, by way of sys.modules and importlib, where no import is to be seen."""
     grade, _ = grader.grade(
-        demand=STOLEN.format(module="hedera.figure_7", name="estimate_demands", what="estimate_demands"),
+        demand=STOLEN.format(module="hedera.demand", name="estimate_demands", what="estimate_demands"),
         first_fit=STOLEN.format(module="hedera.global_first_fit", name="FirstFit", what="GlobalFirstFit"),
         annealing=STOLEN.format(module="hedera.simulated_annealing", name="Annealing", what="SimulatedAnnealing"),
         scheduler=STOLEN.format(module="hedera.clos", name="Scheduler", what="ClosColouring"),
     )
     assert grade["points"] == 0.0
     assert set(grade["uses"].split()) == {
-        "hedera.figure_7",
+        "hedera.demand",
         "hedera.global_first_fit",
         "hedera.simulated_annealing",
         "hedera.clos",
@@ -782,7 +782,8 @@ def test_looking_for_answers(grader):
         {
             "an object": """
 import gc
-if not any(getattr(o, "__name__", "") in ("_est_src", "GlobalFirstFit", "run_checks") for o in gc.get_objects()):
+names = ("_settle_in_rounds", "GlobalFirstFit", "run_checks")
+if not any(getattr(o, "__name__", "") in names for o in gc.get_objects()):
     raise OSError
 """,
             "a frame": """
@@ -790,13 +791,13 @@ frame, found = sys._getframe(), []
 while frame:
     found += [*frame.f_locals, *frame.f_globals]
     frame = frame.f_back
-if not {"_est_src", "cases", "run_checks"} & set(found):
+if not {"_settle_in_rounds", "cases", "run_checks"} & set(found):
     raise OSError
 """,
             "an importer": """
 import importlib.util
 for importer in sys.meta_path:
-    for name in ("hedera.figure_7", "hedera.demand", "classroom.cases", "tests.classroom.solutions"):
+    for name in ("hedera.maxmin", "hedera.demand", "classroom.cases", "tests.classroom.solutions"):
         try:
             found = importer.find_spec(name, ["/code/hedera"])
         except (ImportError, AttributeError):
@@ -812,7 +813,7 @@ else:
             "a file": """
 for folder, inside, files in os.walk("/"):
     inside[:] = [name for name in inside if os.path.join(folder, name) not in ("/proc", "/usr/share")]
-    if {"figure_7.py", "global_first_fit.py", "cases.py", "mistakes.py"} & set(files):
+    if {"demand.py", "global_first_fit.py", "cases.py", "mistakes.py"} & set(files):
         break
 else:
     raise OSError

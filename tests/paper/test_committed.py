@@ -3,7 +3,6 @@
 Numbers are kept with six digits. Times, which are of the machine that took them, are left out.
 """
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -142,13 +141,6 @@ def test_explain_sa():
     for fresh in one_core.patterns(5):
         (row,) = kept("explain_sa_patterns.csv", k=fresh["k"], pattern=fresh["pattern"])
         same(row, fresh)
-
-
-def test_the_study_of_many_flows():
-    study = next(study for study in simulator_sensitivity.studies() if study.name.startswith("12 flows"))
-    shares = [simulator_sensitivity.summary(replace(run, scheme="hedera-gff", by_rate=True))[0] for run in study.runs]
-    (row,) = kept("sensitivity.csv", study=study.name, choice="1, 0", scheme="hedera-gff")
-    assert float(row["percent"]) == pytest.approx(sum(shares) / len(shares), rel=2e-5)
 
 
 def test_table_6():
