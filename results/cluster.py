@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import cast
 
 CONNECT_S = 20.0
 """How long a cluster, and then its first worker, may take to answer, seconds."""
@@ -20,29 +20,13 @@ RETRIES = 3
 
 
 @contextmanager
-def cluster(address: str) -> Iterator[Executor]:
-    """The workers of the scheduler at ``tls://HOST:PORT`` while the block runs; what is unfinished then is cancelled.
+def cluster(address: str) -> Iterator[tuple[Executor, int]]:
+    """The workers of the scheduler at ``tls://HOST:PORT`` while the block runs, and how many threads they have; what is
+    unfinished then is cancelled.
 
     Raises ValueError for another address and where Dask's settings name no certificates; RuntimeError without Dask or
     workers; OSError when no scheduler with the same authority answers.
     """
-    with connected(address) as client, executor_of(client) as executor:
-        yield executor
-
-
-@contextmanager
-def executor_of(client: Any) -> Iterator[Executor]:
-    """The executor of a connected client; what is unfinished when the block ends is cancelled."""
-    executor = cast(Executor, client.get_executor(pure=False, retries=RETRIES))
-    try:
-        yield executor
-    finally:
-        executor.shutdown(wait=False)
-
-
-@contextmanager
-def connected(address: str) -> Iterator[Any]:
-    """A ``distributed.Client`` with at least one worker; raises as `cluster` does."""
     if not re.fullmatch(r"tls://([\w.-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}", address):
         raise ValueError(
             f"a cluster is tls://HOST:PORT, not {address!r}: unencrypted, whoever can connect could run any code"
@@ -65,4 +49,8 @@ def connected(address: str) -> Iterator[Any]:
             client.wait_for_workers(1, timeout=CONNECT_S)
         except TimeoutError:
             raise RuntimeError(f"the cluster at {address} has no workers: start some with dask worker") from None
-        yield client
+        executor = cast(Executor, client.get_executor(pure=False, retries=RETRIES))
+        try:
+            yield executor, sum(client.nthreads().values())
+        finally:
+            executor.shutdown(wait=False)

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from hedera.options import OUT, Command, in_words, json_option, options, output, parallel
+from results.cluster import cluster
 from results.output import conclude, progress_bar, write_csv
 
 if TYPE_CHECKING:
@@ -57,20 +58,15 @@ class Computing:
     cluster: str | None = None
 
     def runner(self, label: str) -> Runner:
-        def run(function: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
-            return run_tasks(label, function, tasks, self.jobs, self.cluster)
-
-        return run
+        return partial(run_tasks, label, jobs=self.jobs, address=self.cluster)
 
     def csv(self, name: str, rows: Sequence[Row]) -> Path:
-        """Write rows to ``name``.csv."""
         return write_csv(self.out / f"{name}.csv", rows)
 
     def png(self, name: str) -> Path:
         return self.out / f"{name}.png"
 
     def conclude(self, rows: Sequence[Row], told: Sequence[Table | str], files: Sequence[Path]) -> None:
-        """As `results.output.conclude`."""
         conclude(rows, told, files, self.as_json)
 
 
@@ -90,52 +86,53 @@ def run_tasks(
     function: Callable[[Task], Answer],
     tasks: Sequence[Task],
     jobs: int | None = None,
-    cluster: str | None = None,
+    address: str | None = None,
 ) -> list[Answer]:
     """``function`` of every task, in the order of the tasks, under a progress bar.
 
-    ``jobs``: local processes (default: one per core; 1 runs everything in this process). ``cluster``: the address of
-    a Dask scheduler; its workers must have this project installed, and ``jobs`` is ignored. ``function`` must be
+    ``jobs``: local processes (default: one per core; 1 runs everything in this process). ``address``: of a Dask
+    scheduler; its workers must have this project installed, and ``jobs`` is ignored. ``function`` must be
     importable (pickled by name).
 
     Raises what a task raises; RuntimeError when workers keep dying; and what `results.cluster.cluster` raises.
     """
-    jobs = jobs or len(os.sched_getaffinity(0))
-    if cluster:
-        finished = _on_cluster(function, tasks, cluster)
-    elif jobs == 1 or len(tasks) == 1:
-        finished = ((n, function(task)) for n, task in enumerate(tasks))
-    else:
-        finished = _on_processes(function, tasks, min(jobs, len(tasks)))
+    jobs = min(jobs or len(os.sched_getaffinity(0)), len(tasks))
     answers: dict[int, Answer] = {}
-    with progress_bar(label, len(tasks)) as done, closing(finished):
-        for n, answer in finished:
-            answers[n] = answer
-            done(len(answers))
+    with progress_bar(label, len(tasks)) as done:
+        if jobs <= 1 and not address:
+            for n, task in enumerate(tasks):
+                answers[n] = function(task)
+                done(n + 1)
+        for _ in range(ATTEMPTS):
+            waiting = [n for n in range(len(tasks)) if n not in answers]
+            if not waiting:
+                break
+            with suppress(BrokenProcessPool), _workers(jobs, address) as executor:
+                number = {executor.submit(function, tasks[n]): n for n in waiting}
+                for future in as_completed(number):
+                    answers[number[future]] = future.result()
+                    done(len(answers))
+    if len(answers) < len(tasks):
+        raise RuntimeError(f"worker processes died {ATTEMPTS} times; {len(waiting)} simulations are not done")
     return [answers[n] for n in range(len(tasks))]
 
 
-def _on_processes(
-    function: Callable[[Task], Answer], tasks: Sequence[Task], jobs: int
-) -> Generator[tuple[int, Answer]]:
-    waiting = dict(enumerate(tasks))
-    for _ in range(ATTEMPTS):
-        # Spawned, not forked: a fork would copy the locks of this process's threads.
-        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_die_with_caller) as pool:
-            try:
-                number = {pool.submit(function, task): n for n, task in waiting.items()}
-                for future in as_completed(number):
-                    answer = future.result()
-                    del waiting[number[future]]
-                    yield number[future], answer
-                return
-            except BrokenProcessPool:
-                continue  # a worker died, and the pool with it; what it had finished is kept
-            except BaseException:  # leaving the pool normally would wait for every task
-                for worker in active_children():
-                    worker.terminate()
-                raise
-    raise RuntimeError(f"worker processes died {ATTEMPTS} times; {len(waiting)} simulations are not done")
+@contextmanager
+def _workers(jobs: int, address: str | None) -> Iterator[Executor]:
+    if address:
+        with cluster(address) as (executor, _):
+            yield executor
+        return
+    # Spawned, not forked: a fork would copy the locks of this process's threads.
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_die_with_caller) as pool:
+        try:
+            yield pool
+        except BrokenProcessPool:  # a worker died, and the pool with it; what it had finished is kept
+            raise
+        except BaseException:  # leaving the pool normally would wait for every task
+            for worker in active_children():
+                worker.terminate()
+            raise
 
 
 def _die_with_caller() -> None:
@@ -151,14 +148,3 @@ def _follow_caller() -> None:
     assert caller is not None
     caller.join()
     os._exit(1)
-
-
-def _on_cluster(
-    function: Callable[[Task], Answer], tasks: Sequence[Task], address: str
-) -> Generator[tuple[int, Answer]]:
-    from results.cluster import cluster
-
-    with cluster(address) as executor:
-        number = {executor.submit(function, task): n for n, task in enumerate(tasks)}
-        for future in as_completed(number):
-            yield number[future], future.result()

@@ -15,7 +15,7 @@ from harness.errors import RunFailed, UnfitMachine, UserMistake
 from harness.jobs.guests import Guests, prepare
 from harness.jobs.job import Hear, Job, decoded
 from harness.run.source import first_source
-from results.cluster import connected, executor_of
+from results.cluster import cluster
 from traffic.textfile import believe_only_given
 
 MAX_BYTES = 1 << 30
@@ -75,8 +75,8 @@ def workers_of(address: str) -> Iterator[Workers]:
     """A cluster's workers while the block runs. UserMistake for what is no encrypted address, UnfitMachine where there
     is no Dask or no worker, OSError where no scheduler answers."""
     try:
-        with connected(address) as client, executor_of(client) as executor:
-            yield Workers(executor, sum(client.nthreads().values()))
+        with cluster(address) as (executor, threads):
+            yield Workers(executor, threads)
     except ValueError as error:
         raise UserMistake(str(error)) from None
     except RuntimeError as error:
