@@ -24,7 +24,7 @@ def fields(record: ast.ClassDef, parts: set[str]) -> Iterator[str]:
     """Rows of a table: each field, what it is, and which part's it is."""
     for node, below in pairwise([*record.body, ast.Pass()]):
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            named = {one.id for one in ast.walk(node.annotation) if isinstance(one, ast.Name)} & parts
+            named = {one.attr for one in ast.walk(node.annotation) if isinstance(one, ast.Attribute)} & parts
             links = ", ".join(f"[{part}](#{part.lower()})" for part in named)
             yield f"| `{node.target.id}` | {words(below)} | {links} |"
 

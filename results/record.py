@@ -14,34 +14,9 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from results import parts
 from results.files import read_bytes, write_whole
-from results.parts import (
-    Collective,
-    Completion,
-    Count,
-    Cpu,
-    Disagreement,
-    Fact,
-    Failure,
-    FlowRecord,
-    FullLinks,
-    Mbps,
-    Name,
-    Phase,
-    Port,
-    Positive,
-    Rates,
-    Record,
-    Restart,
-    Round,
-    Rule,
-    Seconds,
-    Sentence,
-    Settings,
-    Timing,
-    Turns,
-    written,
-)
+from results.parts import Count, Fact, Mbps, Name, Port, Positive, Record, Seconds, Sentence, written
 from topos.wire import payload_share
 
 SCHEMA: Literal[2] = 2
@@ -76,7 +51,7 @@ class Run(Record, frozen=True, kw_only=True):
     """Hosts x link rate."""
     window_s: tuple[Seconds, Seconds]
     """The measured part: the middle two thirds of the run (section 6.2)."""
-    spec: Settings
+    spec: parts.Settings
     """Every other option; `platform`, `datapath`, `new_flows` and `large_flows` say what `auto` became."""
     matrix: tuple[tuple[Count, Count], ...] = written(())
     """Flows asked for: host numbers, source and destination."""
@@ -93,33 +68,33 @@ class Run(Record, frozen=True, kw_only=True):
     """Of a verdict that is not `ok`. A run that broke off is invalid and has no result."""
     remarks: tuple[Sentence, ...] = ()
     """On a run that counts, for instance that TCP was slow, not the machine."""
-    rules: tuple[Rule, ...] = written(())
+    rules: tuple[parts.Rule, ...] = written(())
     """Every rule of the verdict; runs of before they were told have none."""
-    rates: Rates = written(Rates())
+    rates: parts.Rates = written(parts.Rates())
     """Per second."""
     links: Mapping[Port, Mbps | None] = written({})
     """Mean over the window by port: `SWITCH-ethN` out of that switch, a host's name out of the host."""
-    full_links: FullLinks | None = None
+    full_links: parts.FullLinks | None = None
     """Links that max-min fairness says are full, once TCP has settled: 5 s or 25 round trips through a full
     queue after the last move."""
-    disagreements: Mapping[Port, Disagreement] = {}
+    disagreements: Mapping[Port, parts.Disagreement] = {}
     """Links whose counter contradicts the flows placed on them."""
     queue_drops: Mapping[Port, Count] = written({})
     """Packets dropped by a port's queue."""
-    flows: tuple[FlowRecord, ...]
+    flows: tuple[parts.FlowRecord, ...]
     """Every one."""
-    completion: tuple[Completion, ...] = ()
+    completion: tuple[parts.Completion, ...] = ()
     """By size class: flows due in the window. The FCT alone is the bytes at the link rate and 1.5 of the run's
     shortest handshake."""
     progress: float | None = None
     """`fluid_s` over `completion_s`, summed over flows that need half a second or more."""
-    turns: Turns | None = None
+    turns: parts.Turns | None = None
     """Of a shuffle."""
-    collective: Collective | None = None
+    collective: parts.Collective | None = None
     """Of a collective: flows that wait for each other."""
-    cpu: Cpu = written(Cpu())
+    cpu: parts.Cpu = written(parts.Cpu())
     """Every second."""
-    rounds: tuple[Round, ...] = written(())
+    rounds: tuple[parts.Round, ...] = written(())
     """What Hedera did, each time."""
     costs: Mapping[Name, float] = written({})
     """The controller's processor time, messages and bytes per second; TCP's retransmissions, reorderings,
@@ -128,13 +103,13 @@ class Run(Record, frozen=True, kw_only=True):
     """Packets lost outside every queue, by place."""
     throttled_s: Mapping[Name, Seconds] = {}
     """How long its CPU limit held each host back."""
-    controller_restarts: tuple[Restart, ...] = ()
+    controller_restarts: tuple[parts.Restart, ...] = ()
     """Each time that the controller was missed."""
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[parts.Failure, ...] = ()
     """With `--fail`."""
-    phases: tuple[Phase, ...] = ()
+    phases: tuple[parts.Phase, ...] = ()
     """With `--fail`: between the moments."""
-    timing: Timing = written(Timing())
+    timing: parts.Timing = written(parts.Timing())
     """What took how long."""
     environment: Mapping[Name, Fact] = written({})
     """Kernel, processor, versions, git revision, hash of the code, worker."""
@@ -207,7 +182,7 @@ def read(path: Path) -> Run:
     return decode(content(path))
 
 
-def read_settings(path: Path) -> Settings:
+def read_settings(path: Path) -> parts.Settings:
     """The common settings of a sweep's runs, from its sweep.json. Raises ValueError as `read` does.
 
     Settings that an older file lacks have the defaults of `Settings`, and so have settings in which runs may differ.
@@ -216,7 +191,7 @@ def read_settings(path: Path) -> Settings:
     try:
         document = msgspec.json.decode(data, type=dict[str, Any])
         document.pop("first_seed", None)
-        return msgspec.convert({"flows_per_host": 1, "keep": 1.0} | document, Settings)
+        return msgspec.convert({"flows_per_host": 1, "keep": 1.0} | document, parts.Settings)
     except msgspec.ValidationError as error:
         raise ValueError(f"is not a sweep's settings: {_one_line(str(error))[:300]}") from None
     except (msgspec.DecodeError, RecursionError) as error:
