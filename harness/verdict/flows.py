@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from harness.run.controller import Event
 from harness.run.observation import Observation
@@ -101,7 +102,12 @@ class MeasuredFlow:
     def record(self, window: Window, fair_end: float) -> FlowRecord:
         """As it is stored (docs/fields.md); ``fair_end``: when it should have had all, nan for one without an end."""
         report, sent, took = self.seen.report, self.seen.sent, self.took
-        begun = sent is not None and sent.start is not None
+        more: dict[str, Any] = {}
+        if sent is not None and sent.start is not None:
+            more = {"late_s": round(sent.start - sent.asked, 6), "rtt_ms": round(sent.rtt_us / 1e3, 3)}
+            more |= {"retransmissions": sent.retransmissions}
+            if sent.connected is not None:
+                more |= {"connect_s": round(sent.connected - sent.start, 6)}
         return FlowRecord(
             src=self.seen.src,
             dst=self.seen.dst,
@@ -116,10 +122,7 @@ class MeasuredFlow:
             completion_s=None if took is None else round(took, 6),
             how=sent.how if sent is not None else None if math.isinf(self.end) else "not started",
             fluid_s=None if math.isnan(fair_end) else round(fair_end - self.start, 6),
-            late_s=round(sent.start - sent.asked, 6) if begun else None,
-            connect_s=round(sent.connected - sent.start, 6) if begun and sent.connected is not None else None,
-            retransmissions=sent.retransmissions if begun else None,
-            rtt_ms=round(sent.rtt_us / 1e3, 3) if begun else None,
+            **more,
         )
 
 
