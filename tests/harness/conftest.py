@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 from harness.network.processes import wait_until
@@ -11,3 +13,15 @@ def clean():
     yield before
     wait_until(lambda: footprint() == before, 60)
     assert footprint() == before
+
+
+@pytest.fixture
+def theirs(tmp_path):
+    """A folder of an unprivileged user's, reachable by that user."""
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.stat().st_mode & 0o001 == 0:
+            folder.chmod(folder.stat().st_mode | 0o001)
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    os.chown(folder, 65534, 65534)
+    return folder

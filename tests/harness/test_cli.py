@@ -57,42 +57,24 @@ def assert_one_sentence(done, status, *words):
     assert len(said) == 1, done.stderr
 
 
-@pytest.fixture
-def matrix(tmp_path):
-    def write(text):
-        path = tmp_path / "matrix.csv"
-        path.write_text(text)
-        return f"file:{path}"
-
-    return write
-
-
 @pytest.mark.parametrize(
     ("option", "value", "words"),
     [
         ("-k", "5", ("even k", "5")),
-        ("-k", "four", ("four",)),
         ("--scheme", "hedera", ("hedera-gff", "spanning-tree", "'hedera'")),
         ("--traffic", "strife:4", ("strife", "stride:I")),
-        ("--traffic", "stride:99", ("stride",)),
-        ("--traffic", "published:nope", ("nope",)),
         ("--traffic", "file:/nowhere.csv", ("/nowhere.csv",)),
         ("--seconds", "0", ("--seconds", "0")),
         ("--bw", "0", ("--bw", "0")),
-        ("--bw", "-3", ("--bw",)),
         ("--bw", "nan", ("--bw",)),
         ("--seed", "-1", ("--seed",)),
-        ("--queue", "0", ("--queue",)),
         ("--traffic", "poisson:web-search,1.5", ("load", "at most 1, not 1.5")),
         ("--traffic", "poisson:fixed:1,1", ("flows in", "is the limit")),
-        ("--keep", "2", ("keep", "2")),
         ("--flows-per-host", "0", ("0",)),
         ("--platform", "nox", ("nox", "os-ken")),
-        ("--interval", "0", ("--interval",)),
         ("--interval", "0.5", ("--interval", "from 1 to 3600", "0.5")),
         ("--congestion-control", "x; rm", ("--congestion-control",)),
         ("--fail", "link:0_0_1-0_0_2@2", ("--fail", "0_0_2 is a host")),
-        ("--fail", "switch:4_1_1@9", ("--fail", "outside the run")),
         ("--fail", "switch:nowhere@2", ("--fail", "no switch 'nowhere'")),
         ("--disturb", "controller:tickle@2", ("--disturb", "controller:kill@SECONDS")),
         ("--out", "/proc/nowhere/out", ("cannot be written", "/proc/nowhere")),
@@ -102,17 +84,9 @@ def test_bad_input_is_one_sentence_and_status_2(option, value, words):
     assert_one_sentence(run(option, value), 2, *words)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("src_host,dst_host\n0,99\n", ("99", "line 2")),
-        ("src_host,dst_host\n3,3\n", ("itself", "line 2")),
-        ("src_host,dst_host\n", ("no flow",)),
-        ("src_host,dst_host\n0;1\n", ("line 2",)),
-    ],
-)
-def test_a_bad_matrix_names_the_file_and_the_line(matrix, text, words):
-    assert_one_sentence(run("--traffic", matrix(text)), 2, "matrix.csv", *words)
+def test_a_bad_matrix_names_the_file_and_the_line(tmp_path):
+    (tmp_path / "matrix.csv").write_text("src_host,dst_host\n0,99\n")
+    assert_one_sentence(run("--traffic", f"file:{tmp_path}/matrix.csv"), 2, "matrix.csv", "99", "line 2")
 
 
 def test_the_sweep_checks_every_pattern_before_the_first_run(tmp_path):
@@ -172,37 +146,25 @@ def test_a_pox_for_python_2_is_said_if_asked_for(tmp_path, with_carp):
     assert_one_sentence(done, 3, "0.2.0 (carp)", "halosaur", "os-ken")
 
 
-@pytest.mark.root
-@pytest.mark.parametrize(
-    "command", [[HEDERA, *RUN, "--time", "real"], [HEDERA, "sweep", "1", "5", "--time", "real"]], ids=["run", "sweep"]
-)
-def test_without_root_it_says_so_and_does_nothing(tmp_path, command):
-    here = theirs(tmp_path)
-    done = as_nobody(here, command)
-    assert_one_sentence(done, 3, "root")
-    assert list(here.iterdir()) == []
-
-
-@pytest.mark.root
-@pytest.mark.parametrize("command", [[ROOT / "test.sh", "1", "5"], [ROOT / "setup" / "install.sh"]])
-def test_another_user_s_clone_is_not_set_up(tmp_path, command):
-    done = as_nobody(theirs(tmp_path), command)
-    assert_one_sentence(done, 2, "you cannot write to")
-
-
 def as_nobody(here, command):
     words = ["setpriv", "--reuid=65534", "--clear-groups", *command]
     return subprocess.run(words, cwd=here, capture_output=True, text=True, check=False)
 
 
-def theirs(tmp_path):
-    """A folder of an unprivileged user's, reachable by that user."""
-    for folder in (tmp_path, *tmp_path.parents):
-        folder.chmod(folder.stat().st_mode | 0o001)
-    folder = tmp_path / "theirs"
-    folder.mkdir()
-    os.chown(folder, 65534, 65534)
-    return folder
+@pytest.mark.root
+@pytest.mark.parametrize(
+    "command", [[HEDERA, *RUN, "--time", "real"], [HEDERA, "sweep", "1", "5", "--time", "real"]], ids=["run", "sweep"]
+)
+def test_without_root_it_says_so_and_does_nothing(theirs, command):
+    done = as_nobody(theirs, command)
+    assert_one_sentence(done, 3, "root")
+    assert list(theirs.iterdir()) == []
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("command", [[ROOT / "test.sh", "1", "5"], [ROOT / "setup" / "install.sh"]])
+def test_another_user_s_clone_is_not_set_up(theirs, command):
+    assert_one_sentence(as_nobody(theirs, command), 2, "you cannot write to")
 
 
 def listed(*command):

@@ -5,12 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
-import msgspec
 import pytest
 from click.testing import CliRunner
 
 from harness.cli.compare import compare
 from harness.cli.run import run as run_command
+from harness.jobs.store import RESULT
 from harness.run.spec import RunSpec
 from harness.sweep.plan import TrafficSpec, keep_settings, plan
 from plots.compare_sweeps import _option
@@ -18,7 +18,8 @@ from plots.load import load_sweep
 from plots.sample import OF_THE_PATTERN
 from plots.table import csv_text
 from results.parts import Settings
-from results.record import Run, encode
+from results.record import write
+from tests.harness.jobs.made import result
 
 BASE = RunSpec("ecmp", "stride:1", seconds=10, platform="os-ken")
 PATTERNS = ("published:stride1", "published:stride2", "published:stride4")
@@ -31,26 +32,10 @@ def sweep(folder, rate=0.8, trials=1, **settings):
     keep_settings(base, folder)
     for job in plan(base, [TrafficSpec(p) for p in PATTERNS], ["nonblocking", "ecmp", "hedera-sa"], trials, folder):
         spec = job.spec
-        stored = {k: v for k, v in spec.for_its_traffic().as_json().items() if k in Settings.__struct_fields__}
         share = 1.0 if spec.scheme == "nonblocking" else rate - 0.05 * PATTERNS.index(spec.traffic)
         mbps = spec.capacity_mbps * share
         job.folder.mkdir(parents=True)
-        document = Run(
-            schema=2,
-            scheme=spec.scheme,
-            traffic=spec.traffic,
-            trial=spec.trial,
-            seed=spec.seed,
-            capacity_mbps=spec.capacity_mbps,
-            window_s=spec.window_s,
-            bisection_mbps=mbps,
-            payload_mbps=0.9 * mbps,
-            spec=msgspec.convert(stored, Settings),
-            verdict="ok",
-            reasons=(),
-            flows=(),
-        )
-        (job.folder / "run.json").write_bytes(encode(document))
+        write(job.folder / RESULT, result(spec.for_its_traffic(), bisection_mbps=mbps, payload_mbps=0.9 * mbps))
     return folder
 
 

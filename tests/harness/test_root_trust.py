@@ -15,18 +15,6 @@ pytestmark = [pytest.mark.root, pytest.mark.alone]
 USER = 65534
 
 
-@pytest.fixture
-def theirs(tmp_path):
-    """A folder of an unprivileged user's, reachable by that user."""
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.stat().st_mode & 0o001 == 0:
-            folder.chmod(folder.stat().st_mode | 0o001)
-    folder = tmp_path / "theirs"
-    folder.mkdir()
-    os.chown(folder, USER, USER)
-    return folder
-
-
 SUDO = {**os.environ, "SUDO_UID": str(USER), "SUDO_GID": str(USER)}
 
 
@@ -81,36 +69,26 @@ def test_nor_after_a_sweep_that_was_cut_short(theirs, number):
     assert wait_until(lambda: footprint() == before, 60)
 
 
-def run_in(here, out, **environment):
-    """A short run by a user who stands in ``here``."""
+# By PYTHONPATH only names that the interpreter's own start does not need: those only its -I would keep out.
+@pytest.mark.parametrize(
+    ("names", "by_path"),
+    [
+        ("json argparse controllers numpy click harness runpy mininet sitecustomize", False),
+        ("numpy click mininet os_ken argparse rich", True),
+    ],
+)
+def test_no_module_is_taken_from_where_the_user_stands_nor_from_a_root_shell_s_pythonpath(
+    tmp_path, clean, names, by_path
+):
+    here, taken = tmp_path / "here", tmp_path / "taken"
+    here.mkdir()
+    for name in names.split():
+        (here / f"{name}.py").write_text(f"open({str(taken)!r}, 'a').write({name!r})\nraise SystemExit(9)\n")
     asked = shlex.split("run --scheme ecmp --traffic stride:4 --seconds 3 --bw 2 --platform os-ken --out")
-    return subprocess.run(
-        [HEDERA, *asked, out],
-        cwd=here,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-
-
-def test_no_module_is_taken_from_where_the_user_stands(tmp_path, clean):
-    here, taken = tmp_path / "here", tmp_path / "taken"
-    here.mkdir()
-    for name in ("json", "argparse", "controllers", "numpy", "click", "harness", "runpy", "mininet", "sitecustomize"):
-        (here / f"{name}.py").write_text(f"open({str(taken)!r}, 'a').write({name!r})\nraise SystemExit(9)\n")
-    done = run_in(here, tmp_path / "run")
-    assert not taken.exists(), taken.read_text()
-    assert "Mb/s" in done.stdout, done.stderr
-
-
-def test_a_root_shell_s_pythonpath_reaches_neither_us_nor_our_children(tmp_path, clean):
-    """Names that the interpreter's own start does not need: those only its -I would keep out."""
-    here, taken = tmp_path / "here", tmp_path / "taken"
-    here.mkdir()
-    for name in ("numpy", "click", "mininet", "os_ken", "argparse", "rich"):
-        (here / f"{name}.py").write_text(f"open({str(taken)!r}, 'a').write({name!r})\nraise SystemExit(9)\n")
-    done = run_in(here, tmp_path / "run", PYTHONPATH=str(here), PYTHONHOME="")
+    environment = {**os.environ, **({"PYTHONPATH": str(here), "PYTHONHOME": ""} if by_path else {})}
+    done = subprocess.run(
+        [HEDERA, *asked, tmp_path / "run"], cwd=here, env=environment,
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
     assert not taken.exists(), taken.read_text()
     assert "Mb/s" in done.stdout, done.stderr

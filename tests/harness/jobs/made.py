@@ -12,7 +12,7 @@ from results import record
 SPEC = RunSpec("ecmp", "stride:4", seconds=6, time="virtual", platform="os-ken")
 
 
-def result(spec, **changed):
+def result(spec, /, **changed):
     """A valid run of a spec, unless told otherwise."""
     made = {"source": first_source().fingerprint, "time": spec.time}
     right = {"bisection_mbps": 100.0, "payload_mbps": 95.0, "verdict": "ok", "environment": made}

@@ -25,29 +25,23 @@ def total(topo, flows, window):
     return fair(topo, flows, window, 10).total_mbps
 
 
-def test_flows_share_while_they_are_there_together():
-    """Two of 10 Mbit into one host of 10 Mb/s, the second a second later: the first has it alone, then half each."""
-    found = fluid(NonBlocking(16), [flow(0, 2, 0, 10), flow(1, 2, 0.5, 10)], (0, 2), 4, 10)
-    assert found.end.tolist() == pytest.approx([1.5, 2.0])
-    assert found.total_mbps == pytest.approx(10)
-
-
-def test_one_that_takes_its_turn_begins_when_it_did():
-    found = fluid(NonBlocking(16), [flow(0, 2, 0, 10), flow(0, 3, 1.25, 10)], (0, 3), 3, 10)
-    assert found.end.tolist() == pytest.approx([1.0, 2.25])
-    assert found.total_mbps == pytest.approx(20 / 3)
-
-
-def test_what_does_not_end_has_no_end_and_what_lasts_neither():
-    found = fluid(NonBlocking(16), [flow(0, 2, 0, 100), flow(1, 2, 0, None)], (0, 2), 2, 10)
-    assert np.isnan(found.end).all()
-    assert found.total_mbps == pytest.approx(10)
-
-
-def test_only_the_window_counts():
-    found = fluid(NonBlocking(16), [flow(0, 2, 0, 15)], (1, 3), 4, 10)
-    assert found.end.tolist() == pytest.approx([1.5])
-    assert found.total_mbps == pytest.approx(10 * 0.5 / 2)
+@pytest.mark.parametrize(
+    ("flows", "window", "until", "ends", "mbps"),
+    [
+        # two into one host, the second half a second later: the first has it alone, then half each
+        ([flow(0, 2, 0, 10), flow(1, 2, 0.5, 10)], (0, 2), 4, [1.5, 2.0], 10),
+        # one that takes its turn begins when it did
+        ([flow(0, 2, 0, 10), flow(0, 3, 1.25, 10)], (0, 3), 3, [1.0, 2.25], 20 / 3),
+        # what does not end has no end, and what lasts neither
+        ([flow(0, 2, 0, 100), flow(1, 2, 0, None)], (0, 2), 2, [np.nan, np.nan], 10),
+        # only the window counts
+        ([flow(0, 2, 0, 15)], (1, 3), 4, [1.5], 10 * 0.5 / 2),
+    ],
+)
+def test_flows_share_while_they_are_there_together(flows, window, until, ends, mbps):
+    found = fluid(NonBlocking(16), flows, window, until, 10)
+    assert found.end.tolist() == pytest.approx(ends, nan_ok=True)
+    assert found.total_mbps == pytest.approx(mbps)
 
 
 def test_paths_count_from_when_they_were_taken():

@@ -53,28 +53,31 @@ def test_the_packet_size_decides_what_payload_is_on_the_wire():
     assert "more than 5% apart" in describe(replace(SPEC, mtu=576), observation(mtu=9000)).reasons[0]
 
 
-def test_the_number_is_the_sum_of_receive_rates():
-    result = describe(SPEC, observation())
+def test_the_number_is_the_sum_of_receive_rates_over_the_middle_two_thirds():
+    seen = observation()
+    result = describe(SPEC, seen)
     assert result.bisection_mbps == pytest.approx(160)
     assert result.maxmin_mbps == pytest.approx(160)
     assert result.verdict == "ok"
     assert result.rates.t == (1, 2, 3, 4, 5, 6)
     assert result.rates.total_mbps == pytest.approx((160,) * 6)
     assert result.flows[0].window_mbps == pytest.approx(10 / on_the_wire(), abs=1e-3)
-
-
-def test_only_the_middle_two_thirds_count():
-    seen = observation()
     for one in seen.series.values():
         one.out_mbps[[0, 5]] = 0
     assert describe(SPEC, seen).bisection_mbps == pytest.approx(160)
 
 
-def test_a_clock_that_is_set_makes_a_run_invalid():
-    seen = observation()
-    seen.clock_set_s = -20.0
-    (reason,) = describe(SPEC, seen).reasons
-    assert "clock was set by -20 s" in reason
+@pytest.mark.parametrize(
+    ("seen", "said"),
+    [
+        ({"clock_set_s": -20.0}, "clock was set by -20 s"),
+        ({"events": [{"event": "error", "message": "boom", "t": 1.0}]}, "the controller reported an error: boom"),
+        ({"lost": "the controller ended (status -9)"}, "the controller ended (status -9)"),
+    ],
+)
+def test_what_went_wrong_beside_the_flows_is_a_reason(seen, said):
+    (reason,) = describe(SPEC, replace(observation(), **seen)).reasons
+    assert said in reason
 
 
 def test_links_that_are_not_full_are_named_and_half_of_them_are_too_many():
@@ -92,12 +95,6 @@ def test_links_that_are_not_full_are_named_and_half_of_them_are_too_many():
     assert result.verdict == "ok"
     (reason,) = run(slow=9).reasons
     assert "half of the 32 links that have to be full carried less than 92.0% of their rate" in reason
-
-
-def test_an_error_of_the_controller_is_a_reason():
-    seen = observation()
-    seen.events = [{"event": "error", "message": "boom", "t": 1.0}]
-    assert describe(SPEC, seen).reasons == ("the controller reported an error: boom",)
 
 
 def test_a_host_that_was_not_sampled_ends_it():
@@ -156,9 +153,3 @@ def test_a_controller_that_was_restarted_is_in_the_record():
     result = describe(SPEC, seen)
     assert result.verdict == "ok"
     assert result.controller_restarts == (Restarted(t=3, reason="ended (status -9)", ready_t=4.5, adopted=1),)
-
-
-def test_one_that_was_lost_for_good_is_a_reason():
-    seen = observation()
-    seen.lost = "the controller ended (status -9), and had been restarted once already"
-    assert describe(SPEC, seen).reasons == (seen.lost,)
