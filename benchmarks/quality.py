@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import Any
 
 import click
 import numpy as np
@@ -26,7 +26,7 @@ from hedera.placement import Placement
 from hedera.routing import Ecmp
 from hedera.scheduler import ActiveFlows, Scheduler
 from hedera.simulated_annealing import SimulatedAnnealing
-from results.output import plain_table
+from results.output import plain_table, wide_console
 from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
 from topos.links import num_links, path_links
@@ -38,20 +38,6 @@ from traffic.published import PUBLISHED
 TREE = FatTree(4)
 GAP = 1e-6  # relative, at which the solver stops
 COLUMNS = ("ECMP", "GFF", "SA", "SA, 10 periods", "SA per flow", "colouring")
-
-
-@dataclass(frozen=True)
-class Row:
-    """One traffic matrix: totals in link capacities, ratios to ``bound`` by column, median over trials.
-
-    The best possible total is at least ``found`` and at most ``bound``.
-    """
-
-    name: str
-    demand: float
-    found: float
-    bound: float
-    ratio: dict[str, float]
 
 
 def best_total(matrix: Matrix, demand: Float64, seconds: float) -> tuple[float, float]:
@@ -121,8 +107,9 @@ def totals(matrix: Matrix, demand: Float64, seed: int) -> dict[str, float]:
     return dict(zip(COLUMNS, reached, strict=True))
 
 
-def rows(trials: int, matrices: int, seconds: float) -> Iterator[Row]:
-    """The 20 published matrices, then ``matrices`` random ones of each of 1 to 4 flows per host."""
+def rows(trials: int, matrices: int, seconds: float) -> Iterator[dict[str, Any]]:
+    """The 20 published matrices, then ``matrices`` random ones of each of 1 to 4 flows per host: totals in link
+    capacities, ratios to ``bound`` by column, median over trials. The best total is from ``found`` to ``bound``."""
     specs = [(f"published:{name}", 1, 1) for name in PUBLISHED]
     specs += [("random", per_host, seed) for per_host in (1, 2, 3, 4) for seed in range(1, matrices + 1)]
     for spec, per_host, seed in specs:
@@ -130,9 +117,10 @@ def rows(trials: int, matrices: int, seconds: float) -> Iterator[Row]:
         demand = estimate_demands(matrix.src, matrix.dst, TREE.num_hosts)
         found, bound = best_total(matrix, demand, seconds)
         results = [totals(matrix, demand, trial) for trial in range(trials)]
-        ratio = {name: statistics.median(r[name] for r in results) / bound for name in COLUMNS}
         name = spec if spec.startswith("published") else f"random, {per_host} per host, seed {seed}"
-        yield Row(name, float(demand.sum()), found, bound, ratio)
+        yield {"name": name, "demand": float(demand.sum()), "found": found, "bound": bound} | {
+            column: statistics.median(result[column] for result in results) / bound for column in COLUMNS
+        }
 
 
 @click.command()
@@ -143,24 +131,20 @@ def rows(trials: int, matrices: int, seconds: float) -> Iterator[Row]:
 )
 def main(trials: int, matrices: int, seconds: float) -> None:
     """Compare the placements with the best possible one, at k=4."""
-    from rich.console import Console
-
     title = "Total rate over the best possible, k=4 (median over trials; totals in links)"
     table = plain_table(title, "matrix", "demand", "optimum", *COLUMNS)
-    found = []
+    parts: dict[str, list[dict[str, Any]]] = {"published": [], "random": []}
     for row in rows(trials, matrices, seconds):
-        found.append(row)
-        low, high = f"{row.found:.2f}", f"{row.bound:.2f}"
+        parts["published" if row["name"].startswith("published") else "random"].append(row)
+        low, high = "{found:.2f} {bound:.2f}".format(**row).split()
         optimum = high if low == high else f"{low} to {high}"
-        table.add_row(row.name, f"{row.demand:.2f}", optimum, *(f"{row.ratio[name]:.3f}" for name in COLUMNS))
+        table.add_row(row["name"], f"{row['demand']:.2f}", optimum, *(f"{row[name]:.3f}" for name in COLUMNS))
     table.add_section()
-    for label, part in (("mean, published", found[: len(PUBLISHED)]), ("mean, random", found[len(PUBLISHED) :])):
+    for label, part in parts.items():
         if part:
-            means = (f"{statistics.mean(row.ratio[name] for row in part):.3f}" for name in COLUMNS)
-            table.add_row(label, "", "", *means)
-    console = Console()
-    console.width = max(console.width, 120)
-    console.print(table)
+            means = (f"{statistics.mean(row[name] for row in part):.3f}" for name in COLUMNS)
+            table.add_row(f"mean, {label}", "", "", *means)
+    wide_console().print(table)
 
 
 if __name__ == "__main__":

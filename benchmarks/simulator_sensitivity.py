@@ -9,17 +9,16 @@ default is marked with an asterisk. Writes sensitivity.csv and prints it as a ta
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 import numpy as np
-from rich.table import Table
 
 from hedera.options import OUT
 from paper.study import SCHEMES
-from results.output import wide_console, write_csv
+from results.output import plain_table, wide_console, write_csv
 from results.tasks import Computing
 from simulator.config import Config
 from simulator.driver import simulate
@@ -33,17 +32,6 @@ class Study(NamedTuple):
     runs: tuple[Config, ...]
     values: tuple[dict[str, Any], ...]
     default: int
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What one choice does to one scheme: share of the capacity and completion time, means over the runs."""
-
-    study: str
-    choice: str
-    scheme: str
-    percent: float
-    completion_s: float
 
 
 def studies() -> Iterator[Study]:
@@ -96,16 +84,15 @@ def main(jobs: int | None, out: Path) -> None:
     found: dict[tuple[str, str], dict[str, list[tuple[float, float]]]] = {}
     for (name, choice, scheme, _, _), answer in zip(cases, outcomes, strict=True):
         found.setdefault((name, choice), {}).setdefault(scheme, []).append(answer)
-    table = Table("study", "choice (* default)", "share of the capacity \\[%]", "completion \\[s]", box=None)
+    table = plain_table("", "study", "choice (* default)", "share of the capacity [%]", "completion [s]", left=3)
     rows = []
     for (name, choice), by_scheme in found.items():
-        for scheme, answers in by_scheme.items():
-            share, wait = np.mean(answers, axis=0)
-            rows.append(Outcome(name, choice, scheme, float(share), float(wait)))
-        mine = rows[-len(by_scheme) :]
-        waits = [row.completion_s for row in mine]
-        ends = " / ".join(f"{wait:.1f}" for wait in waits) if np.isfinite(waits).all() else ""
-        table.add_row(name, choice, "  ".join(f"{row.scheme} {row.percent:.2f}" for row in mine), ends)
+        means = {scheme: np.mean(answers, axis=0).tolist() for scheme, answers in by_scheme.items()}
+        for scheme, (share, wait) in means.items():
+            which = {"study": name, "choice": choice, "scheme": scheme}
+            rows.append({**which, "percent": share, "completion_s": wait})
+        shares = "  ".join(f"{scheme} {share:.2f}" for scheme, (share, _) in means.items())
+        table.add_row(name, choice, shares, " / ".join(f"{wait:.1f}" for _, wait in means.values()))
     write_csv(out / "sensitivity.csv", rows)
     wide_console().print(table)
 

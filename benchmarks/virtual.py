@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -55,15 +56,9 @@ def rows(whole: bool) -> Iterator[Row]:
     where = guests.Guests(guests.prepare(lambda sentence: print(sentence, file=sys.stderr)), 1)
     for case in (*QUICK, *(MORE if whole else ())):
         spec = RunSpec(
-            case.scheme,
-            case.traffic,
-            k=case.k,
-            link_mbps=case.link_mbps,
-            mtu=case.mtu,
-            seconds=case.seconds,
-            time="virtual",
-            interval_s=1.0 if case.seconds < 10 else 2.0,
-        )
+            case.scheme, case.traffic, k=case.k, link_mbps=case.link_mbps, mtu=case.mtu, seconds=case.seconds,
+            time="virtual", interval_s=1.0 if case.seconds < 10 else 2.0,
+        )  # fmt: skip
         meter = Meter()
         with tempfile.TemporaryDirectory() as folder:
             run = run_job(spec, Path(folder, "run"), where, meter)
@@ -72,25 +67,25 @@ def rows(whole: bool) -> Iterator[Row]:
             raise RuntimeError(f"{name}: {'; '.join(run.reasons)}")
         each_s = meter.core_s["sending"] / meter.simulated_s["sending"]
         yield Row(f"{name}: core seconds per simulated second", each_s, "s", case.aim)
-        ready_s = meter.core_s.get("starting", 0.0) + meter.core_s.get("building", 0.0)
+        ready_s = meter.core_s["starting"] + meter.core_s["building"]
         yield Row(f"{name}: core seconds until traffic flows", ready_s, "s", case.ready_aim)
-        yield Row(f"{name}: core seconds afterwards", meter.core_s.get("finishing", 0.0), "s")
+        yield Row(f"{name}: core seconds afterwards", meter.core_s["finishing"], "s")
 
 
 class Meter:
     """Hears of a run in a guest, this process's only one, and adds up what each of its stages took."""
 
     def __init__(self) -> None:
-        self.core_s: dict[str, float] = {}
-        self.simulated_s: dict[str, float] = {}
+        self.core_s: defaultdict[str, float] = defaultdict(float)
+        self.simulated_s: defaultdict[str, float] = defaultdict(float)
         self._before = (0.0, 0.0)
 
     def __call__(self, stage: str, progress: Progress | None) -> None:
         """The stage it is at, and its clock."""
         assert progress is not None
         now = (max(used_s(), self._before[0]), progress.simulated_s)
-        self.core_s[stage] = self.core_s.get(stage, 0.0) + now[0] - self._before[0]
-        self.simulated_s[stage] = self.simulated_s.get(stage, 0.0) + now[1] - self._before[1]
+        self.core_s[stage] += now[0] - self._before[0]
+        self.simulated_s[stage] += now[1] - self._before[1]
         self._before = now
 
 

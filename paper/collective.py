@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import numpy as np
@@ -40,35 +40,35 @@ _TICKS = 15_000
 _LONGEST = 15
 
 
-@dataclass(frozen=True)
-class Task:
+class Task(NamedTuple):
     """One simulation: of which ``part``, on how large a buffer, MB."""
 
     part: str
     collective: str
     mbytes: float
+    failed: str
+    mice: str
     config: Config
-    failed: str = ""
-    mice: str = ""
 
 
 def tasks(seeds: int, quick: bool) -> list[Task]:
     """All simulations. ``quick``: a first look, k = 4 and no part but the first."""
     found = list(_sizes((1, 100), 4) if quick else _everything())
-    return [replace(one, config=replace(one.config, seed=seed)) for one in found for seed in range(1, seeds + 1)]
+    return [one._replace(config=replace(one.config, seed=seed)) for one in found for seed in range(1, seeds + 1)]
 
 
 def _everything() -> Iterator[Task]:
     yield from _sizes((1, 100, 1000), 8)
     for collective in BUFFERS:
         split = (CONTROL, "ecmp", "ecmp-x2", "ecmp-x4", "ecmp-x8", "ecmp-x16")
-        yield from _with("sub-flows", collective, 100, split, (5.0,), 4)
+        yield from _with("sub-flows", collective, 100, split, (5.0,), k=4)
         for failed in ("core", "edge"):
-            yield from _with("failure", collective, 100, FAILING, (0.1,), 8, failed=failed)
-        yield from _with("mice", collective, 100, (CONTROL, *STATIC, *HEDERA), (0.1,), 4, mice=MICE)
+            yield from _with("failure", collective, 100, FAILING, (0.1,), failed=failed, k=8)
+        yield from _with("mice", collective, 100, (CONTROL, *STATIC, *HEDERA), (0.1,), mice=MICE, k=4)
     # Steps of 10 ms: 1.25 MB at 1 Gb/s, in halving and doubling on average.
     for collective, mbytes, repeats in (("ring", 20.0, 10), ("halving-doubling", 16 / 3, 38)):
-        yield from _with("period", collective, mbytes, (CONTROL, "ecmp", "planned", *HEDERA), PERIODS_S, 4, repeats)
+        schemes = (CONTROL, "ecmp", "planned", *HEDERA)
+        yield from _with("period", collective, mbytes, schemes, PERIODS_S, k=4, repeats=repeats)
 
 
 def _sizes(sizes: Sequence[float], k: int) -> Iterator[Task]:
@@ -76,25 +76,24 @@ def _sizes(sizes: Sequence[float], k: int) -> Iterator[Task]:
         for mbytes in sizes:
             for placement in PLACEMENTS:
                 schemes = (CONTROL, *STATIC, *HEDERA)
-                yield from _with("size", collective, mbytes, schemes, (5.0,), k, placement=placement)
+                yield from _with("size", collective, mbytes, schemes, (5.0,), placement=placement, k=k)
 
 
 def _with(
-    part: str, collective: str, mbytes: float, schemes: Sequence[str], periods_s: Sequence[float], k: int,
-    repeats: int = 1, failed: str = "", mice: str = "", placement: str = "random",
+    part: str, collective: str, mbytes: float, schemes: Sequence[str], periods_s: Sequence[float], failed: str = "",
+    mice: str = "", repeats: int = 1, placement: str = "random", k: int = 4,
 ) -> Iterator[Task]:  # fmt: skip
     """One case under these schemes, those that have a period with each of the periods."""
     size = round(mbytes * 1e6)
     ideal_s = BUFFERS[collective] * size * 8e-9 * repeats
     for name in schemes:
         for period in periods_s if scheme_of(name).scheduler else periods_s[:1]:
-            tick_s = min(ideal_s / _TICKS, period)
             config = Config(
                 name, f"{collective}:{GROUP},{size}" + f" + {mice}" * bool(mice), k=k, seconds=_LONGEST * ideal_s,
-                tick_s=tick_s, interval_s=period, engine="maxmin", placement=placement, repeats=repeats,
-                fail=(LINKS[failed],) if failed else (),
+                tick_s=min(ideal_s / _TICKS, period), interval_s=period, engine="maxmin", placement=placement,
+                repeats=repeats, fail=(LINKS[failed],) if failed else (),
             )  # fmt: skip
-            yield Task(part, collective, mbytes, config, failed, mice)
+            yield Task(part, collective, mbytes, failed, mice, config)
 
 
 def measure(task: Task) -> Row:
@@ -219,12 +218,9 @@ def make_table(asked: Computing, seeds: int, quick: bool) -> None:
 @command.command()
 @click.argument("data", type=click.Path(exists=True, path_type=Path, dir_okay=False))
 @click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    default=Path("collectives.png"),
-    show_default=True,
+    "--out", type=click.Path(path_type=Path, dir_okay=False), default=Path("collectives.png"), show_default=True,
     help="The PNG file to write.",
-)
+)  # fmt: skip
 @in_words
 def figure(data: Path, out: Path) -> None:
     """Draw DATA, the collectives.csv of `hedera collective table`."""
@@ -253,9 +249,7 @@ def export(out: Path, **fields: Any) -> None:
         raise ValueError(f"{out} ends in neither of {' '.join(_WRITERS)}, which say what is written")
     graph = Config("ecmp", **fields).workload().graph
     if graph is None:
-        raise ValueError(
-            f"traffic {fields['traffic']!r} is no collective, whose flows wait for each other (docs/collectives.md)"
-        )
+        raise ValueError(f"traffic {fields['traffic']!r} is no collective, whose flows wait for each other")
     writer(out, graph)
     flows = int((~graph.computes).sum())
     click.echo(f"{flows:,} flows between {graph.num_hosts:,} hosts written to {out}")

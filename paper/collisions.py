@@ -12,8 +12,6 @@ Only the links above the edge switches count: flows that meet at a receiver have
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hedera.compiled import below, bits, choice_links, compiled
@@ -22,33 +20,19 @@ from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
 from topos.links import NO_LINK, num_links, path_links
 
-MODELS = ("worst link", "max-min")
 MAX_MIN_FLOWS = 3_000_000
 """Above this number of flows the max-min model is left out: it has every flow's path in memory."""
 
 
-@dataclass(frozen=True)
-class Task:
-    """One draw of all flows, under one of MODELS."""
-
-    tree: FatTree
-    flows_per_host: int
-    seed: int
-    model: str
-
-    @property
-    def feasible(self) -> bool:
-        return self.model != "max-min" or self.tree.num_hosts * self.flows_per_host <= MAX_MIN_FLOWS
-
-
-def loss(task: Task) -> float:
-    """The share of all hosts' bandwidth that is lost to collisions, from 0 to 1."""
-    model = max_min_loss if task.model == "max-min" else worst_link_loss
-    return model(task.tree, task.flows_per_host, task.seed)
+def loss(task: tuple[FatTree, int, int, str]) -> float:
+    """The share of all hosts' bandwidth that is lost to collisions, from 0 to 1: of so many flows per host, drawn by
+    a seed, under one of MODELS."""
+    tree, flows_per_host, seed, model = task
+    return MODELS[model](tree, flows_per_host, seed)
 
 
 def worst_link_loss(tree: FatTree, flows_per_host: int, seed: int) -> float:
-    """The share of all hosts' bandwidth lost to collisions, if a flow runs at its worst link's factor."""
+    """If a flow runs at its worst link's factor."""
     load = np.zeros(num_links(tree), dtype=np.int32)
     _add_loads(tree.half, flows_per_host, np.uint64(seed), load)
     factor = np.minimum(1.0, flows_per_host / np.maximum(load, 1))
@@ -57,7 +41,7 @@ def worst_link_loss(tree: FatTree, flows_per_host: int, seed: int) -> float:
 
 
 def max_min_loss(tree: FatTree, flows_per_host: int, seed: int) -> float:
-    """The same share if the flows have max-min fair rates, with each host's sending link capped as well."""
+    """If the flows have max-min fair rates, with each host's sending link capped as well."""
     src, dst, core = random_flows(tree, flows_per_host, seed)
     links = path_links(tree, src, dst, core)
     links[:, 5] = NO_LINK
@@ -70,6 +54,9 @@ def random_flows(tree: FatTree, flows_per_host: int, seed: int) -> tuple[Int32, 
     flows = np.empty((tree.num_hosts * flows_per_host, 3), dtype=np.int32)
     _fill(tree.half, flows_per_host, np.uint64(seed), flows)
     return flows[:, 0], flows[:, 1], flows[:, 2]
+
+
+MODELS = {"worst link": worst_link_loss, "max-min": max_min_loss}
 
 
 @compiled

@@ -7,22 +7,27 @@ flows affects all others, and how short a scheduling period flows of a given siz
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, fields, replace
 from pathlib import Path
+from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 import numpy as np
 
 from hedera.options import field_options
 from hedera.schemes import CONTROL, label
 from hedera.schemes import scheme as scheme_of
-from paper.emulated import beside, cells
 from paper.study import Row, grouped, numbers, picture, schemes_option, table
+from plots.completion import STATISTICS
+from plots.load import load_sweep
 from plots.style import MUTED, colour, logarithmic
+from results.record import Run
 from results.tasks import Computing, Runner, computed, in_turn
-from simulator.config import Config
+from simulator.config import INCREASE, Config
 from simulator.workload import bounded
 from traffic.completion import CLASSES, Completion, by_class
 
@@ -47,11 +52,11 @@ def plan(
     tasks = []
     for load in sorted(loads, reverse=True):
         for name in schemes:
-            here = replace(base, scheme=name, traffic=f"poisson:{sizes},{load:g}", detect_s=0.0)
+            here = replace(base, scheme=name, traffic=f"poisson:{sizes},{load:g}")
             periods = intervals_s if scheme_of(name).scheduler else intervals_s[:1]
-            tasks += [replace(here, interval_s=period) for period in periods]
+            tasks += [replace(here, detect_s=0.0, interval_s=period) for period in periods]
             if name == "hedera-gff" and base.detect_s:
-                tasks.append(replace(here, detect_s=base.detect_s))
+                tasks.append(here)
     return tasks
 
 
@@ -93,16 +98,88 @@ def compute(tasks: Sequence[Config], run: Runner = in_turn) -> list[Row]:
     return sorted((row for rows in run(measure, tasks) for row in rows), key=lambda row: float(row["load"]))
 
 
-def stored(path: Path) -> list[Row]:
-    """The simulated rows of a CSV file that this command has written; ValueError when there is none."""
-    if not path.is_file():
-        raise ValueError(f"there is no {path} to draw again: run this without --redraw first")
-    from pandas import read_csv
+def cells(
+    classes: Sequence[Completion], scheme: str, spec: Any, carried: float, *, emulated: bool = False,
+    beside: bool = False, load: float | None = None,
+) -> list[Row]:  # fmt: skip
+    """A row for each size class under a scheme at a load (`traffic.completion.Completion`).
 
-    found = read_csv(path, dtype={"load": float, "interval_s": float})
-    found = found[~found.beside].astype(object)
-    rows: list[Row] = found.where(found.notna(), None).to_dict("records")
-    return rows
+    ``interval_s``: None for a scheme that has no period. ``detect_s``: how often large flows were looked for, to be
+    re-routed at once. ``carried``: the traffic received in the window, as a share of all hosts' links; if it is far
+    below ``load``, flows arrive faster than the network serves them, and queue up without end. A load without any
+    times was not simulated, because its flows would pile up. ``emulated``: real TCP. ``beside``: an emulated run, or
+    the simulation of one; not a point of a curve.
+    """
+    detect_s = getattr(spec, "detect_s", 0.0) if not beside else 0.0
+    schedules = scheme_of(scheme).scheduler is not None
+    where = {
+        "load": float(spec.traffic.rpartition(",")[2]) if load is None else load, "scheme": scheme,
+        "interval_s": spec.interval_s if schedules and not detect_s else None, "detect_s": detect_s or None,
+        "carried": carried, "k": spec.k, "emulated": emulated, "beside": beside,
+    }  # fmt: skip
+    return [{**asdict(one), **where} for one in classes]
+
+
+def config_of(run: Run, tick_s: float, engine: str = "aimd") -> Config:
+    """The simulation of an emulated run, with all settings that both have."""
+    both = {field.name for field in fields(Config)} & set(type(run.spec).__struct_fields__)
+    settings = {name: getattr(run.spec, name) for name in both}
+    increase = INCREASE * run.spec.link_mbps
+    return Config(
+        run.scheme, run.traffic, seed=run.seed, tick_s=tick_s, engine=engine, increase_mbps=increase, **settings
+    )
+
+
+def beside(folders: Iterable[Path], base: Config) -> list[Row]:
+    """The classes of emulated runs, and of a simulation of each with the engine and tick of ``base``.
+
+    Medians over the trials of a scheme at a load, as in `plots.completion`; numbers of flows and of cut-off flows are
+    summed. ``folders``: of sweeps or runs, of which only valid runs of ``poisson:SIZES,LOAD`` alone count. ValueError,
+    one sentence, for a folder that has none.
+    """
+    together: dict[tuple[str, str], list[Run]] = {}
+    for folder in folders:
+        valid = [run for run in load_sweep(folder).runs if run.valid and run.completion]
+        runs = [run for run in valid if _ALONE.fullmatch(run.traffic)]
+        if not runs:
+            raise ValueError(f"{folder} has no valid run of poisson:SIZES,LOAD alone")
+        for run in runs:
+            together.setdefault((run.traffic, run.scheme), []).append(run)
+    found = [_cells(runs, [_found(run) for run in runs], True) for runs in together.values()]
+    found += [_cells(runs, [_simulated(run, base) for run in runs], False) for runs in together.values()]
+    return [row for rows in found for row in rows]
+
+
+_ALONE = re.compile(r"poisson:[^+ ]*,[0-9.]+")
+Found = tuple[Sequence[Completion], float]
+"""The size classes of one run, and the share of the hosts' links that it carried."""
+
+
+def _found(run: Run) -> Found:
+    classes = [Completion(**msgspec.structs.asdict(one)) for one in run.completion]
+    return classes, (run.bisection_mbps or 0.0) / run.capacity_mbps
+
+
+def _simulated(run: Run, base: Config) -> Found:
+    from simulator.driver import simulate
+
+    result = simulate(config_of(run, base.tick_s, base.engine))
+    return result.completion(), result.bisection_mbps / result.capacity_mbps
+
+
+def _cells(runs: Sequence[Run], found: Sequence[Found], emulated: bool) -> list[Row]:
+    trials = [[one for classes, _ in found for one in classes if one.size_class == name] for name in CLASSES]
+    classes, carried = [_together(same) for same in trials if same], mean(carried for _, carried in found)
+    first, load = runs[0], float(runs[0].traffic.rpartition(",")[2])
+    return cells(classes, first.scheme, first.spec, carried, emulated=emulated, beside=True, load=load)
+
+
+def _together(trials: Sequence[Completion]) -> Completion:
+    flows, cut_off = (sum(getattr(one, name) for one in trials) for name in ("flows", "cut_off"))
+    one = Completion(trials[0].size_class, flows, cut_off, min(trial.known_share for trial in trials))
+    known = [trial for trial in trials if trial.mean_s is not None]
+    values = {name: median(getattr(trial, name) for trial in known) for name in STATISTICS} if known else {}
+    return replace(one, **values)
 
 
 HIDDEN = 0.001
@@ -113,19 +190,8 @@ _DRAWN = ("small", "large")
 _STEP = 0.008
 
 
-Curve = tuple[str, float | None, float | None]
-
-
-def curve_of(row: Row) -> Curve:
-    """The key of one line in the picture: scheme, period, how often large flows are looked for."""
-    return row["scheme"], row["interval_s"], row["detect_s"]
-
-
-def when(curve: Curve) -> str:
-    _, period, detect_s = curve
-    if detect_s is not None:
-        return ", upon detection"
-    return "" if period is None else f", {period:g} s"
+_CURVE = ("scheme", "interval_s", "detect_s")
+"""The columns that tell the lines in the picture apart."""
 
 
 def overloaded(rows: Sequence[Row]) -> list[str]:
@@ -144,7 +210,7 @@ def draw(rows: Sequence[Row], subtitle: str, path: Path) -> Path:
     were cut off at the end of the run. Diamonds: emulated runs.
     """
     simulated = [row for row in rows if not row["beside"]]
-    found = dict.fromkeys(curve_of(row) for row in simulated if row["mean_slowdown"] is not None)
+    found = grouped((row for row in simulated if row["mean_slowdown"] is not None), *_CURVE)
     periods = sorted({period for _, period, _ in found if period is not None}, reverse=True)
     ends = (None, *periods[:1], *periods[-1:])
     curves = [curve for curve in found if curve[1] in ends and curve[0] not in _LIKE_ECMP]
@@ -154,17 +220,15 @@ def draw(rows: Sequence[Row], subtitle: str, path: Path) -> Path:
         grid = figure.subplots(2, 2, sharex=True, sharey="row")
         for column, name in enumerate(_DRAWN):
             members = [row for row in rows if row["size_class"] == name and row["flows"]]
-            lines = grouped((row for row in members if not row["beside"]), "scheme", "interval_s", "detect_s")
+            lines = grouped((row for row in members if not row["beside"]), *_CURVE)
             baseline = {row["load"]: _mean(row) for row in lines.get((_BASELINE, None, None), [])}
             for curve in curves:
-                ours = lines.get(curve, [])
-                style: dict[str, Any] = {
-                    "ls": "-" if curve[1] in (None, *periods[:1]) else ":",
-                    "color": colour(curve[0]),
-                    "lw": 2.6 if curve[2] else 1.5,
-                }
+                (scheme, period, detects), ours = curve, lines.get(curve, [])
+                line = "-" if period in (None, *periods[:1]) else ":"
+                style: dict[str, Any] = {"ls": line, "color": colour(scheme), "lw": 2.6 if detects else 1.5}
                 ratios = [_mean(row) / baseline.get(row["load"], math.nan) for row in ours]
-                named = label(curve[0]) + when(curve)
+                when = ", upon detection" if detects else "" if period is None else f", {period:g} s"
+                named = label(scheme) + when
                 _curve(grid[0, column], ours, [_mean(row) for row in ours], named, style)
                 _curve(grid[1, column], ours, ratios, named, style)
             _points(grid[0, column], [row for row in members if row["emulated"]])
@@ -173,8 +237,8 @@ def draw(rows: Sequence[Row], subtitle: str, path: Path) -> Path:
         if any(len(line.get_xdata()) for axes in grid[0] for line in axes.lines):
             logarithmic(grid[0, 0])
         grid[1, 0].set_ylim(bottom=0)
-        for line, text in zip(grid, ("mean slowdown", "mean over ECMP's"), strict=True):
-            line[0].set_ylabel(text)
+        grid[0, 0].set_ylabel("mean slowdown")
+        grid[1, 0].set_ylabel("mean over ECMP's")
         by_label: dict[str, Any] = {}
         for axes in grid[0]:
             by_label |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
@@ -225,23 +289,21 @@ def _curve(axes: Axes, rows: Sequence[Row], values: Sequence[float], label: str,
     "--emulated", "runs", multiple=True, type=click.Path(path_type=Path),
     help="The folder of a sweep to compare with; its settings are simulated as well. Can be repeated.",
 )  # fmt: skip
-@click.option("--redraw", is_flag=True, help="Simulate nothing; draw the CSV file in --out again.")
 @computed
 def command(
     asked: Computing, schemes: tuple[str, ...], sizes: str, loads: str, intervals: str, runs: tuple[Path, ...],
-    redraw: bool, **options: Any,
+    **options: Any,
 ) -> None:  # fmt: skip
     """Simulate load against FCT slowdown, by size class, for flows that arrive and end."""
-    detect_s = options.pop("detect_s")
     intervals_s = numbers("--intervals", intervals, float)
-    base = replace(Config("ecmp", "random", **options), detect_s=0.0)
-    base = replace(base, interval_s=max(intervals_s), detect_s=detect_s if "hedera-gff" in schemes else 0.0)
+    options["detect_s"] *= "hedera-gff" in schemes
+    base = Config("ecmp", "random", interval_s=max(intervals_s), **options)
     tasks = plan(base, sizes, numbers("--loads", loads, float), schemes, intervals_s)
     for task in tasks:
         bounded(task.workload())  # a mistake in any of them is found before the first run
     others = beside(runs, base)
     name = f"completion_k{base.k}"
-    simulated = stored(asked.out / f"{name}.csv") if redraw else compute(tasks, asked.runner(f"completion, k={base.k}"))
+    simulated = compute(tasks, asked.runner(f"completion, k={base.k}"))
     note = f"{base.tree.num_hosts:,} hosts, {sizes}, {base.seconds:g} s"
     rows = [*simulated, *others]
     files = [asked.csv(name, rows), draw(rows, note, asked.png(name))]

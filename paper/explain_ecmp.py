@@ -9,7 +9,6 @@ are unknown, so hashed routings are tried with many seeds.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -27,6 +26,7 @@ from simulator.aimd import AimdEngine
 from topos.arrays import Float64
 from topos.fattree import FatTree
 from topos.links import num_links, path_links
+from traffic.matrix import Matrix
 from traffic.ports import SERVER_PORT, source_ports
 from traffic.published import published
 from traffic.workload import standing_flows
@@ -44,59 +44,36 @@ ROUTINGS: dict[str, Callable[[int], Routing]] = {
 """The routings to try, each made from a seed for its hashes."""
 
 
-@dataclass(frozen=True)
-class Task:
-    """One routing, one seed and one engine, on all of the matrices."""
-
-    routing: str
-    engine: str
-    seed: int
-    matrices: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """How well a prediction matches the published bars after scaling.
-
-    ``scaled``: the prediction times ``scale``, Mb/s, float64 (matrices,). ``error``: mean relative error, a
-    fraction of the published values. ``correlation``: Pearson's.
-    """
-
-    scale: float
-    error: float
-    correlation: float
-    scaled: Float64
+Task = tuple[str, str, int, tuple[str, ...]]
+"""A routing, an engine, a seed, and the names of matrices."""
 
 
 def predict(task: Task) -> Float64:
     """Bisection bandwidth of every matrix, Mb/s, float64 (matrices,), without any fitting."""
-    return np.array([_bisection_mbps(name, task) for name in task.matrices])
+    routing, engine, seed, matrices = task
+    return np.array([_bisection_mbps(published(name), ROUTINGS[routing](seed), engine, seed) for name in matrices])
 
 
-def _bisection_mbps(name: str, task: Task) -> float:
-    matrix = published(name)
-    ports = source_ports(matrix, task.seed)
-    cores = ROUTINGS[task.routing](task.seed).cores(matrix.src, matrix.dst, ports, SERVER_PORT)
+def _bisection_mbps(matrix: Matrix, routing: Routing, engine: str, seed: int) -> float:
+    cores = routing.cores(matrix.src, matrix.dst, source_ports(matrix, seed), SERVER_PORT)
     links = path_links(TREE, matrix.src, matrix.dst, cores)
-    if task.engine == "maxmin":
+    if engine == "maxmin":
         return float(max_min_rates(links, np.full(num_links(TREE), LINK_MBPS)).sum())
-    engine = AimdEngine(standing_flows(matrix), links, num_links(TREE), tick_s=0.001, seed=task.seed)
+    aimd = AimdEngine(standing_flows(matrix), links, num_links(TREE), tick_s=0.001, seed=seed)
     begin, end = middle(AIMD_TICKS)
-    return float(engine.advance(AIMD_TICKS)[round(begin) : round(end)].mean())
+    return float(aimd.advance(AIMD_TICKS)[round(begin) : round(end)].mean())
 
 
-def fit(predicted: Float64, measured: Sequence[float] | Float64) -> Fit:
-    """Scale a prediction to the measured values by least squares, and return the remaining errors.
+def fit(predicted: Float64, measured: Float64) -> tuple[float, float, float]:
+    """The factor by which a prediction fits the measured values best (least squares), the mean relative error that
+    remains, as a fraction of what was measured, and Pearson's correlation; nan where a prediction does not vary.
 
-    Both have shape (matrices,). A prediction that does not vary has the correlation nan.
+    Both have shape (matrices,).
     """
-    target = np.asarray(measured, dtype=np.float64)
-    scale = float(predicted @ target / (predicted @ predicted))
-    scaled = scale * predicted
-    error = float(np.mean(np.abs(scaled - target) / target))
-    constant = np.ptp(predicted) == 0 or np.ptp(target) == 0
-    correlation = float("nan") if constant else float(np.corrcoef(predicted, target)[0, 1])
-    return Fit(scale, error, correlation, scaled)
+    scale = float(predicted @ measured / (predicted @ predicted))
+    error = float(np.mean(np.abs(scale * predicted - measured) / measured))
+    constant = np.ptp(predicted) == 0 or np.ptp(measured) == 0
+    return scale, error, float("nan") if constant else float(np.corrcoef(predicted, measured)[0, 1])
 
 
 def compute(seeds: int, aimd_seeds: int, run: Runner = in_turn) -> tuple[list[Row], list[Row]]:
@@ -105,27 +82,27 @@ def compute(seeds: int, aimd_seeds: int, run: Runner = in_turn) -> tuple[list[Ro
     names = tuple(FIGURE_9)
     measured = np.array([FIGURE_9[name]["ecmp"] for name in names])
     tasks = [
-        Task(routing, engine, seed, names)
+        (routing, engine, seed, names)
         for engine, count in (("maxmin", seeds), ("aimd", aimd_seeds))
         for routing in ROUTINGS
         for seed in range(1, (1 if routing == "spanning tree" and engine == "maxmin" else count) + 1)
     ]
     predicted: dict[tuple[str, str], list[Float64]] = {}
-    for task, values in zip(tasks, run(predict, tasks), strict=True):
-        predicted.setdefault((task.routing, task.engine), []).append(values)
+    for (routing, engine, *_), values in zip(tasks, run(predict, tasks), strict=True):
+        predicted.setdefault((routing, engine), []).append(values)
     fits, predictions = [], []
     for (routing, engine), runs in predicted.items():
         mean = np.mean(runs, axis=0)
-        found = fit(mean, measured)
+        scale, error, correlation = fit(mean, measured)
         which: Row = {"routing": routing, "engine": engine}
         errors = {
-            "mean_relative_error_percent": 100 * found.error,
-            "correlation": found.correlation,
-            "best_single_seed_error_percent": 100 * min(fit(one, measured).error for one in runs),
+            "mean_relative_error_percent": 100 * error,
+            "correlation": correlation,
+            "best_single_seed_error_percent": 100 * min(fit(one, measured)[1] for one in runs),
         }
-        fits.append({**which, "seeds": len(runs), "scale": found.scale, **errors})
-        for name, paper, ours, scaled in zip(names, measured.tolist(), mean.tolist(), found.scaled, strict=True):
-            rates = {"published_mbps": paper, "predicted_mbps": ours, "scaled_mbps": float(scaled)}
+        fits.append({**which, "seeds": len(runs), "scale": scale, **errors})
+        for name, paper, ours in zip(names, measured.tolist(), mean.tolist(), strict=True):
+            rates = {"published_mbps": paper, "predicted_mbps": ours, "scaled_mbps": scale * ours}
             predictions.append({"matrix": name, **which, **rates})
     return fits, predictions
 
@@ -143,11 +120,8 @@ def draw(fits: Sequence[Row], predictions: Sequence[Row], path: Path) -> Path:
             x, y = column(ours, "scaled_mbps") / 1000, column(ours, "published_mbps") / 1000
             axes.plot(x, y, "o", ms=4.5, color=shade, alpha=0.8, mew=0)
             axes.set_title(f"{one['routing']}, {'max-min' if one['engine'] == 'maxmin' else 'AIMD'}")
-            note = (
-                f"error {one['mean_relative_error_percent']:.1f} %\ncorrelation {one['correlation']:.3f}\n"
-                f"scale {one['scale']:.2f}"
-            )
-            axes.text(0.05, 0.95, note, transform=axes.transAxes, va="top", fontsize=8.5)
+            note = "error {mean_relative_error_percent:.1f} %\ncorrelation {correlation:.3f}\nscale {scale:.2f}"
+            axes.text(0.05, 0.95, note.format(**one), transform=axes.transAxes, va="top", fontsize=8.5)
             axes.set(xticks=(0, 4, 8, 12), yticks=(0, 4, 8, 12), xlim=(0, 14), ylim=(0, 14), aspect="equal")
             axes.grid(axis="x")
         figure.supxlabel("predicted, scaled by one factor [Gb/s]", fontsize=9)

@@ -8,14 +8,12 @@ order of the flows, but theirs has 11,064).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 import numpy as np
 
 from hedera.options import seeds_option
-from paper.study import Row, column, over_seeds, picture, table
-from plots.style import INVALID, MUTED, colour
+from paper.study import Row, column, over_seeds, table
 from results.published import FIGURE_9_SIMULATED
 from results.tasks import Computing, Runner, computed, in_turn
 from simulator.config import Config
@@ -55,27 +53,6 @@ def summary(rows: Sequence[Row], seeds: int) -> Row:
     }  # fmt: skip
 
 
-def draw(rows: Sequence[Row], told: Row, path: Path) -> Path:
-    ours, low, high, published = (
-        column(rows, f"{what}_mbps") / 1000 for what in ("mean", "lowest", "highest", "published")
-    )
-    with picture(path, 11, 3.6, "Global First Fit beside the paper's own simulator") as figure:
-        axes = figure.subplots()
-        x = np.arange(len(rows))
-        axes.bar(x, ours, 0.7, color=colour("hedera-gff"))
-        axes.vlines(x, low, high, color=MUTED, lw=1.4)
-        axes.plot(x, published, "x", color=INVALID, ms=7, mew=1.8)
-        axes.set_title(
-            f"{told['bias_percent']:+.1f} % on average, "
-            f"{told['inside']} of {told['matrices']} published results within the range"
-        )
-        axes.set(ylim=(0, 14), ylabel="Gb/s", xlim=(-0.6, len(rows) - 0.4))
-        axes.set_xticks(x, [row["matrix"] for row in rows], rotation=40, ha="right", rotation_mode="anchor")
-        note = f"bars: mean of {told['seeds']} seeds; lines: lowest to highest; crosses: the paper's simulator"
-        figure.supxlabel(note, fontsize=8.5, color=MUTED)
-    return path
-
-
 @click.command("explain-gff")
 @seeds_option(30)
 @click.option("--tick", "tick_s", default=0.001, show_default=True, help="Length of a tick, s.")
@@ -85,6 +62,5 @@ def command(asked: Computing, seeds: int, tick_s: float) -> None:
     rows = compute(seeds, tick_s, asked.runner("Predicting"))
     told = summary(rows, seeds)
     files = [asked.csv("explain_gff", rows), asked.csv("explain_gff_readings", [told])]
-    title = "Global First Fit, the paper's simulator and ours"
-    tables = [table(title, rows), table("All together", [told])]
-    asked.conclude([told], tables, [*files, draw(rows, told, asked.png("explain_gff"))])
+    tables = [table("Global First Fit, the paper's simulator and ours", rows), table("All together", [told])]
+    asked.conclude([told], tables, files)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,11 +31,7 @@ from plots.style import INK, colour, scheme_order
 from results.published import GAIN_OVER_STATIC, SHARE_OF_OPTIMAL
 from results.tasks import Computing, Runner, computed, in_turn
 from simulator.config import ENGINES, Config
-from topos.arrays import Float64
 from topos.fattree import FatTree
-
-Shares = Mapping[tuple[str, str], Float64]
-"""Percent of all hosts' links by pattern and scheme, (seeds,)."""
 
 
 def compute(
@@ -65,32 +61,23 @@ def compute(
     ]  # fmt: skip
 
 
-def by_pattern(rows: Sequence[Row]) -> Shares:
-    return {cell: column(own, "percent_of_full") for cell, own in grouped(rows, "traffic", "scheme").items()}
-
-
-def of_optimal(shares: Shares, scheme: str) -> dict[str, Float64]:
-    """By pattern: percent of the non-blocking network's share with the same seed, (seeds,)."""
-    return {p: 100 * shares[p, scheme] / shares[p, "nonblocking"] for p, own in shares if own == scheme}
-
-
-def over_static(shares: Shares, scheme: str) -> dict[str, Float64]:
-    """By pattern: percent more than static hashing with the same seed, (seeds,)."""
-    return {p: 100 * (shares[p, scheme] / shares[p, "ecmp"] - 1) for p, own in shares if own == scheme}
-
-
 def summary(rows: Sequence[Row]) -> list[Row]:
-    """The numbers in the paper's text on this figure, beside ours; empty unless all of its schemes are there."""
-    if not {row["scheme"] for row in rows} >= set(SCHEMES):
+    """The numbers in the paper's text on this figure, beside ours, which are paired by seed; empty unless all of its
+    schemes are there."""
+    from pandas import DataFrame
+
+    if not set(SCHEMES) <= {row["scheme"] for row in rows}:
         return []
-    shares, told, gained = by_pattern(rows), [], []
+    shares = DataFrame(rows).pivot(index="seed", columns=["scheme", "traffic"], values="percent_of_full")
+    told, gained = [], []
     for scheme in ("hedera-sa", "hedera-gff"):
-        optimal, gain = of_optimal(shares, scheme), over_static(shares, scheme)
-        low = min(optimal, key=lambda pattern: float(optimal[pattern].mean()))
+        optimal, gain = 100 * shares[scheme] / shares["nonblocking"], 100 * (shares[scheme] / shares["ecmp"] - 1)
+        low, top = optimal.mean().idxmin(), gain.mean().idxmax()
         case = f"{scheme} over optimal, mean of patterns, lowest on {low} ({optimal[low].mean():.1f} %)"
-        told.append(compared(case, SHARE_OF_OPTIMAL, np.mean(list(optimal.values()), axis=0)))
-        top = max(gain, key=lambda pattern: float(gain[pattern].mean()))
-        gained.append(compared(f"{scheme} over static hashing, at most, at {top}", GAIN_OVER_STATIC, gain[top]))
+        told.append(compared(case, SHARE_OF_OPTIMAL, optimal.mean(axis=1).to_numpy()))
+        gained.append(
+            compared(f"{scheme} over static hashing, at most, at {top}", GAIN_OVER_STATIC, gain[top].to_numpy())
+        )
     return told + gained
 
 
@@ -104,7 +91,7 @@ def draw(rows: Sequence[Row], tree: FatTree, path: Path) -> Path:
     with picture(path, 11, 1.4 + 3.2 * len(engines), title) as figure:
         grid = figure.subplots(len(engines), 1, sharex=True, squeeze=False)[:, 0]
         for axes, (engine, own) in zip(grid, engines.items(), strict=True):
-            shares = by_pattern(own)
+            shares = {cell: column(same, "percent_of_full") for cell, same in grouped(own, "traffic", "scheme").items()}
             for place, scheme in enumerate(schemes):
                 heights = np.array([shares[pattern, scheme] for pattern in patterns])
                 at = x - 0.41 + (place + 0.5) * width

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,11 +26,16 @@ def compute(tree: FatTree, max_flows: int, seeds: int, run: Runner = in_turn) ->
     """The share of all hosts' bandwidth lost to collisions under each model of `paper.collisions`, over seeds."""
     from paper import collisions
 
-    drawn = itertools.product([n for n in COUNTS if n <= max_flows], range(1, seeds + 1), collisions.MODELS)
-    tasks = [task for n, seed, model in drawn if (task := collisions.Task(tree, n, seed, model)).feasible]
+    tasks = [
+        (tree, flows, seed, model)
+        for flows in COUNTS
+        for seed in range(1, seeds + 1)
+        for model in collisions.MODELS
+        if flows <= max_flows and (model != "max-min" or tree.num_hosts * flows <= collisions.MAX_MIN_FLOWS)
+    ]
     found: dict[tuple[str, int], list[float]] = {}
-    for task, value in zip(tasks, run(collisions.loss, tasks), strict=True):
-        found.setdefault((task.model, task.flows_per_host), []).append(100 * value)
+    for (_, flows, _, model), value in zip(tasks, run(collisions.loss, tasks), strict=True):
+        found.setdefault((model, flows), []).append(100 * value)
     return [
         {
             "model": model, "flows_per_host": flows, "loss_percent": float(np.mean(lost)),
@@ -49,8 +53,8 @@ def draw(rows: Sequence[Row], tree: FatTree, path: Path) -> Path:
         axes = figure.subplots()
         for model, ours in grouped(rows, "model").items():
             shade, marker, label = _STYLES[model]
-            flows, lost = column(ours, "flows_per_host"), column(ours, "loss_percent")
-            low, high = column(ours, "lowest_percent"), column(ours, "highest_percent")
+            names = ("flows_per_host", "loss_percent", "lowest_percent", "highest_percent")
+            flows, lost, low, high = (column(ours, name) for name in names)
             axes.fill_between(flows, low, high, color=shade, alpha=0.2, lw=0)
             axes.plot(flows, lost, marker=marker, ms=4, color=shade, label=label)
         known = {n: loss for n, loss in FIGURE_3.items() if n <= most}

@@ -7,7 +7,7 @@ longer large.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean
@@ -18,7 +18,18 @@ import click
 from hedera.options import field_options, seeds_option
 from hedera.schemes import CONTROL, label
 from hedera.schemes import scheme as scheme_of
-from paper.study import ENGINE_LABELS, SCHEMES, Row, engines_option, grouped, numbers, picture, schemes_option, table
+from paper.study import (
+    ENGINE_LABELS,
+    SCHEMES,
+    Row,
+    engines_option,
+    grouped,
+    numbers,
+    over_seeds,
+    picture,
+    schemes_option,
+    table,
+)
 from plots.style import colour, scheme_order
 from results.tasks import Computing, Runner, computed, in_turn
 from simulator.config import Config
@@ -32,6 +43,7 @@ COUNTS = "1,2,3,4,6,8,12,16"
 DROPPED = (6, 0.5)
 """The replication report's second case: 6 flows per host, half of them dropped."""
 _BASELINE = "ecmp"
+_RATIOS = ("over_ecmp", "over_control")
 
 
 def patterns(tree: FatTree) -> tuple[str, ...]:
@@ -39,18 +51,14 @@ def patterns(tree: FatTree) -> tuple[str, ...]:
     return (f"stride:{tree.num_hosts // 2}", "randbij", "random")
 
 
-def plan(
-    base: Config, counts: Sequence[int], schemes: Sequence[str], thresholds: Sequence[float], seeds: int
-) -> list[Config]:
-    """All simulations. They always include ECMP and the control, with the same flows as the others."""
-    tasks = []
+def plan(base: Config, counts: Sequence[int], schemes: Sequence[str], thresholds: Sequence[float]) -> Iterator[Config]:
+    """All cases. They always include ECMP and the control, with the same flows as the others."""
     for traffic in patterns(base.tree):
         for count, keep in (*((count, 1.0) for count in counts), DROPPED):
             for name in dict.fromkeys((_BASELINE, CONTROL, *schemes)):
-                here = replace(base, traffic=traffic, flows_per_host=count, keep=keep, scheme=name)
                 for threshold in thresholds if scheme_of(name).scheduler else thresholds[:1]:
-                    tasks += [replace(here, threshold=threshold, seed=n) for n in range(1, seeds + 1)]
-    return tasks
+                    flows: dict[str, Any] = {"traffic": traffic, "flows_per_host": count, "keep": keep}
+                    yield replace(base, scheme=name, threshold=threshold, **flows)
 
 
 def measure(config: Config) -> tuple[float, float]:
@@ -63,34 +71,30 @@ def measure(config: Config) -> tuple[float, float]:
     return carried, mean(one.large for one in rounds) / len(simulation.work) if rounds else 0.0
 
 
-def compute(tasks: Sequence[Config], run: Runner = in_turn) -> list[Row]:
+def compute(cases: Sequence[Config], seeds: int, run: Runner = in_turn) -> list[Row]:
     """Carry out a `plan`: a row for each scheme on a pattern with a number of flows per host, means over the seeds;
     ratios are to runs of the same seed.
 
     ``keep``: the share of the flows that are kept. ``threshold``: the share of a link above which a flow is large;
     None for a scheme that does not use it. ``large_share``: the share of flows that were large, over all rounds.
     """
-    found = dict(zip(tasks, run(measure, tasks), strict=True))
-    static = max(task.threshold for task in tasks)  # schemes that do not use it were run with this one
-    cases: dict[Config, list[Config]] = {}
-    for task in tasks:
-        cases.setdefault(replace(task, seed=1), []).append(task)
+    found = dict(zip(cases, over_seeds(run, measure, cases, seeds), strict=True))
+    static = max(case.threshold for case in cases)  # schemes that do not use it were run with this one
     rows = []
-    for first, ours in cases.items():
-        schedules = scheme_of(first.scheme).scheduler is not None
-        shares = [found[task][0] for task in ours]
+    for case, ours in found.items():
+        schedules = scheme_of(case.scheme).scheduler is not None
+        shares, large = zip(*ours, strict=True)
         over_ecmp, over_control = (
-            mean(found[task][0] / found[replace(task, scheme=other, threshold=static)][0] for task in ours)
-            for other in (_BASELINE, CONTROL)
+            mean(share / other for share, (other, _) in zip(shares, found[beside], strict=True))
+            for beside in (replace(case, scheme=name, threshold=static) for name in (_BASELINE, CONTROL))
         )
         rows.append(
             {
-                "k": first.k, "engine": first.engine, "traffic": first.traffic,
-                "flows_per_host": first.flows_per_host, "keep": first.keep, "scheme": first.scheme,
-                "threshold": first.threshold if schedules else None, "seeds": len(ours),
-                "percent": 100 * mean(shares), "lowest_percent": 100 * min(shares),
+                "k": case.k, "engine": case.engine, "traffic": case.traffic, "flows_per_host": case.flows_per_host,
+                "keep": case.keep, "scheme": case.scheme, "threshold": case.threshold if schedules else None,
+                "seeds": seeds, "percent": 100 * mean(shares), "lowest_percent": 100 * min(shares),
                 "highest_percent": 100 * max(shares), "over_ecmp": over_ecmp, "over_control": over_control,
-                "large_share": mean(found[task][1] for task in ours) if schedules else None,
+                "large_share": mean(large) if schedules else None,
             }
         )  # fmt: skip
     return rows
@@ -144,31 +148,23 @@ def _panel(axes: Axes, rows: Sequence[Row]) -> None:
 @seeds_option(3)
 @computed
 def command(
-    asked: Computing,
-    schemes: tuple[str, ...],
-    engines: tuple[str, ...],
-    k: int,
-    counts: str,
-    thresholds: str,
-    seeds: int,
+    asked: Computing, schemes: tuple[str, ...], engines: tuple[str, ...], counts: str, thresholds: str, seeds: int,
     **options: Any,
-) -> None:
+) -> None:  # fmt: skip
     """Simulate Hedera's gain over ECMP by number of flows per host."""
     large_from = sorted(numbers("--thresholds", thresholds, float), reverse=True)
     many = numbers("--flows-per-host", counts, int)
-    tasks = []
-    for engine in engines:
-        tasks += plan(Config("ecmp", "random", k, engine=engine, **options), many, schemes, large_from, seeds)
-    for task in tasks:
-        task.matrix()  # a mistake in any of them is found before the first run
-    rows = compute(tasks, asked.runner(f"flows per host, k={k}"))
-    note = f"{tasks[0].tree.num_hosts:,} hosts, {seeds} seed{'s' * (seeds > 1)}"
-    name = f"flows_per_host_k{k}"
+    bases = [Config("ecmp", "random", engine=engine, **options) for engine in engines]
+    cases = [case for base in bases for case in plan(base, many, schemes, large_from)]
+    for case in cases:
+        case.matrix()  # a mistake in any of them is found before the first run
+    k, hosts = cases[0].k, cases[0].tree.num_hosts
+    rows = compute(cases, seeds, asked.runner(f"flows per host, k={k}"))
+    note = f"{hosts:,} hosts, {seeds} seed{'s' * (seeds > 1)}"
+    name, which = f"flows_per_host_k{k}", ("engine", "scheme", "flows_per_host", "keep", "threshold")
+    told = [
+        dict(zip(which, case, strict=True)) | {over: mean(row[over] for row in own) for over in _RATIOS}
+        for case, own in grouped(rows, *which).items()
+    ]
     files = [asked.csv(name, rows), draw(rows, note, asked.png(name))]
-    cases = grouped(rows, "engine", "scheme", "flows_per_host", "keep", "threshold")
-    told = []
-    for case, own in cases.items():
-        which = dict(zip(("engine", "scheme", "flows_per_host", "keep", "threshold"), case, strict=True))
-        ratios = {over: mean(row[over] for row in own) for over in ("over_ecmp", "over_control")}
-        told.append({**which, **ratios})
     asked.conclude(rows, [table(f"Means over three patterns. {note}", told)], files)

@@ -140,37 +140,35 @@ def numbers(option: str, text: str, kind: Callable[[str], Number]) -> list[Numbe
     return list(dict.fromkeys(found))
 
 
-def _names(text: str) -> list[str]:
-    return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+def _names_option(option: str, default: Sequence[str], known: Callable[[str], str], text: str) -> Command:
+    """Names, separated by commas, each once; ``known`` raises ValueError for one that does not exist."""
+
+    def read(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
+        names = dict.fromkeys(name.strip() for name in value.split(",") if name.strip())
+        if not names:
+            raise click.BadParameter("name at least one")
+        try:
+            return tuple(known(name) for name in names)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+
+    return click.option(option, default=",".join(default), show_default=True, callback=read, help=text)
 
 
-def _engines(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
-    for name in _names(value):
-        if name not in ENGINES:
-            raise click.BadParameter(f"there is no engine {name!r}; the engines are {' and '.join(ENGINES)}")
-    return tuple(_names(value))
+def _engine(name: str) -> str:
+    if name not in ENGINES:
+        raise ValueError(f"there is no engine {name!r}; the engines are {' and '.join(ENGINES)}")
+    return name
 
 
-engines_option = click.option(
-    "--engines", default=",".join(ENGINES), show_default=True, callback=_engines,
-    help="Comma-separated: aimd (section 5.5), maxmin (ideal shares).",
-)  # fmt: skip
-
-
-def _schemes(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
-    if not _names(value):
-        raise click.BadParameter("name at least one scheme")
-    try:
-        return tuple(scheme(name).name for name in _names(value))
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
+engines_option = _names_option(
+    "--engines", ENGINES, _engine, "Comma-separated: aimd (section 5.5), maxmin (ideal shares)."
+)
 
 
 def schemes_option(default: Sequence[str]) -> Command:
-    return click.option(
-        "--schemes", default=",".join(default), show_default=True, callback=_schemes,
-        help="Comma-separated; hedera-clos shows what the network itself allows.",
-    )  # fmt: skip
+    text = "Comma-separated; hedera-clos shows what the network itself allows."
+    return _names_option("--schemes", default, lambda name: scheme(name).name, text)
 
 
 def at_scale(k: int) -> Command:

@@ -8,9 +8,8 @@ growth.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 import click
@@ -26,8 +25,6 @@ from topos.fattree import FatTree
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hedera.global_first_fit import GlobalFirstFit
-
 SIZES = (16, 32, 48)
 FLOWS_PER_HOST = (1, 2, 4, 8)
 ITERATIONS = 10_000
@@ -37,17 +34,6 @@ BUILT = {
     "made = P(tree, np.random.default_rng(1))",
 }
 STEPS = {"Global First Fit": "flow", "Simulated Annealing": "iteration"}
-
-
-@dataclass(frozen=True)
-class Growth:
-    """The growth of one placement: step_us ~ (k/2)^k_power * flows^flows_power; bytes ~ per_k3 * k^3 + per_flow *
-    |F|."""
-
-    k_power: float
-    flows_power: float
-    per_k3: float
-    per_flow: float
 
 
 def compute(seconds: float = 0.5) -> list[Row]:
@@ -68,43 +54,44 @@ def _flow_us(k: int, flows: int, seconds: float) -> float:
     from hedera.global_first_fit import GlobalFirstFit
 
     tree, large, links = placement_input(k, flows)
-    made: list[GlobalFirstFit] = []
+    made = [GlobalFirstFit(tree)]
 
     def prepare() -> None:
-        made[:] = [GlobalFirstFit(tree)]
+        made[0] = GlobalFirstFit(tree)
 
     return 1e3 * time_calls(lambda: made[0].place(large, links), prepare, seconds).best_ms / flows
 
 
 def _iteration_us(k: int, flows: int, seconds: float) -> float:
     """The best call's time, less that of a call without iterations, divided by its iterations."""
-    timed: Callable[[int], float] = partial(_placement_ms, k, flows, seconds)
-    return 1e3 * (timed(ITERATIONS) - timed(0)) / ITERATIONS
-
-
-def _placement_ms(k: int, flows: int, seconds: float, iterations: int) -> float:
-    return timed_placement(*placement_input(k, flows), iterations, seconds)[0].best_ms
+    tree, large, links = placement_input(k, flows)
+    whole, without = (timed_placement(tree, large, links, n, seconds)[0].best_ms for n in (ITERATIONS, 0))
+    return 1e3 * (whole - without) / ITERATIONS
 
 
 def _memory(name: str, k: int, many: int) -> float:
     flows = many * FatTree(k).num_hosts
-    built = f"import numpy as np\nfrom paper.table_5 import placement_input\n{{}}\n{BUILT[name]}"
-    warm = built.format("tree, flows, links = placement_input(4, 16)") + "\nmade.place(flows, links)\n"
-    before = warm + f"tree, flows, links = placement_input({k}, {flows})"
-    _, large, _ = placement_input(k, flows)
-    columns = (large.key, large.src, large.dst, large.demand, large.core, large.hashed)
-    return megabytes_grown(before, f"{BUILT[name]}\ncore = made.place(flows, links)") + (
-        sum(column.nbytes for column in columns) / 1e6
-    )
+    before = f"""
+import numpy as np
+from paper.table_5 import placement_input
+tree, flows, links = placement_input(4, 16)
+{BUILT[name]}
+made.place(flows, links)
+tree, flows, links = placement_input({k}, {flows})
+"""
+    grown = megabytes_grown(before, f"{BUILT[name]}\ncore = made.place(flows, links)")
+    given = sum(int(column.nbytes) for column in astuple(placement_input(k, flows)[1]))
+    return grown + given / 1e6
 
 
-def growth(rows: Sequence[Row]) -> Growth:
-    """Fitted by least squares; times by their logarithms."""
+def growth(rows: Sequence[Row]) -> dict[str, float]:
+    """The growth of one placement, fitted by least squares, times by their logarithms: step_us ~ (k/2)^k_power *
+    flows^flows_power; bytes ~ per_k3 * k^3 + per_flow * |F|."""
     k, many = column(rows, "k"), column(rows, "flows_per_host")
     spent = np.log(column(rows, "step_us"))
     _, k_power, flows_power = _fit([np.ones_like(k), np.log(k / 2), np.log(many)], spent)
     per_k3, per_flow = _fit([k**3, many * k**3 / 4], column(rows, "megabytes") * 1e6)
-    return Growth(k_power, flows_power, per_k3, per_flow)
+    return {"k_power": k_power, "flows_power": flows_power, "per_k3": per_k3, "per_flow": per_flow}
 
 
 def _fit(columns: Sequence[Float64], aim: Float64) -> list[float]:
@@ -112,12 +99,10 @@ def _fit(columns: Sequence[Float64], aim: Float64) -> list[float]:
     return found
 
 
-def told_of(name: str, rows: Sequence[Row]) -> str:
-    found = growth(rows)
-    return (
-        f"{name}: time of one {STEPS[name]} ~ (k/2)^{found.k_power:.2f} x (flows per host)^{found.flows_power:.2f}; "
-        f"memory {found.per_k3:.0f} bytes x k^3 + {found.per_flow:.0f} bytes x flows."
-    )
+_TOLD = (
+    "{name}: time of one {step} ~ (k/2)^{k_power:.2f} x (flows per host)^{flows_power:.2f}; "
+    "memory {per_k3:.0f} bytes x k^3 + {per_flow:.0f} bytes x flows."
+)
 
 
 @click.command()
@@ -127,5 +112,6 @@ def command(asked: Computing, seconds: float) -> None:
     """Measure how both placements' time and space grow: the paper's Table 1."""
     rows = compute(seconds)
     told: list[Table | str] = [table("Table 1: time and space of placements", rows)]
-    told += [told_of(name, own) for name, own in grouped(rows, "algorithm").items()]
+    for name, own in grouped(rows, "algorithm").items():
+        told.append(_TOLD.format(name=name, step=STEPS[name], **growth(own)))
     asked.conclude(rows, told, [asked.csv("table1", rows)])

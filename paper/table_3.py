@@ -10,26 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
 from hedera.options import field_options, seeds_option
-from paper.study import (
-    ENGINE_LABELS,
-    Row,
-    column,
-    engines_option,
-    grouped,
-    numbers,
-    over_seeds,
-    picture,
-    ports_for,
-    table,
-)
-from plots.style import INK, MUTED
+from paper.study import Row, engines_option, grouped, numbers, over_seeds, ports_for, table
 from results.published import TABLE_3
 from results.tasks import Computing, Runner, computed, in_turn
 from simulator.config import ENGINES, Config
@@ -77,12 +64,10 @@ def compute(
                 annealed = replace(control, scheme="hedera-sa", interval_s=period)
                 cases += [replace(annealed, iterations=count) for count in within]
     found = over_seeds(run, shares, cases, seeds, cost=lambda case: (case.k, case.iterations / case.interval_s))
-    rows, control_shares = [], np.empty(0)
+    rows, beside = [], np.empty(0)
     for case, values in zip(cases, found, strict=True):
-        ours = np.array(values)
-        if case.scheme == "nonblocking":
-            control_shares = ours
-        rows.append(_row(case, ours, control_shares))
+        beside = np.array(values) if case.scheme == "nonblocking" else beside
+        rows.append(_row(case, np.array(values), beside))
     return rows
 
 
@@ -109,44 +94,6 @@ def _sd(values: Float64) -> float:
     return float(values.std(ddof=1)) if values.size > 1 else 0.0
 
 
-def draw(rows: Sequence[Row], subtitle: str, path: Path) -> Path:
-    """Share of the control against iterations, a panel per engine, a colour per size, the paper's as crosses."""
-    engines = grouped(rows, "engine")
-    annealed = [row for row in rows if row["iterations"] is not None]
-    shades = dict(zip(grouped(rows, "hosts"), ("#009e73", "#0072b2", "#d55e00"), strict=False))
-    lines = dict(zip(grouped(annealed, "interval_s"), ("o-", "s--", "^:"), strict=False))
-    title = f"Table 3: how many iterations are enough\n{subtitle}"
-    with picture(path, 5.2 * len(engines), 4.6, title) as figure:
-        grid = figure.subplots(1, len(engines), sharey=True, squeeze=False)[0]
-        for axes, (engine, own) in zip(grid, engines.items(), strict=True):
-            for (hosts, scheme, period), cells in grouped(own, "hosts", "scheme", "interval_s").items():
-                if hosts not in shades or scheme == "nonblocking":
-                    continue
-                x, y = [row["iterations"] for row in cells], column(cells, "of_control_percent")
-                if scheme == "hedera-clos":
-                    axes.axhline(y[0], color=shades[hosts], lw=0.8, ls=(0, (1, 3)))
-                elif period in lines:
-                    axes.plot(x, y, lines[period], ms=4, lw=1.3, color=shades[hosts])
-                known = {row["iterations"]: row["published_of_control_percent"] for row in cells}
-                known = {count: share for count, share in known.items() if count and share is not None}
-                axes.plot(list(known), list(known.values()), "x", color=shades[hosts], ms=6, mew=1.4)
-            axes.set_xscale("log")
-            ticks = [1000, 10_000, 100_000, 1_000_000]
-            axes.set_xticks(ticks, [f"{n:,}" for n in ticks])
-            axes.minorticks_off()
-            axes.set_xlabel("iterations in every round")
-            axes.set_title(ENGINE_LABELS[engine])
-        for hosts, shade in shades.items():
-            grid[0].plot([], [], "-", color=shade, label=f"{hosts:,} hosts")
-        for period, line in lines.items():
-            grid[0].plot([], [], line, ms=4, color=MUTED, label=f"every {period:g} s")
-        grid[0].plot([], [], ls=(0, (1, 3)), color=INK, label="edge colouring")
-        grid[0].plot([], [], "x", color=MUTED, ms=6, mew=1.4, label="paper")
-        grid[0].set_ylabel("share of the non-blocking network's [%]")
-        grid[0].legend(ncols=2, loc="lower right")
-    return path
-
-
 @click.command()
 @click.option("--hosts", default="16,1024,8192", show_default=True, help="Sizes of the network.")
 @click.option(
@@ -160,15 +107,7 @@ def draw(rows: Sequence[Row], subtitle: str, path: Path) -> Path:
 @engines_option
 @seeds_option(3)
 @computed
-def command(
-    asked: Computing,
-    hosts: str,
-    iterations: str,
-    intervals: str,
-    engines: tuple[str, ...],
-    flows_per_host: int,
-    **fields: Any,
-) -> None:
+def command(asked: Computing, hosts: str, iterations: str, intervals: str, **fields: Any) -> None:
     """Simulate iterations of Simulated Annealing against the size of the network (random receivers).
 
     Cells with more than 400,000 iterations in a simulated second are left out.
@@ -176,16 +115,14 @@ def command(
     rows = compute(
         numbers("--hosts", hosts, int),
         numbers("--iterations", iterations, int),
-        engines=engines,
         intervals=numbers("--intervals", intervals, float),
-        flows_per_host=flows_per_host,
         run=asked.runner("Table 3"),
         **fields,
     )
     seeds = rows[0]["seeds"]
-    load = f"{flows_per_host} random receivers per host, " + (f"{seeds} seeds" if seeds > 1 else "one seed")
+    load = f"{fields['flows_per_host']} random receivers per host, " + (f"{seeds} seeds" if seeds > 1 else "one seed")
     tables = [
         table(f"Table 3 under {engine}: percent of full bisection bandwidth and of the control's, {load}", own)
         for engine, own in grouped(rows, "engine").items()
     ]
-    asked.conclude(rows, tables, [asked.csv("table3", rows), draw(rows, load, asked.png("table3"))])
+    asked.conclude(rows, tables, [asked.csv("table3", rows)])

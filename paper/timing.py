@@ -6,11 +6,10 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -25,8 +24,7 @@ seconds_option = click.option(
 )
 
 
-@dataclass(frozen=True)
-class Timing:
+class Timing(NamedTuple):
     """Processor milliseconds per call, over many calls, in one thread. Other work on the machine does not count,
     except for its effect on the caches."""
 
@@ -56,7 +54,9 @@ def megabytes_grown(before: str, call: str) -> float:
     Measured by the kernel, in a fresh process, after the statements ``before``, which compile and load the code.
     """
     code = f"""
-{_found()}{before}
+import sys
+sys.path[:] = {sys.path!r}
+{before}
 def kilobytes(name):
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(name))
 open("/proc/self/clear_refs", "w").write("5")  # the peak counts from here
@@ -68,14 +68,10 @@ print((kilobytes("VmHWM") - grown) * 1024)
     return float(done.stdout) / 1e6
 
 
-def _found() -> str:
-    """Code that gives an isolated process our import path."""
-    return f"import sys\nsys.path[:] = {sys.path!r}\n"
-
-
-def conclude_timed(asked: Computing, name: str, title: str, rows: Sequence[Row], *notes: str) -> None:
+def conclude_timed(asked: Computing, name: str, title: str, rows: Iterable[Row], *notes: str) -> None:
     """The end of a command: its table, notes, and CSV file."""
-    asked.conclude(rows, [table(title, rows), *notes, CAPTION], [asked.csv(name, rows)])
+    found = list(rows)
+    asked.conclude(found, [table(title, found), *notes, CAPTION], [asked.csv(name, found)])
 
 
 def timed(function: Command) -> Command:

@@ -39,6 +39,10 @@ DELAY_NS = 100
 """Of a cable. Emulated ones have none; ns-3's events must not all fall together."""
 SEGMENT = DEFAULT_MTU - TCP_IP_HEADERS
 RATE_SHARE = (SEGMENT + NS3_HEADERS) / (SEGMENT + BARE_FRAME)
+RENO = {
+    "variant": TCP, "segment_bytes": SEGMENT, "window_segments": 2000, "initial_segments": 10, "least_segments": 2,
+    "min_rto_ns": 200_000_000, "idle_ns": 0, "g": 0.0625, "start_alpha": 1.0, "sack": True,
+}  # fmt: skip
 DRAIN_S = 60.0
 MAX_FLOWS = 100_000
 Times = dict[tuple[int, int], float]
@@ -86,18 +90,7 @@ def scenario(run: Run, topo: Network) -> tuple[list[int], dict[str, Any]]:
             for link in topo.links()
             for a, b in ((link.lower, link.upper), (link.upper, link.lower))
         ],
-        "tcp": {
-            "variant": "reno",
-            "segment_bytes": SEGMENT,
-            "window_segments": 2000,
-            "initial_segments": 10,
-            "least_segments": 2,
-            "min_rto_ns": 200_000_000,
-            "idle_ns": 0,
-            "g": 0.0625,
-            "start_alpha": 1.0,
-            "sack": True,
-        },
+        "tcp": RENO,
         "connections": connections,
         "exchanges": {
             "connection": list(range(len(flows))),

@@ -88,7 +88,7 @@ def test_what_is_kept_comes_from_the_code_as_it_is():
 
 def test_a_run_that_does_not_end_has_no_times():
     (task,) = [t for t in tasks(1, quick=True) if t.config.scheme == "nonblocking" and t.mbytes == 100][:1]
-    short = replace(task, config=replace(task.config, seconds=0.1))
+    short = task._replace(config=replace(task.config, seconds=0.1))
     row = measure(short)
     assert row["completion_s"] is row["crowded"] is compute([short])[0]["over_control"] is None
 

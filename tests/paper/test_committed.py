@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks import simulator_sensitivity
-from paper import explain_ecmp, explain_gff, explain_sa, figure_3, figure_11, one_core, table_3, table_6
-from paper.explain_ecmp import Task, predict
+from paper import explain_ecmp, explain_gff, explain_sa, figure_3, figure_11, table_3, table_6
 from results.published import FIGURE_9, FIGURE_9_SIMULATED, TABLE_3, TABLE_6
 from simulator.config import Config
 from simulator.driver import bisection_mbps, simulate
@@ -75,7 +74,7 @@ def test_figure_11():
 
 def test_figure_3():
     fresh = figure_3.compute(
-        FatTree(48), 1, 5, lambda loss, tasks: [loss(t) if t.model == "worst link" else 0.0 for t in tasks]
+        FatTree(48), 1, 5, lambda loss, tasks: [loss(task) if task[3] == "worst link" else 0.0 for task in tasks]
     )
     (row,) = kept("figure3.csv", model="worst link", flows_per_host=1)
     same(row, next(point for point in fresh if point["model"] == "worst link"))
@@ -97,7 +96,7 @@ def test_figure_9():
 
 
 def test_explain_ecmp():
-    values = predict(Task("spanning tree", "maxmin", 1, PUBLISHED))
+    values = explain_ecmp.predict(("spanning tree", "maxmin", 1, PUBLISHED))
     predicted = kept("explain_ecmp.csv", routing="spanning tree", engine="maxmin")
     assert [float(row["predicted_mbps"]) for row in predicted] == pytest.approx(values, rel=2e-5)
     fits, _ = explain_ecmp.compute(1, 1, _only("spanning tree", "maxmin"))
@@ -108,8 +107,7 @@ def test_explain_ecmp():
 def _only(routing, engine):
     """Runs that routing's tasks, and answers with ones for the others."""
     return lambda function, tasks: [
-        function(task) if (task.routing, task.engine) == (routing, engine) else np.ones(len(task.matrices))
-        for task in tasks
+        function(task) if task[:2] == (routing, engine) else np.ones(len(task[3])) for task in tasks
     ]
 
 
@@ -138,7 +136,7 @@ def test_explain_sa():
     for fresh in explain_sa.searches((16, 1)):
         (row,) = kept("explain_sa_search_k16.csv", scheme=fresh["scheme"], iterations=fresh["iterations"], seed=1)
         assert float(row["excess_links"]) == pytest.approx(fresh["excess_links"], rel=2e-5, abs=1e-9)
-    for fresh in one_core.patterns(5):
+    for fresh in explain_sa.patterns(5):
         (row,) = kept("explain_sa_patterns.csv", k=fresh["k"], pattern=fresh["pattern"])
         same(row, fresh)
 

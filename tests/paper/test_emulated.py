@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from paper.emulated import beside, config_of
+from paper.completion import beside, config_of
 from results.parts import Completion
 from results.record import encode, read
 from simulator.config import Config

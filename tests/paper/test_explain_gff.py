@@ -3,7 +3,7 @@
 import pytest
 
 from paper import explain_gff
-from tests.paper.commands import is_png, rows, run_json
+from tests.paper.commands import rows, run_json
 
 
 def test_every_matrix(tmp_path):
@@ -12,7 +12,6 @@ def test_every_matrix(tmp_path):
     mean = {row["matrix"]: float(row["mean_mbps"]) for row in rows(tmp_path / "explain_gff.csv")}
     assert len(mean) == 19
     assert mean["stride4"] == pytest.approx(12_533, rel=0.01), "whatever the order of the flows"
-    assert is_png(tmp_path / "explain_gff.png")
 
 
 def test_it_is_summed_up():

@@ -16,8 +16,7 @@ def test_growth_is_found_in_what_grows_so():
         for many in (1, 2, 4)
     ]  # fmt: skip
     found = table_1.growth(made)
-    assert (found.k_power, found.flows_power) == pytest.approx((2, 0.5))
-    assert (found.per_k3, found.per_flow) == pytest.approx((7, 50))
+    assert found == pytest.approx({"k_power": 2, "flows_power": 0.5, "per_k3": 7, "per_flow": 50})
 
 
 def test_both_placements_are_measured(tmp_path, monkeypatch):

@@ -3,9 +3,8 @@
 import pytest
 
 from paper.study import ports_for
-from paper.table_6 import ASSUMED_COMPUTATION_S, MEASURED_ROUNDS, compute, control_hops, draw, measure, message_s
+from paper.table_6 import ASSUMED_COMPUTATION_S, MEASURED_ROUNDS, compute, control_hops, measure, message_s
 from results.published import TABLE_6
-from tests.paper.commands import is_png
 from topos.fattree import FatTree
 
 
@@ -33,11 +32,10 @@ def test_rounds_are_measured():
     assert all(0 < s < 5 for s in spent)
 
 
-def test_it_measures_and_models(tmp_path):
+def test_it_measures_and_models():
     found = compute(1, cases={(16, 1): 100.0, (54, 2): 100.0})
     assert [(row["hosts"], row["flows_per_host"]) for row in found] == [(16, 1), (54, 2)]
     for row in found:
         assert row["loop_ms"] == pytest.approx(row["messages_ms"] + row["computed_ms"])
         assert row["model_with_100_ms"] == pytest.approx(row["messages_ms"] + 100)
         assert row["computed_ms"] > 0
-    assert is_png(draw(found, tmp_path / "table6.png"))

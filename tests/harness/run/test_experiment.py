@@ -17,7 +17,7 @@ from harness.network.lock import sole_use
 from harness.network.machine import kernel_datapath
 from harness.network.openvswitch import Bridge, OpenVSwitch
 from harness.network.processes import Children, run, wait_until
-from paper.emulated import config_of
+from paper.completion import config_of
 from results.record import read
 from simulator.driver import simulate
 from tests.harness.real_runs import HEDERA, LONG, footprint, hedera_run, working_for
