@@ -7,18 +7,18 @@ enough to rebuild it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 
-from controllers.driver import DELETED, LAST_PORT, Costs, CountingDriver, Driver, FlowStat
-from controllers.entries import RECALL_S, Recall
+from controllers.driver import DELETED, LAST_PORT, CountingDriver, Driver, FlowStat
+from controllers.entries import RECALL_S, LearnedFlows, Recall
 from controllers.eventlog import EventLog
 from controllers.failures import Failures
 from controllers.flows import KnownFlow, KnownFlows
 from controllers.learn_rules import LearnRules
-from controllers.learned import EntryReader, LearnedFlows
 from controllers.packet import ArpRequest, FiveTuple, arp_reply, parse
 from controllers.rules import out_port
-from controllers.settings import Settings
+from controllers.settings import FLAGS, Settings
 from controllers.switches import Switches
 
 SETTLE_S = 1.0
@@ -35,67 +35,43 @@ class Controller:
     def __init__(self, settings: Settings, driver: Driver, log: EventLog):
         self._settings = settings
         self._topo = settings.network()
-        self._costs = Costs()
-        self._driver: Driver = CountingDriver(driver, self._costs)
+        self._driver = CountingDriver(driver)
         self._log = log
-        self._flows = KnownFlows()
         self._confirmed: set[str] = set()
         self._ready = False
         self._recalls: dict[tuple[int, int], tuple[str, list[FlowStat]]] = {}
         self._tree = self._topo.tree
         self._routing = settings.chosen.routing(self._tree, settings.seed)
-        self._failures = self._hedera = self._learn_rules = self._learned = self._reader = None
+        self._flows = KnownFlows(self._tree, self._routing, log)
+        self._failures = self._hedera = self._learn_rules = self._learned = None
         if self._routing is not None and settings.new_flows == "switch":
             self._learn_rules = LearnRules(self._tree, self._routing, settings.seed, settings.interval_s)
         rules = None if self._learn_rules is None else self._learn_rules.rules
         self._switches = Switches(self._topo, self._driver, rules)
         if self._learn_rules is not None:
-            self._learned = LearnedFlows(
-                self._switches, self._flows, log, ends=self._ends, route=self._route, added=self._detour
-            )
-            self._reader = EntryReader(self._switches, self._flows, self._learned, self._expire)
+            self._learned = LearnedFlows(self._switches, self._flows, self._detour)
         if self._routing is not None:
             self._failures = Failures(self._tree, self._routing.links)
-            self._recall = Recall(self._switches, self._flows, self._ends, self._route, log)
+            self._recall = Recall(self._switches, self._flows, log)
             placement = settings.new_placement()
             if placement is not None:
                 # Only here, because numba takes half a second that static schemes need not pay.
                 from controllers.hedera_loop import HederaLoop
 
+                links = self._routing.links
                 self._hedera = HederaLoop(
-                    settings,
-                    placement,
-                    self._switches,
-                    self._flows,
-                    self._routing.links,
-                    log,
-                    adopt=self._recall.adopt,
-                    expire=self._expire,
-                    learned=self._learned,
+                    settings, placement, self._switches, self._flows, links, log, self._recall, self._learned
                 )
 
     def started(self, platform: str, version: str, listen: str) -> None:
         """The platform listens for switches at ``listen``."""
-        s = self._settings
-        self._log(
-            "start",
-            scheme=s.scheme,
-            platform=platform,
-            platform_version=version,
-            k=s.k,
-            seed=s.seed,
-            interval_s=s.interval_s,
-            bw_mbps=s.link_mbps,
-            threshold=s.threshold,
-            large_flows=s.large_flows,
-            new_flows=s.new_flows,
-            iterations=s.iterations,
-            listen=listen,
-        )
+        told = {name: getattr(self._settings, name) for name in FLAGS}
+        bw_mbps = told.pop("link_mbps")
+        self._log("start", platform=platform, platform_version=version, listen=listen, bw_mbps=bw_mbps, **told)
         self._beat()
 
     def _beat(self) -> None:
-        self._log("alive", **self._costs.as_event())
+        self._log("alive", processor_s=round(time.process_time(), 3), **self._driver.counts)
         self._driver.call_later(HEARTBEAT_S, self._beat)
 
     def error(self, message: str) -> None:
@@ -154,8 +130,8 @@ class Controller:
             self._log("ready", switches=len(self._confirmed))
             if self._hedera is not None:
                 self._hedera.start()
-            elif self._reader is not None:
-                self._reader.start(self._settings.interval_s)
+            elif self._learned is not None:
+                self._learned.start(self._settings.interval_s)
 
     def switch_down(self, dpid: int) -> None:
         """The control connection to a switch is lost. The switch goes on forwarding (secure mode)."""
@@ -170,8 +146,8 @@ class Controller:
         self._switches.down(name)
         if self._hedera is not None:
             self._hedera.switch_down(name)
-        if self._reader is not None:
-            self._reader.switch_down(name)
+        if self._learned is not None:
+            self._learned.polls.lost(name)
         if self._failures is not None and self._failures.switch_down(name):
             self._links_changed()
 
@@ -189,8 +165,8 @@ class Controller:
                 if name in self._switches.connected:
                     self._driver.install(self._topo.dpid(name), rule, modify=True)
         self._detour()
-        if self._reader is not None and self._ready:
-            self._reader.read()  # for the flows that are not known yet
+        if self._learned is not None and self._ready:
+            self._learned.read()  # for the flows that are not known yet
 
     def _detour(self) -> None:
         """Move the flows whose path is broken to the static path that is left, if any; all others stay."""
@@ -203,7 +179,7 @@ class Controller:
         for flow, works in zip(flows, usable(src, dst, cores), strict=True):
             if works:
                 continue
-            core = self._route(flow.five_tuple, flow.src, flow.dst)
+            core = self._flows.route(flow.five_tuple, flow.src, flow.dst)
             reachable = self._switches.connected.issuperset(self._switches.entries(flow, core))
             if reachable and usable([flow.src], [flow.dst], [core])[0]:
                 flow.core = flow.hashed = core
@@ -219,7 +195,7 @@ class Controller:
 
     def packet_in(self, dpid: int, in_port: int, frame: bytes) -> None:
         """A switch has sent a whole frame, because its table does not say where the frame goes."""
-        self._costs.packet_ins += 1
+        self._driver.counts["packet_ins"] += 1
         name, packet = self._switches.name(dpid), parse(frame)
         if name is None or packet is None:
             return
@@ -247,28 +223,11 @@ class Controller:
                 flow.installed_at = now
                 self._switches.install(flow, modify=True)
             return flow
-        if (ends := self._ends(switch, packet)) is None:
+        if (ends := self._flows.ends(switch, packet)) is None:
             return None
-        src, dst = ends
-        core = self._route(packet, src, dst)
-        flow = self._flows.add(packet, src, dst, self._tree.edge_of(src), core, now)
+        flow = self._flows.add(packet, *ends, self._flows.route(packet, *ends), now, reason="hashed")
         self._switches.install(flow)
-        self._log("flow", **flow.as_event(), reason="hashed")
         return flow
-
-    def _ends(self, switch: str, packet: FiveTuple) -> tuple[int, int] | None:
-        """Source and destination of a packet; None unless they are two hosts, and the switch is on the way up
-        from the source, inside its pod."""
-        tree = self._tree
-        src, dst = tree.host_by_ip.get(packet.src_ip), tree.host_by_ip.get(packet.dst_ip)
-        if src is None or dst is None or src == dst:
-            return None
-        above = tree.layer(switch) == "aggregation" and switch.startswith(f"{tree.place(src).pod}_")
-        return (src, dst) if above or switch == tree.edge_of(src) else None
-
-    def _route(self, packet: FiveTuple, src: int, dst: int) -> int:
-        assert self._routing is not None
-        return int(self._routing.cores(src, dst, packet.src_port, packet.dst_port, packet.protocol)[0])
 
     # --- expiry and statistics --------------------------------------------------------------------------
 
@@ -276,22 +235,18 @@ class Controller:
         """An entry is gone from a switch. Its expiry at the source's edge switch ends the flow."""
         flow = self._flows.get(key)
         if flow is not None and reason != DELETED and self._topo.dpid(flow.source) == dpid:
-            self._expire(flow)
+            self._flows.expire(flow)
 
     def flow_stats(self, dpid: int, xid: int, stats: Iterable[FlowStat], more: bool, size: int = 0) -> None:
         """One part of a flow-statistics reply, of ``size`` bytes; ``more`` says that another part follows."""
-        self._costs.statistics_bytes += size
+        self._driver.counts["statistics_bytes"] += size
         if (dpid, xid) in self._recalls:
             self._recalls[dpid, xid][1].extend(stats)
             if not more:
                 self._recalled(dpid, xid)
             return
         stats = list(stats)
-        if self._reader is not None:
-            self._reader.flow_stats(dpid, xid, stats, more)
+        if self._learned is not None:
+            self._learned.polls.reply(dpid, xid, stats, more)
         if self._hedera is not None:
-            self._hedera.flow_stats(dpid, xid, stats, more)
-
-    def _expire(self, flow: KnownFlow) -> None:
-        self._flows.remove(flow)
-        self._log("expired", key=flow.key)
+            self._hedera.polls.reply(dpid, xid, stats, more)

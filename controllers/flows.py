@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
+from typing import Any
 
+from controllers.eventlog import EventLog
 from controllers.packet import FiveTuple
+from hedera.routing import Routing
+from topos.fattree import FatTree
 
 
 @dataclass(slots=True)
@@ -25,25 +29,17 @@ class KnownFlow:
     core: int
     installed_at: float
 
-    def as_event(self) -> dict[str, int | str]:
-        t = self.five_tuple
-        return {
-            "key": self.key,
-            "src": self.src,
-            "dst": self.dst,
-            "src_ip": t.src_ip,
-            "dst_ip": t.dst_ip,
-            "proto": t.protocol,
-            "src_port": t.src_port,
-            "dst_port": t.dst_port,
-            "core": self.core,
-        }
-
 
 class KnownFlows:
-    """All flows that have not expired."""
+    """All flows that have not expired. The log says when one comes and when it goes.
 
-    def __init__(self) -> None:
+    ``routing`` gives flows their static paths; None where there is no choice of path, and so no flow to know.
+    """
+
+    def __init__(self, tree: FatTree, routing: Routing | None, log: EventLog) -> None:
+        self._tree = tree
+        self._routing = routing
+        self._log = log
         self._by_tuple: dict[FiveTuple, KnownFlow] = {}
         self._by_key: dict[int, KnownFlow] = {}
         self._last_key = 0
@@ -55,7 +51,6 @@ class KnownFlows:
         return iter(self._by_key.values())
 
     def find(self, five_tuple: FiveTuple) -> KnownFlow | None:
-        """The flow with a 5-tuple, if it is known."""
         return self._by_tuple.get(five_tuple)
 
     def get(self, key: int) -> KnownFlow | None:
@@ -65,15 +60,44 @@ class KnownFlows:
         self._last_key += 1
         return self._last_key
 
+    def ends(self, switch: str, packet: FiveTuple) -> tuple[int, int] | None:
+        """Source and destination of a packet; None unless they are two hosts, and the switch is on the way up
+        from the source, inside its pod."""
+        tree = self._tree
+        src, dst = tree.host_by_ip.get(packet.src_ip), tree.host_by_ip.get(packet.dst_ip)
+        if src is None or dst is None or src == dst:
+            return None
+        above = tree.layer(switch) == "aggregation" and switch.startswith(f"{tree.place(src).pod}_")
+        return (src, dst) if above or switch == tree.edge_of(src) else None
+
+    def route(self, packet: FiveTuple, src: int, dst: int) -> int:
+        """The core of a flow's static path."""
+        assert self._routing is not None
+        return int(self._routing.cores(src, dst, packet.src_port, packet.dst_port, packet.protocol)[0])
+
     def add(
-        self, five_tuple: FiveTuple, src: int, dst: int, source: str, core: int, now: float, *, key: int | None = None
+        self, five_tuple: FiveTuple, src: int, dst: int, core: int, now: float, *, key: int | None = None, **said: Any
     ) -> KnownFlow:
-        """Start to know a flow on its first path; ``key`` is given when it already has one."""
+        """Start to know a flow on its first path; ``key`` is given when it already has one. ``said``: for the log."""
         key = self.new_key() if key is None else key
         self._last_key = max(self._last_key, key)
+        source = self._tree.edge_of(src)
         flow = KnownFlow(key, five_tuple, src, dst, source, hashed=core, core=core, installed_at=now)
         self._by_tuple[five_tuple] = self._by_key[key] = flow
+        protocol, src_ip, dst_ip, src_port, dst_port = five_tuple
+        header = {"src_ip": src_ip, "dst_ip": dst_ip, "proto": protocol, "src_port": src_port, "dst_port": dst_port}
+        self._log("flow", key=key, src=src, dst=dst, **header, core=core, **said)
         return flow
 
-    def remove(self, flow: KnownFlow) -> None:
+    def expire(self, flow: KnownFlow) -> None:
         del self._by_key[flow.key], self._by_tuple[flow.five_tuple]
+        self._log("expired", key=flow.key)
+
+    def expire_missing(self, switch: str, keys: Container[int], asked_at: float) -> None:
+        """End a switch's flows that its whole reply, asked for at ``asked_at``, does not have.
+
+        The notice of expiry can be lost with a connection; a reservation must not stay for ever.
+        """
+        for flow in [flow for flow in self if flow.source == switch]:
+            if flow.key not in keys and flow.installed_at < asked_at:
+                self.expire(flow)

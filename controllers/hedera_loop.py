@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from controllers.driver import FlowStat
+from controllers.entries import LearnedFlows, Recall
 from controllers.eventlog import EventLog
 from controllers.flows import KnownFlow, KnownFlows
-from controllers.learned import LearnedFlows
-from controllers.measurements import Measurements
-from controllers.polls import Polls
+from controllers.measurements import Measurements, Polls
 from controllers.settings import Settings
 from controllers.switches import Switches
 from hedera.linkstate import LinkState
@@ -37,9 +36,9 @@ class _Report:
 class HederaLoop:
     """One round every ``settings.interval_s`` seconds, from `start` on.
 
-    ``placement`` puts large flows on paths that work by ``links``. ``adopt(switch, stat)`` is asked to know a
-    flow whose entry an edge switch reports and that is not in ``flows``; ``expire(flow)`` is called for one
-    whose entry is gone. ``learned``: knows flows from what switches have learned, those above the edge too.
+    ``placement`` puts large flows on paths that work by ``links``. ``recall`` knows a flow again whose entry an edge
+    switch reports and that is not in ``flows``. ``learned`` knows flows from what switches have learned, those above
+    the edge too.
     """
 
     def __init__(
@@ -50,10 +49,8 @@ class HederaLoop:
         flows: KnownFlows,
         links: LinkState,
         log: EventLog,
-        *,
-        adopt: Callable[[str, FlowStat], None],
-        expire: Callable[[KnownFlow], None],
-        learned: LearnedFlows | None = None,
+        recall: Recall,
+        learned: LearnedFlows | None,
     ):
         tree = links.tree
         estimated = settings.large_flows == "measured-or-estimated"
@@ -63,13 +60,12 @@ class HederaLoop:
         self._driver = switches.driver
         self._flows = flows
         self._log = log
-        self._adopt = adopt
-        self._expire = expire
+        self._recall = recall
         self._learned = learned
         layers = ("edge",) if learned is None else ("edge", "aggregation")
         self._asked = {name for name in tree.switches if tree.layer(name) in layers}
         self._measurements = Measurements(settings.link_mbps * 1e6)
-        self._polls = Polls(switches, self._polled)
+        self.polls = Polls(switches, self._polled)
         self._report = _Report(0, 0.0, summary={})  # no round yet, so nothing to schedule
         self._started_at = 0.0
         warm_up(settings, tree)
@@ -78,13 +74,10 @@ class HederaLoop:
         self._started_at = self._driver.now()
         self._driver.call_later(self._interval, self._poll)
 
-    def flow_stats(self, dpid: int, xid: int, stats: Iterable[FlowStat], more: bool) -> None:
-        self._polls.reply(dpid, xid, stats, more)
-
     def switch_down(self, name: str) -> None:
         """The connection to a switch is lost. Its flows keep their last known rates."""
-        self._polls.lost(name)
-        if not self._polls.waiting:
+        self.polls.lost(name)
+        if not self.polls.waiting:
             self._schedule(self._report)
 
     # --- one round: poll, schedule, install ------------------------------------------------------------
@@ -96,21 +89,17 @@ class HederaLoop:
         self._driver.call_later(max(0.0, due - now), self._poll)
         # Who has not answered by then delays the others no longer.
         self._driver.call_later(self._interval / 2, lambda: self._schedule(report))
-        self._polls.ask(self._asked & self._switches.connected)
+        self.polls.ask(self._asked & self._switches.connected)
 
     def _polled(self, switch: str, stats: list[FlowStat], asked_at: float) -> None:
         if self._learned is not None:
             stats = self._learned.identify(switch, stats)
         self._measurements.update(switch, stats)
-        reported = {stat.cookie for stat in stats}
-        for flow in [f for f in self._flows if f.source == switch]:
-            # Its notice of expiry can be lost with a connection; the reservation must not stay for ever.
-            if flow.key not in reported and flow.installed_at < asked_at:
-                self._expire(flow)
+        self._flows.expire_missing(switch, {stat.cookie for stat in stats}, asked_at)
         for stat in stats:
-            if self._learned is None and self._flows.get(stat.cookie) is None:
-                self._adopt(switch, stat)
-        if not self._polls.waiting:
+            if self._learned is None and self._flows.get(stat.cookie) is None and self._flows.find(stat.flow) is None:
+                self._recall.know(switch, stat)
+        if not self.polls.waiting:
             self._schedule(self._report)
 
     def _schedule(self, report: _Report) -> None:

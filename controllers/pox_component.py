@@ -28,12 +28,12 @@ def _refuse(message: str, status: int) -> NoReturn:
 
 
 try:
-    from controllers import nicira, ripl
     from controllers.core import Controller
     from controllers.driver import FlowStat, Match, Rule, guarded
     from controllers.eventlog import EventLog
+    from controllers.learn_rules import nicira_actions
     from controllers.packet import FiveTuple
-    from controllers.settings import Settings
+    from controllers.settings import Settings, from_ripl_pox
 except ModuleNotFoundError as error:
     _refuse(f"{error}; run pox.py with the Python that this project is installed for", status=1)
 
@@ -184,7 +184,7 @@ class _Raw:
 
 def _actions(rule: Rule) -> list[Any]:
     if rule.learn is not None:
-        return [_Raw(nicira.actions(rule.learn))]
+        return [_Raw(nicira_actions(rule.learn))]
     return [] if rule.out_port is None else [_output(rule.out_port)]
 
 
@@ -210,7 +210,7 @@ def launch(log: str | None = None, **given: str) -> None:
     Wrong use ends POX with status 2 and one sentence; a log file that cannot be opened, with 1.
     """
     try:
-        given, note = ripl.translate(given)
+        given, note = from_ripl_pox(given)
         settings = Settings.from_text(given)
     except ValueError as error:
         _refuse(str(error), status=2)

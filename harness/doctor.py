@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from controllers.find_pox import find_pox, pox_version, too_old
+from controllers.pox_main import find_pox, pox_version, too_old
 from harness.network import machine
 from harness.network.cpulimit import HostGroups
 from harness.network.footprint import leftovers

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from controllers.find_pox import find_pox, pox_version, too_old
+from controllers.pox_main import find_pox, pox_version, too_old
 from harness.errors import UnfitMachine, UserMistake
 from harness.network import machine
 from harness.run.spec import RunSpec

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from controllers.find_pox import find_pox
+from controllers.pox_main import find_pox
 from harness.errors import RunFailed
 from harness.network.processes import Children, tied
 from hedera.text import one_line

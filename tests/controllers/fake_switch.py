@@ -13,7 +13,7 @@ import threading
 import time
 from pathlib import Path
 
-from controllers.find_pox import find_pox, pox_version, too_old
+from controllers.pox_main import find_pox, pox_version, too_old
 
 HELLO, ERROR, ECHO_REQUEST, ECHO_REPLY, FEATURES_REQUEST, FEATURES_REPLY = 0, 1, 2, 3, 5, 6
 PACKET_IN, FLOW_REMOVED, PORT_STATUS, PACKET_OUT, FLOW_MOD = 10, 11, 12, 13, 14

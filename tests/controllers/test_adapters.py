@@ -10,7 +10,7 @@ import time
 import pytest
 
 from controllers.driver import guarded
-from controllers.find_pox import pox_version
+from controllers.pox_main import pox_version
 from hedera.schemes import SCHEMES
 from tests.controllers import fake_switch as of
 from tests.controllers.fake_network import FakeNetwork

@@ -8,8 +8,8 @@ import subprocess
 
 import pytest
 
-from controllers import nicira
 from controllers.driver import LearnAction
+from controllers.learn_rules import nicira_actions
 from tests.controllers.fake_network import FakeNetwork
 from tests.controllers.frames import between
 from tests.controllers.test_failures import cut, packets
@@ -147,7 +147,7 @@ def test_a_packet_with_nowhere_to_go_does_not_circle():
 def test_open_vswitch_reads_the_actions_as_they_are_meant(learn, text):
     protocol = struct.pack("!B", learn.protocol)
     match = struct.pack("!I18xHx", 0x3FFFFF & ~0x30, 0x0800).ljust(25, b"\0") + protocol + bytes(14)
-    actions = nicira.actions(learn)
+    actions = nicira_actions(learn)
     body = match[:40] + struct.pack("!QHHHHIHH", 0, 0, 0, 0, 100, 0xFFFFFFFF, 0xFFFF, 0) + actions
     message = struct.pack("!BBHI", 1, 14, 8 + len(body), 1) + body
     done = subprocess.run(["ovs-ofctl", "ofp-print", message.hex()], capture_output=True, text=True, check=True)

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from controllers.find_pox import pox_version
+from controllers.pox_main import pox_version
 from hedera.schemes import SCHEMES
 from tests.controllers import fake_switch as of
 from tests.controllers.fake_switch import PLATFORMS, ControllerProcess, FakeSwitches, wait_for

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from controllers import pox_main, ripl
+from controllers import pox_main
 from controllers.eventlog import EventLog
-from controllers.find_pox import find_pox, pox_version, too_old
-from controllers.settings import Settings
+from controllers.pox_main import find_pox, pox_version, too_old
+from controllers.settings import Settings, from_ripl_pox
 from hedera.schemes import SCHEMES
 from tests.controllers.fake_network import FakeNetwork
 
@@ -82,7 +82,7 @@ def test_text_becomes_numbers():
     ],
 )
 def test_ripl_pox_arguments(given, meant):
-    settings, note = ripl.translate(given)
+    settings, note = from_ripl_pox(given)
     assert settings == meant
     assert meant["scheme"] in note
     Settings.from_text(settings)
@@ -104,12 +104,12 @@ def test_ripl_pox_arguments(given, meant):
 )
 def test_ripl_pox_arguments_that_make_no_sense(given):
     with pytest.raises(ValueError, match=r"\w") as caught:
-        ripl.translate(given)
+        from_ripl_pox(given)
     assert "\n" not in str(caught.value)
 
 
 def test_other_arguments_pass_untouched():
-    assert ripl.translate({"scheme": "ecmp"}) == ({"scheme": "ecmp"}, None)
+    assert from_ripl_pox({"scheme": "ecmp"}) == ({"scheme": "ecmp"}, None)
 
 
 # --- the log, and where POX is
