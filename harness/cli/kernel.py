@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 
 import click
@@ -31,10 +33,8 @@ def build(ship: bool, as_json: bool) -> None:
     """
     from virtual.kernel.build import build
 
-    try:
+    with _needed():
         _tell(build(_say, ship=ship), as_json)
-    except Unavailable as reason:
-        raise UnfitMachine(str(reason)) from None
 
 
 @kernel.command()
@@ -44,10 +44,8 @@ def verify(as_json: bool) -> None:
     """Compile the shipped kernel again from its source: is it the same, byte for byte? Exits with 1 if not."""
     from virtual.kernel.build import differences
 
-    try:
+    with _needed():
         found = differences(_say)
-    except Unavailable as reason:
-        raise UnfitMachine(str(reason)) from None
     if as_json:
         click.echo(json.dumps({"same": not found, "differences": found}))
     else:
@@ -59,8 +57,14 @@ def verify(as_json: bool) -> None:
 @json_option
 def status(as_json: bool) -> None:
     """Show which kernel guests use, unpacking and testing it if this is its first use."""
-    try:
+    with _needed():
         _tell(kernels.kernel(_say), as_json)
+
+
+@contextmanager
+def _needed() -> Iterator[None]:
+    try:
+        yield
     except Unavailable as reason:
         raise UnfitMachine(str(reason)) from None
 

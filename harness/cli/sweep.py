@@ -1,4 +1,4 @@
-"""`hedera sweep`, which ./test.sh runs."""
+"""`hedera sweep`, which ./test.sh runs, and `hedera demo`: one pattern under three schemes, in about a minute."""
 
 from __future__ import annotations
 
@@ -7,16 +7,22 @@ from typing import Any
 
 import click
 
-from harness.cli.options import carrier, experiment_options, jobs_option, results_option, timed
+from harness.cli.options import carrier, experiment_options, jobs_option, results_option, tell_user, timed
 from harness.jobs.store import Planned, slug
 from harness.network import machine
 from harness.run.spec import RunSpec
 from harness.sweep.plan import TrafficSpec, keep_settings, load_factor, plan, seconds_left, split_schemes
 from harness.sweep.plan import suite as workloads_of
-from hedera.options import cluster_option
+from hedera.options import cluster_option, field_options, quiet_option
 from results.output import duration
 from topos.wire import DEFAULT_MTU
 from traffic.patterns import split_specs
+
+PATTERN = "published:stride4"
+"""Every flow crosses the core, and the paper has bars for it, which are marked beside ours."""
+SCHEMES = "nonblocking,ecmp,hedera-sa"
+SECONDS = 15.0
+"""Long enough for seven rounds of scheduling; the first one is before the measured part."""
 
 
 @click.command()
@@ -106,3 +112,26 @@ def _tell_plan(jobs: list[Planned], folder: Path, at_once: int) -> None:
         f"in {spec.time} time, {at_once} at once"
     )
     click.echo(f"{len(jobs)} runs, {done} already done; about {left} to go. Results: {folder}")
+
+
+@click.command()
+@field_options(RunSpec, "time seed")
+@results_option
+@quiet_option
+@click.pass_context
+def demo(context: click.Context, time: str, seed: int, results: Path) -> None:
+    """One pattern (stride(4)) under the control, ECMP and Hedera, 15 s of traffic each: about a minute.
+
+    The same as a sweep of three runs, for a first look; then the table, and the picture beside the published bars.
+    """
+    kind = timed(RunSpec("ecmp", PATTERN, time=time)).time
+    tell_user("three runs of the same 16 flows: on one big switch (the control), by ECMP's hash, and moved by Hedera")
+    # A folder for each: unlike runs are not mixed.
+    name = f"demo-{kind}" + (f"-seed{seed}" if seed != 1 else "")
+    context.invoke(
+        sweep, trials=1, seconds=SECONDS, patterns=PATTERN, schemes=SCHEMES, name=name,
+        results=results, time=kind, seed=seed,
+    )  # fmt: skip
+    from plots.figures import FOLDER
+
+    click.echo(f"the picture: {results / name / FOLDER / 'figure9.png'}")

@@ -28,10 +28,6 @@ class Workers:
     executor: Executor
     at_once: int
 
-    @property
-    def busy(self) -> int:
-        return self.at_once
-
     def carry(self, job: Job, place: Path, hear: Hear) -> None:
         """Put a job's results into the folder ``place``; a lost worker's job goes to another one."""
         future = self.executor.submit(on_worker, job.encoded(), first_source().fingerprint)

@@ -73,11 +73,6 @@ class Guests:
     ground: Ground
     at_once: int
 
-    @property
-    def busy(self) -> int:
-        """How many processors they keep busy: more guests than those take turns."""
-        return min(self.at_once, machine.processors())
-
     def carry(self, job: Job, place: Path, hear: Hear) -> None:
         """Put a job's results into the folder ``place``.
 

@@ -15,7 +15,7 @@ import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from harness.jobs.job import Hear, Job
     from harness.network.footprint import Cleaned
 
+Answer = TypeVar("Answer")
 MAX_BYTES = 1 << 30
 """Of an answer: a run's raw files."""
 LIMIT = 65 << 20
@@ -70,20 +71,20 @@ class Root:
                 raise {_MISTAKE: UserMistake, _UNFIT: UnfitMachine}.get(kind, RunFailed)(data.decode(errors="replace"))
 
     def clean(self) -> Cleaned:
-        import msgspec
-
         from harness.network.footprint import Cleaned
 
-        _send(self.connection, _CLEAN, b"")
-        return msgspec.json.decode(_receive(self.connection, MAX_BYTES)[1], type=Cleaned)
+        return self._answer(_CLEAN, Cleaned)
 
     def examine(self) -> list[Finding]:
-        import msgspec
-
         from harness.doctor import Finding
 
-        _send(self.connection, _EXAMINE, b"")
-        return msgspec.json.decode(_receive(self.connection, MAX_BYTES)[1], type=list[Finding])
+        return self._answer(_EXAMINE, list[Finding])
+
+    def _answer(self, asked: bytes, kind: type[Answer]) -> Answer:
+        import msgspec
+
+        _send(self.connection, asked, b"")
+        return msgspec.json.decode(_receive(self.connection, MAX_BYTES)[1], type=kind)
 
     def close(self) -> None:
         self.connection.close()
@@ -117,20 +118,16 @@ def _serve(connection: Connection, run_as: tuple[int, int] | None) -> None:
     with suppress(EOFError, OSError, KeyboardInterrupt):
         while True:
             kind, data = _receive(connection, LIMIT)
-            if kind == _CLEAN:
-                import msgspec
-
-                from harness.network.footprint import remove_leftovers
-
-                _send(connection, _DONE, msgspec.json.encode(remove_leftovers()))
-            elif kind == _EXAMINE:
-                import msgspec
-
-                from harness.doctor import examine_as_root
-
-                _send(connection, _DONE, msgspec.json.encode(examine_as_root()))
-            else:
+            if kind == _JOB:
                 _carry_out(data, connection, run_as)
+                continue
+            import msgspec
+
+            from harness.doctor import examine_as_root
+            from harness.network.footprint import remove_leftovers
+
+            answer = remove_leftovers() if kind == _CLEAN else examine_as_root()
+            _send(connection, _DONE, msgspec.json.encode(answer))
 
 
 def _interrupted(number: int, frame: object) -> None:

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from harness.cli import demo, sweep
+from harness.cli import sweep
 from tests.harness.test_cli import HEDERA, ROOT, asked
 from virtual import kernel
 from virtual.errors import Unavailable
@@ -30,7 +30,7 @@ def test_it_is_one_pattern_under_the_control_ecmp_and_hedera(planned, tmp_path):
     done = asked("demo", "--time", "virtual", "--results", tmp_path)
     assert done.returncode == 0, done.stderr
     assert planned["runs"] == [
-        (scheme, "published:stride4", demo.SECONDS, 1) for scheme in ("nonblocking", "ecmp", "hedera-sa")
+        (scheme, "published:stride4", sweep.SECONDS, 1) for scheme in ("nonblocking", "ecmp", "hedera-sa")
     ]
     picture = planned["folder"] / "figures" / "figure9.png"
     assert done.stdout == f"the picture: {picture}\n"
@@ -42,7 +42,7 @@ def test_the_readme_shows_what_came_out():
     """Its row, as the table of the kept demonstration tells it."""
     with (ROOT / "results" / "demo" / "summary.csv").open() as file:
         bars = {row["scheme"]: row for row in csv.DictReader(file)}
-    assert tuple(bars) == tuple(demo.SCHEMES.split(","))
+    assert tuple(bars) == tuple(sweep.SCHEMES.split(","))
     cells = [
         f"{float(row['median_mbps']):.1f}" + ("" if name == "nonblocking" else f" {float(row['median_ratio']):.0%}")
         for name, row in bars.items()
