@@ -21,16 +21,27 @@ from collections.abc import Callable
 
 import numpy as np
 
+from topos.arrays import Int64
 from topos.network import Network
-from traffic.exchanges import all_to_all, in_steps, part, ring
 from traffic.graph import FlowGraph, bounded
 from traffic.streams import Stream, generator
+
+SPELLINGS = {
+    "ring:GROUP,BYTES": "all-reduce of BYTES in groups of GROUP hosts, around a ring",
+    "halving-doubling:GROUP,BYTES": "the same, between partners that are half a group away, a quarter ...",
+    "all-to-all:GROUP,BYTES": "every host sends 1/GROUP of BYTES to every other one of its group",
+    "pipeline:STAGES,BYTES": "micro-batches of BYTES go forward through the stages, and back",
+    "goal:FILE": "what a file of GOAL text says, the schedules of LogGOPSim and ATLAHS",
+    "chakra:PREFIX": "what Chakra's traces say, as ASTRA-sim runs them: PREFIX.0.et for rank 0 and so on",
+}
+"""How each is spelled, and what it means."""
+_SPELLED = {spelling.partition(":")[0]: spelling for spelling in SPELLINGS}
 
 
 def is_collective(text: str) -> bool:
     """Whether a traffic's spec is one of these; ``all-to-all`` without a size is a pattern that lasts."""
     name, colon, _ = text.partition(":")
-    return (name in _GRAPHS or name in _READERS) and bool(colon)
+    return name in _SPELLED and bool(colon)
 
 
 def collective(
@@ -41,16 +52,27 @@ def collective(
     A pipeline computes in every stage instead. Raises ValueError, one sentence, for whatever makes no sense.
     """
     name, _, argument = text.partition(":")
-    if name in _READERS:
-        return placed(_READERS[name](argument, text).repeated(repeats, compute_s), network, seed, placement)
-    group, size = _argument(text, argument)
-    if not 2 <= group <= network.num_hosts:
-        raise ValueError(f"traffic {text!r}: a group has from 2 to {network.num_hosts:,} ranks here, not {group:,}")
-    if name == "pipeline":
-        graph = _pipeline(text, group, network.num_hosts // group, size, compute_s).repeated(repeats, 0.0)
+    if name == "goal":
+        from traffic.goal import read_goal
+
+        graph = read_goal(argument, text)
+    elif name == "chakra":
+        from traffic.chakra import read_chakra
+
+        graph = read_chakra(argument, text)
     else:
-        graph = _GRAPHS[name](text, group, network.num_hosts // group, size).repeated(repeats, compute_s)
-    return placed(graph, network, seed, placement)
+        found = re.fullmatch(r"([0-9]{1,9}),([0-9]{1,15})", argument)
+        if not found or int(found[2]) == 0:
+            raise ValueError(f"traffic {text!r} is not spelled right: write it as {_SPELLED[name]}, two whole numbers")
+        group, size = int(found[1]), int(found[2])
+        if not 2 <= group <= network.num_hosts:
+            raise ValueError(f"traffic {text!r}: a group has from 2 to {network.num_hosts:,} ranks here, not {group:,}")
+        groups = network.num_hosts // group
+        if name == "pipeline":
+            graph, compute_s = _pipeline(text, group, groups, size, compute_s), 0.0
+        else:
+            graph = _GRAPHS[name](text, group, groups, size)
+    return placed(graph.repeated(repeats, compute_s), network, seed, placement)
 
 
 def placed(graph: FlowGraph, network: Network, seed: int, placement: str) -> FlowGraph:
@@ -67,16 +89,34 @@ def placed(graph: FlowGraph, network: Network, seed: int, placement: str) -> Flo
     return graph.on(hosts, network.num_hosts, graph.name)
 
 
-def _argument(text: str, argument: str) -> tuple[int, int]:
-    name = text.partition(":")[0]
-    found = re.fullmatch(r"([0-9]{1,9}),([0-9]{1,15})", argument)
-    if not found or int(found[2]) == 0:
-        raise ValueError(f"traffic {text!r} is not spelled right: write it as {_SPELLED[name]}, two whole numbers")
-    return int(found[1]), int(found[2])
+def part(size: int, parts: int) -> int:
+    """One of the equal parts of so many bytes, rounded up."""
+    return -(-size // parts)
+
+
+def in_steps(name: str, ranks: int, to: list[Int64], sizes: list[int]) -> FlowGraph:
+    """In step s, every rank r sends ``sizes[s]`` bytes to ``to[s][r]``, after what it got and sent in step s - 1."""
+    steps = len(to)
+    rank = np.arange(ranks)
+    source = np.empty((steps - 1, ranks), dtype=np.int64)  # the flow of the step before that each rank gets
+    for step in range(steps - 1):
+        source[step, to[step]] = step * ranks + rank
+    own = np.arange((steps - 1) * ranks)
+    waiting, before = np.tile(own + ranks, 2), np.concatenate([source.ravel(), own])
+    size = np.repeat(sizes, ranks)
+    return FlowGraph.of(name, ranks, np.tile(rank, steps), np.concatenate(to), size, waiting=waiting, before=before)
+
+
+def around(name: str, group: int, groups: int, steps: int, size: int) -> FlowGraph:
+    """In each of ``steps``, every rank of a group sends ``size`` bytes to the next."""
+    bounded(name, steps * group * groups, 2 * (steps - 1) * group * groups)
+    rank = np.arange(group * groups)
+    following = rank // group * group + (rank + 1) % group
+    return in_steps(name, rank.size, [following] * steps, [size] * steps)
 
 
 def _ring(name: str, group: int, groups: int, size: int) -> FlowGraph:
-    return ring(name, group, groups, 2 * (group - 1), part(size, group))
+    return around(name, group, groups, 2 * (group - 1), part(size, group))
 
 
 def _halving_doubling(name: str, group: int, groups: int, size: int) -> FlowGraph:
@@ -84,15 +124,21 @@ def _halving_doubling(name: str, group: int, groups: int, size: int) -> FlowGrap
         raise ValueError(f"traffic {name!r}: its groups are of 2, 4, 8, 16 and so on ranks, not {group:,}")
     halvings = range(1, group.bit_length())
     order = [*halvings, *reversed(halvings)]
+    bounded(name, len(order) * group * groups, 2 * (len(order) - 1) * group * groups)
     rank = np.arange(group * groups)
     return in_steps(name, rank.size, [rank ^ (group >> n) for n in order], [part(size, 1 << n) for n in order])
 
 
-def _all_to_all(name: str, group: int, groups: int, size: int) -> FlowGraph:
-    return all_to_all(name, group, groups, part(size, group))
+def all_to_all(name: str, group: int, groups: int, size: int) -> FlowGraph:
+    """Every rank of a group sends a part of ``size`` bytes to every other one, all at once."""
+    ranks, others = group * groups, group - 1
+    bounded(name, ranks * others, 0)
+    src = np.repeat(np.arange(ranks), others)
+    away = np.tile(np.arange(1, group), ranks)
+    return FlowGraph.of(name, ranks, src, src // group * group + (src + away) % group, part(size, group))
 
 
-def _pipeline(name: str, stages: int, groups: int, size: int, compute_s: float = 0.0) -> FlowGraph:
+def _pipeline(name: str, stages: int, groups: int, size: int, compute_s: float) -> FlowGraph:
     hops = stages - 1
     bounded(name, 2 * stages * hops * groups, 4 * stages * hops * groups)
     batch, hop = (part.ravel() for part in np.mgrid[0:stages, 0:hops])
@@ -104,50 +150,16 @@ def _pipeline(name: str, stages: int, groups: int, size: int, compute_s: float =
         (backward[batch > 0], backward[batch > 0] - hops),
         (backward[[hops - 1]], forward[[-1]]),  # back after the last one has arrived
     ]
-    waiting = np.concatenate([edge[0] for edge in edges])
-    before = np.concatenate([edge[1] for edge in edges])
+    waiting, before = (np.concatenate(ends) for ends in zip(*edges, strict=True))
     src, dst = np.concatenate([hop, hop + 1]), np.concatenate([hop + 1, hop])
     nodes, group = src.size, np.arange(groups)[:, None]
-    return FlowGraph(
-        name,
-        stages * groups,
-        (src + group * stages).ravel().astype(np.int32),
-        (dst + group * stages).ravel().astype(np.int32),
-        np.full(nodes * groups, size, dtype=np.int64),
-        np.full(nodes * groups, compute_s),
-        (waiting + group * nodes).ravel(),
-        (before + group * nodes).ravel(),
-    )
+    hosts = ((ends + group * stages).ravel() for ends in (src, dst))
+    waits = ((ends + group * nodes).ravel() for ends in (waiting, before))
+    return FlowGraph.of(name, stages * groups, *hosts, size, compute_s, *waits)
 
 
 _GRAPHS: dict[str, Callable[[str, int, int, int], FlowGraph]] = {
     "ring": _ring,
     "halving-doubling": _halving_doubling,
-    "all-to-all": _all_to_all,
-    "pipeline": _pipeline,
+    "all-to-all": all_to_all,
 }
-
-
-def _goal(argument: str, name: str) -> FlowGraph:
-    from traffic.goal import read_goal
-
-    return read_goal(argument, name)
-
-
-def _chakra(argument: str, name: str) -> FlowGraph:
-    from traffic.chakra import read_chakra
-
-    return read_chakra(argument, name)
-
-
-_READERS: dict[str, Callable[[str, str], FlowGraph]] = {"goal": _goal, "chakra": _chakra}
-_SPELLED = {name: f"{name}:GROUP,BYTES" for name in _GRAPHS} | {"pipeline": "pipeline:STAGES,BYTES"}
-SPELLINGS = {
-    "ring:GROUP,BYTES": "all-reduce of BYTES in groups of GROUP hosts, around a ring",
-    "halving-doubling:GROUP,BYTES": "the same, between partners that are half a group away, a quarter ...",
-    "all-to-all:GROUP,BYTES": "every host sends 1/GROUP of BYTES to every other one of its group",
-    "pipeline:STAGES,BYTES": "micro-batches of BYTES go forward through the stages, and back",
-    "goal:FILE": "what a file of GOAL text says, the schedules of LogGOPSim and ATLAHS",
-    "chakra:PREFIX": "what Chakra's traces say, as ASTRA-sim runs them: PREFIX.0.et for rank 0 and so on",
-}
-"""How each is spelled, and what it means."""

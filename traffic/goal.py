@@ -188,9 +188,8 @@ def _graph(schedule: _Schedule, name: str) -> FlowGraph:
     place = {node: n for n, node in enumerate(kept)}
     src, dst, size, _ = np.array([rows[node] for node in kept], dtype=np.int64).T
     edges = [(place[node], place[one]) for node in kept for one in sorted(before[node])]
-    late, early = np.array(edges, dtype=np.int64).reshape(-1, 2).T
     seconds = np.array([delay[node] for node in kept]) / 1e9
-    return FlowGraph(name, schedule.num_ranks, src.astype(np.int32), dst.astype(np.int32), size, seconds, late, early)
+    return FlowGraph.of(name, schedule.num_ranks, src, dst, size, seconds, *np.array(edges).reshape(-1, 2).T)
 
 
 def _fused(rows: list[tuple[int, int, int, int]], before: list[set[int]]) -> tuple[list[int], set[int]]:

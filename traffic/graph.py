@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from topos.arrays import Bool, Float64, Int32, Int64
 
@@ -43,16 +44,34 @@ class FlowGraph:
     delay_s: Float64
     waiting: Int64
     before: Int64
-    lane: Int32 = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    lane: Int32
     level: Int32 = field(init=False)
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        num_hosts: int,
+        src: ArrayLike,
+        dst: ArrayLike,
+        size_bytes: ArrayLike,
+        delay_s: ArrayLike = 0.0,
+        waiting: ArrayLike = (),
+        before: ArrayLike = (),
+        lane: ArrayLike = 0,
+    ) -> FlowGraph:
+        """A graph from arrays of any types, or lists; one size, delay or lane stands for those of all nodes."""
+        nodes = np.array(src, dtype=np.int32)
+        size, delay, lanes = (
+            np.broadcast_to(np.asarray(column, dtype=dtype), nodes.shape).copy()
+            for column, dtype in ((size_bytes, np.int64), (delay_s, np.float64), (lane, np.int32))
+        )
+        late, early = (np.array(ends, dtype=np.int64) for ends in (waiting, before))
+        return cls(name, num_hosts, nodes, np.array(dst, dtype=np.int32), size, delay, late, early, lanes)
 
     def __post_init__(self) -> None:
         nodes = self.src.size
         bounded(self.name, nodes, self.waiting.size)
-        if not (nodes == self.dst.size == self.size_bytes.size == self.delay_s.size):
-            raise ValueError(f"traffic {self.name!r}: a node needs one sender, receiver, size and delay each")
-        if self.waiting.shape != self.before.shape:
-            raise ValueError(f"traffic {self.name!r}: an edge needs a node at both of its ends")
         if nodes == 0:
             raise ValueError(f"traffic {self.name!r} has no flow")
         for role, hosts in (("sends from", self.src), ("sends to", self.dst)):
@@ -64,8 +83,6 @@ class FlowGraph:
         for ends in (self.waiting, self.before):
             if ends.size and (ends.min() < 0 or ends.max() >= nodes):
                 raise ValueError(f"traffic {self.name!r}: an edge hangs from a node that is not there")
-        if not self.lane.size:
-            object.__setattr__(self, "lane", np.zeros(nodes, dtype=np.int32))
         object.__setattr__(self, "level", self._levels())
 
     def __len__(self) -> int:
@@ -104,16 +121,11 @@ class FlowGraph:
             offset = time * whole
             waiting += [first_w + offset, at + offset]
             before += [first_b + offset, over + joins + offset - whole]
-        computing = np.zeros(joins)
-        return FlowGraph(
-            self.name,
-            self.num_hosts,
-            np.tile(np.concatenate([hosts, self.src]), times).astype(np.int32),
-            np.tile(np.concatenate([hosts, self.dst]), times).astype(np.int32),
-            np.tile(np.concatenate([computing.astype(np.int64), self.size_bytes]), times),
-            np.tile(np.concatenate([computing + compute_s, self.delay_s]), times),
-            np.concatenate(waiting).astype(np.int64),
-            np.concatenate(before).astype(np.int64),
+        computing = (hosts, hosts, np.zeros(joins, dtype=np.int64), np.full(joins, compute_s))
+        nodes = zip(computing, (self.src, self.dst, self.size_bytes, self.delay_s), strict=True)
+        src, dst, size, delay = (np.tile(np.concatenate(column), times) for column in nodes)
+        return FlowGraph.of(
+            self.name, self.num_hosts, src, dst, size, delay, np.concatenate(waiting), np.concatenate(before)
         )
 
     def split(self, parts: int) -> FlowGraph:
@@ -144,7 +156,7 @@ class FlowGraph:
         size[tail], delay[tail], dst[tail] = 0, 0.0, self.src[joined]
         lane = np.zeros(nodes.size, dtype=np.int32)
         lane[:subs] = np.repeat(np.arange(parts), flows.size)
-        return FlowGraph(
+        return FlowGraph.of(
             self.name, self.num_hosts, self.src[nodes], dst, size, delay, waiting[real], before[real], lane
         )
 

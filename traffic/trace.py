@@ -17,7 +17,7 @@ from collections import defaultdict
 import numpy as np
 
 from topos.arrays import Bool, Int64
-from traffic.exchanges import all_to_all, part, ring
+from traffic.collectives import all_to_all, around, part
 from traffic.goal import Op, matched
 from traffic.graph import FlowGraph, bounded
 from traffic.textfile import short
@@ -96,16 +96,8 @@ class Trace:
         kept, late, early = _without(
             (bytes_of == 0) & (delay == 0), np.concatenate([start[after], *waiting]), np.concatenate([one, *before])
         )
-        return FlowGraph(
-            name,
-            len(self.paths),
-            np.concatenate(src)[kept].astype(np.int32),
-            np.concatenate(dst)[kept].astype(np.int32),
-            bytes_of[kept],
-            delay[kept],
-            late,
-            early,
-        )
+        hosts = (np.concatenate(ends)[kept] for ends in (src, dst))
+        return FlowGraph.of(name, len(self.paths), *hosts, bytes_of[kept], delay[kept], late, early)
 
     def _together(self) -> list[Int64]:
         """The nodes of each collective, by rank. ValueError where ranks do not agree on what they do together."""
@@ -136,7 +128,7 @@ def _shape(name: str, kind: str, ranks: int) -> FlowGraph:
     """A collective's flows between ranks 0, 1 ..., of a byte each."""
     if kind == "ALL_TO_ALL":
         return all_to_all(name, ranks, 1, 1)
-    return ring(name, ranks, 1, (ranks - 1) * (2 if kind == "ALL_REDUCE" else 1), 1)
+    return around(name, ranks, 1, (ranks - 1) * (2 if kind == "ALL_REDUCE" else 1), 1)
 
 
 def _without(idle: Bool, waiting: Int64, before: Int64) -> tuple[Bool, Int64, Int64]:

@@ -9,10 +9,7 @@ def graph(*rows, edges=(), hosts=4):
     """Nodes as (src, dst, size, delay), edges as (waiting, before)."""
     src, dst, size, delay = (np.array(column) for column in zip(*rows, strict=True)) if rows else [np.zeros(0)] * 4
     waiting, before = np.array(edges, dtype=np.int64).reshape(-1, 2).T
-    return FlowGraph(
-        "mine", hosts, src.astype(np.int32), dst.astype(np.int32), size.astype(np.int64), delay.astype(float),
-        waiting, before,
-    )  # fmt: skip
+    return FlowGraph.of("mine", hosts, src, dst, size, delay, waiting, before)
 
 
 def rows(found):
