@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
@@ -99,41 +98,25 @@ class FlowReport:
         return tuple(one.bits_per_s / 1e6 for one in self.intervals)
 
 
-@dataclass(frozen=True)
-class Report:
-    """Everything one iperf process wrote: flows by (source address, source port), and all other lines."""
-
-    flows: Mapping[tuple[str, int], FlowReport]
-    messages: tuple[str, ...]
-
-
-def parse_report(text: str, port: int = SERVER_PORT) -> Report:
-    """Read the CSV report of a server or a client.
+def parse_report(text: str, port: int = SERVER_PORT) -> dict[tuple[str, int], FlowReport]:
+    """The flows of a server's or a client's CSV report, by source address and source port.
 
     ``port`` is the server's, which tells the two ends apart: iperf 2.0.13 names the local end first, 2.1
-    always the client. Its lines that sum over flows are left out. Lines of anything else (warnings, "connect
-    failed: Connection refused") become ``messages``. A last line without its line end was cut off when the
-    process was killed, and is left out.
+    always the client. Lines that sum over flows, and lines of anything else (warnings, "connect failed: Connection
+    refused"), are left out, as is a last line without its line end, which was cut off when the process was killed.
     """
     lines: dict[tuple[str, int, str], list[Interval]] = {}
-    messages = []
     for line in text[: text.rfind("\n") + 1].splitlines():
-        fields = line.split(",")
         try:
-            row = _row(fields, port)
+            flow, interval = _row(line.split(","), port)
         except ValueError:
-            if line.strip():
-                messages.append(line.strip())
             continue
-        if row is not None:
-            flow, interval = row
-            lines.setdefault(flow, []).append(interval)
-    flows = {flow[:2]: _flow(*flow, intervals) for flow, intervals in lines.items()}
-    return Report(flows, tuple(messages))
+        lines.setdefault(flow, []).append(interval)
+    return {flow[:2]: _flow(*flow, intervals) for flow, intervals in lines.items()}
 
 
-def _row(fields: list[str], port: int) -> tuple[tuple[str, int, str], Interval] | None:
-    """One CSV line, or None for a line that sums over flows; ValueError when it is no CSV line at all."""
+def _row(fields: list[str], port: int) -> tuple[tuple[str, int, str], Interval]:
+    """One flow's line, or ValueError."""
     if len(fields) == _FIELDS or (len(fields) > _ENHANCED_FIELDS and "-" in fields[6]):
         stamp, address, address_port, other, other_port, connection, span, size, rate = fields[:_FIELDS]
         start, end = span.split("-")
@@ -142,10 +125,9 @@ def _row(fields: list[str], port: int) -> tuple[tuple[str, int, str], Interval] 
     else:
         raise ValueError(fields)
     interval = Interval(float(start), float(end), int(size), float(rate), _moment(stamp))
-    if not all(map(math.isfinite, (interval.start_s, interval.end_s, interval.bits_per_s))):
+    numbers = (interval.start_s, interval.end_s, interval.bits_per_s)
+    if int(connection) < 0 or not all(map(math.isfinite, numbers)):
         raise ValueError(fields)
-    if int(connection) < 0:
-        return None
     if int(other_port) == port:
         return (address, int(address_port), other), interval
     if int(address_port) == port:

@@ -108,7 +108,7 @@ class Iperf(Traffic):
         reports: dict[tuple[str, int], FlowReport] = {}
         for host in {flow.dst for flow in self.flows}:
             text = (self._directory / f"server-{host}.csv").read_text(errors="replace")
-            reports.update(parse_report(text).flows)
+            reports.update(parse_report(text))
         return [reports.get((self._fabric.topo.host_ip(flow.src), flow.src_port)) for flow in self.flows]
 
     def collect(self) -> list[str]:
