@@ -30,9 +30,8 @@ from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from topos.arrays import Bool, Int64
-from traffic.collectives import all_to_all, around, part
 from traffic.goal import Op, matched
-from traffic.graph import MAX_BYTES, MAX_FILE_BYTES, FlowGraph, bounded
+from traffic.graph import MAX_BYTES, MAX_FILE_BYTES, FlowGraph, all_to_all, around, bounded, part
 from traffic.textfile import given, read_bytes, short
 
 COLLECTIVES = ("ALL_REDUCE", "ALL_GATHER", "ALL_TO_ALL", "REDUCE_SCATTER")
@@ -235,8 +234,8 @@ class Trace:
         kept, late, early = _without(
             (bytes_of == 0) & (delay == 0), np.concatenate([start[after], *waiting]), np.concatenate([one, *before])
         )
-        hosts = (np.concatenate(ends)[kept] for ends in (src, dst))
-        return FlowGraph.of(name, len(self.paths), *hosts, bytes_of[kept], delay[kept], late, early)
+        senders, receivers = (np.concatenate(ends)[kept] for ends in (src, dst))
+        return FlowGraph.of(name, len(self.paths), senders, receivers, bytes_of[kept], delay[kept], late, early)
 
     def _together(self) -> list[Int64]:
         """The nodes of each collective, by rank. ValueError where ranks do not agree on what they do together."""

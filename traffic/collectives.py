@@ -21,9 +21,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from topos.arrays import Int64
 from topos.network import Network
-from traffic.graph import FlowGraph, bounded
+from traffic.graph import FlowGraph, all_to_all, around, bounded, in_steps, part
 from traffic.streams import Stream, generator
 
 SPELLINGS = {
@@ -89,32 +88,6 @@ def placed(graph: FlowGraph, network: Network, seed: int, placement: str) -> Flo
     return graph.on(hosts, network.num_hosts, graph.name)
 
 
-def part(size: int, parts: int) -> int:
-    """One of the equal parts of so many bytes, rounded up."""
-    return -(-size // parts)
-
-
-def in_steps(name: str, ranks: int, to: list[Int64], sizes: list[int]) -> FlowGraph:
-    """In step s, every rank r sends ``sizes[s]`` bytes to ``to[s][r]``, after what it got and sent in step s - 1."""
-    steps = len(to)
-    rank = np.arange(ranks)
-    source = np.empty((steps - 1, ranks), dtype=np.int64)  # the flow of the step before that each rank gets
-    for step in range(steps - 1):
-        source[step, to[step]] = step * ranks + rank
-    own = np.arange((steps - 1) * ranks)
-    waiting, before = np.tile(own + ranks, 2), np.concatenate([source.ravel(), own])
-    size = np.repeat(sizes, ranks)
-    return FlowGraph.of(name, ranks, np.tile(rank, steps), np.concatenate(to), size, waiting=waiting, before=before)
-
-
-def around(name: str, group: int, groups: int, steps: int, size: int) -> FlowGraph:
-    """In each of ``steps``, every rank of a group sends ``size`` bytes to the next."""
-    bounded(name, steps * group * groups, 2 * (steps - 1) * group * groups)
-    rank = np.arange(group * groups)
-    following = rank // group * group + (rank + 1) % group
-    return in_steps(name, rank.size, [following] * steps, [size] * steps)
-
-
 def _ring(name: str, group: int, groups: int, size: int) -> FlowGraph:
     return around(name, group, groups, 2 * (group - 1), part(size, group))
 
@@ -127,15 +100,6 @@ def _halving_doubling(name: str, group: int, groups: int, size: int) -> FlowGrap
     bounded(name, len(order) * group * groups, 2 * (len(order) - 1) * group * groups)
     rank = np.arange(group * groups)
     return in_steps(name, rank.size, [rank ^ (group >> n) for n in order], [part(size, 1 << n) for n in order])
-
-
-def all_to_all(name: str, group: int, groups: int, size: int) -> FlowGraph:
-    """Every rank of a group sends a part of ``size`` bytes to every other one, all at once."""
-    ranks, others = group * groups, group - 1
-    bounded(name, ranks * others, 0)
-    src = np.repeat(np.arange(ranks), others)
-    away = np.tile(np.arange(1, group), ranks)
-    return FlowGraph.of(name, ranks, src, src // group * group + (src + away) % group, part(size, group))
 
 
 def _pipeline(name: str, stages: int, groups: int, size: int, compute_s: float) -> FlowGraph:
@@ -153,9 +117,9 @@ def _pipeline(name: str, stages: int, groups: int, size: int, compute_s: float) 
     waiting, before = (np.concatenate(ends) for ends in zip(*edges, strict=True))
     src, dst = np.concatenate([hop, hop + 1]), np.concatenate([hop + 1, hop])
     nodes, group = src.size, np.arange(groups)[:, None]
-    hosts = ((ends + group * stages).ravel() for ends in (src, dst))
-    waits = ((ends + group * nodes).ravel() for ends in (waiting, before))
-    return FlowGraph.of(name, stages * groups, *hosts, size, compute_s, *waits)
+    src, dst = ((ends + group * stages).ravel() for ends in (src, dst))
+    waiting, before = ((ends + group * nodes).ravel() for ends in (waiting, before))
+    return FlowGraph.of(name, stages * groups, src, dst, size, compute_s, waiting, before)
 
 
 _GRAPHS: dict[str, Callable[[str, int, int, int], FlowGraph]] = {

@@ -121,9 +121,9 @@ class FlowGraph:
             offset = time * whole
             waiting += [first_w + offset, at + offset]
             before += [first_b + offset, over + joins + offset - whole]
-        computing = (hosts, hosts, np.zeros(joins, dtype=np.int64), np.full(joins, compute_s))
-        nodes = zip(computing, (self.src, self.dst, self.size_bytes, self.delay_s), strict=True)
-        src, dst, size, delay = (np.tile(np.concatenate(column), times) for column in nodes)
+        src, dst = (np.tile(np.concatenate([hosts, ends]), times) for ends in (self.src, self.dst))
+        size = np.tile(np.concatenate([np.zeros(joins, dtype=np.int64), self.size_bytes]), times)
+        delay = np.tile(np.concatenate([np.full(joins, compute_s), self.delay_s]), times)
         return FlowGraph.of(
             self.name, self.num_hosts, src, dst, size, delay, np.concatenate(waiting), np.concatenate(before)
         )
@@ -247,6 +247,41 @@ def bounded(name: str, nodes: int, edges: int) -> None:
             f"traffic {name!r} would be {nodes:,} flows with {edges:,} waits, some {needed:.1f} GB in memory; "
             f"{MAX_NODES:,} flows and {MAX_EDGES:,} waits are the limit"
         )
+
+
+def part(size: int, parts: int) -> int:
+    """One of the equal parts of so many bytes, rounded up."""
+    return -(-size // parts)
+
+
+def in_steps(name: str, ranks: int, to: list[Int64], sizes: list[int]) -> FlowGraph:
+    """In step s, every rank r sends ``sizes[s]`` bytes to ``to[s][r]``, after what it got and sent in step s - 1."""
+    steps = len(to)
+    rank = np.arange(ranks)
+    source = np.empty((steps - 1, ranks), dtype=np.int64)  # the flow of the step before that each rank gets
+    for step in range(steps - 1):
+        source[step, to[step]] = step * ranks + rank
+    own = np.arange((steps - 1) * ranks)
+    waiting, before = np.tile(own + ranks, 2), np.concatenate([source.ravel(), own])
+    size = np.repeat(sizes, ranks)
+    return FlowGraph.of(name, ranks, np.tile(rank, steps), np.concatenate(to), size, waiting=waiting, before=before)
+
+
+def around(name: str, group: int, groups: int, steps: int, size: int) -> FlowGraph:
+    """In each of ``steps``, every rank of a group sends ``size`` bytes to the next."""
+    bounded(name, steps * group * groups, 2 * (steps - 1) * group * groups)
+    rank = np.arange(group * groups)
+    following = rank // group * group + (rank + 1) % group
+    return in_steps(name, rank.size, [following] * steps, [size] * steps)
+
+
+def all_to_all(name: str, group: int, groups: int, size: int) -> FlowGraph:
+    """Every rank of a group sends a part of ``size`` bytes to every other one, all at once."""
+    ranks, others = group * groups, group - 1
+    bounded(name, ranks * others, 0)
+    src = np.repeat(np.arange(ranks), others)
+    away = np.tile(np.arange(1, group), ranks)
+    return FlowGraph.of(name, ranks, src, src // group * group + (src + away) % group, part(size, group))
 
 
 def followers(before: Int64, waiting: Int64, nodes: int) -> tuple[Int64, Int32, Int32]:
