@@ -18,15 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hedera.parameter import option_of
 from hedera.schemes import CONTROL
-from plots.sample import Bar, Sample, Trial, Value, read, setting_text
+from plots.sample import Bar, Sample, Trial, Value, option_name, read, setting_text
 from plots.style import scheme_order, short
 from plots.summary import BAR, pattern_order
 from plots.trials import difference
 
 Thing = TypeVar("Thing")
-_OPTIONS = {"link_mbps": "--bw", "k": "-k"}
 _MAX_NAMED = 8
 
 
@@ -134,12 +132,12 @@ def compare(folders: Sequence[Path]) -> Comparison:
     differ = [name for name in names if len({found[name] for found in settings if name in found}) > 1]
     alike = [name for name in names if name not in differ and all(name in found for found in settings)]
     conditions = {
-        one.name: {_option(name): found[name] for name in differ if name in found}
+        one.name: {option_name(name): found[name] for name in differ if name in found}
         for one, found in zip(samples, settings, strict=True)
     }
     with_control = bars | {(pattern, CONTROL) for pattern in patterns}
     notes = [*_not_common(samples, bars, common), *(s for one in samples for s in one.says(with_control, trials))]
-    return Comparison(conditions, frame, tried, {_option(name): settings[0][name] for name in alike}, tuple(notes))
+    return Comparison(conditions, frame, tried, {option_name(name): settings[0][name] for name in alike}, tuple(notes))
 
 
 def _tried(samples: Sequence[Sample], bars: Collection[Bar], trials: Collection[Trial] | None) -> Any:
@@ -203,7 +201,3 @@ def _few(names: Iterable[str]) -> str:
 def _all_have(found: Iterable[Collection[Thing]]) -> set[Thing]:
     first, *others = found
     return set(first).intersection(*others)
-
-
-def _option(name: str) -> str:
-    return _OPTIONS.get(name, option_of(name))

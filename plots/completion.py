@@ -30,8 +30,6 @@ COSTS = {
     "retransmitted_segments": "segments sent again",
 }
 VALID, ALL_TRIES = "valid runs", "all tries"
-
-
 COLUMNS = ("pattern", "scheme", "size_class", "over", "left_out", "runs", "flows", "cut_off", *STATISTICS)
 
 
@@ -55,18 +53,17 @@ def rows(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> list[dict[s
         groups = own.groupby(["pattern", "size_class", "scheme"])
         sums = groups[["left_out", "runs", "flows", "cut_off"]].sum().astype(int)
         parts.append(sums.join(groups[list(STATISTICS)].median()).assign(over=over).reset_index())
-    patterns, classes = list(dict.fromkeys(run.pattern for run in runs)), list(CLASSES)
-    order = scheme_order(run.scheme for run in runs)
-    made = [row for row in concat(parts)[list(COLUMNS)].to_dict("records") if row["pattern"] in patterns]
-    made.sort(
-        key=lambda row: (
-            patterns.index(row["pattern"]),
-            classes.index(row["size_class"]),
-            order.index(row["scheme"]),
-            row["over"] == ALL_TRIES,
-        )
-    )
-    return made
+    orders = {
+        "pattern": list(dict.fromkeys(run.pattern for run in runs)),
+        "size_class": list(CLASSES),
+        "scheme": scheme_order(run.scheme for run in runs),
+        "over": [VALID, ALL_TRIES],
+    }
+    made = concat(parts)[list(COLUMNS)]
+    made = made[made.pattern.isin(orders["pattern"])]
+    made = made.sort_values(list(orders), key=lambda column: column.map(orders[column.name].index))
+    records: list[dict[str, Any]] = made.to_dict("records")
+    return records
 
 
 def costs(runs: Sequence[Run]) -> dict[str, dict[str, float]]:
@@ -109,14 +106,10 @@ def draw(runs: Sequence[Run], path: Path) -> list[Path]:
     with house_style():
         figure = Figure(figsize=(8.4, 2.5 * len(patterns)), layout="constrained")
         for axes, pattern in zip(figure.subplots(len(patterns), 1, squeeze=False)[:, 0], patterns, strict=True):
-            for scheme in scheme_order(run.scheme for run in shown):
-                sized = [
-                    flow
-                    for run in shown
-                    if (run.pattern, run.scheme) == (pattern, scheme)
-                    for flow in run.flows
-                    if flow.size_bytes is not None
-                ]
+            own = [run for run in shown if run.pattern == pattern]
+            for scheme in scheme_order(run.scheme for run in own):
+                flows = (flow for run in own if run.scheme == scheme for flow in run.flows)
+                sized = [flow for flow in flows if flow.size_bytes is not None]
                 took, share = completed(sized)
                 if took.size:
                     axes.plot(took, share, color=colour(scheme), lw=1.3, label=scheme)

@@ -17,7 +17,7 @@ from results.archive import ARCHIVE, unpacked
 from results.files import find_files
 from results.record import Run, decode, read
 
-_VARYING = ("flows_per_host", "keep", "scale_sizes", "new_flows", "large_flows")
+VARYING = ("flows_per_host", "keep", "scale_sizes", "new_flows", "large_flows")
 """Settings that may differ between the runs of one figure, because they belong to the pattern or follow from it. Runs
 that differ in anything else are not drawn together."""
 
@@ -95,7 +95,7 @@ def _unlike(found: Mapping[Path, Run]) -> list[Skipped]:
 
 
 def _settings(run: Run) -> Iterator[tuple[str, str]]:
-    return ((name, str(value)) for name, value in msgspec.structs.asdict(run.spec).items() if name not in _VARYING)
+    return ((name, str(value)) for name, value in msgspec.structs.asdict(run.spec).items() if name not in VARYING)
 
 
 def _older(found: Mapping[Path, Run]) -> list[Skipped]:

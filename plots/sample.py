@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from hedera.parameter import option_of
 from hedera.schemes import CONTROL
 from plots.load import Skipped, load_sweep
 from plots.summary import BAR, bars_of, tries_of
@@ -169,6 +170,11 @@ def read_csv(path: Path) -> tuple[Line, ...]:
     if len({(line.pattern, line.scheme) for line in lines}) < len(lines):
         raise ValueError("is not a summary of a sweep: a bar is in it twice")
     return lines
+
+
+def option_name(setting: str) -> str:
+    """The option of the command line for a setting in run.json."""
+    return {"link_mbps": "--bw", "k": "-k"}.get(setting, option_of(setting))
 
 
 def setting_text(value: Value) -> str:

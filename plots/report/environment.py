@@ -3,40 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec.structs import asdict
+
+from plots.load import VARYING
+from plots.sample import option_name, setting_text
 from results.parts import Fact
 from results.record import Run
 
 Rows = list[tuple[str, list[tuple[str, int]]]]
 """Name, and its values with the number of runs that have them, the most frequent first."""
 
-_SETTINGS = (
-    ("fat-tree", "k = {0.k}"),
-    ("link rate", "{0.link_mbps:g} Mb/s"),
-    ("traffic", "{0.seconds:g} s per run"),
-    ("time", "{0.time}"),
-    ("Hedera's interval", "{0.interval_s:g} s"),
-    ("large flow", "{0.large_flows}, above {0.threshold:.0%} of the link rate"),
-    ("TCP congestion control", "{0.congestion_control}"),
-    ("TCP's selective acknowledgements", "{0.sack}"),
-    ("TCP's shortest timeout", "{0.min_rto_ms} ms"),
-    ("queue of every port", "{0.queue} full packets"),
-    ("largest packet", "{0.mtu} bytes"),
-    ("datapath", "{0.datapath}"),
-    ("controller platform", "{0.platform}"),
-)
-
 
 def settings(runs: Sequence[Run]) -> list[tuple[str, str]]:
-    """The settings that all these runs share, as (name, value)."""
+    """The settings that all these runs share, by their options, and the measured window."""
     if not runs:
         return []
+    spec = {name: value for name, value in asdict(runs[0].spec).items() if name not in VARYING}
     a, b = runs[0].window_s
-    return [
-        *((name, form.format(runs[0].spec)) for name, form in _SETTINGS),
-        ("measured window", f"second {a:.3g} to {b:.3g}"),
-    ]
+    named = [(option_name(name), setting_text(value)) for name, value in spec.items()]
+    return [*named, ("measured window", f"second {a:.3g} to {b:.3g}")]
 
 
 def environment(runs: Sequence[Run]) -> Rows:
@@ -73,17 +60,10 @@ def dates(runs: Sequence[Run]) -> str:
     return " to ".join(dict.fromkeys((days[0], days[-1]))) if days else ""
 
 
-def _flat(record: Mapping[str, Fact]) -> list[tuple[str, str]]:
-    rows = []
+def _flat(record: Mapping[str, Fact], prefix: str = "") -> Iterator[tuple[str, str]]:
     for name, value in record.items():
         if isinstance(value, Mapping):
-            rows += [(f"{name}: {inner}", said) for inner, said in _flat(value)]
+            yield from _flat(value, f"{prefix}{name}: ")
         else:
-            rows.append((name, _said(value)))
-    return rows
-
-
-def _said(value: object) -> str:
-    if isinstance(value, tuple):
-        return ", ".join(map(_said, value))
-    return "none" if value in (None, "") else str(value)
+            told = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            yield prefix + name, told if value not in (None, "") else "none"

@@ -1,19 +1,17 @@
 """The fat-tree as a drawing: the places of its nodes, and one line for each direction of each cable.
 
 Coordinates are in a box WIDTH wide and HEIGHT high, y downwards. The lines are in the order of `topos.links`,
-so that a path of link numbers is a set of lines here.
+so that a path of link numbers is a set of lines here. The template fabric.html makes an SVG of it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-
-from markupsafe import Markup, escape
+from typing import NamedTuple
 
 from topos.fattree import FatTree
-from topos.links import link_ends, sending_ports
+from topos.links import link_ends, num_links
 
 WIDTH, HEIGHT = 1000.0, 430.0
 MAX_K = 8
@@ -22,8 +20,7 @@ _Y = {"core": 34.0, "aggregation": 150.0, "edge": 278.0, "host": 386.0}
 _APART = 5.0  # half the distance between the two directions of a cable, at most
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     """A host or switch: its centre, and its size in the drawing."""
 
     name: str
@@ -34,22 +31,18 @@ class Node:
     height: float
 
 
-@dataclass(frozen=True)
-class Line:
-    """One direction of a cable, as drawn. ``port`` is its name in a run's ``links``: the switch port, or host, that
-    sends into it."""
+class Line(NamedTuple):
+    """One direction of a cable, as drawn."""
 
     source: str
     target: str
-    port: str
     x1: float
     y1: float
     x2: float
     y2: float
 
 
-@dataclass(frozen=True)
-class Drawing:
+class Drawing(NamedTuple):
     """The whole drawing. Lines are indexed by directed link id (`topos.links`)."""
 
     nodes: tuple[Node, ...]
@@ -62,10 +55,7 @@ def draw(tree: FatTree) -> Drawing:
         raise ValueError(f"a fat-tree can be drawn up to k = {MAX_K}, not {tree.k}")
     nodes = {node.name: node for node in _nodes(tree)}
     apart = min(_APART, 0.16 * WIDTH / tree.num_hosts)
-    lines = []
-    for link, port in enumerate(sending_ports(tree)):
-        source, target = link_ends(tree, link)
-        lines.append(_line(nodes, source, target, port, apart))
+    lines = (_line(nodes, *link_ends(tree, link), apart) for link in range(num_links(tree)))
     return Drawing(tuple(nodes.values()), tuple(lines))
 
 
@@ -91,7 +81,7 @@ def _nodes(tree: FatTree) -> list[Node]:
     return nodes
 
 
-def _line(nodes: Mapping[str, Node], source: str, target: str, port: str, apart: float) -> Line:
+def _line(nodes: Mapping[str, Node], source: str, target: str, apart: float) -> Line:
     """A line between the edges of two boxes, shifted to the right of its own direction."""
     a, b = nodes[source], nodes[target]
     upward = b.y < a.y
@@ -106,38 +96,9 @@ def _line(nodes: Mapping[str, Node], source: str, target: str, port: str, apart:
     x1, y1, x2, y2 = x1 + side * dx, y1 + side * dy, x2 + side * dx, y2 + side * dy
     if not upward:
         x1, y1, x2, y2 = x2, y2, x1, y1
-    return Line(source, target, port, *(round(value, 1) for value in (x1, y1, x2, y2)))
+    return Line(source, target, *(round(value, 1) for value in (x1, y1, x2, y2)))
 
 
 def _spread(node: Node, towards: float) -> float:
     """How far from a box's middle a cable leaves it; ``towards``: how far sideways the cable goes."""
     return max(-0.34, min(0.34, towards / WIDTH * 1.3)) * node.width
-
-
-def picture(drawing: Drawing) -> Markup:
-    """The drawing as SVG: each direction of a cable is a path with ``data-link`` (its id), each node a group with
-    ``data-node`` (its name), on top of the cables. The page's script colours them."""
-    shapes = [
-        tag("path", d=f"M{line.x1} {line.y1}L{line.x2} {line.y2}", class_="cable", data_link=i)
-        for i, line in enumerate(drawing.lines)
-    ]
-    for node in drawing.nodes:
-        shape = {"x": node.x - node.width / 2, "y": node.y - node.height / 2, "rx": 4, "class_": node.layer}
-        name = tag("text", escape(node.name), x=node.x, y=node.y + 4, text_anchor="middle")
-        fits = node.width > 6.2 * len(node.name)  # a name that does not fit is in a tooltip
-        rect = tag("rect", tag("title", escape(node.name)), width=node.width, height=node.height, **shape)
-        shapes.append(tag("g", rect, name if fits else Markup(""), data_node=node.name))
-    hosts = sum(node.layer == "host" for node in drawing.nodes)
-    said = f"The fat-tree: {hosts} hosts, three layers of switches"
-    box = f"0 0 {WIDTH:g} {HEIGHT:g}"
-    return tag("svg", *shapes, viewBox=box, role="img", aria_label=said, class_="fabric")
-
-
-def tag(name: str, *children: str, **attributes: object) -> Markup:
-    """An element. ``class_`` and ``text_anchor`` become ``class`` and ``text-anchor``; numbers have one decimal."""
-    written = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(f"{value:.1f}" if isinstance(value, float) else value)}"'
-        for key, value in attributes.items()
-    ).replace('.0"', '"')
-    inside = Markup("").join(children)
-    return Markup(f"<{name}{written}/>" if not inside else f"<{name}{written}>{inside}</{name}>")

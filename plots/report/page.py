@@ -199,7 +199,8 @@ def _explorer(sweep: Sweep) -> dict[str, Any]:
     tree = runs_data.tree_of(sweep.runs)
     return {
         "data": runs_data.explorer(sweep),
-        "fabric": fabric.picture(fabric.draw(tree)) if tree else "",
+        "fabric": fabric.draw(tree) if tree else None,
+        "fabric_size": (fabric.WIDTH, fabric.HEIGHT),
         "largest_k": fabric.MAX_K,
         "most_flows": runs_data.MAX_FLOWS,
     }

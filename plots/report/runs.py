@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,15 +17,14 @@ from plots.style import short
 from results.parts import FlowRecord, Round
 from results.record import Run
 from topos.fattree import FatTree
-from topos.links import NO_LINK, path_links, sending_ports
+from topos.links import NO_LINK, link_ends, num_links, path_links, sending_ports
 from topos.wire import payload_share
 
 MAX_FLOWS = 600
 """If a run has more flows, they are counted, not listed: all-to-all on 128 hosts would make a page of 100 MB."""
 
 
-@dataclass(frozen=True)
-class Stage:
+class Stage(NamedTuple):
     """The state between two scheduling rounds, in seconds since traffic start: the core of each flow (None: it had no
     path yet) and the mean rate of each flow, Mb/s of payload."""
 
@@ -50,21 +49,15 @@ def stages(run: Run) -> tuple[Stage, ...]:
     A change of path belongs to the round that made it: it is logged when its rules are installed, at the end of that
     round.
     """
-    end = run.spec.seconds
     rounds = rounds_shown(run)
-    begins = [0.0, *(each.t for each in rounds)]
-    ends = [*(each.t for each in rounds), end]
+    times = [0.0, *(each.t for each in rounds), run.spec.seconds]
     # After this time only the next round changes paths; a flow may also get its first path this late.
     settled = [*(each.began for each in rounds), float("inf")]
-    return tuple(
-        Stage(
-            begin,
-            until,
-            tuple(_core(flow, moment) for flow in run.flows),
-            tuple(mean_mbps(flow, begin, until) for flow in run.flows),
-        )
-        for begin, until, moment in zip(begins, ends, settled, strict=True)
-    )
+    cut = []
+    for (begin, end), moment in zip(pairwise(times), settled, strict=True):
+        rates = tuple(mean_mbps(flow, begin, end) for flow in run.flows)
+        cut.append(Stage(begin, end, tuple(_core(flow, moment) for flow in run.flows), rates))
+    return tuple(cut)
 
 
 def mean_mbps(flow: FlowRecord, begin: float, end: float) -> float:
@@ -95,13 +88,12 @@ def explorer(sweep: Sweep) -> dict[str, Any]:
     runs = sweep.runs
     tree = tree_of(runs)
     ports = sending_ports(tree) if tree else ()
-    drawing = fabric.draw(tree) if tree else None
     controls = {(run.pattern, run.trial): i for i, run in enumerate(runs) if run.scheme == CONTROL}
     return {
         "bw": runs[0].spec.link_mbps if runs else None,
         "payload_bw": runs[0].spec.link_mbps * payload_share(runs[0].spec.mtu) if runs else None,
         "capacity": runs[0].capacity_mbps if runs else None,
-        "links": [[line.source, line.target] for line in drawing.lines] if drawing else [],
+        "links": [list(link_ends(tree, link)) for link in range(num_links(tree))] if tree else [],
         "hosts": list(tree.hosts) if tree else [],
         "cores": [tree.core_name(core) for core in range(tree.num_cores)] if tree else [],
         "names": {run.pattern: short(run.pattern) for run in runs},
@@ -141,14 +133,14 @@ def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]
         "links": measured if any(rate is not None for rate in measured) else [],
         "flows": len(run.flows),
         "stages": [[round(s.begin, 3), round(s.end, 3), [round(rate, 2) for rate in s.mbps]] for s in cut],
-        "paths": _paths(run, cut, tree)
-        if run.scheme != CONTROL
-        else [[f.src, f.dst, []] for f in run.flows[:MAX_FLOWS]],
+        "paths": _paths(run, cut, tree),
     }
 
 
 def _paths(run: Run, cut: Sequence[Stage], tree: FatTree | None) -> list[list[Any]]:
     """For each flow: source, destination, and (stage from which it holds, core, directed links) for each path."""
+    if run.scheme == CONTROL:
+        return [[flow.src, flow.dst, []] for flow in run.flows[:MAX_FLOWS]]
     found: list[list[Any]] = []
     for i, flow in enumerate(run.flows if cut else ()):
         changes: list[list[Any]] = []
@@ -158,20 +150,12 @@ def _paths(run: Run, cut: Sequence[Stage], tree: FatTree | None) -> list[list[An
                 changes.append([number, core, []])
         found.append([flow.src, flow.dst, changes])
     if tree is not None:
-        _add_links(tree, found)
+        every = [(src, dst, change) for src, dst, changes in found for change in changes]
+        known = [one for one in every if max(one[:2]) < tree.num_hosts and one[2][1] < tree.num_cores]
+        ends = np.array([(src, dst, change[1]) for src, dst, change in known], np.int64).reshape(-1, 3)
+        for (_, _, change), links in zip(known, path_links(tree, *ends.T).tolist(), strict=True):
+            change[2] = [link for link in links if link != NO_LINK]
     return found
-
-
-def _add_links(tree: FatTree, flows: Sequence[list[Any]]) -> None:
-    paths = [
-        (src, dst, change)
-        for src, dst, changes in flows
-        for change in changes
-        if max(src, dst) < tree.num_hosts and change[1] < tree.num_cores
-    ]
-    ends = np.array([(src, dst, change[1]) for src, dst, change in paths], np.int64).reshape(-1, 3)
-    for (_, _, change), links in zip(paths, path_links(tree, *ends.T).tolist(), strict=True):
-        change[2] = [link for link in links if link != NO_LINK]
 
 
 def _round(value: float | None) -> float | None:

@@ -13,9 +13,8 @@ from harness.cli.run import run as run_command
 from harness.jobs.store import RESULT
 from harness.run.spec import RunSpec
 from harness.sweep.plan import TrafficSpec, keep_settings, plan
-from plots.compare_sweeps import _option
 from plots.load import load_sweep
-from plots.sample import OF_THE_PATTERN
+from plots.sample import OF_THE_PATTERN, option_name
 from plots.table import csv_text
 from results.parts import Settings
 from results.record import write
@@ -140,4 +139,4 @@ def test_settings_are_named_as_on_the_command_line():
     known = {option for each in run_command.params for option in each.opts + each.secondary_opts}
     known |= {"--threshold", "--iterations", "--workload", "--datapath"}  # what emulation has no option for
     names = [name for name in Settings.__struct_fields__ if name not in OF_THE_PATTERN]
-    assert [name for name in names if _option(name) not in known] == []
+    assert [name for name in names if option_name(name) not in known] == []

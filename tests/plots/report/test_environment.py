@@ -12,7 +12,7 @@ def test_environments_that_differ_are_counted(tmp_path):
         ("tools: iperf", [("2.1", 3)]),
         ("x", [("none", 3)]),
     ]
-    assert dict(settings(runs))["link rate"] == "10 Mb/s"
+    assert dict(settings(runs))["--bw"] == "10"
 
 
 def test_the_machine_says_only_what_was_stored(tmp_path):
