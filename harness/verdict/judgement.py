@@ -142,30 +142,33 @@ def of_soundness(seen: Evidence) -> list[Check]:
     return [_processes(seen), _clock(seen), _limits(seen), _flows(seen), _counters(seen), _paths(seen), _losses(seen)]
 
 
+def _held(rule: Rule, *said: str) -> Check:
+    """``said``: what is against the run where the rule is broken."""
+    return Check(rule, () if rule.kept else said)
+
+
 def _processes(seen: Evidence) -> Check:
-    ended = tuple(f"{name} ended during the run" for name in seen.dead_processes)
-    return Check(Rule("processes", not ended), ended)
+    ended = seen.dead_processes
+    return _held(Rule("processes", not ended), *(f"{name} ended during the run" for name in ended))
 
 
 def _clock(seen: Evidence) -> Check:
-    kept = abs(seen.clock_set_s) <= CLOCK_SET_S
+    rule = Rule("clock", abs(seen.clock_set_s) <= CLOCK_SET_S, abs(seen.clock_set_s), most=CLOCK_SET_S)
     said = f"the machine's clock was set by {seen.clock_set_s:+.3g} s during the run, or the machine was suspended"
-    return Check(Rule("clock", kept, abs(seen.clock_set_s), most=CLOCK_SET_S), () if kept else (said,))
+    return _held(rule, said)
 
 
 def _limits(seen: Evidence) -> Check:
     most = seen.bw * (1 + LIMIT_EXCESS) + seen.bucket_mbit / (seen.window[1] - seen.window[0])
     port, rate = max(seen.port_mbps.items(), key=lambda item: (item[1] != item[1], item[1]), default=("", 0.0))
-    kept = rate <= most
     said = f"port {port} carried {rate:.2f} Mb/s, above its limit of {seen.bw:g} Mb/s"
-    return Check(Rule("limits", kept, rate, most=most), () if kept else (said,))
+    return _held(Rule("limits", rate <= most, rate, most=most), said)
 
 
 def _flows(seen: Evidence) -> Check:
-    if not (unfinished := seen.unfinished_flows):
-        return Check(Rule("flows", True))
-    named = ", ".join(unfinished[:4])
-    return Check(Rule("flows", False), (f"{len(unfinished)} flows did not run from start to end: {named}",))
+    flows = seen.unfinished_flows
+    said = f"{len(flows)} flows did not run from start to end: {', '.join(flows[:4])}"
+    return _held(Rule("flows", not flows), said)
 
 
 def _counters(seen: Evidence) -> Check:
@@ -178,7 +181,7 @@ def _counters(seen: Evidence) -> Check:
         f"bwm-ng saw {seen.counted_mbps:.1f} Mb/s arrive where iperf's {seen.payload_mbps:.1f} Mb/s of payload "
         f"make {wire:.1f} Mb/s on the wire: more than {TOOLS_DISAGREE:.0%} apart"
     )
-    return Check(Rule("counters", kept, apart, most=TOOLS_DISAGREE), () if kept else (said,))
+    return _held(Rule("counters", kept, apart, most=TOOLS_DISAGREE), said)
 
 
 def doubted_claims(seen: Evidence) -> list[Claim]:
@@ -189,25 +192,21 @@ def doubted_claims(seen: Evidence) -> list[Claim]:
 def _paths(seen: Evidence) -> Check:
     if not seen.claims:
         return Check(Rule("paths", None, why_not="the controller claims no path"))
-    excess = max(claim.excess_mbps for claim in seen.claims) / seen.bw
     doubted = doubted_claims(seen)
-    rule = Rule("paths", not doubted, excess, most=CLAIM_EXCESS)
-    if not doubted:
-        return Check(rule)
-    worst = max(doubted, key=lambda claim: claim.excess_mbps)
+    worst = max(doubted or seen.claims, key=lambda claim: claim.excess_mbps)
+    excess = max(claim.excess_mbps for claim in seen.claims) / seen.bw
     said = (
         f"the flows did not take the paths that the controller claims: those placed on {worst.port} delivered "
         f"{worst.delivered_mbps:.2f} Mb/s, and it carried {worst.carried_mbps:.2f} Mb/s ({len(doubted)} links so)"
     )
-    return Check(rule, (said,))
+    return _held(Rule("paths", not doubted, excess, most=CLAIM_EXCESS), said)
 
 
 def _losses(seen: Evidence) -> Check:
     if seen.lost_packets is None:
         return Check(Rule("losses", None, why_not="a cable out of service loses packets"))
     place, count = max(seen.lost_packets.items(), key=lambda item: item[1], default=("", 0))
-    said = f"{count} packets were lost in {place}, outside every queue"
-    return Check(Rule("losses", not count, count, most=0), (said,) if count else ())
+    return _held(Rule("losses", not count, count, most=0), f"{count} packets were lost in {place}, outside every queue")
 
 
 # --- speed ----------------------------------------------------------------------------------------------
@@ -220,25 +219,22 @@ def of_speed(seen: Evidence) -> list[Check]:
 def _total(seen: Evidence) -> Check:
     share = seen.measured_mbps / seen.predicted_mbps if seen.predicted_mbps else 0.0
     kept = seen.measured_mbps >= MIN_OF_MAXMIN * seen.predicted_mbps
-    rule = Rule(TOTAL, kept, share, least=MIN_OF_MAXMIN)
-    if kept:
-        return Check(rule)
     said = (
         f"{seen.measured_mbps:.1f} Mb/s is {share:.0%} of the {seen.predicted_mbps:.1f} Mb/s that these paths allow "
         f"(at least {MIN_OF_MAXMIN:.0%} counts)"
     )
-    return _slow(seen, rule, said, seen.window)
+    return _fast(seen, Rule(TOTAL, kept, share, least=MIN_OF_MAXMIN), said, seen.window)
 
 
 def _progress(seen: Evidence) -> Check:
     if seen.progress is None:
         return Check(Rule("progress", None))
-    rule = Rule("progress", seen.progress >= MIN_OF_MAXMIN, seen.progress, least=MIN_OF_MAXMIN)
     said = (
         f"for long flows their paths allowed {seen.progress:.0%} of the time that they took (at least "
         f"{MIN_OF_MAXMIN:.0%} counts)"
     )
-    return Check(rule) if rule.kept else _slow(seen, rule, said, seen.window)
+    rule = Rule("progress", seen.progress >= MIN_OF_MAXMIN, seen.progress, least=MIN_OF_MAXMIN)
+    return _fast(seen, rule, said, seen.window)
 
 
 def _full_links(seen: Evidence) -> Check:
@@ -246,20 +242,20 @@ def _full_links(seen: Evidence) -> Check:
     if not full.mbps:
         return Check(Rule("full links", None, why_not=full.why_not or "no link has to be full all the time"))
     carried = float(np.median(list(full.mbps.values()))) / seen.bw
-    kept = carried >= MIN_OF_FULL
     said = (
         f"half of the {len(full.mbps)} links that have to be full carried less than {carried:.1%} of their rate "
         f"(at least {MIN_OF_FULL:.0%} counts)"
     )
-    rule = Rule("full links", kept, carried, least=MIN_OF_FULL)
-    if kept:
-        return Check(rule)
-    if full.why_not is not None:
+    rule = Rule("full links", carried >= MIN_OF_FULL, carried, least=MIN_OF_FULL)
+    if not rule.kept and full.why_not is not None:
         return Check(replace(rule, kept=None, why_not=f"{full.why_not}, and {said}"))
-    return _slow(seen, rule, said, full.window)
+    return _fast(seen, rule, said, full.window)
 
 
-def _slow(seen: Evidence, rule: Rule, said: str, window: tuple[float, float]) -> Check:
+def _fast(seen: Evidence, rule: Rule, said: str, window: tuple[float, float]) -> Check:
+    """``said``: in what the run was slow over the window, where the rule is broken."""
+    if rule.kept:
+        return Check(rule)
     if seen.virtual:
         return Check(rule, remark=f"TCP was slow: {said}")
     # After a failure TCP takes seconds to find its rate again, which a short run cannot make up for.

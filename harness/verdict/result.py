@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 
 import msgspec
@@ -95,17 +96,16 @@ def describe(spec: RunSpec, seen: Observation) -> Run:
         virtual=spec.time == "virtual",
     )
     judgement = judge(evidence, _doubts(seen, outcome))
-    verdict, reasons = judgement.verdict, judgement.reasons
     if seen.lost is None and (too_short := outcome.too_short):
-        verdict, reasons = "invalid", (too_short,)
+        judgement = replace(judgement, verdict="invalid", reasons=(too_short,))
     return msgspec.structs.replace(
         unmeasured(spec),
         window_s=spec.window_s if outcome.lasts else (round(window[0], 3), round(window[1], 3)),
         bisection_mbps=round(evidence.measured_mbps, 3),
         maxmin_mbps=round(evidence.predicted_mbps, 3),
         payload_mbps=round(sum(flow.mean_mbps(window) for flow in flows), 3),
-        verdict=verdict,
-        reasons=reasons,
+        verdict=judgement.verdict,
+        reasons=judgement.reasons,
         remarks=judgement.remarks,
         rules=judgement.rules,
         rates=Rates(
