@@ -3,15 +3,15 @@
     python -I -S peer.py ADDRESS PORT WAKE_BYTES LINGER_S < told > records
 
 A flow is due at its time, whatever has become of those before (open loop); or when all that it waits for has ended:
-flows that this host sent, flows that have arrived here, computing. Standard input is JSON, line by line:
+flows that this host sent, flows that have arrived here, computing. It is told two lines of JSON. The first is its part:
 
-    {"connections": [[HOST, SOURCE_PORT], ...], "accepts": N}    opened before the traffic; "ready" is said after that
-    [BEGIN, END]                                                 by the monotonic clock, seconds
-    [NUMBER, AFTER_S, TO, SOURCE_PORT, SIZE, AFTER, CONNECTION]  a flow, AFTER_S after BEGIN or after the last of AFTER
-    N                                                            no more flows; so many of others come here
+    {"connections": [[HOST, SOURCE_PORT], ...], "accepts": N,   opened before the traffic, to others and from others
+     "flows": [[NUMBER, AFTER_S, TO, SOURCE_PORT, SIZE, AFTER, CONNECTION], ...],    AFTER_S after the last of AFTER
+     "expects": N}                                              so many flows of others come here
 
-SIZE null: until END. TO null: over a CONNECTION of the first line, or computing if that is null too. It goes when all
-is sent and received; at END it cuts off what is under way and ends what lasts.
+Without AFTER a flow is due AFTER_S after BEGIN. SIZE null: until END. TO null: over a CONNECTION of the list, or
+computing if that is null too. The second, when it has said "ready", is [BEGIN, END], seconds of the monotonic clock.
+It goes when all is sent and received; at END it cuts off what is under way and ends what lasts.
 
 Standard output: "ready", then a line of JSON for each end of each flow that is over (`harness.hosts.records`).
 WAKE_BYTES: how much must have arrived before the kernel wakes it. LINGER_S: what a flow that lasts has to arrive
@@ -45,21 +45,17 @@ GOODBYE_S = 0.2
 
 
 class Peer:
-    """The loop. ``left`` flows and computing of its own, and ``expects`` flows of others (None: not told yet), are not
-    over."""
+    """The loop. ``left`` flows and computing of its own, and ``coming`` flows of others, are not over."""
 
     def __init__(self, address: str, port: int, wake_bytes: int, linger_s: float) -> None:
         self.address, self.port, self.wake_bytes, self.linger_s = address, port, max(1, wake_bytes), linger_s
-        self.left, self.received = 0, 0
-        self.expects: int | None = None
-        self.begin = self.end_at = 0.0
+        self.left = self.coming = 0
+        self.end_at = 0.0
         self.due: list[tuple[float, int, Flow, int | None]] = []
         self.followers: dict[int, list[tuple[Flow, int | None]]] = defaultdict(list)
-        self.ended: set[int] = set()
         self.standing: list[Outgoing] = []
         self.outgoing: dict[int, Outgoing] = {}
         self.incoming: dict[int, Incoming] = {}
-        self.text = b""
         self.said: list[str] = []
         self.buffer = bytearray(1 << 18)
         self.poll = select.epoll()
@@ -70,14 +66,16 @@ class Peer:
 
     def run(self) -> None:
         """Connect, wait for BEGIN, then until all is over or END has come."""
-        self.connect(json.loads(self.line()))
+        told = json.loads(sys.stdin.readline())
+        self.connect(told["connections"], told["accepts"])
+        self.left, self.coming = len(told["flows"]), told["expects"]
+        for flow in told["flows"]:
+            self.take(*flow)
         self.say("ready")
+        begin, self.end_at = json.loads(sys.stdin.readline())
+        self.due = [(begin + due, *which) for due, *which in self.due]
         self.poll.register(self.listener.fileno(), IN)
-        self.begin, self.end_at = json.loads(self.line())
-        os.set_blocking(0, False)
-        self.poll.register(0, IN)
-        self.listen_to(b"")
-        while self.left or self.expects is None or self.received < self.expects:
+        while self.left or self.coming:
             now = time.monotonic()
             if now >= self.end_at:
                 self.wind_up()
@@ -89,65 +87,38 @@ class Peer:
             self.wait(min(self.due[0][0], self.end_at) if self.due else self.end_at)
         self.say()
 
+    def take(
+        self, number: int, after_s: float, to: str | None, port: int, size: int | None, after: list[int], on: int | None
+    ) -> None:
+        """A flow of this host's; it is due after BEGIN, which is not known yet."""
+        flow = Flow(number, after_s, to or "", port, size, len(after))
+        for one in after:
+            self.followers[one].append((flow, on))
+        if not after:
+            self.schedule(flow, on, 0.0)
+
+    def schedule(self, flow: Flow, on: int | None, since: float) -> None:
+        heapq.heappush(self.due, (since + flow.after_s, flow.number, flow, on))
+
     def wait(self, until: float) -> None:
         for number, events in self.poll.poll(max(0.0, until - time.monotonic())):
             if number in self.outgoing:
                 self.sent(self.outgoing[number], events)
             elif number in self.incoming:
                 self.receive(self.incoming[number], number)
-            elif number == 0:
-                self.hear()
             elif number == self.listener.fileno():
                 self.accept()
 
-    # --- what is told -------------------------------------------------------------------------------------
-
-    def line(self) -> bytes:
-        while b"\n" not in self.text:
-            if not (data := os.read(0, 1 << 16)):
-                sys.exit("nothing more is told")
-            self.text += data
-        line, _, self.text = self.text.partition(b"\n")
-        return line
-
-    def hear(self) -> None:
-        if data := os.read(0, 1 << 16):
-            self.listen_to(data)
-        else:
-            self.poll.unregister(0)
-
-    def listen_to(self, data: bytes) -> None:
-        *lines, self.text = (self.text + data).split(b"\n")
-        for told in map(json.loads, lines):
-            if isinstance(told, int):
-                self.expects = told
-            else:
-                self.take(*told)
-
-    def take(
-        self, number: int, after_s: float, to: str | None, port: int, size: int, after: list[int], on: int | None
-    ) -> None:
-        waits = [one for one in after if one not in self.ended]
-        flow = Flow(number, after_s, to or "", port, size, len(waits))
-        self.left += 1
-        for one in waits:
-            self.followers[one].append((flow, on))
-        if not waits:
-            self.schedule(flow, on, time.monotonic() if after else self.begin)
-
-    def schedule(self, flow: Flow, on: int | None, since: float) -> None:
-        heapq.heappush(self.due, (since + flow.after_s, flow.number, flow, on))
-
     # --- connections --------------------------------------------------------------------------------------
 
-    def connect(self, told: dict[str, Any]) -> None:
+    def connect(self, connections: list[tuple[str, int]], accepts: int) -> None:
         """Open those that stand, to others and from others; OSError where that takes long."""
         limit = time.monotonic() + CONNECT_S
-        for host, source_port in told["connections"]:
+        for host, source_port in connections:
             sock = self.opened(host, source_port, limit)
             self.standing.append(Outgoing(sock, self.poll, standing=True))
             self.outgoing[sock.fileno()] = self.standing[-1]
-        while len(self.incoming) < told["accepts"]:
+        while len(self.incoming) < accepts:
             select.select([self.listener], [], [], max(0.0, limit - time.monotonic()))
             sock, _ = self.listener.accept()  # BlockingIOError: nobody came in time
             self.add(sock, standing=True)
@@ -235,14 +206,13 @@ class Peer:
         if one.closed:
             del self.incoming[number]
         for record in records:
-            self.received += 1
+            self.coming -= 1
             self.said.append(json.dumps({"arrived": record}, separators=(",", ":")))
             if record["how"] == "done":
                 self.end(record["number"])
 
     def end(self, number: int) -> None:
         """A flow has ended, and this host knows: what waited for it may be due."""
-        self.ended.add(number)
         now = time.monotonic()
         for flow, on in self.followers.pop(number, ()):
             flow.missing -= 1

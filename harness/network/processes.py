@@ -85,8 +85,7 @@ class Children:
     ) -> subprocess.Popen[bytes]:
         """Start ``argv`` in a namespace that we hold, standard output and error to a file (or nowhere).
 
-        ``handed``: open files that it gets, by their numbers. ``commands``: standard input is a pipe of the child's;
-        whoever writes to it must not wait for the child.
+        ``handed``: open files that it gets, by their numbers. ``commands``: standard input is a pipe of the child's.
         RunFailed when the machine cannot start one more process.
         """
         join = [] if cgroup_procs is None else ["sh", "-c", 'echo $$ > "$0"; exec "$@"', str(cgroup_procs)]

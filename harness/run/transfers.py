@@ -1,16 +1,15 @@
-"""Traffic that comes and goes: a program on every host (`harness.hosts.peer`), which is told of its flows in time, and
-writes down what became of each."""
+"""Traffic that comes and goes: a program on every host (`harness.hosts.peer`), which is told of its flows, and writes
+down what became of each."""
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
 import subprocess
 import sys
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Callable
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -29,45 +28,17 @@ from topos.wire import ETHERNET_HEADER
 from traffic.graph import FlowGraph, completed
 from traffic.iperf import FlowReport, Interval
 from traffic.ports import SERVER_PORT
-from traffic.ranks import Rank, ranks
+from traffic.ranks import ranks
 from traffic.workload import Workload
 
 PROGRAM = Path(peer.__file__).resolve()
 LEAD_S = 0.5
 """From telling the programs when to begin until then: all must have heard it."""
-AHEAD_S = 3.0
-"""How long before it is due a flow is told to its sender: much longer than the harness is ever away."""
 WAKE_S = 0.01
 """For how long a flow at full rate may arrive before its receiver is woken."""
 SHARERS = 4
 """A lasting flow that has written all has so many times as long as it needs alone for what still waits, in its socket
 and in a queue."""
-MAX_WAITING = 1 << 24
-"""Bytes that a program may leave unread before it is taken to hang."""
-
-
-@dataclass
-class Told:
-    """A host's program, and what it has not read yet of what it is told."""
-
-    process: subprocess.Popen[bytes]
-    unread: bytearray = field(default_factory=bytearray)
-
-    def tell(self, *lines: object) -> None:
-        self.unread += "".join(f"{json.dumps(line)}\n" for line in lines).encode()
-
-    def write(self) -> None:
-        """As much as it reads now. RunFailed when it does not read."""
-        pipe = self.process.stdin
-        assert pipe is not None
-        try:
-            while self.unread:
-                del self.unread[: os.write(pipe.fileno(), self.unread)]
-        except BlockingIOError:
-            if len(self.unread) > MAX_WAITING:
-                raise RunFailed(f"process {self.process.pid} of a host does not read what it is told") from None
-        except BrokenPipeError:
-            self.unread.clear()  # it has ended: `wait` says so
 
 
 class Transfers(Traffic):
@@ -80,74 +51,58 @@ class Transfers(Traffic):
         super().__init__(fabric, spec, directory, children, groups)
         self._workload = workload
         self._graph = workload.graph
-        self._ranks = [] if self._graph is None else ranks(self._graph, workload.standing.src_port)
-        self._numbers: list[int] = []
-        """Of each of ``flows``, as its hosts know it."""
         waiting = (UNSENT_BYTES + spec.queue * (spec.mtu + ETHERNET_HEADER)) * 8e-6 / spec.link_mbps
         self._linger_s = LINGER_S + SHARERS * waiting
-        self._programs: dict[int, Told] = {}
-        self._begin = 0.0
-        self._told_all = False
-        self._coming = self._lines() if self._graph is None else self._graph_lines(self._graph)
-        self._next = next(self._coming, None)
+        self._programs: dict[int, subprocess.Popen[bytes]] = {}
+        self._parts: dict[int, dict[str, Any]] = defaultdict(
+            lambda: {"connections": [], "accepts": 0, "flows": [], "expects": 0}
+        )
+        """What each host is told of its part (`harness.hosts.peer`)."""
+        self._by_number = self._planned() if self._graph is None else self._planned_graph(self._graph)
+        self.flows = list(self._by_number.values())
+        for flow in self.flows:
+            self._parts[flow.dst]["expects"] += 1
 
-    # --- what the programs are told -------------------------------------------------------------------------
-
-    def _lines(self) -> Iterator[tuple[float, int, list[Any]]]:
-        ip = self._fabric.topo.host_ip
+    def _planned(self) -> dict[int, EmulatedFlow]:
+        """Plan the parts; the flows by the numbers that hosts know them by."""
+        found = {}
         for flow in self._workload:
-            self._add(flow.number, EmulatedFlow(flow.src, flow.dst, flow.src_port, flow.size_bytes))
+            found[flow.number] = EmulatedFlow(flow.src, flow.dst, flow.src_port, flow.size_bytes)
             after = [] if flow.after is None else [flow.after]
-            due = flow.start_s or 0.0
-            yield due, flow.src, [flow.number, due, ip(flow.dst), flow.src_port, flow.size_bytes, after, None]
+            how = (flow.start_s or 0.0, self._fabric.topo.host_ip(flow.dst), flow.src_port, flow.size_bytes, after)
+            self._parts[flow.src]["flows"].append([flow.number, *how, None])
+        return found
 
-    def _graph_lines(self, graph: FlowGraph) -> Iterator[tuple[float, int, list[Any]]]:
-        nodes = np.flatnonzero(~graph.computes).tolist()
-        for node, flow in zip(nodes, self._workload.standing.take(np.array(nodes)), strict=True):
-            self._add(node, EmulatedFlow(flow.src, flow.dst, flow.src_port, int(graph.size_bytes[node])))
-        for rank in self._ranks:
+    def _planned_graph(self, graph: FlowGraph) -> dict[int, EmulatedFlow]:
+        for rank in ranks(graph, self._workload.standing.src_port):
+            part = self._parts[rank.host]
+            part["connections"] = [(self._fabric.topo.host_ip(host), port) for host, port in rank.connections]
+            part["accepts"] = rank.accepts
             for step in rank.steps:
-                line = [step.number, step.delay_s, None, 0, step.size_bytes, step.after, step.connection]
-                yield 0.0, rank.host, line
-
-    def _add(self, number: int, flow: EmulatedFlow) -> None:
-        self._numbers.append(number)
-        self.flows.append(flow)
-
-    def _tell(self) -> None:
-        """Tell the programs of what is due soon; at the end, how many flows come to each."""
-        horizon = time.monotonic() - self._begin + AHEAD_S
-        while self._next is not None and self._next[0] <= horizon:
-            _, host, line = self._next
-            self._programs[host].tell(line)
-            self._next = next(self._coming, None)
-        if self._next is None and not self._told_all:
-            self._told_all = True
-            expects = Counter(flow.dst for flow in self.flows)
-            for host, program in self._programs.items():
-                program.tell(expects[host])
-        for program in self._programs.values():
-            program.write()
-
-    # --- the run --------------------------------------------------------------------------------------------
+                how = (step.delay_s, None, 0, step.size_bytes, step.after, step.connection)
+                part["flows"].append([step.number, *how])
+        nodes = np.flatnonzero(~graph.computes)
+        flows = self._workload.standing.take(nodes)
+        sizes = graph.size_bytes[nodes].tolist()
+        return {
+            node: EmulatedFlow(flow.src, flow.dst, flow.src_port, size)
+            for node, flow, size in zip(nodes.tolist(), flows, sizes, strict=True)
+        }
 
     def listen(self, deadline: float = 60.0) -> None:
-        plans = {rank.host: rank for rank in self._ranks} or dict.fromkeys(_hosts(self._workload))
         wake_bytes = round(self._spec.link_mbps * 1e6 / 8 * WAKE_S)
-        for host, rank in plans.items():
+        for host in self._parts:
             arguments = (self._fabric.topo.host_ip(host), SERVER_PORT, wake_bytes, self._linger_s)
             command = [sys.executable, "-I", "-S", str(PROGRAM), *map(str, arguments)]
-            process = self._spawn(host, f"peer of host {host}", command, self._file(host).name, commands=True)
-            assert process.stdin is not None
-            os.set_blocking(process.stdin.fileno(), False)
-            program = self._programs[host] = Told(process)
-            program.tell(self._connections(rank))
-            program.write()
-        left = list(plans)
+            name = f"peer of host {host}"
+            self._programs[host] = self._spawn(host, name, command, self._file(host).name, commands=True)
+        for host, part in self._parts.items():
+            self._tell(host, part)
+        left = list(self._parts)
 
         def ready_or_dead() -> bool:
             left[:] = [host for host in left if not self._file(host).read_bytes().startswith(b"ready")]
-            return not left or self._programs[left[0]].process.poll() is not None
+            return not left or self._programs[left[0]].poll() is not None
 
         wait_until(ready_or_dead, deadline)
         if left:
@@ -155,21 +110,21 @@ class Transfers(Traffic):
             said = f": {words[-1]}" if words else f" within {deadline:g} s"
             raise RunFailed(f"the program of host {left[0]} does not listen{said}")
 
-    def _connections(self, rank: Rank | None) -> dict[str, Any]:
-        if rank is None:
-            return {"connections": [], "accepts": 0}
-        to = [(self._fabric.topo.host_ip(host), port) for host, port in rank.connections]
-        return {"connections": to, "accepts": rank.accepts}
+    def _tell(self, host: int, line: object) -> None:
+        pipe = self._programs[host].stdin
+        assert pipe is not None
+        with contextlib.suppress(BrokenPipeError):  # it has ended, which others find out
+            pipe.write(f"{json.dumps(line)}\n".encode())
+            pipe.flush()
 
     def _file(self, host: int) -> Path:
         return self._directory / f"peer-{host}.jsonl"
 
     def start(self) -> float:
-        """Tell all programs when to begin, and the first flows; returns the beginning (seconds since the epoch)."""
+        """Tell all programs when to begin; returns the beginning (seconds since the epoch)."""
         self._begin = time.monotonic() + LEAD_S
-        for program in self._programs.values():
-            program.tell([self._begin, self._begin + self._spec.seconds])
-        self._tell()
+        for host in self._programs:
+            self._tell(host, [self._begin, self._begin + self._spec.seconds])
         return self._epoch(self._begin)
 
     @staticmethod
@@ -180,12 +135,11 @@ class Transfers(Traffic):
         """Wait until every program has gone: when all is over, or at the end, which cuts off what is under way. One
         that is not gone some seconds later hangs. How each flow went, `collect` says."""
         limit = self._begin + self._spec.seconds + self._linger_s + LINGER_S
-        while time.monotonic() < limit and any(one.process.poll() is None for one in self._programs.values()):
-            self._tell()
+        while time.monotonic() < limit and any(program.poll() is None for program in self._programs.values()):
             tick()
             time.sleep(0.05)
         for host, program in self._programs.items():
-            status = program.process.poll()
+            status = program.poll()
             if status is None:
                 self.troubles.append(f"the program of host {host} did not end")
             elif status:
@@ -207,7 +161,7 @@ class Transfers(Traffic):
             self.collective = completed(self._graph, start, end)
         all_must_end = self._graph is not None or self._workload.matrix is not None
         failed = []
-        for number, flow in zip(self._numbers, self.flows, strict=True):
+        for number, flow in self._by_number.items():
             flow.sent, flow.arrived = sent.get(number), arrived.get(number)
             flow.started = self._epoch(self._begin)
             if flow.sent is not None:
@@ -218,14 +172,6 @@ class Transfers(Traffic):
             if how != "done" and (all_must_end or not (cut and flow.size_bytes is not None)):
                 failed.append(f"{flow} ({how})")
         return failed
-
-
-def _hosts(work: Workload) -> list[int]:
-    found = {int(host) for part in (work.standing, work.listed) for host in (*part.src, *part.dst)}
-    for one in work.arrivals:
-        matrix = one.matrix
-        found |= set(range(work.num_hosts)) if matrix is None else {*matrix.src.tolist(), *matrix.dst.tolist()}
-    return sorted(found)
 
 
 def _report(source: str, destination: str, flow: EmulatedFlow) -> FlowReport | None:

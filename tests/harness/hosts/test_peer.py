@@ -19,20 +19,15 @@ def flow(number, after_s=0, port=30_000, size=100, after=(), to=THERE):
 
 
 class Bench:
-    """Two programs: what ``here`` is told, and what both wrote."""
+    """Two programs: what they are told, and what both wrote."""
 
-    def __init__(self, folder, *standing):
+    def __init__(self, folder):
         with socket.socket() as probe:
             probe.bind((HERE, 0))
             self.port = probe.getsockname()[1]
         self.files = {name: folder / f"{name}.jsonl" for name in (HERE, THERE)}
         self.programs = {name: self.start(name) for name in self.files}
         self.here, self.there = self.programs.values()
-        self.tell(self.here, {"connections": standing, "accepts": 0})
-        self.tell(self.there, {"connections": [], "accepts": len(standing)})
-        for file in self.files.values():
-            wait_for(lambda file=file: file.read_bytes() == b"ready\n")
-        self.begin = time.monotonic() + 0.1
 
     def start(self, name):
         words = [peer.__file__, name, str(self.port), "1000", "0.5"]
@@ -41,16 +36,26 @@ class Bench:
                 [sys.executable, "-I", "-S", *words], stdin=subprocess.PIPE, stdout=output, stderr=output
             )
 
-    def tell(self, program, *lines):
-        program.stdin.write("".join(f"{json.dumps(line)}\n" for line in lines).encode())
+    def begins(self, flows, answers=(), standing=(), seconds=20.0):
+        """``here`` sends flows, ``there`` answers."""
+        ends = ((self.here, standing, 0, flows, answers), (self.there, [], len(standing), answers, flows))
+        for program, connections, accepts, goes, comes in ends:
+            expects = sum(each[2] is not None or each[6] is not None for each in comes)
+            part = {"connections": connections, "accepts": accepts, "flows": goes, "expects": expects}
+            self.tell(program, part)
+        for file in self.files.values():
+            wait_for(lambda file=file: file.read_bytes() == b"ready\n")
+        self.begin = time.monotonic() + 0.1
+        for program in self.programs.values():
+            self.tell(program, [self.begin, self.begin + seconds])
+
+    def tell(self, program, line):
+        program.stdin.write(f"{json.dumps(line)}\n".encode())
         program.stdin.flush()
 
-    def sends(self, *flows, seconds=20.0, comes=None):
+    def sends(self, *flows, **settings):
         """What both wrote of these flows of ``here``'s."""
-        time_is = [self.begin, self.begin + seconds]
-        self.tell(self.here, time_is, *flows, 0)
-        going = sum(each[2] is not None or each[6] is not None for each in flows)
-        self.tell(self.there, time_is, going if comes is None else comes)
+        self.begins(flows, **settings)
         return self.read()
 
     def read(self):
@@ -60,14 +65,9 @@ class Bench:
 
 @pytest.fixture
 def bench(tmp_path):
-    made = []
-
-    def make(*standing):
-        made.append(Bench(tmp_path, *standing))
-        return made[0]
-
-    yield make
-    for process in made[0].programs.values():
+    made = Bench(tmp_path)
+    yield made
+    for process in made.programs.values():
         process.kill()
         process.wait()
         process.stdin.close()
@@ -75,13 +75,12 @@ def bench(tmp_path):
 
 def test_flows_start_when_they_are_due_and_all_of_each_arrives(bench):
     sizes = [1, 16, 17, 5000, 100_000, 3_000_000]
-    made = bench()
-    sent, arrived = made.sends(*(flow(n, 0.05 * n, 30_000 + n, size) for n, size in enumerate(sizes)))
+    sent, arrived = bench.sends(*(flow(n, 0.05 * n, 30_000 + n, size) for n, size in enumerate(sizes)))
     assert [(sent[n].how, arrived[n].how) for n in range(6)] == [("done", "done")] * 6
     for n, size in enumerate(sizes):
         here, there = sent[n], arrived[n]
         assert there.bytes == sum(there.bins) == max(16, size), "it says its number and size"
-        assert here.asked == pytest.approx(made.begin + 0.05 * n)
+        assert here.asked == pytest.approx(bench.begin + 0.05 * n)
         assert here.asked <= here.start <= here.connected <= here.end
         assert there.accepted <= there.first <= there.last <= here.end
         assert here.rtt_us > 0
@@ -89,7 +88,7 @@ def test_flows_start_when_they_are_due_and_all_of_each_arrives(bench):
 
 def test_turns_follow_each_other_and_a_port_can_be_used_again_at_once(bench):
     turns = (flow(0, size=200_000), flow(1, size=200_000, after=[0]), flow(2, 0.2, after=[1]), flow(3, port=9000))
-    sent, arrived = bench().sends(*turns)
+    sent, arrived = bench.sends(*turns)
     assert {one.how for one in sent.values()} == {"done"}
     assert sent[1].start >= sent[0].end
     assert sent[2].start >= sent[1].end + 0.2
@@ -97,9 +96,8 @@ def test_turns_follow_each_other_and_a_port_can_be_used_again_at_once(bench):
 
 
 def test_a_standing_connection_carries_one_after_the_other_and_computing_takes_its_time(bench):
-    made = bench((THERE, 31_000))
     steps = ([0, 0, None, 0, 50_000, [], 0], [1, 0.3, None, 0, 0, [0], None], [2, 0, None, 0, 5, [1], 0])
-    sent, arrived = made.sends(*steps)
+    sent, arrived = bench.sends(*steps, standing=[(THERE, 31_000)])
     assert [sent[n].how for n in range(3)] == ["done"] * 3
     assert sorted(arrived) == [0, 2]
     assert sent[0].connected is None, "it stood already"
@@ -108,36 +106,29 @@ def test_a_standing_connection_carries_one_after_the_other_and_computing_takes_i
 
 
 def test_what_has_arrived_frees_what_waits_for_it(bench):
-    made = bench()
-    time_is = [made.begin, made.begin + 20]
-    made.tell(made.here, time_is, flow(0, 0.2), 1)
-    made.tell(made.there, time_is, flow(1, after=[0], to=HERE), 1)
-    sent, arrived = made.read()
+    bench.begins([flow(0, 0.2)], [flow(1, after=[0], to=HERE)])
+    sent, arrived = bench.read()
     assert sent[1].start >= arrived[0].last
     assert arrived[1].how == "done"
 
 
 def test_the_end_stops_lasting_flows_and_cuts_off_what_is_under_way(bench):
-    made = bench()
     large, late, lasts = flow(0, size=10**12), flow(1, 9, 30_001), flow(2, 0.1, 30_002, None)
-    sent, arrived = made.sends(large, late, lasts, seconds=0.6)
+    sent, arrived = bench.sends(large, late, lasts, seconds=0.6)
     assert (sent[0].how, arrived[0].how) == ("cut off", "cut off")
     assert 0 < arrived[0].bytes < 10**12
     assert 1 not in sent, "it was due after the end"
     assert (sent[2].how, arrived[2].how) == ("done", "done")
     assert arrived[2].bytes > 1000
-    assert max(sent[0].end, arrived[2].last) - made.begin < 5
+    assert max(sent[0].end, arrived[2].last) - bench.begin < 5
 
 
 def test_a_host_that_refuses_and_one_that_dies_are_named(bench):
-    made = bench()
-    time_is = [made.begin, made.begin + 20]
-    made.tell(made.there, time_is)
-    made.tell(made.here, time_is, flow(0, to="127.0.0.9"), flow(1, port=30_001, size=None), 0)
-    wait_for(lambda: b'"sent"' in made.files[HERE].read_bytes())
-    made.there.kill()
-    assert made.here.wait(60) == 0
-    sent, _ = records.read([made.files[HERE]])
+    bench.begins([flow(0, to="127.0.0.9"), flow(1, port=30_001, size=None)])
+    wait_for(lambda: b'"sent"' in bench.files[HERE].read_bytes())
+    bench.there.kill()
+    assert bench.here.wait(60) == 0
+    sent, _ = records.read([bench.files[HERE]])
     assert sent[0].how == "Connection refused"
     assert sent[1].how in ("closed early", "Connection reset by peer", "Broken pipe")
 
