@@ -41,7 +41,6 @@ def lists(suite: str = "") -> list[str]:
     options = [
         f"-oDir::State::Lists={place}/lists",
         f"-oDir::Cache={place}",
-        f"-oDir::Cache::Archives={place}/archives",
         "-oAPT::Sandbox::User=root",  # otherwise root's apt becomes a user that cannot write there
         "-oAcquire::Languages=none",
     ]

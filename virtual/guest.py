@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -19,21 +20,22 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from virtual import TIED, cache
 from virtual.errors import GuestFailed, Unavailable
 from virtual.results import read_small
-from virtual.stall import Stall
 
 INIT = Path(__file__).with_name("init.sh")
 MEMORY_MIB = 3072
 """The limit of a guest's memory, which is allocated as it is used: k = 4 takes about 900 MiB."""
 STALLED_S = 300.0
 """The guest's clock never stands still for this long unless it hangs (numba's compiler takes 40 s): processor
-seconds, or real seconds if it does not compute at all (`virtual.stall`)."""
-LOOK_EVERY_S = 0.1
+seconds, or real seconds if it does not compute at all (`Stall`)."""
+REPORT_EVERY_S, LOOK_EVERY_S = 0.1, 5.0
+IDLE_SHARE = 0.002
+"""A guest that computes gets more of a processor than this, however busy the machine; a guest that hangs gets none."""
 COMPUTING_US = 1000
 """The most guest time that a loop of some 20 ms may take in virtual time: reading the clock takes 256 ns."""
 OUT = Path("/run/guest")
@@ -96,43 +98,28 @@ class Ended:
     stderr: str
 
 
+@dataclass
 class Guest:
     """Boots on entering; on leaving it is removed, with all its processes and files.
 
     ``linux``: the kernel. ``command``: run as the guest's root, in ``folder``, with ``environment`` (and PATH, HOME);
     it puts its results into ``RESULTS``. ``layers``: folders laid over the guest's root (`virtual.apt`). ``files``:
-    what it finds in ``FILES``, by relative paths without links. ``processor``: the one it runs on (default: one that
-    no other guest has). ``seed``, ``start_s``: of its random numbers, and of its clock. ``real_s``: it is killed
-    after this many real seconds; ``stalled_s``: and when it hangs (`virtual.stall`). Leave it in the thread that
+    what it finds in ``FILES``, by relative paths without links. ``seed``: of its random numbers. ``real_s``: it is
+    killed after this many real seconds; ``stalled_s``: and when it hangs (`Stall`). Leave it in the thread that
     entered it: it dies with that thread.
     """
 
-    def __init__(
-        self,
-        linux: Path,
-        command: Sequence[str],
-        *,
-        folder: Path | None = None,
-        environment: Mapping[str, str] | None = None,
-        layers: Sequence[Path] = (),
-        files: Mapping[str, bytes] | None = None,
-        memory_mib: int = MEMORY_MIB,
-        processor: int | None = None,
-        real_s: float = 3600.0,
-        stalled_s: float = STALLED_S,
-        seed: int = 0,
-        start_s: int = START_S,
-        parameters: Sequence[str] = ("time-travel=inf-cpu",),
-    ) -> None:
-        self._linux, self._command = linux, tuple(command)
-        self._folder = Path(os.path.abspath(folder or Path.cwd()))
-        self._environment = {"PATH": PATH, "HOME": str(Path.home()), "LANG": "C.UTF-8", **(environment or {})}
-        self._layers, self._files = tuple(layers), dict(files or {})
-        self._memory_mib, self._processor = memory_mib, processor
-        self._real_s, self._stalled_s = real_s, stalled_s
-        self._parameters = (*parameters, f"random_seed={seed}", f"time-travel-start={start_s * 10**9}")
-        self._seen = self._began = 0.0
-        self._end = contextlib.ExitStack()
+    linux: Path
+    command: Sequence[str]
+    folder: Path = field(default_factory=Path.cwd)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    layers: Sequence[Path] = ()
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    memory_mib: int = MEMORY_MIB
+    real_s: float = 3600.0
+    stalled_s: float = STALLED_S
+    seed: int = 0
+    parameters: Sequence[str] = ("time-travel=inf-cpu",)
 
     def __enter__(self) -> Guest:
         with contextlib.ExitStack() as undo:
@@ -162,7 +149,7 @@ class Guest:
 
         Raises GuestFailed when the guest ends without the command's status, stands still, or takes too long.
         """
-        stall = Stall(self.pid, self._stalled_s)
+        stall = Stall(self.pid, self.stalled_s)
         while True:
             ended = self._process.poll() is not None
             now = self.progress
@@ -170,11 +157,11 @@ class Guest:
             report(now)
             if ended:
                 return self._ended(now)
-            if now.real_s > self._real_s:
-                raise GuestFailed(f"the guest did not finish within {self._real_s:g} s")
+            if now.real_s > self.real_s:
+                raise GuestFailed(f"the guest did not finish within {self.real_s:g} s")
             if (hangs := stall.look(now.simulated_s)) is not None:
                 raise GuestFailed(hangs)
-            time.sleep(LOOK_EVERY_S)
+            time.sleep(REPORT_EVERY_S)
 
     def _ended(self, last: Progress) -> Ended:
         out = self.job / "out"
@@ -215,22 +202,24 @@ class Guest:
     def _booted(self) -> Iterator[subprocess.Popen[bytes]]:
         inside = self.job / "in"
         (inside / "init").write_bytes(INIT.read_bytes())
-        (inside / "out").write_bytes(os.fsencode(OUT))
-        (inside / "python").write_bytes(os.fsencode(sys.executable))
-        (inside / "folder").write_bytes(os.fsencode(self._folder))
-        for name, words in (
-            ("layers", map(str, self._layers)),
-            ("environment", (f"{key}={value}" for key, value in self._environment.items())),
-            ("command", self._command),
-        ):
-            (inside / name).write_bytes(b"".join(os.fsencode(word) + b"\0" for word in words))
-        for name, content in self._files.items():
+        environment = {"PATH": PATH, "HOME": str(Path.home()), "LANG": "C.UTF-8", **self.environment}
+        told = {
+            "out": [OUT],
+            "python": [sys.executable],
+            "folder": [self.folder.absolute()],
+            "layers": self.layers,
+            "environment": [f"{name}={value}" for name, value in environment.items()],
+            "command": self.command,
+        }
+        arrays = (f"{name}=({shlex.join(map(str, words))})\n" for name, words in told.items())
+        (inside / "told").write_bytes(os.fsencode("".join(arrays)))
+        for name, content in self.files.items():
             path = self.job / "out" / "files" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-        self._began = time.monotonic()
+        self._began, self._seen = time.monotonic(), 0.0
         with contextlib.ExitStack() as held:
-            processor = self._processor if self._processor is not None else held.enter_context(_processor())
+            processor = held.enter_context(_processor())
             console = held.enter_context((self.job / "console").open("wb"))
             process = subprocess.Popen(
                 [*TIED, str(os.getpid()), "taskset", "-c", str(processor), *self._boot_line()],
@@ -246,8 +235,9 @@ class Guest:
 
     def _boot_line(self) -> list[str]:
         return [
-            str(self._linux), "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", f"mem={self._memory_mib}M",
-            f"uml_dir={self.job}/uml", "umid=guest", "seccomp=auto", *self._parameters,
+            str(self.linux), "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", f"mem={self.memory_mib}M",
+            f"uml_dir={self.job}/uml", "umid=guest", "seccomp=auto", *self.parameters,
+            f"random_seed={self.seed}", f"time-travel-start={START_S * 10**9}",
             "con=null", "con0=null,fd:1", "ssl=null",
             # In a user namespace root's files belong to the user nobody: mount (setuid) must not become that user.
             "init=/usr/bin/setpriv", "--", "--no-new-privs", "/bin/bash", f"{self.job}/in/init", str(self.job),
@@ -258,7 +248,7 @@ class Guest:
         shared = Path("/dev/shm")
         try:
             found = os.statvfs(shared)
-            room = found.f_bavail * found.f_frsize >= self._memory_mib << 20
+            room = found.f_bavail * found.f_frsize >= self.memory_mib << 20
             code = not found.f_flag & os.ST_NOEXEC  # its processes run code from there; containers often forbid that
             if room and code and os.access(shared, os.W_OK):
                 return str(shared)
@@ -272,9 +262,8 @@ def _job() -> Iterator[Path]:
     """A folder for one guest, locked while this process lives; folders of killed processes are removed."""
     jobs = cache.folder("jobs")
     with contextlib.ExitStack() as held:
-        with cache.locked(
-            jobs.with_name("jobs.lock")
-        ):  # so that nobody removes a folder that was made but is not locked yet
+        # So that nobody removes a folder that was made but is not locked yet.
+        with cache.locked(jobs.with_name("jobs.lock")):
             for old in jobs.iterdir():
                 with contextlib.suppress(OSError), (old / "lock").open() as lock:
                     if cache.taken(lock):
@@ -307,3 +296,50 @@ def require_programs() -> None:
     missing = [name for name in ("setpriv", "taskset", "bash", "ip") if shutil.which(name, path=PATH) is None]
     if missing:
         raise Unavailable(f"{', '.join(missing)} missing: apt-get install util-linux bash iproute2")
+
+
+@dataclass
+class Stall:
+    """Tells a guest that hangs from one that waits for a busy processor, by its processes, which are a ``session``.
+
+    ``stalled_s``: the guest hangs if its clock has not moved while its processes used this many processor seconds, or
+    for this many real seconds in which they did not compute.
+    """
+
+    session: int
+    stalled_s: float
+    _simulated_s = -1.0
+    _looked_s = float("-inf")
+    _moved_s = 0.0
+    _used_s = 0.0
+
+    def look(self, simulated_s: float) -> str | None:
+        """A sentence if the guest, whose clock is now at ``simulated_s``, hangs; else None."""
+        now = time.monotonic()
+        if now - self._looked_s < min(LOOK_EVERY_S, self.stalled_s / 2):
+            return None
+        self._looked_s = now
+        used = used_s(self.session)
+        if simulated_s > self._simulated_s:
+            self._simulated_s, self._moved_s, self._used_s = simulated_s, now, used
+            return None
+        computed, passed = used - self._used_s, now - self._moved_s
+        stands = f"the guest's clock has stood at {simulated_s:.0f} s"
+        if computed > self.stalled_s:
+            return f"{stands} while it computed for {computed:.0f} s: it hangs"
+        if passed > self.stalled_s and computed < IDLE_SHARE * passed:
+            return f"{stands} for {passed:.0f} s, and it did not compute: it hangs"
+        return None
+
+
+def used_s(session: int) -> float:
+    """Processor seconds of a session's running processes, and of the ended ones that these have waited for."""
+    ticks = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            words = stat.read_text(errors="replace").rpartition(")")[2].split()
+        except OSError:
+            continue  # the process has ended meanwhile
+        if words[3] == str(session):
+            ticks += sum(map(int, words[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")

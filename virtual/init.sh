@@ -7,13 +7,7 @@ die() { echo "guest: $*" >/dev/console; read -r -t 1 <> <(:); kill -KILL $$; exi
 # If mount passes options one by one, as util-linux 2.39 does, Linux 6.10 and later takes the host's folder as a named
 # option; otherwise it is an option without a name.
 host_folder() { mount -t hostfs -o "hostfs=$1$3" host "$2" 2>/dev/null || mount -t hostfs -o "$1$3" host "$2"; }
-cd "$job/in" || die "no job"
-mapfile -d '' -t layers <layers
-mapfile -d '' -t environment <environment
-mapfile -d '' -t command <command
-folder=$(<folder)
-python=$(<python)
-out=$(<out)
+. "$job/in/told" || die "no job" # arrays: out, python, folder, layers, environment, command
 
 mount -t tmpfs -o mode=755 tmpfs /tmp && cd /tmp && mkdir upper work root || die "no memory for an overlay"
 lower=/

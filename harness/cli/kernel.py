@@ -75,7 +75,7 @@ def _say(sentence: str) -> None:
 
 def _tell(found: shipped.Kernel, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps({**asdict(found), "linux": str(found.linux)}))
+        click.echo(json.dumps({"linux": str(found.linux), **asdict(found)}))
         return
     click.echo(f"Linux {found.release} in {found.mode} mode, from {found.source}: {found.linux}, sha256 {found.sha256}")
     if found.slow is not None:

@@ -6,7 +6,7 @@ import pytest
 
 from virtual import cache, kernel
 from virtual.errors import Unavailable
-from virtual.kernel import build, shipped, source
+from virtual.kernel import build, shipped
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def test_what_is_shipped_is_what_its_manifest_says():
     assert shipped.sha256(shipped.SHIPPED.read_bytes()) == told["xz_sha256"]
     assert shipped.sha256(lzma.decompress(shipped.SHIPPED.read_bytes())) == told["sha256"]
     assert told["changes_sha256"] == build.ours(), "hedera kernel build --ship, after a change of what we compile"
-    assert told["package"] == f"{source.PACKAGE} {source.VERSION}"
+    assert told["package"] == f"{build.PACKAGE} {build.VERSION}"
 
 
 def test_the_shipped_kernel_needs_no_library_and_tells_no_path(tmp_path):
@@ -114,8 +114,8 @@ def test_a_source_of_the_user_s(tmp_path, monkeypatch):
         archive.add(tree(tmp_path / "linux-6.12"), "linux-6.12")
     (tmp_path / "work").mkdir()
     monkeypatch.setenv(shipped.NAMED, str(tmp_path / "l.tar.gz"))
-    laid, name, digest = source.lay(tmp_path / "work", print)
-    assert (source.version(laid), name) == ((6, 12, 117), "l.tar.gz")
+    laid, name, digest = build.lay(tmp_path / "work", print)
+    assert (build.version(laid), name) == ((6, 12, 117), "l.tar.gz")
     assert digest == shipped.sha256((tmp_path / "l.tar.gz").read_bytes())
 
 
@@ -128,7 +128,7 @@ def test_what_is_no_source(tmp_path, monkeypatch):
         monkeypatch.setenv(shipped.NAMED, str(tmp_path / name))
         (tmp_path / f"work-{name}").mkdir()
         with pytest.raises(Unavailable, match="no archive of a kernel's source"):
-            source.lay(tmp_path / f"work-{name}", print)
+            build.lay(tmp_path / f"work-{name}", print)
 
 
 def test_older_sources_get_room_for_floating_point_state(tmp_path, monkeypatch):

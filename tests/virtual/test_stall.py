@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from virtual.stall import Stall, used_s
+from virtual.guest import Stall, used_s
 
 COMPUTES = "while True: pass"
 WAITS = "import time; time.sleep(600)"

@@ -1,4 +1,5 @@
-"""The kernel of virtual time, compiled: from the source of the one that is shipped, or from another.
+"""The kernel of virtual time, compiled: from the source of the one that is shipped, Debian's package, or from the
+archive that HEDERA_KERNEL_SOURCE names.
 
 Two compilations of one source by the same compiler, linker and C library give the same file, byte for byte, wherever
 they take place.
@@ -6,6 +7,7 @@ they take place.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import lzma
 import os
@@ -15,9 +17,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from virtual import cache
+from virtual import apt, cache
 from virtual.errors import Unavailable
-from virtual.kernel import source
 from virtual.kernel.changes import (
     CHANGES,
     CONFIG,
@@ -30,8 +31,10 @@ from virtual.kernel.changes import (
 )
 from virtual.kernel.shipped import MANIFEST, NAMED, SHIPPED, Kernel, Say, keep, manifest, sha256
 
-OBJECTS = 650
-"""About how many files are compiled, for the progress."""
+SUITE, PACKAGE, VERSION = "sid", "linux-source-7.2", "7.2.13-1"
+"""What is shipped was made of. Debian keeps every version at snapshot.debian.org, when its suite has a newer one."""
+_LEAVE_OUT = ("*/drivers/gpu/*.[ch]", "*/drivers/media/*.[ch]", "*/drivers/net/[ew]*/*.[ch]", "*/sound/*.[ch]")
+"""More than half of the source, of which User-Mode Linux needs only the configuration files."""
 TOOLS = {"gcc": "gcc", "ld": "binutils", "make": "make", "flex": "flex", "bison": "bison", "bc": "bc", "xz": "xz-utils"}
 """Programs that unpack and compile a source, and their packages."""
 XZ = [{"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME}]
@@ -81,11 +84,12 @@ def compiled(say: Say) -> tuple[bytes, dict[str, str]]:
         for left in kernels.glob("building.*"):  # of a killed process: nobody else compiles while we hold the lock
             shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix="building.", dir=kernels) as name:
-            tree, facts["package"], facts["source_sha256"] = source.lay(Path(name), say)
-            facts["release"] = ".".join(map(str, source.version(tree)))
+            tree, facts["package"], facts["source_sha256"] = lay(Path(name), say)
+            facts["release"] = ".".join(map(str, version(tree)))
             facts["changes_sha256"] = ours()
             change(tree)
-            linux = _compile(tree, Path(name, "build"), kernels / "build.log", say)
+            say("compiling, which takes some minutes")
+            linux = _compile(tree, Path(name, "build"), kernels / "build.log")
             _run(["strip", "--strip-all", str(linux)])
             return linux.read_bytes(), facts
 
@@ -102,9 +106,56 @@ def tools() -> dict[str, str]:
     return {name: _run(command).splitlines()[0] for name, command in said.items()}
 
 
+def lay(folder: Path, say: Say) -> tuple[Path, str, str]:
+    """Unpack the source that is asked for into a folder: its tree, its name, and the hash of its archive.
+
+    Raises Unavailable when it cannot be had.
+    """
+    if named := os.environ.get(NAMED):
+        archive = Path(named).expanduser()
+        if not archive.is_file():
+            raise Unavailable(f"{NAMED} names {named}, which is no archive of a kernel's source")
+        name = archive.name
+    else:
+        archive, name = _packaged(folder, say), f"{PACKAGE} {VERSION}"
+    say(f"unpacking {archive.name}")
+    tree = folder / "tree"
+    tree.mkdir()
+    options = ["--strip-components=1", "--no-same-owner", *(f"--exclude={pattern}" for pattern in _LEAVE_OUT)]
+    done = subprocess.run(["tar", "-xf", archive, "-C", tree, *options], capture_output=True, text=True)
+    if done.returncode or not (tree / "arch/um/Makefile").exists():
+        reason = done.stderr.strip().partition("\n")[0] or "it has no arch/um"
+        raise Unavailable(f"{archive.name} is no archive of a kernel's source: {reason}")
+    with archive.open("rb") as file:
+        return tree, name, hashlib.sha256(file.read()).hexdigest()
+
+
+def _packaged(folder: Path, say: Say) -> Path:
+    say(f"fetching {PACKAGE} {VERSION} of Debian {SUITE} (160 MB)")
+    fetched = folder / "fetched"
+    fetched.mkdir()
+    try:
+        [file] = apt.download([f"{PACKAGE}={VERSION}"], fetched, apt.lists(SUITE))
+    except Unavailable as reason:
+        raise Unavailable(
+            f"the source cannot be fetched ({reason}): get {PACKAGE} {VERSION} from snapshot.debian.org, "
+            f"and set {NAMED} to the archive in it"
+        ) from None
+    apt.unpack(file, fetched)
+    [archive] = (fetched / "usr/src").glob("linux-source-*.tar.xz")
+    return archive
+
+
+def version(tree: Path) -> tuple[int, int, int]:
+    """The version of a tree, such as (6, 12, 117)."""
+    head = (tree / "Makefile").read_text(encoding="utf-8")[:1000]
+    found = dict(re.findall(r"^(VERSION|PATCHLEVEL|SUBLEVEL) = (\d+)$", head, re.MULTILINE))
+    return int(found["VERSION"]), int(found["PATCHLEVEL"]), int(found["SUBLEVEL"])
+
+
 def change(tree: Path) -> None:
     """Make our changes in a source. Raises Unavailable if they do not fit it."""
-    for name, expression, other in (*CHANGES, *(FLOATING_POINT if source.version(tree) < FLOATING_POINT_SINCE else ())):
+    for name, expression, other in (*CHANGES, *(FLOATING_POINT if version(tree) < FLOATING_POINT_SINCE else ())):
         path = tree / name
         after, count = re.subn(expression, other, path.read_text(encoding="utf-8"))
         if not count:
@@ -112,40 +163,27 @@ def change(tree: Path) -> None:
         path.write_text(after, encoding="utf-8")
 
 
-def _compile(tree: Path, build: Path, log: Path, say: Say) -> Path:
+def _compile(tree: Path, build: Path, log: Path) -> Path:
     build.mkdir()
     config = build / "ours.config"
     text = CONFIG.read_text(encoding="utf-8")
-    if source.version(tree) < FLOATING_POINT_SINCE:  # linked statically, 6.1.192 did not boot
+    if version(tree) < FLOATING_POINT_SINCE:  # linked statically, 6.1.192 did not boot
         text = text.replace("CONFIG_STATIC_LINK=y\n", "") + FLOATING_POINT_CONFIG
     config.write_text(text, encoding="utf-8")
     make = ["make", "-C", str(tree), f"O={build}", "ARCH=um", "LOCALVERSION=", f"KCONFIG_ALLCONFIG={config}"]
-    _make([*make, "-s", "allnoconfig"], log, say)
+    _make([*make, "-s", "allnoconfig"], log)
     flags = f"{FLAGS} -ffile-prefix-map={tree}=. -ffile-prefix-map={build}=."
-    _make([*make, f"-j{len(os.sched_getaffinity(0))}", f"KCFLAGS={flags}", "linux"], log, say)
+    _make([*make, f"-j{len(os.sched_getaffinity(0))}", f"KCFLAGS={flags}", "linux"], log)
     return build / "linux"
 
 
-def _make(command: list[str], log: Path, say: Say) -> None:
-    compiled = 0
-    with (
-        log.open("w", encoding="utf-8", buffering=1) as told,
-        subprocess.Popen(
-            command, env=_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, errors="replace",
-        ) as process,
-    ):  # fmt: skip
-        try:
-            for line in process.stdout or ():
-                told.write(line)
-                compiled += bool(re.match(r"  (CC|AS|HOSTCC)\b", line))
-                if line.startswith("  CC") and compiled % (OBJECTS // 10) == 0:
-                    say(f"compiling, {100 * compiled // OBJECTS} %")
-        except BaseException:
-            process.terminate()
-            raise
-    if process.returncode:
-        found = re.search(r"\b(?:fatal )?error: .*|.*: (?:command )?not found", log.read_text(encoding="utf-8"))
+def _make(command: list[str], log: Path) -> None:
+    with log.open("w", encoding="utf-8") as told:
+        done = subprocess.run(
+            command, env=_environment(), stdin=subprocess.DEVNULL, stdout=told, stderr=told, check=False
+        )
+    if done.returncode:
+        found = re.search(r"\b(?:fatal )?error: .*|.*: (?:command )?not found", log.read_text(errors="replace"))
         raise Unavailable(f"it does not compile ({found[0] if found else 'make failed'}); the log: {log}")
 
 

@@ -9,12 +9,14 @@ import os
 import platform
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import msgspec
 
 from virtual import cache
 from virtual.errors import GuestFailed, Unavailable
-from virtual.guest import RESULTS, Guest
+from virtual.guest import RESULTS, Guest, require_programs
 from virtual.kernel import smoke
 from virtual.results import read_small
 
@@ -32,11 +34,14 @@ class Kernel:
     ``mode``: how it controls its processes, ``seccomp`` or (slower) ``ptrace``. ``sha256``: of the file ``linux``.
     """
 
-    linux: Path
     release: str
     mode: str
     source: str
     sha256: str
+
+    @property
+    def linux(self) -> Path:
+        return cache.folder("kernels") / f"linux-{self.sha256[:16]}"
 
     @property
     def slow(self) -> str | None:
@@ -47,12 +52,26 @@ class Kernel:
         return f"Linux {self.release} traces its processes, which takes some 1.5 times as long as by seccomp: {faster}"
 
 
+def kernel(say: Say) -> Kernel:
+    """The kernel, unpacked and tested (or, with HEDERA_KERNEL_SOURCE, compiled) now if it is not there yet.
+
+    Raises Unavailable with the reason if that fails.
+    """
+    require_programs()
+    if (found := built()) is not None:
+        return found
+    if os.environ.get(NAMED):
+        from virtual.kernel.build import build
+
+        return build(say)
+    return unpacked(say)
+
+
 def built() -> Kernel | None:
     try:
-        stored = json.loads(_record().read_text(encoding="utf-8"))
-        found = Kernel(**{**stored, "linux": Path(stored["linux"])})
+        found = msgspec.json.decode(_record().read_bytes(), type=Kernel)
         return found if sha256(found.linux.read_bytes()) == found.sha256 else None
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, msgspec.DecodeError):
         return None
 
 
@@ -71,22 +90,20 @@ def manifest() -> dict[str, str]:
 
 def keep(content: bytes, release: str, source: str, say: Say, *, use: bool = True) -> Kernel:
     """Put a kernel into the user's cache and test it. ``use``: it is the one that is asked for, from now on."""
-    digest = sha256(content)
-    kernels = cache.folder("kernels")
-    linux = kernels / f"linux-{digest[:16]}"
-    new = linux.with_suffix(f".{os.getpid()}")
-    with cache.locked(kernels / "lock"):
+    made = Kernel(release, "", source, sha256(content))
+    new = made.linux.with_suffix(f".{os.getpid()}")
+    with cache.locked(new.with_name("lock")):
         try:
             new.write_bytes(content)
             new.chmod(0o755)
-            new.replace(linux)
+            new.replace(made.linux)
         except OSError as error:
             new.unlink(missing_ok=True)
-            raise Unavailable(f"the kernel could not be written to {kernels}: {error.strerror}") from None
+            raise Unavailable(f"the kernel could not be written to {new.parent}: {error.strerror}") from None
         say(f"testing Linux {release}")
-        made = Kernel(linux, release, test(linux), source, digest)
+        made = replace(made, mode=test(made.linux))
         if use:
-            new.write_text(json.dumps({**asdict(made), "linux": str(linux)}, indent=1), encoding="utf-8")
+            new.write_bytes(msgspec.json.encode(made))
             new.replace(_record())
     return made
 
