@@ -84,7 +84,7 @@ def run_experiment(
             known = {
                 "started": started,
                 "timing": Timing(**{name: round(value, 3) for name, value in timing.items()}),
-                "environment": {**machine().as_json(), **code, **emulation.environment},
+                "environment": {**machine(), **code, **emulation.environment},
             }
             try:
                 run = record.write(raw / RESULT, replace(run, **known))

@@ -8,7 +8,7 @@ import platform
 import re
 import shutil
 import subprocess
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
@@ -51,7 +51,6 @@ SYSCTL = Path("/proc/sys/net/ipv4")
 CLOCK = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 TOLD = "HEDERA_GUEST_TOLD"
 """The variable in which a guest is told what was looked up before it was booted (`told`)."""
-GIT_S = 20.0
 LIBRARIES = ("numpy", "numba", "matplotlib", "networkx", "click", "rich", "jinja2", "os-ken")
 
 
@@ -162,59 +161,20 @@ def require_tools() -> None:
         raise UnfitMachine(f"{names} missing or not working: apt-get install {packages} (or run setup/install.sh)")
 
 
-def git_revision() -> str:
-    """The commit this code is at, with ``+`` when the tree differs from it; ``unknown`` outside a checkout, and where
-    git is missing or takes longer than GIT_S."""
-    if known := told().get("revision"):
-        return str(known)
-    try:
-        head = _git("rev-parse", "--short=12", "HEAD")
-        return head + "+" * bool(_git("status", "--porcelain", "--untracked-files=no"))
-    except (OSError, subprocess.SubprocessError):
-        return "unknown"
-
-
-def _git(*words: str) -> str:
-    root = Path(__file__).resolve().parents[2]
-    git = ["git", "--no-optional-locks", "-c", f"safe.directory={root}", "-C", str(root)]
-    done = subprocess.run([*git, *words], capture_output=True, text=True, check=True, timeout=GIT_S)
-    return done.stdout.strip()
-
-
-@dataclass(frozen=True)
-class Machine:
-    """What a result needs to say about where it was measured."""
-
-    kernel: str
-    system: str
-    processor: str
-    cores: int
-    memory_mib: int
-    python: str
-    tools: dict[str, str]
-    libraries: dict[str, str]
-    congestion_controls: list[str]
-    revision: str
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-
 @cache
-def machine() -> Machine:
-    """This machine, asked once per process."""
-    return Machine(
-        kernel=platform.release(),
-        system=_os_release(),
-        processor=processor_name(),
-        cores=processors(),
-        memory_mib=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20,
-        python=platform.python_version(),
-        tools={tool.name: version_of(tool) or "missing" for tool in TOOLS},
-        libraries={name: library_version(name) or "missing" for name in LIBRARIES},
-        congestion_controls=congestion_controls(),
-        revision=git_revision(),
-    )
+def machine() -> dict[str, Any]:
+    """What a result needs to say about where it was measured."""
+    return {
+        "kernel": platform.release(),
+        "system": _os_release(),
+        "processor": _processor(),
+        "cores": processors(),
+        "memory_mib": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20,
+        "python": platform.python_version(),
+        "tools": {tool.name: version_of(tool) or "missing" for tool in TOOLS},
+        "libraries": {name: library_version(name) or "missing" for name in LIBRARIES},
+        "congestion_controls": congestion_controls(),
+    }
 
 
 def _os_release() -> str:
@@ -224,6 +184,6 @@ def _os_release() -> str:
         return "unknown"
 
 
-def processor_name() -> str:
+def _processor() -> str:
     found = re.search(r"^model name\s*:\s*(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return found.group(1) if found else platform.machine()

@@ -4,16 +4,18 @@ run, from the disk. Where that has changed meanwhile, the run does not count (`h
 from __future__ import annotations
 
 import hashlib
+import subprocess
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from harness.network.machine import git_revision
+from harness.network.machine import told
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("topos", "traffic", "hedera", "controllers", "results", "harness/network", "harness/hosts", "harness/run",
          "harness/verdict")  # fmt: skip
 """Where the code is that takes part in a run, and the tables that it reads."""
+GIT_S = 20.0
 
 
 @dataclass(frozen=True)
@@ -50,5 +52,23 @@ def parts(root: Path) -> list[Path]:
 def described() -> dict[str, str]:
     """For the result of a run that starts now: the code on the disk, and what the harness itself was started with."""
     began, now = first_source(), source()
-    told = {"revision": now.revision, "source": now.fingerprint}
-    return told if now == began else {**told, "harness_source": began.fingerprint}
+    code = {"revision": now.revision, "source": now.fingerprint}
+    return code if now == began else {**code, "harness_source": began.fingerprint}
+
+
+def git_revision() -> str:
+    """The commit this code is at, with ``+`` when the tree differs from it; ``unknown`` outside a checkout, and where
+    git is missing or takes longer than GIT_S."""
+    if known := told().get("revision"):
+        return str(known)
+    try:
+        head = _git("rev-parse", "--short=12", "HEAD")
+        return head + "+" * bool(_git("status", "--porcelain", "--untracked-files=no"))
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+
+
+def _git(*words: str) -> str:
+    git = ["git", "--no-optional-locks", "-c", f"safe.directory={ROOT}", "-C", str(ROOT)]
+    done = subprocess.run([*git, *words], capture_output=True, text=True, check=True, timeout=GIT_S)
+    return done.stdout.strip()

@@ -69,8 +69,8 @@ def test_real_time_without_rights_is_refused(tmp_path):
 
 def test_memory_of_a_guest_is_never_where_no_code_runs(monkeypatch, tmp_path):
     """/dev/shm of a container: its processes could not run from it."""
-    guest = Guest.__new__(Guest)
-    guest.job, guest._memory_mib = tmp_path, 1
+    guest = Guest(Path("linux"), [], memory_mib=1)
+    guest.job = tmp_path
     forbidden = type("Found", (), {"f_bavail": 1 << 30, "f_frsize": 4096, "f_flag": os.ST_NOEXEC})
     monkeypatch.setattr(os, "statvfs", lambda path: forbidden)
     assert guest._memory_folder() == str(tmp_path)

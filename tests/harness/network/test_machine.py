@@ -8,6 +8,7 @@ import pytest
 from harness import doctor
 from harness.errors import UnfitMachine
 from harness.network import machine
+from harness.run import source
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def at_once():
 
 def test_without_tools_no_revision_is_known(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert machine.git_revision() == "unknown"
+    assert source.git_revision() == "unknown"
 
 
 def test_real_time_takes_the_kernel_s_datapath_and_says_what_does_not(monkeypatch):
@@ -43,15 +44,15 @@ def test_real_time_takes_the_kernel_s_datapath_and_says_what_does_not(monkeypatc
 
 
 def test_a_git_that_hangs_knows_no_revision(tool, monkeypatch, at_once):
-    monkeypatch.setattr(machine, "GIT_S", 0.2)
+    monkeypatch.setattr(source, "GIT_S", 0.2)
     tool("git", "exec sleep 60")
-    assert machine.git_revision() == "unknown"
+    assert source.git_revision() == "unknown"
 
 
 @pytest.mark.parametrize(("status", "revision"), [("", "abc"), ("echo ' M file'", "abc+"), ("exit 128", "unknown")])
 def test_a_revision_says_whether_the_tree_is_as_it_was(tool, status, revision):
     tool("git", f'case "$*" in *rev-parse*) echo abc;; *) {status};; esac')
-    assert machine.git_revision() == revision
+    assert source.git_revision() == revision
 
 
 def test_a_namespace_that_takes_for_ever_is_a_kernel_that_lacks_something(tool, monkeypatch, at_once):
@@ -70,7 +71,7 @@ def test_a_guest_alone_believes_what_it_is_told_of_tools_and_revision(tool, monk
     try:
         (iperf,) = (one for one in machine.TOOLS if one.name == "iperf")
         assert machine.version_of(iperf) == version
-        assert (machine.git_revision() == "abc") == guest
+        assert (source.git_revision() == "abc") == guest
         assert machine.version_of(machine.Tool("bwm-ng", ("no-such-program",), "", "")) is None, "it has to be there"
     finally:
         for each in (machine.told, machine.version_of):
