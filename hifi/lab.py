@@ -16,9 +16,9 @@ from pathlib import Path
 import msgspec
 
 from harness.hosts.records import Arrived
-from harness.network.congestion import permitted
 from harness.network.cpulimit import HostGroups
 from harness.network.fabric import MOST_DELAYED, Fabric, FabricOptions
+from harness.network.hosts import Tcp, permitted
 from harness.network.netlink import Netlink
 from harness.network.processes import Children, run
 from harness.network.shaping import Shape, apply, verify
@@ -41,7 +41,7 @@ WATCHED = port_name(NonBlocking.SWITCH, 1)
 
 def play(scene: Scene, folder: Path) -> Seen:
     topo = NonBlocking(1 + scene.senders)
-    options = FabricOptions(scene.shape, scene.congestion_control, min_rto_ms=scene.rto_min_ms)
+    options = FabricOptions(scene.shape, Tcp(scene.congestion_control, min_rto_ms=scene.rto_min_ms))
     with (
         permitted(scene.congestion_control, folder),
         HostGroups(owner_name(), 1.0) as groups,

@@ -203,7 +203,7 @@ class Guest:
         inside = self.job / "in"
         (inside / "init").write_bytes(INIT.read_bytes())
         environment = {"PATH": PATH, "HOME": str(Path.home()), "LANG": "C.UTF-8", **self.environment}
-        told = {
+        told: dict[str, Sequence[object]] = {
             "out": [OUT],
             "python": [sys.executable],
             "folder": [self.folder.absolute()],

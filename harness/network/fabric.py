@@ -7,9 +7,9 @@ ends the harness ends the network, and nothing is left on the machine.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,13 +20,12 @@ from mininet.node import Host, Node, Switch
 
 from harness.errors import RunFailed
 from harness.network import namespaces, shaping
-from harness.network.hosts import HostSetup, ipv6_off, set_up, write_settings
+from harness.network.hosts import Tcp, ipv6_off, set_up, write_settings
 from harness.network.openvswitch import Bridge, OpenVSwitch
 from harness.network.processes import Children, run
 from topos.fattree import port_name
 from topos.network import Network
 
-S = TypeVar("S")
 T = TypeVar("T")
 
 CONTROLLER_ADDRESS, SWITCHES_ADDRESS = "169.254.77.1", "169.254.77.10"
@@ -38,15 +37,11 @@ MOST_DELAYED = 100_000
 
 @dataclass(frozen=True)
 class FabricOptions:
-    """How the network is emulated; by how much the controller's messages are late, and the rest as of
-    `hosts.HostSetup`."""
+    """How the network is emulated, and by how much the controller's messages are late."""
 
     shape: shaping.Shape
-    congestion_control: str = "cubic"
-    unsent_bytes: int | None = None
+    tcp: Tcp = field(default_factory=Tcp)
     control_delay_ms: float = 0.0
-    sack: bool = True
-    min_rto_ms: int | None = None
 
 
 class Fabric:
@@ -63,11 +58,7 @@ class Fabric:
 
     def __enter__(self) -> Fabric:
         self.control = self._namespace()
-        run(
-            ["ip", "-batch", "-"],
-            namespace=self.control,
-            given=f"link set lo up\naddr add {CONTROLLER_ADDRESS}/32 dev lo\n",
-        )
+        _ip("link set lo up", f"addr add {CONTROLLER_ADDRESS}/32 dev lo", namespace=self.control)
         self.switches = OpenVSwitch(self._namespace(), self._directory / "openvswitch")
         return self
 
@@ -97,26 +88,17 @@ class Fabric:
         for name in self.topo.switches:
             self.net.addSwitch(name, dpid=f"{self.topo.dpid(name):016x}", namespace=self.switches.pid)
         self._lay_cables()
-        neighbours = [(self.topo.host_ip(host), self.topo.host_mac(host)) for host in range(self.topo.num_hosts)]
-        _side_by_side(partial(self._set_up, neighbours), range(self.topo.num_hosts))
+        neighbours = {self.topo.host_ip(host): self.topo.host_mac(host) for host in range(self.topo.num_hosts)}
+        _side_by_side(partial(self._set_up, neighbours), self.topo.hosts, neighbours)
 
     def _join_control_network(self) -> None:
         switches = self.switches.pid
-        run(
-            ["ip", "-batch", "-"],
-            given=f"link add switches netns {self.control} type veth peer name control netns {switches}\n",
-        )
-        run(
-            ["ip", "-batch", "-"],
-            namespace=self.control,
-            given=f"link set switches up\nroute add {SWITCHES_ADDRESS}/32 dev switches src {CONTROLLER_ADDRESS}\n",
-        )
-        run(
-            ["ip", "-batch", "-"],
-            namespace=switches,
-            given=f"link set lo up\naddr add {SWITCHES_ADDRESS}/32 dev control\nlink set control up\n"
-            f"route add {CONTROLLER_ADDRESS}/32 dev control src {SWITCHES_ADDRESS}\n",
-        )
+        _ip(f"link add switches netns {self.control} type veth peer name control netns {switches}")
+        route = f"route add {SWITCHES_ADDRESS}/32 dev switches src {CONTROLLER_ADDRESS}"
+        _ip("link set switches up", route, namespace=self.control)
+        route = f"route add {CONTROLLER_ADDRESS}/32 dev control src {SWITCHES_ADDRESS}"
+        address = f"addr add {SWITCHES_ADDRESS}/32 dev control"
+        _ip("link set lo up", address, "link set control up", route, namespace=switches)
         if self.options.control_delay_ms:
             delay = f"{round(self.options.control_delay_ms * 1000)}us"
             netem = ["netem", "delay", delay, "limit", str(MOST_DELAYED)]
@@ -131,30 +113,19 @@ class Fabric:
             for name, port in ((link.lower, link.lower_port), (link.upper, link.upper_port)):
                 self.ports[name][port] = interface = port_name(name, port)
                 ends.append(f"{interface} mtu {self.options.shape.mtu} netns {self.net[name].pid}")
-            lines.append(f"link add name {ends[0]} type veth peer name {ends[1]}\n")
-        run(["ip", "-batch", "-"], given="".join(lines))
+            lines.append(f"link add name {ends[0]} type veth peer name {ends[1]}")
+        _ip(*lines)
         for link in self.topo.links():
             self.net.addLink(link.lower, link.upper, port1=link.lower_port, port2=link.upper_port)
         namespaces.inside(self.switches.pid, partial(write_settings, ipv6_off()))
-        lines = [f"link set {interface} up\n" for interface in self.switch_ports]
-        run(["ip", "-batch", "-"], namespace=self.switches.pid, given="".join(lines))
+        _ip(*(f"link set {interface} up" for interface in self.switch_ports), namespace=self.switches.pid)
 
     @property
     def switch_ports(self) -> list[str]:
         return [interface for name in self.topo.switches for interface in self.ports[name].values()]
 
-    def _set_up(self, neighbours: list[tuple[str, str]], host: int) -> None:
-        name, options = self.topo.hosts[host], self.options
-        setup = HostSetup(
-            self.ports[name][0],
-            *neighbours[host],
-            neighbours,
-            options.congestion_control,
-            options.unsent_bytes,
-            options.sack,
-            options.min_rto_ms,
-        )
-        set_up(name, self.pid_of(name), setup)
+    def _set_up(self, neighbours: Mapping[str, str], name: str, ip: str) -> None:
+        set_up(name, self.pid_of(name), self.ports[name][0], ip, neighbours, self.options.tcp)
 
     def pid_of(self, name: str) -> int:
         """What stands for the namespace of a node (`harness.network.namespaces`)."""
@@ -196,8 +167,7 @@ class Fabric:
             for end in ((link.lower, link.lower_port), (link.upper, link.upper_port))
             if port_name(*end) in at_switches
         ]
-        batch = "".join(f"link set {port} {'up' if up else 'down'}\n" for port in ports)
-        run(["ip", "-batch", "-"], namespace=self.switches.pid, given=batch)
+        _ip(*(f"link set {port} {'up' if up else 'down'}" for port in ports), namespace=self.switches.pid)
         if up:
             shaping.verify(self.options.shape, ports, self.switches.pid)
 
@@ -210,8 +180,9 @@ class Fabric:
         return {name: n for group in self._each_namespace(shaping.dropped_in_queue) for name, n in group.items()}
 
     def _each_namespace(self, work: Callable[[list[str], int], T]) -> list[T]:
-        groups = [([self.ports[name][0]], self.pid_of(name)) for name in self.topo.hosts]
-        return _side_by_side(lambda group: work(*group), [*groups, (self.switch_ports, self.switches.pid)])
+        """Do it with the ports and the namespace of every host, and of Open vSwitch."""
+        ports = [*([self.ports[name][0]] for name in self.topo.hosts), self.switch_ports]
+        return _side_by_side(work, ports, [*map(self.pid_of, self.topo.hosts), self.switches.pid])
 
 
 # --- Mininet's own objects ----------------------------------------------------------------------------------
@@ -270,7 +241,11 @@ class FabricSwitch(Switch):  # type: ignore[misc]
         self.pid = self._namespace
 
 
-def _side_by_side(work: Callable[[S], T], things: Iterable[S]) -> list[T]:
-    """Do the work, which is to wait for other processes, on all at once. Raises the first that was raised."""
+def _side_by_side(work: Callable[..., T], *things: Iterable[Any]) -> list[T]:
+    """Map the work, which is to wait for other processes, over all at once. Raises the first that was raised."""
     with ThreadPoolExecutor() as pool:
-        return list(pool.map(work, things))
+        return list(pool.map(work, *things))
+
+
+def _ip(*lines: str, namespace: int | None = None) -> None:
+    run(["ip", "-batch", "-"], namespace=namespace, given="".join(f"{line}\n" for line in lines))

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.errors import UnfitMachine
-from harness.network import congestion, cpulimit
+from harness.network import cpulimit, hosts
 from results.temporary import is_alive, is_owner, left_by, owner_name, remove_tree
 
 HOME = Path("/run/hedera")
@@ -94,7 +94,7 @@ def _remove(owner: str, cleaned: Cleaned) -> None:
     if _is_our_folder(HOME) and _is_our_folder(folder):
         what = "an addition to net.ipv4.tcp_allowed_congestion_control"
         try:
-            if congestion.restore(folder):
+            if hosts.restore(folder):
                 cleaned.note(what, None)
             cleaned.note(folder, remove_tree(folder))
         except OSError as error:

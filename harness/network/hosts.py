@@ -1,15 +1,45 @@
-"""Address, neighbours, offloads and TCP of the emulated hosts."""
+"""Addresses, neighbours, offloads and TCP of the emulated hosts, and leave of the kernel for their TCP."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from harness.errors import RunFailed
+from harness.errors import RunFailed, UnfitMachine
+from harness.network import machine
 from harness.network.namespaces import inside
 from harness.network.processes import run
+
+ALLOWED = "tcp_allowed_congestion_control"
+LOADED_S = 20.0
+"""A module that takes longer to load is left to the kernel, where no signal may reach it."""
+
+
+@dataclass(frozen=True)
+class Tcp:
+    """TCP of the hosts. ``unsent_bytes``: what it may hold of a connection that has not been sent once; None: what the
+    kernel allows. ``sack``: whether it acknowledges selectively. ``min_rto_ms``: its shortest retransmission timeout
+    (None: Linux's own, 200 ms), of its only route, as kernels before 6.11 have no setting for it.
+    """
+
+    congestion_control: str = "cubic"
+    unsent_bytes: int | None = None
+    sack: bool = True
+    min_rto_ms: int | None = None
+
+    @property
+    def settings(self) -> list[str]:
+        """NAME=VALUE, for `write_settings`."""
+        settings = [f"net.ipv4.tcp_congestion_control={self.congestion_control}"]
+        if self.unsent_bytes is not None:
+            settings.append(f"net.ipv4.tcp_notsent_lowat={self.unsent_bytes}")
+        if not self.sack:
+            settings.append("net.ipv4.tcp_sack=0")
+        return settings
 
 
 def ipv6_off(ipv6: Path = Path("/proc/sys/net/ipv6")) -> list[str]:
@@ -25,62 +55,65 @@ def write_settings(settings: Sequence[str]) -> None:
         Path("/proc/sys", *name.split(".")).write_text(value)
 
 
-@dataclass(frozen=True)
-class HostSetup:
-    """What makes a host of a namespace; IPv6 off, and every neighbour known, so that nothing floods.
+def set_up(name: str, namespace: int, interface: str, ip: str, neighbours: Mapping[str, str], tcp: Tcp) -> None:
+    """Make a host of a namespace; IPv6 off, and every neighbour known, so that nothing floods. RunFailed names it.
 
-    ``neighbours``: (address, MAC) of all hosts. ``unsent_bytes``: what its TCP may hold of a connection that has not
-    been sent once; None: what the kernel allows. ``sack``: whether it acknowledges selectively. ``min_rto_ms``: its
-    shortest retransmission timeout (None: Linux's own, 200 ms), of its only route, as kernels before 6.11 have no
-    setting for it.
+    ``neighbours``: the MAC of every host's address, its own as well.
     """
-
-    interface: str
-    ip: str
-    mac: str
-    neighbours: Sequence[tuple[str, str]]
-    congestion_control: str
-    unsent_bytes: int | None = None
-    sack: bool = True
-    min_rto_ms: int | None = None
-
-    @property
-    def settings(self) -> list[str]:
-        """NAME=VALUE, for `write_settings`."""
-        settings = [*ipv6_off(), f"net.ipv4.tcp_congestion_control={self.congestion_control}"]
-        if self.unsent_bytes is not None:
-            settings.append(f"net.ipv4.tcp_notsent_lowat={self.unsent_bytes}")
-        if not self.sack:
-            settings.append("net.ipv4.tcp_sack=0")
-        return settings
-
-    @property
-    def offloads_off(self) -> list[str]:
-        """Queues hold packets as they are on a wire, whole and none larger than the MTU."""
-        return ["ethtool", "-K", self.interface, "tx", "off", "tso", "off", "gso", "off", "sg", "off"]
-
-    @property
-    def batch(self) -> str:
-        """Lines for ``ip -batch``."""
-        interface = self.interface
-        lines = [
-            "link set lo up",
-            f"link set {interface} address {self.mac}",
-            f"addr add {self.ip}/8 dev {interface}",
-            f"link set {interface} up",
-            *(f"neigh add {a} lladdr {m} dev {interface} nud permanent" for a, m in self.neighbours if a != self.ip),
-        ]
-        if self.min_rto_ms:
-            route = f"10.0.0.0/8 dev {interface} proto kernel scope link src {self.ip}"
-            lines.append(f"route change {route} rto_min {self.min_rto_ms}ms")
-        return "\n".join([*lines, ""])
-
-
-def set_up(name: str, namespace: int, setup: HostSetup) -> None:
-    """Make a host of a namespace. RunFailed names it."""
+    lines = [
+        "link set lo up",
+        f"link set {interface} address {neighbours[ip]}",
+        f"addr add {ip}/8 dev {interface}",
+        f"link set {interface} up",
+        *(f"neigh add {to} lladdr {mac} dev {interface} nud permanent" for to, mac in neighbours.items() if to != ip),
+    ]
+    if tcp.min_rto_ms:
+        route = f"10.0.0.0/8 dev {interface} proto kernel scope link src {ip}"
+        lines.append(f"route change {route} rto_min {tcp.min_rto_ms}ms")
+    # Queues hold packets as they are on a wire, whole and none larger than the MTU.
+    offloads_off = ["ethtool", "-K", interface, "tx", "off", "tso", "off", "gso", "off", "sg", "off"]
     try:
-        inside(namespace, partial(write_settings, setup.settings))
-        run(setup.offloads_off, namespace=namespace)
-        run(["ip", "-batch", "-"], namespace=namespace, given=setup.batch)
+        inside(namespace, partial(write_settings, [*ipv6_off(), *tcp.settings]))
+        run(offloads_off, namespace=namespace)
+        run(["ip", "-batch", "-"], namespace=namespace, given="\n".join([*lines, ""]))
     except (OSError, RunFailed) as error:
         raise RunFailed(f"host {name} could not be configured: {error}") from None
+
+
+@contextmanager
+def permitted(name: str, run_folder: Path) -> Iterator[None]:
+    """Let namespaces choose ``name`` while the block runs.
+
+    Linux refuses an algorithm in a namespace of its own unless it is on the machine-wide list of allowed
+    ones (where a machine whose default is BBR does not have cubic). It is taken off again afterwards: a note in
+    ``run_folder`` says so to `restore`, should this process be killed.
+
+    Raises UnfitMachine when the kernel does not have the algorithm.
+    """
+    if name not in machine.congestion_controls():
+        with suppress(OSError, subprocess.SubprocessError):
+            subprocess.run(["modprobe", "-q", f"tcp_{name}"], check=False, timeout=LOADED_S)
+    if name not in machine.congestion_controls():
+        raise UnfitMachine(f"the kernel has no TCP {name}; it offers {', '.join(machine.congestion_controls())}")
+    allowed = (machine.SYSCTL / ALLOWED).read_text().split()
+    if name in allowed:
+        yield
+        return
+    (run_folder / ALLOWED).write_text(name)
+    try:
+        (machine.SYSCTL / ALLOWED).write_text(" ".join([*allowed, name]))
+        yield
+    finally:
+        restore(run_folder)
+
+
+def restore(run_folder: Path) -> bool:
+    """Take off the list what a run has put on it; whether there was something. OSError when it cannot be."""
+    note = run_folder / ALLOWED
+    if note.is_symlink() or not note.is_file():
+        return False
+    added, now = note.read_text()[:100], (machine.SYSCTL / ALLOWED).read_text().split()
+    if added in now and len(now) > 1:
+        (machine.SYSCTL / ALLOWED).write_text(" ".join(one for one in now if one != added))
+    note.unlink()
+    return True

@@ -11,9 +11,9 @@ from typing import Any
 from controllers.settings import flags_of
 from harness.errors import RunFailed
 from harness.network import shaping
-from harness.network.congestion import permitted
 from harness.network.cpulimit import HostGroups
 from harness.network.fabric import CONTROLLER_ADDRESS, Fabric, FabricOptions
+from harness.network.hosts import Tcp, permitted
 from harness.network.processes import Children
 from harness.run.controller import PORT, START_S, Controller
 from harness.run.iperf import Iperf, unsent_bytes
@@ -95,14 +95,10 @@ class Emulation:
 
     def _options(self) -> FabricOptions:
         spec = self.spec
-        return FabricOptions(
-            spec.shape,
-            spec.congestion_control,
-            None if lasting(self.workload) is None else unsent_bytes(spec.link_mbps),
-            spec.controller_delay_ms or 0.0,
-            spec.sack,
-            None if spec.min_rto_ms == LINUX_MIN_RTO_MS else spec.min_rto_ms,
-        )
+        unsent = None if lasting(self.workload) is None else unsent_bytes(spec.link_mbps)
+        min_rto_ms = None if spec.min_rto_ms == LINUX_MIN_RTO_MS else spec.min_rto_ms
+        tcp = Tcp(spec.congestion_control, unsent, spec.sack, min_rto_ms)
+        return FabricOptions(spec.shape, tcp, spec.controller_delay_ms or 0.0)
 
     def _start(self, fabric: Fabric, children: Children) -> Controller:
         """Controller and network, side by side, until every switch is connected and every port limited."""

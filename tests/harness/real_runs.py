@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.network.congestion import ALLOWED
 from harness.network.footprint import HOME
+from harness.network.hosts import ALLOWED
 from harness.network.machine import SYSCTL
 from harness.network.processes import run
 from results.temporary import is_alive

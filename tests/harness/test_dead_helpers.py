@@ -73,7 +73,7 @@ def test_an_open_vswitch_that_dies_or_hangs(tmp_path, clean, monkeypatch, daemon
         sole_use(),
         run_folder() as sockets,
         Children() as children,
-        Fabric(NonBlocking(4), FabricOptions(shaping.Shape(5), "reno"), sockets, children) as net,
+        Fabric(NonBlocking(4), FabricOptions(shaping.Shape(5)), sockets, children) as net,
     ):
         net.build()
         net.connect(6653)

@@ -7,8 +7,8 @@ import pytest
 
 from harness.errors import UnfitMachine
 from harness.network import cpulimit, footprint, machine
-from harness.network.congestion import ALLOWED
 from harness.network.footprint import Cleaned, leftovers, remove_leftovers, run_folder
+from harness.network.hosts import ALLOWED
 from harness.network.processes import wait_until
 from results.temporary import is_alive, owner_name, temporary_folder, whose_pids
 

@@ -1,17 +1,16 @@
+"""Hosts as they are set up, and leave for them to choose an algorithm of TCP, which is taken back."""
+
 import json
 import socket
 
 import pytest
 
-from harness.errors import RunFailed
-from harness.network import namespaces
-from harness.network.hosts import HostSetup, ipv6_off, set_up
+from harness.errors import RunFailed, UnfitMachine
+from harness.network import hosts, machine, namespaces
+from harness.network.hosts import ALLOWED, Tcp, ipv6_off, permitted, restore, set_up
 from harness.network.processes import run
 
-
-def host(*more, interface="a-eth0"):
-    neighbours = [("10.0.0.2", "02:00:00:00:00:02"), ("10.0.0.3", "02:00:00:00:00:03")]
-    return HostSetup(interface, *neighbours[0], neighbours, "reno", *more)
+KNOWN = {"10.0.0.2": "02:00:00:00:00:02", "10.0.0.3": "02:00:00:00:00:03"}
 
 
 def test_ipv6_is_switched_off_where_there_is_any(tmp_path):
@@ -20,13 +19,9 @@ def test_ipv6_is_switched_off_where_there_is_any(tmp_path):
     assert ipv6_off(tmp_path / "nowhere") == []
 
 
-def test_only_what_is_asked_for_differs_from_linux_s_own(monkeypatch):
-    monkeypatch.setattr("harness.network.hosts.ipv6_off", list)
-    assert host().settings == ["net.ipv4.tcp_congestion_control=reno"]
-    assert "rto_min" not in host().batch
-    changed = host(131072, False, 20)
-    assert changed.settings[1:] == ["net.ipv4.tcp_notsent_lowat=131072", "net.ipv4.tcp_sack=0"]
-    assert "scope link src 10.0.0.2 rto_min 20ms\n" in changed.batch
+def test_only_what_is_asked_for_differs_from_linux_s_own():
+    assert Tcp("reno").settings == ["net.ipv4.tcp_congestion_control=reno"]
+    assert Tcp("reno", 131072, False).settings[1:] == ["net.ipv4.tcp_notsent_lowat=131072", "net.ipv4.tcp_sack=0"]
 
 
 @pytest.fixture
@@ -39,7 +34,7 @@ def pid():
 @pytest.mark.root
 def test_a_host_is_what_it_is_set_up_to_be(pid):
     run(["ip", "link", "add", "a-eth0", "type", "veth", "peer", "name", "b-eth0"], namespace=pid)
-    set_up("a", pid, host(131072, False, 20))
+    set_up("a", pid, "a-eth0", "10.0.0.2", KNOWN, Tcp("reno", 131072, False, 20))
     assert "tcp-segmentation-offload: off" in run(["ethtool", "-k", "a-eth0"], namespace=pid)
     names = ("tcp_congestion_control", "tcp_notsent_lowat", "tcp_sack")
     settings = run(["cat", *(f"/proc/sys/net/ipv4/{name}" for name in names)], namespace=pid)
@@ -54,7 +49,7 @@ def test_a_host_is_what_it_is_set_up_to_be(pid):
 @pytest.mark.root
 def test_a_host_that_cannot_be_configured_is_named(pid):
     with pytest.raises(RunFailed, match=r"^host a could not be configured: ethtool -K none"):
-        set_up("a", pid, host(interface="none"))
+        set_up("a", pid, "none", "10.0.0.2", KNOWN, Tcp("reno"))
 
 
 @pytest.mark.root
@@ -62,14 +57,12 @@ def test_a_host_that_cannot_be_configured_is_named(pid):
 def test_a_connection_has_the_timeout_and_the_acknowledgements_that_were_asked_for(changes, sack, rto_ms):
     """As the kernel tells of it: `ss` names sack where both ends agreed to it, and the timeout in ms, which is the
     round trip, of next to nothing, and at least the shortest."""
-    ends = {"a": ("10.0.0.2", "02:00:00:00:00:02"), "b": ("10.0.0.3", "02:00:00:00:00:03")}
-    pids = {name: namespaces.hold() for name in ends}
+    pids = {name: namespaces.hold() for name in "ab"}
     try:
         peer = ["peer", "name", "b-eth0", "netns", str(pids["b"])]
         run(["ip", "link", "add", "a-eth0", "type", "veth", *peer], namespace=pids["a"])
-        known = list(ends.values())
-        for name in ends:
-            set_up(name, pids[name], HostSetup(f"{name}-eth0", *ends[name], known, "reno", *changes))
+        for name, ip in zip("ab", KNOWN, strict=True):
+            set_up(name, pids[name], f"{name}-eth0", ip, KNOWN, Tcp("reno", *changes))
         with inside_socket(pids["b"]) as server, inside_socket(pids["a"]) as client:
             server.bind(("10.0.0.3", 5001))
             server.listen()
@@ -88,3 +81,56 @@ def test_a_connection_has_the_timeout_and_the_acknowledgements_that_were_asked_f
 def inside_socket(pid):
     """A TCP socket of a namespace."""
     return namespaces.inside(pid, lambda: socket.socket())
+
+
+@pytest.fixture
+def sysctl(tmp_path, monkeypatch):
+    """Settings of a kernel that allows BBR alone, and has cubic as well."""
+    folder = tmp_path / "sysctl"
+    folder.mkdir()
+    (folder / "tcp_available_congestion_control").write_text("bbr cubic\n")
+    (folder / ALLOWED).write_text("bbr\n")
+    monkeypatch.setattr(machine, "SYSCTL", folder)
+    monkeypatch.setattr(hosts.subprocess, "run", lambda *_, **__: None)
+    return folder / ALLOWED
+
+
+def test_an_algorithm_is_allowed_while_the_block_runs(sysctl, tmp_path):
+    with permitted("cubic", tmp_path):
+        assert sysctl.read_text().split() == ["bbr", "cubic"]
+        assert (tmp_path / ALLOWED).read_text() == "cubic", "a note, should this process be killed"
+    assert sysctl.read_text().split() == ["bbr"]
+    assert not (tmp_path / ALLOWED).exists()
+
+
+def test_what_is_allowed_already_stays_so(sysctl, tmp_path):
+    with permitted("bbr", tmp_path):
+        assert not (tmp_path / ALLOWED).exists()
+    assert sysctl.read_text().split() == ["bbr"]
+
+
+def test_what_others_have_added_meanwhile_stays(sysctl, tmp_path):
+    with permitted("cubic", tmp_path):
+        sysctl.write_text("bbr cubic reno\n")
+    assert sysctl.read_text().split() == ["bbr", "reno"]
+
+
+def test_a_note_of_a_killed_run_is_carried_out_once_and_a_link_is_none(sysctl, tmp_path):
+    sysctl.write_text("bbr cubic\n")
+    note = tmp_path / ALLOWED
+    (tmp_path / "other").write_text("bbr")
+    note.symlink_to(tmp_path / "other")
+    assert not restore(tmp_path)
+    note.unlink()
+    note.write_text("cubic")
+    assert restore(tmp_path)
+    assert sysctl.read_text().split() == ["bbr"]
+    assert not restore(tmp_path)
+
+
+def test_an_algorithm_that_the_kernel_lacks_is_told(sysctl, tmp_path):
+    with (
+        pytest.raises(UnfitMachine, match="the kernel has no TCP dctcp; it offers bbr, cubic"),
+        permitted("dctcp", tmp_path),
+    ):
+        pytest.fail("it is not there")

@@ -101,7 +101,7 @@ def test_a_collective_goes_where_the_simulator_says_and_ends_with_its_last_flow(
 @pytest.fixture
 def fabric():
     """A non-blocking network without a controller."""
-    options = FabricOptions(shaping.Shape(5), "reno")
+    options = FabricOptions(shaping.Shape(5))
     with (
         sole_use(),
         run_folder() as sockets,
@@ -263,7 +263,7 @@ def test_every_pair_of_hosts_can_ping_on_the_fat_tree(tmp_path, clean):
     from harness.network.fabric import CONTROLLER_ADDRESS
     from harness.run.controller import PORT, Controller
 
-    options = FabricOptions(shaping.Shape(10), "reno")
+    options = FabricOptions(shaping.Shape(10))
     tree = FatTree(4)
     settings = {"scheme": "ecmp", "k": 4, "seed": 1, "interval": 2, "bw": 10}
     with (
