@@ -1,6 +1,16 @@
-"""One error type for each thing that can go wrong for a user, with the exit status that says so."""
+"""One error type for each thing that can go wrong for a user, and what errors become: one sentence on standard error
+and an exit status, never a traceback."""
 
 from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Callable
+
+import click
+
+from hedera.text import printable
 
 
 class HarnessError(Exception):
@@ -29,3 +39,37 @@ class UnfitMachine(HarnessError):
     """The machine cannot do it as it is; the message says what to install or change."""
 
     exit_status = 3
+
+
+def exit_in_words(command: Callable[[], object]) -> None:
+    sys.exit(status_of(command))
+
+
+def status_of(command: Callable[[], object]) -> int:
+    try:
+        command()
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.ClickException as mistake:
+        mistake.message = printable(mistake.message or "")  # type: ignore[misc,unused-ignore]
+        mistake.show()
+        return mistake.exit_code
+    except HarnessError as error:
+        return _said(printable(str(error)), error.exit_status)
+    except BrokenPipeError:  # whoever read the output has enough (`| head`)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except MemoryError:
+        return _said("this machine has no memory left for that: fewer --jobs, a smaller -k or shorter runs take less")
+    except OSError as error:
+        named = f": {printable(str(error.filename))}" if error.filename else ""
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        return _said(f"{'no space left on the disk' if full else error.strerror or error}{named}")
+    except (KeyboardInterrupt, click.Abort):
+        return _said("stopped; everything is torn down, finished results are kept", 130)
+    return 0
+
+
+def _said(sentence: str, status: int = 1) -> int:
+    click.echo(f"hedera: {sentence}", err=True)
+    return status

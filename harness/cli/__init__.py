@@ -38,8 +38,8 @@ def main() -> None:
         if signal.getsignal(each) is not signal.SIG_IGN:
             signal.signal(each, _interrupt)
     from harness.cli.group import cli
+    from harness.errors import status_of
     from harness.jobs import root
-    from harness.words import status_of
 
     try:
         status = status_of(lambda: cli.main(standalone_mode=False))

@@ -15,10 +15,9 @@ from msgspec.structs import replace
 from harness.errors import HarnessError, UnfitMachine, UserMistake
 from harness.jobs.job import resolve
 from harness.jobs.store import RESULT, ROOM, full, is_full, require_room
-from harness.network.deadline import deadline
-from harness.network.footprint import run_folder
-from harness.network.lock import sole_use, tell
+from harness.network.footprint import run_folder, sole_use, tell
 from harness.network.machine import machine, require_root, require_tools, time_travels
+from harness.network.processes import deadline
 from harness.run.iperf import linger_s
 from harness.run.observation import Say
 from harness.run.source import described

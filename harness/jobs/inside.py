@@ -31,6 +31,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    from harness.words import exit_in_words
+    from harness.errors import exit_in_words
 
     exit_in_words(main)

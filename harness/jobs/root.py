@@ -131,7 +131,7 @@ def _serve(connection: Connection, run_as: tuple[int, int] | None) -> None:
 
 
 def _interrupted(number: int, frame: object) -> None:
-    from harness.network.deadline import hurry
+    from harness.network.processes import hurry
 
     hurry()
     raise KeyboardInterrupt

@@ -1,4 +1,6 @@
-"""What a run leaves on the machine while it lives, how it is recognised as ours, and how it is removed.
+"""What a run has of the machine while it lives, how it is recognised as ours, and how it is removed.
+
+One run at a time: two would slow each other down, and neither's result would be worth anything.
 
 A run owns one folder below /run/hedera named after its process (pid and start time, so that a reused pid is
 no mistake), and a control group of the same name. Processes end with the harness, and namespaces, interfaces and
@@ -8,9 +10,11 @@ bridges with them.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import stat
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +24,9 @@ from harness.network import cpulimit, hosts
 from results.temporary import is_alive, is_owner, left_by, owner_name, remove_tree
 
 HOME = Path("/run/hedera")
+LOOK_EVERY_S, TELL_S = 0.2, 2.0
+_held: int | None = None
+"""The descriptor of the machine's lock, while this process has it."""
 
 
 def home() -> Path:
@@ -99,3 +106,45 @@ def _remove(owner: str, cleaned: Cleaned) -> None:
             cleaned.note(folder, remove_tree(folder))
         except OSError as error:
             cleaned.note(what, error.strerror)
+
+
+@contextmanager
+def sole_use(doing: str = "a run", say: Callable[[str], object] = lambda sentence: None) -> Iterator[None]:
+    """Wait until no other run uses this machine, and keep others off it while the block runs.
+
+    ``doing`` is what others who wait are told; ``say`` hears for whom this process waits: after TELL_S, and when that
+    changes.
+    """
+    global _held
+    # Root's own file, which nobody else can open: whoever could, could take the lock and never give it back.
+    lock = os.open(home() / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        os.fchmod(lock, 0o600)
+        began, said_of = time.monotonic(), ""
+        while not _taken(lock):
+            holder = os.pread(lock, 200, 0).decode(errors="replace") or "another process"
+            if time.monotonic() - began >= TELL_S and holder != said_of:
+                say(f"waiting for {holder}: two runs at once would disturb each other")
+                said_of = holder
+            time.sleep(LOOK_EVERY_S)
+        _held = lock
+        tell(doing)
+        yield
+    finally:
+        _held = None
+        os.close(lock)
+
+
+def _taken(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def tell(doing: str) -> None:
+    """What this process, which uses the machine, is at: those who wait for it are told."""
+    if _held is not None:
+        os.ftruncate(_held, 0)
+        os.pwrite(_held, f"process {os.getpid()} ({doing})".encode(), 0)

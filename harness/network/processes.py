@@ -1,4 +1,4 @@
-"""Child processes that never outlive the harness and are ended by pid, with a deadline."""
+"""Child processes that never outlive the harness and are ended by pid, and deadlines for whatever waits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import IO
+from typing import IO, NoReturn
 
 from harness.errors import RunFailed
 from harness.network.machine import time_travels
@@ -20,6 +20,9 @@ from virtual import TIED
 _RAISING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 REAP_S = 5.0
 """Seconds a process may take to end once it is killed."""
+AGAIN_S = 30.0
+"""After the first time an alarm rings every so often: a tear-down that hangs is got over as well."""
+_hurried = False
 
 
 def tied(parent: int | None = None) -> list[str]:
@@ -182,3 +185,35 @@ def wait_until(done: Callable[[], bool], deadline: float, step: float = 0.02) ->
             return False
         time.sleep(step)
     return True
+
+
+@contextlib.contextmanager
+def deadline(seconds: float, reason: str) -> Iterator[None]:
+    """RunFailed with ``reason`` when the block takes longer than ``seconds``, whatever it waits for.
+
+    By an alarm, so in the main thread alone (ValueError in any other). A block can hold another.
+    """
+
+    def ring(number: int, frame: FrameType | None) -> NoReturn:
+        raise RunFailed(reason)
+
+    outer_handler = signal.signal(signal.SIGALRM, ring)
+    began = time.monotonic()
+    outer_s, outer_again_s = signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, outer_handler)
+        if outer_s:
+            left_s = max(outer_s - (time.monotonic() - began), 0.001)
+            signal.setitimer(signal.ITIMER_REAL, min(left_s, AGAIN_S) if _hurried else left_s, outer_again_s)
+
+
+def hurry() -> None:
+    """This process is to end: what deadlines it is under ring within AGAIN_S, for what hangs in its tear-down."""
+    global _hurried
+    _hurried = True
+    left_s, _ = signal.getitimer(signal.ITIMER_REAL)
+    if left_s > AGAIN_S:
+        signal.setitimer(signal.ITIMER_REAL, AGAIN_S, AGAIN_S)

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from harness.cli.group import cli
+from harness.errors import status_of
 from harness.network import machine
-from harness.words import status_of
 from hedera.schemes import SCHEMES
 from traffic.published import PUBLISHED
 from traffic.workload import SPELLINGS

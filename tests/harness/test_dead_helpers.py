@@ -11,8 +11,7 @@ import pytest
 from harness.errors import RunFailed
 from harness.network import openvswitch, shaping
 from harness.network.fabric import Fabric, FabricOptions
-from harness.network.footprint import run_folder
-from harness.network.lock import sole_use
+from harness.network.footprint import run_folder, sole_use
 from harness.network.processes import Children
 from tests.fakes import machine_with
 from tests.harness.real_runs import HEDERA, LONG

@@ -11,8 +11,8 @@ import pytest
 PROGRAM = """
 import sys, time
 from harness import cli
-from harness import words
-from harness.network import deadline
+from harness import errors
+from harness.network import processes
 
 def hang():
     for _ in range(1200):  # a signal that comes just before a sleep does not cut it short
@@ -20,7 +20,7 @@ def hang():
 
 def hung():
     try:
-        with deadline.deadline(600, "it hangs"):
+        with processes.deadline(600, "it hangs"):
             try:
                 print("sending", flush=True)
                 hang()
@@ -34,8 +34,8 @@ def hung():
         print(type(error).__name__, flush=True)
     return 7
 
-words.status_of = lambda command: hung()
-cli.PATIENCE_S, deadline.AGAIN_S = map(float, sys.argv[1:])
+errors.status_of = lambda command: hung()
+cli.PATIENCE_S, processes.AGAIN_S = map(float, sys.argv[1:])
 cli.main()
 """
 

@@ -229,7 +229,7 @@ def test_the_folder_of_runs_is_taken_before_the_first_run(place, kind):
         f"""
 from harness.errors import UnfitMachine
 from harness.network import footprint
-from harness.network.lock import sole_use
+from harness.network.footprint import sole_use
 footprint.HOME = Path({str(where)!r})
 for use in (footprint.run_folder, sole_use):
     try:
@@ -250,7 +250,7 @@ def test_a_neighbour_holds_our_locks(place):
     home.mkdir(mode=0o755)
     before = f"""
 from harness.network import footprint
-from harness.network.lock import sole_use
+from harness.network.footprint import sole_use
 footprint.HOME = Path({str(home)!r})
 """
     place.python("root shell", f"{before}\nwith sole_use(): pass")
@@ -280,7 +280,7 @@ import time; time.sleep(60)
         while (line := grabbing.stdout.readline().strip()) != "done":
             got.append(line)
         assert got == [str(home)], "a folder can be locked by all who may read it, and no lock of ours is one"
-        done = place.python("root shell", f"{before}\nwith sole_use(patience_s=5): print('mine')")
+        done = place.python("root shell", f"{before}\nwith sole_use(): print('mine')")
         assert done.stdout == "mine\n", done.stderr
     finally:
         grabbing.kill()

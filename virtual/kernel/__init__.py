@@ -4,6 +4,22 @@
 the source that HEDERA_KERNEL_SOURCE names. Other modules call `kernel()`.
 """
 
-from virtual.kernel.shipped import kernel
+import os
 
-__all__ = ["kernel"]
+from virtual.guest import require_programs
+from virtual.kernel.shipped import NAMED, Kernel, Say, built, unpacked
+
+
+def kernel(say: Say) -> Kernel:
+    """The kernel, unpacked and tested (or, with HEDERA_KERNEL_SOURCE, compiled) now if it is not there yet.
+
+    Raises Unavailable with the reason if that fails.
+    """
+    require_programs()
+    if (found := built()) is not None:
+        return found
+    if os.environ.get(NAMED):
+        from virtual.kernel.build import build
+
+        return build(say)
+    return unpacked(say)

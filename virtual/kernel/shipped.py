@@ -16,7 +16,7 @@ import msgspec
 
 from virtual import cache
 from virtual.errors import GuestFailed, Unavailable
-from virtual.guest import RESULTS, Guest, require_programs
+from virtual.guest import RESULTS, Guest
 from virtual.kernel import smoke
 from virtual.results import read_small
 
@@ -50,21 +50,6 @@ class Kernel:
             return None
         faster = f"unset {NAMED}" if os.environ.get(NAMED) else "allow seccomp filters here"
         return f"Linux {self.release} traces its processes, which takes some 1.5 times as long as by seccomp: {faster}"
-
-
-def kernel(say: Say) -> Kernel:
-    """The kernel, unpacked and tested (or, with HEDERA_KERNEL_SOURCE, compiled) now if it is not there yet.
-
-    Raises Unavailable with the reason if that fails.
-    """
-    require_programs()
-    if (found := built()) is not None:
-        return found
-    if os.environ.get(NAMED):
-        from virtual.kernel.build import build
-
-        return build(say)
-    return unpacked(say)
 
 
 def built() -> Kernel | None:

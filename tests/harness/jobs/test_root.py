@@ -12,7 +12,7 @@ from harness.errors import RunFailed, UserMistake
 from harness.jobs import experiment, root
 from harness.jobs.job import job_of
 from harness.jobs.store import RESULT
-from harness.network import deadline, footprint
+from harness.network import footprint, processes
 from harness.network.processes import wait_until
 from harness.run.emulation import Emulation
 from harness.run.spec import RunSpec
@@ -147,7 +147,7 @@ def test_when_the_user_s_process_ends_the_run_is_torn_down_and_nothing_cuts_that
 
 def test_a_tear_down_that_hangs_ends_by_the_clock(child, tmp_path, monkeypatch):
     told = tmp_path / "told"
-    monkeypatch.setattr(deadline, "AGAIN_S", 0.2)
+    monkeypatch.setattr(processes, "AGAIN_S", 0.2)
 
     def hangs(self):
         try:

@@ -1,5 +1,6 @@
 import os
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from harness.errors import UnfitMachine
 from harness.network import cpulimit, footprint, machine
-from harness.network.footprint import Cleaned, leftovers, remove_leftovers, run_folder
+from harness.network.footprint import Cleaned, leftovers, remove_leftovers, run_folder, sole_use
 from harness.network.hosts import ALLOWED
 from harness.network.processes import wait_until
 from results.temporary import is_alive, owner_name, temporary_folder, whose_pids
@@ -157,3 +158,84 @@ def test_a_zombie_is_dead():
     assert wait_until(lambda: Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2][1] == "Z", 60)
     assert not is_alive(name)
     child.wait()
+
+
+# --- one run at a time ---
+
+
+@pytest.fixture
+def first(own_home):
+    """Another process that has the machine until it is told a line."""
+    program = (
+        "from pathlib import Path\nfrom harness.network import footprint\n"
+        f"footprint.HOME = Path({str(own_home / 'run')!r})\n"
+        "with footprint.sole_use('the first'):\n    footprint.tell('run 2 of 7')\n"
+        "    print('in', flush=True)\n    input()\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "in\n"
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def test_a_newcomer_waits_and_says_for_whom(first):
+    heard = []
+
+    def say(sentence):
+        heard.append(sentence)
+        first.stdin.write("\n")  # only now the first one ends
+        first.stdin.flush()
+
+    with sole_use("the second", say):
+        assert first.wait(120) == 0, "it ended by itself, and before the second began"
+    (sentence,) = heard
+    assert f"waiting for process {first.pid} (run 2 of 7)" in sentence
+
+
+def test_it_says_so_when_another_one_was_quicker(first, own_home, monkeypatch):
+    monkeypatch.setattr(footprint, "LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr(footprint, "TELL_S", 0.0)
+    heard = []
+
+    def say(sentence):
+        heard.append(sentence)
+        (own_home / "run" / "lock").write_text("process 7 (another)")  # as one would that took it in between
+        if len(heard) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), sole_use("x", say):
+        pytest.fail("it was taken")
+    assert "run 2 of 7" in heard[0]
+    assert "process 7 (another)" in heard[1]
+    assert first.poll() is None
+
+
+def test_one_that_was_killed_blocks_nobody(first):
+    first.kill()
+    first.wait()
+    with sole_use("the second"):
+        pass
+
+
+def test_who_waits_reads_what_is_being_done(own_home):
+    for doing in ("a sweep", "the next"):
+        with sole_use(doing):
+            assert f"process {os.getpid()} ({doing})" == (own_home / "run" / "lock").read_text()
+
+
+def test_nobody_else_can_open_it(own_home):
+    (own_home / "run").mkdir()
+    (own_home / "run" / "lock").touch(mode=0o666)
+    with sole_use():
+        assert (own_home / "run" / "lock").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_link_is_not_followed(own_home, tmp_path):
+    (own_home / "run").mkdir()
+    (own_home / "run" / "lock").symlink_to(tmp_path / "target")
+    with pytest.raises(OSError, match="symbolic"), sole_use():
+        pass
+    assert not (tmp_path / "target").exists()

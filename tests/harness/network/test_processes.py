@@ -12,7 +12,7 @@ import pytest
 
 from harness.errors import RunFailed
 from harness.network import processes
-from harness.network.processes import Children, run, tied, wait_until
+from harness.network.processes import Children, deadline, hurry, run, tied, wait_until
 
 
 def alive(pid):
@@ -134,3 +134,59 @@ def test_nothing_is_started_for_a_parent_that_has_ended():
     done = subprocess.run([*tied()[:-1], "1234567", "echo", "alive"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (125, "")
     assert subprocess.run([*tied(), "echo", "alive"], capture_output=True, text=True, check=True).stdout == "alive\n"
+
+
+# --- deadlines ---
+
+
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch):
+    monkeypatch.setattr(processes, "_hurried", False)
+
+
+def test_a_wait_without_end_ends():
+    with pytest.raises(RunFailed, match="it hangs"), deadline(0.1, "it hangs"):
+        subprocess.run(["sleep", "60"], check=True)
+
+
+def test_a_block_in_time_is_left_alone():
+    with deadline(0.1, "it hangs"):
+        pass
+    time.sleep(0.2)
+
+
+def test_the_outer_one_still_holds_after_an_inner_one():
+    with pytest.raises(RunFailed, match="outer"), deadline(0.3, "outer"):
+        with deadline(5, "inner"):
+            pass
+        time.sleep(60)
+
+
+def test_a_tear_down_that_hangs_as_well_is_got_over(monkeypatch):
+    monkeypatch.setattr(processes, "AGAIN_S", 0.1)
+    begin = time.monotonic()
+    with pytest.raises(RunFailed), deadline(0.1, "it hangs"):
+        try:
+            time.sleep(60)
+        finally:
+            time.sleep(60)
+    assert time.monotonic() - begin < 59
+
+
+def test_who_is_in_a_hurry_waits_for_no_long_deadline(monkeypatch):
+    monkeypatch.setattr(processes, "AGAIN_S", 0.1)
+    begin = time.monotonic()
+    with pytest.raises(RunFailed, match="it hangs"), deadline(600, "it hangs"):
+        hurry()
+        time.sleep(60)
+    with pytest.raises(RunFailed, match="outer"), deadline(600, "outer"):
+        with deadline(50, "inner"):
+            hurry()
+        time.sleep(60)
+    assert time.monotonic() - begin < 59
+
+
+def test_without_a_deadline_a_hurry_rings_nothing(monkeypatch):
+    monkeypatch.setattr(processes, "AGAIN_S", 0.05)
+    hurry()
+    time.sleep(0.1)

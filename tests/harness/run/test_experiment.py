@@ -12,8 +12,7 @@ import pytest
 from harness.errors import RunFailed
 from harness.network import namespaces, shaping
 from harness.network.fabric import Fabric, FabricOptions
-from harness.network.footprint import leftovers, run_folder
-from harness.network.lock import sole_use
+from harness.network.footprint import leftovers, run_folder, sole_use
 from harness.network.machine import kernel_datapath
 from harness.network.openvswitch import Bridge, OpenVSwitch
 from harness.network.processes import Children, run, wait_until
