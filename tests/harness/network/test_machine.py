@@ -1,7 +1,6 @@
 """What a machine is asked has an end: a tool that hangs is as one that is not there."""
 
 import os
-import time
 
 import pytest
 
@@ -23,18 +22,6 @@ def tool(tmp_path, monkeypatch):
     return put
 
 
-@pytest.fixture
-def at_once():
-    before = time.monotonic()
-    yield
-    assert time.monotonic() - before < 300
-
-
-def test_without_tools_no_revision_is_known(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert source.git_revision() == "unknown"
-
-
 def test_real_time_takes_the_kernel_s_datapath_and_says_what_does_not(monkeypatch):
     monkeypatch.setattr(machine, "kernel_datapath", lambda: True)
     machine.require_datapath()
@@ -43,21 +30,22 @@ def test_real_time_takes_the_kernel_s_datapath_and_says_what_does_not(monkeypatc
         machine.require_datapath()
 
 
-def test_a_git_that_hangs_knows_no_revision(tool, monkeypatch, at_once):
-    monkeypatch.setattr(source, "GIT_S", 0.2)
-    tool("git", "exec sleep 60")
-    assert source.git_revision() == "unknown"
-
-
-@pytest.mark.parametrize(("status", "revision"), [("", "abc"), ("echo ' M file'", "abc+"), ("exit 128", "unknown")])
-def test_a_revision_says_whether_the_tree_is_as_it_was(tool, status, revision):
+@pytest.mark.parametrize(
+    ("status", "revision"),
+    [("", "abc"), ("echo ' M file'", "abc+"), ("exit 128", "unknown"), ("exec sleep 600", "unknown")],
+)
+def test_a_revision_says_whether_the_tree_is_as_it_was_and_a_git_that_fails_knows_none(
+    tool, monkeypatch, status, revision
+):
+    if "sleep" in status:
+        monkeypatch.setattr(source, "GIT_S", 0.5)
     tool("git", f'case "$*" in *rev-parse*) echo abc;; *) {status};; esac')
     assert source.git_revision() == revision
 
 
-def test_a_namespace_that_takes_for_ever_is_a_kernel_that_lacks_something(tool, monkeypatch, at_once):
+def test_a_namespace_that_takes_for_ever_is_a_kernel_that_lacks_something(tool, monkeypatch):
     monkeypatch.setattr(doctor, "SHAPED_S", 0.2)
-    tool("unshare", "exec sleep 60")
+    tool("unshare", "exec sleep 600")
     assert not doctor._shaper_works()
 
 

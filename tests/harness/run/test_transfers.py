@@ -94,8 +94,14 @@ def test_arrivals_come_when_they_are_drawn_and_the_end_cuts_off(carry_out):
     assert {flow.sent.how for flow in lasting} == {"done"}
 
 
-def test_a_program_that_is_killed_is_named_and_nothing_hangs(carry_out, children):
-    spec = replace(SPEC, traffic="stride:1")
+@pytest.mark.parametrize(
+    ("spec", "to_it", "from_it"),
+    [
+        (replace(SPEC, traffic="stride:1"), "2 to 3 (", "3 to 4 (not started)"),
+        (replace(COLLECTIVE, traffic="ring:4,400000", compute_s=1.0, seconds=4), "2 to 3 (", "3 to 0 (not started)"),
+    ],
+)
+def test_a_host_that_is_killed_is_named_and_nothing_hangs(carry_out, children, spec, to_it, from_it):
     killed = []
 
     def tick(run):
@@ -108,9 +114,9 @@ def test_a_program_that_is_killed_is_named_and_nothing_hangs(carry_out, children
     run, failed = carry_out(spec, tick)
     assert time.monotonic() - began < spec.seconds + 60
     assert run.troubles == ["the program of host 3 ended during the run (status -9)"]
-    assert "3 to 4 (not started)" in failed
-    assert any(flow.startswith("2 to 3 (") for flow in failed)
-    assert len(failed) == 2
+    assert from_it in failed
+    assert any(flow.startswith(to_it) for flow in failed)
+    assert len(failed) == 2 or spec.traffic != "stride:1", "what others send to each other arrives"
 
 
 @pytest.mark.parametrize(
@@ -147,36 +153,14 @@ def test_sub_flows_have_connections_of_their_own(carry_out):
     assert {flow.arrived.bytes for flow in run.flows} == {2500}
 
 
-def test_computing_delays_what_waits_for_it(carry_out):
-    spec = replace(COLLECTIVE, traffic="ring:4,4000", compute_s=0.3, repeats=2)
-    run, _ = carry_out(spec)
-    assert run.collective.completion_s >= 0.6
-    first = min(flow.sent.start for flow in run.flows) - run._begin
-    assert first >= 0.3
-
-
 def test_the_end_cuts_off_and_says_so(carry_out):
-    spec = replace(COLLECTIVE, traffic="ring:4,40000", compute_s=4.0, repeats=3, seconds=7)
+    spec = replace(COLLECTIVE, traffic="ring:4,40000", compute_s=2.0, repeats=3, seconds=3.5)
     run, failed = carry_out(spec)
     assert run.troubles == []
     assert run.collective.completion_s is None
     assert run.collective.ended == 96
     assert failed.count("0 to 1 (not started)") == 12
-
-
-def test_a_host_that_is_killed_is_named_and_nothing_hangs(carry_out, children):
-    spec = replace(COLLECTIVE, traffic="ring:4,400000", compute_s=3.0, repeats=2, seconds=8)
-    killed = []
-
-    def tick(run):
-        if not killed and time.monotonic() > run._begin + 0.5:
-            killed.extend(children.named("peer of host 2"))
-            for child in killed:
-                child.kill()
-
-    run, failed = carry_out(spec, tick)
-    assert run.troubles == ["the program of host 2 ended during the run (status -9)"]
-    assert any(flow.startswith("1 to 2 (") for flow in failed)
+    assert min(flow.sent.start for flow in run.flows if flow.sent) - run._begin >= 2.0, "computing takes its time"
 
 
 def test_hosts_that_cannot_connect_are_named(transfers, monkeypatch):
