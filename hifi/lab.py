@@ -22,10 +22,10 @@ from harness.network.hosts import Tcp, permitted
 from harness.network.netlink import Netlink
 from harness.network.processes import Children, run
 from harness.network.shaping import Shape, apply, verify
+from harness.run.observation import Sampler, tcp_counters
 from harness.run.spec import RunSpec
 from harness.run.traffic import EmulatedFlow
 from harness.run.transfers import Transfers
-from harness.run.watch import Sampler, tcp_counters
 from hifi.scene import Done, Look, Scene, Seen
 from results.temporary import owner_name, temporary_folder
 from topos.fattree import port_name
@@ -148,9 +148,9 @@ class Looking(Sampler):
             return
         queue = next(one for one in self._switch.qdiscs() if one.port == WATCHED and one.parent == "1:1")
         rtt_ms = {
-            number: 1e3 * one.rtt_s
+            number: 1e3 * rtt_s
             for number, host in enumerate(self._hosts, start=1)
-            for one in host.round_trips(SERVER_PORT)
+            for rtt_s in host.round_trips(SERVER_PORT)
         }
         self.looks.append(Look(t, queue.queued, rtt_ms, queue.sent))
 

@@ -46,7 +46,7 @@ _BY_FAMILY = 20
 _TCP_INFO = 2
 _ESTABLISHED = 1 << 1
 _CONNECTION_BYTES = 72
-_ADDRESSES = struct.Struct(">4xHH4s12x4s12x")
+_PORT = struct.Struct(">6xH")
 _RTT_AT = 68
 
 
@@ -73,16 +73,6 @@ class Link(NamedTuple):
     dropped: int
 
 
-class RoundTrip(NamedTuple):
-    """Of one connection, at the end that sends: the address of the other, both ports, TCP's smoothed round-trip time
-    in seconds."""
-
-    destination: str
-    source_port: int
-    destination_port: int
-    rtt_s: float
-
-
 class Netlink:
     """Netlink sockets in a namespace that we hold. Raises OSError where the kernel or a container does not allow
     them; each question does, too, where the kernel cannot answer it."""
@@ -104,10 +94,8 @@ class Netlink:
             parts = dict(_attributes(message[_QDISC.size :]))
             kind = bytes(parts[_KIND]).rstrip(b"\0").decode()
             statistics = dict(_attributes(parts.get(_STATISTICS, memoryview(b""))))
-            queue, sent = (
-                statistics.get(_OF_THE_QUEUE, memoryview(bytes(12))),
-                statistics.get(_SENT, memoryview(bytes(8))),
-            )
+            queue = statistics.get(_OF_THE_QUEUE, memoryview(bytes(12)))
+            sent = statistics.get(_SENT, memoryview(bytes(8)))
             above = "" if parent == _ROOT else f"{parent >> 16:x}:{parent & 0xFFFF:x}"
             counts = _number(queue[8:12]), _number(queue[4:8]), _number(sent[:8])
             found.append(Qdisc(self._names[port], kind, above, *counts, *_options(kind, parts.get(_OPTIONS))))
@@ -121,17 +109,15 @@ class Netlink:
             found.append(Link(name, _number(parts[_MTU]), sum(_DROPPED.unpack_from(parts[_COUNTERS]))))
         return found
 
-    def round_trips(self, destination_port: int) -> list[RoundTrip]:
-        """Of every established connection to a port, as far as it has been measured."""
+    def round_trips(self, destination_port: int) -> list[float]:
+        """TCP's smoothed round-trip time, in seconds, of every established connection to a port, where measured."""
         asked = struct.pack("=BBBxI48x", socket.AF_INET, socket.IPPROTO_TCP, 1 << (_TCP_INFO - 1), _ESTABLISHED)
         found = []
         for message in _dump(self._connections, _BY_FAMILY, asked):
-            source_port, port, _, destination = _ADDRESSES.unpack_from(message)
-            if port != destination_port:
-                continue
-            for kind, info in _attributes(message[_CONNECTION_BYTES:]):
-                if kind == _TCP_INFO and (rtt := _number(info[_RTT_AT : _RTT_AT + 4])):
-                    found.append(RoundTrip(socket.inet_ntoa(destination), source_port, port, rtt * 1e-6))
+            if _PORT.unpack_from(message) == (destination_port,):
+                info = dict(_attributes(message[_CONNECTION_BYTES:])).get(_TCP_INFO, memoryview(b""))
+                if rtt := _number(info[_RTT_AT : _RTT_AT + 4]):
+                    found.append(rtt * 1e-6)
         return found
 
 

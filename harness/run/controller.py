@@ -7,7 +7,6 @@ first line runs. Its log is a file of root's that it is handed open.
 from __future__ import annotations
 
 import json
-import math
 import os
 import pwd
 import shutil
@@ -17,7 +16,9 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct, ValidationError, convert, defstruct
 
 from controllers.pox_main import find_pox
 from harness.errors import RunFailed
@@ -34,19 +35,28 @@ ROOT = Path(__file__).resolve().parents[2]
 
 Event = dict[str, Any]
 
-_FLOW = ("key", "src", "dst", "src_port", "dst_port", "core")
-_ROUND = ("round", "flows", "large", "placed", "changed")
-_FIELDS: dict[str, dict[str, type]] = {
+_MAX = 2**53
+Whole = Annotated[int, Meta(ge=-_MAX, le=_MAX)]
+Real = Annotated[float, Meta(ge=-_MAX, le=_MAX)]
+_FIELDS: dict[str, dict[str, Any]] = {
     "start": dict.fromkeys(("scheme", "platform", "platform_version"), str),
     "switch": {"state": str},
-    "ready": {"switches": int},
-    "flow": dict.fromkeys(_FLOW, int) | {"reason": str},
-    "reroute": dict.fromkeys(("key", "core"), int),
-    "round": dict.fromkeys(_ROUND, int) | dict.fromkeys(("polled_s", "compute_s", "install_s"), float),
+    "ready": {"switches": Whole},
+    "flow": dict.fromkeys(("key", "src", "dst", "src_port", "dst_port", "core"), Whole) | {"reason": str},
+    "reroute": dict.fromkeys(("key", "core"), Whole),
+    "round": dict.fromkeys(("round", "flows", "large", "placed", "changed"), Whole)
+    | dict.fromkeys(("polled_s", "compute_s", "install_s"), Real),
     "error": {"message": str},
 }
 """What is read of each kind of event, text as one line; kinds that are not here are kept as they are."""
-_MAX = 2**53
+
+
+class _Any(Struct):
+    t: Real
+    event: str
+
+
+_KINDS = {kind: defstruct(kind, list(fields.items()), bases=(_Any,)) for kind, fields in _FIELDS.items()}
 
 
 def command(platform: str, address: str, options: Mapping[str, object]) -> list[str]:
@@ -81,18 +91,23 @@ KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "POX_DIR", "PYTHONDONTWRITEBYTECODE", "N
 """The variables of root's environment that a controller of somebody else's gets."""
 
 
-def _as_person(run_as: tuple[int, int] | None) -> list[str]:
-    """A prefix for a command that gives up root's rights for good; of no person, none."""
-    if run_as is None:
-        return []
-    without = ["--clear-groups", "--no-new-privs", "--inh-caps=-all", "--ambient-caps=-all", "--bounding-set=-all"]
-    return ["setpriv", f"--reuid={run_as[0]}", f"--regid={run_as[1]}", *without, "--"]
-
-
 def confined(run_as: tuple[int, int] | None, folder: Path) -> list[str]:
-    """A prefix for a controller whose output goes to ``folder``: as the person, within bounds, tied to us."""
-    parent = 0 if os.geteuid() == 0 else None  # in a namespace of processes of its own, who starts it has no number
-    return [*_within_bounds(folder), *_as_person(run_as), *tied(parent)]  # again: changing the user lets it loose
+    """A prefix for a controller whose output goes to ``folder``: as the person, if there is one, with no rights of
+    root's for good, and tied to us.
+
+    What a user's scheduler has started ends with it, whatever session that has gone to; and one that prints without
+    end fills a quarter of the disk at most, and with its log half, not /run.
+    """
+    most = max(shutil.disk_usage(folder).free // 4, 1 << 20)
+    prefix = ["prlimit", f"--fsize={most}", "--"]
+    parent = None
+    if os.geteuid() == 0:
+        prefix += ["unshare", "--pid", "--fork", "--kill-child=KILL", "--"]
+        parent = 0  # in a namespace of processes of its own, who starts it has no number
+    if run_as is not None:
+        without = ["--clear-groups", "--no-new-privs", "--inh-caps=-all", "--ambient-caps=-all", "--bounding-set=-all"]
+        prefix += ["setpriv", f"--reuid={run_as[0]}", f"--regid={run_as[1]}", *without, "--"]
+    return [*prefix, *tied(parent)]  # again: changing the user lets it loose
 
 
 def environment_of(run_as: tuple[int, int] | None) -> dict[str, str]:
@@ -104,14 +119,6 @@ def environment_of(run_as: tuple[int, int] | None) -> dict[str, str]:
     except KeyError:
         home = "/"
     return {name: os.environ[name] for name in KEPT if name in os.environ} | {"HOME": home}
-
-
-def _within_bounds(folder: Path) -> list[str]:
-    """What a user's scheduler has started ends with it, whatever session that has gone to; and one that prints without
-    end fills a quarter of the disk at most, and with its log half, not /run."""
-    most = max(shutil.disk_usage(folder).free // 4, 1 << 20)
-    apart = ["unshare", "--pid", "--fork", "--kill-child=KILL", "--"] if os.geteuid() == 0 else []
-    return ["prlimit", f"--fsize={most}", "--", *apart]
 
 
 @dataclass(frozen=True)
@@ -244,24 +251,10 @@ def parse_events(text: bytes) -> list[Event]:
     for line in text.split(b"\n"):
         try:
             event = json.loads(line)
-        except (ValueError, RecursionError):
+            kind = convert(event, _Any).event
+            convert(event, _KINDS.get(kind, _Any))
+        except (ValueError, RecursionError, ValidationError):
             continue
-        if _is_event(event):
-            told = _FIELDS.get(event["event"], {}).items()
-            events.append(event | {name: one_line(event[name]) for name, kind in told if kind is str})
+        told = _FIELDS.get(kind, {}).items()
+        events.append(event | {name: one_line(event[name]) for name, of in told if of is str})
     return events
-
-
-def _is_event(value: object) -> bool:
-    if not isinstance(value, dict) or not isinstance(value.get("event"), str):
-        return False
-    fields = {"t": float} | _FIELDS.get(value["event"], {})
-    return all(_is(value.get(name), kind) for name, kind in fields.items())
-
-
-def _is(value: object, kind: type) -> bool:
-    if kind is str:
-        return isinstance(value, str)
-    if isinstance(value, bool) or not isinstance(value, int if kind is int else (int, float)):
-        return False
-    return math.isfinite(value) and abs(value) <= _MAX

@@ -17,11 +17,10 @@ from harness.network.hosts import Tcp, permitted
 from harness.network.processes import Children
 from harness.run.controller import PORT, START_S, Controller
 from harness.run.iperf import Iperf, unsent_bytes
-from harness.run.observation import Observation, Outage, Say
+from harness.run.observation import ClockWatch, Observation, Outage, ProcessorWatch, Say, clock_offset, tcp_counters
 from harness.run.spec import LINUX_MIN_RTO_MS, SIGNALS, Disturbance, RunSpec, lasting
 from harness.run.traffic import Traffic
 from harness.run.transfers import Transfers
-from harness.run.watch import ClockWatch, ProcessorWatch, clock_offset, tcp_counters
 from hedera.schemes import scheme as find_scheme
 from results.temporary import owner_name
 from topos.fattree import FatTree

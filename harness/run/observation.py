@@ -1,18 +1,40 @@
-"""What is gathered while a run goes on, for the judge."""
+"""What is gathered while a run goes on, for the judge: among it the machine's processors and its clock, once a second,
+and what TCP counts."""
 
 from __future__ import annotations
 
+import math
+import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from harness.run.controller import Event, Restart
 from harness.run.traffic import EmulatedFlow
 from traffic.bwmng import Series
 from traffic.graph import Collective
 
+if TYPE_CHECKING:
+    from harness.network.fabric import Fabric
+
 Say = Callable[[str], None]
 """Hears which stage a run is at."""
+READINGS = 5
+"""Of two clocks: one of so many is not interrupted."""
+COUNTERS = {
+    "RetransSegs": "retransmitted_segments",
+    "TCPOFOQueue": "segments_out_of_order",
+    "TCPSACKReorder": "reorderings_by_sack",
+    "TCPTSReorder": "reorderings_by_timestamp",
+    "TCPDSACKRecv": "needless_retransmissions",
+    "TCPTimeouts": "timeouts",
+    "TCPDeliveredCE": "segments_marked",
+}
+"""The kernel's names (Tcp and TcpExt in /proc/net/snmp and netstat; snmp_counter.rst), and ours."""
+_Watch = TypeVar("_Watch", bound="Sampler")
 
 
 @dataclass(frozen=True)
@@ -27,7 +49,7 @@ class Outage:
 class Observation:
     """What is gathered while a run goes on. Times are seconds since the epoch, ``begin`` the first client's.
 
-    ``tcp``: what hosts counted meanwhile (`harness.run.watch`); ``troubles``: what went wrong with what sends, a
+    ``tcp``: what hosts counted meanwhile (`tcp_counters`); ``troubles``: what went wrong with what sends, a
     sentence each; ``clock_offset``: the epoch's clock minus the monotonic one; ``clock_set_s``: how far the former was
     set meanwhile, seconds; ``collective``: what became of a graph of flows.
     """
@@ -51,3 +73,108 @@ class Observation:
     clock_offset: float = 0.0
     clock_set_s: float = 0.0
     collective: Collective | None = None
+
+
+class Sampler:
+    """Calls `sample` every ``period_s`` seconds in a thread of its own while the ``with`` block runs."""
+
+    period_s = 1.0
+
+    def sample(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self: _Watch) -> _Watch:
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.wait(self.period_s):
+            self.sample()
+
+
+class ProcessorWatch(Sampler):
+    """``idle_percent``: the idle share of all processors in each second; ``times``: the ends of these seconds, since
+    the epoch."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+        self.idle_percent: list[float] = []
+        self._last = processor_ticks(Path("/proc/stat").read_text())
+
+    def sample(self) -> None:
+        before, self._last = self._last, processor_ticks(Path("/proc/stat").read_text())
+        self.times.append(time.time())
+        self.idle_percent.append(idle_share(before, self._last) * 100)
+
+
+class ClockWatch(Sampler):
+    """Whether the machine's clock is set, while the ``with`` block runs.
+
+    ``set_s`` is how far, in seconds, by the epoch's clock against the monotonic one: the farthest that it was from
+    where it began. Slewing (NTP, adjtime) moves both clocks alike and does not show; what shows is a step, whoever
+    made it, and the time for which the machine was suspended.
+    """
+
+    def __init__(self) -> None:
+        self._first = clock_offset()
+        self.set_s = 0.0
+
+    def sample(self) -> None:
+        moved = clock_offset() - self._first
+        if abs(moved) > abs(self.set_s):
+            self.set_s = moved
+
+    def __exit__(self, *exception: object) -> None:
+        super().__exit__(*exception)
+        self.sample()
+
+
+def clock_offset() -> float:
+    """The epoch's clock minus the monotonic one, seconds: the best of some readings, as whoever reads two clocks may
+    have to wait for a processor in between."""
+    best, taken = math.inf, 0.0
+    for _ in range(READINGS):
+        before = time.monotonic()
+        epoch = time.time()
+        after = time.monotonic()
+        if after - before < best:
+            best, taken = after - before, epoch - (before + after) / 2
+    return taken
+
+
+def processor_ticks(stat: str) -> tuple[int, int]:
+    """(idle, all) clock ticks of all processors since boot, from the text of /proc/stat."""
+    # user nice system idle iowait irq softirq steal; guest time is in user already
+    ticks = [int(word) for word in stat.splitlines()[0].split()[1:9]]
+    return ticks[3] + ticks[4], sum(ticks)
+
+
+def idle_share(before: tuple[int, int], now: tuple[int, int]) -> float:
+    """The idle fraction between two readings of `processor_ticks`."""
+    total = now[1] - before[1]
+    return (now[0] - before[0]) / total if total > 0 else 1.0
+
+
+def tcp_counters(fabric: Fabric) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for host in fabric.topo.hosts:
+        net = Path(f"/proc/{fabric.pid_of(host)}/net")
+        total.update(parse_counters((net / "snmp").read_text() + (net / "netstat").read_text()))
+    return total
+
+
+def parse_counters(text: str) -> Counter[str]:
+    """The counters in a text of pairs of lines, names and numbers; those that a kernel lacks are left out."""
+    lines = [line.split() for line in text.splitlines()]
+    found: Counter[str] = Counter()
+    for names, values in zip(lines[::2], lines[1::2], strict=False):
+        for name, value in zip(names[1:], values[1:], strict=False):
+            if name in COUNTERS and names[0] in ("Tcp:", "TcpExt:"):
+                found[COUNTERS[name]] += int(value)
+    return found

@@ -30,7 +30,7 @@ CLAIM_EXCESS = 0.10
 before the paths that the controller claims are in doubt."""
 CLOCK_SET_S = 0.01
 """How far the machine's clock may be set during a run, seconds: what makes the rate of one second 1 % wrong, as far
-as a port's limit is known. Readings are microseconds apart, and slewing shows in none (`harness.run.watch`)."""
+as a port's limit is known. Readings are microseconds apart, and slewing shows in none (`harness.run.observation`)."""
 MIN_OF_MAXMIN = 0.85
 """A run below this share of the max-min fair total for its own paths was slowed by the machine, or by TCP, not by
 paths. It is coarse: above it, other rules have to say that the machine was fast enough."""

@@ -77,10 +77,9 @@ def test_what_waits_in_queues_and_how_long_round_trips_take(namespace):
             (by_tc,) = (one["backlog"] for one in shown if one["kind"] == "bfifo")
             assert (queue.port, queue.queued) == ("a-eth1", pytest.approx(by_tc, abs=3 * 1042))
             assert 10 * 1042 <= queue.queued <= 20 * 1042
-            assert (found.destination, found.source_port, found.destination_port) == ("127.0.0.1", port, 5001)
             by_ss = run(["ss", "-tinH", f"sport = :{port}"], namespace=namespace)
             rtt_ms = next(word for word in by_ss.split() if word.startswith("rtt:"))[4:].split("/")[0]
-            assert found.rtt_s * 1e3 == pytest.approx(float(rtt_ms), abs=2e-3)
+            assert found * 1e3 == pytest.approx(float(rtt_ms), abs=2e-3)
         finally:
             sender.kill()
 

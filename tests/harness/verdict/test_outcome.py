@@ -9,11 +9,10 @@ import pytest
 
 from harness.hosts.connections import BIN_S
 from harness.hosts.records import Arrived, Sent
-from harness.run.observation import Observation
+from harness.run.observation import Observation, parse_counters
 from harness.run.spec import RunSpec
 from harness.run.traffic import EmulatedFlow
 from harness.run.transfers import _report
-from harness.run.watch import parse_counters
 from harness.verdict.costs import COUNTED, costs
 from harness.verdict.flows import measured_flows
 from harness.verdict.outcome import Outcome

@@ -2,8 +2,8 @@ import time
 
 import pytest
 
-from harness.run import watch
-from harness.run.watch import ClockWatch, ProcessorWatch, clock_offset, idle_share, processor_ticks
+from harness.run import observation
+from harness.run.observation import ClockWatch, ProcessorWatch, clock_offset, idle_share, processor_ticks
 
 STAT = "cpu  100 0 50 800 10 0 40 0 7 0\ncpu0 1 2 3 4 5 6 7 8 9 10\n"
 
@@ -29,8 +29,8 @@ class Clocks:
 
     def __init__(self, monkeypatch, step=1e-6):
         self.epoch, self.now, self.steps = 1000.0, 50.0, [step]
-        monkeypatch.setattr(watch.time, "time", lambda: self.epoch + self.now)
-        monkeypatch.setattr(watch.time, "monotonic", self._go_on)
+        monkeypatch.setattr(observation.time, "time", lambda: self.epoch + self.now)
+        monkeypatch.setattr(observation.time, "monotonic", self._go_on)
 
     def _go_on(self):
         self.now += self.steps.pop(0) if len(self.steps) > 1 else self.steps[0]
