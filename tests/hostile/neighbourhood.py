@@ -11,8 +11,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from results.record import encode
 from tests import made
-from tests.harness.sweep.run_files import run_json
+from tests.harness.jobs.made import SPEC, result
 
 ENEMY, ALICE = 54321, 54322
 VICTIMS = ("root shell", "sudo", "user")
@@ -149,33 +150,16 @@ def does(program, *arguments):
         return process.communicate(timeout=120)[0]
 
 
-def good_run(folder, scheme="ecmp", trial=1, **more):
+def good_run(folder, scheme):
     """A run as we write them, in a sweep's folder."""
-    place = folder / "stride_4" / scheme / f"trial-{trial}"
+    place = folder / "stride_4" / scheme / "trial-1"
     place.mkdir(parents=True)
-    document = run_json(
-        scheme=scheme,
-        trial=trial,
-        matrix=[[0, 4]],
-        rates={"t": [1.0, 2.0], "total_mbps": [1.0, 1.0]},
-        completion=[
-            {
-                "size_class": "small",
-                "flows": 4,
-                "cut_off": 0,
-                "known_share": 1.0,
-                "mean_s": 1.0,
-                "median_s": 1.0,
-                "p95_s": 1.0,
-                "p99_s": 1.0,
-                "mean_slowdown": 1.0,
-                "median_slowdown": 1.0,
-                "p95_slowdown": 1.0,
-                "p99_slowdown": 1.0,
-            }
-        ],
-        **more,
-    )
+    seconds = {name: 1.0 for name in ("mean_s", "median_s", "p95_s", "p99_s")}
+    slower = {name.replace("_s", "_slowdown"): value for name, value in seconds.items()}
+    small = {"size_class": "small", "flows": 4, "cut_off": 0, "known_share": 1.0, **seconds, **slower}
+    document = json.loads(encode(result(SPEC)))
+    document |= {"scheme": scheme, "matrix": [[0, 4]], "completion": [small]}
+    document |= {"rates": {"t": [1.0, 2.0], "total_mbps": [1.0, 1.0]}}
     (place / "run.json").write_text(json.dumps(document))
     return place
 

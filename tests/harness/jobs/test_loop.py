@@ -36,19 +36,14 @@ def partial(folder):
     return [path.name for path in folder.rglob("*") if path.name.endswith(".partial")]
 
 
-def test_a_run_is_published_with_its_raw_files(tmp_path):
+def test_a_run_is_published_with_its_raw_files_and_never_overwritten(tmp_path):
     run = carried(tmp_path / "a" / "run")
     assert read_run(tmp_path / "a" / "run") == run
     assert (tmp_path / "a" / "run" / "controller.jsonl").exists()
     assert partial(tmp_path) == []
-
-
-def test_results_are_never_overwritten(tmp_path):
-    carried(tmp_path / "run")
-    before = (tmp_path / "run" / RESULT).read_bytes()
     with pytest.raises(RunFailed, match="never overwritten"):
-        carried(tmp_path / "run")
-    assert (tmp_path / "run" / RESULT).read_bytes() == before
+        carried(tmp_path / "a" / "run", lambda spec: result(spec, bisection_mbps=7.0))
+    assert read_run(tmp_path / "a" / "run") == run
 
 
 @pytest.mark.parametrize(

@@ -97,21 +97,18 @@ def test_a_message_that_is_too_long_is_not_read(child):
     assert wait_until(lambda: os.waitpid(one.pid, os.WNOHANG)[0] == one.pid, 10)
 
 
-def test_what_nobody_expected_is_told(child, tmp_path, monkeypatch):
-    def broken(*_, **__):
-        raise ZeroDivisionError("x")
-
-    monkeypatch.setattr(experiment, "run_experiment", broken)
-    with pytest.raises(RunFailed, match=r"nobody expected .ZeroDivisionError: x"):
-        carried(child(), tmp_path / "run")
-
-
-def test_a_child_that_is_gone_is_a_sentence(child, tmp_path):
-    def gone(self):
-        os._exit(1)
-
+def test_what_nobody_expected_is_told_and_so_is_a_child_that_is_gone(child, tmp_path, monkeypatch):
     with pytest.raises(RunFailed, match="the process that is root has ended"):
-        carried(child(gone), tmp_path / "run")
+        carried(child(lambda self: os._exit(1)), tmp_path / "a")
+    monkeypatch.setattr(experiment, "run_experiment", lambda *_, **__: 1 / 0)
+    with pytest.raises(RunFailed, match=r"nobody expected .ZeroDivisionError"):
+        carried(child(), tmp_path / "b")
+
+
+def stop(stage, progress):
+    """As Ctrl-C while a run sends."""
+    if stage == "sending":
+        raise KeyboardInterrupt
 
 
 def test_when_the_user_s_process_ends_the_run_is_torn_down_and_nothing_cuts_that_short(child, tmp_path):
@@ -133,16 +130,11 @@ def test_when_the_user_s_process_ends_the_run_is_torn_down_and_nothing_cuts_that
     for name in ("a", "b", "c"):
         carried(one, tmp_path / name)
     (tmp_path / "last").touch()
-
-    def stop(stage, progress):
-        if stage == "sending":
-            raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
         carried(one, tmp_path / "d", hear=stop)
     one.close()
     assert told.read_text() == "4"
-    assert not [path for path in (tmp_path / "home").iterdir() if path.name[0].isdigit()]
+    assert not list((tmp_path / "home").glob("[0-9]*"))
 
 
 def test_a_tear_down_that_hangs_ends_by_the_clock(child, tmp_path, monkeypatch):
@@ -158,10 +150,6 @@ def test_a_tear_down_that_hangs_ends_by_the_clock(child, tmp_path, monkeypatch):
                 time.sleep(600)
             finally:
                 told.write_text("the rest")
-
-    def stop(stage, progress):
-        if stage == "sending":
-            raise KeyboardInterrupt
 
     one = child(hangs)
     with pytest.raises(KeyboardInterrupt):

@@ -14,41 +14,37 @@ from topos.fattree import FatTree
 TREE = FatTree(4)
 
 
-def test_links_that_have_to_be_full_are_judged_once_tcp_has_settled():
-    long = RunSpec(scheme="ecmp", traffic="stride:4", seconds=60, link_mbps=10)
-    assert settled_window(long, [], []) == (10, 50)
-    assert settled_window(long, [0.0, 2.0, 4.0], []) == (10, 50)
-    assert settled_window(replace(long, seconds=10), [0.0, 0.1], []) == (pytest.approx(5.1), pytest.approx(50 / 6))
-    assert settled_window(replace(long, seconds=7), [0.0], []) == (5, 7), "after the measuring window"
-    assert settled_window(replace(long, seconds=5.5), [0.0], []) is None, "too short to tell"
-    assert settled_window(long, [12.0, 55.0], []) == (17, 50)
-    assert settled_window(long, [12.0], [Outage(30, frozenset())]) == (35, 50)
-    assert settled_window(long, [44.5], []) == (49.5, 60)
-    assert settled_window(long, [44.5, 52.0], []) == (57, 60)
-    assert settled_window(long, [44.5, 56.0], []) is None
-    slow = RunSpec(scheme="ecmp", traffic="stride:4", seconds=60, link_mbps=1)
-    assert settled_window(slow, [12.0], []) == (pytest.approx(12 + 25 * 0.6), 50)
-
-
 @pytest.mark.parametrize(
-    ("bw", "queue", "last", "window"),
+    ("seconds", "changes", "settings", "window"),
     [
-        (10, 50, 2.333, (7.333, 8.333)),  # a second of the measuring window is left
-        (10, 50, 2.334, (7.334, 10)),
-        (10, 50, 3.999, (8.999, 10)),
-        (10, 50, 4.001, None),
+        (60, [], {}, (10, 50)),
+        (60, [0.0, 2.0, 4.0], {}, (10, 50)),
+        (60, [12.0, 55.0], {}, (17, 50)),
+        (60, [44.5], {}, (49.5, 60)),
+        (60, [44.5, 52.0], {}, (57, 60)),
+        (60, [44.5, 56.0], {}, None),
+        (60, [12.0], {"link_mbps": 1}, (12 + 25 * 0.6, 50)),
+        (10, [0.0, 0.1], {}, (5.1, 50 / 6)),
+        (7, [0.0], {}, (5, 7)),  # after the measuring window
+        (5.5, [0.0], {}, None),
+        (10, [2.333], {}, (7.333, 8.333)),  # a second of the measuring window is left
+        (10, [2.334], {}, (7.334, 10)),
+        (10, [3.999], {}, (8.999, 10)),
+        (10, [4.001], {}, None),
         # 25 times through a full queue of 166 packets of 1500 bytes at 10 Mb/s are 4.98 s, of 167 are 5.01
-        (10, 166, 2.33, (7.33, 8.333)),
-        (10, 167, 2.33, (7.34, 10)),
+        (10, [2.33], {"queue": 166}, (7.33, 8.333)),
+        (10, [2.33], {"queue": 167}, (7.34, 10)),
         # docs/notes/conditions.md: 50 packets of 9000 bytes at 10 Mb/s are 9 s, 200 at 25 Mb/s are 14.4
-        (10, 300, 0.0, (9.0, 10)),
-        (10, 300, 0.01, None),
-        (25, 1200, 0.0, None),
+        (10, [0.0], {"queue": 300}, (9.0, 10)),
+        (10, [0.01], {"queue": 300}, None),
+        (10, [0.0], {"link_mbps": 25, "queue": 1200}, None),
     ],
 )
-def test_the_limits_of_the_settled_window(bw, queue, last, window):
-    spec = RunSpec(scheme="ecmp", traffic="stride:4", seconds=10, link_mbps=bw, queue=queue)
-    assert settled_window(spec, [last], []) == (None if window is None else pytest.approx(window, abs=1e-3))
+def test_links_that_have_to_be_full_are_judged_once_tcp_has_settled(seconds, changes, settings, window):
+    spec = RunSpec("ecmp", "stride:4", seconds=seconds, **{"link_mbps": 10, **settings})
+    expected = None if window is None else pytest.approx(window, abs=1e-3)
+    assert settled_window(spec, changes, []) == expected
+    assert settled_window(spec, [], [Outage(t, frozenset()) for t in changes]) == expected, "as after a failure"
 
 
 def test_without_a_settled_second_the_measuring_window_is_all_there_is_and_it_says_what_would_do():
