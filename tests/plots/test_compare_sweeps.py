@@ -14,10 +14,9 @@ def sweep(folder, shares, trials=1, first_seed=1, **settings):
         for trial in range(1, trials + 1):
             own = share[trial - 1] if isinstance(share, list) else share
             bad = {"verdict": "invalid", "reasons": ["too slow"]} if own is None else {}
-            document = run_document(
-                pattern, scheme, trial, bisection_mbps=1.5 * (own or 7), seed=first_seed + trial - 1, **bad
-            )
-            document["spec"] = document["spec"] | settings
+            changes = {"bisection_mbps": 1.5 * (own or 7), "seed": first_seed + trial - 1, **bad}
+            document = run_document(pattern, scheme, trial, **changes)
+            document["spec"] |= settings
             store(folder, document)
     return folder
 
@@ -32,15 +31,12 @@ def test_differences_are_paired_over_patterns_and_have_student_s_interval(tmp_pa
     found = compare([a, b])
     first, second = found.rows()
     assert (first["share"], first["difference_points"], first["low_points"]) == (pytest.approx(0.75), None, None)
-    assert (first["conditions"], second["conditions"]) == (
-        {"--bw": 10.0, "--mtu": 1500},
-        {"--bw": 100.0, "--mtu": 9000},
-    )
+    assert first["conditions"] == {"--bw": 10.0, "--mtu": 1500}
+    assert second["conditions"] == {"--bw": 100.0, "--mtu": 9000}
     expected = difference(None, [1, -6, -2, 0])
     assert second["share"] == pytest.approx(0.7325)
-    assert (second["difference_points"], second["low_points"], second["high_points"]) == pytest.approx(
-        (expected.mean, expected.low, expected.high)
-    )
+    points = [second[f"{name}_points"] for name in ("difference", "low", "high")]
+    assert points == pytest.approx([expected.mean, expected.low, expected.high])
     assert (second["largest_points"], second["largest_pattern"]) == (pytest.approx(-6), "published:stride2")
     assert (second["patterns"], second["runs"], second["invalid"]) == (4, 4, 0)
     assert found.alike["--queue"] == 50
@@ -85,11 +81,7 @@ def test_all_tries_stand_beside_what_counts(tmp_path):
         document["spec"] |= {"link_mbps": 200.0}
         store(b, document, attempt)
     first, second = compare([a, b]).rows()
-    assert (second["patterns"], second["share"], second["difference_points"]) == (
-        2,
-        pytest.approx(0.8),
-        pytest.approx(0),
-    )
+    assert (second["patterns"], second["share"], second["difference_points"]) == pytest.approx((2, 0.8, 0))
     assert (first["left_out"], first["all_patterns"], first["all_share"]) == (0, 3, pytest.approx(2.2 / 3))
     assert (second["left_out"], second["all_patterns"], second["all_share"]) == (2, 3, pytest.approx(1.8 / 3))
     assert second["all_difference_points"] == pytest.approx(-40 / 3)

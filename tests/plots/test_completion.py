@@ -1,7 +1,5 @@
 """Completion times, drawn and told: made-up runs, read from disk as stored ones are."""
 
-import json
-
 import pytest
 
 from plots.completion import completed, costs, csv_text, rows
@@ -9,7 +7,7 @@ from plots.figures import write_all
 from plots.load import load_sweep
 from plots.report import write_report
 from results.parts import FlowRecord
-from tests.plots.sweeps import run_document
+from tests.plots.sweeps import run_document, store
 
 TRAFFIC = "poisson:web-search,0.5"
 
@@ -24,25 +22,15 @@ def document(scheme, trial, median_s, cut_off=0):
         {"src": 0, "dst": 1, "mbps": 1.0, "size_bytes": 1000, "how": "done", "completion_s": median_s * n}
         for n in (1, 2, 4)
     ]
-    return run_document(
-        TRAFFIC,
-        scheme,
-        trial,
-        completion=[statistics("all", 3), statistics("small", 2)],
-        flows=flows,
-        rounds=[],
-        costs={"controller_percent": 3.0 * trial, "moves": 4},
-    )
+    changes = {"completion": [statistics("all", 3), statistics("small", 2)], "flows": flows, "rounds": []}
+    return run_document(TRAFFIC, scheme, trial, costs={"controller_percent": 3.0 * trial, "moves": 4}, **changes)
 
 
 @pytest.fixture
 def folder(tmp_path):
     for scheme, base in (("ecmp", 2.0), ("hedera-sa", 1.0)):
         for trial in (1, 2, 3):
-            run = tmp_path / scheme / f"trial-{trial}"
-            run.mkdir(parents=True)
-            made = document(scheme, trial, base * trial, cut_off=1)
-            (run / "run.json").write_text(json.dumps(made))
+            store(tmp_path, document(scheme, trial, base * trial, cut_off=1))
     return tmp_path
 
 
@@ -58,10 +46,9 @@ def test_a_row_is_the_median_of_trials_and_counts_all_their_flows(folder):
 
 def test_all_tries_are_a_second_row(folder):
     """The second trial of ecmp was invalid at 20 s before it was valid at 4; the fourth was not judged."""
-    for name, trial, median_s, verdict in (("first", 2, 20.0, "invalid"), ("fourth", 4, 10.0, "not judged")):
-        (folder / "ecmp" / name).mkdir()
+    for trial, median_s, verdict in ((2, 20.0, "invalid"), (4, 10.0, "not judged")):
         bad = {"verdict": verdict, "reasons": ["slow"]}
-        (folder / "ecmp" / name / "run.json").write_text(json.dumps(document("ecmp", trial, median_s) | bad))
+        store(folder, document("ecmp", trial, median_s) | bad, attempt="-0")
     sweep = load_sweep(folder)
     found = {(row["scheme"], row["over"]): row for row in rows(sweep.runs, sweep.tries) if row["size_class"] == "all"}
     valid, every = found["ecmp", "valid runs"], found["ecmp", "all tries"]
@@ -86,7 +73,7 @@ def test_costs_are_medians(folder):
 
 
 def test_traffic_that_lasts_has_none_of_it(tmp_path):
-    (tmp_path / "run.json").write_text(json.dumps(run_document()))
+    store(tmp_path, run_document())
     runs = load_sweep(tmp_path).runs
     assert (rows(runs), costs(runs)) == ([], {})
     assert "completion.png" not in {path.name for path in write_all(tmp_path)}

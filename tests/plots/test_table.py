@@ -59,12 +59,7 @@ def test_csv_holds_every_number(tmp_path):
     assert (rows[0]["capacity_mbps"], float(rows[0]["payload_capacity_mbps"])) == ("160", round(160 * 1448 / 1514, 4))
     assert float(rows[0]["median_payload_mbps"]) == round(152 / WIRE, 4)
     ecmp = rows[1]
-    assert (ecmp["pattern"], ecmp["scheme"], ecmp["valid_trials"], ecmp["invalid_trials"]) == (
-        "published:stride4",
-        "ecmp",
-        "2",
-        "1",
-    )
+    assert list(ecmp.values())[:4] == ["published:stride4", "ecmp", "2", "1"]
     assert (ecmp["median_mbps"], ecmp["median_ratio"]) == ("76.0000", "0.5000")
     assert (ecmp["invalid_median_mbps"], ecmp["reasons"]) == ("76.0000", "CPU, too busy")
     assert (rows[2]["median_mbps"], rows[2]["median_ratio"]) == ("", "")
