@@ -11,6 +11,8 @@ rate (1 bit/s at 1 Gb/s). Halving an odd rate rounds down.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,6 +30,36 @@ _ACTIVE, _ARRIVED, _FREED, _QUEUED = 0, 1, 2, 3  # counts of flows
 _RATE, _SLOW_START = 6, 7  # columns after the six links in a flow's row: one flow is half a cache line
 _ENDLESS = np.int64(2**62)
 _PLENTY = np.int32(2**30)  # spare capacity of the link that stands for a tier the path does not reach
+
+
+class _State(NamedTuple):
+    """What the compiled loop works on: arrays (flows,), but for ``row`` (flows, 8) and ``spare`` (links + 1,).
+
+    The first ``count[_ACTIVE]`` of ``order`` are active. Of ``queue`` the first ``known`` flows have a start of their
+    own, of which ``count[_ARRIVED]`` have started; those behind them, up to ``count[_QUEUED]``, wait for nobody any
+    more, and have started up to ``count[_FREED]``. Both parts are in the order in which they are ``due``.
+    ``edges``, ``follower``, ``missing`` and ``delay`` are `simulator.workload.Waits`. ``random``: the seed, and how
+    many draws there have been. ``flat``: all paths have two links.
+    """
+
+    order: Int32
+    queue: Int32
+    due: Int64
+    count: Int64
+    row: Int32
+    left: Int64
+    edges: Int64
+    follower: Int32
+    missing: Int32
+    delay: Int64
+    started: Int64
+    finished: Int64
+    leaving: Int32
+    spare: Int32
+    random: NDArray[np.uint64]
+    known: int
+    increase: int
+    flat: bool
 
 
 class AimdEngine(Engine):
@@ -73,7 +105,6 @@ class AimdEngine(Engine):
         self._row[:, :6] = self._nowhere
         self._row[:, : links.shape[1]] = self._real(links)
         self._row[:, _SLOW_START] = 1
-        self._flat = links.shape[1] == 2 and bool((links >= 0).all())
         self._spare = np.full(num_links + 1, LINK, dtype=np.int32)
         self._spare[self._nowhere] = _PLENTY
         if closed is not None:
@@ -81,36 +112,20 @@ class AimdEngine(Engine):
         size = np.minimum(np.ceil(work.size_bytes / self._bytes), float(_ENDLESS))
         self._size = size.astype(np.int64)
         self._left = self._size.copy()
-        self._waits = waits(work, graph, tick_s)
-        self._queue, self._due, self._known = start_queue(work, tick_s)
-        self._count = np.array([0, 0, self._known, self._known], dtype=np.int64)
-        self._started = np.full(flows, -1, dtype=np.int64)
-        self._finished = np.full(flows, -1, dtype=np.int64)
-        self._order = np.empty(flows, dtype=np.int32)
-        self._leaving = np.empty(flows, dtype=np.int32)
-        self._random = np.array([seed, 0], dtype=np.uint64)  # and how many draws there have been
+        queue, due, known = start_queue(work, tick_s)
+        edges, follower, missing, delay = waits(work, graph, tick_s)
+        self._count = np.array([0, 0, known, known], dtype=np.int64)
+        self._started, self._finished = np.full((2, flows), -1, dtype=np.int64)
+        self._order, leaving = np.empty((2, flows), dtype=np.int32)
+        self._state = _State(
+            self._order, queue, due, self._count, self._row, self._left, edges, follower, missing, delay,
+            self._started, self._finished, leaving, self._spare, np.array([seed, 0], dtype=np.uint64),
+            known, self.increase, links.shape[1] == 2 and bool((links >= 0).all()),
+        )  # fmt: skip
 
     def advance(self, ticks: int) -> Float64:
         totals = np.empty(ticks)
-        _advance(
-            self.tick,
-            self._order,
-            self._queue,
-            self._due,
-            self._count,
-            self._row,
-            self._left,
-            *self._waits,
-            self._known,
-            self._started,
-            self._finished,
-            self._leaving,
-            self._spare,
-            self.increase,
-            totals,
-            self._random,
-            self._flat,
-        )
+        _advance(self.tick, totals, self._state)
         self.tick += ticks
         return totals * self._mbps
 
@@ -121,7 +136,7 @@ class AimdEngine(Engine):
     @property
     def idle(self) -> bool:
         active, arrived, freed, queued = self._count
-        return bool(active == 0 and arrived == self._known and freed == queued)
+        return bool(active == 0 and arrived == self._state.known and freed == queued)
 
     @property
     def rates_mbps(self) -> Float64:
@@ -198,39 +213,16 @@ def _reroute(flows: Int32, links: Int32, row: Int32, spare: Int32) -> None:
 
 
 @compiled
-def _advance(
-    first: int,
-    order: Int32,
-    queue: Int32,
-    due: Int64,
-    count: Int64,
-    row: Int32,
-    left: Int64,
-    edges: Int64,
-    follower: Int32,
-    missing: Int32,
-    delay: Int64,
-    known: int,
-    started: Int64,
-    finished: Int64,
-    leaving: Int32,
-    spare: Int32,
-    increase: int,
-    totals: Float64,
-    random: NDArray[np.uint64],
-    flat: bool,
-) -> None:
-    """Run ``totals.size`` ticks. ``flat``: all paths have two links.
-
-    The first ``count[_ACTIVE]`` of ``order`` are active. Of ``queue`` the first ``known`` flows have a start of their
-    own, of which ``count[_ARRIVED]`` have started; those behind them, up to ``count[_QUEUED]``, wait for nobody any
-    more, and have started up to ``count[_FREED]``. Both parts are in the order in which they are ``due``.
+def _advance(first: int, totals: Float64, state: _State) -> None:
+    """Run ``totals.size`` ticks from ``first`` on.
 
     The shuffle (Fisher-Yates from the front) and the update are one loop: a flow is updated when it is drawn, and its
     place in ``order`` is then final. Indices are unsigned where they are data:
     for signed ones Numba asks each time whether they count from the end, which takes as long as all the rest.
     """
-    seed, draws = random[0], random[1]
+    order, row, left, spare, count, flat = state.order, state.row, state.left, state.spare, state.count, state.flat
+    queue, due, leaving, known, increase = state.queue, state.due, state.leaving, state.known, state.increase
+    seed, draws = state.random[0], state.random[1]
     active, arrived, freed, queued = count[_ACTIVE], count[_ARRIVED], count[_FREED], count[_QUEUED]
     nowhere = spare.size - 1
     total = np.int64(0)
@@ -280,9 +272,9 @@ def _advance(
                 freed += 1
             else:
                 break
-            started[f] = now
+            state.started[f] = now
             if left[f] == 0:
-                queued = _free(f, now, edges, follower, missing, delay, queue, due, freed, queued)
+                queued = _free(f, now, state, freed, queued)
                 continue
             got = _take(f, increase, row, spare)
             if got == 0:
@@ -303,33 +295,23 @@ def _advance(
             total -= rate
             _move(f, -rate, row, spare)
             row[f, _RATE] = rate  # kept for the time of the last bit; the links no longer carry it
-            finished[f] = now
+            state.finished[f] = now
             active -= 1
             order[i] = order[active]
-            queued = _free(f, now + 1, edges, follower, missing, delay, queue, due, freed, queued)
-    random[1] = draws
+            queued = _free(f, now + 1, state, freed, queued)
+    state.random[1] = draws
     count[_ACTIVE], count[_ARRIVED], count[_FREED], count[_QUEUED] = active, arrived, freed, queued
 
 
 @compiled
-def _free(
-    f: int,
-    tick: int,
-    edges: Int64,
-    follower: Int32,
-    missing: Int32,
-    delay: Int64,
-    queue: Int32,
-    due: Int64,
-    freed: int,
-    queued: int,
-) -> int:
+def _free(f: int, tick: int, state: _State, freed: int, queued: int) -> int:
     """Line up those that waited for flow f alone by now, as it has ended at ``tick``; returns the queue's new end."""
-    for e in range(edges[f], edges[f + 1]):
-        g = follower[e]
-        missing[g] -= 1
-        if missing[g] == 0:
-            place, when = queued, tick + delay[g]
+    queue, due = state.queue, state.due
+    for e in range(state.edges[f], state.edges[f + 1]):
+        g = state.follower[e]
+        state.missing[g] -= 1
+        if state.missing[g] == 0:
+            place, when = queued, tick + state.delay[g]
             while place > freed and due[place - 1] > when:
                 queue[place], due[place] = queue[place - 1], due[place - 1]
                 place -= 1
