@@ -35,9 +35,9 @@ _PLENTY = np.int32(2**30)  # spare capacity of the link that stands for a tier t
 class _State(NamedTuple):
     """What the compiled loop works on: arrays (flows,), but for ``row`` (flows, 8) and ``spare`` (links + 1,).
 
-    The first ``count[_ACTIVE]`` of ``order`` are active. Of ``queue`` the first ``known`` flows have a start of their
-    own, of which ``count[_ARRIVED]`` have started; those behind them, up to ``count[_QUEUED]``, wait for nobody any
-    more, and have started up to ``count[_FREED]``. Both parts are in the order in which they are ``due``.
+    The first ``counts[_ACTIVE]`` of ``order`` are active. Of ``queue`` the first ``known`` flows have a start of their
+    own, of which ``counts[_ARRIVED]`` have started; those behind them, up to ``counts[_QUEUED]``, wait for nobody any
+    more, and have started up to ``counts[_FREED]``. Both parts are in the order in which they are ``due``.
     ``edges``, ``follower``, ``missing`` and ``delay`` are `simulator.workload.Waits`. ``random``: the seed, and how
     many draws there have been. ``flat``: all paths have two links.
     """
@@ -45,7 +45,7 @@ class _State(NamedTuple):
     order: Int32
     queue: Int32
     due: Int64
-    count: Int64
+    counts: Int64
     row: Int32
     left: Int64
     edges: Int64
@@ -220,7 +220,7 @@ def _advance(first: int, totals: Float64, state: _State) -> None:
     place in ``order`` is then final. Indices are unsigned where they are data:
     for signed ones Numba asks each time whether they count from the end, which takes as long as all the rest.
     """
-    order, row, left, spare, count, flat = state.order, state.row, state.left, state.spare, state.count, state.flat
+    order, row, left, spare, count, flat = state.order, state.row, state.left, state.spare, state.counts, state.flat
     queue, due, leaving, known, increase = state.queue, state.due, state.leaving, state.known, state.increase
     seed, draws = state.random[0], state.random[1]
     active, arrived, freed, queued = count[_ACTIVE], count[_ARRIVED], count[_FREED], count[_QUEUED]

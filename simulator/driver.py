@@ -6,7 +6,7 @@ import itertools
 import time
 from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,28 +107,13 @@ class Simulation:
         closed = None
         if self.breakage is not None:
             closed, count = self.breakage.nowhere, count + 1
+        shared: dict[str, Any] = {
+            "tick_s": config.tick_s, "link_mbps": config.link_mbps, "closed": closed, "graph": self.graph
+        }  # fmt: skip
         if config.engine == "maxmin":
-            return MaxMinEngine(
-                self.work,
-                self.links,
-                count,
-                tick_s=config.tick_s,
-                link_mbps=config.link_mbps,
-                closed=closed,
-                graph=self.graph,
-                rates=self._sprayed_rates if self.breakage and config.chosen.sprays else None,
-            )
-        return AimdEngine(
-            self.work,
-            self.links,
-            count,
-            tick_s=config.tick_s,
-            seed=config.seed,
-            link_mbps=config.link_mbps,
-            increase_mbps=config.first_mbps,
-            closed=closed,
-            graph=self.graph,
-        )
+            rates = self._sprayed_rates if self.breakage and config.chosen.sprays else None
+            return MaxMinEngine(self.work, self.links, count, rates=rates, **shared)
+        return AimdEngine(self.work, self.links, count, seed=config.seed, increase_mbps=config.first_mbps, **shared)
 
     def run(self, progress: Callable[[float], None] | None = None) -> Result:
         """From one event to the next: an end of the measuring window, a failure, a scheduling round.

@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simulator.alone import alone_s
+from simulator.aimd import AimdEngine
 from simulator.config import Config
 from topos.arrays import Float64, Int32
 from traffic.completion import Completion, by_class
+from traffic.flows import LASTING, columns
 from traffic.graph import Collective, FlowGraph, completed
 
 if TYPE_CHECKING:
     from simulator.failures import Failure, Phase
+
+
+_SLACK = 1000  # ticks of congestion avoidance beyond the longest flow, whose mean says how it would go on
+_MAX_TICKS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -103,6 +108,7 @@ class Result:
         if np.isfinite(self.end_s).any():
             for flow, start, end, sent in zip(flows, self.start_s, self.end_s, self.sent_bytes, strict=True):
                 flow |= {"start_s": _seconds(start), "end_s": _seconds(end), "sent_bytes": round(sent)}
+        collective = self.collective()
         return {
             "scheme": config.scheme,
             "traffic": config.traffic,
@@ -118,7 +124,7 @@ class Result:
             "completed": int(self.completion_s.size),
             "mean_completion_s": float(self.completion_s.mean()) if self.completion_s.size else None,
             "completion": [asdict(one) for one in self.completion()],
-            **({} if self.graph is None else {"collective": asdict(completed(self.graph, self.start_s, self.end_s))}),
+            **({} if collective is None else {"collective": asdict(collective)}),
             "rounds": [asdict(one) for one in self.rounds],
             "flows": flows,
             **({"failures": [asdict(f) for f in self.failures]} if config.fail else {}),
@@ -128,3 +134,24 @@ class Result:
 
 def _seconds(t: float) -> float | None:
     return round(float(t), 6) if np.isfinite(t) else None
+
+
+def alone_s(config: Config, size_bytes: Float64) -> Float64:
+    """The completion time of flows of these sizes, each alone, from the tick in which it starts: float64 (flows,).
+
+    No path is longer than another in either engine, so the size says it all.
+    """
+    if config.engine == "maxmin":
+        return size_bytes * 8e-6 / config.link_mbps
+    longest = float(size_bytes.max(initial=0.0)) * 8e-6 / (config.link_mbps / 2) / config.tick_s
+    ticks = int(min(longest, _MAX_TICKS)) + _SLACK
+    nobody = np.zeros(1, dtype=np.int32)
+    endless = columns(nobody, nobody + 1, np.zeros(1), np.full(1, LASTING))
+    link, increase = config.link_mbps, config.first_mbps
+    path = np.zeros((1, 1), dtype=np.int32)
+    engine = AimdEngine(endless, path, 1, tick_s=config.tick_s, seed=0, link_mbps=link, increase_mbps=increase)
+    sent = np.concatenate([[0.0], np.cumsum(engine.advance(ticks)) * 1e6 / 8 * config.tick_s])
+    time = np.interp(size_bytes, sent, np.arange(ticks + 1) * config.tick_s)
+    beyond = np.maximum(0.0, size_bytes - sent[-1])
+    pace = (sent[-1] - sent[ticks // 2]) / ((ticks - ticks // 2) * config.tick_s)
+    return time + beyond / pace

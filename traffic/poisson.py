@@ -21,21 +21,12 @@ REFERENCE_MBPS = 1000.0
 _BLOCK = 4096  # arrivals drawn at a time. Part of what a seed means: another number gives other flows.
 
 
-@dataclass(frozen=True)
-class Spelled:
-    """``poisson:SIZES,LOAD`` or ``poisson:SIZES,LOAD to PATTERN``, read.
+def spelled(argument: str) -> tuple[SizeLaw, float, str]:
+    """``SIZES,LOAD`` or ``SIZES,LOAD to PATTERN``, read; ValueError, one sentence.
 
-    ``load``: the share of a link's rate that every sender offers, payload alone. ``pattern``: who may receive from
-    whom; empty for any other host, each as likely.
+    The load is the share of a link's rate that every sender offers, payload alone; the pattern says who may receive
+    from whom, and is empty for any other host, each as likely.
     """
-
-    sizes: SizeLaw
-    load: float
-    pattern: str
-
-
-def spelled(argument: str) -> Spelled:
-    """What stands behind ``poisson:``, read; ValueError, one sentence."""
     sizes, comma, load, pattern = _parts(argument)
     if not comma or not sizes:
         raise ValueError(f"it is spelled {SPELLING}, as in poisson:web-search,0.5")
@@ -45,7 +36,7 @@ def spelled(argument: str) -> Spelled:
         raise ValueError(f"the load is a share of the links' rate, as in 0.5, not {load!r}") from None
     if not 0 < share <= 1:
         raise ValueError(f"the load is a share of the links' rate above 0 and at most 1, not {load}")
-    return Spelled(size_law(sizes), share, pattern)
+    return size_law(sizes), share, pattern
 
 
 def files_of(argument: str) -> list[Path]:

@@ -56,7 +56,12 @@ def size_law(spelling: str) -> SizeLaw:
     """The law of that spelling; ValueError, one sentence, where there is none or a file holds no distribution."""
     kind, _, argument = spelling.partition(":")
     if kind in ("fixed", "exponential"):
-        return _fixed(spelling, argument) if kind == "fixed" else _exponential(spelling, argument)
+        if not re.fullmatch(r"[0-9]{1,18}", argument) or not 1 <= int(argument) <= MAX_BYTES:
+            raise ValueError(f"a flow's size is a whole number of bytes from 1 to 10^15, not {argument!r}")
+        mean = float(argument)
+        return SizeLaw(
+            spelling, mean, (lambda u: np.full_like(u, mean)) if kind == "fixed" else (lambda u: -mean * np.log1p(-u))
+        )
     if spelling in _empirical():
         return _empirical()[spelling]
     if (path := file_of(spelling)) is None:
@@ -70,22 +75,6 @@ def file_of(spelling: str) -> Path | None:
         return None
     named = "/" in spelling or spelling.lower().endswith(".csv") or spelling in given or Path(spelling).exists()
     return Path(spelling) if named else None
-
-
-def _bytes(argument: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,18}", argument) or not 1 <= int(argument) <= MAX_BYTES:
-        raise ValueError(f"a flow's size is a whole number of bytes from 1 to 10^15, not {argument!r}")
-    return int(argument)
-
-
-def _fixed(spelling: str, argument: str) -> SizeLaw:
-    size = float(_bytes(argument))
-    return SizeLaw(spelling, size, lambda u: np.full_like(u, size))
-
-
-def _exponential(spelling: str, argument: str) -> SizeLaw:
-    mean = float(_bytes(argument))
-    return SizeLaw(spelling, mean, lambda u: -mean * np.log1p(-u))
 
 
 def _through(name: str, size: Float64, below: Float64) -> SizeLaw:

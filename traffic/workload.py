@@ -154,41 +154,38 @@ def workload(
     arrivals: list[Arrivals] = []
     graph: FlowGraph | None = None
     texts = _parts(spec)
+    as_drawn = flows_per_host == 1 and keep == 1
     for text in texts:
         name, _, argument = text.partition(":")
-        flows = None
         if collectives.is_collective(text):
-            if graph is not None or flows_per_host != 1 or keep != 1:
+            if graph is not None or not as_drawn:
                 raise ValueError(
                     f"traffic {text!r}: there is one collective at a time, with 1 flow per host and keep 1"
                 )
             graph = collectives.collective(
                 text, network, seed, placement=placement, compute_s=compute_s, repeats=repeats
             ).split(subflows)
-            continue
-        if name == "poisson":
-            part = len(arrivals)
-            arrivals.append(_arrivals(text, argument, network, seed, part, link_mbps, scale))
-            continue
-        if name == "file":
-            flows = _timed(text, read_listed(argument, network), seconds, flows_per_host == 1 and keep == 1)
-        elif own_pattern.file_of(text):
-            if flows_per_host != 1 or keep != 1:
+        elif name == "poisson":
+            arrivals.append(_arrivals(text, argument, network, seed, len(arrivals), link_mbps, scale))
+        elif name == "file" or own_pattern.file_of(text):
+            found = read_listed(argument, network) if name == "file" else own_pattern.own_flows(text, network, seed)
+            lasting = not found.start_s.any() and (found.size_bytes == LASTING).all()
+            if not as_drawn and (name != "file" or not lasting):
                 raise ValueError(
                     f"traffic {text!r}: it decides itself how many flows there are, so 1 flow per host and keep 1 "
                     "are the only choice"
                 )
-            own = own_pattern.own_flows(text, network, seed)
-            flows = _timed(text, own, seconds, True)
-            if flows is None:
-                matrices.append(Matrix(own.src, own.dst, network.num_hosts, text))
-                continue
-        elif name not in patterns.NAMES:
-            raise ValueError(f"there is no traffic pattern {text!r}; traffic is spelled {'  '.join(SPELLINGS)}")
-        if flows is None:
+            if lasting and name == "file":
+                matrices.append(patterns.draw(text, network, seed, flows_per_host, keep))
+            elif lasting:
+                matrices.append(Matrix(found.src, found.dst, network.num_hosts, text))
+            else:
+                before_end = np.argsort(found.start_s, kind="stable")[: int((found.start_s < seconds).sum())]
+                listed.append(found.take(before_end))
+        elif name in patterns.NAMES:
             matrices.append(patterns.draw(text, network, seed, flows_per_host, keep))
         else:
-            listed.append(flows)
+            raise ValueError(f"there is no traffic pattern {text!r}; traffic is spelled {'  '.join(SPELLINGS)}")
     alone = matrices[0] if len(texts) == len(matrices) == 1 else None
     standing, timed = _with_ports(matrices, listed, seed, alone is not None, graph)
     return Workload(spec, network.num_hosts, seed, seconds, scale, alone, standing, timed, tuple(arrivals), graph)
@@ -228,25 +225,14 @@ def _arrivals(
     text: str, argument: str, network: Network, seed: int, part: int, link_mbps: float, scale: float
 ) -> Arrivals:
     try:
-        asked = poisson.spelled(argument)
+        sizes, load, pattern = poisson.spelled(argument)
     except ValueError as error:
         raise ValueError(f"traffic {text!r}: {error}") from None
-    matrix = patterns.draw(asked.pattern, network, seed) if asked.pattern else None
+    matrix = patterns.draw(pattern, network, seed) if pattern else None
     if matrix is not None and matrix.sequential:
-        raise ValueError(f"traffic {text!r}: {asked.pattern} takes turns, and arrivals wait for nobody")
-    if network.num_hosts < 2:
-        raise ValueError(f"traffic {text!r}: it needs two hosts at least")
-    flows_per_s = asked.load * link_mbps * 1e6 / 8 / (asked.sizes.mean_bytes * scale)
-    return Arrivals(network.num_hosts, matrix, asked.sizes, scale, flows_per_s, seed, part)
-
-
-def _timed(text: str, found: Flows, seconds: float, alone: bool) -> Flows | None:
-    """Flows with times of their own in the order of their starts; None where there is no start and no size."""
-    if not found.start_s.any() and (found.size_bytes == LASTING).all():
-        return None
-    if not alone:
-        raise ValueError(f"traffic {text!r}: its flows have times of their own, so it takes no other number of flows")
-    return found.take(np.argsort(found.start_s, kind="stable")[: int((found.start_s < seconds).sum())])
+        raise ValueError(f"traffic {text!r}: {pattern} takes turns, and arrivals wait for nobody")
+    flows_per_s = load * link_mbps * 1e6 / 8 / (sizes.mean_bytes * scale)
+    return Arrivals(network.num_hosts, matrix, sizes, scale, flows_per_s, seed, part)
 
 
 def _with_ports(

@@ -138,7 +138,7 @@ def test_starts_and_sizes_from_a_file(tmp_path):
         (1, 5, 1.0, None, None),
         (0, 4, 2.5, 1000, None),
     ]
-    with pytest.raises(ValueError, match="times of their own"):
+    with pytest.raises(ValueError, match="1 flow per host and keep 1"):
         workload(f"file:{path}", TREE, 1, seconds=5.0, flows_per_host=2)
 
 
