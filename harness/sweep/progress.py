@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
 from harness.errors import RunFailed
@@ -40,36 +40,31 @@ def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, where: Where)
 def _carry_out(jobs: Sequence[Planned], folder: Path, where: Where) -> None:
     console = Console(stderr=True, quiet=quiet())
     left = [job for job in jobs if not job.done]
-    at_once = min(where.at_once, processors())
-    factor = load_factor() if left else 1.0
+    foreseen_s = load_factor() * seconds_left(left) / min(where.at_once, processors())
     console.print(
-        f"{len(jobs)} runs, {len(jobs) - len(left)} already done; "
-        f"about {duration(factor * seconds_left(jobs) / at_once)} to go. Results: {folder}",
+        f"{len(jobs)} runs, {len(jobs) - len(left)} already done; about {duration(foreseen_s)} to go. "
+        f"Results: {folder}",
         highlight=False,
         soft_wrap=True,
     )
     if left:
-        with Shown(console, left, folder, at_once, factor) as shown:
+        with Shown(console, left, folder) as shown:
             carry_out(left, where, shown.done, shown.look)
 
 
 class Shown:
-    """The live line, a line for every run that is done, and the page, which follows the sweep."""
+    """The live line, whose measure is the forecast of each run; a line for every run that is done; and the page, which
+    follows the sweep."""
 
-    def __init__(self, console: Console, left: Sequence[Planned], folder: Path, at_once: int, factor: float) -> None:
-        counts = (BarColumn(24), MofNCompleteColumn(), TextColumn("{task.fields[remaining]} left"))
+    def __init__(self, console: Console, left: Sequence[Planned], folder: Path) -> None:
+        counts = (BarColumn(24), TextColumn("{task.fields[count]}/{task.fields[runs]}"), TimeRemainingColumn())
         columns = (*counts, TimeElapsedColumn(), TextColumn("{task.description}"))
-        self._bar = Bar(*columns, console=console, transient=True)
+        self._bar = Bar(*columns, console=console, transient=True, speed_estimate_period=float("inf"))
         self._console = console
         self._folder = folder
-        self._at_once = at_once
-        self._factor = factor
         self._unfinished = list(left)
-        self._total = len(left)
-        self._began = time.monotonic()
         self._page_s = float("-inf")
-        self._foreseen_s = seconds_left(left)
-        self._task: TaskID = self._bar.add_task("", total=len(left), remaining=duration(self._remaining_s()))
+        self._task: TaskID = self._bar.add_task("", total=seconds_left(left), count=0, runs=len(left))
 
     def __enter__(self) -> Shown:
         self._bar.start()
@@ -78,26 +73,19 @@ class Shown:
     def __exit__(self, *exception: object) -> None:
         self._bar.stop()
 
-    def _remaining_s(self) -> float:
-        """By what was foreseen, and by how the runs that are done compare with it."""
-        left_s = sum(map(forecast_s, (job.spec for job in self._unfinished)))
-        done_s = self._foreseen_s - left_s
-        spent_s = time.monotonic() - self._began
-        pace = spent_s / done_s if done_s > 0 else self._factor / self._at_once
-        return max(0.0, pace * left_s - (spent_s if done_s <= 0 else 0.0))
-
     def look(self, doing: Doing) -> None:
         words = [
             f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: {stage_words(*stage)}"
             for job, stage in doing.items()
         ]
-        self._bar.update(self._task, description=escape("; ".join(words)), remaining=duration(self._remaining_s()))
+        self._bar.update(self._task, description=escape("; ".join(words)))
 
     def done(self, planned: Planned, run: Run) -> None:
         again = not planned.done
         if not again:
             self._unfinished.remove(planned)
-        self._bar.update(self._task, completed=self._total - len(self._unfinished))
+            count = self._bar.tasks[0].fields["count"] + 1
+            self._bar.update(self._task, advance=forecast_s(planned.spec), count=count)
         spec = planned.spec
         text = f"{escape(short(spec.traffic)):28} {escape(spec.scheme):14} trial {spec.trial}  "
         rate = run.bisection_mbps

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from msgspec.structs import replace
 
+from harness.run.spec import RunSpec
 from harness.verdict.claims import Claim
 from harness.verdict.saturation import FullLinks
 from results.parts import Rule
@@ -58,17 +59,13 @@ class Evidence:
     time that the counters were read; ``claims`` holds paths against counters, link by link; ``throttled_s`` is how
     long the CPU limit held back each host that it did, in seconds.
 
-    ``mtu`` is that of every link, in bytes, ``bucket_mbit`` what a port may send beyond its rate after it was idle;
     ``full`` are the ports that have to be full all the time, if the flows share as max-min fairness has it;
-    ``lost_packets`` were lost outside every queue, by place, None where nobody asked;
-    ``failures`` is whether links failed on purpose; ``virtual`` whether time was, in which no machine is slow;
-    ``clock_set_s`` how far the clock was set, seconds. Of traffic that comes and goes, ``handshakes_mbps`` is what
+    ``lost_packets`` were lost outside every queue, by place, None where nobody asked; ``clock_set_s`` is how far the
+    clock was set, seconds. Of traffic that comes and goes, ``handshakes_mbps`` is what
     opening and closing connections adds to what was counted, ``progress`` as in `harness.verdict.outcome`.
     """
 
-    bw: float
-    mtu: int
-    bucket_mbit: float
+    spec: RunSpec
     port_mbps: Mapping[str, float]
     measured_mbps: float
     counted_mbps: float
@@ -81,12 +78,10 @@ class Evidence:
     unfinished_flows: Sequence[str]
     window: tuple[float, float]
     seconds: Sequence[Second]
-    failures: bool
     dead_processes: Sequence[str]
     handshakes_mbps: float = 0.0
     progress: float | None = None
     clock_set_s: float = 0.0
-    virtual: bool = False
 
 
 @dataclass(frozen=True)
@@ -117,7 +112,7 @@ def judge(seen: Evidence, doubts: Sequence[str] = ()) -> Judgement:
     rules = tuple(_rounded(check.rule) for check in (*sound, *speed))
     if doubts or against:
         return Judgement("invalid", (*doubts, *against), remarks, rules)
-    if seen.virtual or any(_shows_speed(check) for check in speed):
+    if seen.spec.time == "virtual" or any(_shows_speed(check) for check in speed):
         return Judgement("ok", (), remarks, rules)
     why = "; ".join(check.rule.why_not for check in speed if check.rule.why_not)
     return Judgement("not judged", (f"no rule of speed could be applied: {why}",), remarks, rules)
@@ -159,9 +154,10 @@ def _clock(seen: Evidence) -> Check:
 
 
 def _limits(seen: Evidence) -> Check:
-    most = seen.bw * (1 + LIMIT_EXCESS) + seen.bucket_mbit / (seen.window[1] - seen.window[0])
+    bucket_mbit = seen.spec.shape.burst_bytes * 8e-6  # what a port may send beyond its rate after it was idle
+    most = seen.spec.link_mbps * (1 + LIMIT_EXCESS) + bucket_mbit / (seen.window[1] - seen.window[0])
     port, rate = max(seen.port_mbps.items(), key=lambda item: (item[1] != item[1], item[1]), default=("", 0.0))
-    said = f"port {port} carried {rate:.2f} Mb/s, above its limit of {seen.bw:g} Mb/s"
+    said = f"port {port} carried {rate:.2f} Mb/s, above its limit of {seen.spec.link_mbps:g} Mb/s"
     return _held(Rule("limits", rate <= most, rate, most=most), said)
 
 
@@ -172,7 +168,7 @@ def _flows(seen: Evidence) -> Check:
 
 
 def _counters(seen: Evidence) -> Check:
-    wire = seen.payload_mbps * (wire_per_payload(seen.mtu) + acknowledgements_per_payload(seen.mtu))
+    wire = seen.payload_mbps * (wire_per_payload(seen.spec.mtu) + acknowledgements_per_payload(seen.spec.mtu))
     wire += seen.handshakes_mbps
     larger = max(wire, seen.counted_mbps)
     kept = abs(wire - seen.counted_mbps) <= TOOLS_DISAGREE * larger
@@ -186,7 +182,7 @@ def _counters(seen: Evidence) -> Check:
 
 def doubted_claims(seen: Evidence) -> list[Claim]:
     """The links to which the log gives flows that delivered more than their counters say."""
-    return [claim for claim in seen.claims if not claim.excess_mbps <= CLAIM_EXCESS * seen.bw]
+    return [claim for claim in seen.claims if not claim.excess_mbps <= CLAIM_EXCESS * seen.spec.link_mbps]
 
 
 def _paths(seen: Evidence) -> Check:
@@ -194,7 +190,7 @@ def _paths(seen: Evidence) -> Check:
         return Check(Rule("paths", None, why_not="the controller claims no path"))
     doubted = doubted_claims(seen)
     worst = max(doubted or seen.claims, key=lambda claim: claim.excess_mbps)
-    excess = max(claim.excess_mbps for claim in seen.claims) / seen.bw
+    excess = max(claim.excess_mbps for claim in seen.claims) / seen.spec.link_mbps
     said = (
         f"the flows did not take the paths that the controller claims: those placed on {worst.port} delivered "
         f"{worst.delivered_mbps:.2f} Mb/s, and it carried {worst.carried_mbps:.2f} Mb/s ({len(doubted)} links so)"
@@ -241,7 +237,7 @@ def _full_links(seen: Evidence) -> Check:
     full = seen.full
     if not full.mbps:
         return Check(Rule("full links", None, why_not=full.why_not or "no link has to be full all the time"))
-    carried = float(np.median(list(full.mbps.values()))) / seen.bw
+    carried = float(np.median(list(full.mbps.values()))) / seen.spec.link_mbps
     said = (
         f"half of the {len(full.mbps)} links that have to be full carried less than {carried:.1%} of their rate "
         f"(at least {MIN_OF_FULL:.0%} counts)"
@@ -256,10 +252,10 @@ def _fast(seen: Evidence, rule: Rule, said: str, window: tuple[float, float]) ->
     """``said``: in what the run was slow over the window, where the rule is broken."""
     if rule.kept:
         return Check(rule)
-    if seen.virtual:
+    if seen.spec.time == "virtual":  # no machine is slow there
         return Check(rule, remark=f"TCP was slow: {said}")
     # After a failure TCP takes seconds to find its rate again, which a short run cannot make up for.
-    who = "the machine, or TCP after the failure," if seen.failures else "the machine"
+    who = "the machine, or TCP after the failure," if seen.spec.fail else "the machine"
     return Check(rule, (f"{who} was too slow: {said}{_worst_second(seen, window)}",))
 
 

@@ -72,9 +72,7 @@ def describe(spec: RunSpec, seen: Observation) -> Run:
         return mean_over(counters.times, counters.total_mbps, window)
 
     evidence = Evidence(
-        bw=spec.link_mbps,
-        mtu=spec.mtu,
-        bucket_mbit=spec.shape.burst_bytes * 8e-6,
+        spec=spec,
         port_mbps=ports,
         measured_mbps=counters.received_mbps(window),
         counted_mbps=counters.received_mbps(counters.span),
@@ -88,12 +86,10 @@ def describe(spec: RunSpec, seen: Observation) -> Run:
         throttled_s=seen.throttled_s,
         window=window,
         seconds=_seconds_of(seen, mean_total),
-        failures=bool(spec.fail),
         dead_processes=seen.dead,
         handshakes_mbps=outcome.handshakes_mbps(counters.span),
         progress=outcome.progress,
         clock_set_s=seen.clock_set_s,
-        virtual=spec.time == "virtual",
     )
     judgement = judge(evidence, _doubts(seen, outcome))
     if seen.lost is None and (too_short := outcome.too_short):

@@ -2,6 +2,7 @@
 
 from math import inf
 
+from harness.run.spec import RunSpec
 from harness.run.traffic import EmulatedFlow
 from harness.verdict.claims import Claim
 from harness.verdict.fair import PathChange, RoutedFlow
@@ -12,10 +13,9 @@ from topos.wire import acknowledgements_per_payload, wire_per_payload
 from traffic.iperf import FlowReport, Interval
 
 ON_THE_WIRE = wire_per_payload() + acknowledgements_per_payload()
+SPEC = RunSpec("ecmp", "stride:4", seconds=6, link_mbps=10, time="real")
 FINE = Evidence(
-    bw=10,
-    mtu=1500,
-    bucket_mbit=0.15,
+    spec=SPEC,
     port_mbps={"0_0_1-eth2": 9.98, "0_0_2": 10.05},
     measured_mbps=155.0,
     counted_mbps=120.0,  # over a longer time than the window
@@ -28,7 +28,6 @@ FINE = Evidence(
     throttled_s={},
     window=(1.0, 5.0),
     seconds=[],
-    failures=False,
     dead_processes=[],
 )
 SERVER = 5001

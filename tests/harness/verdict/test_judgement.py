@@ -10,9 +10,11 @@ from harness.verdict.claims import Claim
 from harness.verdict.judgement import Second, judge
 from harness.verdict.saturation import FullLinks
 from results.parts import Rule
-from tests.harness.verdict.fine import FINE, ON_THE_WIRE, UNSETTLED, reasons
+from tests.harness.verdict.fine import FINE, SPEC, UNSETTLED, reasons
+from topos.wire import acknowledgements_per_payload, wire_per_payload
 
 OF_SOUNDNESS = ("processes", "clock", "limits", "flows", "counters", "paths", "losses")
+VIRTUAL = replace(SPEC, time="virtual")
 OF_SPEED = ("total", "progress", "full links")
 
 
@@ -67,12 +69,12 @@ def test_a_rule_is_stored_rounded_and_without_what_is_no_number():
 
 
 def test_in_virtual_time_no_machine_is_slow_and_what_tcp_did_is_told():
-    slow = replace(FINE, measured_mbps=135.0, full=FullLinks((3.0, 5.0), {"a": 9.0}), virtual=True)
+    slow = replace(FINE, measured_mbps=135.0, full=FullLinks((3.0, 5.0), {"a": 9.0}), spec=VIRTUAL)
     found = judge(slow)
     assert (found.verdict, found.reasons) == ("ok", ())
     assert [remark.partition(":")[0] for remark in found.remarks] == ["TCP was slow", "TCP was slow"]
-    assert judge(replace(slow, virtual=False)).verdict == "invalid"
-    assert judge(replace(FINE, full=FullLinks((1, 5), {}, UNSETTLED), virtual=True)).verdict == "ok"
+    assert judge(replace(slow, spec=SPEC)).verdict == "invalid"
+    assert judge(replace(FINE, full=FullLinks((1, 5), {}, UNSETTLED), spec=VIRTUAL)).verdict == "ok"
     assert judge(replace(slow, lost_packets={"port a": 1})).verdict == "invalid"
 
 
@@ -81,9 +83,9 @@ def found_by(rule, **changes):
     return {one.rule: one for one in judge(replace(FINE, **changes)).rules}[rule]
 
 
-def payload(mbps):
+def payload(mbps, mtu=1500):
     """What makes so much on the wire."""
-    return mbps / ON_THE_WIRE
+    return mbps / (wire_per_payload(mtu) + acknowledgements_per_payload(mtu))
 
 
 @pytest.mark.parametrize(
@@ -115,7 +117,14 @@ def test_each_doubt_is_named(change, said):
         # of frames of 9014 bytes two are much of what half a megabit a second carries in four seconds
         *(
             ("limits", of_half | {"port_mbps": {"a": 0.54}}, of_half | {"port_mbps": {"a": 0.55}})
-            for of_half in [{"bw": 0.5, "bucket_mbit": 0.144, "claims": [], "full": FullLinks((3, 5), {"a": 0.5})}]
+            for of_half in [
+                {
+                    "spec": replace(SPEC, link_mbps=0.5, mtu=9000),
+                    "claims": [],
+                    "payload_mbps": payload(120, 9000),
+                    "full": FullLinks((3, 5), {"a": 0.5}),
+                }
+            ]
         ),
         (
             "counters",
@@ -187,6 +196,8 @@ def test_a_slow_run_says_when_least_arrived_and_how_busy_the_machine_was():
     assert "second 2, 101.0 Mb/s, when the processors were 3 % idle" in reason
     (reason,) = reasons(replace(FINE, full=FullLinks((2.5, 5.0), {"a": 9.0}), seconds=seconds))
     assert "second 3, 140.0 Mb/s" in reason, "least of the time in which links had to be full"
-    (reason,) = reasons(replace(slow, throttled_s={"0_0_2": 0.1, "0_0_3": 2.04}, failures=True))
+    (reason,) = reasons(
+        replace(slow, throttled_s={"0_0_2": 0.1, "0_0_3": 2.04}, spec=replace(SPEC, fail=("switch:4_1_1@2",)))
+    )
     assert reason.startswith("the machine, or TCP after the failure, was too slow")
     assert reason.endswith("its CPU limit held host 0_0_3 back for 2.0 s")
