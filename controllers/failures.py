@@ -6,7 +6,7 @@ from functools import cached_property
 
 from hedera.linkstate import LinkState
 from topos.fattree import FatTree
-from topos.links import link_ends, num_links
+from topos.links import links_between
 
 
 class Failures:
@@ -54,16 +54,12 @@ class Failures:
 
     def _links_up_to(self, aggregation: str) -> list[int]:
         pod = int(aggregation.split("_")[0])
-        return [self._numbers[self._tree.edge_name(pod, edge), aggregation] for edge in range(self._tree.half)]
-
-    @cached_property
-    def _numbers(self) -> dict[tuple[str, str], int]:
-        return {link_ends(self._tree, link): link for link in range(num_links(self._tree))}
+        edges = [self._tree.edge_name(pod, edge) for edge in range(self._tree.half)]
+        return [links_between(self._tree, edge, aggregation)[0] for edge in edges]
 
     @cached_property
     def _cables(self) -> dict[tuple[str, int], tuple[int, int]]:
         cables = {}
         for lower, lower_port, upper, upper_port in self._tree.links():
-            both = (self._numbers[lower, upper], self._numbers[upper, lower])
-            cables[lower, lower_port] = cables[upper, upper_port] = both
+            cables[lower, lower_port] = cables[upper, upper_port] = links_between(self._tree, lower, upper)
         return cables

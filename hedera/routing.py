@@ -55,8 +55,8 @@ class Routing(ABC):
         )
         flows = FiveTuples(*fields)
         half = np.uint64(self.tree.half)
-        up = (self._draw_up(flows) % half).astype(np.int64)
-        core = up * self.tree.half + (self._draw_core(flows, up) % half).astype(np.int64)
+        up = (self._draw(flows) % half).astype(np.int64)
+        core = up * self.tree.half + (self._draw(flows, up) % half).astype(np.int64)
         if not self.links.intact:
             broken = np.flatnonzero(~self.links.usable(flows.src, flows.dst, core))
             core[broken] = self._choose_among_working(flows.take(broken))
@@ -65,16 +65,13 @@ class Routing(ABC):
     def _choose_among_working(self, flows: FiveTuples) -> Int64:
         half = self.tree.half
         usable = self.links.usable_cores(flows.src, flows.dst).reshape(-1, half, half)
-        up = _pick(self._draw_up(flows), np.any(usable, axis=2))
-        return up * half + _pick(self._draw_core(flows, up), usable[np.arange(up.size), up])
+        up = _pick(self._draw(flows), np.any(usable, axis=2))
+        return up * half + _pick(self._draw(flows, up), usable[np.arange(up.size), up])
 
     @abstractmethod
-    def _draw_up(self, flows: FiveTuples) -> Hashes:
-        """The number, uint64 (flows,), by which each source's edge switch picks an aggregation index."""
-
-    @abstractmethod
-    def _draw_core(self, flows: FiveTuples, up: Int64) -> Hashes:
-        """The number by which the aggregation switch with index ``up`` in each source's pod picks a core."""
+    def _draw(self, flows: FiveTuples, up: Int64 | None = None) -> Hashes:
+        """The number, uint64 (flows,), by which each source's edge switch picks an aggregation index; or the
+        aggregation switch with index ``up`` in the source's pod a core."""
 
 
 def _pick(draws: Hashes, allowed: Bool) -> Int64:
@@ -98,10 +95,9 @@ class _SaltedRouting(Routing):
         self._edge_salts = switch_salts(seed, [tree.dpid(tree.edge_name(*pair)) for pair in pairs])
         self._aggregation_salts = switch_salts(seed, [tree.dpid(tree.aggregation_name(*pair)) for pair in pairs])
 
-    def _draw_up(self, flows: FiveTuples) -> Hashes:
-        return self._hash(self._edge_salts[flows.src // self.tree.half], flows)
-
-    def _draw_core(self, flows: FiveTuples, up: Int64) -> Hashes:
+    def _draw(self, flows: FiveTuples, up: Int64 | None = None) -> Hashes:
+        if up is None:
+            return self._hash(self._edge_salts[flows.src // self.tree.half], flows)
         pod = flows.src // self.tree.num_cores
         return self._hash(self._aggregation_salts[pod * self.tree.half + up], flows)
 
@@ -138,10 +134,7 @@ class EdgePairHash(_SaltedRouting):
 class SpanningTree(Routing):
     """All flows by way of core 0, or of the first core that works."""
 
-    def _draw_up(self, flows: FiveTuples) -> Hashes:
-        return np.zeros(flows.src.size, dtype=np.uint64)
-
-    def _draw_core(self, flows: FiveTuples, up: Int64) -> Hashes:
+    def _draw(self, flows: FiveTuples, up: Int64 | None = None) -> Hashes:
         return np.zeros(flows.src.size, dtype=np.uint64)
 
 
@@ -152,8 +145,5 @@ class RandomPath(Routing):
         super().__init__(tree, seed, links)
         self._rng = np.random.default_rng(seed)
 
-    def _draw_up(self, flows: FiveTuples) -> Hashes:
-        return self._rng.integers(2**63, size=flows.src.size, dtype=np.uint64)
-
-    def _draw_core(self, flows: FiveTuples, up: Int64) -> Hashes:
+    def _draw(self, flows: FiveTuples, up: Int64 | None = None) -> Hashes:
         return self._rng.integers(2**63, size=flows.src.size, dtype=np.uint64)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,39 +33,25 @@ def _static(name: str) -> Callable[[FatTree, int], Routing]:
     """A class of `hedera.routing`, imported when it is built."""
 
     def build(tree: FatTree, seed: int) -> Routing:
-        from hedera import routing
+        made: Routing = getattr(import_module("hedera.routing"), name)(tree, seed)
+        return made
 
-        made: Routing = getattr(routing, name)(tree, seed)
+    return build
+
+
+def _placement(where: str, *wanted: str) -> Callable[[FatTree, np.random.Generator, Options], Placement]:
+    """A class of hedera/, imported when it is built, of the tree and what it wants: rng, iterations."""
+    module, name = where.split(":")
+
+    def build(tree: FatTree, rng: np.random.Generator, options: Options) -> Placement:
+        given = {"rng": rng, "iterations": options.iterations}
+        made: Placement = getattr(import_module(module), name)(tree, *(given[one] for one in wanted))
         return made
 
     return build
 
 
 _ecmp = _static("Ecmp")
-
-
-def _global_first_fit(tree: FatTree, rng: np.random.Generator, options: Options) -> Placement:
-    from hedera.global_first_fit import GlobalFirstFit
-
-    return GlobalFirstFit(tree)
-
-
-def _simulated_annealing(tree: FatTree, rng: np.random.Generator, options: Options) -> Placement:
-    from hedera.simulated_annealing import SimulatedAnnealing
-
-    return SimulatedAnnealing(tree, rng, options.iterations)
-
-
-def _flow_annealing(tree: FatTree, rng: np.random.Generator, options: Options) -> Placement:
-    from hedera.flow_annealing import FlowAnnealing
-
-    return FlowAnnealing(tree, rng, options.iterations)
-
-
-def _clos_colouring(tree: FatTree, rng: np.random.Generator, options: Options) -> Placement:
-    from hedera.clos import ClosColouring
-
-    return ClosColouring(tree)
 
 
 @dataclass(frozen=True)
@@ -143,19 +130,23 @@ _ALL = (
         label="a random path per flow", colour="#cc79a7", rank=6,
     ),
     Scheme(
-        "hedera-gff", "Hedera with Global First Fit", _ecmp, _global_first_fit,
+        "hedera-gff", "Hedera with Global First Fit", _ecmp,
+        _placement("hedera.global_first_fit:GlobalFirstFit"),
         label="Global First Fit", colour="#56b4e9", rank=2, column="Global First Fit",
     ),
     Scheme(
-        "hedera-sa", "Hedera with Simulated Annealing", _ecmp, _simulated_annealing,
+        "hedera-sa", "Hedera with Simulated Annealing", _ecmp,
+        _placement("hedera.simulated_annealing:SimulatedAnnealing", "rng", "iterations"),
         label="Simulated Annealing", colour="#0072b2", rank=1, column="Simulated Annealing",
     ),
     Scheme(
-        "hedera-clos", "Hedera with an edge colouring, optimal for flows of one size", _ecmp, _clos_colouring,
+        "hedera-clos", "Hedera with an edge colouring, optimal for flows of one size", _ecmp,
+        _placement("hedera.clos:ClosColouring"),
         label="edge colouring", colour="#f0e442", hidden=True,
     ),
     Scheme(
-        "hedera-flow-sa", "annealing with a core per flow (section 4.4)", _ecmp, _flow_annealing,
+        "hedera-flow-sa", "annealing with a core per flow (section 4.4)", _ecmp,
+        _placement("hedera.flow_annealing:FlowAnnealing", "rng", "iterations"),
         label="annealing per flow", hidden=True,
     ),
     Scheme(

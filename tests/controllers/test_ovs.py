@@ -1,102 +1,88 @@
-"""Each adapter with real Open vSwitch, userspace datapath: a k=4 fat-tree in namespaces, removed afterwards."""
+"""Each platform's controller with a real Open vSwitch: a fat-tree of k = 4, as runs have it."""
 
-import json
-import os
+import contextlib
 import re
-import shutil
-import subprocess
 import sys
 
 import pytest
 
+from harness.network.fabric import CONTROLLER_ADDRESS, Fabric, FabricOptions
+from harness.network.footprint import run_folder
+from harness.network.lock import sole_use
+from harness.network.processes import Children, run
+from harness.network.shaping import Shape
+from harness.run.controller import PORT, Controller
 from hedera.schemes import SCHEMES
-from tests.controllers import fake_switch as of
 from tests.controllers.fake_switch import PLATFORMS, wait_for
-from tests.controllers.ovs import Fabric
 from topos.fattree import FatTree
 
 TREE = FatTree(4)
-HOSTS = (0, 1, 2, 4, 8)
-LISTEN = ("127.0.0.1", 6653)
 
-pytestmark = [
-    pytest.mark.root,
-    pytest.mark.alone,  # they listen on one port
-    pytest.mark.timeout(600),
-    pytest.mark.skipif(shutil.which("ovs-vswitchd") is None, reason="Open vSwitch is not installed"),
-    pytest.mark.skipif(shutil.which("iperf") is None, reason="iperf 2 is not installed"),
-]
+pytestmark = [pytest.mark.root, pytest.mark.alone, pytest.mark.timeout(600)]  # they listen on one port
 
 
-class Emulation(Fabric):
-    """A fabric under one controller."""
+class Emulation:
+    """A fat-tree under one controller."""
 
-    def __init__(self, platform, folder, **settings):
-        super().__init__(TREE)
-        self.log = folder / f"{platform}.jsonl"
-        self.start = of.command(platform, LISTEN, self.log, **settings)
-
-    def control(self):
-        """Start the controller inside the fabric's namespace, and wait until it listens."""
-        started = len(self.events("start"))
-        env = dict(os.environ, PYTHONPATH=str(of.REPOSITORY))
-        self.controller = self.child(self.inside(*self.start), env=env, stderr=subprocess.DEVNULL)
-        wait_for(lambda: len(self.events("start")) > started, 30)
+    def __init__(self, stack, platform, folder, **settings):
+        self.folder = folder
+        stack.enter_context(sole_use())
+        self.sockets = stack.enter_context(run_folder())
+        self.children = stack.enter_context(Children())
+        options = FabricOptions(Shape(10), "reno")
+        self.fabric = stack.enter_context(Fabric(TREE, options, self.sockets, self.children))
+        where = (self.fabric.control, settings, folder, self.children)
+        self.controller = Controller(platform, CONTROLLER_ADDRESS, *where)
+        self.fabric.build()
+        self.controller.wait_for("start", 60)
+        self.fabric.connect(PORT)
+        self.controller.wait_for("ready", 30)
 
     def events(self, kind):
-        lines = self.log.read_text().splitlines() if self.log.exists() else []
-        return [event for event in map(json.loads, lines) if event["event"] == kind]
+        self.controller.read()
+        return self.controller.find(kind)
 
-    def ping(self, src, dst, count=5, interval=0.2):
-        """Packets received."""
-        out = self.at(src, "ping", f"-c{count}", f"-i{interval}", "-W2", TREE.host_ip(dst), check=False).stdout
-        return len(re.findall(r"time=([\d.]+) ms", out))
+    def at(self, host, *command):
+        return run(command, namespace=self.fabric.pid_of(TREE.host_name(host)))
+
+    def start(self, host, *command):
+        """A program that goes on, and the file of what it says."""
+        output = self.folder / f"{command[0]}-{host}.txt"
+        namespace = self.fabric.pid_of(TREE.host_name(host))
+        return self.children.spawn(command[0], command, namespace=namespace, output=output), output
 
     def iperf(self, src, dst, *flags):
-        """The client's and the server's report."""
-        server = self.child(
-            self.at_command(dst, "iperf", "-s", "-y", "C", *(["-u"] if "-u" in flags else [])),
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        listening = ["ss", "-lnuH" if "-u" in flags else "-lntH"]
-        wait_for(lambda: ":5001" in self.at(dst, *listening).stdout)
-        client = self.at(
-            src, "timeout", "-k", "1", "20", "iperf", "-c", TREE.host_ip(dst), "-y", "C", *flags, check=False
-        )
-        server.terminate()
-        said, heard = client.stdout, server.communicate(timeout=120)[0]
-        return said.split("\n")[0].split(","), heard.split("\n")[0].split(",")
+        """The server's report."""
+        udp = "-u" in flags
+        server, output = self.start(dst, "iperf", "-s", "-y", "C", *(["-u"] if udp else []))
+        wait_for(lambda: ":5001" in self.at(dst, "ss", "-lnuH" if udp else "-lntH"))
+        self.at(src, "iperf", "-c", TREE.host_ip(dst), "-y", "C", *flags)
+        wait_for(lambda: output.read_text().endswith("\n"))
+        self.children.end([server])
+        return output.read_text().split("\n")[0].split(",")
+
+    def table(self, switch, match):
+        socket = self.sockets / "openvswitch" / f"{switch}.mgmt"
+        return run(["ovs-ofctl", "-O", "OpenFlow10", "dump-flows", f"unix:{socket}", match])
 
     def entries(self, switch, key):
         """The out ports of a flow's entries at a switch."""
-        flows = self.ofctl("dump-flows", "s" + switch, f"cookie={key:#x}/-1")
-        return [int(port) for port in re.findall(r"actions=output:(\d+)", flows)]
+        return [int(port) for port in re.findall(r"actions=output:(\d+)", self.table(switch, f"cookie={key:#x}/-1"))]
 
 
 @pytest.fixture(params=PLATFORMS)
 def emulate(request, tmp_path):
-    def start(**settings):
-        emulation = Emulation(request.param, tmp_path, **settings)
-        request.addfinalizer(lambda: emulation.__exit__(None, None, None))
-        emulation.__enter__()
-        emulation.control()
-        emulation.build("{}:{}".format(*LISTEN))
-        wait_for(lambda: emulation.events("ready"), 30)
-        for host in HOSTS:
-            emulation.attach(host)
-        return emulation
-
-    return start
+    with contextlib.ExitStack() as stack:
+        yield lambda **settings: Emulation(stack, request.param, tmp_path, **settings)
 
 
 def test_static_routing_carries_every_protocol(emulate):
     net = emulate(scheme="ecmp", k=4, seed=1)
-    for dst in HOSTS[1:]:
-        assert net.ping(0, dst) == 5, "the first waits for the controller, and is not lost"
-    tcp, _ = net.iperf(0, 4, "-t", "1")
-    assert int(tcp[8]) > 1e6, "TCP, bit/s"
-    _, udp = net.iperf(0, 8, "-u", "-b", "2M", "-t", "1")
+    for dst in (1, 2, 4, 8):
+        said = net.at(0, "ping", "-c5", "-i0.2", "-W2", TREE.host_ip(dst))
+        assert "5 received" in said, "the first waits for the controller, and is not lost"
+    assert int(net.iperf(0, 4, "-t", "1")[8]) > 1e6, "TCP, bit/s"
+    udp = net.iperf(0, 8, "-u", "-b", "2M", "-t", "1")
     assert (int(udp[10]), int(udp[11]) > 100) == (0, True), "UDP: lost, sent"
 
     routing = SCHEMES["ecmp"].routing(TREE, 1)
@@ -122,7 +108,7 @@ def test_hedera_moves_a_flow_without_losing_a_datagram(emulate):
     ecmp = SCHEMES["ecmp"].routing(TREE, 1)
     port = next(p for p in range(20000, 30000) if ecmp.cores(0, 4, p, 5001, 17)[0] == 3)
     sender = f"{TREE.host_ip(0)}:{port}"
-    _, udp = net.iperf(0, 4, "-u", "-b", "5M", "-l", "1000", "-t", "5", "-B", sender)
+    udp = net.iperf(0, 4, "-u", "-b", "5M", "-l", "1000", "-t", "5", "-B", sender)
     (flow,) = [flow for flow in net.events("flow") if flow["src_port"] == port]
     assert flow["core"] == 3
     assert [e["core"] for e in net.events("reroute") if e["key"] == flow["key"]] == [0]
@@ -156,13 +142,13 @@ def test_switches_spread_new_flows_and_hedera_moves_one_all_the_same(emulate):
     assert all(cores.count(core) >= 2 for core in range(4)), "of 40, ten each on average"
     for flow in flows[-4:]:
         path = TREE.path(flow["src"], flow["dst"], flow["core"])
-        tables = [net.ofctl("dump-flows", "s" + name, f"udp,tp_src={flow['src_port']}") for name in path[1:3]]
+        tables = [net.table(name, f"udp,tp_src={flow['src_port']}") for name in path[1:3]]
         ports = [int(re.search(r"tp_dst=5001 actions=output:(\d+)", table)[1]) for table in tables]
         assert ports == [TREE.up_port(flow["core"] // 2), TREE.up_port(flow["core"] % 2)]
 
     away = next(flow for flow in flows if flow["core"] == 3 and flow["dst_port"] == 5001)
     sender = f"{TREE.host_ip(0)}:{away['src_port']}"
-    _, udp = net.iperf(0, 4, "-u", "-b", "5M", "-l", "1000", "-t", "5", "-B", sender)
+    udp = net.iperf(0, 4, "-u", "-b", "5M", "-l", "1000", "-t", "5", "-B", sender)
     keys = {flow["key"] for flow in net.events("flow") if flow["src_port"] == away["src_port"]}
     assert [event["core"] for event in net.events("reroute") if event["key"] in keys] == [0]
     assert int(udp[11]) > 2000
@@ -173,16 +159,14 @@ def test_switches_spread_new_flows_and_hedera_moves_one_all_the_same(emulate):
 def test_a_new_controller_takes_over(emulate):
     """Flows survive the controller in the switches; its successor clears them and knows them again at once."""
     net = emulate(scheme="random", k=4, seed=1)
-    ping = net.child(
-        net.at_command(0, "ping", "-c60", "-i0.2", "-q", TREE.host_ip(8)), stdout=subprocess.PIPE, text=True
-    )
+    ping, output = net.start(0, "ping", "-c60", "-i0.2", "-q", TREE.host_ip(8))
     wait_for(lambda: len(net.events("flow")) == 2)
-    net.controller.terminate()
-    assert net.controller.wait(120) == 0
-    net.control()
-    wait_for(lambda: len(net.events("ready")) == 2, 30)
+    net.controller.process.kill()
+    wait_for(lambda: net.controller.supervise() or len(net.controller.find("ready")) == 2, 30)
+    assert net.controller.restarts
     wait_for(lambda: len(net.events("flow")) == 4)
-    received = int(re.search(r"(\d+) received", ping.communicate(timeout=120)[0])[1])
+    assert ping.wait(120) == 0
+    received = int(re.search(r"(\d+) received", output.read_text())[1])
     # Switches try again every second. Where one comes a second after the others, as happens on a busy machine, their
     # entries are cleared meanwhile: 6 lost. Without what the switches remember, it would be half of them.
     assert received >= 52, f"{60 - received} of 60 lost"
