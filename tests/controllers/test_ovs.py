@@ -7,8 +7,7 @@ import sys
 import pytest
 
 from harness.network.fabric import CONTROLLER_ADDRESS, Fabric, FabricOptions
-from harness.network.footprint import run_folder
-from harness.network.lock import sole_use
+from harness.network.footprint import run_folder, sole_use
 from harness.network.processes import Children, run
 from harness.network.shaping import Shape
 from harness.run.controller import PORT, Controller
