@@ -24,31 +24,24 @@ def tested(home, monkeypatch):
     return times
 
 
-def test_what_is_shipped_is_what_its_manifest_says():
-    told = shipped.manifest()
+def test_what_is_shipped_is_what_its_manifest_says_needs_no_library_and_tells_no_path():
+    told, linux = shipped.manifest(), lzma.decompress(shipped.SHIPPED.read_bytes())
     assert shipped.sha256(shipped.SHIPPED.read_bytes()) == told["xz_sha256"]
-    assert shipped.sha256(lzma.decompress(shipped.SHIPPED.read_bytes())) == told["sha256"]
+    assert shipped.sha256(linux) == told["sha256"]
     assert told["changes_sha256"] == build.ours(), "hedera kernel build --ship, after a change of what we compile"
     assert told["package"] == f"{build.PACKAGE} {build.VERSION}"
+    assert b"/ld-linux" not in linux
+    assert b"/building." not in linux
 
 
-def test_the_shipped_kernel_needs_no_library_and_tells_no_path(tmp_path):
-    linux = tmp_path / "linux"
-    linux.write_bytes(lzma.decompress(shipped.SHIPPED.read_bytes()))
-    assert b"/ld-linux" not in linux.read_bytes()
-    assert b"/building." not in linux.read_bytes()
-
-
-def test_it_is_unpacked_and_tested_once(tested):
+def test_it_is_unpacked_and_tested_once_and_again_if_its_file_has_changed(tested):
     first = kernel.kernel(print)
     assert first == kernel.kernel(print)
     assert tested == [first.linux]
     assert shipped.sha256(first.linux.read_bytes()) == shipped.manifest()["sha256"] == first.sha256
-
-
-def test_a_file_that_has_changed_is_unpacked_again(tested):
-    linux = kernel.kernel(print).linux
-    linux.write_bytes(b"cut off")
+    assert first.slow is None
+    assert dataclasses.replace(first, mode="ptrace").slow
+    first.linux.write_bytes(b"cut off")
     assert shipped.built() is None
     assert kernel.kernel(print).linux.read_bytes() != b"cut off"
 
@@ -89,12 +82,6 @@ def test_another_source_is_another_kernel(tested, monkeypatch):
     assert shipped.built() == mine
     monkeypatch.delenv(shipped.NAMED)
     assert shipped.built() == first
-
-
-def test_a_slow_kernel_says_so(tested):
-    made = kernel.kernel(print)
-    assert made.slow is None
-    assert dataclasses.replace(made, mode="ptrace").slow
 
 
 # --- compiling ---

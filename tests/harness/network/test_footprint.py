@@ -40,12 +40,6 @@ def test_an_owner_is_a_pid_and_when_it_started():
     assert not is_alive("nonsense")
 
 
-def test_a_run_removes_its_folder():
-    with run_folder() as folder:
-        assert folder.is_dir()
-    assert not folder.exists()
-
-
 def test_leftovers_of_the_dead_are_removed_and_nothing_else(own_home):
     dead = dead_owner()
     (own_home / "run" / dead).mkdir(parents=True)

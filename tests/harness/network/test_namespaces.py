@@ -27,6 +27,8 @@ def test_it_is_a_namespace_of_its_own_and_ours_is_not_left(pid):
     assert net(pid) != ours
     assert namespaces.inside(pid, lambda: net("thread-self")) == net(pid)
     assert net("thread-self") == ours
+    with pytest.raises(ZeroDivisionError):
+        namespaces.inside(pid, lambda: 1 // 0)
 
 
 def test_what_is_started_there_is_born_there_without_a_program_that_enters_it(pid):
@@ -43,11 +45,6 @@ def test_others_find_it_by_its_number_as_they_would_a_process(pid):
     found = subprocess.run(["mnexec", "-a", str(pid), "ip", "link"], capture_output=True, text=True, check=True).stdout
     assert "a-eth1" in found
     assert "a-eth2" in found
-
-
-def test_what_fails_in_there_fails_here(pid):
-    with pytest.raises(ZeroDivisionError):
-        namespaces.inside(pid, lambda: 1 // 0)
 
 
 def test_it_goes_with_its_thread(pid):

@@ -23,20 +23,16 @@ def alive(pid):
 
 
 def test_leaving_the_block_ends_every_child():
-    with Children() as children:
+    with pytest.raises(ZeroDivisionError), Children() as children:
         polite = children.spawn("sleep", ["sleep", "60"])
         stubborn = children.spawn("stubborn", ["sh", "-c", "trap '' TERM; while :; do sleep 1; done"])
+        died = children.spawn("died", ["false"])
+        died.wait()
         time.sleep(0.2)
-        assert children.dead() == []
+        assert children.dead() == ["died (status 1)"]
+        _ = 1 / 0
     assert polite.returncode == -signal.SIGTERM
     assert stubborn.returncode == -signal.SIGKILL
-
-
-def test_an_exception_ends_them_too():
-    with pytest.raises(ZeroDivisionError), Children() as children:
-        child = children.spawn("sleep", ["sleep", "60"])
-        _ = 1 / 0
-    assert child.poll() is not None
 
 
 def test_one_that_is_started_as_ctrl_c_comes_is_ended_too(monkeypatch):
@@ -55,19 +51,6 @@ def test_one_that_is_started_as_ctrl_c_comes_is_ended_too(monkeypatch):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_a_child_that_died_is_named_with_its_status():
-    with Children() as children:
-        child = children.spawn("false", ["false"])
-        child.wait()
-        assert children.dead() == ["false (status 1)"]
-
-
-def test_output_goes_to_the_file(tmp_path):
-    with Children() as children:
-        children.spawn("echo", ["sh", "-c", "echo out; echo err >&2"], output=tmp_path / "log").wait()
-    assert sorted((tmp_path / "log").read_text().split()) == ["err", "out"]
-
-
 def test_kill_9_of_the_harness_ends_its_children(tmp_path):
     program = (
         "import time\nfrom harness.network.processes import Children\n"
@@ -83,10 +66,25 @@ def test_kill_9_of_the_harness_ends_its_children(tmp_path):
     assert wait_until(lambda: not alive(pid), 60)
 
 
-def test_a_failing_command_says_why():
-    with pytest.raises(RunFailed, match=r"ls /nowhere failed: .*No such file"):
-        run(["ls", "/nowhere"])
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["ls", "/nowhere"], r"ls /nowhere failed: .*No such file"),
+        (["sleep", "60"], r"^sleep 60 did not end within 2 s$"),
+        (["no-such-program"], r"^no-such-program could not be started: No such file"),
+    ],
+)
+def test_a_command_that_fails_or_hangs_or_is_not_there_says_so(command, said):
+    with pytest.raises(RunFailed, match=said):
+        run(command, seconds=2)
+
+
+def test_output_goes_to_the_file_and_nobody_stands_where_the_user_does(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     assert run(["cat"], given="in and out") == "in and out"
+    with Children() as children:
+        children.spawn("echo", ["sh", "-c", "pwd; echo err >&2"], output=tmp_path / "log").wait()
+    assert sorted((tmp_path / "log").read_text().split()) == ["/", "err"]
 
 
 def test_waiting_has_a_deadline():
@@ -94,13 +92,6 @@ def test_waiting_has_a_deadline():
     assert not wait_until(lambda: asked.append(1), 0.1, step=0.01)
     assert len(asked) >= 2
     assert wait_until(lambda: True, 0)
-
-
-def test_a_command_that_hangs_or_is_not_there_says_so():
-    with pytest.raises(RunFailed, match=r"^sleep 60 did not end within 0.1 s$"):
-        run(["sleep", "60"], seconds=0.1)
-    with pytest.raises(RunFailed, match=r"^no-such-program could not be started: No such file"):
-        run(["no-such-program"])
 
 
 def test_a_machine_without_room_for_a_process_says_so(monkeypatch):
@@ -123,13 +114,6 @@ def test_one_that_even_a_kill_does_not_end_is_given_up(monkeypatch):
     child.wait()
 
 
-def test_children_do_not_stand_where_the_user_does(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with Children() as children:
-        children.spawn("pwd", ["pwd"], output=tmp_path / "out").wait()
-    assert (tmp_path / "out").read_text() == "/\n"
-
-
 def test_nothing_is_started_for_a_parent_that_has_ended():
     done = subprocess.run([*tied()[:-1], "1234567", "echo", "alive"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (125, "")
@@ -147,12 +131,6 @@ def unhurried(monkeypatch):
 def test_a_wait_without_end_ends():
     with pytest.raises(RunFailed, match="it hangs"), deadline(0.1, "it hangs"):
         subprocess.run(["sleep", "60"], check=True)
-
-
-def test_a_block_in_time_is_left_alone():
-    with deadline(0.1, "it hangs"):
-        pass
-    time.sleep(0.2)
 
 
 def test_the_outer_one_still_holds_after_an_inner_one():
@@ -186,7 +164,9 @@ def test_who_is_in_a_hurry_waits_for_no_long_deadline(monkeypatch):
     assert time.monotonic() - begin < 59
 
 
-def test_without_a_deadline_a_hurry_rings_nothing(monkeypatch):
+def test_without_a_deadline_nothing_rings(monkeypatch):
     monkeypatch.setattr(processes, "AGAIN_S", 0.05)
+    with deadline(0.1, "it hangs"):
+        pass
     hurry()
-    time.sleep(0.1)
+    time.sleep(0.15)

@@ -14,7 +14,7 @@ from harness.network.processes import Children, wait_until
 from harness.run import controller as module
 from harness.run.controller import Controller, parse_events
 from harness.run.emulation import Disturber
-from harness.run.spec import Disturbance, parsed_disturbances
+from harness.run.spec import parsed_disturbances
 
 PROGRAM = """
 import json, sys, time
@@ -98,6 +98,7 @@ def test_it_is_started_again_once(controller, how, reason):
     assert first.poll() is not None
     assert [restart.reason for restart in controller.restarts] == [reason]
     assert controller.lost is None
+    assert {path.name for path in controller._directory.glob("*.txt")} == {"controller.txt", "controller-restarted.txt"}
     disturber.tick(2.0)
     assert wait_until(lambda: controller.supervise() or controller.lost is not None, 60)
     assert controller.lost == f"the controller {reason}, and had been restarted once already"
@@ -157,22 +158,6 @@ def test_last_words_are_one_clean_line(tmp_path, monkeypatch):
             controller.wait_for("ready", 20)
     assert str(told.value).startswith("the controller ended before it was 'ready': ")
     assert is_one_clean_line(str(told.value))
-
-
-def test_disturbances_are_in_order_and_inside_the_run():
-    found = parsed_disturbances(["controller:freeze@4.5", "controller:kill@2"], 5)
-    assert found == (Disturbance("kill", 2), Disturbance("freeze", 4.5))
-    for text in ("", "controller:kill", "controller:kill@0", "controller:kill@5", "switch:kill@2", "controller:kill@x"):
-        with pytest.raises(ValueError, match="controller:kill@SECONDS"):
-            parsed_disturbances([text], 5)
-
-
-def test_files_of_both_lives_are_kept(controller, tmp_path):
-    wait(controller, 1)
-    Disturber([Disturbance("kill", 0.0)], controller).tick(1)
-    wait(controller, 2)
-    assert Path(tmp_path / "raw" / "controller.txt").exists()
-    assert Path(tmp_path / "raw" / "controller-restarted.txt").exists()
 
 
 NOBODY = (65534, 65534)

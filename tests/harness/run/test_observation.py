@@ -10,9 +10,6 @@ STAT = "cpu  100 0 50 800 10 0 40 0 7 0\ncpu0 1 2 3 4 5 6 7 8 9 10\n"
 
 def test_ticks_count_iowait_as_idle_and_guests_once():
     assert processor_ticks(STAT) == (810, 1000)
-
-
-def test_idle_share_is_of_the_time_between_two_readings():
     assert idle_share((810, 1000), (860, 1100)) == pytest.approx(0.5)
 
 

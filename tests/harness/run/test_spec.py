@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from harness.errors import UserMistake
-from harness.run.spec import MEASURED_DELAY_MS, RunSpec
+from harness.run.spec import MEASURED_DELAY_MS, Disturbance, RunSpec, parsed_disturbances
 from results.parts import Settings
 
 LASTING = {"new_flows": "controller", "large_flows": "measured-or-estimated"}
@@ -51,18 +51,27 @@ def test_what_a_controller_takes_follows_from_the_time(time, asked, late_ms):
     assert dataclasses.replace(undecided, time=time) == spec
 
 
-def test_in_real_time_the_controller_is_not_delayed():
-    with pytest.raises(UserMistake, match="is for virtual time"):
-        RunSpec("ecmp", "stride:4", time="real", controller_delay_ms=8.0)
-    with pytest.raises(UserMistake, match=r"--controller-delay must be from 0 to 1000 ms, not -1"):
-        RunSpec("ecmp", "stride:4", time="virtual", controller_delay_ms=-1.0)
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"time": "real", "controller_delay_ms": 8.0}, "is for virtual time"),
+        ({"time": "virtual", "controller_delay_ms": -1.0}, "--controller-delay must be from 0 to 1000 ms, not -1"),
+        ({"large_flows": "all"}, "one of auto, measured, measured-or-estimated, not 'all'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(asked, said):
+    with pytest.raises(UserMistake, match=said):
+        RunSpec("ecmp", "stride:4", **asked)
+
+
+def test_disturbances_are_in_order_and_inside_the_run():
+    found = parsed_disturbances(["controller:freeze@4.5", "controller:kill@2"], 5)
+    assert found == (Disturbance("kill", 2), Disturbance("freeze", 4.5))
+    for text in ("", "controller:kill", "controller:kill@0", "controller:kill@5", "switch:kill@2", "controller:kill@x"):
+        with pytest.raises(ValueError, match="controller:kill@SECONDS"):
+            parsed_disturbances([text], 5)
 
 
 def test_results_have_a_place_for_it():
     fields = {each.name: each for each in dataclasses.fields(RunSpec)}
     assert set(Settings.__struct_fields__) - {"datapath"} == set(fields) - {"scheme", "traffic", "trial", "seed"}
-
-
-def test_any_other_word_is_refused():
-    with pytest.raises(UserMistake, match="one of auto, measured, measured-or-estimated, not 'all'"):
-        RunSpec("ecmp", "stride:4", large_flows="all")
