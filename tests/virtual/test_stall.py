@@ -34,16 +34,13 @@ def looked(stall, seconds, clock=lambda: 7.0):
     return None
 
 
-def test_one_that_computes_without_end_hangs(session):
-    said = looked(Stall(session(COMPUTES), 0.5), 30)
-    assert said is not None
-    assert said.startswith("the guest's clock has stood at 7 s while it computed for")
-
-
-def test_one_that_waits_without_end_hangs(session):
-    said = looked(Stall(session(WAITS), 3.0), 60)
-    assert said is not None
-    assert said.endswith("and it did not compute: it hangs")
+@pytest.mark.parametrize(
+    ("code", "stalled_s", "said"), [(COMPUTES, 0.5, "while it computed for"), (WAITS, 3.0, "it did not compute")]
+)
+def test_one_that_computes_or_waits_without_end_hangs(session, code, stalled_s, said):
+    told = looked(Stall(session(code), stalled_s), 60)
+    assert told.startswith("the guest's clock has stood at 7 s")
+    assert said in told
 
 
 def test_one_that_is_starved_does_not(session):

@@ -32,35 +32,35 @@ def dead_owner():
     return name
 
 
-def test_an_owner_is_a_pid_and_when_it_started():
+def test_an_owner_is_a_pid_and_when_it_started_and_a_zombie_is_dead():
     assert is_alive(owner_name())
     pid, _, started = owner_name().partition("-")
     assert pid == str(os.getpid())
     assert not is_alive(f"{pid}-{int(started) + 1}"), "a pid that was used again is somebody else"
     assert not is_alive("nonsense")
+    child = subprocess.Popen(["true"])
+    name = owner_name(child.pid)
+    assert wait_until(lambda: Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2][1] == "Z", 60)
+    assert not is_alive(name)
+    child.wait()
 
 
 def test_leftovers_of_the_dead_are_removed_and_nothing_else(own_home):
     dead = dead_owner()
     (own_home / "run" / dead).mkdir(parents=True)
-    (own_home / "run" / owner_name()).mkdir()
+    (own_home / "tmp" / f"hedera-grade-{whose_pids()}-{dead}-x1" / "code").mkdir(parents=True)
     (own_home / "cgroup" / f"hedera-{dead}" / "0_0_2").mkdir(parents=True)
     (own_home / "cgroup" / "somebody-else").mkdir()
     assert leftovers() == [dead]
-    cleaned = remove_leftovers()
-    assert len(cleaned.removed) == 2
-    assert not cleaned.left
-    assert [p.name for p in (own_home / "run").iterdir()] == [owner_name()]
-    assert [p.name for p in (own_home / "cgroup").iterdir()] == ["somebody-else"]
-    assert remove_leftovers() == Cleaned()
-
-
-def test_temporary_folders_of_the_dead_go_and_those_of_the_living_stay(own_home):
-    dead = own_home / "tmp" / f"hedera-grade-{whose_pids()}-{dead_owner()}-x1"
-    (dead / "code").mkdir(parents=True)
     with temporary_folder("worker") as living:
-        assert remove_leftovers() == Cleaned([str(dead)])
+        cleaned = remove_leftovers()
         assert list((own_home / "tmp").iterdir()) == [living]
+    assert (len(cleaned.removed), cleaned.left) == (3, [])
+    assert [p.name for p in (own_home / "cgroup").iterdir()] == ["somebody-else"]
+    with run_folder() as folder:
+        assert remove_leftovers() == Cleaned()
+        assert list((own_home / "run").iterdir()) == [folder]
+    assert not folder.exists()
 
 
 def test_only_what_is_gone_is_said_to_be_removed(own_home, monkeypatch):
@@ -146,14 +146,6 @@ def test_a_home_that_others_can_write_to_is_not_believed(own_home, how):
     assert (home / dead).is_dir()
 
 
-def test_a_zombie_is_dead():
-    child = subprocess.Popen(["true"])
-    name = owner_name(child.pid)
-    assert wait_until(lambda: Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2][1] == "Z", 60)
-    assert not is_alive(name)
-    child.wait()
-
-
 # --- one run at a time ---
 
 
@@ -207,29 +199,22 @@ def test_it_says_so_when_another_one_was_quicker(first, own_home, monkeypatch):
     assert first.poll() is None
 
 
-def test_one_that_was_killed_blocks_nobody(first):
+def test_one_that_was_killed_blocks_nobody(first, own_home):
     first.kill()
     first.wait()
-    with sole_use("the second"):
-        pass
-
-
-def test_who_waits_reads_what_is_being_done(own_home):
     for doing in ("a sweep", "the next"):
         with sole_use(doing):
             assert f"process {os.getpid()} ({doing})" == (own_home / "run" / "lock").read_text()
 
 
-def test_nobody_else_can_open_it(own_home):
-    (own_home / "run").mkdir()
-    (own_home / "run" / "lock").touch(mode=0o666)
+def test_nobody_else_can_open_it_and_a_link_is_not_followed(own_home):
+    lock = own_home / "run" / "lock"
+    lock.parent.mkdir()
+    lock.touch(mode=0o666)
     with sole_use():
-        assert (own_home / "run" / "lock").stat().st_mode & 0o777 == 0o600
-
-
-def test_a_link_is_not_followed(own_home, tmp_path):
-    (own_home / "run").mkdir()
-    (own_home / "run" / "lock").symlink_to(tmp_path / "target")
+        assert lock.stat().st_mode & 0o777 == 0o600
+    lock.unlink()
+    lock.symlink_to(own_home / "target")
     with pytest.raises(OSError, match="symbolic"), sole_use():
         pass
-    assert not (tmp_path / "target").exists()
+    assert not (own_home / "target").exists()

@@ -95,24 +95,21 @@ def sysctl(tmp_path, monkeypatch):
     return folder / ALLOWED
 
 
-def test_an_algorithm_is_allowed_while_the_block_runs(sysctl, tmp_path):
-    with permitted("cubic", tmp_path):
-        assert sysctl.read_text().split() == ["bbr", "cubic"]
-        assert (tmp_path / ALLOWED).read_text() == "cubic", "a note, should this process be killed"
-    assert sysctl.read_text().split() == ["bbr"]
+@pytest.mark.parametrize(
+    ("name", "meanwhile", "afterwards"),
+    [
+        ("cubic", ["bbr", "cubic"], ["bbr"]),
+        ("bbr", ["bbr"], ["bbr"]),
+        ("cubic", ["bbr", "cubic", "reno"], ["bbr", "reno"]),
+    ],
+)
+def test_an_algorithm_is_allowed_while_the_block_runs(sysctl, tmp_path, name, meanwhile, afterwards):
+    with permitted(name, tmp_path):
+        assert sysctl.read_text().split() == [one for one in meanwhile if one != "reno"]
+        assert (tmp_path / ALLOWED).exists() == (name == "cubic"), "a note, should this process be killed"
+        sysctl.write_text(" ".join(meanwhile))  # others may add to it
+    assert sysctl.read_text().split() == afterwards
     assert not (tmp_path / ALLOWED).exists()
-
-
-def test_what_is_allowed_already_stays_so(sysctl, tmp_path):
-    with permitted("bbr", tmp_path):
-        assert not (tmp_path / ALLOWED).exists()
-    assert sysctl.read_text().split() == ["bbr"]
-
-
-def test_what_others_have_added_meanwhile_stays(sysctl, tmp_path):
-    with permitted("cubic", tmp_path):
-        sysctl.write_text("bbr cubic reno\n")
-    assert sysctl.read_text().split() == ["bbr", "reno"]
 
 
 def test_a_note_of_a_killed_run_is_carried_out_once_and_a_link_is_none(sysctl, tmp_path):

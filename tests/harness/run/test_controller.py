@@ -141,13 +141,10 @@ def is_one_clean_line(text):
     return text.isprintable() and 0 < len(text) <= 400
 
 
-def test_the_words_of_an_event_are_one_clean_line():
+def test_last_words_are_one_clean_line(tmp_path, monkeypatch):
+    """A user's scheduler writes what it likes into an event, and to the end of controller.txt, and dies."""
     (event,) = parse_events(json.dumps({"t": 1.0, "event": "error", "message": SHOUTED}).encode())
     assert is_one_clean_line(event["message"])
-
-
-def test_last_words_are_one_clean_line(tmp_path, monkeypatch):
-    """A user's scheduler writes what it likes to the end of controller.txt, and dies."""
     program = tmp_path / "program.py"
     program.write_text(f"import os; os.write(2, {SHOUTED!r}.encode('utf-8', 'surrogateescape')); os._exit(1)")
     open_to_all(tmp_path)

@@ -20,7 +20,6 @@ from paper.completion import config_of
 from results.record import read
 from simulator.driver import simulate
 from tests.harness.real_runs import HEDERA, LONG, footprint, hedera_run, working_for
-from topos.fattree import FatTree
 from topos.nonblocking import NonBlocking
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
@@ -66,11 +65,12 @@ def test_a_hand_written_file_and_a_sequential_shuffle(tmp_path, clean):
     (tmp_path / "m.csv").write_text("src_host,dst_host\n0,15\n3,12\n3,9\n")
     done = hedera_run(tmp_path / "file", traffic=f"file:{tmp_path / 'm.csv'}", seconds=3)
     assert [(f["src"], f["dst"]) for f in json.loads(done.stdout)["flows"]] == [(0, 15), (3, 12), (3, 9)]
-    done = hedera_run(tmp_path / "shuffle", traffic="shuffle:60000", scheme="nonblocking", seconds=15, bw=5)
+    done = hedera_run(tmp_path / "shuffle", traffic="shuffle:60000", scheme="ecmp", seconds=20, bw=5)
     result = json.loads(done.stdout)
     flows = result["flows"]
     assert sorted((f["src"], f["dst"]) for f in flows) == [(a, b) for a in range(16) for b in range(16) if a != b]
-    # A transfer ends when all has arrived, and the next one starts then: 14 have when the last one starts.
+    # Every pair of hosts reaches each other; a transfer ends when all has arrived, and the next one starts then: 14
+    # have when the last one starts.
     least_s = 14 * 60_000 * 8e-6 / 5
     for host in range(16):
         starts = [f["start"] for f in flows if f["src"] == host]
@@ -256,28 +256,3 @@ def test_the_readme_s_command_resumes_and_draws(tmp_path, clean):
     assert "2 already done" in second.stderr
     assert second.stdout == first.stdout
     assert {path: path.stat() for path in (tmp_path / "short").glob("*/*/trial-*/*")} == runs, "nothing was run"
-
-
-def test_every_pair_of_hosts_can_ping_on_the_fat_tree(tmp_path, clean):
-    """Sixteen hosts, five schemes' worth of rules: here one, the rest is traced in tests/controllers."""
-    from harness.network.fabric import CONTROLLER_ADDRESS
-    from harness.run.controller import PORT, Controller
-
-    options = FabricOptions(shaping.Shape(10))
-    tree = FatTree(4)
-    settings = {"scheme": "ecmp", "k": 4, "seed": 1, "interval": 2, "bw": 10}
-    with (
-        sole_use(),
-        run_folder() as sockets,
-        Children() as children,
-        Fabric(tree, options, sockets, children) as fabric,
-    ):
-        controller = Controller("os-ken", CONTROLLER_ADDRESS, fabric.control, settings, tmp_path, children)
-        fabric.build()
-        controller.wait_for("start", 15)
-        fabric.connect(PORT)
-        controller.wait_for("ready", 15)
-        script = "for a in " + " ".join(tree.host_ip(h) for h in range(16))
-        script += "; do ping -c 1 -W 2 -q $a >/dev/null || echo lost $a; done"
-        for host in tree.hosts:
-            assert run(["sh", "-c", script], namespace=fabric.pid_of(host)) == ""
