@@ -26,13 +26,6 @@ _MERGED = ("bin", "sbin", "lib", "lib64")
 """Folders in older packages that are links into /usr on a merged system (Debian's usrmerge)."""
 
 
-def available() -> None:
-    """Raise Unavailable if there is no apt."""
-    for program in ("apt-get", "dpkg-deb"):
-        if shutil.which(program) is None:
-            raise Unavailable(f"{program} is missing: packages come from Debian or Ubuntu")
-
-
 def lists(suite: str = "") -> list[str]:
     """Options for new lists of our own: from the machine's sources, or of one suite of Debian, such as sid."""
     place = cache.folder("apt") / (suite or "machine")
@@ -95,7 +88,6 @@ def layer(packages: Sequence[str]) -> Path | None:
     Raises Unavailable, with the command for an administrator, if apt cannot get them.
     """
     try:
-        available()
         try:
             return _layer(packages, ())
         except Unavailable:

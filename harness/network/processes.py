@@ -9,7 +9,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import IO, NoReturn
 
 from harness.errors import RunFailed
@@ -65,12 +65,7 @@ class Children:
     def __enter__(self) -> Children:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.end_all()
-
-    def end_all(self) -> None:
+    def __exit__(self, *exception: object) -> None:
         """Kill every child: what is still there has nothing left to write."""
         self.end((child for _, child in reversed(self._running)), deadline=0.0)
 
