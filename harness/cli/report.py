@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
-from harness.errors import UserMistake
+from hedera.options import in_words
+
+_folder = click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+_NEW = click.Path(file_okay=False, path_type=Path)
 
 
 @click.command()
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@_folder
 @click.option(
     "--publish",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=_NEW,
     metavar="DIR",
     help="Draw nothing; write a copy fit for publishing into DIR: summary.csv, differences.csv, sweep.json, and the "
     "run.json of all runs in one compressed file. `hedera report DIR` and `hedera compare` read such a copy.",
 )
+@in_words
 def report(folder: Path, publish: Path | None) -> None:
     """Draw figures and one self-contained HTML page from the runs in FOLDER (results/runs/NAME, or a published copy
     of it)."""
     if publish:
         from plots.export import keep
 
-        try:
-            files = keep(folder, publish)
-        except ValueError as error:
-            raise UserMistake(str(error)) from None
-        for path in files:
-            click.echo(path)
+        _tell(keep(folder, publish))
         return
     from plots.figures import write_all
     from plots.load import load_sweep
@@ -39,19 +39,14 @@ def report(folder: Path, publish: Path | None) -> None:
     if not pictures:
         skipped = load_sweep(folder).skipped
         why = f"; {skipped[0].path} {skipped[0].reason}" if skipped else ""
-        raise UserMistake(f"{folder} has no run (run.json) to report on{why}")
-    for path in [*pictures, write_report(folder)]:
-        click.echo(path)
+        raise ValueError(f"{folder} has no run (run.json) to report on{why}")
+    _tell([*pictures, write_report(folder)])
 
 
 @click.command()
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Folder for the files [default: FOLDER/export].",
-)
+@_folder
+@click.option("--out", type=_NEW, metavar="DIR", help="Folder for the files [default: FOLDER/export].")
+@in_words
 def export(folder: Path, out: Path | None) -> None:
     """Write a sweep as CSV: one file with a row per run, one with a row per flow.
 
@@ -62,9 +57,9 @@ def export(folder: Path, out: Path | None) -> None:
     """
     from plots.export import export as write
 
-    try:
-        files = write(folder, out or folder / "export")
-    except ValueError as error:
-        raise UserMistake(str(error)) from None
+    _tell(write(folder, out or folder / "export"))
+
+
+def _tell(files: Iterable[Path]) -> None:
     for path in files:
         click.echo(path)

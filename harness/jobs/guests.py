@@ -27,7 +27,7 @@ from results import record
 from virtual import cache
 from virtual.apt import layer
 from virtual.errors import GuestFailed, Unavailable
-from virtual.guest import Ended, Guest
+from virtual.guest import Guest
 from virtual.kernel import kernel as booted_kernel
 from virtual.kernel.shipped import Kernel
 from virtual.results import copy_results, read_small
@@ -113,7 +113,14 @@ class Guests:
             run = record.read(place / RESULT)
         except ValueError as error:
             raise GuestFailed(f"its run.json {error}") from None
-        facts = _facts(ended, ground.kernel.sha256)
+        facts = {  # what only the host knows: which kernel it was, and what it took
+            "time": "virtual",
+            "guest_kernel": ended.kernel,
+            "guest_kernel_sha256": ground.kernel.sha256,
+            "guest_mode": ended.mode,
+            "guest_real_s": round(ended.real_s, 1),
+            "guest_simulated_s": round(ended.simulated_s, 1),
+        }
         run = msgspec.structs.replace(run, started=began, environment={**run.environment, **facts})
         if not ended.time_travel:
             reason = "its time was not virtual: the guest's clock ran with this machine's"
@@ -160,15 +167,3 @@ def _stage(said: Path) -> str:
         if lines := read_small(said, 1 << 16).splitlines():
             return lines[-1]
     return "starting"
-
-
-def _facts(ended: Ended, sha256: str) -> dict[str, str | float]:
-    """What only the host knows: which kernel it was, and what it took."""
-    return {
-        "time": "virtual",
-        "guest_kernel": ended.kernel,
-        "guest_kernel_sha256": sha256,
-        "guest_mode": ended.mode,
-        "guest_real_s": round(ended.real_s, 1),
-        "guest_simulated_s": round(ended.simulated_s, 1),
-    }

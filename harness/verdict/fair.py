@@ -107,7 +107,10 @@ def fair(
             inside = min(now + step, window[1]) - max(now, window[0])
             if inside > 0:
                 total += float(rates.sum()) * inside
-                full &= (_loads(links, rates, full.size) >= mbps * (1 - 1e-9)) & (capacity > 0)
+                on = links != NO_LINK
+                each = np.broadcast_to(rates[:, None], links.shape)
+                loads = np.bincount(links[on], weights=each[on], minlength=full.size)
+                full &= (loads >= mbps * (1 - 1e-9)) & (capacity > 0)
             left[active] = np.maximum(0.0, left[active] - rates * step)
             now += step
             done = lasts <= step + SAME_MOMENT_S
@@ -122,10 +125,3 @@ def _links(topo: Network, flows: Sequence[RoutedFlow], t: float) -> Int32:
     if topo.num_cores > 1:
         links[np.array([not flow.paths for flow in flows], dtype=np.bool_), 1:5] = NO_LINK
     return links
-
-
-def _loads(links: Int32, rates: Float64, number: int) -> Float64:
-    """What each link carries, Mb/s, float64 (links,)."""
-    on = links != NO_LINK
-    loads = np.bincount(links[on], weights=np.broadcast_to(rates[:, None], links.shape)[on], minlength=number)
-    return np.asarray(loads, dtype=np.float64)

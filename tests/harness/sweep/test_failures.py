@@ -98,17 +98,6 @@ def test_a_reason_is_one_line_that_can_be_read_again(tmp_path, failing):
     assert len(reason) <= 1000
 
 
-def test_ctrl_c_is_not_taken_for_the_failure_it_causes(failing):
-    def carry_out():
-        try:
-            raise KeyboardInterrupt
-        finally:
-            raise OSError(errno.EBUSY, "tear-down")
-
-    with pytest.raises(KeyboardInterrupt):
-        failing(carry_out)
-
-
 def interrupt_the_tear_down():
     try:
         raise RunFailed("tc failed")
