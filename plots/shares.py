@@ -39,14 +39,12 @@ class Shares:
 
     def ours(self, pattern: str, scheme: str) -> Spread | None:
         """The spread over our valid trials; None when there is none."""
+        what = "ratio" if self.of_control else "payload_mbps"
         bar = self.summary.bars.get((pattern, scheme))
-        if bar is None:
+        if bar is None or getattr(bar, f"median_{what}") is None:
             return None
-        ratio = (bar.median_ratio, bar.p5_ratio, bar.p95_ratio)
-        payload = (bar.median_payload_mbps, bar.p5_payload_mbps, bar.p95_payload_mbps)
         factor = self.whole if self.of_control else self.whole / self.summary.payload_capacity_mbps
-        found = [value * factor for value in (ratio if self.of_control else payload) if value is not None]
-        return Spread(*found) if found else None
+        return Spread(*(factor * getattr(bar, f"{which}_{what}") for which in ("median", "p5", "p95")))
 
     def published(self, pattern: str, scheme: str) -> float | None:
         """The published bar that a scheme is held against under a pattern; None when there is none."""

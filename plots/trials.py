@@ -133,7 +133,8 @@ def csv_text(runs: Sequence[Run], tries: Sequence[Run]) -> str:
 
 
 def compare_all(runs: Sequence[Run], every: bool = False) -> tuple[Comparison, ...]:
-    """Every pair of schemes that were run, the one expected to be better first, as in `compare`."""
+    """Every pair of schemes that were run, the one expected to be better first: of valid runs, or of ``every`` run with
+    a number, with the median of each trial's tries."""
     present = {run.scheme for run in runs}
     ranked = best_first()
     order = [s for s in ranked if s in present] + sorted(present - set(ranked))
@@ -141,12 +142,6 @@ def compare_all(runs: Sequence[Run], every: bool = False) -> tuple[Comparison, .
     found = [_compare(rates, first, second) for first, second in combinations(order, 2)]
     overall = holm([each.overall for each in found])
     return tuple(replace(each, overall=row) for each, row in zip(found, overall, strict=True))
-
-
-def compare(runs: Sequence[Run], first: str, second: str, every: bool = False) -> Comparison:
-    """The differences between two schemes: of valid runs, or of ``every`` run with a number, with the median of each
-    trial's tries."""
-    return _compare(_rates(runs, every), first, second)
 
 
 def _rates(runs: Sequence[Run], every: bool) -> Any:

@@ -8,9 +8,9 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -31,13 +31,9 @@ def quiet() -> bool:
     return context is not None and bool(context.meta.get(QUIET))
 
 
-@dataclass(frozen=True)
-class Compared:
-    """One number of the paper and ours.
-
-    ``case``: what is measured. ``paper``: None where the paper has it in a figure only, without a number.
-    ``spread``: of ours, over seeds or repetitions, as text. Numbers are in the unit of the whole table.
-    """
+class Compared(NamedTuple):
+    """One number of the paper (None: it is in a figure only) and ours, for a ``case``; ``spread`` of ours, over seeds
+    or repetitions, as text. Numbers are in the unit of the whole table."""
 
     case: str
     paper: float | None
@@ -52,8 +48,7 @@ def plain_table(title: str, *headings: str, left: int = 1) -> Table:
 
     made = Table(title=escape(title), title_justify="left", box=None, pad_edge=False)
     for number, heading in enumerate(headings):
-        words = number < left
-        made.add_column(escape(heading), justify="left" if words else "right", overflow="fold")
+        made.add_column(escape(heading), justify="left" if number < left else "right", overflow="fold")
     return made
 
 
@@ -64,14 +59,10 @@ def comparison(title: str, rows: Sequence[Compared], unit: str, digits: int = 1)
     for row in rows:
         paper, difference = "no number published", ""
         if row.paper is not None:
-            paper = f"{row.paper:,.{digits}f}"
-            gap = row.ours - row.paper
-            if points:
-                difference = f"{gap:+.{digits}f} points"
-            elif row.paper:
+            paper, gap = f"{row.paper:,.{digits}f}", row.ours - row.paper
+            difference = f"{gap:+.{digits}f}" + (" points" if points else "")
+            if row.paper and not points:
                 difference = f"{100 * gap / row.paper:+.1f} %"
-            else:
-                difference = f"{gap:+.{digits}f}"
         made.add_row(row.case, paper, f"{row.ours:,.{digits}f}", difference, row.spread)
     return made
 

@@ -30,30 +30,27 @@ def overheads(runs: Sequence[Run]) -> list[dict[str, Any]]:
     time). ``first_changes`` are the paths changed by the first round of each run that changed any, ``later_changes``
     those changed afterwards; ``idle_rounds`` changed nothing.
     """
-    scheduled = [run for run in runs if run.rounds]
-    return [
-        _overhead(scheme, [run for run in scheduled if run.scheme == scheme])
-        for scheme in scheme_order(run.scheme for run in scheduled)
-    ]
-
-
-def _overhead(scheme: str, runs: Sequence[Run]) -> dict[str, Any]:
-    rounds = [each for run in runs for each in run.rounds]
-    moving = [[each.changed for each in run.rounds if each.changed] for run in runs]
-    times = {part: [ms for each in rounds if (ms := getattr(each, f"{part}_ms")) is not None] for part in PARTS}
-    found = {part: Quantiles(*map(float, np.percentile(own, [5, 50, 95, 100]))) for part, own in times.items() if own}
-    spec = runs[0].spec
-    return {
-        "scheme": scheme,
-        "runs": len(runs),
-        "rounds": len(rounds),
-        "idle_rounds": sum(each.changed == 0 for each in rounds),
-        "first_changes": sum(changes[0] for changes in moving if changes),
-        "later_changes": sum(sum(changes[1:]) for changes in moving),
-        "runs_with_later_changes": sum(len(changes) > 1 for changes in moving),
-        "large": float(np.median([each.large for each in rounds])),
-        "ms": found,
-        "interval_s": spec.interval_s,
-        "interval_share": found["total"].median / 1e3 / spec.interval_s if "total" in found else None,
-        "delay_ms": spec.controller_delay_ms if spec.time == "virtual" else 0.0,
-    }
+    rows = []
+    for scheme in scheme_order(run.scheme for run in runs if run.rounds):
+        own = [run for run in runs if run.scheme == scheme and run.rounds]
+        rounds, spec = [each for run in own for each in run.rounds], own[0].spec
+        moving = [[each.changed for each in run.rounds if each.changed] for run in own]
+        times = {part: [ms for each in rounds if (ms := getattr(each, f"{part}_ms")) is not None] for part in PARTS}
+        found = {part: Quantiles(*map(float, np.percentile(ms, [5, 50, 95, 100]))) for part, ms in times.items() if ms}
+        rows.append(
+            {
+                "scheme": scheme,
+                "runs": len(own),
+                "rounds": len(rounds),
+                "idle_rounds": sum(each.changed == 0 for each in rounds),
+                "first_changes": sum(changes[0] for changes in moving if changes),
+                "later_changes": sum(sum(changes[1:]) for changes in moving),
+                "runs_with_later_changes": sum(len(changes) > 1 for changes in moving),
+                "large": float(np.median([each.large for each in rounds])),
+                "ms": found,
+                "interval_s": spec.interval_s,
+                "interval_share": found["total"].median / 1e3 / spec.interval_s if "total" in found else None,
+                "delay_ms": spec.controller_delay_ms if spec.time == "virtual" else 0.0,
+            }
+        )
+    return rows

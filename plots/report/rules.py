@@ -49,10 +49,9 @@ def applied(runs: Sequence[Run]) -> list[dict[str, Any]]:
 
 def required(run: Run) -> list[list[Any]]:
     """The rules of a run for the page's script: name, kept, value found, required value, reason if not applied."""
-
-    def limit(rule: Rule) -> str:
-        if rule.least is not None:
-            return f"at least {rule.least:g}"
-        return "" if rule.most is None else f"at most {rule.most:g}"
-
-    return [[rule.rule, rule.kept, rule.found, limit(rule), rule.why_not or ""] for rule in run.rules]
+    rows = []
+    for rule in run.rules:
+        most = "" if rule.most is None else f"at most {rule.most:g}"
+        limit = most if rule.least is None else f"at least {rule.least:g}"
+        rows.append([rule.rule, rule.kept, rule.found, limit, rule.why_not or ""])
+    return rows

@@ -12,9 +12,7 @@ from tests.plots.sweeps import run_document, store, store_rates
 
 def test_it_is_the_paired_t_test(tmp_path):
     a, b = [90.0, 95.0, 88.0, 91.0], [60.0, 70.0, 55.0, 66.0]
-    compared = trials.compare(
-        store_rates(tmp_path, {("stride:4", "hedera-sa"): a, ("stride:4", "ecmp"): b}), "hedera-sa", "ecmp"
-    )
+    compared = trials.compare_all(store_rates(tmp_path, {("stride:4", "hedera-sa"): a, ("stride:4", "ecmp"): b}))[0]
     (row,) = compared.patterns
     reference = ttest_rel(a, b)
     interval = reference.confidence_interval(0.95)
@@ -28,14 +26,14 @@ def test_it_is_the_paired_t_test(tmp_path):
 @pytest.mark.parametrize("count", [1, 2])
 def test_nothing_can_be_said_about_fewer_than_three_trials(tmp_path, count):
     rates = {("stride:4", "hedera-sa"): [90.0, 91.0][:count], ("stride:4", "ecmp"): [10.0, 11.0][:count]}
-    compared = trials.compare(store_rates(tmp_path, rates), "hedera-sa", "ecmp")
+    compared = trials.compare_all(store_rates(tmp_path, rates))[0]
     assert compared.patterns[0].verdict == compared.overall.verdict == trials.SILENT
     assert compared.patterns[0].mean == 80
 
 
 def test_trials_are_paired_by_their_number_and_only_valid_ones_count(tmp_path):
     rates = {("stride:4", "hedera-sa"): [90.0, None, 80.0, 85.0], ("stride:4", "ecmp"): [60.0, 10.0, 55.0]}
-    row = trials.compare(store_rates(tmp_path, rates), "hedera-sa", "ecmp").patterns[0]
+    row = trials.compare_all(store_rates(tmp_path, rates))[0].patterns[0]
     assert row.pairs == 2
     assert row.mean == pytest.approx((30 + 25) / 2)
 
@@ -45,7 +43,7 @@ def test_over_all_patterns_a_trial_counts_once(tmp_path):
     for i in range(10):  # ten patterns that all say the same in each trial are not thirty observations
         rates[f"stride:{i + 1}", "hedera-sa"] = [90.0, 100.0, 80.0]
         rates[f"stride:{i + 1}", "ecmp"] = [80.0, 80.0, 80.0]
-    compared = trials.compare(store_rates(tmp_path, rates), "hedera-sa", "ecmp")
+    compared = trials.compare_all(store_rates(tmp_path, rates))[0]
     assert (compared.overall.pairs, compared.common) == (3, 10)
     assert compared.overall.mean == 10
     assert compared.overall.p == pytest.approx(ttest_rel([90, 100, 80], [80, 80, 80]).pvalue)
@@ -54,7 +52,7 @@ def test_over_all_patterns_a_trial_counts_once(tmp_path):
 def test_over_all_patterns_only_those_with_every_trial_are_averaged(tmp_path):
     rates = {("stride:1", s): [10.0 * k, 11.0 * k, 12.0 * k] for s, k in (("hedera-sa", 2), ("ecmp", 1))}
     rates |= {("stride:2", "hedera-sa"): [None, 500.0, 500.0], ("stride:2", "ecmp"): [1.0, 1.0, 1.0]}
-    compared = trials.compare(store_rates(tmp_path, rates), "hedera-sa", "ecmp")
+    compared = trials.compare_all(store_rates(tmp_path, rates))[0]
     assert compared.common == 1
     assert compared.overall.mean == pytest.approx(11)
 
