@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from classroom.histories import shares
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows
 from hedera.schemes import Options
@@ -27,36 +26,13 @@ _REPORTED = ("core_of", "energy", "initial_energy")
 """Further attributes that a scheduler may report."""
 _MOST = 100_000
 """Numbers in an answer; k = 32 has 8,192 flows."""
+_TYPES = {"key": np.int64, "demand": np.float64}
 
 Message = dict[str, Any]
 
 
-_TYPES = {"key": np.int64, "bytes": np.int64, "duration_s": np.float64, "demand": np.float64}
-
-
-def _columns(given: dict[str, list[Any]]) -> dict[str, NDArray[Any]]:
-    return {name: np.array(values, dtype=_TYPES.get(name, np.int32)) for name, values in given.items()}
-
-
-class _Scripted:
-    def __init__(self) -> None:
-        self.cores: dict[int, int] = {}
-        self.asked: list[LargeFlows] = []
-
-    def place(self, flows: LargeFlows, links: LinkState) -> NDArray[np.int32]:
-        self.asked.append(flows)
-        wanted = [self.cores.get(int(k), int(c)) for k, c in zip(flows.key, flows.core, strict=True)]
-        return np.array(wanted, dtype=np.int32)
-
-
 class Host:
     """Answers requests, one after another: each is the name of a method, and its arguments."""
-
-    def __init__(self) -> None:
-        self._what: Any = None
-        self._made: Any = None
-        self._tree = FatTree(4)
-        self._script = _Scripted()
 
     def answer(self, request: Message) -> Message:
         """The answer to a request; an exception of the code is an answer, too."""
@@ -73,28 +49,25 @@ class Host:
         module.__file__ = file
         sys.modules["submission"] = module  # dataclasses look their module up
         exec(compile(source, file, "exec"), module.__dict__)
-        self._what = getattr(module, attribute, None)
+        self._what: Any = getattr(module, attribute, None)
         return {} if callable(self._what) else {"odd": f"a {type(self._what).__name__}"}
 
-    def make(self, k: int, seed: int, iterations: int, loop_mbps: float) -> Message:
-        """Make the class anew: a scheduler, or with ``loop_mbps`` a control loop on links of that rate."""
+    def make(self, k: int, seed: int, iterations: int) -> Message:
+        """Make the class anew, as `hedera.schemes.Scheme.placement` does."""
         self._tree = FatTree(k)
-        if loop_mbps:
-            self._script = _Scripted()
-            self._made = self._what(self._tree, self._script, shares, loop_mbps)
-        else:
-            rng = generator(seed, Stream.PLACEMENT)  # as in `hedera.schemes.Scheme.placement`
-            self._made = self._what(self._tree, rng, Options(iterations))
+        self._made: Any = self._what(self._tree, generator(seed, Stream.PLACEMENT), Options(iterations))
         return {}
 
     def place(self, columns: dict[str, list[Any]], down: list[int]) -> Message:
         """One period of a scheduler, with the columns of `hedera.placement.LargeFlows`, while these links are down."""
-        given, links = _columns(columns), LinkState(self._tree)
+        links = LinkState(self._tree)
         links.fail(down)
+        given: dict[str, NDArray[Any]] = {
+            name: np.array(values, dtype=_TYPES.get(name, np.int32)) for name, values in columns.items()
+        }
         before = {name: column.copy() for name, column in given.items()} | {"links.up": links.up.copy()}
-        core = self._made.place(LargeFlows(**given), links)
+        answer = _told("core", self._made.place(LargeFlows(**given), links))
         after = {**given, "links.up": links.up}
-        answer = _told("core", core)
         answer["touched"] = [name for name in before if not np.array_equal(before[name], after[name])]
         answer["numbers"] = {}
         for name in _REPORTED:
@@ -110,21 +83,6 @@ class Host:
         answer = _told("demand", self._what(given["src"], given["dst"], num_hosts))
         answer["touched"] = [name for name, was in (("src", src), ("dst", dst)) if given[name].tolist() != was]
         return answer
-
-    def turn(self, counters: dict[str, list[Any]], wants: list[tuple[int, int]]) -> Message:
-        """One period of a control loop: the counters of all flows, and which of them the placement wants where."""
-        self._script.cores, self._script.asked = dict(wants), []
-        changes = self._made.round(types.SimpleNamespace(**_columns(counters)), LinkState(self._tree))
-        try:
-            found = {int(key): int(core) for key, core in dict(changes).items()}
-        except (TypeError, ValueError):
-            return {"odd": f"a {type(changes).__name__}"}
-        asked = self._script.asked
-        placed = asked[-1].key if asked else np.zeros(0, dtype=np.int64)
-        demand = asked[-1].demand if asked else np.zeros(0)
-        values = {"changed": list(found), "to": list(found.values())}
-        values |= {"placed": np.asarray(placed).tolist(), "demand": np.asarray(demand, dtype=float).tolist()}
-        return {"values": values, "numbers": {"asked": len(asked)}}
 
 
 def _told(name: str, given: Any) -> Message:

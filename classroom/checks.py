@@ -1,4 +1,4 @@
-"""The checks of the milestones, and how they judge answers. Students' own checks and grading are these same ones.
+"""The checks of milestones and of the contract. Students' own checks and grading are these same ones.
 
 What is asked, and what is right, is in cases (`classroom.cases`), which are plain JSON: no solution is needed here.
 """
@@ -10,15 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from classroom.contract import Broken, valid
 from classroom.histories import History, walk
-from classroom.process import Misbehaved
+from classroom.process import Answer, Misbehaved
 from classroom.submission import Submission
-from classroom.verdict import Check
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows, exceeded_capacity
+from hedera.text import one_line, printable
+from topos.arrays import Float64, Int32, Int64
 from topos.fattree import FatTree
 from topos.links import climb
 
@@ -26,39 +25,91 @@ Case = dict[str, Any]
 
 CLOSE = 1e-6
 TREE = FatTree(4)
-"""Of the checks of annealing and of the loop."""
+"""Of the checks of annealing."""
+CONTRACT = "docs/own-scheduler.md"
+RAISES = "answers at all"
+ANSWER = "answers with one core of the tree for each flow, as whole numbers"
+INPUTS = "leaves its inputs as they are"
+FAILED = "puts no flow on a failed link where another path works"
+MOVES = "moves flows off their hashed paths"
+SAME = "gives the same answers for the same seed"
+RULES = (RAISES, ANSWER, INPUTS, FAILED, MOVES, SAME)
+FREE = (RAISES, ANSWER, INPUTS, FAILED, SAME)
+"""The rules of the contract that even a scheduler keeps which leaves every flow on its hashed path."""
+TWICE = 15
+"""Histories that are tried in another process, too, the largest ones."""
 _SHOWN = 20
 """Flows in an example."""
+_LONGEST = 1000
+"""Characters of a check's text; four times that of its example."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One finding.
+
+    ``name``: what should hold. ``section``: the section of the paper, or the contract, that requires it. ``words``:
+    what is wrong, empty if nothing is; ``example``: a small input that shows it. ``weakness``: it is acceptable.
+    Part of the text comes from the submission: ``words`` are one line, and both are safe for a terminal.
+    """
+
+    name: str
+    section: str
+    words: str = ""
+    example: str = ""
+    weakness: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "words", one_line(self.words, most=_LONGEST))
+        object.__setattr__(self, "example", printable(self.example[: 4 * _LONGEST]))
+
+    @property
+    def passed(self) -> bool:
+        return not self.words
+
+    def __str__(self) -> str:
+        if self.passed:
+            return f"ok   {self.name} ({self.section})"
+        example = "".join(f"\n         {line}" for line in self.example.splitlines())
+        return f"{'weak' if self.weakness else 'NO  '} {self.name} ({self.section})\n       {self.words}{example}"
 
 
 class Wrong(Exception):
-    """A mistake, and the example that shows it."""
+    """A mistake, and the example that shows it; ``rule``: the rule of the contract that it breaks."""
 
-    def __init__(self, words: str, example: str = "") -> None:
+    def __init__(self, words: str, example: str = "", rule: str = "") -> None:
         super().__init__(words)
-        self.example = example
+        self.example, self.rule = example, rule
 
 
 def run_checks(submission: Submission, checks: Sequence[Case]) -> list[Check]:
     """The findings of checks, one after another. One that hangs or dies does not affect the others."""
-    return [_checked(submission, check) for check in checks]
+    found = []
+    for check in checks:
+        found += _contract(submission, check) if check["kind"] == "contract" else [_checked(submission, check)]
+    return found
+
+
+def share_passed(checks: Sequence[Check], free: Collection[str] = ()) -> float:
+    """The fraction of checks passed; 0 if only those in ``free`` did, which an empty solution passes, too."""
+    passed = [check.name for check in checks if check.passed]
+    return len(passed) / len(checks) if set(passed) - set(free) else 0.0
 
 
 def _checked(submission: Submission, check: Case) -> Check:
     for case in check["cases"]:
         try:
             _JUDGES[check["kind"]](submission, case, check["words"])
-        except Wrong as wrong:
-            return Check(check["name"], check["section"], str(wrong), wrong.example or case["told"])
-        except (Misbehaved, Broken) as error:
-            return Check(check["name"], check["section"], str(error), case["told"])
+        except (Wrong, Misbehaved) as error:
+            example = getattr(error, "example", "") or case["told"]
+            return Check(check["name"], check["section"], str(error), example)
     return Check(check["name"], check["section"])
 
 
 # --- demands ------------------------------------------------------------------------------------------------
 
 
-def _demands_of(submission: Submission, src: Sequence[int], dst: Sequence[int], hosts: int) -> NDArray[np.float64]:
+def _demands_of(submission: Submission, src: Sequence[int], dst: Sequence[int], hosts: int) -> Float64:
     answer = submission.estimate(src, dst, hosts)
     demand = answer.values.get("demand")
     if demand is None:
@@ -73,21 +124,22 @@ def _demands_of(submission: Submission, src: Sequence[int], dst: Sequence[int], 
 
 
 def _demands(submission: Submission, case: Case, words: str) -> None:
-    """A wrong estimate is shown flow by flow; the result of a known mistake is recognised."""
+    """A wrong estimate is shown flow by flow."""
     src, dst, right = case["src"], case["dst"], np.array(case["demand"])
     given = _demands_of(submission, src, dst, case["hosts"])
     if np.allclose(given, right, atol=CLOSE):
         return
+    if not given.any():
+        words = "all demands are 0: is a share computed with whole numbers? 1 // 3 is 0"
+    for ends, verb in ((src, "sends"), (dst, "receives")):
+        total = np.bincount(np.array(ends, dtype=int), weights=given)
+        for host in np.flatnonzero(total > 1 + CLOSE)[:1].tolist():
+            words = f"host {host} {verb} {total[host]:.3f} of its link: demands are what NICs allow"
     rows = [
         f"flow {n}: H{s} to H{d}: {mine:.4f}, by Figure 7 {its:.4f}{'' if abs(mine - its) < CLOSE else '   <-'}"
         for n, (s, d, mine, its) in enumerate(zip(src, dst, given, right, strict=True))
     ]
-    known = [told for told, like in case["mistakes"] if np.allclose(given, like, atol=CLOSE)]
-    for ends, verb in ((src, "sends"), (dst, "receives")):
-        total = np.bincount(np.array(ends, dtype=int), weights=given)
-        above = np.flatnonzero(total > 1 + CLOSE).tolist()
-        known += [f"host {host} {verb} {total[host]:.3f} of its link: demands are what NICs allow" for host in above]
-    raise Wrong([*known, words][0], "\n".join(rows[:_SHOWN]))
+    raise Wrong(words, "\n".join(rows[:_SHOWN]))
 
 
 def _order(submission: Submission, case: Case, words: str) -> None:
@@ -100,7 +152,81 @@ def _order(submission: Submission, case: Case, words: str) -> None:
         raise Wrong(words)
 
 
-# --- first fit ----------------------------------------------------------------------------------------------
+# --- schedulers ---------------------------------------------------------------------------------------------
+
+
+def valid(flows: LargeFlows, links: LinkState, answer: Answer) -> Int32:
+    """The cores of an answer. Raises Wrong if they are no cores for these flows, or inputs were written to."""
+    core, flow_count, cores = answer.values.get("core"), flows.key.size, links.tree.num_cores
+    if core is None:
+        raise Wrong(f"place answers with {answer.odd}, not with an array of whole numbers", rule=ANSWER)
+    if core.shape != (flow_count,):
+        raise Wrong(f"place answers with shape {core.shape} where there are {flow_count} flows", rule=ANSWER)
+    if core.dtype.kind not in "iu" and core.size:
+        raise Wrong(f"place answers with {core.dtype}, not with whole numbers", rule=ANSWER)
+    if core.size and not 0 <= core.min() <= core.max() < cores:
+        among = f"{core.min()} to {core.max()}; there are 0 to {cores - 1}"
+        raise Wrong(f"place answers with cores {among}", rule=ANSWER)
+    if answer.touched:
+        written = ", ".join(answer.touched)
+        raise Wrong(f"place writes to {written}, which belong to the caller: copy them first", rule=INPUTS)
+    return core.astype(np.int32)
+
+
+def _contract(submission: Submission, check: Case) -> list[Check]:
+    """Every rule of the contract except the one on time, on histories, small ones first."""
+    histories = [History.read(one) for one in check["cases"]]
+    found, moved = dict[str, Check](), False
+
+    def place(flows: LargeFlows, links: LinkState) -> Int32:
+        nonlocal moved
+        core = valid(flows, links, submission.place(flows, links))
+        moved |= bool((core != flows.hashed).any())
+        others = links.usable_cores(flows.src, flows.dst).any(axis=1)
+        for n in np.flatnonzero(~links.usable(flows.src, flows.dst, core) & others)[:1].tolist():
+            where = f"place puts flow {flows.key[n]} on core {core[n]}, whose path has a failed link"
+            ask = (
+                "ask links.usable(src, dst, core). The loop will move it to a hashed path, which is not your placement"
+            )
+            raise Wrong(f"{where}; {ask}", rule=FAILED)
+        return core
+
+    for history in histories:
+        try:
+            submission.fresh(history.k)
+            walk(history, place)
+        except (Wrong, Misbehaved) as error:
+            rule = error.rule if isinstance(error, Wrong) else RAISES
+            one = Check(rule, check["section"], str(error), str(history), weakness=rule == FAILED)
+            found.setdefault(rule, one)
+            if isinstance(error, Misbehaved) and (error.kind != "raised" or not history.flows):
+                break  # it hangs or dies, which is told once; or it raises always, which hides everything else
+    still = "" if moved else "every flow stays where its hash put it: this is ECMP"
+    found[MOVES] = Check(MOVES, check["section"], still, weakness=True)
+    if RAISES not in found:
+        intact = [history for history in histories if not history.cables]
+        found[SAME] = _determinism(submission, intact[-TWICE:], check["section"])
+    rules = (RAISES, ANSWER, INPUTS, FAILED, MOVES) if RAISES in found else RULES
+    return [found.get(rule, Check(rule, check["section"])) for rule in rules]
+
+
+def _determinism(submission: Submission, histories: Sequence[History], section: str) -> Check:
+    def answers(of: Submission, history: History) -> object:
+        of.fresh(history.k, seed=3)
+        return walk(history, lambda flows, links: valid(flows, links, of.place(flows, links)))
+
+    words = (
+        "two processes with the same seed answer differently: draw from the rng that the class is given and from "
+        "nothing else, and go through sets in a sorted order"
+    )
+    with submission.another() as other:
+        for history in histories:
+            try:
+                if answers(submission, history) != answers(other, history):
+                    return Check(SAME, section, words, str(history))
+            except (Misbehaved, Wrong):
+                continue  # reported elsewhere
+    return Check(SAME, section)
 
 
 def _history(submission: Submission, case: Case, words: str) -> None:
@@ -127,18 +253,13 @@ def _history(submission: Submission, case: Case, words: str) -> None:
 class _State:
     """A search's report after a period: the cores of hosts, the energy of that state, and of the initial state."""
 
-    core_of: NDArray[np.int64]
+    core_of: Int64
     energy: float
     initial: float
 
 
-def _flows(told: Case) -> LargeFlows:
-    src, dst, hashed = (np.array(told[name], dtype=np.int32) for name in ("src", "dst", "hashed"))
-    return LargeFlows(np.arange(src.size), src, dst, np.array(told["demand"], dtype=float), hashed.copy(), hashed)
-
-
 def _period(submission: Submission, flows: LargeFlows) -> _State:
-    """One period; raises Wrong or Broken if its report cannot be read, or its answer does not match its state."""
+    """One period; raises Wrong if its report cannot be read, or its answer does not match its state."""
     links = LinkState(TREE)
     answer = submission.place(flows, links)
     core, core_of = valid(flows, links, answer), answer.values.get("core_of", np.zeros(0))
@@ -157,7 +278,7 @@ def _period(submission: Submission, flows: LargeFlows) -> _State:
     return _State(core_of.astype(np.int64), answer.numbers["energy"], answer.numbers["initial_energy"])
 
 
-def _energy(flows: LargeFlows, core_of: NDArray[np.int64]) -> float:
+def _energy(flows: LargeFlows, core_of: Int64) -> float:
     return exceeded_capacity(TREE, flows.src, flows.dst, flows.demand, core_of[flows.dst], LinkState(TREE))
 
 
@@ -167,8 +288,10 @@ def _searches(submission: Submission, case: Case, words: str) -> None:
     for search in case["searches"]:
         submission.fresh(TREE.k, search["seed"], search["iterations"])
         before: _State | None = None
-        for recorded in search["periods"]:
-            flows = _flows(recorded)
+        for told in search["periods"]:
+            src, dst, hashed = (np.array(told[name], dtype=np.int32) for name in ("src", "dst", "hashed"))
+            demand = np.array(told["demand"], dtype=float)
+            flows = LargeFlows(np.arange(src.size), src, dst, demand, hashed.copy(), hashed)
             state = _period(submission, flows)
             if wrong := _against(case["rule"], flows, state, before):
                 raise Wrong(f"{wrong}: {words}", f"seed {search['seed']}, {search['iterations']} iterations, k = 4")
@@ -205,45 +328,9 @@ def _against(rule: str, flows: LargeFlows, state: _State, before: _State | None)
     return ""
 
 
-# --- the loop -----------------------------------------------------------------------------------------------
-
-
-def _turns(submission: Submission, case: Case, words: str) -> None:
-    """A loop's answers to polls of the edge switches: each poll says which of them is judged."""
-    submission.fresh(TREE.k, loop_mbps=case["mbps"])
-    for number, turn in enumerate(case["turns"], 1):
-        answer = submission.turn(turn["counters"], dict(turn["wants"]))
-        if answer.odd:
-            raise Wrong(f"round answers with {answer.odd}, not with a dictionary of cores by key")
-        changes = dict(zip(*(answer.values[name].tolist() for name in ("changed", "to")), strict=True))
-        if strange := [core for core in changes.values() if not 0 <= core < TREE.num_cores]:
-            raise Wrong(f"round moves a flow to core {strange[0]}; there are 0 to {TREE.num_cores - 1}")
-        placed = dict(zip(*(answer.values[name].tolist() for name in ("placed", "demand")), strict=True))
-        found = {"asked": answer.numbers.get("asked"), "placed": sorted(placed), "changes": sorted(changes.items())}
-        for what, said in (
-            ("asked", "the placement is asked so many times"),
-            ("placed", "flows are placed"),
-            ("changes", "flows are moved, each to a core"),
-        ):
-            right = [tuple(pair) for pair in turn[what]] if what == "changes" and what in turn else turn.get(what)
-            if right is not None and found[what] != right:
-                raise Wrong(f"{words} In period {number} these {said}: {found[what]}, and it should be {right}")
-        for key, demand in turn.get("demand", ()):
-            if abs(placed.get(key, -1.0) - demand) > CLOSE:
-                given = f"with demand {placed[key]:.4f}" if key in placed else "not at all"
-                raise Wrong(f"{words} Flow {key} is handed on {given}, and its demand is {demand:.4f}")
-
-
 _JUDGES: dict[str, Callable[[Submission, Case, str], None]] = {
     "demands": _demands,
     "order": _order,
     "history": _history,
     "searches": _searches,
-    "turns": _turns,
 }
-
-
-def share_passed(checks: Sequence[Check], free: Collection[str] = ()) -> float:
-    """The fraction of checks passed; 0 if only those in ``free`` did, which an empty solution passes, too."""
-    passed = [check.name for check in checks if check.passed]
-    return len(passed) / len(checks) if set(passed) - set(free) else 0.0

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from classroom.template import MILESTONES, write_template
+from classroom.template import MILESTONES, SCHEDULER, write_template
 from hedera.options import in_words, json_option
 from hedera.text import one_line
 from results.files import write_whole
@@ -64,13 +64,15 @@ def check(name: str, milestone: str | None, seed: int, quick: bool, as_json: boo
     whether a step towards Hedera does what its section of the paper says.
     """
     from classroom.allowed import asked_for
-    from classroom.cases import SCHEDULER, cases
-    from classroom.checks import run_checks
-    from classroom.contract import ANSWER, INPUTS, RAISES, check_contract
+    from classroom.cases import cases
+    from classroom.checks import ANSWER, INPUTS, RAISES, run_checks
     from classroom.process import Misbehaved, own
-    from classroom.submission import Submission, find_code
+    from classroom.submission import Submission, read_code
 
-    code = find_code(name)
+    where, _, attribute = name.rpartition(":")
+    if not where.endswith(".py") or not attribute.isidentifier():
+        raise ValueError(f"give FILE.py:CLASS, not {name!r}")
+    code = read_code(Path(where), attribute)
     if missing := asked_for(code.source):
         click.echo(f"note: `hedera grade` does not have {', '.join(sorted(missing))}", err=True)
     rows: list[dict[str, Any]] = []
@@ -80,10 +82,9 @@ def check(name: str, milestone: str | None, seed: int, quick: bool, as_json: boo
         except Misbehaved as error:
             if error.kind == "absent":  # the checks report any other mistake
                 raise ValueError(str(error)) from None
-        asked = cases(seed)[MILESTONES[milestone].file if milestone else SCHEDULER]
-        checks = run_checks(submission, asked) if milestone else check_contract(submission, asked)
+        checks = run_checks(submission, cases(seed)[MILESTONES[milestone].file if milestone else SCHEDULER])
         for one in checks:
-            click.echo("\n".join(one.lines()), err=True)
+            click.echo(one, err=True)
         if not milestone and not all(one.passed for one in checks if one.name in (RAISES, ANSWER, INPUTS)):
             click.echo("its quality will be measured once these are fixed", err=True)
         elif not milestone:
@@ -105,9 +106,8 @@ def _quality(submission: Submission, sizes: tuple[int, ...], seed: int, quiet: b
     runs, scores = list(quality.configs(sizes, seed)), []
     with progress_bar("simulating", len(runs) * (len(quality.BESIDE) + 1)) as done:
         for config in runs:
-            for scheme in (*quality.BESIDE, None):
-                one = quality.simulated(config, scheme) if scheme else quality.submitted(config, submission)
-                scores.append(one)
+            for scheme in (*quality.BESIDE, submission):
+                scores.append(quality.score(config, scheme))
                 done(len(scores))
     if not quiet:
         wide_console().print(quality.table(scores), highlight=False)
@@ -206,7 +206,7 @@ def grade(
     out: Path,
     as_json: bool,
 ) -> None:
-    """Grade submissions: folders with demand.py, first_fit.py, annealing.py, loop.py and scheduler.py, or some of
+    """Grade submissions: folders with demand.py, first_fit.py, annealing.py and scheduler.py, or some of
     them; or one folder that holds such folders.
 
     Each submission runs in its own process (if root grades: as an unprivileged user of its own). It can reach nothing
@@ -218,8 +218,7 @@ def grade(
     """
     from classroom.cases import KNOWN, PUBLIC
     from classroom.formats import FORMATS
-    from classroom.grading import Class, left_out, submissions
-    from classroom.pool import graded
+    from classroom.grading import Class, graded, left_out, submissions
     from classroom.process import Unfit
     from classroom.sandbox import NOT_PROTECTED, prepared, require_closed
     from results.output import wide_console, write_csv
@@ -251,8 +250,8 @@ def grade(
             click.echo(f"{len(found)} submissions to grade, {jobs} at once", err=True)
             done = stack.enter_context(progress_bar("grading", len(found)))
             grades = graded(Class(seed, seconds, place), jobs, found)
-            for folder, one in stack.enter_context(closing(grades)):
-                made[folder] = one
+            for n, one in stack.enter_context(closing(grades)):
+                made[found[n]] = one
                 # After each, so that nothing is lost.
                 write_csv(path, [made[folder][0] for folder in found if folder in made])
                 done(len(made))
@@ -286,7 +285,7 @@ def _table(grades: Sequence[Grade]) -> Table:
 
     from results.output import plain_table
 
-    parts = ("demand", "first_fit", "annealing", "loop", "contract", "quality")
+    parts = ("demand", "first_fit", "annealing", "contract", "quality")
     headings = ("submission", "points", *(part.replace("_", " ") for part in parts), "% of bound")
     made = plain_table("Grades: points of 100, parts in %", *headings)
     for column in made.columns:

@@ -6,13 +6,11 @@ Each part's points are divided evenly among its checks, so that the tests that a
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, NamedTuple
 
-from classroom.checks import share_passed
-from classroom.grading import BASELINE, FREE, PARTS, POINTS, Checks, Grade
-from classroom.verdict import Check
+from classroom.checks import Check, share_passed
+from classroom.grading import BASELINE, PARTS, POINTS, UNTOUCHED, Checks, Grade
 
 _CLASSROOM_50 = {
     "classroom": "CLASSROOM",
@@ -25,8 +23,7 @@ _CLASSROOM_50 = {
 """Which of its variables each entry of its result is."""
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """One test as a student sees it: its part and name, ``points`` of ``most``, and feedback."""
 
     part: str
@@ -40,26 +37,24 @@ def lines(grade: Grade, checks: Checks) -> list[Line]:
     found = []
     for part, file in PARTS.items():
         if part not in checks:
-            words = f"{file} was not handed in."
-            found.append(Line(part, file, 0.0, POINTS[part], words))
+            found.append(Line(part, file, 0.0, POINTS[part], f"{file} was not handed in."))
             continue
         each = POINTS[part] / len(checks[part])
-        counts = share_passed(checks[part], FREE.get(part, ())) > 0
+        counts = share_passed(checks[part], UNTOUCHED.get(part, ())) > 0
         for one in checks[part]:
             points = each if one.passed and counts else 0.0
             found.append(Line(part, f"{file}: {one.name}", points, each, _feedback(one, counts)))
-    share = grade.quality
     words = "Not measured: scheduler.py has to keep its contract first."
     if wrong := [one for one in checks.get("quality", ()) if not one.passed]:
         words = _feedback(wrong[0], counts=True)
-    elif share is not None:
+    elif grade.quality is not None:
         words = (
             f"Your scheduler reaches {grade.percent_of_bound:.1f} % of the upper bound for any paths, on average "
             f"over eight simulations. Points go from ECMP (none) to {BASELINE} (all)."
         )
+    most = POINTS["quality"]
     name = "scheduler.py: bandwidth in the simulator"
-    found.append(Line("quality", name, POINTS["quality"] * (share or 0.0), POINTS["quality"], words))
-    return found
+    return [*found, Line("quality", name, most * (grade.quality or 0.0), most, words)]
 
 
 def _feedback(check: Check, counts: bool) -> str:
@@ -70,57 +65,38 @@ def _feedback(check: Check, counts: bool) -> str:
 
 
 def gradescope(grade: Grade, checks: Checks) -> dict[str, Any]:
+    tests = []
+    for number, (part, name, points, most, feedback) in enumerate(lines(grade, checks), 1):
+        status = "passed" if points >= most else "failed"
+        told = {"name": name, "number": str(number), "score": round(points, 4), "max_score": round(most, 4)}
+        tests.append({**told, "status": status, "output": feedback, "tags": [part]})
     return {
         "score": round(grade.points, 2),
         "execution_time": round(grade.seconds),
         "output": _summary(grade),
-        "output_format": "text",
-        "test_output_format": "text",
-        "test_name_format": "text",
+        **dict.fromkeys(("output_format", "test_output_format", "test_name_format"), "text"),
         "visibility": "visible",
         "stdout_visibility": "hidden",
-        "tests": [
-            {
-                "name": line.name,
-                "number": str(number),
-                "score": round(line.points, 4),
-                "max_score": round(line.most, 4),
-                "status": "passed" if line.points >= line.most else "failed",
-                "output": line.feedback,
-                "tags": [line.part],
-            }
-            for number, line in enumerate(lines(grade, checks), 1)
-        ],
+        "tests": tests,
     }
 
 
 def prairielearn(grade: Grade, checks: Checks) -> dict[str, Any]:
-    return {
-        "gradable": True,
-        "score": round(min(1.0, grade.points / 100), 6),
-        "message": _summary(grade),
-        "tests": [
-            {
-                "name": line.name,
-                "description": f"part: {line.part}",
-                "points": round(line.points, 4),
-                "max_points": round(line.most, 4),
-                "output": line.feedback,
-            }
-            for line in lines(grade, checks)
-        ],
-    }
+    tests = []
+    for part, name, points, most, feedback in lines(grade, checks):
+        told = {"name": name, "description": f"part: {part}", "points": round(points, 4), "max_points": round(most, 4)}
+        tests.append({**told, "output": feedback})
+    score = round(min(1.0, grade.points / 100), 6)
+    return {"gradable": True, "score": score, "message": _summary(grade), "tests": tests}
 
 
 def classroom50(grade: Grade, checks: Checks) -> dict[str, Any]:
     """The content of result.json: a test for each part, because its scores are whole numbers."""
-    told = lines(grade, checks)
-    tests = []
+    told, tests = lines(grade, checks), []
     for part, most in POINTS.items():
         points = sum(line.points for line in told if line.part == part)
-        tests.append(
-            {"test-name": part, "passed": points >= most - 1e-9, "score": int(points + 0.5), "max-score": round(most)}
-        )
+        score = {"score": int(points + 0.5), "max-score": round(most)}
+        tests.append({"test-name": part, "passed": points >= most - 1e-9, **score})
     return {
         "schema": "classroom50/result/v1",
         **{entry: os.environ.get(variable, "") for entry, variable in _CLASSROOM_50.items()},

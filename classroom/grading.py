@@ -4,32 +4,33 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from concurrent.futures import as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 from statistics import mean
 
 import numpy as np
 
-from classroom import contract, quality
+from classroom import quality
 from classroom.allowed import asked_for
-from classroom.cases import NO_FLOWS, SCHEDULER, cases
-from classroom.checks import Case, run_checks, share_passed
-from classroom.contract import ANSWER, INPUTS, RAISES, check_contract
+from classroom.cases import NO_FLOWS, cases
+from classroom.checks import ANSWER, FREE, INPUTS, RAISES, Check, run_checks, share_passed
 from classroom.process import Start, Unfit
 from classroom.sandbox import Place, closed, unclosed
-from classroom.submission import Budget, Code, Submission, read_code
-from classroom.template import NAMES
-from classroom.verdict import Check
+from classroom.submission import Budget, Submission, read_code
+from classroom.template import NAMES, SCHEDULER
 from hedera.text import one_line
+from results.tasks import workers
 from simulator.config import Config
 
 PARTS = {file.removesuffix(".py"): file for file in NAMES if file != SCHEDULER} | {"contract": SCHEDULER}
 """The file of each part that has checks."""
-FREE = {"demand": (NO_FLOWS,), "contract": contract.FREE}
+UNTOUCHED = {"demand": (NO_FLOWS,), "contract": FREE}
 """Checks that an untouched template passes, by part: they count only together with others."""
-POINTS = {"demand": 20.0, "first_fit": 20.0, "annealing": 20.0, "loop": 10.0, "contract": 10.0, "quality": 20.0}
+POINTS = {"demand": 20.0, "first_fit": 20.0, "annealing": 20.0, "contract": 10.0, "quality": 30.0}
 """The points of each part, of 100 (docs/assignment/rubric.md)."""
 BASELINE = "hedera-gff"
 """A scheduler as good as this one, on average over the patterns, gets all points for quality; one like ECMP gets
@@ -57,7 +58,6 @@ class Grade:
     demand: float | None
     first_fit: float | None
     annealing: float | None
-    loop: float | None
     contract: float | None
     quality: float | None
     percent_of_bound: float | None
@@ -68,7 +68,7 @@ class Grade:
 
 @dataclass(frozen=True)
 class Class:
-    """The settings for grading a class: cases and patterns from one seed, and how good ECMP and the baseline are.
+    """The settings for grading a class: ``seed`` of cases and patterns.
 
     ``budget_s``: the processor time for each file of a submission; in real time it may take CLOCK times as long.
     ``place``: for their isolation; None: without.
@@ -78,25 +78,23 @@ class Class:
     budget_s: float
     place: Place | None = None
 
-    @cached_property
-    def cases(self) -> dict[str, list[Case]]:
-        return cases(self.seed)
-
-    @cached_property
-    def configs(self) -> tuple[Config, ...]:
-        return tuple(quality.configs(SIZES, self.seed, lambda k: drawn_patterns(k, self.seed)))
-
-    @cached_property
-    def ecmp(self) -> float:
-        return mean(quality.simulated(config, "ecmp").share or 0.0 for config in self.configs)
-
-    @cached_property
-    def baseline(self) -> float:
-        return mean(quality.simulated(config, BASELINE).share or 0.0 for config in self.configs)
-
     def start(self, hash_seed: int = 0) -> Start:
         cpu_s = max(1, round(self.budget_s))
         return unclosed(cpu_s, hash_seed) if self.place is None else closed(self.place, cpu_s, hash_seed)
+
+
+_cases = cache(cases)
+
+
+@cache
+def _configs(seed: int) -> tuple[Config, ...]:
+    return tuple(quality.configs(SIZES, seed, lambda k: drawn_patterns(k, seed)))
+
+
+@cache
+def _share(scheme: str, seed: int) -> float:
+    """The mean share of the bound that one of the project's schemes reaches."""
+    return mean(quality.score(config, scheme).share or 0.0 for config in _configs(seed))
 
 
 def drawn_patterns(k: int, seed: int) -> tuple[str, ...]:
@@ -138,7 +136,22 @@ def _holds_any(folder: Path) -> bool:
     return any(os.path.lexists(folder / file) for file in NAMES)
 
 
-def grade(folder: Path, course: Class) -> tuple[Grade, dict[str, list[Check]]]:
+def graded(course: Class, jobs: int, folders: Sequence[Path]) -> Generator[tuple[int, tuple[Grade, Checks]]]:
+    """The number of each submission with its grade and checks, as soon as it is graded. Raises Unfit.
+
+    The processes that grade end with this generator, and with this process, however it ends; with them end the
+    submissions.
+    """
+    try:
+        with workers(jobs) as pool:
+            number = {pool.submit(grade, folder, course): n for n, folder in enumerate(folders)}
+            for future in as_completed(number):
+                yield number[future], future.result()
+    except BrokenProcessPool:
+        raise Unfit("a grading process ended unexpectedly; finished grades are in grades.csv") from None
+
+
+def grade(folder: Path, course: Class) -> tuple[Grade, Checks]:
     """The grade of the submission in a folder, and its checks by part.
 
     Whatever the submission does, only its own grade is affected. Raises Unfit if the machine cannot start it.
@@ -146,7 +159,7 @@ def grade(folder: Path, course: Class) -> tuple[Grade, dict[str, list[Check]]]:
     clock = time.monotonic()
     checks: dict[str, list[Check]] = {}
     uses: set[str] = set()
-    share: float | None = None
+    shares: list[float] = []
     for part, file in PARTS.items():
         if not os.path.lexists(folder / file):
             continue
@@ -159,46 +172,41 @@ def grade(folder: Path, course: Class) -> tuple[Grade, dict[str, list[Check]]]:
             continue
         uses |= asked_for(code.source)
         try:
-            checks[part], found = _checked(code, course)
+            with Submission(course.start, code, CALL_S, Budget(CLOCK * course.budget_s)) as submission:
+                checks[part] = run_checks(submission, _cases(course.seed)[file])
+                kept = all(one.passed for one in checks[part] if one.name in (RAISES, ANSWER, INPUTS))
+                if file == SCHEDULER and kept:
+                    submission.end()  # its processor time begins anew
+                    shares, checks["quality"] = _shares(submission, course)
         except Unfit:
             raise
         except Exception as error:  # noqa: BLE001, an unforeseen answer must not end the grading of a class
             words = f"what it answers ended the check: {type(error).__name__}: {error}"
             checks[part] = [Check("its checks come to an end", "docs/assignment/instructor.md", words)]
-            continue
-        if isinstance(found, float):
-            share = found
-        if found is not None:
-            checks["quality"] = [found] if isinstance(found, Check) else []
+    share = mean(shares) if shares else None
     return _graded(folder.resolve().name, course, checks, share, uses, time.monotonic() - clock), checks
 
 
-def _checked(code: Code, course: Class) -> tuple[list[Check], float | Check | None]:
-    """The findings on a file; and for a scheduler that keeps its contract, how good it is, or why that is unknown."""
-    with Submission(course.start, code, CALL_S, Budget(CLOCK * course.budget_s)) as submission:
-        if code.file != SCHEDULER:
-            return run_checks(submission, course.cases[code.file]), None
-        checks = check_contract(submission, course.cases[code.file])
-        if not all(one.passed for one in checks if one.name in (RAISES, ANSWER, INPUTS)):
-            return checks, None
-        submission.end()  # its processor time begins anew
-        shares = []
-        for config in course.configs:
-            score = quality.submitted(config, submission)
-            if score.share is None:
-                case = f"k = {config.k}, {config.traffic}"  # without the class's seed, which is secret
-                return checks, Check("it schedules in the simulator", "section 5.5", score.words, case)
-            shares.append(score.share)
-        return checks, mean(shares)
+def _shares(submission: Submission, course: Class) -> tuple[list[float], list[Check]]:
+    """How good a scheduler is in each simulation; or that it is not, and what happened."""
+    shares = []
+    for config in _configs(course.seed):
+        score = quality.score(config, submission)
+        if score.share is None:
+            case = f"k = {config.k}, {config.traffic}"  # without the class's seed, which is secret
+            return [], [Check("it schedules in the simulator", "section 5.5", score.words, case)]
+        shares.append(score.share)
+    return shares, []
 
 
 def _graded(name: str, course: Class, checks: Checks, share: float | None, uses: set[str], seconds: float) -> Grade:
     passed: dict[str, float | None] = dict.fromkeys(POINTS)
     for part in PARTS:
         if part in checks:
-            passed[part] = share_passed(checks[part], FREE.get(part, ()))
+            passed[part] = share_passed(checks[part], UNTOUCHED.get(part, ()))
     if share is not None:
-        gain = (share - course.ecmp) / max(course.baseline - course.ecmp, 1e-9)
+        least, most = _share("ecmp", course.seed), _share(BASELINE, course.seed)
+        gain = (share - least) / max(most - least, 1e-9)
         passed["quality"] = min(1.0, max(0.0, gain))
     first = [next((f"{part}: {one.words}" for one in found if not one.passed), "") for part, found in checks.items()]
     return Grade(

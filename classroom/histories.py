@@ -7,25 +7,24 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows
+from topos.arrays import Int32
 from topos.fattree import FatTree
 from topos.links import canonical_cores, links_between
 
-Ints = NDArray[np.int32]
-
 
 class HistoryFlow(NamedTuple):
-    """A flow that exists from period ``born`` until before period ``gone``. ``demand`` None: as `shares` says."""
+    """A flow that exists from period ``born`` until before period ``gone``. ``demand`` None: an equal share of its
+    busier end, which is no answer to a milestone."""
 
     src: int
     dst: int
     hashed: int
+    demand: float | None = None
     born: int = 0
     gone: int = 9
-    demand: float | None = None
 
 
 @dataclass(frozen=True)
@@ -55,14 +54,13 @@ class History:
         As in the real loop, no flow is given with a broken path if it has one that works.
         """
         links = self.links(period)
-        there = [n for n, flow in enumerate(self.flows) if flow.born <= period < flow.gone]
-        flows = [self.flows[n] for n in there]
-        src, dst, hashed = (np.array([getattr(f, x) for f in flows], dtype=np.int32) for x in ("src", "dst", "hashed"))
+        flows = {n: flow for n, flow in enumerate(self.flows) if flow.born <= period < flow.gone}
+        src, dst, hashed = np.array([flow[:3] for flow in flows.values()], dtype=np.int32).reshape(-1, 3).T
         hashed = links.detour(src, dst, canonical_cores(links.tree, src, dst, hashed))
-        core = np.array([on.get(n, int(h)) for n, h in zip(there, hashed, strict=True)], dtype=np.int32)
-        estimated = shares(src, dst, links.tree.num_hosts)
-        demand = [e if f.demand is None else f.demand for f, e in zip(flows, estimated, strict=True)]
-        key = np.array(there, dtype=np.int64)
+        core = np.array([on.get(n, int(h)) for n, h in zip(flows, hashed, strict=True)], dtype=np.int32)
+        shares = 1.0 / np.maximum(np.bincount(src)[src], np.bincount(dst)[dst])
+        demand = [one if f.demand is None else f.demand for f, one in zip(flows.values(), shares, strict=True)]
+        key = np.array(list(flows), dtype=np.int64)
         return LargeFlows(key, src, dst, np.array(demand, dtype=float), links.detour(src, dst, core), hashed)
 
     def __str__(self) -> str:
@@ -76,20 +74,11 @@ class History:
         return "\n".join(lines)
 
 
-def walk(history: History, place: Callable[[LargeFlows, LinkState], Ints]) -> list[dict[int, int]]:
+def walk(history: History, place: Callable[[LargeFlows, LinkState], Int32]) -> list[dict[int, int]]:
     """The cores of flows by key that ``place`` answers with, period by period; each starts with those of the last."""
-    on: dict[int, int] = {}
-    found = []
+    found: list[dict[int, int]] = []
     for period in range(history.periods):
-        flows = history.table(period, on)
+        flows = history.table(period, found[-1] if found else {})
         core = place(flows, history.links(period))
-        on = dict(zip(flows.key.tolist(), np.asarray(core).tolist(), strict=True))
-        found.append(on)
+        found.append(dict(zip(flows.key.tolist(), np.asarray(core).tolist(), strict=True)))
     return found
-
-
-def shares(src: ArrayLike, dst: ArrayLike, num_hosts: int) -> NDArray[np.float64]:
-    """An estimate of demands, float64 (flows,), that is no answer to a milestone: an equal share of the busier end."""
-    s, d = np.asarray(src, dtype=np.int64), np.asarray(dst, dtype=np.int64)
-    busy = np.maximum(np.bincount(s, minlength=num_hosts)[s], np.bincount(d, minlength=num_hosts)[d])
-    return np.asarray(1.0 / np.maximum(busy, 1))

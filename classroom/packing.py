@@ -14,10 +14,9 @@ from classroom.template import MILESTONES, write_template
 
 DOCUMENTS = ("assignment/handout.md", "assignment/rubric.md", "own-scheduler.md")
 _SKIPPED = ("__pycache__", ".hypothesis", "runs", "build")
-_RUN = "import sys; sys.path.insert(0, '{project}'); from harness.cli import main; main()"
 _SETUP = """#!/usr/bin/env bash
 set -euo pipefail
-apt-get update && apt-get install -y bubblewrap libseccomp2 python3 python3-seccomp python3-venv
+[ $EUID -ne 0 ] || (apt-get update && apt-get install -y bubblewrap libseccomp2 python3 python3-seccomp python3-venv)
 python3 -m venv --system-site-packages {place}/env
 {place}/env/bin/pip install --require-hashes -r {place}/project/setup/requirements.lock
 """
@@ -25,26 +24,21 @@ _GRADE = """#!/usr/bin/env bash
 # Closed off where this container lets bubblewrap work; else as another user, with limits alone (instructor.md).
 set -uo pipefail
 export HEDERA_GRADE_SEED={seed}  # not among a command's words, which every process on the machine can read
+export PYTHONPATH={place}/project
 grade() {{
-    {place}/env/bin/python -c "{run}" \\
-        grade {submission} --jobs 1 --format {service} --out /tmp/grades "$@"
+    {place}/env/bin/python -c "from harness.cli import main; main()" \\
+        grade {submission} --jobs 1 --format {service} --out {place}/grades "$@"
 }}
 grade || grade --unprotected
 mkdir -p {results}
-cp /tmp/grades/{service}/*.json {results}/results.json
+cp {place}/grades/{service}/*.json {results}/{result}
 """
 _INFO = """{
-  "uuid": "6f0cfd4b-5ad1-4b0c-9a5e-7b52e0f1a3c8",
-  "title": "Hedera's schedulers",
-  "topic": "Networks",
-  "type": "v3",
+  "uuid": "6f0cfd4b-5ad1-4b0c-9a5e-7b52e0f1a3c8", "title": "Hedera's schedulers", "topic": "Networks", "type": "v3",
   "gradingMethod": "External",
   "externalGradingOptions": {
-    "enabled": true,
-    "image": "YOUR-REGISTRY/hedera-grader",
-    "entrypoint": "/hedera/run_autograder",
-    "timeout": 600,
-    "enableNetworking": false
+    "enabled": true, "image": "YOUR-REGISTRY/hedera-grader", "entrypoint": "/hedera/run_autograder",
+    "timeout": 600, "enableNetworking": false
   }
 }
 """
@@ -57,26 +51,21 @@ _AUTOGRADER = '''"""Run by Classroom 50 in a student's checkout; writes ./result
 
 import os
 import subprocess
-import sys
 import tempfile
 import zipfile
 from pathlib import Path
 
-os.environ["HEDERA_GRADE_SEED"] = "{seed}"  # among a command's words a log would have it
-with tempfile.TemporaryDirectory() as folder:
-    place = Path(folder)
+with tempfile.TemporaryDirectory() as place:
     zipfile.ZipFile(Path(__file__).with_name("project.zip")).extractall(place)
-    subprocess.run([sys.executable, "-m", "venv", place / "env"], check=True)
-    python = str(place / "env/bin/python")
-    lock = str(place / "project/setup/requirements.lock")
-    subprocess.run([python, "-m", "pip", "install", "-q", "--require-hashes", "-r", lock], check=True)
-    run = f"import sys; sys.path.insert(0, {{str(place / 'project')!r}}); from harness.cli import main; main()"
-    words = ["grade", ".", "--jobs", "1", "--format", "classroom50", "--out", str(place / "out")]
-    if subprocess.run([python, "-c", run, *words]).returncode:
-        subprocess.run([python, "-c", run, *words, "--unprotected"], check=True)
-    (result,) = (place / "out/classroom50").glob("*.json")
-    Path("result.json").write_bytes(result.read_bytes())
+    for script in ("setup.sh", "run_autograder"):
+        subprocess.run(["bash", f"{place}/{script}"], env={**os.environ, "PLACE": place}, check=True)
 '''
+_PLACES = {
+    "gradescope": ("/autograder/source", "/autograder/submission", "/autograder/results", "results.json"),
+    "prairielearn": ("/hedera", "/grade/student", "/grade/results", "results.json"),
+    "classroom50": ("$PLACE", ".", ".", "result.json"),
+}
+"""Of each service: where the package lies, where the submission, and where the result is to go, and its name."""
 
 
 def pack_handout(folder: Path) -> None:
@@ -101,27 +90,18 @@ def pack_grader(folder: Path, service: str, seed: int) -> Path:
     if not (ROOT / "setup" / "requirements.lock").is_file():
         raise ValueError("the grader is packed from a clone of the project, which this is not")
     folder.mkdir(parents=True)
-    if service == "classroom50":
-        (folder / "autograder.py").write_text(_AUTOGRADER.format(seed=seed))
-        _zip(folder / "project.zip", {})
-        return folder
-    gradescope = service == "gradescope"
-    place = "/autograder/source" if gradescope else "/hedera"
-    scripts = {
-        "setup.sh": _SETUP.format(place=place),
-        "run_autograder": _GRADE.format(
-            place=place,
-            run=_RUN.format(project=f"{place}/project"),
-            submission="/autograder/submission" if gradescope else "/grade/student",
-            results="/autograder/results" if gradescope else "/grade/results",
-            seed=seed,
-            service=service,
-        ),
-    }
-    if gradescope:
+    place, submission, results, result = _PLACES[service]
+    words = {"place": place, "submission": submission, "results": results, "result": result}
+    run = _GRADE.format(**words, service=service, seed=seed)
+    scripts = {"setup.sh": _SETUP.format(place=place), "run_autograder": run}
+    if service == "gradescope":
         return _zip(folder / "autograder.zip", scripts)
-    (folder / "info.json").write_text(_INFO)
-    _zip(folder / "image.zip", {**scripts, "Dockerfile": _DOCKERFILE})
+    if service == "prairielearn":
+        (folder / "info.json").write_text(_INFO)
+        _zip(folder / "image.zip", {**scripts, "Dockerfile": _DOCKERFILE})
+    else:
+        (folder / "autograder.py").write_text(_AUTOGRADER)
+        _zip(folder / "project.zip", scripts)
     return folder
 
 

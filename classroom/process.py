@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import queue
+import re
 import signal
 import subprocess
 import sys
@@ -35,6 +36,7 @@ MEMORY = 3 << 30
 MOST_PROCESSES = 256
 """Where no limit of the kernel holds fewer, the count at which they are ended."""
 WATCH_S = 0.1
+_SIGNALS = {9: "killed: out of processor time, or of memory", 11: "segmentation fault", 24: "out of processor time"}
 
 
 class Misbehaved(Exception):
@@ -82,11 +84,13 @@ class Answer:
 
 def _answer(line: bytes) -> Answer:
     """What a line says. Raises whatever it is that is wrong with it."""
+    if len(line) > MAX_ANSWER:
+        raise ValueError
     told = json.loads(line)
-    values = {str(name): np.asarray(numbers) for name, numbers in told.get("values", {}).items()}
+    values = {name: np.asarray(numbers) for name, numbers in told.get("values", {}).items()}
     if any(array.dtype.kind not in "biuf" for array in values.values()):
         raise ValueError
-    numbers = {str(name): float(number) for name, number in told.get("numbers", {}).items()}
+    numbers = {name: float(number) for name, number in told.get("numbers", {}).items()}
     touched, odd = tuple(map(str, told.get("touched", ()))), one_line(told.get("odd", ""), most=100)
     return Answer(values, numbers, touched, one_line(told.get("error", "")), int(told.get("line", 0)), odd)
 
@@ -96,15 +100,9 @@ class Process:
 
     def __init__(self, start: Start, said: IO[bytes] | None = None) -> None:
         self._closed, self._ending, self._taken = start.closed, threading.Lock(), ""
-        self._process = subprocess.Popen(
-            start.command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=said or (subprocess.DEVNULL if start.others else None),
-            env=start.environment,
-            start_new_session=True,
-            cwd="/",
-        )
+        pipe, errors = subprocess.PIPE, said or (subprocess.DEVNULL if start.others else None)
+        alone: dict[str, Any] = {"env": start.environment, "start_new_session": True, "cwd": "/"}
+        self._process = subprocess.Popen(start.command, stdin=pipe, stdout=pipe, stderr=errors, **alone)
         self._asked: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._heard: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         threading.Thread(target=self._talk, daemon=True).start()
@@ -122,8 +120,6 @@ class Process:
         if not line:
             raise Misbehaved("ended", self._taken or self._how_it_ended())
         try:
-            if len(line) > MAX_ANSWER:
-                raise ValueError
             return _answer(line)
         except Exception:  # noqa: BLE001, whatever it is that is wrong with it
             raise Misbehaved("rubbish", "its process answers with something that is not an answer") from None
@@ -165,9 +161,7 @@ class Process:
 
     def _kill(self) -> None:
         process = self._process
-        if process.poll() is not None:
-            return
-        if self._closed:
+        if process.poll() is None and self._closed:
             # The kernel ends a namespace with the first process in it, which is gone when all others are.
             with contextlib.suppress(OSError, subprocess.TimeoutExpired):
                 for first in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
@@ -185,17 +179,9 @@ class Process:
             status = self._process.wait(2)
         except subprocess.TimeoutExpired:
             return "its process closed the line"
-        names = {
-            signal.SIGKILL: "killed: out of processor time, or of memory",
-            signal.SIGXCPU: "out of processor time",
-            signal.SIGSEGV: "segmentation fault",
-            signal.SIGSYS: "it asked the kernel for what it may not have",
-        }
-        try:
-            number = signal.Signals(-status if status < 0 else status - 128)
-        except ValueError:
-            return f"its process ended (status {status})"
-        return f"its process ended ({names.get(number, number.name)})"
+        number = -status if status < 0 else status - 128
+        how = _SIGNALS.get(number, f"signal {number}" if 0 < number < 65 else f"status {status}")
+        return f"its process ended ({how})"
 
 
 def _family(pid: int) -> Iterator[int]:
@@ -208,8 +194,7 @@ def _family(pid: int) -> Iterator[int]:
 
 def _memory(pid: int) -> int:
     """Bytes that are a process's own, in memory or swapped out."""
-    try:
-        lines = (line.split() for line in Path(f"/proc/{pid}/status").read_text().splitlines())
-        return sum(int(line[1]) << 10 for line in lines if line[0] in ("RssAnon:", "RssShmem:", "VmSwap:"))
-    except OSError:
-        return 0
+    with contextlib.suppress(OSError):
+        found = re.findall(r"^(?:RssAnon|RssShmem|VmSwap):\s+(\d+)", Path(f"/proc/{pid}/status").read_text(), re.M)
+        return sum(map(int, found)) << 10
+    return 0

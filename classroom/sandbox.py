@@ -2,28 +2,29 @@
 
 It sees a file system of its own with the system's programs, Python and the modules that schedulers may import
 (`classroom.allowed`), read-only, and an empty /tmp; no network; if root grades, it runs as a user of its own, without
-capabilities; all its processes end with the first one. `classroom.syscalls` forbids system calls that are dangerous
-even so. Limits are set from outside, before anything starts; what its processes take together, `classroom.process`
+capabilities; all its processes end with the first one. A filter forbids system calls that are dangerous even so. Limits
+are set from outside, before anything starts; what its processes take together, `classroom.process`
 watches.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import pwd
 import random
 import re
 import resource
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from classroom import syscalls
 from classroom.allowed import expose
 from classroom.process import ANSWER, ONE_THREAD, ROOT, Misbehaved, Start, Unfit, own
 from classroom.submission import Code, Submission
@@ -32,16 +33,8 @@ from results.temporary import temporary_folder
 
 PROCESSES = 64
 """Processes and threads that a submission may have."""
-LIMITS = {
-    "as": 4 << 30,
-    "fsize": 16 << 20,
-    "nofile": 128,
-    "memlock": 64 << 10,
-    "core": 0,
-    "rtprio": 0,
-    "msgqueue": 0,
-    "sigpending": 1024,
-}
+LIMITS = {"as": 4 << 30, "fsize": 16 << 20, "nofile": 128, "memlock": 64 << 10, "sigpending": 1024}
+LIMITS |= dict.fromkeys(("core", "rtprio", "msgqueue"), 0)
 """Limits of each isolated process, besides processor time and number of processes: bytes, files (`prlimit`'s names)."""
 TMP = 64 << 20
 """Bytes that it may have in /tmp; a quarter of that in /dev/shm."""
@@ -58,6 +51,31 @@ NOT_PROTECTED = (
 )
 
 
+_NAMESPACES = 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000, 0x00020000
+"""CLONE_NEW*: cgroup, uts, ipc, user, pid, net, mount. (Only clone3 and unshare have the one for time.)"""
+_TIOCSTI, _TIOCLINUX = 0x5412, 0x541C  # typing into a terminal as if one were its user
+_PR_SET_PDEATHSIG = 1
+_REFUSED = (
+    # namespaces and mounts
+    "unshare", "setns", "mount", "umount", "umount2", "pivot_root", "chroot", "open_tree", "move_mount", "fsopen",
+    "fsconfig", "fsmount", "fspick", "mount_setattr", "statmount", "listmount", "name_to_handle_at",
+    "open_by_handle_at", "fanotify_init",
+    # things that belong to the user or the machine, not to a namespace
+    "add_key", "keyctl", "request_key", "io_setup", "inotify_init", "inotify_init1", "syslog", "quotactl",
+    "quotactl_fd", "personality",
+    # memory that a process's limits do not count, and its place in the machine
+    "memfd_create", "memfd_secret", "shmget", "msgget", "semget", "ipc", "mq_open", "mbind", "set_mempolicy",
+    "set_mempolicy_home_node", "get_mempolicy", "move_pages", "migrate_pages",
+    # other processes
+    "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "kcmp", "pidfd_getfd",
+    # where vulnerabilities of kernels were found
+    "bpf", "perf_event_open", "io_uring_setup", "io_uring_enter", "io_uring_register", "userfaultfd", "modify_ldt",
+    "uselib", "lookup_dcookie",
+)  # fmt: skip
+"""System calls: the list of Flatpak's filter for this purpose, and parts of the kernel that mostly attackers use."""
+_MAX = 1024  # numbers of system calls; Linux 7 has some 470
+
+
 @dataclass(frozen=True)
 class Place:
     """What isolated processes get: code to import, and the filter of system calls. ``hidden``: folders that they must
@@ -71,13 +89,7 @@ class Place:
 @contextmanager
 def prepared(hidden: Sequence[Path] = ()) -> Iterator[Place]:
     """The files that all isolated processes of a grading need; removed afterwards. Raises Unfit."""
-    try:
-        refused = syscalls.program()
-    except ImportError:
-        raise Unfit(
-            "grading has the kernel refuse namespaces, mounts and keyrings to submissions, by Python's libseccomp, "
-            "which is not installed (apt-get install python3-seccomp)"
-        ) from None
+    refused = _filter()
     with temporary_folder("grade") as folder:
         place = Place(folder / "code", folder / "filter", tuple(hidden))
         expose(place.code, compiled=True)
@@ -89,9 +101,8 @@ def unclosed(cpu_s: int, hash_seed: int = 0) -> Start:
     """Others' code with limits, but without isolation from files, network and other processes."""
     started = own(hash_seed)
     drop = _become(_NOBODY) if os.geteuid() == 0 else []
-    return Start(
-        (*_limits(cpu_s), *drop, "setpriv", "--pdeathsig", "KILL", "--", *started.command), started.environment
-    )
+    limited = (*_limits({**LIMITS, "cpu": cpu_s}), *drop, "setpriv", "--pdeathsig", "KILL", "--")
+    return Start((*limited, *started.command), started.environment)
 
 
 def _become(uid: int) -> list[str]:
@@ -108,45 +119,40 @@ def closed(place: Place, cpu_s: int, hash_seed: int = 0) -> Start:
     bwrap = shutil.which("bwrap")
     if bwrap is None:
         raise Unfit("grading isolates submissions with bubblewrap, which is not installed (apt-get install bubblewrap)")
-    command = ["sh", "-c", _JOIN, "sh", str(place.filter), *_limits(cpu_s)]
+    limits, few = {**LIMITS, "cpu": cpu_s}, {"nproc": PROCESSES}
     if os.geteuid() == 0:
-        command += ["prlimit", f"--nproc={_within_own('nproc', PROCESSES)}", "--"]
+        limits |= few
         rights = [word for name in ("SETUID", "SETGID", "SETPCAP") for word in ("--cap-add", f"CAP_{name}")]
         drop = _become(_free_uid())
     else:
         # Bubblewrap's own first process would run as the same user as the submission, which could control it.
-        rights, drop = ["--unshare-user", "--as-pid-1"], []
-        if tuple(map(int, re.findall(r"\d+", os.uname().release)[:2])) >= (5, 14):
-            # From this Linux on a user namespace has a count of its own, in which the grader's desktop is not.
-            drop = ["prlimit", f"--nproc={_within_own('nproc', PROCESSES)}", "--"]
-    command += [bwrap, "--seccomp", "9", *rights]
+        rights = ["--unshare-user", "--as-pid-1"]
+        # From Linux 5.14 on a user namespace has a count of its own, in which the grader's desktop is not.
+        counted = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2])) >= (5, 14)
+        drop = _limits(few) if counted else []
     seen = {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8", "PYTHONHASHSEED": str(hash_seed), **ONE_THREAD}
-    for word, value in seen.items():
-        command += ["--setenv", word, value]
-    command += [*_walls(bwrap, place), "--", *drop]
-    python = str(Path(sys.prefix).resolve() / "bin" / "python")
-    environment = {"PATH": os.environ.get("PATH", "/usr/bin:/bin")}
-    return Start((*command, python, "-s", "-c", ANSWER, "/code"), environment, closed=True)
+    environment = [word for name, value in seen.items() for word in ("--setenv", name, value)]
+    walls = [bwrap, "--seccomp", "9", *rights, *environment, *_walls(bwrap, place), "--", *drop]
+    python = (str(Path(sys.prefix).resolve() / "bin" / "python"), "-s", "-c", ANSWER, "/code")
+    command = ("sh", "-c", _JOIN, "sh", str(place.filter), *_limits(limits), *walls, *python)
+    return Start(command, {"PATH": os.environ.get("PATH", "/usr/bin:/bin")}, closed=True)
 
 
-def _limits(cpu_s: int) -> list[str]:
-    """A command that sets limits for itself and all that it starts; only root can raise them."""
-    return ["prlimit", *(f"--{name}={_within_own(name, n)}" for name, n in {**LIMITS, "cpu": cpu_s}.items()), "--"]
-
-
-def _within_own(name: str, value: int) -> int:
-    _, hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))
-    return value if hard == resource.RLIM_INFINITY else min(value, hard)
+def _limits(most: dict[str, int]) -> list[str]:
+    """A command that sets limits for itself and all that it starts, within its own; only root can raise them."""
+    words = ["prlimit"]
+    for name, value in most.items():
+        _, hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))
+        words.append(f"--{name}={value if hard == resource.RLIM_INFINITY else min(value, hard)}")
+    return [*words, "--"]
 
 
 def _free_uid() -> int:
     """A uid without a user or a process, so that limits, keys and the kernel's counters are shared with nobody."""
     taken = {one.pw_uid for one in pwd.getpwall()}
     for process in Path("/proc").glob("[0-9]*"):
-        try:
+        with suppress(OSError):
             taken.add(process.stat().st_uid)
-        except OSError:
-            continue
     return random.SystemRandom().choice([uid for uid in _UIDS if uid not in taken])
 
 
@@ -158,25 +164,22 @@ def _walls(bwrap: str, place: Place) -> list[str]:
     told = subprocess.run([bwrap, "--help"], capture_output=True, text=True, check=False).stdout
     bounded = "--size" in told  # from 0.7 on; without it these folders are read-only
 
-    def empty(size: int) -> list[str]:
-        return ["--perms", "1777", *(["--size", str(size)] if bounded else []), "--tmpfs"]
+    def empty(size: int, rights: str = "1777") -> list[str]:
+        return ["--perms", rights, *(["--size", str(size)] if bounded else []), "--tmpfs"]
 
     def shown(path: Path) -> list[str]:
         return ["--ro-bind-try", str(path)]
 
-    seen = {Path("/usr"): shown(Path("/usr"))}
+    folder = ["--perms", "0755", "--dir"]  # otherwise only root could read it
+    prefixes = {Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve()} - {Path("/usr")}
+    seen = {path: folder for prefix in prefixes for path in prefix.parents[:-1]}
+    seen |= {Path(name): shown(Path(name)) for name in ("/usr", "/etc/ld.so.cache", "/etc/alternatives")}
     for path in (Path("/", name) for name in ("bin", "sbin", "lib", "lib32", "lib64")):
         seen[path] = ["--symlink", os.readlink(path)] if path.is_symlink() else shown(path)
-    seen[Path("/etc")] = folder = ["--perms", "0755", "--dir"]  # otherwise only root could read it
-    for path in (Path("/etc/ld.so.cache"), Path("/etc/alternatives")):
-        seen[path] = shown(path)
-    prefixes = Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve()
-    trees = (Path("/usr"), *prefixes)
-    masks = [p for p in (ROOT, *(h.resolve() for h in place.hidden)) if any(p.is_relative_to(tree) for tree in trees)]
-    seen |= {path: ["--size", "4096", "--tmpfs"] if bounded else ["--tmpfs"] for path in masks}
-    for prefix in prefixes:
-        if prefix != Path("/usr"):
-            seen = {path: folder for path in prefix.parents[:-1]} | seen | {prefix: shown(prefix)}
+    masks = [path.resolve() for path in (ROOT, *place.hidden)]
+    masks = [path for path in masks if any(path.is_relative_to(tree) for tree in (Path("/usr"), *prefixes))]
+    seen |= {Path("/etc"): folder} | {path: empty(4096, "0755") for path in masks}
+    seen |= {prefix: shown(prefix) for prefix in prefixes}
     seen |= {Path("/tmp"): empty(TMP), Path("/dev/shm"): empty(TMP // 4), Path("/code"): shown(place.code)}
     # Terminals are counted for the whole machine.
     seen |= {Path("/proc"): ["--proc"], Path("/dev"): ["--dev"], Path("/dev/pts"): empty(4096)}
@@ -188,6 +191,46 @@ def _walls(bwrap: str, place: Place) -> list[str]:
     for path in shut if bounded else [*shut, Path("/tmp"), Path("/dev/shm")]:
         walls += ["--remount-ro", str(path)]
     return [*walls, "--chdir", "/tmp"]
+
+
+def _filter() -> bytes:
+    """The seccomp filter, as the kernel takes it. Raises Unfit where there is no libseccomp for this Python.
+
+    A process without capabilities gets all of them in a new user namespace, and could then mount anything. Keyrings
+    belong to users, not namespaces, so submissions could pass data through them. If root grades, no option of
+    bubblewrap prevents either. Calls unknown to libseccomp belong to newer kernels, and are refused as well.
+    """
+    try:
+        import seccomp  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        raise Unfit(
+            "grading has the kernel refuse namespaces, mounts and keyrings to submissions, by Python's libseccomp, "
+            "which is not installed (apt-get install python3-seccomp)"
+        ) from None
+    rules, machine = seccomp.SyscallFilter(seccomp.ALLOW), seccomp.Arch()
+    refuse, unknown = seccomp.ERRNO(errno.EPERM), seccomp.ERRNO(errno.ENOSYS)
+    for number in range(_MAX):
+        try:
+            name = seccomp.resolve_syscall(machine, number).decode()
+        except ValueError:
+            rules.add_rule(unknown, number)
+            continue
+        if name in _REFUSED:
+            rules.add_rule(refuse, number)
+    # clone3's arguments are in memory, where no filter can read them; the C library then uses clone instead.
+    rules.add_rule(unknown, "clone3")
+    for flag in _NAMESPACES:
+        rules.add_rule(refuse, "clone", seccomp.Arg(0, seccomp.MASKED_EQ, flag, flag))
+    for typing in (_TIOCSTI, _TIOCLINUX):
+        rules.add_rule(refuse, "ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, typing))
+    # Processes end with their parent, and must not be able to change that.
+    rules.add_rule(refuse, "prctl", seccomp.Arg(0, seccomp.MASKED_EQ, 0xFFFFFFFF, _PR_SET_PDEATHSIG))
+    # Some kinds of socket ignore network namespaces: those between a virtual machine and its host.
+    rules.add_rule(seccomp.ERRNO(errno.EAFNOSUPPORT), "socket", seccomp.Arg(0, seccomp.NE, socket.AF_UNIX))
+    with tempfile.TemporaryFile() as file:
+        rules.export_bpf(file)
+        file.seek(0)
+        return file.read()
 
 
 _ATTEMPTS = {
@@ -225,9 +268,8 @@ def require_closed(place: Place) -> None:
             said.seek(0)
             lines = said.read(4096).decode(errors="replace").strip().splitlines()
             why = one_line(lines[-1] if lines else error)
-            if os.geteuid() != 0:
-                why += "; allow user namespaces (sysctl kernel.apparmor_restrict_unprivileged_userns=0), or use a root "
-                why += "shell, which needs none"
+            allow = "allow user namespaces (sysctl kernel.apparmor_restrict_unprivileged_userns=0), or use a root shell"
+            why += f"; {allow}" if os.geteuid() != 0 else ""
             raise Unfit(f"this machine does not let bubblewrap isolate a process ({why})") from None
     if found is None or found.shape != (len(_ATTEMPTS),):
         raise Unfit("an isolated process does not answer here as it should")

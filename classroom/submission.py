@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any
 
 import numpy as np
@@ -37,28 +36,16 @@ def read_code(path: Path, attribute: str) -> Code:
     """The code in a file. ValueError, one sentence, if there is none."""
     try:
         return Code(path.name, read_bytes(path, MAX_FILE).decode(), attribute)
-    except UnicodeDecodeError:
-        raise ValueError(f"{path.name} is not text in UTF-8") from None
-    except Unreadable as error:
-        raise ValueError(f"{path.name} {error}") from None
+    except (UnicodeDecodeError, Unreadable) as error:
+        why = error if isinstance(error, Unreadable) else "is not text in UTF-8"
+        raise ValueError(f"{path.name} {why}") from None
 
 
-def find_code(name: str) -> Code:
-    """The code that FILE.py:NAME means. ValueError, one sentence, if there is none."""
-    where, _, attribute = name.rpartition(":")
-    if not where.endswith(".py") or not attribute.isidentifier():
-        raise ValueError(f"give FILE.py:CLASS, not {name!r}")
-    return read_code(Path(where), attribute)
-
-
-@dataclass
 class Budget:
     """Real seconds to wait for a submission: from start-up to end, all its processes together."""
 
-    seconds: float = float("inf")
-
-    def __post_init__(self) -> None:
-        self.left_s = self.seconds
+    def __init__(self, seconds: float = float("inf")) -> None:
+        self.seconds = self.left_s = seconds
 
 
 class Submission:
@@ -83,7 +70,6 @@ class Submission:
         self._budget = Budget() if budget is None else budget
         self._process: Process | None = None
         self._unloaded: Misbehaved | None = None
-        self._late = 0
 
     def another(self) -> Submission:
         """The same code in another process, with another seed of Python's hashes."""
@@ -92,13 +78,14 @@ class Submission:
     def __enter__(self) -> Submission:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: object, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.end()
 
-    def end(self) -> None:
-        """Kill its process, if there is one, and all that it has started."""
+    def end(self, since: float | None = None) -> None:
+        """Kill its process, if there is one, and all that it has started. ``since``: when it began to take time."""
+        clock = time.monotonic() if since is None else since
         if (process := self._process) is not None:
-            self._process, clock = None, time.monotonic()
+            self._process = None
             process.end()
             self._budget.left_s -= time.monotonic() - clock  # the kernel takes long to remove a million files
 
@@ -107,27 +94,24 @@ class Submission:
     def load(self) -> None:
         """Start the process, if there is none, with the code in it.
 
-        Code that cannot be loaded is not tried again; its error is raised every time. If it was slow, perhaps because
-        of the machine, it is tried twice.
+        Code that cannot be loaded is not tried again; its error is raised every time.
         """
-        if self._process is None and self._unloaded is None:
+        if self._unloaded is not None:
+            raise self._unloaded
+        if self._process is None:
             self._begin()
+            file = one_line(self.code.file)
+            words = {"file": f"/submission/{file}", "source": self.code.source, "attribute": self.code.attribute}
             try:
-                file = one_line(self.code.file)
-                words = {"file": f"/submission/{file}", "source": self.code.source, "attribute": self.code.attribute}
                 if self._ask("load", START_S, **words).odd:
                     raise Misbehaved("absent", f"there is no {self.code.attribute} in {file}")
             except Misbehaved as error:
-                self._late += error.kind == "slow"
-                if error.kind == "slow" and self._late < 2:
-                    raise
                 self._unloaded = error
-        if self._unloaded is not None:
-            raise self._unloaded
+                raise
 
-    def fresh(self, k: int = 4, seed: int = 1, iterations: int = 1000, loop_mbps: float = 0.0) -> None:
+    def fresh(self, k: int = 4, seed: int = 1, iterations: int = 1000) -> None:
         self.load()
-        self._ask("make", k=k, seed=seed, iterations=iterations, loop_mbps=loop_mbps)
+        self._ask("make", k=k, seed=seed, iterations=iterations)
 
     def place(self, flows: LargeFlows, links: LinkState, call_s: float | None = None) -> Answer:
         """One period of the scheduler that was made last: ``core``, and what else it reports."""
@@ -141,20 +125,6 @@ class Submission:
         ends = {"src": np.asarray(src).tolist(), "dst": np.asarray(dst).tolist()}
         return self._ask("estimate", None, ends.keys(), **ends, num_hosts=num_hosts)
 
-    def turn(self, counters: dict[str, list[Any]], wants: dict[int, int]) -> Answer:
-        """One period of the control loop, whose placement wants these flows on these cores.
-
-        Flows ``changed``, each ``to`` a core; flows ``placed``, each with a ``demand``; how often it was ``asked``.
-        """
-        answer = self._ask("turn", counters=counters, wants=list(wants.items()))
-        changed, to, placed, demand = (answer.values.get(x, np.zeros(0)) for x in ("changed", "to", "placed", "demand"))
-        whole = all(array.ndim == 1 and (array.dtype.kind == "i" or not array.size) for array in (changed, to, placed))
-        pairs = changed.shape == to.shape and placed.shape == demand.shape and np.isfinite(demand).all()
-        if not answer.odd and not (whole and pairs and len(answer.values) == 4):
-            self.end()
-            raise Misbehaved("rubbish", "its process answers with something that is not an answer")
-        return answer
-
     # --- how it is asked --------------------------------------------------------------------------------
 
     def _begin(self) -> None:
@@ -163,12 +133,11 @@ class Submission:
         self._process = Process(self._start(self._hash_seed), self._said)
         try:
             self._within(START_S, None)
-        except TimeoutError:
-            raise Unfit(f"Python did not start within {START_S:g} s to run a submission") from None
-        except Misbehaved as error:
-            if error.kind == "slow":
+        except (TimeoutError, Misbehaved) as error:
+            if isinstance(error, Misbehaved) and error.kind == "slow":
                 raise
-            raise Unfit(f"Python did not start to run a submission: {error}") from None
+            why = str(error) or f"no answer within {START_S:g} s"
+            raise Unfit(f"Python did not start to run a submission: {why}") from None
 
     def _ask(self, ask: str, seconds: float | None = None, given: Collection[str] = (), **words: Any) -> Answer:
         """The answer to a request; ``given``: the names of its inputs, which it may report as written to."""
@@ -190,18 +159,14 @@ class Submission:
         assert self._process is not None
         left, clock = self._budget.left_s, time.monotonic()
         try:
-            try:
-                return self._process.answer(request, min(seconds, left))
-            finally:
-                self._budget.left_s -= time.monotonic() - clock
-        except TimeoutError:
-            self.end()
-            if left < seconds:
+            answer = self._process.answer(request, min(seconds, left))
+        except (TimeoutError, Misbehaved) as error:
+            self.end(clock)
+            if isinstance(error, TimeoutError) and left < seconds:
                 raise self._overdrawn() from None
             raise
-        except Misbehaved:
-            self.end()
-            raise
+        self._budget.left_s -= time.monotonic() - clock
+        return answer
 
     def _overdrawn(self) -> Misbehaved:
         return Misbehaved("slow", f"its {self._budget.seconds:g} s in all are used up")

@@ -25,10 +25,10 @@ MILESTONES: dict[str, Task] = {
     "demand": Task("demand estimation", "demand.py", "estimate_demands", "4.2"),
     "first-fit": Task("Global First Fit", "first_fit.py", "FirstFit", "4.3"),
     "annealing": Task("Simulated Annealing", "annealing.py", "Annealing", "4.4"),
-    "loop": Task("the control loop", "loop.py", "Loop", "3 and 4"),
 }
 """The milestones on the way to Hedera, in their order."""
-NAMES = {task.file: task.name for task in MILESTONES.values()} | {"scheduler.py": "Scheduler"}
+SCHEDULER = "scheduler.py"
+NAMES = {task.file: task.name for task in MILESTONES.values()} | {SCHEDULER: "Scheduler"}
 """The files to hand in, and the name in each; the last one is a scheduler of the student's own."""
 
 
@@ -52,10 +52,7 @@ def write_template(path: Path, milestone: str | None = None, *, handout: bool = 
     text = (TEMPLATES / f"{milestone or 'scheduler'}.txt").read_text(encoding="utf-8")
     command = f"hedera scheduler check {path}:{name}" + (f" --milestone {milestone}" if milestone else "")
     filled = Template(text).substitute(
-        file=path.name if handout else path,
-        check=f"python3 check.py {path.name}" if handout else command,
-        name=name,
-        summary="say in a sentence how it chooses paths.",
+        file=path.name if handout else path, check=f"python3 check.py {path.name}" if handout else command, name=name
     )
     try:
         with path.open("x", encoding="utf-8") as file:

@@ -107,7 +107,7 @@ def run_tasks(
             waiting = [n for n in range(len(tasks)) if n not in answers]
             if not waiting:
                 break
-            with suppress(BrokenProcessPool), _workers(jobs, address) as executor:
+            with suppress(BrokenProcessPool), workers(jobs, address) as executor:
                 number = {executor.submit(function, tasks[n]): n for n in waiting}
                 for future in as_completed(number):
                     answers[number[future]] = future.result()
@@ -118,7 +118,8 @@ def run_tasks(
 
 
 @contextmanager
-def _workers(jobs: int, address: str | None) -> Iterator[Executor]:
+def workers(jobs: int, address: str | None = None) -> Iterator[Executor]:
+    """So many processes, or those of the Dask scheduler at an address; they end with this block, however it ends."""
     if address:
         with cluster(address) as (executor, _):
             yield executor

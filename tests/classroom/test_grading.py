@@ -21,7 +21,7 @@ from tests.classroom.mistakes import MISTAKES, SOLUTIONS, seeded
 
 MIN_LOADED = Path(__file__).parents[2] / "docs/examples/least_loaded.py"
 HEDERA = Path(sys.executable).with_name("hedera")
-PARTS = ("demand", "first_fit", "annealing", "loop", "contract", "quality")
+PARTS = tuple(grading.POINTS)
 
 
 def bubblewrap():
@@ -88,7 +88,7 @@ def test_honest_work_gets_what_it_deserves(graded):
     assert rows["a"]["points"] == 40.0
     assert rows["b"]["contract"] == 1.0
     assert rows["b"]["quality"] > 0.5
-    assert rows["b"]["points"] == pytest.approx(10 + 20 * rows["b"]["quality"])
+    assert rows["b"]["points"] == pytest.approx(10 + 30 * rows["b"]["quality"])
     assert 0 < rows["c"]["demand"] < 1
     assert "one pass" in rows["c"]["remarks"]
     assert "must be what it reserved" in rows["d"]["remarks"]
@@ -123,7 +123,7 @@ def test_the_same_seed_gives_the_same_patterns_and_another_one_others():
 
 
 def test_no_class_is_graded_by_the_seed_of_its_handout(tmp_path):
-    hand_in(tmp_path / "ann", loop="")
+    hand_in(tmp_path / "ann", demand="")
     done = hedera("grade", tmp_path, "--seed", PUBLIC, "--out", tmp_path / "out")
     assert done.returncode == 2
     assert f"{PUBLIC} is the seed of the students' own checks" in done.stderr
@@ -132,14 +132,14 @@ def test_no_class_is_graded_by_the_seed_of_its_handout(tmp_path):
 # --- several at once ----------------------------------------------------------------------------------------
 
 NAMES = [f"s{n}" for n in range(4)]
-ASLEEP = "import time\nclass Loop:\n    def __init__(self, *_):\n        time.sleep(600)\n"
+ASLEEP = "import time\ndef estimate_demands(*_):\n    time.sleep(600)\n"
 """It is waited for much longer than a Ctrl-C takes to arrive."""
 
 
 @pytest.fixture
 def course(tmp_path):
     for name in NAMES:
-        hand_in(tmp_path / "all" / name, loop=solution("loop"))
+        hand_in(tmp_path / "all" / name, demand=solution("demand"))
     return tmp_path
 
 
@@ -163,7 +163,7 @@ def gone(group):
 def test_after_ctrl_c_finished_grades_are_there_and_no_process_is(course, jobs):
     """The first is graded, and its row is there; whoever comes next is still being waited for."""
     for name in NAMES[1:3]:
-        (course / "all" / name / "loop.py").write_text(ASLEEP)
+        (course / "all" / name / "demand.py").write_text(ASLEEP)
     started = subprocess.Popen(
         [HEDERA, "grade", course / "all", "--seed", "7", "--out", course / "out", "--jobs", jobs],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
@@ -178,4 +178,4 @@ def test_after_ctrl_c_finished_grades_are_there_and_no_process_is(course, jobs):
     _, said = started.communicate(timeout=100)
     assert (started.returncode, "Traceback" in said) == (130, False), said
     assert gone(started.pid), "nothing that it started is left"
-    assert points(course) == {"s0": 10.0}
+    assert points(course) == {"s0": 20.0}

@@ -58,16 +58,14 @@ def test_each_service_finds_what_it_looks_for(tmp_path, service):
     assert "project/classroom/grading.py" in names
     assert not [name for name in names if "__pycache__" in name or "results/runs" in name]
     assert sum(path.stat().st_size for path in (tmp_path / "out").rglob("*") if path.is_file()) < 20 << 20
-    for name in ("setup.sh", "run_autograder") if service != "classroom50" else ():
+    for name in ("setup.sh", "run_autograder"):
         assert subprocess.run(["bash", "-n", "-c", scripts[name]], check=False).returncode == 0
     if service == "prairielearn":
         options = json.loads((made / "info.json").read_text())["externalGradingOptions"]
         assert options["timeout"] <= 600
         assert options["entrypoint"] == "/hedera/run_autograder"
     if service == "classroom50":
-        source = (made / "autograder.py").read_text()
-        assert compile(source, "autograder.py", "exec")
-        assert f'os.environ["{VARIABLE}"] = "7"' in source
+        assert compile((made / "autograder.py").read_text(), "autograder.py", "exec")
 
 
 def test_what_is_packed_grades(tmp_path):
@@ -75,16 +73,18 @@ def test_what_is_packed_grades(tmp_path):
     with zipfile.ZipFile(pack_grader(tmp_path / "grader", "gradescope", 7)) as packed:
         packed.extractall(tmp_path / "out")
     (tmp_path / "ann").mkdir()
-    (tmp_path / "ann" / "loop.py").write_text((SOLUTIONS / "loop.py").read_text())
+    (tmp_path / "ann" / "demand.py").write_text((SOLUTIONS / "demand.py").read_text())
     run = f"import sys; sys.path.insert(0, {str(tmp_path / 'out/project')!r}); from harness.cli import main; main()"
     words = ["grade", "ann", "--seed", "7", "--jobs", "1", "--format", "gradescope", "--out", "grades", "--unprotected"]
     for folder in (tmp_path, *tmp_path.parents[:-1]):
         folder.chmod(folder.stat().st_mode | 0o011)  # without isolation it runs as nobody
     done = subprocess.run(
-        [sys.executable, "-c", run, *words], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300
-    )
+        [sys.executable, "-c", run, *words],
+        cwd=tmp_path, env={**os.environ, "NUMBA_DISABLE_JIT": "1"},  # compiling takes half a minute
+        capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert json.loads((tmp_path / "grades/gradescope/ann.json").read_text())["score"] == 10
+    assert json.loads((tmp_path / "grades/gradescope/ann.json").read_text())["score"] == 20
 
 
 # --- the seed of a class: with it, what is drawn could be prepared for --------------------------------------
@@ -102,7 +102,7 @@ def test_no_failed_check_tells_it(tmp_path, monkeypatch):
     monkeypatch.setattr(grading, "Submission", lambda start, code, *_: Direct(code))
     monkeypatch.setattr(
         grading.quality,
-        "submitted",
+        "score",
         lambda config, _: quality.Score(config.k, config.traffic, "yours", None, 1.0, 0.0, "late"),
     )
     for mistake in reversed(MISTAKES):

@@ -169,12 +169,12 @@ def estimate_demands(src, dst, num_hosts):
 
 def _serve() -> None:
     """Answer the other side of `Arena`."""
-    from classroom import contract, grading
+    from classroom import grading
     from classroom.process import Misbehaved, Unfit
     from classroom.sandbox import closed, prepared, require_closed
     from classroom.submission import Code, Submission
 
-    grading.CALL_S, contract.SHRINK_S = CALL_S, 2.0
+    grading.CALL_S = CALL_S
 
     def tell(**answer: object) -> None:
         sys.stdout.write(json.dumps(answer) + "\n")

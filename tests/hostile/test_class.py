@@ -99,5 +99,5 @@ while True:
     (honest,) = json.loads(second.communicate(timeout=200)[0])["rows"]
     (hostile,) = json.loads(first.communicate(timeout=200)[0])["rows"]
     assert honest["remarks"] == ""
-    assert honest["points"] == 70.0
+    assert honest["points"] == 60.0
     assert hostile["points"] == 0.0
