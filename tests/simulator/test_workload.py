@@ -18,13 +18,8 @@ def test_static_flows_start_at_once_and_never_end():
 
 
 def test_turns_wait_for_each_other():
-    matrix = Matrix(
-        np.array([0, 0, 0, 1]),
-        np.array([1, 2, 3, 0]),
-        4,
-        size_bytes=np.array([10, 20, 30, 40]),
-        turn=np.array([2, 0, 1, 0]),
-    )
+    sizes, turns = np.array([10, 20, 30, 40]), np.array([2, 0, 1, 0])
+    matrix = Matrix(np.array([0, 0, 0, 1]), np.array([1, 2, 3, 0]), 4, size_bytes=sizes, turn=turns)
     work = standing_flows(matrix)
     first, follower, missing, delay = waits(work, None, 0.001)
     assert [follower[first[n] : first[n + 1]].tolist() for n in range(4)] == [[], [2], [0], []]
