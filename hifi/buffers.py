@@ -9,22 +9,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hifi.dctcp import COLOURS, caption
-from hifi.scene import Flow, Scene, Seen, packets_for
+from hifi.scene import Flow, Play, Row, Scene, Seen, packets_for
 from plots.style import DASHES, INK, MUTED, house_style, logarithmic, save
 from results.output import plain_table, write_csv
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-Row = dict[str, Any]
-Play = Callable[[Sequence[Scene]], Sequence[Seen]]
 
 MTU = 1500
 CONTROLS = ("reno", "cubic")

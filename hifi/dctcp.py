@@ -8,21 +8,18 @@ is an option.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hifi.scene import Flow, Scene, Seen, packets_for
+from hifi.scene import Flow, Play, Row, Scene, Seen, packets_for
 from plots.style import INK, house_style, save
 from results.output import plain_table, write_csv
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-Row = dict[str, Any]
-Play = Callable[[Sequence[Scene]], Sequence[Seen]]
 
 MTU = 1500
 FRAMES = 425

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import msgspec
 import numpy as np
 
@@ -144,3 +147,8 @@ class Seen(msgspec.Struct, frozen=True):
         """What left the receiver's port between the window's first look and its last, as a share of its rate."""
         first, *_, last = self.counted
         return (last.sent_bytes - first.sent_bytes) * 8e-6 / self.scene.mbps / (last.t - first.t)
+
+
+Play = Callable[[Sequence[Scene]], Sequence[Seen]]
+Row = dict[str, Any]
+"""Of a CSV file; units are in the names."""

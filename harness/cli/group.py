@@ -19,7 +19,7 @@ _COMMANDS = {
     "demo": ("harness.cli.sweep", "demo", "A first look: the control, ECMP and Hedera."),
     "doctor": ("harness.cli.doctor", "doctor", "Check what this machine can do, and what is missing."),
     "explain-ecmp": ("paper.explain_ecmp", "command", "Find the static routing that the published ECMP bars fit."),
-    "explain-gff": ("paper.explain_gff", "command", "Find the Global First Fit of the paper's simulator."),
+    "explain-gff": ("paper.figure_9", "explain_gff", "Find the Global First Fit of the paper's simulator."),
     "explain-sa": ("paper.explain_sa", "command", "Measure what one core per destination host gains."),
     "export": ("harness.cli.report", "export", "Write a sweep as CSV, by run and by flow."),
     "figure": (__name__, "figure", "Reproduce a figure of the paper."),

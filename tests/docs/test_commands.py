@@ -46,7 +46,7 @@ NOT_RUN = {
     "collective": "minutes, or writes a file: tests/paper/test_collective.py",
     "completion": "minutes: tests/paper/test_completion.py at k = 4",
     "doctor": "says something else on every machine: tests/harness/test_cli.py",
-    "explain-gff": "minutes: tests/paper/test_explain_gff.py",
+    "explain-gff": "minutes: tests/paper/test_figures.py",
     "explain-sa": "minutes: tests/paper/test_explain_sa.py",
     "export": "needs a reader's sweep: tests/plots/test_export.py",
     "figure": "minutes: tests/paper",

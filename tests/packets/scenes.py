@@ -2,20 +2,13 @@
 
 import copy
 
+from packets.result import parse
 from packets.run import run_scenario
 
 TCP = {
-    "variant": "dctcp",
-    "segment_bytes": 950,
-    "window_segments": 1256,
-    "initial_segments": 2,
-    "least_segments": 2,
-    "min_rto_ns": 10_000_000,
-    "idle_ns": 10_000_000,
-    "g": 1 / 16,
-    "start_alpha": 1.0,
-    "sack": True,
-}
+    "variant": "dctcp", "segment_bytes": 950, "window_segments": 1256, "initial_segments": 2, "least_segments": 2,
+    "min_rto_ns": 10_000_000, "idle_ns": 10_000_000, "g": 1 / 16, "start_alpha": 1.0, "sack": True,
+}  # fmt: skip
 START_NS = 50_000_000
 WIRE = {"rate_bps": 1e9, "delay_ns": 5000}
 
@@ -52,6 +45,4 @@ def scene(servers=1, exchanges=(), seconds=1.0, connections=None, **port):
 
 def answered(scenario):
     """Head and arrays of the engine's answer."""
-    from packets.result import parse
-
     return parse(run_scenario(scenario))

@@ -38,7 +38,9 @@ def sources(tmp_path, monkeypatch):
     forget()
 
 
-def test_an_engine_is_compiled_once_and_says_so(sources, capfd):
+def test_an_engine_is_compiled_once_says_so_and_does_not_ask_the_environment(sources, capfd, monkeypatch):
+    for name in ("CXX", "CXXFLAGS", "LDFLAGS", "STD", "OUT", "MAKEFLAGS", "CPATH", "MALLOC"):
+        monkeypatch.setenv(name, "other")
     program = build.engine()
     assert program.read_text() == "main\npart\ng++   c++17\n"
     assert "once" in capfd.readouterr().err
@@ -57,36 +59,25 @@ def test_every_source_counts(sources, name):
 
 
 def test_the_compiler_its_machine_and_the_libraries_count(sources, tmp_path, monkeypatch):
-    found = [build._stamp()]
-
-    def other():
+    def stamp():
         forget()
-        found.append(build._stamp())
+        return build._stamp()
 
     (tmp_path / "g++").write_text("#!/bin/sh\necho another\n")
     (tmp_path / "g++").chmod(0o755)
+    found = [stamp()]
     with monkeypatch.context() as patch:
         patch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-        other()
+        found.append(stamp())
     with monkeypatch.context() as patch:
         patch.setattr(build.platform, "machine", lambda: "another")
-        other()
+        found.append(stamp())
     monkeypatch.setattr(build, "LIBRARIES", tmp_path)
-    other()
-    (tmp_path / "libns3.37-core.so").write_text("1")
-    other()
-    (tmp_path / "libtcmalloc_minimal.so").write_text("")
-    other()
+    found.append(stamp())
+    for library in ("libns3.37-core.so", "libtcmalloc_minimal.so"):
+        (tmp_path / library).write_text("1")
+        found.append(stamp())
     assert len(set(found)) == 6
-
-
-def test_settings_of_the_environment_do_not_count(sources, monkeypatch):
-    program = build.engine()
-    shutil.rmtree(program.parent)
-    for name in ("CXX", "CXXFLAGS", "LDFLAGS", "STD", "OUT", "MAKEFLAGS", "CPATH", "MALLOC"):
-        monkeypatch.setenv(name, "other")
-    assert build.engine() == program
-    assert program.read_text() == "main\npart\ng++   c++17\n"
 
 
 def test_what_does_not_compile_or_cannot_be_written_is_one_sentence(sources, tmp_path):

@@ -1,6 +1,5 @@
 """The commands: sentences for people, one object for programs, and an exit status for both."""
 
-import csv
 import json
 
 import pytest
@@ -8,6 +7,7 @@ from click.testing import CliRunner
 
 from packets.build import NotInstalled
 from packets.cli import hull
+from results.output import read_csv
 from tests.packets.scenes import scene
 
 
@@ -75,13 +75,10 @@ def test_table_2_as_json_csv_and_picture(tmp_path, monkeypatch):
     row = next(r for r in rows if tuple(map(r.get, ("load_percent", "variant", "scheme", "metric"))) == wanted)
     assert row["published"] == 40.3
     assert row["ours"] == pytest.approx(40, rel=0.3)
-    with (tmp_path / "table2.csv").open(encoding="utf-8") as file:
-        assert [r["scheme"] for r in csv.DictReader(file)] == [r["scheme"] for r in rows]
+    assert [r["scheme"] for r in read_csv(tmp_path / "table2.csv")] == [r["scheme"] for r in rows]
     assert (tmp_path / "table2.png").read_bytes().startswith(b"\x89PNG")
-    with (tmp_path / "table2_reductions.csv").open(encoding="utf-8") as file:
-        reductions = list(csv.DictReader(file))
     # variants, metrics, statistics, other schemes, and of each the loads and their mean
-    assert len(reductions) == 2 * 3 * 2 * 3 * 4
+    assert len(read_csv(tmp_path / "table2_reductions.csv")) == 2 * 3 * 2 * 3 * 4
 
 
 @pytest.mark.usefixtures("built")
@@ -98,18 +95,19 @@ def test_one_scheme_one_variant_and_a_drain_rate_that_is_the_tables(tmp_path):
 
 @pytest.mark.usefixtures("built")
 def test_a_scenario_of_ones_own(tmp_path):
+    def answer(text):
+        (tmp_path / "mine.json").write_text(text, encoding="utf-8")
+        return call("scenario", tmp_path / "mine.json")
+
     built = scene(exchanges=[(0, 0, 100, 900)], seconds=0.01)
-    (tmp_path / "mine.json").write_text(json.dumps(built), encoding="utf-8")
-    found = json.loads(call("scenario", tmp_path / "mine.json").stdout)
+    found = json.loads(answer(json.dumps(built)).stdout)
     assert found["unfinished"] == 0
     assert found["arrays"]["client_received_bytes"] == [900]
     built["links"][0]["to"] = "nowhere"
-    (tmp_path / "mine.json").write_text(json.dumps(built), encoding="utf-8")
-    answer = call("scenario", tmp_path / "mine.json")
-    assert answer.exit_code == 2
-    assert "nowhere, which is no node of the scenario" in answer.output
-    (tmp_path / "mine.json").write_text("{", encoding="utf-8")
-    assert "is not JSON" in call("scenario", tmp_path / "mine.json").output
+    refused = answer(json.dumps(built))
+    assert refused.exit_code == 2
+    assert "nowhere, which is no node of the scenario" in refused.output
+    assert "is not JSON" in answer("{").output
 
 
 @pytest.mark.usefixtures("built")

@@ -2,7 +2,6 @@
 
 import subprocess
 
-import numpy as np
 import pytest
 
 from packets.build import engine
@@ -90,23 +89,30 @@ def test_long_dctcp_flows_hold_the_queue_at_k_and_fill_the_link_fairly(count):
 
 def test_the_smallest_windows_make_a_step_of_two_packets_for_each_flow():
     """Above what two segments of each flow fill, every flow adds just these two to the queue (Figure 1b)."""
-    phantom = {"drain_bps": 900e6, "threshold_bytes": 1000}
     queues = []
-    for count in (5, 6, 7, 8):
-        built = long_flows(count, phantom=phantom)
+    for count in (5, 7):
+        built = long_flows(count, phantom={"drain_bps": 900e6, "threshold_bytes": 1000})
         built["tcp"]["segment_bytes"] = 600
         queues.append(answered(built)[1]["mean_waiting_bytes switch>client"].mean())
-    assert np.diff(queues) == pytest.approx(2 * 640, rel=0.15)
+    assert queues[1] - queues[0] == pytest.approx(2 * 2 * 640, rel=0.15)
 
 
-@pytest.mark.parametrize("variant", ["reno", "dctcp"])
-def test_no_byte_is_lost_or_made(variant):
+@pytest.mark.parametrize(
+    ("settings", "queue"),
+    [
+        ({"variant": "reno"}, 40),
+        ({"variant": "dctcp"}, 40),
+        # Flows whose windows the receiver bounds: ns-3 3.37 alone crashes when duplicate ACKs make room.
+        ({"variant": "reno", "window_segments": 20, "sack": False}, 50),
+        ({"variant": "reno", "window_segments": 20, "sack": True}, 50),
+    ],
+)
+def test_no_byte_is_lost_or_made(settings, queue):
     """Through drops at a short queue: everything arrives once, and every port's books balance."""
-    flows = [(n, 0, 100, 2_000_000) for n in range(4)]
-    built = scene(servers=4, exchanges=flows, seconds=2.0)
-    built["tcp"]["variant"] = variant
+    built = scene(servers=4, exchanges=[(n, 0, 100, 2_000_000) for n in range(4)], seconds=2.0)
+    built["tcp"] |= settings
     for link in built["links"]:
-        link["queue_packets"] = 40
+        link["queue_packets"] = queue
     head, arrays = answered(built)
     assert head["unfinished"] == 0
     assert (arrays["client_received_bytes"] == 2_000_000).all()
@@ -125,32 +131,12 @@ def test_only_data_is_marked():
     assert marked["switch>client"] == -(-(10**6) // 950)
 
 
-@pytest.mark.parametrize("sack", [False, True])
-def test_a_full_window_and_duplicate_acks_are_survived(sack):
-    """Flows whose windows the receiver bounds lose packets: ns-3 3.37 alone crashes when duplicates make room."""
-    built = scene(servers=4, exchanges=[(n, 0, 100, 10**6) for n in range(4)])
-    built["tcp"] |= {"variant": "reno", "window_segments": 20, "sack": sack}
-    for link in built["links"]:
-        link["queue_packets"] = 50
-    head, arrays = answered(built)
-    assert head["unfinished"] == 0
-    assert sum(port["dropped_packets"] for port in head["ports"]) > 0
-    assert (arrays["client_received_bytes"] == 10**6).all()
-
-
 def test_the_same_scenario_gives_the_same_bytes():
     built = long_flows(3, phantom={"drain_bps": 950e6, "threshold_bytes": 1000})
     built["pacer"] = {
-        "eta": 0.125,
-        "beta": 16,
-        "start_bps": 1e8,
-        "depth_bits": 24000,
-        "update_ns": 32000,
-        "tick_ns": 16000,
-        "associate": 0.125,
-        "association_ns": 10**7,
-        "queue_packets": 500,
-    }
+        "eta": 0.125, "beta": 16, "start_bps": 1e8, "depth_bits": 24000, "update_ns": 32000, "tick_ns": 16000,
+        "associate": 0.125, "association_ns": 10**7, "queue_packets": 500,
+    }  # fmt: skip
     first = run_scenario(built)
     assert first == run_scenario(built)
     built["seed"] = 2  # other coins for the pacer
@@ -174,10 +160,7 @@ def test_a_server_works_on_one_query_at_a_time():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (
-            {"links": [{"from": "client", "to": "nowhere", "rate_bps": 1e9, "delay_ns": 1, "queue_packets": 1}]},
-            "nowhere",
-        ),
+        ({"links": [{"from": "client", "to": "x", "rate_bps": 1e9, "delay_ns": 1, "queue_packets": 1}]}, "x"),
         ({"connections": [{"client": "client", "server": "server9"}]}, "server9"),
         ({"connections": [{"client": "client", "server": "server1", "path": ["nowhere"]}]}, "nowhere"),
         ({"samples": [{"from": "switch", "to": "x", "every_ns": 1}]}, "switch>x"),
@@ -195,26 +178,14 @@ def test_a_scenario_that_makes_no_sense_is_refused_in_one_sentence(change, words
 def test_hederas_fat_tree_carries_every_flow_at_full_rate_when_no_two_collide():
     """k = 4, pods 0 and 1 to pods 2 and 3, each of a pod's hosts over a core of its own. One way: against the other
     flow's data ACKs come in bunches, and 50 segments do not fill the link (Zhang, Shenker and Clark, SIGCOMM '91)."""
-    tree = FatTree(4)
-    rate = 100e6
+    tree, rate = FatTree(4), 100e6
+    wire = {"rate_bps": rate, "delay_ns": 1000, "queue_packets": 100}
     built = scene(exchanges=[(n, 1000 * n, 10**9, 0) for n in range(8)], seconds=0.3)
     built["hosts"], built["switches"] = list(tree.hosts), list(tree.switches)
-    built["links"] = [
-        {"from": a, "to": b, "rate_bps": rate, "delay_ns": 1000, "queue_packets": 100}
-        for link in tree.links()
-        for a, b in ((link[0], link[2]), (link[2], link[0]))
-    ]
-    built["connections"] = []
-    for src in range(8):
-        dst = src + 8
-        hosts_and_switches = tree.path(src, dst, core=2 * (src % 2) + src // 2 % 2)
-        built["connections"].append(
-            {
-                "client": tree.host_name(src),
-                "server": tree.host_name(dst),
-                "path": [node for node in hosts_and_switches if node in tree.switches],
-            }
-        )
+    pairs = [(link[0], link[2]) for link in tree.links()]
+    built["links"] = [{"from": a, "to": b, **wire} for one, two in pairs for a, b in ((one, two), (two, one))]
+    paths = [tree.path(src, src + 8, core=2 * (src % 2) + src // 2 % 2) for src in range(8)]
+    built["connections"] = [{"client": first, "server": last, "path": path} for first, *path, last in paths]
     built["samples"] = []
     built["tcp"] |= {"variant": "reno", "window_segments": 50}
     built["end_ns"] = built["measure_until_ns"]

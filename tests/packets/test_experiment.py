@@ -59,16 +59,9 @@ def test_all_schemes_see_the_same_requests():
 def test_every_parameter_reaches_the_engine():
     base = {scheme: told(scheme) for scheme in SCHEMES}
     other = {
-        "sack": False,
-        "jitter_us": 1.0,
-        "pacer_behind": True,
-        "mark_kb": 12.0,
-        "idle_ms": 0.0,
-        "alpha": 0.5,
-        "associate": 0.5,
-        "drain": 0.9,
-        "g": 0.5,
-    }
+        "sack": False, "jitter_us": 1.0, "pacer_behind": True, "mark_kb": 12.0, "idle_ms": 0.0, "alpha": 0.5,
+        "associate": 0.5, "drain": 0.9, "g": 0.5,
+    }  # fmt: skip
     for name, value in vars(Parameters()).items():
         changed = other.get(name, None if value is None else value * 2)
         assert any(told(scheme, **{name: changed}) != base[scheme] for scheme in SCHEMES), name
@@ -84,13 +77,8 @@ def test_a_key_names_what_a_result_depends_on_and_nothing_else():
     one = Experiment("tcp", "dynamic", load=0.2, seconds=2)
     assert one.key("engine") == Experiment("tcp", "dynamic", load=0.2, seconds=2).key("engine")
     assert one.key("engine") == replace(one, parameters=Parameters(drain=0.5)).key("engine")  # tcp has no drain
-    others = [
-        replace(one, seed=2),
-        replace(one, seconds=3),
-        replace(one, load=0.3),
-        replace(one, scheme="hull"),
-        replace(one, parameters=Parameters(window_packets=100)),
-    ]
+    changes = ({"seed": 2}, {"seconds": 3}, {"load": 0.3}, {"scheme": "hull"})
+    others = [replace(one, **change) for change in (*changes, {"parameters": Parameters(window_packets=100)})]
     assert len({each.key("engine") for each in [one, *others]}) == 6
     assert one.key("another engine") != one.key("engine")
 

@@ -15,13 +15,12 @@ def seeds(*milliseconds):
 
 
 FOUND = {
-    ("reproduction", 0, "tcp"): seeds(10, 10, 10),
-    ("reproduction", 0, "hull"): seeds(10, 10, 10),
-    ("reproduction", 400, "tcp"): seeds(20, 40, 10),
-    ("reproduction", 400, "hull"): seeds(10, 20, 5),
-    ("reproduction", 600, "tcp"): seeds(100, 50, 10),
-    ("reproduction", 600, "hull"): seeds(30, 20, 5),
-}
+    ("reproduction", background, scheme): seeds(*took_ms)
+    for background, scheme, *took_ms in (
+        (0, "tcp", 10, 10, 10), (0, "hull", 10, 10, 10), (400, "tcp", 20, 40, 10), (400, "hull", 10, 20, 5),
+        (600, "tcp", 100, 50, 10), (600, "hull", 30, 20, 5),
+    )
+}  # fmt: skip
 
 
 def made(found, metric="query_completion_ms"):
@@ -39,16 +38,13 @@ def test_a_reduction_is_paired_by_seed():
     assert (other["low"], other["high"]) == pytest.approx((60 - 24.84, 60 + 24.84), abs=0.01)
 
 
-def test_the_mean_is_of_the_loads_above_0():
+def test_the_mean_is_of_the_loads_above_0_and_two_seeds_have_no_interval():
     mean = made(FOUND)[None, "tcp"]
     assert mean["percent"] == pytest.approx(55)
     # by seed 60, 55 and 50 %
     assert (mean["low"], mean["high"]) == pytest.approx((55 - 12.42, 55 + 12.42), abs=0.01)
-
-
-def test_two_seeds_have_no_interval():
-    two = {case: results[:2] for case, results in FOUND.items()}
-    assert [made(two)[600, "tcp"][end] for end in ("low", "high")] == [None, None]
+    two = made({case: results[:2] for case, results in FOUND.items()})[600, "tcp"]
+    assert (two["low"], two["high"]) == (None, None)
 
 
 def test_what_is_no_time_and_what_is_0_has_none():

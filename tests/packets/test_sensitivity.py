@@ -1,6 +1,5 @@
 """What HULL's parameters trade: each point beside what is published of it, and its range over the seeds."""
 
-import csv
 import json
 
 import numpy as np
@@ -10,10 +9,9 @@ from click.testing import CliRunner
 from packets import suites
 from packets.cli import hull
 from packets.parameters import Parameters
-from packets.result import Result
 from packets.suites import METRICS, VALUES, Suite, points
-
-NOTHING = np.zeros(0)
+from results.output import read_csv
+from tests.packets.test_run import result
 
 
 @pytest.fixture
@@ -23,13 +21,9 @@ def asked(monkeypatch):
 
     def answer(label, experiments, *_):
         wanted.extend(experiments)
+        times = ("queue_us", "small_us", "large_ms")
         return [
-            Result(
-                *(np.array([scale * each.seed]) for scale in (10.0, 40.0, 190.0)),
-                *[NOTHING] * 4,
-                unfinished=0,
-                counts={},
-            )
+            result(**{n: np.array([each.seed * s]) for n, s in zip(times, (10.0, 40.0, 190.0), strict=True)})
             for each in experiments
         ]
 
@@ -70,8 +64,8 @@ def test_it_is_told_as_a_table_as_json_as_csv_and_as_a_picture(tmp_path):
     answer = CliRunner().invoke(hull, [*arguments, "--json"])
     rows = json.loads(answer.stdout)["rows"]
     assert len(rows) == len(METRICS) * sum(map(len, VALUES.values()))
-    with (tmp_path / "sensitivity.csv").open(encoding="utf-8", newline="") as file:
-        assert [float(row["highest"]) for row in csv.DictReader(file)] == [row["highest"] for row in rows]
+    kept = read_csv(tmp_path / "sensitivity.csv")
+    assert [float(row["highest"]) for row in kept] == [row["highest"] for row in rows]
     assert (tmp_path / "sensitivity.png").read_bytes().startswith(b"\x89PNG")
 
 

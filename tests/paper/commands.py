@@ -7,11 +7,12 @@ from click.testing import CliRunner
 
 from results.output import read_csv as rows
 
-__all__ = ["is_png", "rows", "run", "run_json"]
+__all__ = ["is_png", "rows", "run", "run_json", "told"]
 
 
 def run(module, *arguments):
-    return CliRunner().invoke(module.command, [str(a) for a in arguments])
+    """A module's command, or a command."""
+    return CliRunner().invoke(getattr(module, "command", module), [str(a) for a in arguments])
 
 
 def run_json(module, *arguments):
@@ -27,3 +28,8 @@ def run_json(module, *arguments):
 
 def is_png(path):
     return path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 5000
+
+
+def told(row):
+    """A row as a CSV file has it."""
+    return {n: f"{v:.6g}" if isinstance(v, float) else "" if v is None else str(v) for n, v in row.items()}

@@ -36,16 +36,6 @@ def test_the_settings_of_a_run_are_those_of_its_simulation(tmp_path):
     assert (config.engine, config.tick_s) == ("maxmin", 0.01)
 
 
-def test_a_run_and_its_simulation(tmp_path):
-    first, *twin = beside([write_run(tmp_path / "run.json").parent], BASE)
-    assert (first["scheme"], first["interval_s"], first["load"], first["k"]) == ("hedera-sa", 2, 0.5, 4)
-    assert (first["carried"], first["mean_slowdown"], first["flows"], first["cut_off"]) == (0.5, 3.5, 9, 1)
-    assert (first["emulated"], first["beside"]) == (True, True)
-    assert [one["size_class"] for one in twin] == ["all", "small", "medium", "large"]
-    assert all((one["emulated"], one["beside"], one["k"]) == (False, True, 4) for one in twin)
-    assert twin[0]["flows"] > 30, "5.8 flows a second"
-
-
 def test_the_trials_of_a_sweep_are_one_point_and_what_is_no_such_traffic_is_passed_over(tmp_path):
     for trial, mean in ((1, 3.0), (2, 5.0), (3, 4.0)):
         one = msgspec.structs.replace(SMALL, mean_slowdown=mean)

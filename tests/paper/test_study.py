@@ -1,39 +1,33 @@
 """What the paper's commands share."""
 
-from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 import pytest
 from rich.console import Console
 
-from paper import study
-
-
-@dataclass(frozen=True)
-class Case:
-    name: str
-    seed: int = 0
+from paper import completion, flows_per_host, study
+from simulator.config import Config
+from tests.paper.commands import run
 
 
 def test_cases_over_seeds_come_in_their_order_whatever_is_begun_first():
     begun = []
 
-    def run(function, tasks):
+    def runner(function, tasks):
         begun.extend(tasks)
         return [function(task) for task in tasks]
 
-    found = study.over_seeds(
-        run, lambda case: f"{case.name}{case.seed}", [Case("a"), Case("b")], 2, cost=lambda case: case.name
-    )
-    assert found == [["a1", "a2"], ["b1", "b2"]]
-    assert [case.name for case in begun] == ["b", "b", "a", "a"]
+    cases = [Config(scheme, "randbij") for scheme in ("ecmp", "random")]
+    found = study.over_seeds(runner, attrgetter("scheme", "seed"), cases, 2, cost=attrgetter("scheme"))
+    assert found == [[("ecmp", 1), ("ecmp", 2)], [("random", 1), ("random", 2)]]
+    assert [case.scheme for case in begun] == ["random", "random", "ecmp", "ecmp"]
 
 
 def test_rows_are_grouped_in_their_order():
     rows = [{"x": 2, "y": "b"}, {"x": 1, "y": "a"}, {"x": 2, "y": "a"}]
     assert list(study.grouped(rows, "x")) == [2, 1]
     assert study.grouped(rows, "x", "y")[2, "a"] == rows[2:]
-    assert study.column(rows, "x").tolist() == [2, 1, 2]
 
 
 def test_the_mean_over_seeds_and_its_interval():
@@ -52,11 +46,26 @@ def test_rows_on_a_terminal():
     assert all(word in text for word in ("Title", "a scheme", "12,533", "0.7833", "16"))
 
 
-@pytest.mark.parametrize(("hosts", "k"), [(16, 4), (1024, 16), (27648, 48)])
-def test_the_ports_of_a_size(hosts, k):
-    assert study.ports_for(hosts) == k
-
-
-def test_no_tree_has_17_hosts():
+def test_the_ports_of_a_size():
+    assert [study.ports_for(hosts) for hosts in (16, 1024, 27648)] == [4, 16, 48]
     with pytest.raises(ValueError, match="no fat-tree has 17 hosts"):
         study.ports_for(17)
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "words"),
+    [
+        (completion, ["--loads", "0.5,0"], "--loads takes numbers above 0"),
+        (completion, ["--loads", "1.5"], "at most 1"),
+        (completion, ["--sizes", "web"], "no law of flow sizes"),
+        (completion, ["--sizes", "fixed:1", "--loads", "1"], "is the limit"),
+        (flows_per_host, ["--flows-per-host", "1.5"], "--flows-per-host takes whole numbers above 0"),
+        (flows_per_host, ["--thresholds", "x"], "--thresholds takes numbers above 0"),
+        (flows_per_host, ["-k", "5"], "k"),
+        (flows_per_host, ["--flows-per-host", "1000000000"], "more than"),
+    ],
+)
+def test_mistakes_come_to_light_before_the_first_simulation(module, options, words, tmp_path):
+    done = run(module, *options, "--out", tmp_path)
+    assert done.exit_code == 2
+    assert words in done.stderr.replace("\n", " ")
