@@ -26,7 +26,7 @@ def test_growth_is_found_in_what_grows_so():
 
 
 def test_table_1_measures_both_placements(tmp_path, monkeypatch):
-    monkeypatch.setattr(table_1, "SIZES", (8,))
+    monkeypatch.setattr(table_1, "SIZES", (16,))
     monkeypatch.setattr(table_1, "FLOWS_PER_HOST", (1, 8))
     done = run(table_1, "--seconds", 0, "--out", tmp_path)
     assert done.exit_code == 0, done.output
@@ -36,7 +36,7 @@ def test_table_1_measures_both_placements(tmp_path, monkeypatch):
     ]
     assert all(float(row["step_us"]) > 0 for row in found)
     last = float(found[1]["megabytes"])
-    assert last > 32 * 8 * 128 / 1e6, "the flows that are given alone are that much"
+    assert last > 32 * 8 * 1024 / 1e6, "the flows that are given alone are that much"
     assert done.stdout.count("memory ") == 2
 
 
