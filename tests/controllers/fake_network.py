@@ -243,7 +243,7 @@ class FakeNetwork:
 
     # --- what breaks
 
-    def set_cable(self, a, b, up):
+    def set_cable(self, a, b, up=False):
         """Break or mend the cable between two nodes; both ends report it."""
         ends = [(a, self.ends[a, b]), (b, self.ends[b, a])]
         (self.broken.difference_update if up else self.broken.update)(ends)

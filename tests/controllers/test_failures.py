@@ -14,18 +14,13 @@ def packets(net):
     return {(src, dst): between(net.topo, src, dst, src_port=20000 + 16 * src + dst) for src, dst in ALL_PAIRS}
 
 
-def cut(net, a, b, up=False):
-    """A cable breaks, or is mended."""
-    net.set_cable(a, b, up)
-
-
 @pytest.mark.parametrize("scheme", ["ecmp", "spanning-tree", "random", "hedera-gff"])
 @pytest.mark.parametrize(("a", "b"), [("0_0_1", "0_2_1"), ("0_2_1", "4_1_1")])
 def test_flows_leave_a_broken_path_and_others_stay(scheme, a, b):
     net = FakeNetwork(scheme=scheme, k=4)
     sent = packets(net)
     before = {pair: net.send(pair[0], packet) for pair, packet in sent.items()}
-    cut(net, a, b)
+    net.set_cable(a, b)
     for pair, packet in sent.items():
         after = net.send(pair[0], packet)
         assert after[-1] == before[pair][-1]
@@ -37,9 +32,9 @@ def test_flows_leave_a_broken_path_and_others_stay(scheme, a, b):
 
 def test_new_flows_avoid_it_until_it_is_back():
     net = FakeNetwork(scheme="spanning-tree", k=4)
-    cut(net, "0_2_1", "4_1_1")
+    net.set_cable("0_2_1", "4_1_1")
     assert net.send(0, between(net.topo, 0, 4))[3] != "4_1_1"
-    cut(net, "0_2_1", "4_1_1", up=True)
+    net.set_cable("0_2_1", "4_1_1", up=True)
     assert net.send(0, between(net.topo, 0, 4, src_port=1))[3] == "4_1_1"
 
 
@@ -56,10 +51,10 @@ def test_a_host_port_moves_nothing():
 def test_a_host_that_is_cut_off_is_let_be():
     net = FakeNetwork(scheme="ecmp", k=4)
     path = net.send(0, between(net.topo, 0, 4))
-    cut(net, "0_0_1", path[2])
+    net.set_cable("0_0_1", path[2])
     net.flow_mods()
-    cut(net, "0_0_1", next(name for name in ("0_2_1", "0_3_1") if name != path[2]))
-    cut(net, "1_0_1", "1_2_1")
+    net.set_cable("0_0_1", next(name for name in ("0_2_1", "0_3_1") if name != path[2]))
+    net.set_cable("1_0_1", "1_2_1")
     assert net.flow_mods() == []
 
 
@@ -86,9 +81,9 @@ def test_ports_reported_down_at_connect_are_known():
 def test_both_reasons_must_go():
     net = FakeNetwork(scheme="spanning-tree", k=4)
     links = net.controller._routing.links
-    cut(net, "0_0_1", "0_2_1")
+    net.set_cable("0_0_1", "0_2_1")
     net.controller.switch_down(net.topo.dpid("0_2_1"))
-    cut(net, "0_0_1", "0_2_1", up=True)
+    net.set_cable("0_0_1", "0_2_1", up=True)
     assert not links.intact
     net.controller.switch_up(net.topo.dpid("0_2_1"))
     assert not links.intact, "it has yet to tell which flows it knows"

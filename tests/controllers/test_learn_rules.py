@@ -12,7 +12,7 @@ from controllers.driver import LearnAction
 from controllers.learn_rules import nicira_actions
 from tests.controllers.fake_network import FakeNetwork
 from tests.controllers.frames import between
-from tests.controllers.test_failures import cut, packets
+from tests.controllers.test_failures import packets
 from tests.controllers.test_hedera_loop import Traffic
 from tests.controllers.test_restart import restart
 
@@ -98,14 +98,14 @@ def test_flows_avoid_a_broken_link_before_the_controller_has_heard_of_them_and_a
     for (src, _), packet in old.items():
         net.send(src, packet)
     net.advance(2.5 if known else 0.1)
-    cut(net, a, b)
+    net.set_cable(a, b)
     net.settle()
     new = {pair: between(net.topo, *pair, src_port=30000 + n) for n, pair in enumerate(pairs)}
     for (src, dst), packet in [*old.items(), *new.items()]:
         path = net.send(src, packet)
         assert path[-1] == net.topo.host_name(dst)
         assert frozenset((a, b)) not in {frozenset(hop) for hop in itertools.pairwise(path)}
-    cut(net, a, b, up=True)
+    net.set_cable(a, b, up=True)
     net.settle()
     used = set()
     for port in range(40000, 40100):
@@ -162,9 +162,9 @@ def test_a_controller_that_starts_again_knows_learned_flows_and_what_was_moved(m
         net.send(pair[0], packet)
     net.advance(2.5)
     if moved:
-        cut(net, "0_2_1", "4_1_1")
+        net.set_cable("0_2_1", "4_1_1")
         net.settle()
-        cut(net, "0_2_1", "4_1_1", up=True)
+        net.set_cable("0_2_1", "4_1_1", up=True)
         net.settle()
     paths = {pair: net.send(pair[0], packet) for pair, packet in sent.items()}
     restart(net, random.Random(3))
@@ -186,12 +186,12 @@ def test_a_flow_that_came_while_no_port_was_up_moves_once_one_is(scheme, cables)
     net = network(scheme, seed=1)
     packet = between(net.topo, 0, 4)
     for cable in cables:
-        cut(net, *cable)
+        net.set_cable(*cable)
     for _ in range(4):
         assert net.send(0, packet)[-1] != net.topo.host_name(4)
         net.advance(0.5)
     for cable in cables:
-        cut(net, *cable, up=True)
+        net.set_cable(*cable, up=True)
     net.settle()
     for _ in range(8):
         net.send(0, packet)

@@ -5,83 +5,47 @@ from controllers.measurements import ACK_BYTES, IDLE_RATE, Measurements
 from controllers.packet import FiveTuple
 
 NIC = 10e6
-TCP_FLOW = FiveTuple(6, "10.0.0.2", "10.1.0.2", 20000, 5001)
-UDP_FLOW = FiveTuple(17, "10.0.0.2", "10.1.0.2", 20000, 5001)
+TCP, UDP, ICMP = (FiveTuple(protocol, "10.0.0.2", "10.1.0.2", 20000, 5001) for protocol in (6, 17, 1))
 
 
-def stat(packets, size, age, key=1, flow=TCP_FLOW):
-    return FlowStat(key, flow, 1, packets, packets * size, age)
+def stat(packets, size, age, flow=TCP):
+    return FlowStat(1, flow, 1, packets, packets * size, age)
 
 
-def test_the_rate_is_of_the_last_interval_not_of_a_lifetime():
-    m = Measurements(NIC)
-    m.update("e", [stat(1000, 1250, 1.0)])
-    assert m.rate("e", 1) == pytest.approx(1.0)
-    m.update("e", [stat(1500, 1250, 2.0)])
-    assert m.rate("e", 1) == pytest.approx(0.5)
-    assert m.rate("other", 1) == m.rate("e", 2) == 0.0
+def rate_after(*replies):
+    measured = Measurements(NIC)
+    for reply in replies:
+        measured.update("e", reply if isinstance(reply, list) else [reply])
+    assert measured.rate("other", 1) == measured.rate("e", 2) == 0.0
+    return measured.rate("e", 1)
 
 
-def test_small_tcp_packets_are_acknowledgements():
-    for size, carries in ((66, False), (94, False), (ACK_BYTES - 1, False), (ACK_BYTES, True), (1514, True)):
-        m = Measurements(NIC)
-        m.update("e", [stat(10_000, size, 1.0)])
-        assert (m.rate("e", 1) > 0) is carries, size
+FULL = stat(1000, 1250, 1.0)
+MANY_ACKS = stat(10_000, 66, 1.0)
 
 
-def test_small_packets_of_other_protocols_are_data():
-    m = Measurements(NIC)
-    m.update("e", [stat(10_000, 66, 1.0, flow=UDP_FLOW)])
-    assert m.rate("e", 1) > 0
-
-
-def test_a_connection_that_turns_round_is_noticed():
-    """First long the requests of a client, then megabytes the same way: the average of all is still small."""
-    m = Measurements(NIC)
-    m.update("e", [stat(10_000, 66, 1.0)])
-    assert m.rate("e", 1) == 0
-    m.update("e", [FlowStat(1, TCP_FLOW, 1, 10_100, 660_000 + 100 * 1514, 2.0)])
-    assert m.rate("e", 1) == pytest.approx(100 * 1514 * 8 / NIC)
-
-
-def test_a_stalled_flow_stays_what_it_was_until_it_moves():
-    m = Measurements(NIC)
-    m.update("e", [stat(1000, 1250, 1.0)])
-    m.update("e", [stat(1000, 1250, 1.0)])  # the same counters, read twice
-    assert m.rate("e", 1) == pytest.approx(1.0)
-    m.update("e", [stat(1000, 1250, 3.0)])
-    assert m.rate("e", 1) == 0
-
-
-def test_acknowledgements_stay_what_they_are_when_nothing_is_counted():
-    m = Measurements(NIC)
-    for _ in range(2):
-        m.update("e", [stat(10_000, 66, 1.0)])
-        assert m.rate("e", 1) == 0
-
-
-def test_a_ping_is_idle():
-    m = Measurements(NIC)
-    m.update("e", [stat(10, 98, 10.0, flow=FiveTuple(1, "10.0.0.2", "10.1.0.2", 8, 0))])
+@pytest.mark.parametrize(
+    ("replies", "rate"),
+    [
+        pytest.param([FULL], 1, id="over the age of a new flow"),
+        pytest.param([FULL, stat(1500, 1250, 2.0)], 0.5, id="of the last interval, not of a lifetime"),
+        pytest.param([FULL, FULL], 1, id="the same counters, read twice"),
+        pytest.param([FULL, FULL, stat(1000, 1250, 3.0)], 0, id="a flow that has stalled"),
+        pytest.param([FULL, []], 0, id="a flow that is gone is forgotten"),
+        pytest.param([FULL, stat(500, 1250, 0.5)], 1, id="an entry made anew starts again"),
+        pytest.param([stat(10, 1250, 0.0)], 0, id="a flow that has just begun"),
+        pytest.param([MANY_ACKS], 0, id="acknowledgements"),
+        pytest.param([MANY_ACKS, MANY_ACKS], 0, id="acknowledgements, of which none are counted"),
+        pytest.param([stat(1_000, ACK_BYTES - 1, 1.0)], 0, id="packets a byte too small"),
+        pytest.param([stat(1_000, ACK_BYTES, 1.0)], ACK_BYTES * 8e3 / NIC, id="packets just large enough"),
+        pytest.param([stat(10_000, 66, 1.0, UDP)], 66 * 8e4 / NIC, id="small packets of other protocols are data"),
+        # first long the requests of a client, then megabytes the same way: the average of all is still small
+        pytest.param(
+            [MANY_ACKS, FlowStat(1, TCP, 1, 10_100, 660_000 + 100 * 1514, 2.0)], 1514 * 800 / NIC, id="it turns round"
+        ),
+        pytest.param([stat(10, 98, 10.0, ICMP)], 0, id="a ping is idle"),
+    ],
+)
+def test_the_rate_of_a_flow_as_a_fraction_of_the_nic_s(replies, rate):
+    assert rate_after(*replies) == pytest.approx(rate)
     assert 0 < 98 * 8 / NIC < IDLE_RATE
-    assert m.rate("e", 1) == 0
-
-
-def test_flows_that_are_gone_are_forgotten():
-    m = Measurements(NIC)
-    m.update("e", [stat(1000, 1250, 1.0)])
-    m.update("e", [])
-    assert m.rate("e", 1) == 0
-
-
-def test_an_entry_made_anew_starts_again():
-    m = Measurements(NIC)
-    m.update("e", [stat(1000, 1250, 1.0)])
-    m.update("e", [stat(500, 1250, 0.5)])
-    assert m.rate("e", 1) == pytest.approx(1.0)
-
-
-def test_a_flow_that_has_just_begun_has_no_rate_yet():
-    m = Measurements(NIC)
-    m.update("e", [stat(10, 1250, 0.0)])
-    assert m.rate("e", 1) == 0

@@ -10,29 +10,22 @@ TREE = FatTree(4)
 MORE_FRAGMENTS, DONT_FRAGMENT = 0x2000, 0x4000
 
 
-@pytest.mark.parametrize("protocol", [6, 17])
-def test_tcp_and_udp(protocol):
-    packet = between(TREE, 0, 5, protocol=protocol, src_port=33333, dst_port=5001)
-    assert parse(packet.frame(b"data")) == FiveTuple(protocol, "10.0.0.2", "10.1.0.3", 33333, 5001)
-
-
-def test_icmp_has_type_and_code_for_ports():
-    packet = between(TREE, 0, 5, protocol=1, src_port=8, dst_port=0)
-    assert parse(packet.frame()) == FiveTuple(1, "10.0.0.2", "10.1.0.3", 8, 0)
-
-
-def test_other_protocols_have_no_ports():
-    assert parse(between(TREE, 0, 5, protocol=47).frame(bytes(8)))[3:] == (0, 0)
-
-
-def test_ip_options_move_the_ports():
-    packet = between(TREE, 0, 5, src_port=7, dst_port=9)
-    assert parse(packet.frame(options=bytes(8)))[3:] == (7, 9)
-
-
-@pytest.mark.parametrize(("fragment", "ports"), [(MORE_FRAGMENTS, (0, 0)), (185, (0, 0)), (DONT_FRAGMENT, (7, 9))])
-def test_fragments_have_no_ports_as_in_open_vswitch(fragment, ports):
-    assert parse(between(TREE, 0, 5, src_port=7, dst_port=9).frame(fragment=fragment))[3:] == ports
+@pytest.mark.parametrize(
+    ("protocol", "ports", "how", "seen"),
+    [
+        (6, (33333, 5001), {"payload": b"data"}, (33333, 5001)),
+        (17, (33333, 5001), {"payload": b"data"}, (33333, 5001)),
+        (1, (8, 0), {}, (8, 0)),  # type and code
+        (47, (7, 9), {"payload": bytes(8)}, (0, 0)),
+        (6, (7, 9), {"options": bytes(8)}, (7, 9)),
+        (6, (7, 9), {"fragment": MORE_FRAGMENTS}, (0, 0)),  # fragments have no ports, as in Open vSwitch
+        (6, (7, 9), {"fragment": 185}, (0, 0)),
+        (6, (7, 9), {"fragment": DONT_FRAGMENT}, (7, 9)),
+    ],
+)
+def test_what_identifies_a_flow(protocol, ports, how, seen):
+    packet = between(TREE, 0, 5, protocol=protocol, src_port=ports[0], dst_port=ports[1])
+    assert parse(packet.frame(**how)) == FiveTuple(protocol, "10.0.0.2", "10.1.0.3", *seen)
 
 
 def test_frames_cut_short_are_refused():

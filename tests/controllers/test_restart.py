@@ -11,7 +11,7 @@ from controllers.core import Controller
 from controllers.entries import RECALL_S
 from tests.controllers.fake_network import FakeNetwork
 from tests.controllers.frames import between
-from tests.controllers.test_failures import cut, packets
+from tests.controllers.test_failures import packets
 
 
 def restart(net, order=None):
@@ -47,10 +47,10 @@ def test_what_an_earlier_path_left_behind_misleads_nobody(seed):
     sent = packets(net)
     for pair, packet in sent.items():
         net.send(pair[0], packet)
-    cut(net, "0_0_1", "0_2_1")
-    cut(net, "0_2_1", "4_1_1")
-    cut(net, "0_0_1", "0_2_1", up=True)
-    cut(net, "0_2_1", "4_1_1", up=True)
+    net.set_cable("0_0_1", "0_2_1")
+    net.set_cable("0_2_1", "4_1_1")
+    net.set_cable("0_0_1", "0_2_1", up=True)
+    net.set_cable("0_2_1", "4_1_1", up=True)
     paths = {pair: net.send(pair[0], packet) for pair, packet in sent.items()}
     restart(net, random.Random(seed))
     assert {pair: net.send(pair[0], packet) for pair, packet in sent.items()} == paths

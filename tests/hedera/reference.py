@@ -1,12 +1,39 @@
-"""Plain, slow, exact counterparts of the compiled algorithms, written from their definitions."""
+"""Flows to place; and plain, slow, exact counterparts of the compiled algorithms, written from their definitions."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from fractions import Fraction
 
+import numpy as np
+
+from hedera.demand import estimate_demands
+from hedera.linkstate import LinkState
+from hedera.placement import LargeFlows, exceeded_capacity
+from topos.fattree import FatTree
+
+NO_FLOWS = LargeFlows(*(np.empty(0, dtype=kind) for kind in "qiidii"))
+
 TOLERANCE = 1e-12
 """Two demands closer than this, as fractions of a NIC's rate, are the same."""
+
+
+def flows_of(tree: FatTree, src: object, dst: object, seed: object, demand: object = None) -> LargeFlows:
+    """Flows on random paths, which are their hashed ones, with their natural demand. ``seed``: a number or an rng."""
+    src, dst = np.asarray(src, dtype=np.int32), np.asarray(dst, dtype=np.int32)
+    demand = estimate_demands(src, dst, tree.num_hosts) if demand is None else demand
+    hashed = np.random.default_rng(seed).integers(tree.num_cores, size=src.size).astype(np.int32)
+    return LargeFlows(np.arange(src.size), src, dst, demand, hashed, hashed)
+
+
+def random_flows(tree: FatTree, count: int, seed: object) -> LargeFlows:
+    rng = np.random.default_rng(seed)
+    src = rng.integers(tree.num_hosts, size=count)
+    return flows_of(tree, src, (src + rng.integers(1, tree.num_hosts, count)) % tree.num_hosts, rng)
+
+
+def excess(tree: FatTree, flows: LargeFlows, core: np.ndarray, links: LinkState | None = None) -> float:
+    return exceeded_capacity(tree, flows.src, flows.dst, flows.demand, core, links or LinkState(tree))
 
 
 def plain_max_min(paths: list[list[int]], capacity: list[Fraction]) -> list[Fraction]:

@@ -9,19 +9,12 @@ from hedera.clos import ClosColouring, _move_by_first_fit
 from hedera.demand import estimate_demands
 from hedera.linkstate import LinkState
 from hedera.maxmin import max_min_rates, most_possible
-from hedera.placement import UNIT, LargeFlows, exceeded_capacity
+from hedera.placement import UNIT, LargeFlows
+from tests.hedera.reference import excess, flows_of, random_flows
 from topos.fattree import FatTree
 from topos.links import num_links, path_links
 from traffic.patterns import draw
 from traffic.published import PUBLISHED
-
-
-def flows_of(tree, src, dst, rng, demand=None):
-    """Flows on random paths, which are their hashed ones, with their natural demand."""
-    src, dst = np.asarray(src, dtype=np.int32), np.asarray(dst, dtype=np.int32)
-    demand = estimate_demands(src, dst, tree.num_hosts) if demand is None else demand
-    hashed = rng.integers(tree.num_cores, size=src.size).astype(np.int32)
-    return LargeFlows(np.arange(src.size), src, dst, demand, hashed, hashed)
 
 
 def permutation(tree, rng, share=1.0):
@@ -29,15 +22,6 @@ def permutation(tree, rng, share=1.0):
     dst = rng.permutation(tree.num_hosts)
     some = np.flatnonzero((dst != np.arange(tree.num_hosts)) & (rng.random(tree.num_hosts) < share))
     return flows_of(tree, some, dst[some], rng)
-
-
-def random_flows(tree, rng, count):
-    src = rng.integers(tree.num_hosts, size=count)
-    return flows_of(tree, src, (src + rng.integers(1, tree.num_hosts, count)) % tree.num_hosts, rng)
-
-
-def excess(tree, flows, core, links):
-    return exceeded_capacity(tree, flows.src, flows.dst, flows.demand, core, links)
 
 
 @pytest.mark.parametrize("k", [4, 6, 8, 10, 16, 24, 48])
@@ -83,7 +67,7 @@ def test_mixed_sizes_exceed_little(k, count, most):
     for seed in range(1, 5):
         rng = np.random.default_rng(seed)
         for _ in range(5):
-            flows, placement = random_flows(tree, rng, count), ClosColouring(tree)
+            flows, placement = random_flows(tree, count, rng), ClosColouring(tree)
             core = placement.place(flows, links)
             assert placement.energy == excess(tree, flows, core, links)
             assert placement.energy <= most * flows.demand.sum()
@@ -94,7 +78,7 @@ def test_never_above_the_optimum_and_at_it_for_permutations():
     tree, rng = FatTree(4), np.random.default_rng(5)
     for trial in range(20):
         whole = trial % 2 == 0
-        flows, links = permutation(tree, rng) if whole else random_flows(tree, rng, 30), LinkState(tree)
+        flows, links = permutation(tree, rng) if whole else random_flows(tree, 30, rng), LinkState(tree)
         if trial >= 10:
             links.fail(rng.choice(np.arange(16, 80), 3))
         core = ClosColouring(tree).place(flows, links)
@@ -146,7 +130,7 @@ def test_flows_move_only_for_a_smaller_excess():
     moves = 0
     for seed in range(10):
         rng = np.random.default_rng(seed)
-        everything = random_flows(tree, rng, 24)
+        everything = random_flows(tree, 24, rng)
         core = everything.core.copy()
         for _ in range(10):
             on = np.flatnonzero(rng.random(core.size) < 0.9)

@@ -6,7 +6,7 @@ import pytest
 from hedera.flow_annealing import FlowAnnealing
 from hedera.linkstate import LinkState
 from hedera.simulated_annealing import SimulatedAnnealing
-from tests.hedera.test_simulated_annealing import energy, random_flows
+from tests.hedera.reference import excess, random_flows
 from topos.fattree import FatTree
 from topos.links import links_of_switch
 
@@ -22,9 +22,9 @@ def test_incremental_energy_is_the_full_one(k: int, broken: bool) -> None:
     for iterations in (0, 1, 10, 5000):
         annealing = FlowAnnealing(tree, np.random.default_rng(1), iterations)
         core = annealing.place(flows, links)
-        assert annealing.energy == energy(tree, flows, core, links)
-        assert annealing.energy <= energy(tree, flows, flows.core, links)
-    assert annealing.energy < energy(tree, flows, flows.core, links)
+        assert annealing.energy == excess(tree, flows, core, links)
+        assert annealing.energy <= excess(tree, flows, flows.core, links)
+    assert annealing.energy < excess(tree, flows, flows.core, links)
 
 
 def test_may_use_several_cores_for_one_destination() -> None:

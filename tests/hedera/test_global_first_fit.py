@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from hedera.global_first_fit import GlobalFirstFit
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows
+from tests.hedera.reference import NO_FLOWS, flows_of, random_flows
 from topos.fattree import FatTree
 from topos.links import links_between, num_links, path_links
 
@@ -54,7 +57,7 @@ def test_reservations_are_released_when_a_flow_expires() -> None:
     assert place(gff, two, three) == [2, 0]
     assert place(gff, (4, 8, 12, 1.0)) == [0]
     assert gff.reserved[CORE_UP : CORE_UP + 16].sum() == 1.0
-    gff.place(LargeFlows(*(np.empty(0, dtype=t) for t in "qiidii")), LinkState(TREE))
+    gff.place(NO_FLOWS, LinkState(TREE))
     assert not gff.reserved.any()
     assert gff.assigned.size == 0
 
@@ -116,14 +119,7 @@ def test_nothing_leaks_in_ten_thousand_random_events(k: int) -> None:
             active[host] = not active[host]
             keys[host] += tree.num_hosts  # a new flow when it comes back
         on = np.flatnonzero(active)
-        table = LargeFlows(
-            keys[on],
-            src[on].astype(np.int32),
-            dst[on].astype(np.int32),
-            np.ones(on.size),
-            np.zeros(on.size, dtype=np.int32),
-            np.zeros(on.size, dtype=np.int32),
-        )
+        table = replace(flows_of(tree, src[on], dst[on], 1, np.ones(on.size)), key=keys[on])
         core = gff.place(table, links)
         held = np.isin(table.key, gff.assigned)
         assert gff.assigned.size == held.sum()
@@ -134,7 +130,7 @@ def test_nothing_leaks_in_ten_thousand_random_events(k: int) -> None:
         assert not gff.reserved[~links.up].any()
     active[:] = False
     links.restore(middle.tolist())
-    gff.place(LargeFlows(*(np.empty(0, dtype=t) for t in "qiidii")), links)
+    gff.place(NO_FLOWS, links)
     assert not gff.reserved.any()
 
 
@@ -144,13 +140,8 @@ def test_never_exceeds_a_link(k: int) -> None:
     rng = np.random.default_rng(1)
     gff = GlobalFirstFit(tree)
     for _ in range(5):
-        size = 3 * tree.num_hosts
-        src = rng.integers(0, tree.num_hosts, size)
-        dst = (src + rng.integers(1, tree.num_hosts, size)) % tree.num_hosts
-        hashed = rng.integers(0, tree.num_cores, size).astype(np.int32)
-        table = LargeFlows(
-            rng.permutation(size), src.astype(np.int32), dst.astype(np.int32), rng.random(size), hashed, hashed
-        )
+        flows = random_flows(tree, 3 * tree.num_hosts, rng)
+        table = replace(flows, key=rng.permutation(flows.key), demand=rng.random(flows.key.size))
         gff.place(table, LinkState(tree))
         assert gff.reserved.min() >= 0
         assert gff.reserved.max() <= 1

@@ -1,13 +1,74 @@
-"""What becomes of errors in commands that say them in words."""
+"""Options made from fields, and what becomes of errors in commands that say them in words."""
 
+import runpy
 import subprocess
 import sys
+from dataclasses import dataclass
+from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
 
-from hedera.options import in_words
+from hedera.options import field_options, in_words
+from hedera.parameter import parameter
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@dataclass(frozen=True)
+class Example:
+    name: str = parameter("x", "A name.")
+    rate_mbps: float = parameter(10.0, "Rate of a link", unit="Mb/s", option="--bw")
+    count: int | None = parameter(None, "How many.")
+    word: str = parameter("one", "A word.", choices=("one", "two"))
+    sack: bool = parameter(True, "Selective acknowledgements.")
+    fail: tuple[str, ...] = parameter((), "What breaks.", metavar="WHAT")
+
+
+def invoke(decorator, *arguments):
+    @click.command()
+    @decorator
+    def command(**given):
+        click.echo(repr(given))
+
+    return CliRunner().invoke(command, arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "changed"),
+    [
+        ([], {}),
+        (["--bw", "2.5", "--count", "3"], {"rate_mbps": 2.5, "count": 3}),
+        (["--word", "two", "--no-sack"], {"word": "two", "sack": False}),
+        (["--fail", "a", "--fail", "b"], {"fail": ("a", "b")}),
+    ],
+)
+def test_values_arrive_by_the_names_and_types_of_the_fields(arguments, changed):
+    default = {"name": "x", "rate_mbps": 10.0, "count": None, "word": "one", "sack": True, "fail": ()}
+    assert eval(invoke(field_options(Example), *arguments).output) == default | changed
+
+
+@pytest.mark.parametrize("arguments", [["--bw", "fast"], ["--word", "three"], ["--count", "1.5"], ["--speed", "9"]])
+def test_what_is_no_value_of_the_field_is_refused(arguments):
+    assert invoke(field_options(Example), *arguments).exit_code == 2
+
+
+def test_some_fields_alone_and_defaults_of_the_commands_own():
+    done = invoke(field_options(Example, "count name", count=7))
+    assert eval(done.output) == {"count": 7, "name": "x"}
+    assert "sack" not in eval(invoke(field_options(Example, without="sack")).output)
+
+
+def test_the_help_has_units_choices_and_defaults():
+    told = " ".join(invoke(field_options(Example), "--help").output.split())
+    assert "--bw FLOAT Rate of a link, Mb/s. [default: 10.0]" in told
+    assert "--word [one|two] A word. [default: one]" in told
+    assert "--count INTEGER How many. --word" in told
+
+
+def test_the_page_of_options_is_what_the_fields_say():
+    assert (DOCS / "options.md").read_text(encoding="utf-8") == runpy.run_path(str(DOCS / "options.py"))["TEXT"]
 
 
 @pytest.mark.parametrize(

@@ -6,25 +6,12 @@ import numpy as np
 import pytest
 
 from hedera import simulated_annealing as module
-from hedera.demand import estimate_demands
 from hedera.linkstate import LinkState
-from hedera.placement import LargeFlows, exceeded_capacity
+from hedera.placement import LargeFlows
 from hedera.simulated_annealing import SimulatedAnnealing, acceptance_constant, first_cores
+from tests.hedera.reference import NO_FLOWS, excess, random_flows
 from topos.fattree import FatTree
 from topos.links import canonical_cores, links_between
-
-
-def random_flows(tree: FatTree, flows: int, seed: int) -> LargeFlows:
-    rng = np.random.default_rng(seed)
-    src = rng.integers(0, tree.num_hosts, flows)
-    dst = (src + rng.integers(1, tree.num_hosts, flows)) % tree.num_hosts
-    core = rng.integers(0, tree.num_cores, flows).astype(np.int32)
-    demand = estimate_demands(src, dst, tree.num_hosts)
-    return LargeFlows(np.arange(flows), src.astype(np.int32), dst.astype(np.int32), demand, core, core)
-
-
-def energy(tree: FatTree, flows: LargeFlows, core: np.ndarray, links: LinkState | None = None) -> float:
-    return exceeded_capacity(tree, flows.src, flows.dst, flows.demand, core, links or LinkState(tree))
 
 
 def assert_one_to_one(tree: FatTree, core_of: np.ndarray) -> None:
@@ -51,8 +38,8 @@ def test_incremental_energy_is_the_full_one_after_thousands_of_moves(k: int, bro
         flows = random_flows(tree, flows_per_host * tree.num_hosts, k)
         annealing = SimulatedAnnealing(tree, np.random.default_rng(1), iterations=5000)
         core = annealing.place(flows, links)
-        assert annealing.energy == energy(tree, flows, core, links)
-        assert annealing.initial_energy == energy(tree, flows, first_cores(tree)[flows.dst], links)
+        assert annealing.energy == excess(tree, flows, core, links)
+        assert annealing.initial_energy == excess(tree, flows, first_cores(tree)[flows.dst], links)
         assert annealing.energy < annealing.initial_energy
         assert_one_to_one(tree, annealing.core_of)
         assert (core == canonical_cores(tree, flows.src, flows.dst, annealing.core_of[flows.dst])).all()
@@ -67,7 +54,7 @@ def test_energy_is_exact_wherever_the_search_ends(k: int) -> None:
         for seed in range(5):
             annealing = SimulatedAnnealing(tree, np.random.default_rng(seed), iterations)
             core = annealing.place(flows, LinkState(tree))
-            assert annealing.energy == energy(tree, flows, core)
+            assert annealing.energy == excess(tree, flows, core)
             assert_one_to_one(tree, annealing.core_of)
 
 
@@ -106,8 +93,8 @@ def test_never_returns_a_worse_state_than_it_was_given(k: int) -> None:
         flows = random_flows(tree, 2 * tree.num_hosts, seed)
         given = annealing.core_of[flows.dst]
         core = annealing.place(flows, LinkState(tree))
-        assert energy(tree, flows, core) <= energy(tree, flows, given)
-        assert annealing.initial_energy == energy(tree, flows, given)
+        assert excess(tree, flows, core) <= excess(tree, flows, given)
+        assert annealing.initial_energy == excess(tree, flows, given)
 
 
 def test_the_best_state_of_one_period_starts_the_next() -> None:
@@ -213,7 +200,7 @@ def test_failed_links_are_avoided_when_the_destination_can() -> None:
 def test_no_flows_and_flows_that_never_leave_their_edge_switch() -> None:
     tree = FatTree(4)
     annealing = SimulatedAnnealing(tree, np.random.default_rng(1))
-    assert annealing.place(LargeFlows(*(np.empty(0, dtype=t) for t in "qiidii")), LinkState(tree)).size == 0
+    assert annealing.place(NO_FLOWS, LinkState(tree)).size == 0
     src, on = np.array([0, 1], dtype=np.int32), np.ones(2, dtype=np.int32)
     neighbours = LargeFlows(np.arange(2), src, src[::-1], np.ones(2), on, on)
     assert annealing.place(neighbours, LinkState(tree)).tolist() == [0, 0]
