@@ -4,6 +4,7 @@ import re
 import runpy
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,37 +14,26 @@ from results.parts import FlowRecord, Settings
 from results.record import SCHEMA, Run, decode, encode, read, read_settings, write
 from tests.plots.sweeps import run_document
 
-SETTINGS = Settings(
-    k=4,
-    link_mbps=10.0,
-    seconds=30.0,
-    interval_s=2.0,
-    queue=50,
-    platform="os-ken",
-    datapath="user",
-    congestion_control="cubic",
-    flows_per_host=1,
-    keep=1.0,
+RUN = Run(
+    schema=SCHEMA,
+    scheme="ecmp",
+    traffic="stride:4",
+    trial=1,
+    seed=1,
+    capacity_mbps=160.0,
+    window_s=(5.0, 25.0),
+    spec=msgspec.convert(run_document()["spec"], Settings),
+    bisection_mbps=100.0,
+    payload_mbps=93.6,
+    verdict="ok",
+    reasons=(),
+    flows=(FlowRecord(src=0, dst=4, mbps=9.0),),
 )
+SETTINGS = RUN.spec
 
 
 def run(**changes):
-    fields = {
-        "schema": SCHEMA,
-        "scheme": "ecmp",
-        "traffic": "stride:4",
-        "trial": 1,
-        "seed": 1,
-        "capacity_mbps": 160.0,
-        "window_s": (5.0, 25.0),
-        "spec": SETTINGS,
-        "bisection_mbps": 100.0,
-        "payload_mbps": 93.6,
-        "verdict": "ok",
-        "reasons": (),
-        "flows": (FlowRecord(src=0, dst=4, mbps=9.0),),
-    }
-    return Run(**fields | changes)
+    return msgspec.structs.replace(RUN, **changes)
 
 
 def text(**changes):
@@ -93,7 +83,7 @@ def test_nan_is_written_as_null():
 
 def test_a_valid_run_without_its_numbers_is_not_written():
     with pytest.raises(ValueError, match="a valid run has"):
-        run(payload_mbps=None)
+        encode(run(payload_mbps=None))
     with pytest.raises(ValueError, match="a valid run has"):
         encode(run(bisection_mbps=math.nan))
 
@@ -130,19 +120,11 @@ def test_an_option_that_nobody_knows_is_refused():
         decode(text(spec=json.loads(encode(run()))["spec"] | {"colour": "red"}))
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"",
-        b"{",
-        b"\xff",
-        b"[" * 1_000_000,
-        b'{"a":' * 1_000_000,
-        text().replace(b"160.0", b"NaN"),
-        text().replace(b"160.0", b"Infinity"),
-        text(traffic="x").replace(b'"x"', b'"\\udcff"'),
-    ],
-)
+NUMBERS = [text().replace(b"160.0", number) for number in (b"NaN", b"Infinity")]
+NO_TEXT = text(traffic="x").replace(b'"x"', b'"\\udcff"')
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[" * 1_000_000, b'{"a":' * 1_000_000, *NUMBERS, NO_TEXT])
 def test_what_is_no_json(data):
     with pytest.raises(ValueError, match=r"is not JSON, or was cut off|is not a run of schema 2"):
         decode(data)
@@ -186,7 +168,7 @@ def test_a_document_that_was_cut_off(cut):
 
 def test_the_settings_of_a_sweep(tmp_path):
     path = tmp_path / "sweep.json"
-    names = {name: getattr(SETTINGS, name) for name in SETTINGS.__struct_fields__}
+    names = msgspec.structs.asdict(SETTINGS)
     common = {name: value for name, value in names.items() if name not in ("flows_per_host", "keep")}
     path.write_text(json.dumps(common | {"first_seed": 1}))
     assert read_settings(path) == SETTINGS
