@@ -17,9 +17,8 @@ from hedera.schemes import CONTROL
 from plots import completion, figure9, trials
 from plots.figures import rate_sheets
 from plots.load import Sweep, load_sweep
-from plots.report import compare, environment, fabric, pictures, rules
+from plots.report import compare, environment, fabric, pictures, tallies
 from plots.report import runs as runs_data
-from plots.report.rounds import overheads
 from plots.shares import our_share, published_share
 from plots.style import colour, house_style, image, label, short
 from plots.summary import WINDOWS, Summary, by_scheme, summarise
@@ -176,7 +175,7 @@ def _trials(runs: Sequence[Run], tries: Sequence[Run]) -> dict[str, Any]:
 
 
 def _rounds(runs: Sequence[Run]) -> dict[str, Any]:
-    found = overheads(runs)
+    found = tallies.overheads(runs)
     words = "Time of scheduling rounds, as in the table above, and flows moved by the first, second, ... round"
     return {"overheads": found, "round_picture": image(pictures.rounds(found, runs), words) if found else ""}
 
@@ -184,10 +183,10 @@ def _rounds(runs: Sequence[Run]) -> dict[str, Any]:
 def _judgement(summary: Summary, runs: Sequence[Run]) -> dict[str, Any]:
     schemes = by_scheme(summary.frame)
     return {
-        "validity": runs_data.validity(runs, summary.schemes),
+        "validity": tallies.validity(runs, summary.schemes),
         "uncounted": [run for run in runs if not run.valid],
         "remarkable": [run for run in runs if run.remarks],
-        "rules": rules.applied(runs),
+        "rules": tallies.applied(runs),
         "without_rules": sum(not run.rules for run in runs),
         "tallies": list(schemes.itertuples()),
         "windows": {column: name for column, name in WINDOWS.items() if column in schemes},

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plots.report.compare import Match
-from plots.report.rounds import PARTS
+from plots.report.tallies import PARTS
 from plots.shares import our_share, published_share
 from plots.style import DASHES, INK, MUTED, colour, label, logarithmic, short
 from plots.summary import Summary

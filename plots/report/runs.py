@@ -12,7 +12,7 @@ import numpy as np
 from hedera.schemes import CONTROL
 from plots.load import Sweep
 from plots.report import fabric
-from plots.report.rules import required
+from plots.report.tallies import required
 from plots.style import short
 from results.parts import FlowRecord, Round
 from results.record import Run
@@ -160,20 +160,3 @@ def _paths(run: Run, cut: Sequence[Stage], tree: FatTree | None) -> list[list[An
 
 def _round(value: float | None) -> float | None:
     return None if value is None else round(value, 3)
-
-
-def validity(runs: Sequence[Run], schemes: Sequence[str]) -> list[dict[str, Any]]:
-    """For each scheme the verdicts on its runs; and lowest, median and highest over them of measured over max-min fair
-    total, and of how idle the processors were in the worst second, as shares (None: not stored)."""
-    rows = []
-    for scheme in schemes:
-        own = [run for run in runs if run.scheme == scheme]
-        fair = [run.bisection_mbps / run.maxmin_mbps for run in own if run.bisection_mbps and run.maxmin_mbps]
-        idle = [min(run.cpu.idle_percent) / 100 for run in own if run.cpu.idle_percent]
-        row = {"scheme": scheme, "valid": sum(run.valid for run in own), "runs": len(own)}
-        rows.append(row | {"of_maxmin": _range(fair), "least_idle": _range(idle)})
-    return rows
-
-
-def _range(values: Sequence[float]) -> tuple[float, ...] | None:
-    return tuple(map(float, np.percentile(values, [0, 50, 100]))) if values else None

@@ -2,14 +2,12 @@ import numpy as np
 import pytest
 
 from plots.load import load_sweep
-from plots.report.runs import MAX_FLOWS, explorer, mean_mbps, stages, validity
+from plots.report.runs import MAX_FLOWS, explorer, mean_mbps, stages
 from results.parts import FlowRecord
 from results.record import read
 from tests.plots import computed
-from tests.plots.sweeps import failed, rounds, run_document, store
+from tests.plots.sweeps import rounds, run_document, store
 from topos.fattree import FatTree
-
-INVALID = {"verdict": "invalid", "reasons": ["slow"]}
 
 
 def test_a_run_is_cut_at_its_rounds(tmp_path):
@@ -88,15 +86,3 @@ def test_hosts_and_cores_that_do_not_exist_have_no_links(tmp_path):
     store(tmp_path, run_document(scheme="ecmp", flows=flows))
     (run,) = explorer(load_sweep(tmp_path))["runs"]
     assert [paths for _, _, paths in run["paths"]] == [[[0, 0, []]], [[0, 7, []]]]
-
-
-def test_validity_by_scheme(tmp_path):
-    idle = {"t": [1, 2], "idle_percent": [50, 20]}
-    rates = {"scheme": "ecmp", "maxmin_mbps": 100.0, "cpu": idle}
-    store(tmp_path, run_document(trial=1, bisection_mbps=80.0, **rates))
-    store(tmp_path, run_document(trial=2, bisection_mbps=60.0, **rates, **INVALID))
-    store(tmp_path, failed(scheme="ecmp", trial=3))
-    (row,) = validity(load_sweep(tmp_path).runs, ["ecmp"])
-    assert (row["valid"], row["runs"]) == (1, 3)
-    assert row["of_maxmin"] == pytest.approx((0.6, 0.7, 0.8))
-    assert row["least_idle"] == (0.2, 0.2, 0.2)

@@ -1,0 +1,122 @@
+"""What is counted over the runs of a page: rules of the verdict and their findings, verdicts by scheme, and how long
+scheduling rounds took and how often they changed a path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from plots.style import scheme_order
+from results.parts import Rule
+from results.record import Run
+
+PARTS = ("polled", "compute", "install", "total")
+MEANINGS = {
+    "processes": "nothing ended that should not have",
+    "clock": "the machine’s clock was not set",
+    "limits": "no port was above its rate",
+    "flows": "every flow ran from start to end",
+    "counters": "bwm-ng and iperf agree",
+    "paths": "flows took the paths that the controller claims",
+    "losses": "no packet was lost outside the queues",
+    "total": "the total, over the max-min fair total of the paths",
+    "progress": "of traffic that comes and goes: the time that flows’ paths allow, over what they took",
+    "full links": "what half of the links that have to be full carried at least",
+    "links alone": "the total, over what TCP’s windows would have brought over the links alone",
+}
+OF_SPEED = ("total", "progress", "full links", "links alone")
+
+
+def applied(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """For each rule of any of the runs, in the order of their verdicts: how many runs kept and broke it, and to how
+    many it was not applied; for rules of speed, its limit and the lowest value found."""
+    by_name: dict[str, list[Rule]] = {}
+    for run in runs:
+        for rule in run.rules:
+            by_name.setdefault(rule.rule, []).append(rule)
+    return [
+        {
+            "rule": name,
+            "meaning": MEANINGS.get(name, ""),
+            "kept": sum(rule.kept is True for rule in rules),
+            "broken": sum(rule.kept is False for rule in rules),
+            "not_applied": sum(rule.kept is None for rule in rules),
+            "limit": next((rule.least for rule in rules if rule.least is not None), None),
+            "least_found": min((rule.found for rule in rules if rule.found is not None), default=None)
+            if name in OF_SPEED
+            else None,
+        }
+        for name, rules in by_name.items()
+    ]
+
+
+def required(run: Run) -> list[list[Any]]:
+    """The rules of a run for the page's script: name, kept, value found, required value, reason if not applied."""
+    rows = []
+    for rule in run.rules:
+        most = "" if rule.most is None else f"at most {rule.most:g}"
+        limit = most if rule.least is None else f"at least {rule.least:g}"
+        rows.append([rule.rule, rule.kept, rule.found, limit, rule.why_not or ""])
+    return rows
+
+
+def validity(runs: Sequence[Run], schemes: Sequence[str]) -> list[dict[str, Any]]:
+    """For each scheme the verdicts on its runs; and lowest, median and highest over them of measured over max-min fair
+    total, and of how idle the processors were in the worst second, as shares (None: not stored)."""
+    rows = []
+    for scheme in schemes:
+        own = [run for run in runs if run.scheme == scheme]
+        fair = [run.bisection_mbps / run.maxmin_mbps for run in own if run.bisection_mbps and run.maxmin_mbps]
+        idle = [min(run.cpu.idle_percent) / 100 for run in own if run.cpu.idle_percent]
+        row = {"scheme": scheme, "valid": sum(run.valid for run in own), "runs": len(own)}
+        rows.append(row | {"of_maxmin": _range(fair), "least_idle": _range(idle)})
+    return rows
+
+
+def _range(values: Sequence[float]) -> tuple[float, ...] | None:
+    return tuple(map(float, np.percentile(values, [0, 50, 100]))) if values else None
+
+
+class Quantiles(NamedTuple):
+    """5th percentile, median, 95th percentile, and maximum."""
+
+    low: float
+    median: float
+    high: float
+    maximum: float
+
+
+def overheads(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """A row for each scheme with rounds, over valid and invalid runs: the time of a round counts in both.
+
+    ``ms``: `Quantiles` by those PARTS that were stored; ``interval_share``: the median round's time over the interval
+    between rounds; ``delay_ms`` was set for the controller in virtual time, where computing takes none (0 in real
+    time). ``first_changes`` are the paths changed by the first round of each run that changed any, ``later_changes``
+    those changed afterwards; ``idle_rounds`` changed nothing.
+    """
+    rows = []
+    for scheme in scheme_order(run.scheme for run in runs if run.rounds):
+        own = [run for run in runs if run.scheme == scheme and run.rounds]
+        rounds, spec = [each for run in own for each in run.rounds], own[0].spec
+        moving = [[each.changed for each in run.rounds if each.changed] for run in own]
+        times = {part: [ms for each in rounds if (ms := getattr(each, f"{part}_ms")) is not None] for part in PARTS}
+        found = {part: Quantiles(*map(float, np.percentile(ms, [5, 50, 95, 100]))) for part, ms in times.items() if ms}
+        rows.append(
+            {
+                "scheme": scheme,
+                "runs": len(own),
+                "rounds": len(rounds),
+                "idle_rounds": sum(each.changed == 0 for each in rounds),
+                "first_changes": sum(changes[0] for changes in moving if changes),
+                "later_changes": sum(sum(changes[1:]) for changes in moving),
+                "runs_with_later_changes": sum(len(changes) > 1 for changes in moving),
+                "large": float(np.median([each.large for each in rounds])),
+                "ms": found,
+                "interval_s": spec.interval_s,
+                "interval_share": found["total"].median / 1e3 / spec.interval_s if "total" in found else None,
+                "delay_ms": spec.controller_delay_ms if spec.time == "virtual" else 0.0,
+            }
+        )
+    return rows
