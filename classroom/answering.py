@@ -95,12 +95,11 @@ def _told(name: str, given: Any) -> Message:
 def _raised(error: BaseException) -> Message:
     """The exception, and the last line of the user's code in its traceback."""
     frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno or 0 for frame in frames if frame.filename.startswith("/submission/")]
-    if isinstance(error, SyntaxError):
-        lines = [error.lineno or 0]
+    lines = [frame.lineno for frame in frames if frame.filename.startswith("/submission/")]
+    line = error.lineno if isinstance(error, SyntaxError) else [None, *lines][-1]
     text = " ".join(str(error).split())[:300]
     said = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    return {"error": said, "line": lines[-1] if lines else 0}
+    return {"error": said, "line": line or 0}
 
 
 def main() -> None:

@@ -232,7 +232,7 @@ def grade(
     if len({folder.resolve().name for folder in found}) < len(found):
         raise ValueError("two submissions have the same name: grade their folders separately, each with its own --out")
     out.mkdir(parents=True, exist_ok=True)
-    made: dict[Path, tuple[Grade, Checks]] = {}
+    made: dict[int, tuple[Grade, Checks]] = {}
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(found))
     path = out / "grades.csv"
 
@@ -251,24 +251,22 @@ def grade(
             done = stack.enter_context(progress_bar("grading", len(found)))
             grades = graded(Class(seed, seconds, place), jobs, found)
             for n, one in stack.enter_context(closing(grades)):
-                made[found[n]] = one
-                # After each, so that nothing is lost.
-                write_csv(path, [made[folder][0] for folder in found if folder in made])
+                made[n] = one
+                write_csv(path, [made[n][0] for n in sorted(made)])  # after each, so that nothing is lost
                 done(len(made))
         except Unfit as error:
             raise UnfitForGrading(f"{error}; or use --unprotected, for submissions that you trust") from None
-    for folder in found if form != "csv" else ():
-        told = json.dumps(FORMATS[form](*made[folder]), indent=1, allow_nan=False)
+    for n, folder in enumerate(found if form != "csv" else ()):
+        told = json.dumps(FORMATS[form](*made[n]), indent=1, allow_nan=False)
         write_whole(out / form / f"{_short(folder.resolve().name)}.json", told + "\n")
     if as_json:
         rows = []
-        for folder in found:
-            summary, checks = made[folder]
+        for summary, checks in (made[n] for n in sorted(made)):
             parts = {part: [asdict(c) | {"passed": c.passed} for c in each] for part, each in checks.items()}
             rows.append({**asdict(summary), "checks": parts})
         click.echo(json.dumps({"seed": seed, "rows": rows}, allow_nan=False))
     else:
-        wide_console().print(_table([made[folder][0] for folder in found]), highlight=False)
+        wide_console().print(_table([made[n][0] for n in sorted(made)]), highlight=False)
     click.echo(f"written: {path}" + (f" and {out / form}" if form != "csv" else ""), err=as_json)
 
 

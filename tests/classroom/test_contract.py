@@ -79,8 +79,10 @@ def test_one_that_hangs_is_told_once():
     assert one.example.count("host") >= 3
 
 
-def test_what_is_wrong_with_loading_a_file_is_told_every_time():
-    """By every check, and not that there was nothing to call afterwards."""
+def test_what_is_wrong_with_loading_a_file_is_told_every_time(monkeypatch):
+    """By every check, and not that there was nothing to call afterwards; a file that eats its time does so once."""
+    started, begin = [], Submission._begin
+    monkeypatch.setattr(Submission, "_begin", lambda self: (started.append(self), begin(self)))
     for text, kind, words in (
         ("import nowhere_to_be_found", "raised", "ModuleNotFoundError"),
         ("Mine = 4", "absent", "there is no Mine in theirs.py"),
@@ -92,6 +94,7 @@ def test_what_is_wrong_with_loading_a_file_is_told_every_time():
                     submission.fresh()
                 assert told.value.kind == kind
                 assert words in str(told.value)
+    assert len(started) == 3
 
 
 @pytest.mark.parametrize(("text", "words"), [(b"#" * 300_000, "is larger than"), (b"\xff\xfe\x00", "is not text")])

@@ -65,10 +65,8 @@ def test_a_student_reads_what_is_wrong_where_to_read_again_and_an_example():
     assert (free.points, "untouched template" in free.feedback) == (0.0, True)
 
 
-def test_classroom_50_is_told_what_it_says_in_its_variables(monkeypatch):
+def test_what_a_service_has_of_its_own(monkeypatch):
+    """Classroom 50 its variables, PrairieLearn a score that may not exceed 1, as sums of floats do."""
     monkeypatch.setenv("SUBMISSION_TAG", "submit/3")
     assert FORMATS["classroom50"](FULL, CHECKS)["submission"] == "submit/3"
-
-
-def test_a_score_that_floats_stays_within_bounds():
     assert FORMATS["prairielearn"](replace(FULL, points=100.00000001), CHECKS)["score"] == 1.0

@@ -11,25 +11,19 @@ from click.testing import CliRunner
 
 from classroom import grading, quality
 from classroom.allowed import allowed_modules
-from classroom.cases import PUBLIC
+from classroom.cases import PUBLIC, cases
 from classroom.cli import SEED as VARIABLE
 from classroom.cli import SERVICES, assignment
 from classroom.formats import FORMATS
-from classroom.packing import pack_grader, pack_handout
+from classroom.packing import pack_grader
 from classroom.process import ROOT
 from classroom.template import MILESTONES, NAMES
 from tests.classroom.direct import Direct
 from tests.classroom.mistakes import MISTAKES, SOLUTIONS, seeded
 
 
-@pytest.fixture(scope="module")
-def handout(tmp_path_factory):
-    place = tmp_path_factory.mktemp("pack") / "handout"
-    pack_handout(place)
-    return place
-
-
 def test_it_has_what_students_get_and_no_solution(handout):
+    assert json.loads((handout / "cases.json").read_text()) == json.loads(json.dumps(cases(PUBLIC)))
     files = {str(path.relative_to(handout)) for path in handout.rglob("*") if path.is_file()}
     modules = {name for name in files if name.startswith("project/")}
     assert files - modules == {"cases.json", "check.py", "handout.md", "rubric.md", "own-scheduler.md", *NAMES}

@@ -114,13 +114,13 @@ for n in range(10_000):
 
 
 def test_nested_folders(arena):
-    """It leaves 3,000 nested folders behind, which no recursive clean-up survives."""
+    """It leaves 1,200 nested folders behind, which no recursive clean-up survives."""
     attack = """
 import os
 for base in ("/code", "/dev/shm", "/tmp"):
     try:
         os.chdir(base)
-        for _ in range(3000):
+        for _ in range(1200):
             os.mkdir("d")
             os.chdir("d")
     except OSError:
@@ -132,7 +132,7 @@ for base in ("/code", "/dev/shm", "/tmp"):
 
 def test_reading_other_submissions(arena):
     """It reads its neighbour's files: by their path, through /proc, and wherever else they could be."""
-    arena.grade("alice", **HONEST)
+    arena.grade("alice", demand=HONEST["demand"])
     (path,) = arena.place.glob("*/alice/demand.py")
     arena.attempt(
         {
