@@ -25,12 +25,9 @@ AGAIN_S = 30.0
 _hurried = False
 
 
-def tied(parent: int | None = None) -> list[str]:
-    """A prefix for a command that ends with whoever starts it, however that ends; in a guest the machine ends.
-
-    ``parent``: the number of who starts it, as the command sees it; None: ours.
-    """
-    return [] if time_travels() else [*TIED, str(os.getpid() if parent is None else parent)]
+def tied() -> list[str]:
+    """A prefix for a command that ends with us, who start it, however we end; in a guest the machine ends."""
+    return [] if time_travels() else [*TIED, str(os.getpid())]
 
 
 @contextlib.contextmanager

@@ -22,8 +22,9 @@ from msgspec import Meta, Struct, ValidationError, convert, defstruct
 
 from controllers.pox_main import find_pox
 from harness.errors import RunFailed
-from harness.network.processes import Children, tied
+from harness.network.processes import Children
 from hedera.text import one_line
+from virtual import TIED
 
 PORT = 6653
 START_S = 120.0
@@ -100,14 +101,14 @@ def confined(run_as: tuple[int, int] | None, folder: Path) -> list[str]:
     """
     most = max(shutil.disk_usage(folder).free // 4, 1 << 20)
     prefix = ["prlimit", f"--fsize={most}", "--"]
-    parent = None
     if os.geteuid() == 0:
         prefix += ["unshare", "--pid", "--fork", "--kill-child=KILL", "--"]
-        parent = 0  # in a namespace of processes of its own, who starts it has no number
     if run_as is not None:
         without = ["--clear-groups", "--no-new-privs", "--inh-caps=-all", "--ambient-caps=-all", "--bounding-set=-all"]
         prefix += ["setpriv", f"--reuid={run_as[0]}", f"--regid={run_as[1]}", *without, "--"]
-    return [*prefix, *tied(parent)]  # again: changing the user lets it loose
+        # Again: changing the user lets it loose. In a namespace of processes of its own, who starts it has no number.
+        prefix += [*TIED, "0"]
+    return prefix
 
 
 def environment_of(run_as: tuple[int, int] | None) -> dict[str, str]:

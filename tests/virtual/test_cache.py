@@ -24,14 +24,9 @@ def test_what_others_can_write_to_is_not_believed(home, tmp_path):
             cache.folder(name)
 
 
-def test_a_path_that_cannot_be_on_a_kernel_s_command_line(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "my files"))
-    with pytest.raises(Unavailable, match="set XDG_CACHE_HOME"):
-        cache.folder()
-
-
-def test_a_place_that_cannot_be_written(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("name", "said"), [("my files", "set XDG_CACHE_HOME"), ("file", "Not a directory")])
+def test_a_place_that_no_kernel_s_command_line_can_hold_or_that_cannot_be_written(tmp_path, monkeypatch, name, said):
     (tmp_path / "file").touch()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    with pytest.raises(Unavailable, match="Not a directory"):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / name))
+    with pytest.raises(Unavailable, match=said):
         cache.folder()

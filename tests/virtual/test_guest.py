@@ -86,34 +86,23 @@ def test_random_numbers_and_the_clock_are_those_of_the_seed(linux):
     assert said[0].startswith(f"{START_S}.")
 
 
-def test_the_host_s_files_are_seen_and_stay_as_they_are(linux, tmp_path):
-    file = tmp_path / "file"
+def test_the_host_s_files_are_seen_below_layers_and_stay_as_they_are_and_results_come_out(linux, tmp_path):
+    file, layer = tmp_path / "file", cache.folder("layers") / f"test-{os.getpid()}"
     file.write_text("host")
-    script = f"cat {file}; echo guest >{file} && cat {file}; rm -r {tmp_path}; test ! -e {file}"
-    with Guest(linux, ["sh", "-c", script], **SMALL) as guest:
-        ended = guest.wait()
-    assert (ended.status, ended.stdout) == (0, "hostguest\n")
-    assert file.read_text() == "host"
-
-
-def test_what_is_in_the_results_is_taken(linux, tmp_path):
-    with Guest(linux, ["sh", "-c", f"echo 1 >{RESULTS}/a; mkdir {RESULTS}/b"], **SMALL) as guest:
-        guest.wait()
-        copy_results(guest.results, tmp_path)
-    assert (tmp_path / "a").read_text() == "1\n"
-
-
-def test_a_layer_lies_over_the_host_s_files(linux, tmp_path):
-    program = cache.folder("layers") / f"test-{os.getpid()}" / "usr/local/bin/hedera-layer-test"
+    script = f"cat {file}; echo guest >{file} && cat {file}; rm -r {tmp_path}; test ! -e {file} && hedera-layer-test"
+    program = layer / "usr/local/bin/hedera-layer-test"
     program.parent.mkdir(parents=True)
     try:
-        program.write_text("#!/bin/sh\necho from the layer; test -e /usr/bin/env\n")
+        program.write_text(f"#!/bin/sh\necho layer >{RESULTS}/a; mkdir {RESULTS}/b; test -e /usr/bin/env\n")
         program.chmod(0o755)
-        with Guest(linux, ["hedera-layer-test"], layers=[program.parents[3]], **SMALL) as guest:
+        with Guest(linux, ["sh", "-c", script], layers=[layer], **SMALL) as guest:
             ended = guest.wait()
+            copy_results(guest.results, tmp_path)
     finally:
-        subprocess.run(["rm", "-r", str(program.parents[3])], check=True)
-    assert (ended.status, ended.stdout) == (0, "from the layer\n")
+        shutil.rmtree(layer)
+    assert (ended.status, ended.stdout) == (0, "hostguest\n")
+    assert file.read_text() == "host"
+    assert (tmp_path / "a").read_text() == "layer\n"
 
 
 def test_it_runs_on_one_processor_that_no_other_guest_has(linux, tmp_path, monkeypatch):

@@ -16,9 +16,13 @@ def left(tmp_path):
     return source, target
 
 
-def test_plain_files_are_taken(left):
+def test_plain_files_are_taken_and_nothing_is_written_over(left):
     source, target = left
     assert copy_results(source, target) == 2
+    assert (target / "run/run.json").read_text() == "{}"
+    (source / "run/run.json").write_text("another")
+    with pytest.raises(FileExistsError):
+        copy_results(source, target)
     assert (target / "run/run.json").read_text() == "{}"
 
 
@@ -34,15 +38,6 @@ def test_links_pipes_and_second_names_are_not(left):
         with pytest.raises(GuestFailed, match="'odd', which is not a regular file"):
             copy_results(source, target)
         (source / "odd").unlink()
-
-
-def test_nothing_is_written_over(left):
-    source, target = left
-    (target / "run").mkdir()
-    (target / "run/run.json").write_text("mine")
-    with pytest.raises(FileExistsError):
-        copy_results(source, target)
-    assert (target / "run/run.json").read_text() == "mine"
 
 
 @pytest.mark.parametrize(("limit", "said"), [("MAX_FILES", "0 files"), ("MAX_BYTES", "0 MiB"), ("DEEPEST", "0 deep")])

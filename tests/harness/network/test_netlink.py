@@ -28,12 +28,14 @@ print(client.getsockname()[1], flush=True)
 sys.stdin.read()
 """
 FLOOD = """
-import socket
+import socket, time
 flood = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 flood.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 21)
 for _ in range(150):
     flood.sendto(bytes(1000), ("10.9.9.2", 9))
+time.sleep(0.2)
 """
+"""Until a fast port has sent all that it has not dropped."""
 SETUP = """
 link set lo up
 link add a-eth1 type veth peer name a-eth2
