@@ -29,7 +29,6 @@ import numpy as np
 
 from topos.network import Network
 from traffic.flows import LASTING, Flows, columns
-from traffic.matrix import Matrix
 from traffic.textfile import read_text, short, write_lines
 
 MAX_BYTES = 20_000_000
@@ -59,12 +58,6 @@ def write_flows(path: str | Path, blocks: Iterable[Flows]) -> int:
 
     write_lines(Path(path), lines())
     return count
-
-
-def read_flows(path: str | Path, network: Network) -> Matrix:
-    """Who sends to whom in a file; raises ValueError as `read_listed` does."""
-    listed = read_listed(path, network)
-    return Matrix(listed.src, listed.dst, network.num_hosts, f"file:{path}")
 
 
 def read_listed(path: str | Path, network: Network) -> Flows:

@@ -22,10 +22,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topos.arrays import Int32, Int64
+from topos.arrays import Int32
 from topos.fattree import FatTree
 from topos.network import Network
 from topos.nonblocking import NonBlocking
+from traffic.flowfile import read_listed
 from traffic.matrix import Matrix
 from traffic.published import NUM_HOSTS, published
 from traffic.streams import Stream, generator
@@ -86,7 +87,8 @@ def draw(spec: str, topology: Network | int, seed: int = 0, flows_per_host: int 
         by_sender = np.argsort(src, kind="stable")
         src, dst = src[by_sender], dst[by_sender]
     if keep < 1:
-        kept = _kept(src.size, keep, generator(seed, Stream.PATTERN, 1))
+        count = max(1, round(src.size * keep))
+        kept = np.sort(generator(seed, Stream.PATTERN, 1).permutation(src.size)[:count])
         src, dst = src[kept], dst[kept]
     return Matrix(src, dst, network.num_hosts, spec)
 
@@ -105,14 +107,6 @@ def _parse(spec: str) -> tuple[str, str]:
     if (":" in spelling) != bool(colon) or (colon and not argument):
         raise ValueError(f"traffic {spec!r} is not spelled right: write it as {spelling}")
     return name, argument
-
-
-def _kept(flows: int, keep: float, rng: np.random.Generator) -> Int64:
-    count = max(1, round(flows * keep))
-    return np.sort(rng.permutation(flows)[:count])
-
-
-# --- reading arguments -------------------------------------------------------------------------------------
 
 
 def _whole(argument: str, what: str, lowest: int, highest: int) -> int:
@@ -138,9 +132,6 @@ def _hosts(network: Network) -> Int32:
 def _bounded(flows: int, network: Network) -> None:
     if flows > MAX_FLOWS:
         raise ValueError(f"these would be {flows:,} flows on {network.num_hosts:,} hosts; {MAX_FLOWS:,} is the limit")
-
-
-# --- the patterns -------------------------------------------------------------------------------------------
 
 
 def _stride(argument: str, network: Network, _: np.random.Generator) -> _Pairs:
@@ -250,9 +241,8 @@ def _published(argument: str, network: Network, _: np.random.Generator) -> Matri
 
 
 def _file(argument: str, network: Network, _: np.random.Generator) -> Matrix:
-    from traffic.flowfile import read_flows
-
-    return read_flows(argument, network)
+    listed = read_listed(argument, network)
+    return Matrix(listed.src, listed.dst, network.num_hosts, f"file:{argument}")
 
 
 _PATTERNS: dict[str, _Pattern] = {

@@ -11,7 +11,7 @@ from tests.traffic.test_iperf import CAPTURED
 from topos.fattree import FatTree
 from traffic.bwmng import parse_samples
 from traffic.chakra import read_chakra
-from traffic.flowfile import read_flows
+from traffic.flowfile import read_listed
 from traffic.goal import read_goal
 from traffic.iperf import parse_report
 from traffic.sizes import size_law
@@ -44,7 +44,7 @@ def mutated(draw, contents):
 @pytest.mark.parametrize(
     ("read", "contents"),
     [
-        (lambda path: read_flows(path, TREE), [CSV, LINES]),
+        (lambda path: read_listed(path, TREE), [CSV, LINES]),
         (read_goal, [GOAL]),
         (lambda path: size_law(str(path)), [SIZES]),
         (lambda path: parse_report(path.read_text(errors="replace")), [IPERF]),

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from topos.fattree import FatTree
 from topos.nonblocking import NonBlocking
-from traffic.flowfile import read_flows
+from traffic.flowfile import read_listed
 from traffic.patterns import draw
 
 TREE = FatTree(4)
@@ -40,16 +40,16 @@ def write(tmp_path):
     ],
 )
 def test_both_formats(write, content):
-    assert flows(read_flows(write(content), TREE)) == [(0, 4), (1, 5)]
+    assert flows(read_listed(write(content), TREE)) == [(0, 4), (1, 5)]
 
 
 @given(pairs=st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)).filter(lambda p: p[0] != p[1]), min_size=1))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_is_written_is_read(write, pairs):
     rows = "".join(f"{s},{d},extra\n" for s, d in pairs)
-    assert flows(read_flows(write("src_host,dst_host,note\n" + rows), TREE)) == pairs
+    assert flows(read_listed(write("src_host,dst_host,note\n" + rows), TREE)) == pairs
     lines = "".join(f"{TREE.host_ip(s)} {TREE.host_ip(d)} 5001 tcp 1 0 60 0\n" for s, d in pairs)
-    assert flows(read_flows(write(lines), TREE)) == pairs
+    assert flows(read_listed(write(lines), TREE)) == pairs
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_what_is_written_is_read(write, pairs):
 def test_errors_name_file_and_line(write, content, message):
     path = write(content)
     with pytest.raises(ValueError, match=message) as error:
-        read_flows(path, TREE)
+        read_listed(path, TREE)
     assert str(path) in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -90,12 +90,12 @@ def test_a_file_without_permission(write):
     path = write("src_host,dst_host\n0,1\n")
     path.chmod(0)
     with pytest.raises(ValueError, match="cannot be read: Permission denied"):
-        read_flows(path, TREE)
+        read_listed(path, TREE)
 
 
 def test_the_control_network_reads_the_same_file(write):
     path = write("10.0.0.2 10.3.1.3 5001\n")
-    assert flows(read_flows(path, NonBlocking(16))) == [(0, 15)]
+    assert flows(read_listed(path, NonBlocking(16))) == [(0, 15)]
 
 
 def test_by_spec(write):

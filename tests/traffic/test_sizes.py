@@ -63,22 +63,20 @@ HEADER = "bytes,cumulative_probability\n"
 )
 def test_a_file_that_is_no_distribution(tmp_path, content, message):
     path = tmp_path / "own.csv"
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    path.write_text(content)
     with pytest.raises(ValueError, match=message) as error:
         size_law(str(path))
     assert str(path) in str(error.value)
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(("lines", "taken"), [(100_000, True), (100_001, False)])
-def test_a_file_has_a_hundred_thousand_lines_at_most(tmp_path, lines, taken):
+def test_a_file_has_a_hundred_thousand_lines_at_most(tmp_path):
     path = tmp_path / "own.csv"
-    path.write_text(HEADER + "0,0\n" * (lines - 2) + "10,1\n")
-    if taken:
-        assert size_law(str(path)).mean_bytes == 5
-    else:
-        with pytest.raises(ValueError, match="has more than 100,000 lines"):
-            size_law(str(path))
+    path.write_text(HEADER + "0,0\n" * 99_998 + "10,1\n")
+    assert size_law(str(path)).mean_bytes == 5
+    path.write_text(HEADER + "0,0\n" * 99_999 + "10,1\n")
+    with pytest.raises(ValueError, match="has more than 100,000 lines"):
+        size_law(str(path))
 
 
 @pytest.mark.parametrize(
