@@ -53,7 +53,8 @@ class FatTree:
     """A fat-tree of k-port switches: k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 cores.
 
     Hosts, cores and switches are counted from 0. Core ``c`` is the ``c % (k/2)``-th core above aggregation
-    index ``c // (k/2)``; a path between two pods is fixed by its core (Hedera section 5.1).
+    index ``c // (k/2)``; a path between two pods is fixed by its core (Hedera section 5.1). Ports count from 1 on
+    switches; a host's only port is 0.
 
     Raises ValueError when k is odd or below 4.
     """
@@ -63,8 +64,6 @@ class FatTree:
     def __post_init__(self) -> None:
         if not isinstance(self.k, int) or self.k < 4 or self.k % 2 or self.k > 254:
             raise ValueError(f"a fat-tree needs an even k from 4 to 254, not {self.k}")
-
-    # --- sizes -------------------------------------------------------------------------------------------
 
     @property
     def half(self) -> int:
@@ -90,8 +89,6 @@ class FatTree:
     def num_switches(self) -> int:
         """5k^2/4."""
         return self.k**2 + self.num_cores
-
-    # --- hosts -------------------------------------------------------------------------------------------
 
     def place(self, host: int) -> Place:
         """Pod, edge and position of host number ``host``; IndexError when there is no such host."""
@@ -124,8 +121,6 @@ class FatTree:
     @cached_property
     def host_by_ip(self) -> dict[str, int]:
         return {self.host_ip(h): h for h in range(self.num_hosts)}
-
-    # --- switches ----------------------------------------------------------------------------------------
 
     def edge_name(self, pod: int, edge: int) -> str:
         """``pod_edge_1``."""
@@ -171,8 +166,6 @@ class FatTree:
     def switch_by_dpid(self) -> dict[int, str]:
         return {self.dpid(name): name for name in self.switches}
 
-    # --- ports (from 1 on switches; a host's only port is 0) -------------------------------------------------
-
     @staticmethod
     def up_port(index: int) -> int:
         """The port of an edge or aggregation switch to its index-th upward neighbour."""
@@ -186,8 +179,6 @@ class FatTree:
     @staticmethod
     def core_port(pod: int) -> int:
         return pod + 1
-
-    # --- links and paths -------------------------------------------------------------------------------------
 
     @property
     def tiers(self) -> int:

@@ -68,22 +68,17 @@ def parse(text: str, tree: FatTree, seconds: float) -> Fault:
                 f"{tree.edge_name(0, 0)} (edge), {tree.aggregation_name(0, 0)} (aggregation), "
                 f"{tree.core_name(0)} (core)"
             )
-    times = [_seconds(part, text) for part in (found["at"], found["until"]) if part is not None]
-    for time in times:
-        if not 0 < time < seconds:
-            raise ValueError(f"{_shown(text)} is outside the run, which lasts from 0 to {seconds:g} s")
-    fault = Fault(ends, *times)
+    times = [word for word in (found["at"], found["until"]) if word is not None]
+    if not all(map(_NUMBER.fullmatch, times)):
+        raise ValueError(f"{HOW}, and SECONDS a number, not {_shown(text)}")
+    if not all(0 < float(time) < seconds for time in times):
+        raise ValueError(f"{_shown(text)} is outside the run, which lasts from 0 to {seconds:g} s")
+    fault = Fault(ends, *map(float, times))
     try:
         fault.links(tree)
     except KeyError:
         raise ValueError(f"there is no cable between {ends[0]} and {ends[1]}") from None
     return fault
-
-
-def _seconds(word: str, text: str) -> float:
-    if not _NUMBER.fullmatch(word):
-        raise ValueError(f"{HOW}, and SECONDS a number, not {_shown(text)}")
-    return float(word)
 
 
 def _shown(text: str) -> str:
