@@ -2,9 +2,10 @@
 
 A bar is the median of the valid trials, its whisker the 5th to 95th percentile; in Mb/s it is payload at the
 receivers' sockets, as in the paper (section 6.2). A published bar stands beside ours as an outline; the published ECMP
-stands after all of our static schemes, because it might be any of them. In Mb/s published bars are scaled by the ratio
-of our links' payload capacity to the testbed's. A bar without a valid trial has no number. In its place is a hatched,
-crossed outline up to the dashed line, with a question mark if runs were not judged, or only a cross if nothing was run.
+stands beside the first and the last of our static schemes, because it might be any of them. In Mb/s published bars are
+scaled by the ratio of our links' payload capacity to the testbed's. A bar without a valid trial has no number. In its
+place is a hatched, crossed outline up to the dashed line, with a question mark if runs were not judged, or only a cross
+if nothing was run.
 """
 
 from __future__ import annotations
@@ -75,11 +76,11 @@ def slots(chart: Shares) -> list[Slot]:
     """The places of a group, in order. The control has none among shares of itself."""
     schemes = [s for s in chart.summary.schemes if not (chart.of_control and s == CONTROL)]
     published = {s for s in schemes if any(chart.published(p, s) is not None for p in chart.summary.patterns)}
-    last_static = next((s for s in reversed(schemes) if s in STATIC), None)
+    static = [s for s in schemes if s in STATIC]
     found = []
     for scheme in schemes:
         found.append(Slot(scheme, False))
-        if scheme in published and (scheme not in STATIC or scheme == last_static):
+        if scheme in published and (scheme not in STATIC or scheme in (static[0], static[-1])):
             found.append(Slot(scheme, True))
     return found
 

@@ -11,16 +11,17 @@ from tests.plots.sweeps import WIRE, failed, run_document, store, write_sweep
 
 
 def test_shares_stand_above_payload_and_published_bars_beside_ours(tmp_path, monkeypatch):
-    """stride:4 has the flows of the paper's stride4; the published ECMP stands once, after the static schemes."""
+    """stride:4 has the flows of the paper's stride4; the published ECMP stands beside the first and last static one."""
     for pattern in ("published:stride4", "stride:4"):
         for scheme, rate in (("nonblocking", 150.0), ("ecmp", 60.0), ("spanning-tree", 39.0), ("hedera-sa", 141.0)):
             store(tmp_path, run_document(pattern, scheme, bisection_mbps=rate))
     figures = spied(monkeypatch, figure9)
     figure9.draw(load_sweep(tmp_path).runs, tmp_path / "a")
     shares, payload = ([patch.get_height() for c in axes.containers for patch in c] for axes in figures[0].axes)
-    assert shares == pytest.approx([0.4, 0.26, 3482 / 12465, 0.94, 11720 / 12465] * 2)
+    assert shares == pytest.approx([0.4, 3482 / 12465, 0.26, 3482 / 12465, 0.94, 11720 / 12465] * 2)
     scale = (160 * 1448 / 1514) / (16_000 * 1448 / 1538)  # the payload that full links carry
-    ours = [150 / WIRE, 12465 * scale, 60 / WIRE, 39 / WIRE, 3482 * scale, 141 / WIRE, 11720 * scale]
+    ecmp = 3482 * scale
+    ours = [150 / WIRE, 12465 * scale, 60 / WIRE, ecmp, 39 / WIRE, ecmp, 141 / WIRE, 11720 * scale]
     assert payload == pytest.approx(ours * 2, abs=1e-3)
 
 
