@@ -58,6 +58,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ``virtual``; ``platform`` and ``datapath`` have the choice made for ``auto``; ``fail`` is in the notation of
     `topos.faults`. ``controller_delay_ms``: the delay added to the controller's messages in virtual time. ``sack``:
     whether TCP used selective acknowledgements; ``min_rto_ms``: its shortest retransmission timeout, 200 in Linux.
+    ``sink``: what took in flows that last, iperf's server or ``blocks``.
     ``placement``, ``compute_s`` and ``repeats`` are a collective's.
 
     Runs are drawn together only when they agree in these, so an option that is not listed here is refused.
@@ -81,6 +82,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     congestion_control: Name
     sack: bool = written(True)
     min_rto_ms: Annotated[int, Meta(ge=1, le=60_000)] = written(200)
+    sink: Name = written("iperf")
     queue: Count
     mtu: Annotated[int, Meta(ge=68, le=65535)] = written(DEFAULT_MTU)
     new_flows: Name = written("controller")

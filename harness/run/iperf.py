@@ -1,7 +1,9 @@
-"""The iperf processes of a run whose flows last: a server on every receiver, a client for every flow."""
+"""The processes of a run whose flows last: iperf's server or a sink of ours on every receiver, an iperf client for
+every flow."""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +23,7 @@ LINGERING_BYTES = 1 << 20
 block, what TCP holds of it, and two windows."""
 BLOCK_BYTES = 128 << 10
 """What iperf writes at once."""
+SINK = str(Path(__file__).parents[1] / "hosts" / "sink.py")
 HELD_S = 0.02
 """For how long a client may have to wait for a processor, seconds."""
 
@@ -55,7 +58,7 @@ class Iperf(Traffic):
     def listen(self, deadline: float = 60.0) -> None:
         receivers = sorted({flow.dst for flow in self.flows})
         servers = {
-            host: self._spawn(host, f"iperf server on host {host}", server_command(), f"server-{host}.csv")
+            host: self._spawn(host, f"receiver on host {host}", self._server(host), f"server-{host}.csv")
             for host in receivers
         }
         deaf = list(receivers)
@@ -66,9 +69,14 @@ class Iperf(Traffic):
 
         wait_until(listening_or_dead, deadline)
         if deaf and (status := servers[deaf[0]].poll()) is not None:
-            raise RunFailed(f"iperf on host {deaf[0]} ended at once (status {status})")
+            raise RunFailed(f"what receives on host {deaf[0]} ended at once (status {status})")
         if deaf:
-            raise RunFailed(f"iperf did not listen on host {deaf[0]} within {deadline:g} s")
+            raise RunFailed(f"nothing listened on host {deaf[0]} within {deadline:g} s")
+
+    def _server(self, host: int) -> list[str]:
+        if self._spec.sink == "iperf":
+            return server_command()
+        return [sys.executable, "-I", "-S", SINK, self._fabric.topo.host_ip(host), str(SERVER_PORT)]
 
     def _is_listening(self, host: int) -> bool:
         pid = self._fabric.pid_of(self._fabric.topo.host_name(host))
@@ -101,7 +109,7 @@ class Iperf(Traffic):
         """End the servers: at once when all of them have written all they will, else as they like to be ended."""
         # A server writes a flow's last line when it has read the flow's end.
         complete = wait_until(lambda: all(report and report.total for report in self._reports()), 1.0)
-        servers = self._children.named("iperf server")
+        servers = self._children.named("receiver")
         self._children.end(servers, deadline=0.0 if complete else 2.0)
 
     def _reports(self) -> list[FlowReport | None]:

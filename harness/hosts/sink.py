@@ -1,0 +1,72 @@
+"""Takes in the lasting flows that come to a host, and reports them as iperf's server does (`traffic.iperf`).
+
+    python -I -S sink.py ADDRESS PORT > report
+
+In a guest a system call costs more than a packet, and iperf's server makes one for every packet, since no time passes
+before it is awake. This one lets the kernel fill a block, and throw it away (MSG_WAITALL, and MSG_TRUNC as tcp(7) has
+it), for READ_S at most; what came in a block is shared out over the seconds that it took.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import struct
+import sys
+import threading
+import time
+
+BLOCK = 1 << 20
+READ_S = 0.05
+
+
+def report(connection: socket.socket, host: tuple[str, int], source: tuple[str, int]) -> None:
+    """Take in one flow; write a line for each of its seconds, and one for the whole when it has ended.
+
+    A line is stamped with the end of the second after its own, as iperf 2.1.8 does.
+    """
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 0, round(READ_S * 1e6)))
+    buffer = bytearray(BLOCK)
+    began = last = time.time()
+    ends = f"{source[0]},{source[1]},{host[0]},{host[1]},{connection.fileno()}"
+
+    def line(start: float, end: float, amount: float) -> None:
+        at = began + end + 1
+        stamp = f"{time.strftime('%Y%m%d%H%M%S', time.gmtime(at))}.{int(at % 1 * 1000):03}"
+        rate = round(amount * 8 / (end - start))
+        os.write(1, f"{stamp},{ends},{start:.1f}-{end:.4f},{round(amount)},{rate}\n".encode())
+
+    total, second, so_far = 0, 0, 0.0
+    size: int | None = None
+    while size != 0:
+        try:
+            size = connection.recv_into(buffer, BLOCK, socket.MSG_WAITALL | socket.MSG_TRUNC)
+        except BlockingIOError:
+            size = None
+        except OSError:
+            break
+        now = time.time()
+        came = size or 0
+        total += came
+        while now >= began + second + 1:
+            until = began + second + 1
+            part = came * (until - last) / (now - last)
+            line(second, second + 1, so_far + part)
+            came, last, second, so_far = came - part, until, second + 1, 0.0
+        so_far += came
+        last = now
+    connection.close()
+    line(0, max(last - began, 1e-4), total)
+
+
+def main(address: str, port: str) -> None:
+    host = (address, int(port))
+    with contextlib.closing(socket.create_server(host, backlog=512)) as listener:
+        while True:
+            connection, source = listener.accept()
+            threading.Thread(target=report, args=(connection, host, source), daemon=True).start()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

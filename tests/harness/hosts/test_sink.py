@@ -1,0 +1,62 @@
+"""What the sink reports of flows, against what was sent, and in the words of iperf's server."""
+
+import socket
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.network.processes import wait_until
+from harness.run.iperf import SINK, listens_on
+from traffic.iperf import parse_report
+
+
+@pytest.fixture
+def sink(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    report = tmp_path / "report"
+    with report.open("w") as out:
+        process = subprocess.Popen([sys.executable, "-I", "-S", SINK, "127.0.0.1", str(port)], stdout=out)
+    assert wait_until(lambda: listens_on(Path("/proc/net/tcp").read_text(), port), 10)
+    yield port, report
+    process.kill()
+    process.wait()
+
+
+def totals(report, port):
+    return {flow: each.total for flow, each in parse_report(report.read_text(), port).flows.items() if each.total}
+
+
+def test_bytes_and_seconds_of_flows_side_by_side(sink):
+    port, report = sink
+    began = time.time()
+    flows = [socket.create_connection(("127.0.0.1", port)) for _ in range(2)]
+    for _ in range(30):
+        flows[0].sendall(bytes(2000))
+        flows[1].sendall(bytes(50_000))
+        time.sleep(0.05)
+    keys = [flow.getsockname() for flow in flows]
+    for flow in flows:
+        flow.close()
+    assert wait_until(lambda: len(totals(report, port)) == 2, 10)
+    found = parse_report(report.read_text(), port).flows
+    for key, size in zip(keys, (60_000, 1_500_000), strict=True):
+        assert found[key].total.bytes == size
+        assert found[key].total.end_s == pytest.approx(time.time() - began, abs=1)
+        assert found[key].began(began) == pytest.approx(began, abs=0.2)
+        assert found[key].intervals[0].bytes == pytest.approx(size / 1.5, rel=0.2)
+
+
+def test_a_flow_that_breaks_off_has_its_total(sink):
+    port, report = sink
+    flow = socket.create_connection(("127.0.0.1", port))
+    flow.sendall(bytes(10_000))
+    flow.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    flow.close()  # a reset
+    assert wait_until(lambda: totals(report, port), 10)
+    (total,) = totals(report, port).values()
+    assert total.bytes <= 10_000
