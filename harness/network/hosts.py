@@ -70,11 +70,11 @@ def set_up(name: str, namespace: int, interface: str, ip: str, neighbours: Mappi
     if tcp.min_rto_ms:
         route = f"10.0.0.0/8 dev {interface} proto kernel scope link src {ip}"
         lines.append(f"route change {route} rto_min {tcp.min_rto_ms}ms")
-    # Queues hold packets as they are on a wire, whole and none larger than the MTU.
-    offloads_off = ["ethtool", "-K", interface, "tx", "off", "tso", "off", "gso", "off", "sg", "off"]
+    # Queues hold packets as they are on a wire, none larger than the MTU. Nobody needs to compute their checksums.
+    offloads = ["ethtool", "-K", interface, "tx", "on", "sg", "on", "tso", "off", "gso", "off"]
     try:
         inside(namespace, partial(write_settings, [*ipv6_off(), *tcp.settings]))
-        run(offloads_off, namespace=namespace)
+        run(offloads, namespace=namespace)
         run(["ip", "-batch", "-"], namespace=namespace, given="\n".join([*lines, ""]))
     except (OSError, RunFailed) as error:
         raise RunFailed(f"host {name} could not be configured: {error}") from None
