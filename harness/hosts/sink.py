@@ -47,8 +47,8 @@ def report(connection: socket.socket, host: tuple[str, int], source: tuple[str, 
         except OSError:
             break
         now = time.time()
-        came = size or 0
-        total += came
+        total += size or 0
+        came = float(size or 0)
         while now >= began + second + 1:
             until = began + second + 1
             part = came * (until - last) / (now - last)
