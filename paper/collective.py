@@ -1,16 +1,16 @@
-"""`hedera collective`: what collectives lose to the non-blocking network, and their graphs for other simulators."""
+"""`hedera collective`: what collectives lose to the non-blocking network."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 import numpy as np
 
-from hedera.options import field_options, in_words, seeds_option
+from hedera.options import in_words, seeds_option
 from hedera.schemes import CONTROL, label
 from hedera.schemes import scheme as scheme_of
 from paper.study import Row, column, grouped, interval, means, picture, table
@@ -19,9 +19,7 @@ from results.output import read_csv
 from results.tasks import Computing, Runner, computed, in_turn
 from simulator.config import Config
 from topos.arrays import Float64
-from traffic.goal import write_goal
 from traffic.graph import PLACEMENTS, FlowGraph
-from traffic.htsim import write_matrix
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -194,9 +192,6 @@ def draw(rows: Sequence[Mapping[str, str]], path: Path) -> Path:
     return path
 
 
-_WRITERS = {".goal": write_goal, ".cm": write_matrix}
-
-
 @click.group()
 def command() -> None:
     """Collectives: graphs of flows that wait for each other."""
@@ -228,28 +223,3 @@ def figure(data: Path, out: Path) -> None:
     if not rows or not set(COLUMNS) <= set(rows[0]):
         raise ValueError(f"{data} is no collectives.csv of hedera collective table")
     click.echo(f"written: {draw(rows, out)}")
-
-
-@command.command()
-@click.argument("out", type=click.Path(path_type=Path, dir_okay=False))
-@field_options(Config, "traffic k seed placement compute_s repeats")
-@in_words
-def export(out: Path, **fields: Any) -> None:
-    """Write a collective's flows to OUT for other simulators.
-
-    \b
-    NAME.goal  GOAL text, for LogGOPSim and ATLAHS
-    NAME.cm    a connection matrix, for csg-htsim
-
-    \b
-    hedera collective export --traffic ring:16,100000000 --placement random ring.goal
-    """
-    writer = _WRITERS.get(out.suffix)
-    if writer is None:
-        raise ValueError(f"{out} ends in neither of {' '.join(_WRITERS)}, which say what is written")
-    graph = Config("ecmp", **fields).workload().graph
-    if graph is None:
-        raise ValueError(f"traffic {fields['traffic']!r} is no collective, whose flows wait for each other")
-    writer(out, graph)
-    flows = int((~graph.computes).sum())
-    click.echo(f"{flows:,} flows between {graph.num_hosts:,} hosts written to {out}")

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedera.compiled import below, bits, compiled
-from simulator.engine import Engine
 from simulator.workload import start_queue, waits
 from topos.arrays import Float64, Int32, Int64
 from traffic.flows import Flows
@@ -62,8 +61,8 @@ class _State(NamedTuple):
     flat: bool
 
 
-class AimdEngine(Engine):
-    """The rates of a workload's flows under the paper's tick rules.
+class AimdEngine:
+    """The rates of a workload's flows under the paper's tick rules, in ticks of which ``tick`` have passed.
 
     ``links``: int32 (flows, tiers), the directed links of each flow's path, -1 where there is none;
     ``num_links`` of them exist, all of rate ``link_mbps``. A flow starts at ``increase_mbps`` and, in
@@ -96,7 +95,7 @@ class AimdEngine(Engine):
                 f"the additive increase must be above 0 and at most the link's {link_mbps:g} Mb/s, "
                 f"not {increase_mbps:g} Mb/s"
             )
-        super().__init__(tick_s)
+        self.tick, self.tick_s = 0, tick_s
         flows = len(work)
         self._mbps = link_mbps / LINK
         self._bytes = link_mbps * 1e6 / 8 * tick_s / LINK  # one unit of rate, for one tick
@@ -124,6 +123,7 @@ class AimdEngine(Engine):
         )  # fmt: skip
 
     def advance(self, ticks: int) -> Float64:
+        """Run ``ticks`` ticks; returns the sum of all rates in each, Mb/s, float64 (ticks,)."""
         totals = np.empty(ticks)
         _advance(self.tick, totals, self._state)
         self.tick += ticks
@@ -131,15 +131,18 @@ class AimdEngine(Engine):
 
     @property
     def active(self) -> Int32:
+        """The flows that have started and not finished, in ascending order: int32 (active,)."""
         return np.sort(self._order[: self._count[_ACTIVE]])
 
     @property
     def idle(self) -> bool:
+        """Whether no flow is active and none will start."""
         active, arrived, freed, queued = self._count
         return bool(active == 0 and arrived == self._state.known and freed == queued)
 
     @property
     def rates_mbps(self) -> Float64:
+        """Every flow's rate in the last tick, 0 when it is not active: float64 (flows,)."""
         rates = np.zeros(len(self._row))
         active = self.active
         rates[active] = self._row[active, _RATE] * self._mbps
@@ -147,11 +150,13 @@ class AimdEngine(Engine):
 
     @property
     def sent_bytes(self) -> Float64:
+        """What every flow has sent so far, never more than its size: float64 (flows,)."""
         sent: Float64 = (self._size - np.maximum(self._left, 0)) * self._bytes
         return sent
 
     @property
     def started_s(self) -> Float64:
+        """When every flow started, nan for those that have not: float64 (flows,)."""
         return np.where(self._started >= 0, self._started * self.tick_s, np.nan)
 
     @property
@@ -163,12 +168,6 @@ class AimdEngine(Engine):
         rate = np.maximum(self._row[:, _RATE], 1)
         sent_s = np.where(self._finished >= 0, (self._finished + 1 + self._left / rate) * self.tick_s, np.nan)
         return np.where(self._size == 0, self.started_s, sent_s)  # 0: what only computes
-
-    @property
-    def spare_mbps(self) -> Float64:
-        """What every link has left, Mb/s, float64 (num_links,)."""
-        spare: Float64 = self._spare[:-1].astype(np.float64) * self._mbps
-        return spare
 
     def reroute(self, flows: Int32, links: Int32) -> None:
         """Move ``flows`` (shape (moved,)), active or still to start, to new ``links`` (moved, tiers).

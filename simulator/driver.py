@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from hedera.scheduler import ActiveFlows, Scheduler
 from simulator.aimd import AimdEngine
 from simulator.config import Config
-from simulator.engine import Engine
 from simulator.fair import MaxMinEngine
 from simulator.result import Result, RoundLog
 from simulator.workload import flows_of
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from simulator.failures import Breakage, Phase
 
 # What happens at the same moment happens in this order.
-_LOOK, _WINDOW, _FAILURE, _ROUND, _END = range(5)
+_WINDOW, _FAILURE, _ROUND, _END = range(4)
 
 
 def bisection_mbps(config: Config) -> float:
@@ -102,7 +101,7 @@ class Simulation:
             mine = flows[flows < len(self.graph)]
             self.core[mine] = planned_cores(self.graph, mine, self.core[mine], self.routing.links)
 
-    def _engine(self) -> Engine:
+    def _engine(self) -> AimdEngine | MaxMinEngine:
         config, count = self.config, num_links(self.network)
         closed = None
         if self.breakage is not None:
@@ -153,11 +152,19 @@ class Simulation:
         totals, order = [], -1
         while order != _END:
             t, order, _, happen = heappop(self._events)
-            totals.append(self.engine.advance_to(t))
+            totals.append(self._advance_to(t))
             happen(t)
             if progress:
                 progress(t)
         return np.concatenate(totals)
+
+    def _advance_to(self, t: float) -> Float64:
+        """Run the engine until the tick nearest to ``t`` seconds, unless nothing is left to move; as `_advance`."""
+        ticks = round(t / self.config.tick_s) - self.engine.tick
+        if not self.engine.idle:
+            return self.engine.advance(ticks)
+        self.engine.tick += ticks
+        return np.zeros(ticks)
 
     def _plan(self, end: int) -> None:
         """All that is known beforehand to happen until tick ``end``."""
@@ -188,8 +195,7 @@ class Simulation:
         """Something fails or is mended: flows do what their controller would do with them."""
         assert self.breakage is not None
         src, dst, active = self.work.src, self.work.dst, self.engine.active
-        looking = self.breakage.waiting
-        self.breakage.strike(t, active, src[active], dst[active], self.core[active])
+        self.breakage.strike(t, src[active], dst[active], self.core[active])
         to_come = np.flatnonzero(np.isnan(self.engine.started_s))
         stuck = active[~self.breakage.links.usable(src[active], dst[active], self.core[active])]
         moved = np.concatenate([to_come, stuck])
@@ -198,20 +204,6 @@ class Simulation:
         self._move(np.concatenate([to_come, active]).astype(np.int32))
         if self.config.chosen.sprays:  # their rates are others, though their own links are the same
             self.engine.reroute(active, self.links[active])
-        if not looking:
-            self._look_again(t)
-
-    def _look(self, t: float) -> None:
-        """Which flows move again after a failure, tick by tick until all do."""
-        assert self.breakage is not None
-        self.breakage.look(t, self.engine.rates_mbps, self.engine.active)
-        self._look_again(t)
-
-    def _look_again(self, t: float) -> None:
-        assert self.breakage is not None
-        tick = round(t / self.config.tick_s) + 1
-        if self.breakage.waiting and tick <= self.config.ticks:
-            self._at(tick, _LOOK, self._look)
 
     def _move(self, flows: Int32) -> None:
         """Put those of these flows on new links whose path, as it is now, has others."""

@@ -8,7 +8,7 @@ its static path among those that work, all others stay, and Hedera's next round 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,18 +25,13 @@ from topos.network import Network
 
 @dataclass(frozen=True)
 class Failure:
-    """What one moment of failing and mending did; the entries are those of the emulation (docs/fields.md).
-
-    ``moving_s``: seconds until the last of the flows that were hit, or had no path before, sent something
-    again, to the tick. None when there was none to wait for, or one never did before something else happened.
-    """
+    """What one moment of failing and mending did; the entries are those of the emulation (docs/fields.md)."""
 
     t: float
     broken: list[str]
     mended: list[str]
     affected: int
     cut_off: int
-    moving_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -62,11 +57,6 @@ class Breakage:
         self.nowhere = num_links(links.tree)
         self.moments = moments(faults)
         self.failures: list[Failure] = []
-        self._waiting: Int32 = np.empty(0, dtype=np.int32)
-
-    @property
-    def waiting(self) -> bool:
-        return bool(self._waiting.size)
 
     def paths(self, src: Int32, dst: Int32, core: Int32) -> Int32:
         """The links of each flow's path as in `topos.links.path_links`, or ``nowhere`` alone: int32 (flows, 6)."""
@@ -74,17 +64,15 @@ class Breakage:
         rows[~self.links.carries(src, dst, core)] = [self.nowhere, *[NO_LINK] * 5]
         return rows
 
-    def strike(self, t: float, flows: Int32, src: Int32, dst: Int32, core: Int32) -> None:
-        """Break and mend what is due at ``t``. ``flows`` are those under way; all have shape (flows,)."""
+    def strike(self, t: float, src: Int32, dst: Int32, core: Int32) -> None:
+        """Break and mend what is due at ``t``; of the flows under way: int32 (flows,)."""
         tree = self.links.tree
         before = frozenset(np.flatnonzero(~self.links.up).tolist())
         now = links_down(self._faults, tree, t)
         hit = np.isin(path_links(tree, src, dst, core), list(now - before)).any(axis=1)
-        was_connected = self.links.connected(src, dst)
         self.links.restore(before - now)
         self.links.fail(now - before)
         connected = self.links.connected(src, dst)
-        self._waiting = flows[(hit | ~was_connected) & connected]
         self.failures.append(
             Failure(
                 t,
@@ -94,14 +82,6 @@ class Breakage:
                 cut_off=int((hit & ~connected).sum()),
             )
         )
-
-    def look(self, now: float, rates: Float64, active: Int32) -> None:
-        """Note which flows move again, by all flows' ``rates`` in the tick that ends ``now``; those that have
-        ended in it are no longer ``active``, and waited for no more."""
-        self._waiting = self._waiting[(rates[self._waiting] <= 0) & np.isin(self._waiting, active)]
-        if not self._waiting.size:
-            last = self.failures[-1]
-            self.failures[-1] = replace(last, moving_s=round(now - last.t, 9))
 
 
 def phases_of(

@@ -11,15 +11,14 @@ from heapq import heappop, heappush
 import numpy as np
 
 from hedera.maxmin import max_min_rates
-from simulator.engine import Engine
 from simulator.workload import start_queue, waits
 from topos.arrays import Float64, Int32
 from traffic.flows import Flows
 from traffic.graph import FlowGraph
 
 
-class MaxMinEngine(Engine):
-    """The rates of a workload's flows by progressive filling.
+class MaxMinEngine:
+    """The rates of a workload's flows by progressive filling; its methods are those of `simulator.aimd.AimdEngine`.
 
     ``links``: int32 (flows, tiers), the directed links of each flow's path, -1 where there is none;
     ``num_links`` of them exist, all of rate ``link_mbps``. Flows start and end on ticks of ``tick_s``
@@ -42,7 +41,7 @@ class MaxMinEngine(Engine):
         rates: Callable[[Int32], Float64] | None = None,
     ) -> None:
         flows = len(work)
-        super().__init__(tick_s)
+        self.tick, self.tick_s = 0, tick_s
         self._rates = rates or (lambda active: max_min_rates(self._links[active], self._capacity))
         self._links = links.astype(np.int32)
         self._capacity = np.full(num_links, link_mbps)

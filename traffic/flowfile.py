@@ -29,7 +29,7 @@ import numpy as np
 
 from topos.network import Network
 from traffic.flows import LASTING, Flows, columns
-from traffic.textfile import read_text, short, write_lines
+from traffic.textfile import read_text, short
 
 MAX_BYTES = 20_000_000
 """Larger files are refused."""
@@ -40,24 +40,19 @@ _HEADER = ("src_host", "dst_host", "start_s", "size_bytes")
 _LOAD_GENERATOR = (0, 1, 5, 7)  # the columns of these in its lines
 
 
-def write_flows(path: str | Path, blocks: Iterable[Flows]) -> int:
+def write_flows(path: Path, blocks: Iterable[Flows]) -> int:
     """Record flows, such as `traffic.workload.Workload.blocks`, as CSV that gives the very same; returns how many.
 
-    Raises ValueError when one waits for another's end, which these columns cannot say; then nothing is left behind.
+    Raises ValueError when one waits for another's end, which these columns cannot say.
     """
-    count = 0
-
-    def lines() -> Iterator[str]:
-        nonlocal count
-        yield ",".join(_HEADER)
-        for flow in (flow for block in blocks for flow in block):
-            if flow.after is not None:
-                raise ValueError("flows that take turns have no start that a file could name")
-            yield f"{flow.src},{flow.dst},{flow.start_s!r},{flow.size_bytes or ''}"
-            count += 1
-
-    write_lines(Path(path), lines())
-    return count
+    rows = [",".join(_HEADER)]
+    for flow in (flow for block in blocks for flow in block):
+        if flow.after is not None:
+            raise ValueError("flows that take turns have no start that a file could name")
+        rows.append(f"{flow.src},{flow.dst},{flow.start_s!r},{flow.size_bytes or ''}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{row}\n" for row in rows))
+    return len(rows) - 1
 
 
 def read_listed(path: str | Path, network: Network) -> Flows:

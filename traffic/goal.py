@@ -25,9 +25,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topos.arrays import Int64
 from traffic.graph import MAX_EDGES, MAX_FILE_BYTES, MAX_NODES, FlowGraph, bounded
-from traffic.textfile import read_text, short, write_lines
+from traffic.textfile import read_text, short
 
 MAX_RANKS = 1_000_000
 
@@ -237,38 +236,3 @@ def matched(ops: list[Op], where: Callable[[Op], str]) -> dict[int, int]:
             f"{where(op)}: rank {op.rank} sends to rank {op.peer} with tag {op.tag}, which never receives that"
         )
     return found
-
-
-def write_goal(path: str | Path, graph: FlowGraph) -> None:
-    """A graph as GOAL text, from which `read_goal` makes the same again; delays to the nanosecond.
-
-    Raises ValueError, one sentence, where a host would have to wait for a flow that it has no part in.
-    """
-    own, received, needs = ([list[str]() for _ in range(graph.num_hosts)] for _ in range(3))
-    tags: dict[tuple[int, int], int] = {}
-    src, dst, size = graph.src.tolist(), graph.dst.tolist(), graph.size_bytes.tolist()
-    delay: Int64 = np.round(graph.delay_s * 1e9).astype(np.int64)
-    for node, (s, d, b, ns) in enumerate(zip(src, dst, size, delay.tolist(), strict=True)):
-        if b == 0:
-            own[s].append(f"l{node}: calc {ns}")
-            continue
-        if ns:
-            own[s].append(f"c{node}: calc {ns}")
-            needs[s].append(f"l{node} requires c{node}")
-        tag = tags[s, d] = tags.get((s, d), -1) + 1
-        own[s].append(f"l{node}: send {b}b to {d} tag {tag}")
-        received[d].append(f"r{node}: recv {b}b from {s} tag {tag}")
-    for waiting, before in zip(graph.waiting.tolist(), graph.before.tolist(), strict=True):
-        host = src[waiting]
-        if host not in (src[before], dst[before]):
-            raise ValueError(
-                f"traffic {graph.name!r}: flow {waiting} of host {host} waits for one from host {src[before]} to "
-                f"{dst[before]}, which GOAL cannot say"
-            )
-        ours = f"{'c' if size[waiting] and delay[waiting] else 'l'}{waiting}"
-        theirs = f"{'r' if size[before] and dst[before] == host else 'l'}{before}"
-        needs[host].append(f"{ours} requires {theirs}")
-    lines = [f"num_ranks {graph.num_hosts}"]
-    for rank in range(graph.num_hosts):
-        lines += ["", f"rank {rank} {{", *received[rank], *own[rank], *needs[rank], "}"]
-    write_lines(Path(path), lines)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -63,18 +62,6 @@ def read_text(path: Path, most_bytes: int) -> str:
         return read_bytes(path, most_bytes).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError(f"{path} is not a text file in UTF-8") from None
-
-
-def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """A file of these lines, which appears when it is whole; nothing is left behind when making them fails."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name[:200]}.{os.getpid()}.partial")
-    try:
-        with partial.open("w", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in lines)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def short(text: str) -> str:

@@ -33,7 +33,6 @@ from topos.nonblocking import NonBlocking
 from traffic import textfile
 from traffic.chakra import read_chakra, traces_of
 from traffic.collectives import collective
-from traffic.goal import read_goal, write_goal
 from traffic.workload import read_files
 
 
@@ -281,12 +280,6 @@ def test_it_is_traffic_like_any_other(tmp_path):
     lay(tmp_path, *[trace(together(0, ALL_REDUCE))] * 17)
     with pytest.raises(ValueError, match="has 17 ranks, and the network 16 hosts"):
         collective(f"chakra:{prefix}", FatTree(4), 3)
-
-
-def test_it_is_written_as_goal_text_as_each_rank_waits_for_its_own_alone(tmp_path):
-    found = read_chakra(lay(tmp_path, GOOD, OTHER))
-    write_goal(tmp_path / "it.goal", found)
-    assert (~read_goal(tmp_path / "it.goal").computes).sum() == (~found.computes).sum()
 
 
 @pytest.mark.parametrize("engine", ["maxmin", "aimd"])

@@ -95,9 +95,9 @@ def test_the_simulator_s_engine_finds_the_same(seed):
 
     work = columns(src, dst, start, mbit * 1e6 / 8)
     engine = MaxMinEngine(work, path_links(TREE, src, dst, before), num_links(TREE), tick_s=tick, link_mbps=bw)
-    totals = [engine.advance_to(moved_at)]
+    totals = [engine.advance(round(moved_at / tick))]
     engine.reroute(np.arange(14, dtype=np.int32), path_links(TREE, src, dst, after))
-    totals.append(engine.advance_to(60.0))
+    totals.append(engine.advance(round((60 - moved_at) / tick)))
     assert engine.idle
     # Whatever ends frees its links up to a tick later than in the fluid, for all that come after it.
     assert engine.finished_s == pytest.approx(found.end, abs=50 * tick)
