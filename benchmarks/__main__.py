@@ -1,10 +1,9 @@
 """What costs how much, in one table: case, the paper's number or what is aimed at, ours, and the ratio.
 
-    python -m benchmarks [simulator] [placements] [packets] [virtual] [--all]
+    python -m benchmarks [simulator] [virtual] [--all]
 
-A quarter of an hour without --all; virtual time needs no root. A ratio is ours over the other. Beside it: how good the
-placements are (`benchmarks.quality`), whether virtual time is true (`benchmarks.truth`), what the simulator depends on
-(`benchmarks.simulator_sensitivity`), and what no test notices (`benchmarks.mutants`).
+A quarter of an hour without --all; virtual time needs no root. A ratio is ours over the other. Beside it: whether
+virtual time is true (`benchmarks.truth`), and what no test notices (`benchmarks.mutants`).
 """
 
 from __future__ import annotations
@@ -13,16 +12,11 @@ from collections.abc import Callable, Iterator
 
 import click
 
-from benchmarks import packets, placements, simulator, virtual
+from benchmarks import simulator, virtual
 from benchmarks.row import Row
 from results.output import plain_table, wide_console
 
-PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
-    "simulator": simulator.rows,
-    "placements": placements.rows,
-    "packets": packets.rows,
-    "virtual": virtual.rows,
-}
+PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {"simulator": simulator.rows, "virtual": virtual.rows}
 
 
 @click.command(help=__doc__)

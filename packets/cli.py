@@ -94,20 +94,6 @@ def figure_5(suite: Suite) -> None:
 
 
 @hull.command()
-@click.option("--load", default=0.2, show_default=True, help="Load of large files, as a share of the link.")
-@experiment
-def sensitivity(suite: Suite, load: float) -> None:
-    """Vary HULL's parameters one at a time (drain rate, marking threshold, the pacer's): latency against
-    throughput."""
-    from packets import pictures, tables
-    from packets.suites import points
-
-    found = points(suite, load)
-    picture = pictures.sensitivity(found, load, suite.folder / "sensitivity.png")
-    tables.conclude_sensitivity(found, load, picture, suite.as_json)
-
-
-@hull.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @guarded
 def scenario(file: Path) -> None:

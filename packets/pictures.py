@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hedera.parameter import option_of
 from packets.metrics import Row
-from packets.parameters import SCHEMES, Parameters, written
+from packets.parameters import SCHEMES
 from packets.suites import Suite
 from packets.workload import FAN_OUTS
 from plots.style import INK, MUTED, house_style, logarithmic, save
@@ -123,53 +122,6 @@ def _note(rows: Sequence[Row]) -> str:
         + ("Open circles: published." if known else "No numbers are published.")
         + (f" Latencies below {_MIN_US:g} us are drawn at {_MIN_US:g}." if low else "")
     )
-
-
-_SENSITIVITY = {
-    "drain": "drain rate\n(share of the link)",
-    "phantom_kb": "marking\nthreshold",
-    "beta": "pacer: beta\n(1/s)",
-    "associate": "pacer: p_a\n(probability)",
-    "bucket_kb": "pacer:\ntoken bucket",
-    "idle_ms": "idle time until a\nwindow starts anew",
-}
-
-
-def sensitivity(points: Sequence[Row], load: float, path: Path) -> Path:
-    """A column for each parameter: latency at the port above, completion of large files below, by its value."""
-    with house_style():
-        figure = _figure(11, 5.6)
-        rows = figure.subplots(2, len(_SENSITIVITY), sharex="col", sharey="row")
-        for above, below, (name, title) in zip(*rows, _SENSITIVITY.items(), strict=True):
-            own = [point for point in points if point["parameter"] == name]
-            _trade(above, [p for p in own if (p["metric"], p["statistic"]) == ("switch_latency_us", "p99")])
-            _trade(below, [p for p in own if (p["metric"], p["statistic"]) == ("fct_10MB_ms", "mean")])
-            logarithmic(above)
-            above.set_title(f"\n{title}", fontsize=9)
-            below.set_xlabel(option_of(name), fontsize=8.5)
-            values = [written(value, name) for value in dict.fromkeys(point["value"] for point in own)]
-            default = written(getattr(Parameters(), name), name)
-            below.set_xticks(range(len(values)), ["never" if each == "0ms" else each for each in values])
-            below.get_xticklabels()[values.index(default)].set_fontweight("bold")
-        for axes in rows.flat:
-            axes.grid(axis="y")
-            axes.tick_params(length=0, which="both", labelsize=8)
-            axes.margins(x=0.2)
-        rows[0][0].set_ylabel("queueing latency, p99 (us)")
-        rows[1][0].set_ylim(0, 1.05 * rows[1][0].get_ylim()[1])
-        rows[1][0].set_ylabel("completion of 10 MB,\nmean (ms)")
-        note = "Whiskers: lowest and highest seed. Open circles: published. Bold: the default."
-        _heading(figure, f"HULL at {load:.0%} load, one parameter changed at a time", note)
-        return save(figure, path)[0]
-
-
-def _trade(axes: Axes, points: Sequence[Row]) -> None:
-    """The numbers of one parameter's values, side by side, each with its range over the seeds."""
-    colour, x = SCHEMES["hull"].colour, range(len(points))
-    ours, low, high = _ends(points, _MIN_US)
-    axes.vlines(x, low, high, colour, lw=1, alpha=0.5)
-    axes.plot(x, ours, "-o", color=colour, markersize=4)
-    _circles(axes, [(n, p["published"]) for n, p in enumerate(points) if p["published"] is not None], colour)
 
 
 def _figure(width: float, height: float) -> Figure:

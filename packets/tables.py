@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedera.parameter import option_of
 from packets.experiment import Experiment
 from packets.metrics import SAMPLES, STATISTICS, Row, within
-from packets.parameters import written
 from packets.result import Result
-from packets.suites import METRICS, Study
+from packets.suites import Study
 from results import output
 
 if TYPE_CHECKING:
@@ -65,22 +63,6 @@ def _reduced(column: str, rows: Sequence[Row]) -> Iterable[str]:
             published = "" if row["published"] is None else f"; published: {row['published']:.1f} %"
             what = "{variant}, {metric} {statistic}: HULL is {percent:.1f} %".format(**row)
             yield f"{what}{interval} below {row['than']}{published}"
-
-
-def conclude_sensitivity(points: Sequence[Row], load: float, picture: Path, as_json: bool) -> None:
-    """Write the CSV beside the picture, and print a line for each value of a parameter, or JSON."""
-    title = f"HULL at {load:.0%} load, one parameter changed; seeds: {points[0]['seeds']}"
-    table = output.plain_table(title, "option", *(f"{metric} {statistic}" for metric, statistic in METRICS))
-    for name, value in dict.fromkeys((point["parameter"], point["value"]) for point in points):
-        own = [point for point in points if (point["parameter"], point["value"]) == (name, value)]
-        table.add_row(f"{option_of(name)} {written(value, name)}", *map(_beside, own))
-    csv = output.write_csv(picture.with_suffix(".csv"), points)
-    note = "In brackets: the report's numbers. The CSV has the range over seeds."
-    output.conclude(points, [table, note], [csv, picture], as_json)
-
-
-def _beside(point: Row) -> str:
-    return shown(point["ours"]) + ("" if point["published"] is None else f" ({shown(point['published'])})")
 
 
 def shown(value: float) -> str:

@@ -7,33 +7,26 @@ flows affects all others, and how short a scheduling period flows of a given siz
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, fields, replace
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
-from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 import numpy as np
 
 from hedera.options import field_options
 from hedera.schemes import CONTROL, label
 from hedera.schemes import scheme as scheme_of
 from paper.study import Row, grouped, numbers, picture, schemes_option, table
-from plots.completion import STATISTICS
-from plots.load import load_sweep
-from plots.style import MUTED, colour, logarithmic
-from results.record import Run
+from plots.style import colour, logarithmic
 from results.tasks import Computing, Runner, computed, in_turn
-from simulator.config import INCREASE, Config
+from simulator.config import Config
 from simulator.workload import bounded
 from traffic.completion import CLASSES, Completion, by_class
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from rich.table import Table
 
     from simulator.driver import Simulation
 
@@ -67,9 +60,9 @@ def measure(config: Config) -> list[Row]:
     simulation = Simulation(config)
     least, carried = _pile(simulation)
     if least * config.ticks / 2 > MAX_UPDATES:
-        return cells(_not_simulated(simulation), config.scheme, config, carried)
+        return _cells(_not_simulated(simulation), config, carried)
     result = simulation.run()
-    return cells(result.completion(), config.scheme, config, result.bisection_mbps / result.capacity_mbps)
+    return _cells(result.completion(), config, result.bisection_mbps / result.capacity_mbps)
 
 
 def _pile(simulation: Simulation) -> tuple[float, float]:
@@ -98,88 +91,21 @@ def compute(tasks: Sequence[Config], run: Runner = in_turn) -> list[Row]:
     return sorted((row for rows in run(measure, tasks) for row in rows), key=lambda row: float(row["load"]))
 
 
-def cells(
-    classes: Sequence[Completion], scheme: str, spec: Any, carried: float, *, emulated: bool = False,
-    beside: bool = False, load: float | None = None,
-) -> list[Row]:  # fmt: skip
-    """A row for each size class under a scheme at a load (`traffic.completion.Completion`).
+def _cells(classes: Sequence[Completion], config: Config, carried: float) -> list[Row]:
+    """A row for each size class of a simulation (`traffic.completion.Completion`).
 
     ``interval_s``: None for a scheme that has no period. ``detect_s``: how often large flows were looked for, to be
     re-routed at once. ``carried``: the traffic received in the window, as a share of all hosts' links; if it is far
     below ``load``, flows arrive faster than the network serves them, and queue up without end. A load without any
-    times was not simulated, because its flows would pile up. ``emulated``: real TCP. ``beside``: an emulated run, or
-    the simulation of one; not a point of a curve.
+    times was not simulated, because its flows would pile up.
     """
-    detect_s = getattr(spec, "detect_s", 0.0) if not beside else 0.0
-    schedules = scheme_of(scheme).scheduler is not None
+    schedules = scheme_of(config.scheme).scheduler is not None
     where = {
-        "load": float(spec.traffic.rpartition(",")[2]) if load is None else load, "scheme": scheme,
-        "interval_s": spec.interval_s if schedules and not detect_s else None, "detect_s": detect_s or None,
-        "carried": carried, "k": spec.k, "emulated": emulated, "beside": beside,
+        "load": float(config.traffic.rpartition(",")[2]), "scheme": config.scheme,
+        "interval_s": config.interval_s if schedules and not config.detect_s else None,
+        "detect_s": config.detect_s or None, "carried": carried, "k": config.k,
     }  # fmt: skip
     return [{**asdict(one), **where} for one in classes]
-
-
-def config_of(run: Run, tick_s: float, engine: str = "aimd") -> Config:
-    """The simulation of an emulated run, with all settings that both have."""
-    both = {field.name for field in fields(Config)} & set(type(run.spec).__struct_fields__)
-    settings = {name: getattr(run.spec, name) for name in both}
-    increase = INCREASE * run.spec.link_mbps
-    return Config(
-        run.scheme, run.traffic, seed=run.seed, tick_s=tick_s, engine=engine, increase_mbps=increase, **settings
-    )
-
-
-def beside(folders: Iterable[Path], base: Config) -> list[Row]:
-    """The classes of emulated runs, and of a simulation of each with the engine and tick of ``base``.
-
-    Medians over the trials of a scheme at a load, as in `plots.completion`; numbers of flows and of cut-off flows are
-    summed. ``folders``: of sweeps or runs, of which only valid runs of ``poisson:SIZES,LOAD`` alone count. ValueError,
-    one sentence, for a folder that has none.
-    """
-    together: dict[tuple[str, str], list[Run]] = {}
-    for folder in folders:
-        valid = [run for run in load_sweep(folder).runs if run.valid and run.completion]
-        runs = [run for run in valid if _ALONE.fullmatch(run.traffic)]
-        if not runs:
-            raise ValueError(f"{folder} has no valid run of poisson:SIZES,LOAD alone")
-        for run in runs:
-            together.setdefault((run.traffic, run.scheme), []).append(run)
-    found = [_cells(runs, [_found(run) for run in runs], True) for runs in together.values()]
-    found += [_cells(runs, [_simulated(run, base) for run in runs], False) for runs in together.values()]
-    return [row for rows in found for row in rows]
-
-
-_ALONE = re.compile(r"poisson:[^+ ]*,[0-9.]+")
-Found = tuple[Sequence[Completion], float]
-"""The size classes of one run, and the share of the hosts' links that it carried."""
-
-
-def _found(run: Run) -> Found:
-    classes = [Completion(**msgspec.structs.asdict(one)) for one in run.completion]
-    return classes, (run.bisection_mbps or 0.0) / run.capacity_mbps
-
-
-def _simulated(run: Run, base: Config) -> Found:
-    from simulator.driver import simulate
-
-    result = simulate(config_of(run, base.tick_s, base.engine))
-    return result.completion(), result.bisection_mbps / result.capacity_mbps
-
-
-def _cells(runs: Sequence[Run], found: Sequence[Found], emulated: bool) -> list[Row]:
-    trials = [[one for classes, _ in found for one in classes if one.size_class == name] for name in CLASSES]
-    classes, carried = [_together(same) for same in trials if same], mean(carried for _, carried in found)
-    first, load = runs[0], float(runs[0].traffic.rpartition(",")[2])
-    return cells(classes, first.scheme, first.spec, carried, emulated=emulated, beside=True, load=load)
-
-
-def _together(trials: Sequence[Completion]) -> Completion:
-    flows, cut_off = (sum(getattr(one, name) for one in trials) for name in ("flows", "cut_off"))
-    one = Completion(trials[0].size_class, flows, cut_off, min(trial.known_share for trial in trials))
-    known = [trial for trial in trials if trial.mean_s is not None]
-    values = {name: median(getattr(trial, name) for trial in known) for name in STATISTICS} if known else {}
-    return replace(one, **values)
 
 
 HIDDEN = 0.001
@@ -187,7 +113,6 @@ HIDDEN = 0.001
 _BASELINE = "ecmp"
 _LIKE_ECMP = ("ecmp-dst", "random")
 _DRAWN = ("small", "large")
-_STEP = 0.008
 
 
 _CURVE = ("scheme", "interval_s", "detect_s")
@@ -207,20 +132,19 @@ def draw(rows: Sequence[Row], subtitle: str, path: Path) -> Path:
     """Small flows and large flows: mean slowdowns above, the ratio to ECMP's below. The CSV file has more.
 
     Only the longest and shortest of a scheme's periods are drawn, and no variants of ECMP. Hollow marks: many flows
-    were cut off at the end of the run. Diamonds: emulated runs.
+    were cut off at the end of the run.
     """
-    simulated = [row for row in rows if not row["beside"]]
-    found = grouped((row for row in simulated if row["mean_slowdown"] is not None), *_CURVE)
+    found = grouped((row for row in rows if row["mean_slowdown"] is not None), *_CURVE)
     periods = sorted({period for _, period, _ in found if period is not None}, reverse=True)
     ends = (None, *periods[:1], *periods[-1:])
     curves = [curve for curve in found if curve[1] in ends and curve[0] not in _LIKE_ECMP]
     note = f"hollow: at least, as more than {HIDDEN:.1%} of the flows were cut off"
-    title = "\n".join([f"Load against slowdown: {subtitle}", note, *overloaded(simulated), ""])
+    title = "\n".join([f"Load against slowdown: {subtitle}", note, *overloaded(rows), ""])
     with picture(path, 10.4, 7.4, title) as figure:
         grid = figure.subplots(2, 2, sharex=True, sharey="row")
         for column, name in enumerate(_DRAWN):
             members = [row for row in rows if row["size_class"] == name and row["flows"]]
-            lines = grouped((row for row in members if not row["beside"]), *_CURVE)
+            lines = grouped(members, *_CURVE)
             baseline = {row["load"]: _mean(row) for row in lines.get((_BASELINE, None, None), [])}
             for curve in curves:
                 (scheme, period, detects), ours = curve, lines.get(curve, [])
@@ -231,7 +155,6 @@ def draw(rows: Sequence[Row], subtitle: str, path: Path) -> Path:
                 named = label(scheme) + when
                 _curve(grid[0, column], ours, [_mean(row) for row in ours], named, style)
                 _curve(grid[1, column], ours, ratios, named, style)
-            _points(grid[0, column], [row for row in members if row["emulated"]])
             grid[0, column].set_title(f"{name} flows, {CLASSES[name]}")
             grid[1, column].set_xlabel("load")
         if any(len(line.get_xdata()) for axes in grid[0] for line in axes.lines):
@@ -244,16 +167,6 @@ def draw(rows: Sequence[Row], subtitle: str, path: Path) -> Path:
             by_label |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
         figure.legend(by_label.values(), by_label.keys(), loc="outside lower center", ncols=4, fontsize=8)
     return path
-
-
-def _points(axes: Axes, rows: Sequence[Row]) -> None:
-    """Emulated runs beside the curves; schemes are shifted sideways so that marks do not overlap."""
-    schemes = list(grouped(rows, "scheme"))
-    for row in rows:
-        at = row["load"] + _STEP * (schemes.index(row["scheme"]) - (len(schemes) - 1) / 2)
-        axes.plot([at], [_mean(row)], color=colour(row["scheme"]), ls="", marker="D", ms=4.5)
-    if rows:
-        axes.plot([], [], ls="", marker="D", color=MUTED, ms=5, label=f"emulated, k={rows[0]['k']}")
 
 
 def _mean(row: Row) -> float:
@@ -285,15 +198,8 @@ def _curve(axes: Axes, rows: Sequence[Row], values: Sequence[float], label: str,
     tick_s=0.0001,
     detect_s=0.01,
 )
-@click.option(
-    "--emulated", "runs", multiple=True, type=click.Path(path_type=Path),
-    help="The folder of a sweep to compare with; its settings are simulated as well. Can be repeated.",
-)  # fmt: skip
 @computed
-def command(
-    asked: Computing, schemes: tuple[str, ...], sizes: str, loads: str, intervals: str, runs: tuple[Path, ...],
-    **options: Any,
-) -> None:  # fmt: skip
+def command(asked: Computing, schemes: tuple[str, ...], sizes: str, loads: str, intervals: str, **options: Any) -> None:
     """Simulate load against FCT slowdown, by size class, for flows that arrive and end."""
     intervals_s = numbers("--intervals", intervals, float)
     options["detect_s"] *= "hedera-gff" in schemes
@@ -301,18 +207,11 @@ def command(
     tasks = plan(base, sizes, numbers("--loads", loads, float), schemes, intervals_s)
     for task in tasks:
         bounded(task.workload())  # a mistake in any of them is found before the first run
-    others = beside(runs, base)
     name = f"completion_k{base.k}"
-    simulated = compute(tasks, asked.runner(f"completion, k={base.k}"))
+    rows = compute(tasks, asked.runner(f"completion, k={base.k}"))
     note = f"{base.tree.num_hosts:,} hosts, {sizes}, {base.seconds:g} s"
-    rows = [*simulated, *others]
     files = [asked.csv(name, rows), draw(rows, note, asked.png(name))]
-    told: list[Table | str] = [table(f"Slowdown of small, medium and large flows. {note}", _brief(simulated))]
-    if others:
-        told.append(table("Emulated, and the same settings simulated", _brief(others)))
-    asked.conclude(rows, [*told, *overloaded(simulated)], files)
-
-
-def _brief(rows: Sequence[Row]) -> list[Row]:
-    names = ("scheme", "size_class", "load", "interval_s", "detect_s", "emulated", "mean_slowdown", "p99_slowdown")
-    return [{name: row[name] for name in (*names, "carried", "flows", "cut_off")} for row in rows]
+    names = ("scheme", "size_class", "load", "interval_s", "detect_s", "mean_slowdown", "p99_slowdown")
+    brief = [{name: row[name] for name in (*names, "carried", "flows", "cut_off")} for row in rows]
+    told = table(f"Slowdown of small, medium and large flows. {note}", brief)
+    asked.conclude(rows, [told, *overloaded(rows)], files)

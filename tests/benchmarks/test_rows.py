@@ -17,8 +17,8 @@ def test_a_part_s_rows_are_told_with_their_ratios(monkeypatch):
         yield Row("of four", 3.0, "s", 4.0)
         yield Row("of none", 5.0, "ms")
 
-    monkeypatch.setitem(command.PARTS, "packets", rows)
-    done = CliRunner().invoke(command.main, ["packets", "--all"])
+    monkeypatch.setitem(command.PARTS, "virtual", rows)
+    done = CliRunner().invoke(command.main, ["virtual", "--all"])
     assert done.exit_code == 0, done.output
     assert [line.split()[-1] for line in done.stdout.splitlines()[-2:]] == ["0.75", "ms"]
     assert asked == [True]

@@ -7,9 +7,10 @@ from benchmarks.truth import ns3, theory
 from hifi.scene import Done, Flow, Look, Scene, Seen
 from hifi.stage import played
 from results.parts import FlowRecord, PathChange
-from tests.paper.test_emulated import RUN
+from tests.results.test_record import run
 from topos.fattree import FatTree
 
+RUN = run(traffic="poisson:web-search,0.5")
 SCENE = Scene(name="two", mbps=10.0, flows=(Flow(1, 0.0), Flow(2, 0.0)), seconds=3.0, window=(0.5, 1.5))
 
 
@@ -90,9 +91,9 @@ def test_ns3_gets_the_paths_and_the_time_of_a_full_segment():
         paths=(PathChange(t=1.0, core=3),),
     )
     lost = msgspec.structs.replace(flow, src_port=7001, paths=())
-    run = msgspec.structs.replace(RUN, flows=(lost, flow))
+    one = msgspec.structs.replace(RUN, flows=(lost, flow))
     topo = FatTree(4)
-    flows, asked = ns3.scenario(run, topo)
+    flows, asked = ns3.scenario(one, topo)
     assert flows == [1]
     (connection,) = asked["connections"]
     assert [connection["client"], *connection["path"], connection["server"]] == list(topo.path(0, 8, 3))

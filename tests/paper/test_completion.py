@@ -2,7 +2,6 @@
 
 from paper import completion
 from tests.paper.commands import is_png, rows, run, run_json
-from tests.paper.test_emulated import write_run
 
 QUICK = ("-k", 4, "--seconds", 1.2, "--tick", 0.001, "--loads", "0.6,0.2", "--jobs", 1)
 
@@ -43,16 +42,3 @@ def test_flows_that_would_only_pile_up_are_counted_and_not_simulated(tmp_path, m
     done = run(completion, *options, "--schemes", "spanning-tree", "--loads", "0.8,0.9")
     assert "spanning tree: not simulated from a load of 0.8 on, as flows would only pile up" in done.stdout
     assert is_png(tmp_path / "completion_k4.png"), "a picture without a curve"
-
-
-def test_an_emulated_run_stands_beside(tmp_path):
-    path = write_run(tmp_path / "run" / "run.json").parent
-    found = run_json(completion, *QUICK, "--schemes", "ecmp", "--out", tmp_path, "--emulated", path)
-    first, last, twin = found[0], found[2 * 4], found[-3]
-    assert (last["scheme"], last["interval_s"], last["k"]) == ("hedera-sa", 2, 4)
-    assert (last["load"], last["carried"], last["mean_slowdown"], last["cut_off"]) == (0.5, 0.5, 3.5, 1)
-    assert [row["size_class"] for row in found[-4:]] == ["all", "small", "medium", "large"]
-    assert found[-4]["flows"] > 30, "5.8 flows a second"
-    assert [(row["emulated"], row["beside"]) for row in (first, last, twin)] == [
-        (False, False), (True, True), (False, True),
-    ]  # fmt: skip

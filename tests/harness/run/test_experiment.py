@@ -16,8 +16,8 @@ from harness.network.footprint import leftovers, run_folder, sole_use
 from harness.network.machine import kernel_datapath
 from harness.network.openvswitch import Bridge, OpenVSwitch
 from harness.network.processes import Children, run, wait_until
-from paper.completion import config_of
 from results.record import read
+from simulator.config import Config
 from simulator.driver import simulate
 from tests.harness.real_runs import HEDERA, LONG, footprint, hedera_run, working_for
 from topos.nonblocking import NonBlocking
@@ -91,7 +91,8 @@ def test_a_collective_goes_where_the_simulator_says_and_ends_with_its_last_flow(
     assert found["completion_s"] > 30 * 62_500 * 8e-6 / 5
     assert result["window_s"][1] < found["completion_s"] < 60, "it ended long before --seconds"
     run = read(tmp_path / "run/run.json")
-    simulated = simulate(config_of(run, 1e-4, "maxmin"))
+    settings = {name: getattr(run.spec, name) for name in ("k", "link_mbps", "seconds", "placement")}
+    simulated = simulate(Config(run.scheme, run.traffic, seed=run.seed, tick_s=1e-4, engine="maxmin", **settings))
     cores = simulated.core[~simulated.graph.computes].tolist()
     first = [[change.core for change in flow.paths if change.t <= flow.start][-1:] for flow in run.flows]
     assert all(core in ([], [other]) for core, other in zip(first, cores, strict=True)), "paths are the seed's"
