@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hifi.dctcp import COLOURS, caption
-from hifi.scene import Flow, Play, Row, Scene, Seen, packets_for
+from hifi.dctcp import COLOURS
+from hifi.scene import Flow, Row, Scene, Seen, packets_for
+from hifi.stage import played
 from plots.style import DASHES, INK, MUTED, house_style, logarithmic, save
 from results.output import plain_table, write_csv
 
@@ -27,8 +28,6 @@ MTU = 1500
 CONTROLS = ("reno", "cubic")
 TARGETS = (0.98, 0.99, 0.999)
 FLOWS = (10, 50, 200)
-RULE_FOR = 0.98
-"""The share of the link that Mininet-HiFi's script requires."""
 ONE_FLOW_SHARES = (0.1, 0.25, 0.43, 0.7, 1.0)
 FINE = 1.15
 """The search ends when the smallest sufficient buffer is at most this many times the largest insufficient one."""
@@ -40,8 +39,6 @@ FIGURE_15 = (
     *((400, 32, 99.2, 99.5), (400, 64, 99.8, 100), (400, 128, 100, 100), (400, 192, 100, 99.9)),
 )
 """Appenzeller's: flows, buffer in packets, and utilisation in % in ns-2 and in the router."""
-CELL_POINTS = 1.0
-"""How far a cell may be from ns-2's or the router's number, in points."""
 
 
 class Link(NamedTuple):
@@ -106,14 +103,14 @@ Case = tuple[str, int, float]
 """Congestion control, flows, and the share of the link that is to be reached."""
 
 
-def search(link: Link, cases: Sequence[Case], times: Times, play: Play) -> tuple[list[Row], list[Row]]:
+def search(link: Link, cases: Sequence[Case], times: Times) -> tuple[list[Row], list[Row]]:
     """The smallest buffer for every case, by bisection of logarithms, one step of each case at a time; and all points
     tried. ``least``: the smallest found to be enough, packets; ``short``: the largest that was not (1: none)."""
     enough, short = dict.fromkeys(cases, 2 * link.product), dict.fromkeys(cases, 1)
     points: dict[tuple[int, str, int], Row] = {}
     while steps := {case: size for case in cases if (size := between(short[case], enough[case]))}:
         keys = sorted({(flows, control, size) for (control, flows, _), size in steps.items()} - points.keys())
-        seen = play([scene(link, *key, times) for key in keys])
+        seen = played([scene(link, *key, times) for key in keys])
         points |= {key: point(link, one) for key, one in zip(keys, seen, strict=True)}
         for case, size in steps.items():
             control, flows, target = case
@@ -136,43 +133,29 @@ def between(short: int, enough: int) -> int | None:
     return min(max(round(math.sqrt(enough * short)), short + 1), enough - 1)
 
 
-def published_points(play: Play) -> list[Row]:
+def published_points() -> list[Row]:
     """One flow with buffers of several shares of RTT C, as Spang's, and Appenzeller's cells, Reno."""
     buffers = [round(share * HIFI.product) for share in ONE_FLOW_SHARES]
     single = [scene(HIFI, 1, control, buffer, ONE_FLOW) for control in CONTROLS for buffer in buffers]
     cells = [scene(APPENZELLER, flows, "reno", buffer, CELLS) for flows, buffer, *_ in FIGURE_15]
-    return [point(link, seen) for link, asked in ((HIFI, single), (APPENZELLER, cells)) for seen in play(asked)]
+    return [point(link, seen) for link, asked in ((HIFI, single), (APPENZELLER, cells)) for seen in played(asked)]
 
 
-def missed(found: Sequence[Row], points: Sequence[Row]) -> list[str]:
-    """Sentences on what is not as published: a buffer above RTT C / sqrt(n) for 98 %, and Appenzeller's cells that are
-    further than a point from both ns-2's and the router's number."""
-    said = [
-        "{congestion_control}, {flows} flows: {least} packets for {target:.0%}, not {rule:.0f}".format(**one)
-        for one in found
-        if one["target"] == RULE_FOR and one["least"] > one["rule"]
-    ]
-    cells = {(flows, buffer): theirs for flows, buffer, *theirs in FIGURE_15}
-    for ours in points:
-        percent, theirs = 100 * ours["utilisation"], cells.get((ours["flows"], ours["buffer"]), ())
-        if ours["link"] == APPENZELLER.name and theirs and min(abs(percent - one) for one in theirs) > CELL_POINTS:
-            what = "{flows} flows, {buffer} packets, {congestion_control}".format(**ours)
-            said.append(f"{what}: {percent:.1f} %, ns-2 {theirs[0]:g}, router {theirs[1]:g}")
-    return said
-
-
-def make(play: Play, quick: bool, folder: Path) -> tuple[list[Row], Table, list[Path]]:
-    """Play it all; what the searches found, the table, and the files that are written."""
+def make(quick: bool, folder: Path) -> tuple[list[Row], list[Table], list[Path]]:
+    """Play it all; what the searches found, the tables, and the files that are written."""
     cases = [("reno", 10, 0.99), ("reno", 100, 0.99)] if quick else list(itertools.product(CONTROLS, FLOWS, TARGETS))
-    found, points = search(HIFI, cases, QUICK if quick else SEARCH, play)
-    if not quick:
-        points += published_points(play)
-    table = plain_table("The smallest buffer, packets", "", "target", "flows", "least", "RTT C / sqrt(n)", "RTT C")
+    found, points = search(HIFI, cases, QUICK if quick else SEARCH)
+    tables = [plain_table("The smallest buffer, packets", "", "target", "flows", "least", "RTT C / sqrt(n)", "RTT C")]
+    cells = "{congestion_control} {target:.1%} {flows} {least} {rule:.0f} {product}"
     for one in found:
-        table.add_row(*"{congestion_control} {target:.1%} {flows} {least} {rule:.0f} {product}".format(**one).split())
-    table.caption = caption(missed(found, points))
+        tables[0].add_row(*cells.format(**one).split())
+    if not quick:
+        points += (published := published_points())
+        tables.append(plain_table("Utilisation, %, Reno", "flows", "buffer", "ours", "ns-2", "router"))
+        for ours, (flows, buffer, *theirs) in zip(published[-len(FIGURE_15) :], FIGURE_15, strict=True):
+            tables[1].add_row(f"{flows}", f"{buffer}", *(f"{it:.1f}" for it in (100 * ours["utilisation"], *theirs)))
     files = [write_csv(folder / "buffers.csv", points), write_csv(folder / "least.csv", found)]
-    return found, table, [*files, draw(found, folder / "buffers.png")]
+    return found, tables, [*files, draw(found, folder / "buffers.png")]
 
 
 def draw(rows: Sequence[Row], path: Path) -> Path:

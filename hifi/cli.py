@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from hedera.options import in_words, json_option, options, quiet_option
 from results.output import conclude
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from hifi.scene import Scene, Seen
-    from results.output import Row
-
-    Found = tuple[Sequence[Row], Table, Sequence[Path]]
-
-KEPT, RESULTS, QUICK = Path("results/runs/hifi"), Path("results/hifi"), Path("results/runs/hifi-quick")
+RESULTS, QUICK = Path("results/hifi"), Path("results/runs/hifi-quick")
 
 
 @click.group()
@@ -32,50 +24,43 @@ def hifi() -> None:
     """
 
 
-experiment = options(
-    click.option("--quick", is_flag=True, help="Fewer and shorter runs, in under three minutes."),
-    click.option(
-        "--out",
-        type=click.Path(path_type=Path, file_okay=False),
-        help=f"Folder for CSV and pictures (default: {RESULTS}; with --quick {QUICK}).",
-    ),
-    json_option,
-    quiet_option,
-    in_words,
-)
+def experiment(make: Callable[..., Any]) -> click.Command:
+    """The command of a function that plays an experiment, and answers with rows, tables, and the files written."""
+
+    @wraps(make)
+    def made(quick: bool, out: Path | None, as_json: bool, **own: Any) -> None:
+        rows, tables, files = make(quick=quick, folder=out or (QUICK if quick else RESULTS), **own)
+        conclude(rows, tables, files, as_json)
+
+    add = options(
+        click.option("--quick", is_flag=True, help="Fewer and shorter runs, in under three minutes."),
+        click.option(
+            "--out",
+            type=click.Path(path_type=Path, file_okay=False),
+            help=f"Folder for CSV and pictures (default: {RESULTS}; with --quick {QUICK}).",
+        ),
+        json_option,
+        quiet_option,
+        in_words,
+    )
+    return hifi.command()(add(made))
 
 
-def play(scenes: Sequence[Scene]) -> list[Seen]:
-    from hifi.stage import played
-
-    return played(scenes, KEPT)
-
-
-def _conclude(make: Callable[..., Found], quick: bool, out: Path | None, as_json: bool) -> None:
-    rows, table, files = make(play, quick, out or (QUICK if quick else RESULTS))
-    conclude(rows, [table], files, as_json)
-
-
-@hifi.command()
+@experiment
 @click.option(
     "--bw", type=click.Choice(["100", "1000"]), default="100", show_default=True, help="Rate of the links, Mb/s."
 )
 @click.option("--seeds", type=click.IntRange(1), help="Seeds, that is runs, of each (default: 5; 1 with --quick).")
-@click.option(
-    "--varying-delay", is_flag=True, help="Vary delays, as Mininet-HiFi's script does; netem then reorders packets."
-)
-@experiment
-def dctcp(bw: str, seeds: int | None, varying_delay: bool, **asked: Any) -> None:
+def dctcp(bw: str, **asked: Any) -> Any:
     """Measure the queue of two endless flows, with DCTCP and with TCP, beside a hardware switch and Mininet-HiFi."""
     from hifi.dctcp import make
 
-    _conclude(partial(make, float(bw), seeds, varying_delay), **asked)
+    return make(float(bw), **asked)
 
 
-@hifi.command()
 @experiment
-def buffers(**asked: Any) -> None:
+def buffers(**asked: Any) -> Any:
     """Find the smallest buffer that keeps a link busy, against RTT C and RTT C / sqrt(n); Reno and cubic."""
     from hifi.buffers import make
 
-    _conclude(make, **asked)
+    return make(**asked)

@@ -102,8 +102,7 @@ def _shape_end(scene: Scene, port: str, namespace: int) -> None:
     apply(faster, [port], namespace)
     verify(faster, [port], namespace)
     if scene.delay_ms:
-        varies = f" {scene.jitter_ms * 1e3:.0f}us" if scene.jitter_ms else ""
-        delay = f"delay {scene.delay_ms * 1e3:.0f}us{varies} limit {MOST_DELAYED}"
+        delay = f"delay {scene.delay_ms * 1e3:.0f}us limit {MOST_DELAYED}"
         run(["tc", *f"qdisc replace dev {port} parent 1:1 handle 20: netem {delay}".split()], namespace=namespace)
 
 

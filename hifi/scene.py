@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -31,8 +30,8 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is played. ``access``: how many times faster the senders' links are than the receiver's.
 
     ``every_s``: between two looks at queue and round trips. ``rto_min_ms``: None leaves Linux's own, 200. ``window``:
-    what counts, seconds. ``seconds``: at most; sized flows may all have ended before. ``delay_ms``, ``jitter_ms``: of
-    each sender's cable, each way, uniform between less and more. ``mark_packets``, ``ramp_packets``: of the marking
+    what counts, seconds. ``seconds``: at most; sized flows may all have ended before. ``delay_ms``: of
+    each sender's cable, each way. ``mark_packets``, ``ramp_packets``: of the marking
     queue. ``round_trips``: whether a look asks TCP for them. ``wake``: how much of 10 ms of the receiver's rate
     arrives before its program is woken.
     """
@@ -50,7 +49,6 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     rto_min_ms: int | None = None
     every_s: float = 0.005
     delay_ms: float = 0.0
-    jitter_ms: float = 0.0
     mark_packets: int = MARK_PACKETS
     ramp_packets: float = 1.0
     round_trips: bool = True
@@ -149,6 +147,5 @@ class Seen(msgspec.Struct, frozen=True):
         return (last.sent_bytes - first.sent_bytes) * 8e-6 / self.scene.mbps / (last.t - first.t)
 
 
-Play = Callable[[Sequence[Scene]], Sequence[Seen]]
 Row = dict[str, Any]
 """Of a CSV file; units are in the names."""

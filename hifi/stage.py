@@ -18,6 +18,7 @@ from virtual.errors import GuestFailed
 from virtual.guest import FILES, RESULTS, Guest
 from virtual.kernel import shipped
 
+KEPT = Path("results/runs/hifi")
 ROOT = Path(__file__).resolve().parents[1]
 OF_A_GUEST = 8
 """Scenes, at most."""
@@ -26,7 +27,7 @@ LONGEST_S = 1800.0
 MOST_BYTES = 1 << 28
 
 
-def played(scenes: Sequence[Scene], kept: Path) -> list[Seen]:
+def played(scenes: Sequence[Scene], kept: Path = KEPT) -> list[Seen]:
     """What is seen of scenes: from ``kept``, or now, all that are missing.
 
     GuestFailed, with what it said, when a guest fails.

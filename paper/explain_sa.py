@@ -81,7 +81,7 @@ def searches(task: tuple[int, int]) -> list[Row]:
     from hedera.flow_annealing import FlowAnnealing
     from hedera.placement import exceeded_capacity
     from hedera.simulated_annealing import SimulatedAnnealing
-    from paper.table_5 import placement_input
+    from paper.times import placement_input
 
     k, seed = task
     tree, flows, links = placement_input(k, FLOWS_PER_HOST * FatTree(k).num_hosts, seed)

@@ -18,7 +18,7 @@ import numpy as np
 
 from hedera.options import seeds_option
 from paper.study import Row, ports_for, table
-from paper.timing import timed
+from paper.times import timed
 from results.published import TABLE_6
 from results.tasks import Computing, Runner, in_turn
 from topos.fattree import FatTree

@@ -86,9 +86,10 @@ def cli() -> None:
     """
 
 
-def _numbered(kind: str, numbers: Mapping[str, str]) -> click.Group:
-    """One command per number of the paper."""
+def _numbered(kind: str, numbers: Mapping[str, str], timed: str = "") -> click.Group:
+    """One command per number of the paper, in a module of its own, or with the others that measure times."""
     modules = {number: (f"paper.{kind}_{number}", "command", about) for number, about in numbers.items()}
+    modules |= {number: ("paper.times", f"{kind}_{number}", numbers[number]) for number in timed}
     return _Commands(modules, name=kind, help=f"Reproduce a {kind} of the paper.")
 
 
@@ -105,4 +106,4 @@ table = _numbered("table", {
     "4": "The time of demand estimation.",
     "5": "The time of Simulated Annealing.",
     "6": "How long a round of the control loop takes.",
-})  # fmt: skip
+}, timed="145")  # fmt: skip

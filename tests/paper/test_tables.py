@@ -2,7 +2,7 @@
 
 import pytest
 
-from paper import table_1, table_2, table_3, table_4, table_5, table_6
+from paper import table_2, table_3, table_6, times
 from paper.study import ports_for
 from plots.shuffle import MB, Shuffle, rows_of
 from results.published import TABLE_2, TABLE_3, TABLE_4, TABLE_6
@@ -22,17 +22,17 @@ def test_growth_is_found_in_what_grows_so():
         for many in (1, 2, 4)
     ]  # fmt: skip
     wanted = {"k_power": 2, "flows_power": 0.5, "per_k3": 7, "per_flow": 50}
-    assert table_1.growth(made) == pytest.approx(wanted)
+    assert times.growth(made) == pytest.approx(wanted)
 
 
 def test_table_1_measures_both_placements(tmp_path, monkeypatch):
-    monkeypatch.setattr(table_1, "SIZES", (16,))
-    monkeypatch.setattr(table_1, "FLOWS_PER_HOST", (1, 8))
-    done = run(table_1, "--seconds", 0, "--out", tmp_path)
+    monkeypatch.setattr(times, "SIZES", (16,))
+    monkeypatch.setattr(times, "FLOWS_PER_HOST", (1, 8))
+    done = run(times.table_1, "--seconds", 0, "--out", tmp_path)
     assert done.exit_code == 0, done.output
     found = rows(tmp_path / "table1.csv")
     assert [(row["algorithm"], int(row["flows_per_host"])) for row in found] == [
-        (name, many) for name in table_1.BUILT for many in (1, 8)
+        (name, many) for name in times.STEPS for many in (1, 8)
     ]
     assert all(float(row["step_us"]) > 0 for row in found)
     last = float(found[1]["megabytes"])
@@ -104,7 +104,7 @@ def test_table_3_has_cells_and_their_shares_of_the_control(tmp_path):
         (table_3, ["--hosts", "17"]),
         (table_3, ["--iterations", "many"]),
         (table_3, ["--intervals", "0,1"]),
-        (table_5, ["--seconds", "-1"]),
+        (times.table_5, ["--seconds", "-1"]),
     ],
 )
 def test_what_makes_no_sense_is_refused(module, arguments, tmp_path):
@@ -112,7 +112,7 @@ def test_what_makes_no_sense_is_refused(module, arguments, tmp_path):
 
 
 def test_table_4_times_demand_estimation(tmp_path):
-    found = run_json(table_4, "--seconds", 0, "--out", tmp_path)
+    found = run_json(times.table_4, "--seconds", 0, "--out", tmp_path)
     assert len(rows(tmp_path / "table4.csv")) == len(found) == len(TABLE_4)
     for row in found:
         assert 0 < row["best_ms"] <= row["median_ms"]
@@ -120,11 +120,11 @@ def test_table_4_times_demand_estimation(tmp_path):
 
 
 def test_memory_of_demand_estimation_stays_below_the_papers():
-    assert 4 < table_4.megabytes_needed() < 20
+    assert 4 < times.megabytes_of_estimating() < 20
 
 
 def test_a_cell_of_table_5_does_all_its_iterations():
-    case = next(table_5.compute(seconds=0))
+    case = next(times.annealing(seconds=0))
     assert (case["k"], case["flows"], case["iterations"], case["published_ms"]) == (16, 3215, 1000, 2.997)
     assert 0 < case["annealing_ms"] < case["median_ms"]
     assert 0 < case["excess_after"] < case["excess_before"]  # above 0: the search has not ended early
