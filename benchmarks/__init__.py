@@ -1,1 +1,1 @@
-"""Speed and quality against the paper and the targets: each command prints one table."""
+"""What virtual time costs and whether it is true, and what no test notices: each module is a command."""

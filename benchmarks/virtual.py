@@ -1,5 +1,7 @@
 """What virtual time costs: seconds of one core per simulated second of traffic, by rate, packet, k and scheme.
 
+    python -m benchmarks.virtual [--all]        ten minutes without --all; needs no root
+
 Processor time, of the guest's kernel and all its processes, so that a busy machine changes little. Real time takes 1 s
 per second. For 1 Gb/s in 1500 bytes, others' simulators: this project's on ns-3 24.6, csg-htsim 3.5, both without a
 kernel's TCP.
@@ -11,14 +13,15 @@ import os
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.row import Row
+import click
+
 from harness.jobs import guests
 from harness.jobs.loop import run as run_job
 from harness.run.spec import RunSpec
+from results.output import plain_table, wide_console
 from virtual.guest import Progress
 
 
@@ -51,8 +54,11 @@ MORE = (
 )
 
 
-def rows(whole: bool) -> Iterator[Row]:
+@click.command(help=__doc__)
+@click.option("--all", "whole", is_flag=True, help="The cases that take long as well.")
+def main(whole: bool) -> None:
     """One run each, on one processor; an invalid one is an error."""
+    table = plain_table("Core seconds in virtual time", "case", "of", "aim", "ours", "ratio")
     where = guests.Guests(guests.prepare(lambda sentence: print(sentence, file=sys.stderr)), 1)
     for case in (*QUICK, *(MORE if whole else ())):
         spec = RunSpec(
@@ -62,14 +68,18 @@ def rows(whole: bool) -> Iterator[Row]:
         meter = Meter()
         with tempfile.TemporaryDirectory() as folder:
             run = run_job(spec, Path(folder, "run"), where, meter)
-        name = f"virtual time, k={case.k}, {case.link_mbps:g} Mb/s in {case.mtu} bytes, {case.scheme}"
+        name = f"k={case.k}, {case.link_mbps:g} Mb/s in {case.mtu} bytes, {case.scheme}"
         if not run.valid:
             raise RuntimeError(f"{name}: {'; '.join(run.reasons)}")
         each_s = meter.core_s["sending"] / meter.simulated_s["sending"]
-        yield Row(f"{name}: core seconds per simulated second", each_s, "s", case.aim)
         ready_s = meter.core_s["starting"] + meter.core_s["building"]
-        yield Row(f"{name}: core seconds until traffic flows", ready_s, "s", case.ready_aim)
-        yield Row(f"{name}: core seconds afterwards", meter.core_s["finishing"], "s")
+        for of, ours, aim in (
+            ("a simulated second", each_s, case.aim),
+            ("until traffic flows", ready_s, case.ready_aim),
+            ("afterwards", meter.core_s["finishing"], None),
+        ):
+            table.add_row(name, of, f"{aim or ''}", f"{ours:.3g}", f"{ours / aim:.2f}" if aim else "")
+    wide_console().print(table)
 
 
 class Meter:
@@ -104,3 +114,7 @@ def used_s() -> float:
     while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
         ours |= more
     return sum(ticks[pid] for pid in ours if pid != os.getpid()) / os.sysconf("SC_CLK_TCK")
+
+
+if __name__ == "__main__":
+    main()
