@@ -17,8 +17,10 @@ ARCHIVE = "runs.tar.xz"
 MAX_BYTES = 1 << 30
 """The limit for an unpacked archive; 700 runs of a minute take a tenth of it."""
 MAX_MEMBERS = 20_000
-_MAX_NAME = 1 << 16
-"""Bytes of a header before a member that has its long name."""
+_MAX_NAMES = 8 << 20
+"""Bytes of all headers before members that have a long name."""
+_NAMES = (tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
+_SPARSE = "has a sparse file, which may be of any size"
 _MAX_MEMORY = 256 << 20
 """The memory limit for unpacking: an archive could ask for any amount."""
 
@@ -45,32 +47,41 @@ def unpacked(path: Path, name: str = "run.json") -> Iterator[tuple[str, bytes]]:
         plain = packed.decompress(read_bytes(path, MAX_BYTES), MAX_BYTES)
         if not packed.eof:
             raise Unreadable(f"is cut off, or larger than {MAX_BYTES / 1e6:.3g} MB when it is unpacked")
-        _require_plain(plain)
-        with tarfile.open(fileobj=io.BytesIO(plain), mode="r:") as tar:
+        if b"GNU.sparse" in plain:
+            raise Unreadable(_SPARSE)
+        with tarfile.open(fileobj=io.BytesIO(plain), mode="r:", tarinfo=_bounded()) as tar:
             for member in tar:
                 place = PurePosixPath(member.name)
+                if member.size < 0:
+                    raise Unreadable("has a file of less than no bytes")
                 if member.isreg() and place.name == name and not (place.is_absolute() or ".." in place.parts):
                     content = tar.extractfile(member)
                     yield member.name, content.read() if content else b""
-    except (lzma.LZMAError, tarfile.TarError, ValueError, OverflowError) as error:
+    except (lzma.LZMAError, tarfile.TarError, ValueError, OverflowError, RecursionError) as error:
         if isinstance(error, Unreadable):
             raise
         raise Unreadable("is no archive of runs") from None
 
 
-def _require_plain(tar: bytes) -> None:
-    """Unreadable for an archive whose reading would take more time or memory than its size lets expect: very many
-    members, names without end, sparse files."""
-    at = count = 0
-    while any(header := tar[at : at + tarfile.BLOCKSIZE]):
-        member = tarfile.TarInfo.frombuf(header, "utf-8", "surrogateescape")
-        count += 1
-        named = member.type in (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
-        if count > MAX_MEMBERS:
-            raise Unreadable(f"has more than {MAX_MEMBERS} members")
-        if member.size < 0 or (named and member.size > _MAX_NAME):
-            raise Unreadable("has a name without end")
-        content = tar[at + tarfile.BLOCKSIZE : at + tarfile.BLOCKSIZE + member.size] if named else b""
-        if member.type == tarfile.GNUTYPE_SPARSE or b"GNU.sparse" in content:
-            raise Unreadable("has a sparse file, which may be of any size")
-        at += tarfile.BLOCKSIZE * (1 + -(-member.size // tarfile.BLOCKSIZE))
+def _bounded() -> type[tarfile.TarInfo]:
+    """Headers that raise Unreadable as they are read, where those of an archive would take more time or memory than
+    its size lets expect: very many members, names without end, names for all members, sparse files."""
+    members, names = MAX_MEMBERS, _MAX_NAMES
+
+    class Header(tarfile.TarInfo):
+        @classmethod
+        def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Header:
+            nonlocal members, names
+            header = super().frombuf(buf, encoding, errors)
+            members -= 1
+            if header.type in _NAMES:
+                names -= header.size
+            if members < 0:
+                raise Unreadable(f"has more than {MAX_MEMBERS} members")
+            if header.size < 0 or names < 0 or header.type == tarfile.XGLTYPE:
+                raise Unreadable("has a name without end")
+            if header.type == tarfile.GNUTYPE_SPARSE:
+                raise Unreadable(_SPARSE)
+            return header
+
+    return Header

@@ -2,7 +2,7 @@
 # here: no search path, no library, no settings of Python, pip, apt or OpenSSL, which would be code of somebody's.
 unset CDPATH
 if [ "$EUID" -eq 0 ]; then
-    kept=(PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin) clean=yes
+    kept=(PATH=/usr/sbin:/usr/bin:/sbin:/bin) clean=yes
     while IFS= read -r -d '' entry; do
         case $entry in
             "${kept[0]}") ;;

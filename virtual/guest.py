@@ -151,11 +151,12 @@ class Guest:
         """
         stall = Stall(self.pid, self.stalled_s)
         while True:
-            ended = self._process.poll() is not None
+            ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
             now = self.progress
             self._seen = now.simulated_s
             report(now)
             if ended:
+                _end(self._process)
                 return self._ended(now)
             if now.real_s > self.real_s:
                 raise GuestFailed(f"the guest did not finish within {self.real_s:g} s")
@@ -228,10 +229,8 @@ class Guest:
             )  # fmt: skip
             try:
                 yield process
-            finally:  # the guest's processes are its children, and die with it
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            finally:
+                _end(process)
 
     def _boot_line(self) -> list[str]:
         return [
@@ -255,6 +254,14 @@ class Guest:
         except OSError:
             pass
         return str(self.job)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill a guest's processes, which are its children: before it is reaped, or its number may be another's group's."""
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 @contextlib.contextmanager

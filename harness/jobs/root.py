@@ -241,7 +241,7 @@ def invoker() -> tuple[int, int] | None:
     return (uid, gid) if 0 < uid < 2**32 - 1 and gid < 2**32 - 1 else None
 
 
-_ALLOWED = {"HOME", "LANG", "LANGUAGE", "TERM", "TZ", "COLUMNS", "LINES", "NO_COLOR", "POX_DIR", "SUDO_UID", "SUDO_GID",
+_ALLOWED = {"HOME", "LANG", "TERM", "TZ", "COLUMNS", "LINES", "NO_COLOR", "POX_DIR", "SUDO_UID", "SUDO_GID",
             "SUDO_USER", "SUDO_COMMAND", "PYTHONDONTWRITEBYTECODE", "http_proxy", "https_proxy", "no_proxy",
             "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"}  # fmt: skip
 _PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")

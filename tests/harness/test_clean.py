@@ -27,9 +27,9 @@ def clean(monkeypatch, tmp_path):
     return run
 
 
-def half(folder):
+def half(folder, name="trial-1"):
     folder.mkdir(parents=True)
-    path = folder / ".trial-1.0123456789abcdef.partial"
+    path = folder / f".{name}.0123456789abcdef.partial"
     path.mkdir()
     (path / "run.json").touch()
     os.utime(path, (0, 0))
@@ -47,6 +47,13 @@ def test_half_written_runs_are_found_where_results_are(clean, tmp_path, named):
     done = clean(*([place] if named else []))
     assert done.output == f"removed {path if named else path.relative_to(tmp_path)}\n"
     assert not path.exists()
+
+
+def test_what_it_removes_does_not_control_the_terminal(clean, tmp_path):
+    half(tmp_path / "elsewhere", "\x1b[2J\u202e")
+    said = clean(tmp_path / "elsewhere").output
+    assert r"\x1b[2J\u202e" in said
+    assert said.strip().isprintable()
 
 
 def test_what_could_not_be_removed_is_the_failure(clean):

@@ -5,19 +5,15 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from results.record import encode
-from tests import made
 from tests.harness.jobs.made import SPEC, result
 
 ENEMY, ALICE = 54321, 54322
-VICTIMS = ("root shell", "sudo", "user")
-"""Who is led astray: root in a root shell, root behind whom alice called sudo, alice herself."""
 ROOT = Path(__file__).parents[2]
 HEDERA = Path(sys.executable).with_name("hedera")
 SECRET = "S3CRET-of-one-who-may-not-be-read"
@@ -70,25 +66,14 @@ class Neighbourhood:
         left = [path for path in self.theirs.rglob("*") if path.lstat().st_uid == 0]
         assert left == [], "what root leaves in another's folder"
 
-    def victim_s(self, victim):
-        """The folder of treasures that a victim could be led to."""
-        return self.roots if victim == "root shell" else self.alices
-
-    def open_to(self, victim):
-        """The enemy lets alice write to his folders, as in a folder of a group."""
-        if victim != "root shell":
-            for path in (self.theirs, *self.theirs.rglob("*")):
-                if path.is_dir() and not path.is_symlink():
-                    path.chmod(0o777)
-
-    def owned(self, links=True):
-        """All in the enemy's folder is the enemy's own; files with a second name elsewhere only if ``links``."""
+    def owned(self):
+        """All in the enemy's folder is the enemy's own."""
         for path in self.theirs.rglob("*"):
-            if links or path.is_dir() or path.stat().st_nlink == 1:
-                os.chown(path, ENEMY, ENEMY, follow_symlinks=False)
+            os.chown(path, ENEMY, ENEMY, follow_symlinks=False)
 
     def call(self, victim, *arguments, cwd="/", seconds=240, **variables):
-        """A command of a victim's: how it ended and what it said, which is never a traceback, nor SECRET."""
+        """A command of a victim's: how it ended and what it said, which is never a traceback, nor SECRET. The victim:
+        root in a root shell, root behind whom alice called sudo, or alice herself."""
         done = subprocess.run(
             list(map(str, arguments)),
             cwd=cwd,
@@ -124,12 +109,8 @@ def environment(victim, place):
     """The variables of a victim's session."""
     found = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "HOME": "/root"}
     if victim == "sudo":
-        found |= {"SUDO_UID": str(ALICE), "SUDO_GID": str(ALICE), "SUDO_USER": "alice", "NUMBA_DISABLE_JIT": "1"}
-    if victim == "user":
-        found |= {"HOME": str(place.alices), "MPLCONFIGDIR": str(place.place / "mpl"), "NUMBA_DISABLE_JIT": "1"}
-        if not (place.place / "mpl").exists():
-            made.fonts(place.place / "mpl", ALICE)
-    return found
+        found |= {"SUDO_UID": str(ALICE), "SUDO_GID": str(ALICE), "SUDO_USER": "alice"}
+    return found | ({"HOME": str(place.alices)} if victim == "user" else {})
 
 
 def enemy(program, *arguments, **more):
@@ -150,34 +131,14 @@ def does(program, *arguments):
         return process.communicate(timeout=120)[0]
 
 
-def good_run(folder, scheme):
-    """A run as we write them, in a sweep's folder."""
-    place = folder / "stride_4" / scheme / "trial-1"
-    place.mkdir(parents=True)
+def sweep_of(folder):
+    """A small sweep in a folder: two schemes, one trial."""
     seconds = {name: 1.0 for name in ("mean_s", "median_s", "p95_s", "p99_s")}
     slower = {name.replace("_s", "_slowdown"): value for name, value in seconds.items()}
     small = {"size_class": "small", "flows": 4, "cut_off": 0, "known_share": 1.0, **seconds, **slower}
-    document = json.loads(encode(result(SPEC)))
-    document |= {"scheme": scheme, "matrix": [[0, 4]], "completion": [small]}
-    document |= {"rates": {"t": [1.0, 2.0], "total_mbps": [1.0, 1.0]}}
-    (place / "run.json").write_text(json.dumps(document))
-    return place
-
-
-def sweep_of(folder):
-    """A small sweep in a folder: two schemes, one trial."""
-    folder.mkdir(parents=True, exist_ok=True)
+    more = {"matrix": [[0, 4]], "completion": [small], "rates": {"t": [1.0, 2.0], "total_mbps": [1.0, 1.0]}}
     for scheme in ("nonblocking", "ecmp"):
-        good_run(folder, scheme)
+        place = folder / "stride_4" / scheme / "trial-1"
+        place.mkdir(parents=True)
+        (place / "run.json").write_text(json.dumps(json.loads(encode(result(SPEC))) | more | {"scheme": scheme}))
     return folder
-
-
-def reachable_by_alice():
-    """Whether an ordinary user can run what is in this checkout."""
-    test = subprocess.run([HEDERA, "--help"], capture_output=True, check=False, cwd="/", **identity("user"))
-    return test.returncode == 0
-
-
-def clear(folder):
-    """Remove what tests that follow should not see."""
-    shutil.rmtree(folder, ignore_errors=True)

@@ -60,28 +60,34 @@ def test_one_that_asks_for_much_memory_gets_none(tmp_path):
         list(unpacked(store(tmp_path, lzma.compress(b"", filters=filters))))
 
 
-def tar(*members, format=tarfile.PAX_FORMAT):
-    plain = io.BytesIO()
-    with tarfile.open(fileobj=plain, mode="w", format=format) as written:
-        for member in members:
-            written.addfile(member, io.BytesIO(bytes(member.size)))
-    return plain.getvalue()
+def member(kind, data=b"", name="a/run.json"):
+    about = tarfile.TarInfo(name)
+    about.type, about.size = kind, len(data)
+    return about.tobuf(tarfile.GNU_FORMAT) + data + bytes(-len(data) % 512)
 
 
-def test_few_bytes_that_would_be_very_many(tmp_path):
-    """Sparse files of 2^60 bytes, members without number, a name without end."""
-    pax = tarfile.TarInfo("a/run.json")
-    pax.pax_headers = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.realsize": str(1 << 60)}
-    old = bytearray(tarfile.TarInfo("a/run.json").tobuf(tarfile.GNU_FORMAT))
-    old[156:157] = tarfile.GNUTYPE_SPARSE
-    old[148:156] = b"%06o\0 " % (sum(old[:148]) + sum(old[156:]) + 8 * 32)
-    named = tarfile.TarInfo("a" * 100_000 + "/run.json")
-    for plain, why in (
-        (tar(pax), "sparse"),
-        (bytes(old) + bytes(1024), "sparse"),
-        (tar(named), "name"),
-        (tar(named, format=tarfile.GNU_FORMAT), "name"),
-        (tar(*map(tarfile.TarInfo, map(str, range(30_000)))), "more than 20000"),
-    ):
-        with pytest.raises(Unreadable, match=why):
-            list(unpacked(store(tmp_path, lzma.compress(plain, preset=0))))
+SPARSE = b"22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n38 GNU.sparse.realsize=%d\n" % (1 << 60)
+FILE = member(tarfile.REGTYPE)
+
+
+@pytest.mark.parametrize(
+    ("plain", "why"),
+    [
+        (member(tarfile.GNUTYPE_SPARSE), "sparse"),
+        (member(tarfile.XHDTYPE, SPARSE) + FILE, "sparse"),
+        (member(tarfile.SOLARIS_XHDTYPE, SPARSE) + FILE, "sparse"),
+        (member(tarfile.XHDTYPE, b"9 size=0\n") + member(tarfile.REGTYPE, member(b"S") + FILE), "sparse"),
+        (member(tarfile.XHDTYPE, b"13 size=-512\n") + FILE, "no archive|less than no"),
+        (member(tarfile.XHDTYPE, bytes(9 << 20)) + FILE, "name"),
+        (member(tarfile.GNUTYPE_LONGNAME, b"a" * (9 << 20)) + FILE, "name"),
+        (member(tarfile.XGLTYPE, b"8 a=bcd\n") + FILE, "name"),
+        (member(tarfile.GNUTYPE_LONGNAME, b"a\0") * 3000 + FILE, "no archive"),
+        (FILE * 30_000, "more than 20000"),
+    ],
+    ids=range(10),
+)
+def test_few_bytes_that_would_be_very_many(tmp_path, plain, why):
+    """Sparse files of 2^60 bytes, also behind a size that is not that of the header; names without end, for all that
+    follows, of names; members without number."""
+    with pytest.raises(Unreadable, match=why):
+        list(unpacked(store(tmp_path, lzma.compress(plain + bytes(1024), preset=0))))
