@@ -252,7 +252,7 @@ def grade(
             grades = graded(Class(seed, seconds, place), jobs, found)
             for n, one in stack.enter_context(closing(grades)):
                 made[n] = one
-                write_csv(path, [made[n][0] for n in sorted(made)])  # after each, so that nothing is lost
+                write_csv(path, [asdict(made[n][0]) for n in sorted(made)])  # after each, so that nothing is lost
                 done(len(made))
         except Unfit as error:
             raise UnfitForGrading(f"{error}; or use --unprotected, for submissions that you trust") from None

@@ -35,18 +35,21 @@ def conclude(study: Study, rows: Sequence[Row], reduced: Sequence[Row], picture:
 
 
 def _table(title: str, column: str, rows: Sequence[Row]) -> Table:
-    """Published against ours."""
-    compared = [
-        output.Compared(
-            f"{column.partition('_')[0]} {row[column]:g}  {row['scheme']}  {row['statistic']}",
-            row["published"],
-            row["ours"],
-            "{lowest:,.4g} to {highest:,.4g}".format(**row) if row["seeds"] > 1 else "",
-        )
-        for row in rows
-    ]
+    """Published against ours, with the difference in % of the published (in points where the unit is %)."""
+    unit = UNITS[rows[0]["metric"].rpartition("_")[2]]
     digits = 1 if max(row["ours"] for row in rows) >= 10 else 3
-    return output.comparison(title, compared, UNITS[rows[0]["metric"].rpartition("_")[2]], digits)
+    made = output.plain_table(title, "case", f"paper [{unit}]", f"ours [{unit}]", "difference", "spread of ours")
+    for row in rows:
+        paper, difference = "no number published", ""
+        if row["published"] is not None:
+            paper, gap = f"{row['published']:,.{digits}f}", row["ours"] - row["published"]
+            difference = f"{gap:+.{digits}f}" + (" points" if unit == "%" else "")
+            if row["published"] and unit != "%":
+                difference = f"{100 * gap / row['published']:+.1f} %"
+        case = f"{column.partition('_')[0]} {row[column]:g}  {row['scheme']}  {row['statistic']}"
+        spread = "{lowest:,.4g} to {highest:,.4g}".format(**row) if row["seeds"] > 1 else ""
+        made.add_row(case, paper, f"{row['ours']:,.{digits}f}", difference, spread)
+    return made
 
 
 def _near(metric: str, rows: Sequence[Row]) -> Iterable[str]:

@@ -14,7 +14,7 @@ import numpy as np
 from hedera.options import OUT, seeds_option
 from paper.study import over_seeds, schemes_option
 from plots.load import load_sweep
-from plots.shuffle import SCHEMES, TRANSFER_BYTES, Shuffle, draw, rows_of, shuffles, told
+from plots.shuffle import SCHEMES, TRANSFER_BYTES, Shuffle, rows_of, shuffles, told
 from results.tasks import Computing, Runner, computed, in_turn
 from simulator.config import Config
 
@@ -65,7 +65,7 @@ def _emulated(asked: Computing, folder: Path, schemes: Sequence[str]) -> None:
     hosts, size = tries[0].spec.k ** 3 // 4, int(tries[0].traffic.partition(":")[2])
     rows = rows_of(found, hosts, (hosts - 1) * size)
     note = f"Emulated, {hosts} hosts, links of {tries[0].spec.link_mbps:g} Mb/s, {size:,} bytes to each"
-    files = [asked.csv("table2", rows), draw(rows, note, asked.png("table2"))]
+    files = [asked.csv("table2", rows)]
     tables = [told(rows, f"Table 2, the shuffle. {note}")]
     if left_out := Counter(run.scheme for run in tries if not run.valid):
         all_rows = rows_of(shuffles(tries, schemes), hosts, (hosts - 1) * size)
@@ -101,7 +101,6 @@ def command(
         raise click.UsageError("name the folder of a sweep (./test.sh 5 252 --suite table2), or add --simulated")
     rows = compute(seeds, asked.runner("Table 2"), schemes, TRANSFER_BYTES, **fields)
     note = f"Simulated, 16 hosts, {seeds} seed{'s' * (seeds > 1)}"
-    files = [asked.csv("table2", rows), draw(rows, note, asked.png("table2"))]
     spread = "  ".join("{scheme} {lowest_shuffle_s:,.1f} to {highest_shuffle_s:,.1f} s".format(**row) for row in rows)
     table = told(rows, f"Table 2, the shuffle. {note}")
-    asked.conclude(rows, [table, f"Shuffle time over seeds: {spread}"], files)
+    asked.conclude(rows, [table, f"Shuffle time over seeds: {spread}"], [asked.csv("table2", rows)])

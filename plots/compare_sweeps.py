@@ -1,8 +1,8 @@
 """The same patterns and schemes under different conditions: how much their shares of the control change.
 
-Folders are compared pattern by pattern, over the patterns that all of them have. If all of them have runs, a run
-counts only if every folder has a valid one, with a valid control, of the same pattern, scheme and seed: a median over
-different seeds, and so over different hashed paths, would be another experiment.
+Sweeps are compared pattern by pattern, over the patterns that all of them have. A run counts only if every sweep has a
+valid one, with a valid control, of the same pattern, scheme and seed: a median over different seeds, and so over
+different hashed paths, would be another experiment.
 
 A scheme's differences, one for each pattern, have Student's interval, like those of trials (`plots.trials`). It says
 how much their mean depends on the choice of patterns. All patterns share their seeds, so it does not cover other
@@ -11,20 +11,26 @@ seeds.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from msgspec.structs import asdict
+
 from hedera.schemes import CONTROL
-from plots.sample import Bar, Sample, Trial, Value, option_name, read, setting_text
-from plots.style import scheme_order, short
-from plots.summary import BAR, pattern_order
+from plots.load import Sweep, load_sweep
+from plots.style import Value, option_name, scheme_order, setting_text, short
+from plots.summary import BAR, pattern_order, tries_of
 from plots.trials import difference
 
+Bar = tuple[str, str]
+"""Pattern and scheme."""
+Trial = tuple[str, str, int]
+"""Pattern, scheme and seed."""
 Thing = TypeVar("Thing")
+OF_THE_PATTERN = ("flows_per_host", "keep")
 _MAX_NAMED = 8
 
 
@@ -35,9 +41,7 @@ class Comparison:
 
     ``frame``: a line for each scheme and pattern that have a share in every folder, and folder, in the order of
     tables. ``share`` of the control over ``runs``; ``difference_points`` to the first folder. ``invalid``: trials that
-    are invalid or not judged. ``left_out`` and ``all_...`` are over all tries whatever their verdict, of which
-    ``left_out`` are not valid (NaN: an older summary does not say). ``tried``: the same lines, and those without a
-    share everywhere.
+    are invalid or not judged. ``tried``: the same lines, and those without a share everywhere.
     """
 
     conditions: Mapping[str, Mapping[str, Value]]
@@ -50,14 +54,10 @@ class Comparison:
     def schemes(self) -> list[str]:
         return list(self.frame.scheme.unique())
 
-    def label(self, folder: str) -> str:
-        differing = self.conditions[folder].items()
-        return " ".join(f"{option} {setting_text(value)}" for option, value in differing) or folder
-
     def rows(self) -> list[dict[str, Any]]:
         """A row for each scheme and folder: the mean share over ``patterns``, and of the differences the mean, its
-        interval (None: fewer than three patterns) and the largest. ``invalid``, ``left_out`` and ``all_...`` are over
-        ``all_patterns``, the patterns that all folders have."""
+        interval (None: fewer than three patterns) and the largest; ``invalid`` is over all patterns that all folders
+        have."""
         return [self._row(scheme, folder) for scheme in self.schemes for folder in self.conditions]
 
     def _row(self, scheme: str, folder: str) -> dict[str, Any]:
@@ -65,7 +65,6 @@ class Comparison:
         points = own.set_index("pattern").difference_points.dropna()
         mean = difference(None, points.tolist())
         largest = None if points.empty else points.abs().idxmax()
-        both = every[every.all_share_everywhere]
         return {
             "scheme": scheme,
             "folder": folder,
@@ -79,84 +78,107 @@ class Comparison:
             "high_points": mean.high,
             "largest_points": None if largest is None else points[largest],
             "largest_pattern": largest,
-            "left_out": _plain(every.left_out.sum(skipna=False), int),
-            "all_patterns": len(both),
-            "all_share": _plain(both.all_share.mean()),
-            "all_difference_points": _plain(both.all_difference_points.mean()),
         }
 
-    def pattern_rows(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "scheme": line.scheme,
-                "pattern": line.pattern,
-                "folder": line.folder,
-                "conditions": self.conditions[line.folder],
-                "runs": int(line.runs),
-                "invalid": int(line.invalid),
-                "share": line.share,
-                "difference_points": _plain(line.difference_points),
-                "left_out": _plain(line.left_out, int),
-                "all_share": _plain(line.all_share),
-            }
-            for line in self.frame.itertuples()
-        ]
 
+@dataclass(frozen=True)
+class _Sample:
+    """A folder with its ``name`` in tables, its sweep, and a row for each try (`plots.summary.tries_of`), whose ``key``
+    is a `Trial`."""
 
-def _plain(value: float, kind: type[float] = float) -> float | None:
-    return None if math.isnan(value) else kind(value)
+    name: str
+    sweep: Sweep
+    tries: Any
+
+    @property
+    def bars(self) -> set[Bar]:
+        return {(run.pattern, run.scheme) for run in self.sweep.runs}
+
+    @property
+    def trials(self) -> set[Trial]:
+        """Those that are valid, and their control is."""
+        return set(self.tries.key[self.tries.ratio.notna()])
+
+    def shares(self, trials: Collection[Trial]) -> Any:
+        """A frame by pattern and scheme: the median ``share`` of the control over ``runs`` of these trials (NaN: none);
+        ``invalid``, how many trials do not count."""
+        own = self.tries[self.tries.counts]
+        shares = own[own.ratio.notna() & own.key.isin(trials)].groupby(BAR).ratio.agg(share="median", runs="size")
+        return own.assign(invalid=~own.valid).groupby(BAR)[["invalid"]].sum().join(shares)
+
+    def settings(self, bars: Collection[Bar]) -> dict[str, Value]:
+        """The settings of the runs of these bars, by their names in run.json, except those that belong to the
+        pattern. Several values are joined into one text."""
+        found: dict[str, dict[Value, None]] = {}
+        for run in self.sweep.runs:
+            if (run.pattern, run.scheme) in bars:
+                for name, value in asdict(run.spec).items():
+                    found.setdefault(name, {})[value] = None
+        return {
+            name: next(iter(values)) if len(values) == 1 else ", ".join(sorted(map(setting_text, values)))
+            for name, values in found.items()
+            if name not in OF_THE_PATTERN
+        }
+
+    def says(self, bars: Collection[Bar], trials: Collection[Trial]) -> list[str]:
+        """Sentences on the runs of these bars that do not count, and on the files that were left out."""
+        own = self.tries[self.tries.counts & self.tries.set_index(BAR).index.isin(bars)]
+        uncounted = Counter(own.verdict[~own.valid])
+        found = [(uncounted[verdict], f"{verdict}, and never counted") for verdict in sorted(uncounted)]
+        inside = set(own.key[own.valid])
+        found.append((len(inside - self.trials), "valid, but without a valid control of the same trial"))
+        others = (inside & self.trials).difference(trials)
+        found.append((len(others), "valid, but not of that seed in every folder"))
+        sentences = [f"{number} run{'s are' if number != 1 else ' is'} {what}" for number, what in found if number]
+        for reason, number in Counter(one.reason for one in self.sweep.skipped).most_common():
+            sentences.append(f"{number} run.json left out: {reason}")
+        return [f"{self.name}: {sentence}" for sentence in sentences]
 
 
 def compare(folders: Sequence[Path]) -> Comparison:
     """Compare the folders with the first. Raises ValueError, one sentence, if that is impossible."""
     samples = _samples(folders)
     patterns, schemes = (
-        _in_all(what, samples, [set(one.bars.index.unique(level)) - {CONTROL} for one in samples])
-        for what, level in (("pattern", "pattern"), ("scheme but the control", "scheme"))
+        _in_all(what, samples, [{bar[level] for bar in one.bars} - {CONTROL} for one in samples])
+        for what, level in (("pattern", 0), ("scheme but the control", 1))
     )
     bars = {(pattern, scheme) for pattern in patterns for scheme in schemes}
-    with_runs = all(one.tries is not None for one in samples)
-    trials = _all_have(one.trials for one in samples) if with_runs else None
+    trials = _all_have(one.trials for one in samples)
     tried = _tried(samples, bars, trials)
-    frame = tried[tried.share_everywhere]
+    frame = tried[tried.everywhere]
     if frame.empty:
-        seed = " of the same seed" if with_runs else ""
-        raise ValueError(f"no pattern has a valid run of a scheme and of the control{seed} in every folder")
+        raise ValueError("no pattern has a valid run of a scheme and of the control of the same seed in every folder")
     order = {
         name: place for names in (scheme_order(schemes), pattern_order(patterns)) for place, name in enumerate(names)
     }
     frame = frame.sort_values(["scheme", "pattern"], key=lambda names: names.map(order), kind="stable")
     common = set(zip(frame.pattern, frame.scheme, strict=True))
     settings = [one.settings(common) for one in samples]
-    names = list(dict.fromkeys(name for found in settings for name in found))
-    differ = [name for name in names if len({found[name] for found in settings if name in found}) > 1]
-    alike = [name for name in names if name not in differ and all(name in found for found in settings)]
+    differ = [name for name in settings[0] if len({found[name] for found in settings}) > 1]
     conditions = {
-        one.name: {option_name(name): found[name] for name in differ if name in found}
+        one.name: {option_name(name): found[name] for name in differ}
         for one, found in zip(samples, settings, strict=True)
     }
+    alike = {option_name(name): value for name, value in settings[0].items() if name not in differ}
     with_control = bars | {(pattern, CONTROL) for pattern in patterns}
     notes = [*_not_common(samples, bars, common), *(s for one in samples for s in one.says(with_control, trials))]
-    return Comparison(conditions, frame, tried, {option_name(name): settings[0][name] for name in alike}, tuple(notes))
+    return Comparison(conditions, frame, tried, alike, tuple(notes))
 
 
-def _tried(samples: Sequence[Sample], bars: Collection[Bar], trials: Collection[Trial] | None) -> Any:
-    """The frame ``tried`` of a `Comparison`; ``..._everywhere``: whether every folder has such a share."""
+def _tried(samples: Sequence[_Sample], bars: Collection[Bar], trials: Collection[Trial]) -> Any:
+    """The frame ``tried`` of a `Comparison`; ``everywhere``: whether every folder has a share."""
     from pandas import concat
 
-    tried = None if trials is None else _all_have(set(one.tries.key) for one in samples)
-    found = [one.shares(trials, tried).assign(folder=one.name) for one in samples]
+    found = [one.shares(trials).assign(folder=one.name) for one in samples]
     frame = concat([own[own.index.isin(bars)] for own in found]).reset_index()
-    for share, difference_points in (("share", "difference_points"), ("all_share", "all_difference_points")):
-        of_bar = frame.groupby(BAR)[share]
-        everywhere = of_bar.transform("count") == len(samples)
-        others = everywhere & (frame.folder != samples[0].name)
-        frame[f"{share}_everywhere"] = everywhere
-        frame[difference_points] = 100 * (frame[share] - of_bar.transform("first")).where(others)
-    return frame
+    of_bar = frame.groupby(BAR).share
+    everywhere = of_bar.transform("count") == len(samples)
+    others = everywhere & (frame.folder != samples[0].name)
+    difference_points = 100 * (frame.share - of_bar.transform("first")).where(others)
+    return frame.assign(everywhere=everywhere, difference_points=difference_points)
 
 
-def _samples(folders: Sequence[Path]) -> list[Sample]:
+def _samples(folders: Sequence[Path]) -> list[_Sample]:
     """The samples of two or more different folders, of networks of the same size."""
     if len(folders) < 2:
         raise ValueError("a comparison needs two folders or more")
@@ -165,8 +187,8 @@ def _samples(folders: Sequence[Path]) -> list[Sample]:
     last = Counter(folder.resolve().name for folder in folders)
     names = [found if last[found := folder.resolve().name] == 1 else str(folder) for folder in folders]
     printable = [name if name.isprintable() else ascii(name) for name in names]
-    samples = [read(folder, name) for folder, name in zip(folders, printable, strict=True)]
-    sizes = {one.settings(one.bars.index)["k"]: one.name for one in samples}
+    samples = [_read(folder, name) for folder, name in zip(folders, printable, strict=True)]
+    sizes = {one.sweep.runs[0].spec.k: one.name for one in samples}
     if len(sizes) > 1:
         raise ValueError(
             "networks of different size cannot be compared: "
@@ -175,7 +197,20 @@ def _samples(folders: Sequence[Path]) -> list[Sample]:
     return samples
 
 
-def _in_all(what: str, samples: Sequence[Sample], found: Sequence[Collection[str]]) -> set[str]:
+def _read(folder: Path, name: str) -> _Sample:
+    """Raises ValueError, one sentence, if there are no runs, or none of the control."""
+    sweep = load_sweep(folder)
+    if not sweep.runs:
+        why = "".join(f": {one.path} {one.reason}" for one in sweep.skipped[:1])
+        raise ValueError(f"{folder} has no readable run (run.json){why}")
+    tries = tries_of(sweep.runs, sweep.tries)
+    tries["key"] = list(zip(tries.pattern, tries.scheme, tries.seed, strict=True))
+    if CONTROL not in set(tries.scheme[tries.ratio.notna()]):
+        raise ValueError(f"{folder} has no valid run of the control ({CONTROL}), which shares of the control need")
+    return _Sample(name, sweep, tries)
+
+
+def _in_all(what: str, samples: Sequence[_Sample], found: Sequence[Collection[str]]) -> set[str]:
     """What all samples have in common; ValueError if that is nothing."""
     if common := _all_have(found):
         return common
@@ -183,8 +218,8 @@ def _in_all(what: str, samples: Sequence[Sample], found: Sequence[Collection[str
     raise ValueError(f"no {what} is in every folder: {each}")
 
 
-def _not_common(samples: Sequence[Sample], bars: Collection[Bar], common: Collection[Bar]) -> list[str]:
-    every = {bar for one in samples for bar in one.bars.index if bar[1] != CONTROL}
+def _not_common(samples: Sequence[_Sample], bars: Collection[Bar], common: Collection[Bar]) -> list[str]:
+    every = {bar for one in samples for bar in one.bars if bar[1] != CONTROL}
     alone = [{bar[level] for bar in every} - {bar[level] for bar in bars} for level in (0, 1)]
     sentences = [f"not run in every folder: {_few(what)}" for what in alone if what]
     if lacking := [f"{scheme} under {short(pattern)}" for pattern, scheme in bars if (pattern, scheme) not in common]:

@@ -29,24 +29,14 @@ OF_FLOWS = (
 
 
 def export(folder: Path, to: Path) -> list[Path]:
-    """Write the tables and the input of `hedera compare` (summary.csv, sweep.json) into ``to``, which is created;
-    returns the files. If a trial was run twice, the tables have the try that counts.
-
-    Raises ValueError, one sentence, when there is no run, or its sweep.json cannot be read.
-    """
+    """Write the tables into ``to``, which is created, and return them. If a trial was run twice, they have the try that
+    counts. Raises ValueError, one sentence, when there is no run."""
     sweep = load_sweep(folder)
     if not sweep.runs:
         why = f": {sweep.skipped[0].path} {sweep.skipped[0].reason}" if sweep.skipped else ""
         raise ValueError(f"{folder} has no run (run.json) to export{why}")
-    return _written(
-        to,
-        {
-            "runs.csv": _table(run_rows(sweep)),
-            "flows.csv": _table(flow_rows(sweep), (*WHICH, *OF_FLOWS)),
-            "summary.csv": csv_text(sweep.runs, sweep.tries),
-            SETTINGS: _settings(folder),
-        },
-    )
+    flows = _table(flow_rows(sweep), (*WHICH, *OF_FLOWS))
+    return _written(to, {"runs.csv": _table(run_rows(sweep)), "flows.csv": flows})
 
 
 def keep(folder: Path, to: Path) -> list[Path]:
@@ -57,11 +47,15 @@ def keep(folder: Path, to: Path) -> list[Path]:
     files = find_files(folder, "run.json")
     if not sweep.runs or not files:
         raise ValueError(f"{folder} has no run (run.json) to keep")
+    try:
+        settings = read_bytes(folder / SETTINGS, MAX_BYTES)
+    except ValueError as reason:
+        raise ValueError(f"{folder / SETTINGS} {reason}") from None
     return _written(
         to,
         {
             ARCHIVE: pack({str(path.relative_to(folder)): read_bytes(path, MAX_BYTES) for path in files}),
-            SETTINGS: _settings(folder),
+            SETTINGS: settings,
             "summary.csv": csv_text(sweep.runs, sweep.tries),
             "differences.csv": tests_text(sweep.runs, sweep.tries),
         },
@@ -72,13 +66,6 @@ def _written(to: Path, files: Mapping[str, str | bytes]) -> list[Path]:
     for name, content in files.items():
         write_whole(to / name, content)
     return [to / name for name in files]
-
-
-def _settings(folder: Path) -> bytes:
-    try:
-        return read_bytes(folder / SETTINGS, MAX_BYTES)
-    except ValueError as reason:
-        raise ValueError(f"{folder / SETTINGS} {reason}") from None
 
 
 def run_rows(sweep: Sweep) -> Iterator[dict[str, Any]]:

@@ -4,8 +4,7 @@ A bar is the median of the valid trials, its whisker the 5th to 95th percentile;
 receivers' sockets, as in the paper (section 6.2). A published bar stands beside ours as an outline; the published ECMP
 stands beside the first and the last of our static schemes, because it might be any of them. In Mb/s published bars are
 scaled by the ratio of our links' payload capacity to the testbed's. A bar without a valid trial has no number. In its
-place is a hatched, crossed outline up to the dashed line, with a question mark if runs were not judged, or only a cross
-if nothing was run.
+place is a hatched, crossed outline up to the dashed line, or only a cross if nothing was run.
 """
 
 from __future__ import annotations
@@ -129,7 +128,7 @@ def _group(ax: Axes, group: int, pattern: str, chart: Shares, places: Sequence[S
         elif spread is None:
             style: dict[str, Any] = {"facecolor": "white", "edgecolor": colour(scheme), "hatch": _HATCH, "alpha": 0.7}
             ax.bar(x, chart.whole, width * 0.86, linewidth=0.9, linestyle=(0, (2, 1.5)), zorder=2, **style)
-            ax.plot(x, 0.46 * ax.get_ylim()[1], zorder=7, **_mark_of(bar.void))
+            ax.plot(x, 0.46 * ax.get_ylim()[1], zorder=7, **_RED_CROSS)
         else:
             ax.bar(x, spread.median, width * 0.9, color=colour(scheme), linewidth=0, zorder=2)
             if spread.high > spread.low:
@@ -142,19 +141,6 @@ def _group(ax: Axes, group: int, pattern: str, chart: Shares, places: Sequence[S
 
 def _outline(scheme: str) -> dict[str, Any]:
     return {"facecolor": "white", "edgecolor": INK if scheme in STATIC else colour(scheme)}
-
-
-def _mark_of(void: str) -> dict[str, Any]:
-    """A cross, or a question mark if runs were not judged: as a path, because mathematical text is not parsed."""
-    from matplotlib.textpath import TextPath
-    from matplotlib.transforms import Affine2D
-
-    if void != "NOT JUDGED":
-        return _RED_CROSS
-    path = TextPath((0, 0), "?", size=1)
-    low, high = path.get_extents().get_points()
-    middle = Affine2D().translate(*(-(low + high) / 2))
-    return {**_RED_CROSS, "marker": middle.transform_path(path), "markersize": 9, "markeredgewidth": 0.4}
 
 
 def _legend(figure: Figure, charts: Sequence[Shares]) -> None:
@@ -183,10 +169,9 @@ def _entries(charts: Sequence[Shares]) -> Iterator[tuple[Any, str]]:
         yield Patch(**_outline("ecmp")), "published ECMP"
     bars = [(bar, [chart.ours(*pair) for chart in charts]) for pair, bar in summary.bars.items()]
     control = ", or none of the control" if len(charts) > 1 else ""
-    for void, name in {"INVALID": f"invalid: no valid trial{control}", "NOT JUDGED": "not judged"}.items():
-        if any(bar.void == void and None in spreads for bar, spreads in bars):
-            box = Patch(facecolor="white", edgecolor=MUTED, hatch=_HATCH)
-            yield (box, Line2D([], [], **_mark_of(void))), name
+    if any(None in spreads for _, spreads in bars):
+        box = Patch(facecolor="white", edgecolor=MUTED, hatch=_HATCH)
+        yield (box, Line2D([], [], **_RED_CROSS)), f"no valid trial{control}"
     if any(None not in spreads and bar.valid_trials < bar.trials for bar, spreads in bars):
         yield Line2D([], [], **_SMALL_CROSS), "some trials do not count, left out"
     if len(bars) < len(summary.patterns) * len(summary.schemes):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hedera.schemes import CONTROL
 from plots.load import Sweep, load_sweep
-from plots.table import csv_text, markdown
+from plots.table import csv_text
 from results.archive import ARCHIVE
 from results.files import write_whole
 from results.record import Run
@@ -18,7 +18,7 @@ FOLDER = "figures"
 def write_all(folder: str | Path) -> list[Path]:
     """Write the figures and tables of a sweep into ``folder/figures`` and return them, the main ones first.
 
-    `figure9.png` and `.svg`, with the published numbers where a pattern has them; `summary.csv` and `summary.md`;
+    `figure9.png` and `.svg`, with the published numbers where a pattern has them; `summary.csv`;
     `differences.csv`, paired tests between schemes; `completion.csv` and `.png` for flows that arrive and end;
     `rates/PATTERN-trial-N.svg` for each trial. Without runs there are no files. Raises ValueError when there is no
     such folder.
@@ -32,7 +32,6 @@ def write_all(folder: str | Path) -> list[Path]:
     files = figure9.draw(sweep.runs, out / "figure9")
     for name, text in (
         ("summary.csv", csv_text(sweep.runs, sweep.tries)),
-        ("summary.md", markdown(sweep.runs, sweep.tries)),
         ("differences.csv", trials.csv_text(sweep.runs, sweep.tries)),
     ):
         write_whole(out / name, text)

@@ -6,7 +6,6 @@ Scheduling rounds are marked on the time axis, to show which change of paths a c
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -89,7 +88,7 @@ def _panel(ax: Axes, run: Run, control: Run | None) -> None:
     _line(ax, run, 2)
     ax.set_title(_heading(run, control), fontweight="bold")
     if not run.valid:
-        _say_why(ax, run)
+        ax.set_title(run.verdict.upper(), loc="right", color=INVALID, fontweight="bold")
 
 
 def _failures(ax: Axes, run: Run) -> None:
@@ -123,15 +122,6 @@ def _heading(run: Run, control: Run | None) -> str:
     if control is None or control is run or not control.valid or not control.bisection_mbps:
         return text
     return f"{text}, {run.bisection_mbps / control.bisection_mbps:.0%} of control"
-
-
-def _say_why(ax: Axes, run: Run) -> None:
-    ax.set_title(run.verdict.upper(), loc="right", color=INVALID, fontweight="bold")
-    reason = run.reasons[0] if run.reasons else "no reason was stored"
-    text = "\n".join(textwrap.wrap(reason, 46, max_lines=4, placeholder=" ..."))
-    low = (run.bisection_mbps or 0) < 0.45 * run.capacity_mbps
-    style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8, "color": INVALID, "zorder": 8}
-    ax.text(0.5, 0.62 if low else 0.28, text, transform=ax.transAxes, **style)
 
 
 def _legend(figure: Figure, runs: Sequence[Run], control: Run | None) -> None:

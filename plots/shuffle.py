@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hedera.schemes import CONTROL
-from plots.style import INK, MUTED, colour, house_style, save, scheme_order
 from results.output import plain_table
 from results.published import TABLE_2
 from results.record import Run
@@ -97,36 +95,3 @@ def told(rows: Sequence[Mapping[str, Any]], title: str) -> Table:
         made.add_row(row["scheme"], *cells)
     made.caption = "each with its ratio to the control, and in brackets the paper's ratio and the difference"
     return made
-
-
-def draw(rows: Sequence[Mapping[str, Any]], subtitle: str, path: Path) -> Path:
-    """Ratios to the control, the published ones marked beside; schemes without one are left out."""
-    from matplotlib.figure import Figure
-
-    by_scheme = {row["scheme"]: row for row in rows if row["shuffle_to_control"] is not None}
-    schemes = scheme_order(by_scheme)
-    with house_style():
-        figure = Figure(figsize=(8.4, 3.6), layout="constrained")
-        less, more = figure.subplots(1, 2, sharey=True)
-        width = 0.8 / max(1, len(schemes))
-        for axes, better, quantities, names in (
-            (less, "less is better", QUANTITIES[:2], _TITLES[:2]),
-            (more, "more is better", QUANTITIES[2:], _TITLES[2:]),
-        ):
-            for n, scheme in enumerate(schemes):
-                row = by_scheme[scheme]
-                x = [i - 0.4 + (n + 0.5) * width for i in range(len(quantities))]
-                heights = [row[OURS.format(q)] for q in quantities]
-                axes.bar(x, heights, 0.9 * width, color=colour(scheme), label=scheme)
-                marks = [row[PUBLISHED.format(q)] for q in quantities]
-                known = [(at, mark) for at, mark in zip(x, marks, strict=True) if mark is not None]
-                if known:
-                    axes.plot(*zip(*known, strict=True), "_", color=INK, ms=16, mew=1.6)
-            axes.axhline(1.0, color=MUTED, lw=0.8)
-            axes.set_xticks(range(len(quantities)), names)
-            axes.set_title(better)
-            axes.grid(axis="y")
-        less.set_ylabel("ratio to the control (mark: published)")
-        figure.suptitle(f"Table 2: the shuffle. {subtitle}", x=0.01, ha="left", fontsize=10)
-        figure.legend(*less.get_legend_handles_labels(), ncols=len(schemes), loc="outside lower center")
-        return save(figure, path)[0]

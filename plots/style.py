@@ -1,4 +1,4 @@
-"""One style for all figures: colours, labels and how a figure is saved.
+"""One style for all figures and tables: colours, labels, names of settings, and how a figure is saved.
 
 Schemes have the colours that `hedera.schemes` gives them. The control is grey, because it does not compete.
 """
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from markupsafe import Markup, escape
 
+from hedera.parameter import option_of
 from hedera.schemes import SCHEMES
 from results.files import write_whole
 from traffic import own_pattern
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 COLOURS = {scheme.name: scheme.colour for scheme in SCHEMES.values() if scheme.colour}
 """The colour of each scheme, in the order in which schemes are shown."""
+
+Value = bool | int | float | str | tuple[str, ...] | None
+"""Of a setting."""
 
 INVALID = "#b00020"
 INK = "#222222"
@@ -84,6 +88,19 @@ def _without_folder(part: str) -> str:
 def label(pattern: str) -> str:
     text = short(pattern)
     return text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 3].rstrip()}..."
+
+
+def option_name(setting: str) -> str:
+    """The option of the command line for a setting in run.json."""
+    return {"link_mbps": "--bw", "k": "-k"}.get(setting, option_of(setting))
+
+
+def setting_text(value: Value) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return " ".join(value) or "none"
+    return f"{value:g}" if isinstance(value, float) else str(value).lower() if value is None else str(value)
 
 
 @contextmanager

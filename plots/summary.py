@@ -16,8 +16,7 @@ import numpy as np
 from hedera.schemes import CONTROL
 from plots.style import scheme_order, short
 from results.published import FIGURE_9
-from results.record import Run
-from results.window import mean_over
+from results.record import Run, mean_over
 
 BAR = ["pattern", "scheme"]
 WINDOWS = {

@@ -1,4 +1,4 @@
-"""The summary as a table: for the terminal, for a README, and as CSV with every number."""
+"""The summary as a table: for the terminal, and as CSV with every number."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from plots.trials import in_a_sentence
 from results.output import plain_table
 from results.record import Run
 
-_FEW_TRIALS = 20
-"""With fewer trials the 5th and 95th percentile are nearly the minimum and maximum."""
 Table = tuple[str, list[str], list[list[str]]]
 """What it is, heads and rows."""
 
@@ -38,20 +36,6 @@ def show(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 
-def markdown(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
-    """The same tables in Markdown."""
-    if not runs:
-        return "no runs\n"
-    parts = []
-    for meaning, heads, rows in _tables(summarise(runs, tries), percentiles=True):
-        escaped = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in (heads, *rows)]
-        lines = [f"| {row} |\n" for row in escaped]
-        parts.append("".join([lines[0], "|---" + "|--:" * (len(heads) - 1) + "|\n", *lines[1:], f"\n{meaning}\n"]))
-    if said := in_a_sentence(runs, runs if tries is None else tries):
-        parts.append(f"{said}\n")
-    return "\n".join(parts)
-
-
 def csv_text(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
     """summary.csv: a line per bar (`plots.summary.COLUMNS`)."""
     if not runs:
@@ -63,21 +47,17 @@ def csv_text(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
     return written
 
 
-def _tables(summary: Summary, *, percentiles: bool = False) -> list[Table]:
+def _tables(summary: Summary) -> list[Table]:
     schemes = by_scheme(summary.frame)
     left_out = bool(schemes.left_out_tries.sum())
-    most = int(summary.frame.valid_trials.max())
     meaning = (
         "Payload received by all hosts in Mb/s, and its share of the control: medians of the valid trials. "
         f"All links could carry {summary.payload_capacity_mbps:.4g} Mb/s."
     )
     if left_out:
         meaning += " Behind a bar with tries that do not count: the same with them."
-    if percentiles and most > 1:
-        few = f", of {most} trials nearly the least and the most" if most < _FEW_TRIALS else ""
-        meaning += f" In brackets: 5th to 95th percentile{few}."
     rows = [
-        [short(pattern), *(_cell(summary.bars.get((pattern, scheme)), percentiles) for scheme in summary.schemes)]
+        [short(pattern), *(_cell(summary.bars.get((pattern, scheme))) for scheme in summary.schemes)]
         for pattern in summary.patterns
     ]
     tables = [(meaning, ["pattern", *summary.schemes], rows)]
@@ -106,14 +86,12 @@ def _mean(share: float, patterns: int | None = None) -> str:
     return f"{share:.1%}" + ("" if patterns is None else f" ({patterns})")
 
 
-def _cell(bar: Any, percentiles: bool) -> str:
+def _cell(bar: Any) -> str:
     if bar is None:
         return "-"
     text: str = bar.void
     if bar.median_payload_mbps is not None:
         text = f"{bar.median_payload_mbps:.1f}"
-        if percentiles and bar.valid_trials > 1:
-            text += f" ({bar.p5_payload_mbps:.1f}-{bar.p95_payload_mbps:.1f})"
         text += _share(bar, bar.median_ratio)
         if bar.valid_trials < bar.trials:
             text += f" ({bar.valid_trials} of {bar.trials})"

@@ -1,4 +1,4 @@
-"""How results are written: rows as CSV and as JSON, the paper against ours in the terminal, durations, progress."""
+"""How results are written: rows as CSV, as JSON and as tables in the terminal, durations, progress."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,27 +17,16 @@ from hedera.options import QUIET
 from results.files import write_whole
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
     from rich.console import Console
     from rich.table import Table
 
-    Row = DataclassInstance | Mapping[str, Any]
+Row = Mapping[str, Any]
 
 
 def quiet() -> bool:
     """Whether the present command has ``--quiet``."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(QUIET))
-
-
-class Compared(NamedTuple):
-    """One number of the paper (None: it is in a figure only) and ours, for a ``case``; ``spread`` of ours, over seeds
-    or repetitions, as text. Numbers are in the unit of the whole table."""
-
-    case: str
-    paper: float | None
-    ours: float
-    spread: str = ""
 
 
 def plain_table(title: str, *headings: str, left: int = 1) -> Table:
@@ -52,32 +40,13 @@ def plain_table(title: str, *headings: str, left: int = 1) -> Table:
     return made
 
 
-def comparison(title: str, rows: Sequence[Compared], unit: str, digits: int = 1) -> Table:
-    """The rows with their differences: in points if the unit is percent, else percent of the paper's (if not 0)."""
-    points = unit == "%"
-    made = plain_table(title, "case", f"paper [{unit}]", f"ours [{unit}]", "difference", "spread of ours")
-    for row in rows:
-        paper, difference = "no number published", ""
-        if row.paper is not None:
-            paper, gap = f"{row.paper:,.{digits}f}", row.ours - row.paper
-            difference = f"{gap:+.{digits}f}" + (" points" if points else "")
-            if row.paper and not points:
-                difference = f"{100 * gap / row.paper:+.1f} %"
-        made.add_row(row.case, paper, f"{row.ours:,.{digits}f}", difference, row.spread)
-    return made
-
-
-def cells(row: Row) -> Mapping[str, Any]:
-    return asdict(row) if is_dataclass(row) else row
-
-
 def write_csv(path: Path, rows: Sequence[Row]) -> Path:
     """Write rows as CSV, making the folder: a line per row, six significant digits, nothing for None."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(cells(rows[0]))
+    writer.writerow(rows[0])
     for row in rows:
-        writer.writerow([f"{cell:.6g}" if isinstance(cell, float) else cell for cell in cells(row).values()])
+        writer.writerow([f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row.values()])
     write_whole(path, text.getvalue())
     return path
 
@@ -93,7 +62,7 @@ def as_json(rows: Sequence[Row]) -> str:
     def plain(cell: Any) -> Any:
         return None if isinstance(cell, float) and not math.isfinite(cell) else cell
 
-    found = [{name: plain(cell) for name, cell in cells(row).items()} for row in rows]
+    found = [{name: plain(cell) for name, cell in row.items()} for row in rows]
     return json.dumps({"rows": found}, allow_nan=False)
 
 

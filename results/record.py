@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from results import parts
 from results.files import read_bytes, write_whole
@@ -173,44 +175,32 @@ def decode(data: bytes) -> Run:
     """The run of a run.json. Raises ValueError with the reason, one sentence, when it is not one."""
     try:
         return _DECODER.decode(data)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise ValueError(_sentence(error)) from None
+    except msgspec.ValidationError as error:  # it quotes unknown fields
+        raise ValueError(f"is not a run of schema {SCHEMA}: {_one_line(str(error))[:300]}") from None
+    except (msgspec.DecodeError, RecursionError):
+        raise ValueError("is not JSON, or was cut off") from None
 
 
 def read(path: Path) -> Run:
     """The run of a file. Raises ValueError with the reason, one sentence, when it cannot be read."""
-    return decode(content(path))
+    return decode(read_bytes(path, MAX_BYTES))
 
 
-def read_settings(path: Path) -> parts.Settings:
-    """The common settings of a sweep's runs, from its sweep.json. Raises ValueError as `read` does.
+def mean_over(times: NDArray[np.float64], rates: NDArray[np.float64], window: tuple[float, float]) -> float:
+    """The mean over ``window`` of a rate sampled as averages, sample i covering (times[i-1], times[i]].
 
-    Settings that an older file lacks have the defaults of `Settings`, and so have settings in which runs may differ.
+    ``times`` and ``rates`` have one shape (samples,); the first sample is taken to cover one second.
+    Samples that the window cuts count by the part inside it; NaN if the window has no sample.
     """
-    data = content(path)
-    try:
-        document = msgspec.json.decode(data, type=dict[str, Any])
-        document.pop("first_seed", None)
-        return msgspec.convert({"flows_per_host": 1, "keep": 1.0} | document, parts.Settings)
-    except msgspec.ValidationError as error:
-        raise ValueError(f"is not a sweep's settings: {_one_line(str(error))[:300]}") from None
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise ValueError(_sentence(error)) from None
-
-
-def content(path: Path) -> bytes:
-    """The bytes of a regular file of limited size. Raises ValueError, one sentence, when it cannot be read."""
-    return read_bytes(path, MAX_BYTES)
+    if len(times) == 0:
+        return float("nan")
+    starts = np.concatenate([[times[0] - 1.0], times[:-1]])
+    inside = np.clip(np.minimum(times, window[1]) - np.maximum(starts, window[0]), 0, None)
+    return float(np.sum(inside * rates) / np.sum(inside)) if np.sum(inside) > 0 else float("nan")
 
 
 def _one_line(text: str) -> str:
     return re.sub(r"[\x00-\x1f\x7f-\x9f]+", " ", text).strip()[:10_000]
-
-
-def _sentence(error: Exception) -> str:
-    if isinstance(error, msgspec.ValidationError):
-        return f"is not a run of schema {SCHEMA}: {_one_line(str(error))[:300]}"  # it quotes unknown fields
-    return "is not JSON, or was cut off"
 
 
 def _plain(number: Any) -> Any:

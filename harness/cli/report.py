@@ -50,8 +50,8 @@ def report(folder: Path, publish: Path | None) -> None:
 def export(folder: Path, out: Path | None) -> None:
     """Write a sweep as CSV: one file with a row per run, one with a row per flow.
 
-    FOLDER is a sweep (results/runs/NAME), or the kept data of one (results/figure9). `hedera compare` reads the
-    export just as it reads the sweep. For the columns see docs/fields.md.
+    FOLDER is a sweep (results/runs/NAME), or the kept data of one (results/figure9). For the columns see
+    docs/fields.md.
 
     Example: hedera export results/figure9 --out /tmp/figure9
     """

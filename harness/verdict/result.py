@@ -23,8 +23,7 @@ from harness.verdict.recovery import Recovery
 from harness.verdict.saturation import FullLinks, full_links
 from hedera.text import one_line
 from results.parts import Cpu, Disagreement, Rates, Restart, Round, Settings
-from results.record import SCHEMA, Run
-from results.window import mean_over
+from results.record import SCHEMA, Run, mean_over
 from topos.network import Network
 from traffic.bwmng import Series
 

@@ -14,7 +14,7 @@ from harness.run.spec import RunSpec
 from harness.verdict.fair import fair
 from harness.verdict.flows import MeasuredFlow
 from results import parts
-from results.window import mean_over
+from results.record import mean_over
 from topos.links import sending_ports
 from topos.network import Network
 

@@ -178,20 +178,6 @@ def expected_order(summary: Summary, runs: Sequence[Run]) -> Order:
     return Order(schemes, seen, unknown, breaches)
 
 
-def loads(summary: Summary, runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """For each number of flows per host and share of flows kept, the fewest first: how much the Hedera schemes are
-    above ecmp, as shares of the control, in the mean over the ``patterns`` that have a number for all three."""
-    table = summary.frame.pivot(index="pattern", columns="scheme", values="median_ratio")
-    table = table.reindex(columns=["ecmp", "hedera-gff", "hedera-sa"]).dropna()
-    gains = table[["hedera-gff", "hedera-sa"]].sub(table.ecmp, axis=0)
-    specs = {run.pattern: (run.spec.flows_per_host, run.spec.keep) for run in runs}
-    groups = gains.groupby([[specs[pattern][which] for pattern in gains.index] for which in (0, 1)])
-    return [
-        {"flows_per_host": flows, "keep": keep, "patterns": len(own), "gain": own.mean().to_dict()}
-        for (flows, keep), own in groups
-    ]
-
-
 def bijective(runs: Sequence[Run], patterns: Sequence[str]) -> list[str]:
     """The patterns in all of whose runs no host sends, or receives, more than one flow."""
     single: dict[str, bool] = {}

@@ -42,21 +42,12 @@ class Line(NamedTuple):
     y2: float
 
 
-class Drawing(NamedTuple):
-    """The whole drawing. Lines are indexed by directed link id (`topos.links`)."""
-
-    nodes: tuple[Node, ...]
-    lines: tuple[Line, ...]
-
-
-def draw(tree: FatTree) -> Drawing:
-    """The drawing of a fat-tree. Raises ValueError when k is above MAX_K."""
-    if tree.k > MAX_K:
-        raise ValueError(f"a fat-tree can be drawn up to k = {MAX_K}, not {tree.k}")
-    nodes = {node.name: node for node in _nodes(tree)}
+def draw(tree: FatTree) -> tuple[list[Node], list[Line]]:
+    """The nodes of a fat-tree, and its lines by directed link id (`topos.links`)."""
+    nodes = _nodes(tree)
+    placed = {node.name: node for node in nodes}
     apart = min(_APART, 0.16 * WIDTH / tree.num_hosts)
-    lines = (_line(nodes, *link_ends(tree, link), apart) for link in range(num_links(tree)))
-    return Drawing(tuple(nodes.values()), tuple(lines))
+    return nodes, [_line(placed, *link_ends(tree, link), apart) for link in range(num_links(tree))]
 
 
 def _nodes(tree: FatTree) -> list[Node]:

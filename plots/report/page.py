@@ -17,7 +17,7 @@ from hedera.schemes import CONTROL
 from plots import completion, figure9, trials
 from plots.figures import rate_sheets
 from plots.load import Sweep, load_sweep
-from plots.report import compare, environment, fabric, pictures, tallies
+from plots.report import compare, fabric, tallies
 from plots.report import runs as runs_data
 from plots.shares import our_share, published_share
 from plots.style import colour, house_style, image, label, short
@@ -29,14 +29,6 @@ from traffic.completion import CLASSES
 FILE = "report.html"
 RELOADED_AFTER_S = 15
 """A page about a sweep that goes on loads itself again, so often."""
-
-_MAIN_COMPARISONS = (
-    ("hedera-sa", "hedera-gff"),
-    ("hedera-sa", "ecmp"),
-    ("hedera-gff", "ecmp"),
-    ("ecmp", "ecmp-dst"),
-    ("ecmp", "spanning-tree"),
-)
 
 
 def write_report(folder: str | Path, unfinished: bool = False) -> Path:
@@ -86,10 +78,9 @@ def _context(sweep: Sweep) -> dict[str, Any]:
         "valid": sum(run.valid for run in runs),
         "skipped": [(str(one.path.relative_to(sweep.folder)), one.reason) for one in sweep.skipped],
         "CONTROL": CONTROL,
-        "settings": environment.settings(runs),
-        "machine": environment.machine(runs),
-        "environment": environment.environment(runs),
-        "dates": environment.dates(runs),
+        "settings": tallies.settings(runs),
+        "environment": tallies.environment(runs),
+        "days": sorted({run.started.date().isoformat() for run in runs if run.started}),
     }
     if not runs:
         return shared | {"summary": None, "palette": [], "completion": []}
@@ -104,7 +95,7 @@ def _context(sweep: Sweep) -> dict[str, Any]:
         "css_pairs": list(css.items()),
         **_published(summary, runs),
         **_trials(runs, sweep.tries),
-        **_rounds(runs),
+        "overheads": tallies.overheads(runs),
         **_completion(runs, sweep.tries),
         **_judgement(summary, runs),
         **_explorer(sweep),
@@ -139,45 +130,27 @@ def _published(summary: Summary, runs: Sequence[Run]) -> dict[str, Any]:
         "figure_9": image(drawn, "Figure 9: bars by pattern and scheme; the numbers are in the table below"),
         "has_published": bool(ecmp_patterns),
         "matches": matches,
-        "scatters": image(pictures.scatters(matches), "Ours against published, as in the table") if matches else "",
         "static": static,
         "closer": compare.closer(*both) if len(both) == 2 else None,
         "ecmp_patterns": ecmp_patterns,
-        "static_shares": image(pictures.static_shares(summary, tuple(static), ecmp_patterns), "As in the table")
-        if static and ecmp_patterns
-        else "",
         "order": compare.expected_order(summary, runs),
         "noticeable": compare.NOTICEABLE,
-        "loads": compare.loads(summary, runs),
     }
 
 
 def _trials(runs: Sequence[Run], tries: Sequence[Run]) -> dict[str, Any]:
-    compared = trials.compare_all(runs)
     every = {
         (each.first, each.second, row.pattern): row
         for each in trials.compare_all(tries, every=True)
         for row in (*each.patterns, each.overall)
     }
-    main = [each for each in compared if (each.first, each.second) in _MAIN_COMPARISONS]
-    others = [each for each in compared if each not in main]
     return {
-        "comparisons": main,
-        "other_comparisons": others,
-        "intervals": image(pictures.intervals(main + others), "Differences and intervals, as in the table")
-        if compared
-        else "",
+        "comparisons": trials.compare_all(runs),
         "certain": trials.in_a_sentence(runs, tries),
         "of_all_tries": every if any(not run.valid for run in tries) else {},
         "verdicts": (trials.SUPPORTED, trials.ALONE, trials.UNSUPPORTED, trials.SILENT),
         "fewest": trials.FEWEST,
     }
-
-
-def _rounds(runs: Sequence[Run]) -> dict[str, Any]:
-    found = tallies.overheads(runs)
-    words = "Time of scheduling rounds, as in the table above, and flows moved by the first, second, ... round"
-    return {"overheads": found, "round_picture": image(pictures.rounds(found, runs), words) if found else ""}
 
 
 def _judgement(summary: Summary, runs: Sequence[Run]) -> dict[str, Any]:

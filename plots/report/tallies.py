@@ -1,32 +1,51 @@
-"""What is counted over the runs of a page: rules of the verdict and their findings, verdicts by scheme, and how long
-scheduling rounds took and how often they changed a path."""
+"""What is counted over the runs of a page: settings and machines, rules of the verdict and their findings, verdicts by
+scheme, and how long scheduling rounds took and how often they changed a path."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec.structs import asdict
 
-from plots.style import scheme_order
-from results.parts import Rule
+from plots.load import VARYING
+from plots.style import option_name, scheme_order, setting_text
+from results.parts import Fact, Rule
 from results.record import Run
 
 PARTS = ("polled", "compute", "install", "total")
-MEANINGS = {
-    "processes": "nothing ended that should not have",
-    "clock": "the machine’s clock was not set",
-    "limits": "no port was above its rate",
-    "flows": "every flow ran from start to end",
-    "counters": "bwm-ng and iperf agree",
-    "paths": "flows took the paths that the controller claims",
-    "losses": "no packet was lost outside the queues",
-    "total": "the total, over the max-min fair total of the paths",
-    "progress": "of traffic that comes and goes: the time that flows’ paths allow, over what they took",
-    "full links": "what half of the links that have to be full carried at least",
-    "links alone": "the total, over what TCP’s windows would have brought over the links alone",
-}
 OF_SPEED = ("total", "progress", "full links", "links alone")
+
+
+def settings(runs: Sequence[Run]) -> list[tuple[str, str]]:
+    """The settings that all these runs share, by their options, and the measured window."""
+    if not runs:
+        return []
+    spec = {name: value for name, value in asdict(runs[0].spec).items() if name not in VARYING}
+    a, b = runs[0].window_s
+    named = [(option_name(name), setting_text(value)) for name, value in spec.items()]
+    return [*named, ("measured window", f"second {a:.3g} to {b:.3g}")]
+
+
+def environment(runs: Sequence[Run]) -> list[tuple[str, list[tuple[str, int]]]]:
+    """Every entry of the runs' environments, nested ones as ``tools: iperf``: its name, and its values with the number
+    of runs that have them, the most frequent first."""
+    found: dict[str, Counter[str]] = {}
+    for run in runs:
+        for name, value in _flat(run.environment):
+            found.setdefault(name, Counter())[value] += 1
+    return [(name, values.most_common()) for name, values in found.items()]
+
+
+def _flat(record: Mapping[str, Fact], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in record.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}: ")
+        else:
+            told = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            yield prefix + name, told if value not in (None, "") else "none"
 
 
 def applied(runs: Sequence[Run]) -> list[dict[str, Any]]:
@@ -39,7 +58,6 @@ def applied(runs: Sequence[Run]) -> list[dict[str, Any]]:
     return [
         {
             "rule": name,
-            "meaning": MEANINGS.get(name, ""),
             "kept": sum(rule.kept is True for rule in rules),
             "broken": sum(rule.kept is False for rule in rules),
             "not_applied": sum(rule.kept is None for rule in rules),

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import click
 import pytest
@@ -13,9 +12,8 @@ from harness.cli.run import run as run_command
 from harness.jobs.store import RESULT
 from harness.run.spec import RunSpec
 from harness.sweep.plan import TrafficSpec, keep_settings, plan
-from plots.load import load_sweep
-from plots.sample import OF_THE_PATTERN, option_name
-from plots.table import csv_text
+from plots.compare_sweeps import OF_THE_PATTERN
+from plots.style import option_name
 from results.parts import Settings
 from results.record import write
 from tests.harness.jobs.made import result
@@ -59,28 +57,6 @@ def test_the_table(folders):
     assert "-k 4 --seconds 10" in done.stdout
 
 
-def test_what_older_summaries_do_not_say_of_all_tries():
-    results = Path(__file__).parents[2] / "results"
-    done = invoked(results / "sample", results / "sample-100mbps")
-    (line,) = (line.split() for line in done.stdout.splitlines() if line.split()[:2] == ["ecmp", "sample"])
-    assert line[-3:] == ["?", "0", "?"]
-
-
-def test_by_pattern_all_tries_stand_beside_where_one_was_left_out(folders):
-    first = folders[1] / "published_stride4" / "ecmp" / "trial-1" / "run.json"
-    slow = {"verdict": "invalid", "reasons": ["too slow"]}
-    document = json.loads(first.read_text())
-    slow["bisection_mbps"] = document["bisection_mbps"] * 60 / 68
-    before = first.parent.with_name("trial-1-0")
-    before.mkdir()
-    (before / "run.json").write_text(json.dumps(document | slow))
-    done = invoked(*folders, "--by-pattern")
-    lines = [line.split() for line in done.stdout.splitlines()]
-    assert "--bw 100 --mtu 9000" in done.stdout
-    assert ["stride4", "70.0", "68.0", "(-2.0),", "all", "64.0"] in lines
-    assert ["ecmp", "stride1", "80.0", "78.0", "(-2.0)"] in lines
-
-
 def test_json_is_rows_and_nothing_else(folders):
     invalid = folders[1] / "published_stride4" / "ecmp" / "trial-1" / "run.json"
     invalid.write_text(json.dumps(json.loads(invalid.read_text()) | {"verdict": "invalid", "reasons": ["too slow"]}))
@@ -95,22 +71,6 @@ def test_json_is_rows_and_nothing_else(folders):
     assert rows[3]["conditions"] == {"--bw": 100.0, "--mtu": 9000}
     assert rows[3]["difference_points"] == pytest.approx(-2)
     assert "1 run is invalid" in done.stderr
-    by_pattern = json.loads(invoked(*folders, "--json", "--by-pattern").stdout)["rows"]
-    assert len(by_pattern) == 2 * 2 + 2 * 3
-
-
-def test_a_published_summary_beside_a_sweep(folders, tmp_path):
-    published = tmp_path / "published"
-    published.mkdir()
-    (published / "summary.csv").write_text(csv_text(load_sweep(folders[0]).runs))
-    (published / "sweep.json").write_bytes((folders[0] / "sweep.json").read_bytes())
-    done = invoked(published, folders[1])
-    assert done.exit_code == 0, done.output
-    assert "They differ in --bw, --mtu." in done.stdout
-    assert "not matched by their seeds" in done.stdout
-    assert "-2.0 to -2.0" in done.stdout
-    again = invoked(published, folders[0])
-    assert "They differ in no setting." in again.stdout
 
 
 @pytest.mark.parametrize("given", [("a",), ("a", "nowhere"), ("a", "empty"), ("a", "a")])

@@ -739,9 +739,7 @@ def test_a_name_that_a_terminal_obeys(grader, name, tmp_path):
     grade, _ = grader.grade(os.fsdecode(os.fsencode(name)), demand=HONEST["demand"])
     assert grade["submission"].isprintable()
     assert grade["submission"][0] not in "=+-@"
-    from classroom.grading import Grade
-
-    path = write_csv(tmp_path / "grades.csv", [Grade(**grade)])
+    path = write_csv(tmp_path / "grades.csv", [grade])
     (row,) = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")))
     assert row["points"] == "20"
 

@@ -71,22 +71,18 @@ def test_invalid_runs_never_count(tmp_path):
     assert "b: 3 runs are invalid, and never counted" in found.notes
 
 
-def test_all_tries_stand_beside_what_counts(tmp_path):
-    """In b half of what was tried under the second pattern was left out, and all under the third."""
-    a = sweep(tmp_path / "a", ecmp(90, 70, 60))
-    b = sweep(tmp_path / "b", ecmp(90, 70, 60), link_mbps=200.0)
-    for pattern, share, attempt in ((FOUR[1], 30, ""), (FOUR[1], 70, "-again"), (FOUR[2], 40, "")):
-        bad = {} if attempt else {"verdict": "invalid", "reasons": ["slow"]}
-        document = run_document(pattern, "ecmp", 1, bisection_mbps=1.5 * share, **bad)
-        document["spec"] |= {"link_mbps": 200.0}
-        store(b, document, attempt)
-    first, second = compare([a, b]).rows()
-    assert (second["patterns"], second["share"], second["difference_points"]) == pytest.approx((2, 0.8, 0))
-    assert (first["left_out"], first["all_patterns"], first["all_share"]) == (0, 3, pytest.approx(2.2 / 3))
-    assert (second["left_out"], second["all_patterns"], second["all_share"]) == (2, 3, pytest.approx(1.8 / 3))
-    assert second["all_difference_points"] == pytest.approx(-40 / 3)
-    by_pattern = {row["pattern"]: row for row in compare([a, b]).pattern_rows() if row["folder"] == "b"}
-    assert (by_pattern[FOUR[1]]["left_out"], by_pattern[FOUR[1]]["all_share"]) == (1, pytest.approx(0.5))
+def test_what_was_left_out_is_said(tmp_path):
+    a, b = (sweep(tmp_path / name, ecmp([50, 60, 80]), trials=3) for name in "ab")
+    bad = {"verdict": "not judged", "reasons": ["too short"]}
+    store(b, run_document(FOUR[0], "nonblocking", 3, bisection_mbps=150.0, **bad))
+    (b / "broken").mkdir()
+    (b / "broken" / "run.json").write_text("{")
+    assert compare([a, b]).notes == (
+        "a: 2 runs are valid, but not of that seed in every folder",
+        "b: 1 run is not judged, and never counted",
+        "b: 1 run is valid, but without a valid control of the same trial",
+        "b: 1 run.json left out: is not JSON, or was cut off",
+    )
 
 
 def test_trials_are_matched_by_their_seeds(tmp_path):
@@ -115,8 +111,12 @@ def test_what_cannot_be_compared_is_said_in_a_sentence(tmp_path, shares, setting
         compare([a, sweep(tmp_path / "b", shares, **settings)])
 
 
-def test_one_folder_is_no_comparison(tmp_path):
+def test_what_is_no_sweep_or_only_one_is_no_comparison(tmp_path):
     a = sweep(tmp_path / "a", ecmp(50))
+    (tmp_path / "empty").mkdir()
+    for place, reason in (("nowhere", "there is no results folder"), ("empty", "has no readable run")):
+        with pytest.raises(ValueError, match=reason):
+            compare([a, tmp_path / place])
     with pytest.raises(ValueError, match="two folders or more"):
         compare([a])
     with pytest.raises(ValueError, match="given twice"):
@@ -129,4 +129,13 @@ def test_folders_of_one_name_are_told_apart_and_none_obeyed_by_a_terminal(tmp_pa
     c = sweep(tmp_path / "z\x1b[2J", ecmp(50))
     found = compare([a, b, c])
     assert list(found.conditions) == [str(a), str(b), "'z\\x1b[2J'"]
-    assert found.label(str(a)) == str(a), "nothing differs"
+    assert set(map(len, found.conditions.values())) == {0}, "nothing differs"
+
+
+def test_settings_are_those_of_the_runs_that_are_compared(tmp_path):
+    a = sweep(tmp_path / "a", ecmp(50, 60))
+    sweep(a, {(FOUR[1], "ecmp"): 60}, new_flows="switch", flows_per_host=1)
+    sweep(a, {(FOUR[2], "ecmp"): 60}, large_flows="measured")
+    found = compare([a, sweep(tmp_path / "b", ecmp(50, 60))])
+    assert found.conditions["a"] == {"--new-flows": "controller, switch"}
+    assert "--flows-per-host" not in found.alike, "it is in the name of the pattern"

@@ -1,7 +1,6 @@
 """Tables of a sweep for other programs: what is in them, and what reads them."""
 
 import csv
-import json
 import statistics
 
 import pytest
@@ -59,25 +58,11 @@ def test_a_row_for_each_flow_that_its_run_is_found_by(sweep, tmp_path):
     assert (other["first_core"], other["moves"], other["completion_s"]) == ("", "0", "")
 
 
-def test_compare_takes_what_was_exported_of_what_was_kept(tmp_path):
-    kept = ROOT / "results/figure9"
-    done = asked("export", kept, "--out", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {
-        "runs.csv", "flows.csv", "summary.csv", "sweep.json",
-    }  # fmt: skip
-    done = asked("compare", kept, tmp_path / "out", "--json")
-    assert done.returncode == 0, done.stderr
-    beside = [row for row in json.loads(done.stdout)["rows"] if row["folder"] == "out"]
-    assert beside
-    assert all(row["difference_points"] == pytest.approx(0, abs=0.01) for row in beside)
-
-
 def test_what_has_no_run_is_one_sentence(tmp_path):
     assert_one_sentence(asked("export", tmp_path), 2, "has no run (run.json) to export")
     write_sweep(tmp_path / "mine", [PATTERN], ["ecmp"])
-    assert_one_sentence(asked("export", tmp_path / "mine"), 2, "sweep.json")
-    assert not (tmp_path / "mine" / "export").exists()
+    assert_one_sentence(asked("report", tmp_path / "mine", "--publish", tmp_path / "out"), 2, "sweep.json")
+    assert not (tmp_path / "out").exists()
 
 
 def test_what_is_kept_reads_as_the_sweep_does(sweep, tmp_path):

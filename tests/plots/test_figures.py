@@ -14,7 +14,6 @@ def test_write_all(tmp_path):
         "figure9.png",
         "figure9.svg",
         "summary.csv",
-        "summary.md",
         "differences.csv",
         "rates/published_stride4-trial-1.svg",
         "rates/published_stride4-trial-2.svg",

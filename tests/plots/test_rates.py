@@ -36,7 +36,6 @@ def test_an_invalid_run_looks_invalid_in_its_rates(tmp_path, monkeypatch):
     for ax in figures[0].axes:
         assert ax.get_title(loc="right") == "INVALID"
         assert "Mb/s" not in ax.get_title(loc="left")
-    assert figures[0].axes[0].texts[0].get_text() == "the machine is too slow"
 
 
 def test_failures_are_marked_where_they_happened(tmp_path, monkeypatch):

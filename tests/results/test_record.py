@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from results.parts import FlowRecord, Settings
-from results.record import SCHEMA, Run, decode, encode, read, read_settings, write
+from results.record import SCHEMA, Run, decode, encode, mean_over, read, write
 from tests.plots.sweeps import run_document
 
 RUN = Run(
@@ -29,7 +29,6 @@ RUN = Run(
     reasons=(),
     flows=(FlowRecord(src=0, dst=4, mbps=9.0),),
 )
-SETTINGS = RUN.spec
 
 
 def run(**changes):
@@ -166,21 +165,9 @@ def test_a_document_that_was_cut_off(cut):
         decode(data[: min(cut, len(data) - 1)])
 
 
-def test_the_settings_of_a_sweep(tmp_path):
-    path = tmp_path / "sweep.json"
-    names = msgspec.structs.asdict(SETTINGS)
-    common = {name: value for name, value in names.items() if name not in ("flows_per_host", "keep")}
-    path.write_text(json.dumps(common | {"first_seed": 1}))
-    assert read_settings(path) == SETTINGS
-    old = {name: value for name, value in common.items() if name not in ("mtu", "new_flows", "controller_delay_ms")}
-    path.write_text(json.dumps(old))
-    assert read_settings(path) == SETTINGS
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"k": NaN}', "[" * 100_000, '{"colour": "red"}', '{"k": "\\u001b"}'])
-def test_settings_that_are_none_are_refused_in_one_line(tmp_path, text):
-    path = tmp_path / "sweep.json"
-    path.write_text(text)
-    with pytest.raises(ValueError, match=r"^is no") as refused:
-        read_settings(path)
-    assert str(refused.value).isprintable()
+def test_a_mean_counts_what_the_window_cuts_by_the_part_inside():
+    times, rates = np.array([1.0, 2.0, 3.0, 4.0]), np.array([10.0, 20.0, 30.0, 40.0])
+    for window, mean in (((1.0, 3.0), 25), ((0.5, 1.5), 15), ((0.0, 0.25), 10)):
+        assert mean_over(times, rates, window) == pytest.approx(mean)
+    assert np.isnan(mean_over(np.array([1.0]), np.array([5.0]), (3.0, 4.0)))
+    assert np.isnan(mean_over(np.array([]), np.array([]), (0.0, 1.0)))

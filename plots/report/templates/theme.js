@@ -1,4 +1,4 @@
-// The choice of colours, and what prints.
+// The choice of colours.
 const root = document.documentElement;
 const store = {
   get() { try { return localStorage.getItem("hedera-theme"); } catch { return null; } },
@@ -14,9 +14,5 @@ for (const input of document.querySelectorAll("input[name=theme]")) {
 }
 apply(store.get());
 
-// What a reader of the printed page would otherwise miss.
-addEventListener("beforeprint", () => {
-  for (const box of document.querySelectorAll("details.print")) box.open = true;
-});
 // A link into a closed part opens it.
 addEventListener("hashchange", () => document.getElementById(location.hash.slice(1))?.closest("details")?.setAttribute("open", ""));

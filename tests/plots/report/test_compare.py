@@ -1,11 +1,10 @@
 import numpy as np
 import pytest
 
-from plots.load import load_sweep
 from plots.report import compare as compare
 from plots.summary import summarise
 from results.published import FIGURE_9
-from tests.plots.sweeps import run_document, store, store_rates
+from tests.plots.sweeps import store_rates
 
 
 def sweep_of(folder, rates, **changes):
@@ -110,16 +109,3 @@ def test_the_order_is_only_expected_of_bijections(tmp_path):
     crowd = [{"src": 0, "dst": 4, "mbps": 1.0}, {"src": 1, "dst": 4, "mbps": 1.0}]
     summary, runs = sweep_of(tmp_path, {("hotspot", "hedera-sa"): 1, ("hotspot", "hedera-gff"): 2}, flows=crowd)
     assert compare.expected_order(summary, runs).patterns == []
-
-
-def test_gains_by_load(tmp_path):
-    for flows, rates in ((1, (100, 50, 80, 90)), (2, (100, 80, 90, 92))):
-        for scheme, rate in zip(("nonblocking", "ecmp", "hedera-gff", "hedera-sa"), rates, strict=True):
-            document = run_document("randbij", scheme, bisection_mbps=float(rate))
-            document["spec"]["flows_per_host"] = flows
-            store(tmp_path / str(flows), document)
-    runs = load_sweep(tmp_path).runs
-    one, two = compare.loads(summarise(runs), runs)
-    assert (one["flows_per_host"], one["patterns"], one["keep"]) == (1, 1, 1.0)
-    assert [round(load["gain"]["hedera-sa"], 3) for load in (one, two)] == [0.4, 0.12]
-    assert [round(load["gain"]["hedera-gff"], 3) for load in (one, two)] == [0.3, 0.1]
