@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
 from functools import lru_cache, wraps
 from pathlib import Path
@@ -84,6 +84,21 @@ def seeds_option(default: int) -> Command:
     return click.option(
         "--seeds", default=default, type=click.IntRange(1), show_default=True, help="Number of seeds: 1, 2, and so on."
     )
+
+
+def names_option(option: str, default: Iterable[str], known: Callable[[str], str], text: str) -> Command:
+    """Names, separated by commas, each once; ``known`` raises ValueError for one that does not exist."""
+
+    def read(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
+        names = dict.fromkeys(name.strip() for name in value.split(",") if name.strip())
+        if not names:
+            raise click.BadParameter("name at least one")
+        try:
+            return tuple(known(name) for name in names)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+
+    return click.option(option, default=",".join(default), show_default=True, callback=read, help=text)
 
 
 def field_options(

@@ -12,7 +12,6 @@ import click
 from hedera.options import json_option, parallel
 from packets.options import compared, experiment, guarded, kept, parameters
 from packets.parameters import Parameters
-from results.output import progress_bar
 
 if TYPE_CHECKING:
     from packets.suites import Suite
@@ -137,7 +136,7 @@ def run(
 ) -> None:
     """Make one run and describe it. With --seeds, make several runs and take their samples together."""
     from packets.experiment import Experiment, static_parameters
-    from packets.run import Task, kept_or_run, run_many
+    from packets.run import run_many
     from packets.tables import as_object, in_sentences
 
     if fields["workload"] == "static":
@@ -149,13 +148,7 @@ def run(
     ]
     first = experiments[0]
     label = f"{first.scheme}, {first.workload}"
-    if seeds > 1 or cluster:
-        results = run_many(label, experiments, keep, jobs, cluster)
-    else:
-        with progress_bar(label, first.seconds) as done:
-            results = [kept_or_run(Task(first, keep), done)]
-            done(first.seconds)
-    found = as_object(first, results)
+    found = as_object(first, run_many(label, experiments, keep, jobs, cluster))
     if as_json:
         click.echo(json.dumps(found))
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import fields
 from functools import wraps
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from hedera.options import Command, field_options, in_words, json_option, options, parallel
+from hedera.options import Command, field_options, in_words, json_option, names_option, options, parallel
 from packets.build import NotInstalled
 from packets.parameters import SCHEMES, VARIANTS, Parameters, Quantity, unit_of, written
 
@@ -69,26 +69,23 @@ kept = click.option(
 )
 
 
-def _listed(option: str, known: Iterable[str], text: str) -> Command:
-    """An option of names from ``known``, separated by commas or given in several options; by default all."""
+def _known(names: Collection[str]) -> Callable[[str], str]:
+    def known(name: str) -> str:
+        if name not in names:
+            raise ValueError(f"there is no {name!r}; there are {', '.join(names)}")
+        return name
 
-    def read(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-        named = click.Choice(tuple(known))
-        words = (word for value in values for word in value.split(","))
-        return tuple(dict.fromkeys(named.convert(word.strip(), parameter, context) for word in words)) or tuple(known)
-
-    return click.option(option, multiple=True, metavar="LIST", callback=read, help=text)
+    return known
 
 
 compared = options(
-    _listed(
-        "--variants",
-        VARIANTS,
-        "reproduction: as the report's authors built it (--no-sack --pacer-behind); conforming: with the"
-        " given parameters, by default TCP by its RFCs and the pacer in front. Comma-separated (default: both).",
+    names_option(
+        "--variants", VARIANTS, _known(VARIANTS),
+        "reproduction: as the report's authors built it (--no-sack --pacer-behind); conforming: with the given "
+        "parameters, by default TCP by its RFCs and the pacer in front. Comma-separated.",
     ),
-    _listed("--schemes", SCHEMES, f"Comma-separated: {', '.join(SCHEMES)} (default: all)."),
-)
+    names_option("--schemes", SCHEMES, _known(SCHEMES), f"Comma-separated: {', '.join(SCHEMES)}."),
+)  # fmt: skip
 """The options of figures and tables that compare schemes, as both variants."""
 
 _SUITE = ("parameters", "named", "keep", "as_json", "jobs", "cluster", "variants", "schemes")

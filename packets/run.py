@@ -7,7 +7,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,6 @@ from packets.build import engine, fingerprint
 from packets.experiment import Experiment, scenario
 from packets.result import Result, load, reduce, save
 from results.files import make_folder
-
-Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True)
@@ -29,18 +27,18 @@ class Task:
     engine: str = field(default_factory=fingerprint)
 
 
-def run(experiment: Experiment, progress: Progress | None = None) -> Result:
-    """Run one experiment. ``progress`` is called with the simulated seconds so far.
+def run(experiment: Experiment) -> Result:
+    """Run one experiment.
 
     Raises NotInstalled (packets.build), or RuntimeError when the engine fails.
     """
     traffic = experiment.traffic()
     started = time.perf_counter()
-    data = run_scenario(scenario(experiment, traffic), progress)
+    data = run_scenario(scenario(experiment, traffic))
     return reduce(experiment, traffic, data, time.perf_counter() - started)
 
 
-def run_scenario(built: dict[str, Any], progress: Progress | None = None) -> bytes:
+def run_scenario(built: dict[str, Any]) -> bytes:
     """Run a scenario in the engine and return what it writes.
 
     Raises ValueError, one sentence, for a scenario that the engine refuses; RuntimeError when it dies.
@@ -49,38 +47,16 @@ def run_scenario(built: dict[str, Any], progress: Progress | None = None) -> byt
     with tempfile.TemporaryFile("w+", encoding="utf-8") as question, tempfile.TemporaryFile() as answer:
         json.dump(built, question)
         question.seek(0)
-        with subprocess.Popen(
-            [str(engine()), "/dev/stdin", "/dev/stdout"],
-            stdin=question,
-            stdout=answer,
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as child:
-            try:
-                said = _follow(child, progress)
-            except BaseException:
-                child.kill()
-                raise
-        if child.returncode == 2:
-            raise ValueError(said)
-        if child.returncode != 0:
-            raise RuntimeError(f"the packet engine ended early ({_why(child.returncode)}): {said or 'no message'}")
+        command = [str(engine()), "/dev/stdin", "/dev/stdout"]
+        done = subprocess.run(command, stdin=question, stdout=answer, stderr=subprocess.PIPE, text=True, check=False)
+        said = [line for line in done.stderr.splitlines() if line and not line.startswith("progress ")]
+        if done.returncode == 2:
+            raise ValueError(said[-1])
+        if done.returncode != 0:
+            message = said[-1] if said else "no message"
+            raise RuntimeError(f"the packet engine ended early ({_why(done.returncode)}): {message}")
         answer.seek(0)
         return answer.read()
-
-
-def _follow(child: subprocess.Popen[str], progress: Progress | None) -> str:
-    """Read the engine's standard error to its end: progress is passed on, the last other line returned."""
-    said = ""
-    assert child.stderr is not None
-    for line in child.stderr:
-        word, _, seconds = line.strip().partition(" ")
-        if word == "progress":
-            if progress:
-                progress(float(seconds))
-        elif line.strip():
-            said = line.strip()
-    return said
 
 
 def _why(code: int) -> str:
@@ -91,8 +67,8 @@ def place(task: Task) -> Path:
     return task.folder / f"{task.experiment.key(task.engine)}.npz"
 
 
-def kept_or_run(task: Task, progress: Progress | None = None) -> Result:
-    """The result of a task: from its file, or run now and kept. ``progress``: as for `run`.
+def kept_or_run(task: Task) -> Result:
+    """The result of a task: from its file, or run now and kept.
 
     Raises RuntimeError, one sentence, if this machine (a worker of a cluster) has another engine; OSError, before
     running anything, if the result cannot be kept.
@@ -106,7 +82,7 @@ def kept_or_run(task: Task, progress: Progress | None = None) -> Result:
     result = load(path)
     if result is None:
         make_folder(task.folder)  # before it is run in vain
-        result = run(task.experiment, progress)
+        result = run(task.experiment)
         save(result, path)
     return result
 

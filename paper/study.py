@@ -11,10 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import click
 import numpy as np
 
-from hedera.options import Command, field_options, options, seeds_option
+from hedera.options import Command, field_options, names_option, options, seeds_option
 from hedera.schemes import scheme
 from plots.style import INK, MUTED, house_style, save
 from plots.trials import Difference, difference
@@ -140,35 +139,20 @@ def numbers(option: str, text: str, kind: Callable[[str], Number]) -> list[Numbe
     return list(dict.fromkeys(found))
 
 
-def _names_option(option: str, default: Sequence[str], known: Callable[[str], str], text: str) -> Command:
-    """Names, separated by commas, each once; ``known`` raises ValueError for one that does not exist."""
-
-    def read(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
-        names = dict.fromkeys(name.strip() for name in value.split(",") if name.strip())
-        if not names:
-            raise click.BadParameter("name at least one")
-        try:
-            return tuple(known(name) for name in names)
-        except ValueError as error:
-            raise click.BadParameter(str(error)) from None
-
-    return click.option(option, default=",".join(default), show_default=True, callback=read, help=text)
-
-
 def _engine(name: str) -> str:
     if name not in ENGINES:
         raise ValueError(f"there is no engine {name!r}; the engines are {' and '.join(ENGINES)}")
     return name
 
 
-engines_option = _names_option(
+engines_option = names_option(
     "--engines", ENGINES, _engine, "Comma-separated: aimd (section 5.5), maxmin (ideal shares)."
 )
 
 
 def schemes_option(default: Sequence[str]) -> Command:
     text = "Comma-separated; hedera-clos shows what the network itself allows."
-    return _names_option("--schemes", default, lambda name: scheme(name).name, text)
+    return names_option("--schemes", default, lambda name: scheme(name).name, text)
 
 
 def at_scale(k: int) -> Command:

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -86,11 +85,12 @@ class TestWithEngine:
             "import sys\n"
             "from packets.experiment import Experiment\n"
             "from packets.run import run\n"
-            "run(Experiment('hull', 'static', flows=2, seconds=1000), lambda s: print(s, flush=True))\n"
+            "run(Experiment('hull', 'static', flows=2, seconds=1000))\n"
         )
-        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as caller:
-            caller.stdout.readline()
-            engine = int(Path(f"/proc/{caller.pid}/task/{caller.pid}/children").read_text().split()[0])
+        with subprocess.Popen([sys.executable, "-c", code]) as caller:
+            asked, engine = ["pgrep", "-x", "-P", str(caller.pid), "engine"], ""
+            while not engine:
+                engine = subprocess.run(asked, capture_output=True, text=True).stdout.strip()
             os.kill(caller.pid, signal.SIGKILL)
         deadline = time.monotonic() + 30
         while os.path.exists(f"/proc/{engine}") and time.monotonic() < deadline:
