@@ -13,11 +13,9 @@ from packets.parameters import SCHEMES
 from packets.suites import Suite
 from packets.workload import FAN_OUTS
 from plots.style import INK, MUTED, house_style, logarithmic, save
-from topos.arrays import Float64
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _MIN_US = 0.05
 """Lower latencies are drawn at this value: a logarithmic axis has no 0."""
@@ -69,16 +67,21 @@ PICTURES = {
 
 def compared(rows: Sequence[Row], key: str, suite: Suite, path: Path) -> Path:
     """Panels of one line per scheme and variant over x; the seeds' range as a band, published numbers as circles."""
+    from matplotlib.figure import Figure
+
     title, size, x_label, panels = PICTURES[key]
     with house_style():
-        figure = _figure(*size)
+        figure = Figure(figsize=size, layout="constrained")
         grid = figure.subplots(len(panels), len(panels[0]), squeeze=False)
         for axes, panel in zip(grid.flat, [panel for line in panels for panel in line], strict=True):
             _panel(axes, [r for r in rows if (r["metric"], r["statistic"]) == (panel.metric, panel.statistic)], panel)
             axes.set_title(f"\n{panel.title}" if panel in panels[0] else panel.title)
             axes.set_xlabel(x_label)
         figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-        _heading(figure, title.format(delay=suite.parameters.link_delay_us), _note(rows))
+        title = title.format(delay=suite.parameters.link_delay_us)
+        figure.suptitle(f"{title}\n", x=0.01, ha="left", fontsize=11.5, fontweight="bold", color=INK)
+        below_title = 1 - 25 / (72 * size[1])  # points
+        figure.text(0.01, below_title, _note(rows), fontsize=8.5, color=MUTED, va="top")
         return save(figure, path)[0]
 
 
@@ -89,11 +92,11 @@ def _panel(axes: Axes, rows: Sequence[Row], panel: Panel) -> None:
         for variant, line in zip(dict.fromkeys(row["variant"] for row in own), ("-o", "--."), strict=False):
             curve = [row for row in own if row["variant"] == variant]
             x, label = [row[column] for row in curve], scheme.label if line == "-o" else None
-            y, low, high = _ends(curve, least)
+            y, low, high = (np.maximum([row[end] for row in curve], least) for end in ("ours", "lowest", "highest"))
             axes.plot(x, y, line, color=scheme.colour, markersize=4, label=label)
             axes.fill_between(x, low, high, color=scheme.colour, alpha=0.15, linewidth=0)
-        known = [(row[column], max(row["published"], least)) for row in own if row["published"] is not None]
-        _circles(axes, known, scheme.colour)
+        known = {row[column]: max(row["published"], least) for row in own if row["published"] is not None}
+        axes.plot(list(known), list(known.values()), "o", color=scheme.colour, mfc="none", markersize=8)
     if panel.logarithmic:
         logarithmic(axes)
     else:
@@ -101,15 +104,6 @@ def _panel(axes: Axes, rows: Sequence[Row], panel: Panel) -> None:
     axes.grid(axis="y")
     axes.tick_params(length=0, which="both")
     axes.set_xticks(sorted({row[column] for row in rows}))
-
-
-def _ends(rows: Sequence[Row], least: float) -> list[Float64]:
-    """Ours, the lowest and the highest seed's, (rows,) each."""
-    return [np.maximum([row[end] for row in rows], least) for end in ("ours", "lowest", "highest")]
-
-
-def _circles(axes: Axes, published: Sequence[tuple[float, float]], colour: str) -> None:
-    axes.plot([x for x, _ in published], [y for _, y in published], "o", color=colour, mfc="none", markersize=8)
 
 
 def _note(rows: Sequence[Row]) -> str:
@@ -122,15 +116,3 @@ def _note(rows: Sequence[Row]) -> str:
         + ("Open circles: published." if known else "No numbers are published.")
         + (f" Latencies below {_MIN_US:g} us are drawn at {_MIN_US:g}." if low else "")
     )
-
-
-def _figure(width: float, height: float) -> Figure:
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def _heading(figure: Figure, title: str, note: str) -> None:
-    figure.suptitle(f"{title}\n", x=0.01, ha="left", fontsize=11.5, fontweight="bold", color=INK)
-    below_title = 1 - 25 / (72 * figure.get_figheight())  # points
-    figure.text(0.01, below_title, note, fontsize=8.5, color=MUTED, va="top")

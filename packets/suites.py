@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from packets.experiment import Experiment
-from packets.metrics import SELECTIVITY, Row, by_seed, cell
+from packets.metrics import SELECTIVITY, Found, Row, by_seed, cell, reductions
 from packets.parameters import SCHEMES, VARIANTS, Parameters
-from packets.reductions import Found, reductions
 from packets.result import Result
 from packets.run import run_many
 
