@@ -15,7 +15,7 @@ from classroom.process import Answer, Misbehaved, Process, Start, Unfit
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows
 from hedera.text import one_line
-from results.files import Unreadable, read_bytes
+from traffic.textfile import Unreadable, read_regular
 
 MAX_FILE = 256 << 10
 """The limit of a code file, bytes."""
@@ -35,7 +35,7 @@ class Code:
 def read_code(path: Path, attribute: str) -> Code:
     """The code in a file. ValueError, one sentence, if there is none."""
     try:
-        return Code(path.name, read_bytes(path, MAX_FILE).decode(), attribute)
+        return Code(path.name, read_regular(path, MAX_FILE).decode(), attribute)
     except (UnicodeDecodeError, Unreadable) as error:
         why = error if isinstance(error, Unreadable) else "is not text in UTF-8"
         raise ValueError(f"{path.name} {why}") from None

@@ -20,7 +20,7 @@ from traffic.graph import PLACEMENTS
 if TYPE_CHECKING:
     from topos.faults import Fault
     from topos.network import Network
-    from traffic.matrix import Matrix
+    from traffic.flows import Matrix
     from traffic.workload import Workload
 
 

@@ -13,7 +13,8 @@ import msgspec
 from harness.cli.options import tell_user
 from harness.jobs import guests
 from hifi.scene import Scene, Seen
-from results.files import read_bytes, write_whole
+from results.files import write_whole
+from traffic.textfile import read_regular
 from virtual.errors import GuestFailed
 from virtual.guest import FILES, RESULTS, Guest
 from virtual.kernel import shipped
@@ -61,6 +62,6 @@ def _play(scenes: Sequence[Scene], kept: Path) -> None:
             path = guest.results / f"{scene.name}.json"
             if ended.status and not path.exists():
                 raise GuestFailed(f"{scene.name}: {ended.stderr.strip()[-2000:]}")
-            seen = read_bytes(path, MOST_BYTES)
+            seen = read_regular(path, MOST_BYTES)
             msgspec.json.decode(seen, type=Seen)
             write_whole(_place(scene, kept), seen)

@@ -15,9 +15,10 @@ from plots.summary import tries_of
 from plots.table import csv_text
 from plots.trials import csv_text as tests_text
 from results.archive import ARCHIVE, pack
-from results.files import find_files, read_bytes, write_whole
+from results.files import find_files, write_whole
 from results.parts import FlowRecord
 from results.record import MAX_BYTES, Run
+from traffic.textfile import read_regular
 
 SETTINGS = "sweep.json"
 WHICH = ("run", "pattern", "scheme", "trial", "seed", "verdict")
@@ -48,13 +49,13 @@ def keep(folder: Path, to: Path) -> list[Path]:
     if not sweep.runs or not files:
         raise ValueError(f"{folder} has no run (run.json) to keep")
     try:
-        settings = read_bytes(folder / SETTINGS, MAX_BYTES)
+        settings = read_regular(folder / SETTINGS, MAX_BYTES)
     except ValueError as reason:
         raise ValueError(f"{folder / SETTINGS} {reason}") from None
     return _written(
         to,
         {
-            ARCHIVE: pack({str(path.relative_to(folder)): read_bytes(path, MAX_BYTES) for path in files}),
+            ARCHIVE: pack({str(path.relative_to(folder)): read_regular(path, MAX_BYTES) for path in files}),
             SETTINGS: settings,
             "summary.csv": csv_text(sweep.runs, sweep.tries),
             "differences.csv": tests_text(sweep.runs, sweep.tries),

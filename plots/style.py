@@ -18,7 +18,7 @@ from markupsafe import Markup, escape
 from hedera.parameter import option_of
 from hedera.schemes import SCHEMES
 from results.files import write_whole
-from traffic import own_pattern
+from traffic.flowfile import file_of_own
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,7 +82,7 @@ def short(pattern: str) -> str:
 def _without_folder(part: str) -> str:
     if part.startswith("file:"):
         return "file:" + part[5:].rpartition("/")[2]
-    return part.rpartition("/")[2] if own_pattern.file_of(part.partition(" x")[0]) else part
+    return part.rpartition("/")[2] if file_of_own(part.partition(" x")[0]) else part
 
 
 def label(pattern: str) -> str:

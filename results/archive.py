@@ -11,7 +11,7 @@ import tarfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
-from results.files import Unreadable, read_bytes
+from traffic.textfile import Unreadable, read_regular
 
 ARCHIVE = "runs.tar.xz"
 MAX_BYTES = 1 << 30
@@ -44,7 +44,7 @@ def unpacked(path: Path, name: str = "run.json") -> Iterator[tuple[str, bytes]]:
     """
     packed = lzma.LZMADecompressor(memlimit=_MAX_MEMORY)
     try:
-        plain = packed.decompress(read_bytes(path, MAX_BYTES), MAX_BYTES)
+        plain = packed.decompress(read_regular(path, MAX_BYTES), MAX_BYTES)
         if not packed.eof:
             raise Unreadable(f"is cut off, or larger than {MAX_BYTES / 1e6:.3g} MB when it is unpacked")
         if b"GNU.sparse" in plain:

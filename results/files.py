@@ -11,14 +11,11 @@ import stat
 from pathlib import Path
 from typing import Any
 
-_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+from traffic.textfile import Unreadable, read_regular
+
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOST_STEPS = 200
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
-class Unreadable(ValueError):
-    """Why a file is not read; the message continues a sentence that begins with its name."""
 
 
 def write_whole(path: Path, data: bytes | str) -> None:
@@ -75,30 +72,10 @@ def open_folder(folder: Path) -> int:
         raise OSError(error.errno, error.strerror, str(folder)) from None
 
 
-def read_bytes(path: Path, most_bytes: int) -> bytes:
-    """A regular file of at most that size: a pipe might never end, a huge file fills the memory. Raises Unreadable."""
-    try:
-        descriptor = os.open(path, _READ)
-    except FileNotFoundError:
-        raise Unreadable("is not there") from None
-    except OSError as error:
-        raise Unreadable(f"cannot be read: {error.strerror}") from None
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise Unreadable("is not a regular file")
-        with open(descriptor, "rb", closefd=False) as file:
-            data = file.read(most_bytes + 1)
-    finally:
-        os.close(descriptor)
-    if len(data) > most_bytes:
-        raise Unreadable(f"is larger than {most_bytes / 1e6:.3g} MB")
-    return data
-
-
 def read_json(path: Path, most_bytes: int) -> Any:
     """The JSON in a file of at most that size. Raises Unreadable."""
     try:
-        return json.loads(read_bytes(path, most_bytes))
+        return json.loads(read_regular(path, most_bytes))
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
         raise Unreadable("is not JSON, or was cut off") from None
 

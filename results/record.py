@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from results import parts
-from results.files import read_bytes, write_whole
+from results.files import write_whole
 from results.parts import Count, Fact, Mbps, Name, Port, Positive, Record, Seconds, Sentence, written
 from topos.wire import payload_share
+from traffic.textfile import read_regular
 
 SCHEMA: Literal[2] = 2
 """Version of run.json."""
@@ -183,7 +184,7 @@ def decode(data: bytes) -> Run:
 
 def read(path: Path) -> Run:
     """The run of a file. Raises ValueError with the reason, one sentence, when it cannot be read."""
-    return decode(read_bytes(path, MAX_BYTES))
+    return decode(read_regular(path, MAX_BYTES))
 
 
 def mean_over(times: NDArray[np.float64], rates: NDArray[np.float64], window: tuple[float, float]) -> float:

@@ -19,8 +19,7 @@ from simulator.result import Result, RoundLog
 from simulator.workload import flows_of
 from topos.arrays import Float64, Int32
 from topos.links import NO_LINK, num_links, path_links
-from traffic.flows import Flows
-from traffic.matrix import Matrix
+from traffic.flows import Flows, Matrix
 from traffic.ports import SERVER_PORT, source_ports
 from traffic.workload import connections
 

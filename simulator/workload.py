@@ -11,9 +11,8 @@ import numpy as np
 
 from simulator.config import Config
 from topos.arrays import Int32, Int64
-from traffic.flows import NOBODY, NOTHING, Flows, columns, joined
+from traffic.flows import NOBODY, NOTHING, Flows, Matrix, columns, joined
 from traffic.graph import FlowGraph, followers
-from traffic.matrix import Matrix
 from traffic.streams import Stream, generator
 from traffic.workload import Workload
 

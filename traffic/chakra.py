@@ -19,8 +19,8 @@ from __future__ import annotations
 import io
 import re
 from array import array
-from collections import defaultdict
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +29,15 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, pr
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from topos.arrays import Bool, Int64
+from topos.arrays import Int64
 from traffic.goal import Op, matched
 from traffic.graph import MAX_BYTES, MAX_FILE_BYTES, FlowGraph, all_to_all, around, bounded, part
 from traffic.textfile import given, read_bytes, short
 
-COLLECTIVES = ("ALL_REDUCE", "ALL_GATHER", "ALL_TO_ALL", "REDUCE_SCATTER")
+COLLECTIVES = {0: "ALL_REDUCE", 2: "ALL_GATHER", 6: "ALL_TO_ALL", 7: "REDUCE_SCATTER"}
+"""Those that are simulated, by their numbers."""
 MAX_NODES, MAX_WAITS = 1_000_000, 5_000_000
 """Of all files of a trace. Larger ones are refused."""
-_MOST_AROUND, _MOST_EDGES = 32, 2_000_000
-"""Neighbours of a node that is left out, and edges of all such: where there are more, they stay."""
 _FIELDS = {
     "GlobalMetadata": "version 1 bytes, attr 2 Attribute*",
     "Node": "id 1 uint64, type 3 int32, ctrl_deps 4 uint64*, data_deps 5 uint64*, duration_micros 7 uint64, "
@@ -49,10 +48,6 @@ _FIELDS = {
 }
 _NO_TIME, _COMP, _SEND, _RECV, _COLL = range(4), 4, 5, 6, 7
 _NUMBERS = (b"comm_type", b"comm_size", b"comm_src", b"comm_dst", b"comm_tag")
-_TYPES = (
-    "ALL_REDUCE", "REDUCE", "ALL_GATHER", "GATHER", "SCATTER", "BROADCAST", "ALL_TO_ALL", "REDUCE_SCATTER",
-    "REDUCE_SCATTER_BLOCK", "BARRIER",
-)  # fmt: skip
 
 
 @cache
@@ -88,7 +83,7 @@ def read_chakra(prefix: str, name: str = "") -> FlowGraph:
     large, says what cannot be simulated, or would hang: a rank that has no part in a collective, a circle.
     """
     paths = traces_of(prefix)
-    trace, left = Trace([str(path) for path in paths]), MAX_FILE_BYTES
+    trace, left = _Trace(paths), MAX_FILE_BYTES
     for rank, path in enumerate(paths):
         if not path.name.endswith(f".{rank}.et"):
             raise ValueError(f"there is {path}, and no trace of rank {rank}")
@@ -96,85 +91,33 @@ def read_chakra(prefix: str, name: str = "") -> FlowGraph:
         left -= len(data)
         if left < 0:
             raise ValueError(f"{path} and those of lower ranks have more than {MAX_FILE_BYTES // 10**6} MB")
-        _take(trace, rank, io.BytesIO(data))
+        trace.take(rank, io.BytesIO(data))
     return trace.graph(name or f"chakra:{prefix}")
 
 
-def _take(trace: Trace, rank: int, data: io.BytesIO) -> None:
-    """A rank's file, or ValueError."""
-    path, ids = trace.paths[rank], []
-    places: dict[int, int] = {}
-    metadata = _next("GlobalMetadata", path, data)
-    if metadata is None or len(UnknownFieldSet(metadata)):
-        raise ValueError(f"{path} is no Chakra trace: it does not begin with GlobalMetadata")
-    while (node := _next("Node", path, data)) is not None:
-        if node.id in places:
-            raise ValueError(f"{path} node {node.id}: there is another node of this id")
-        places[node.id] = len(trace.ops)
-        trace.bounded(rank, 1, len(node.ctrl_deps) + len(node.data_deps))
-        for one in (*node.ctrl_deps, *node.data_deps):
-            ids.append(one)
-            trace.waiting.append(len(trace.ops))
-        trace.ops.append(_op(trace, rank, node))
-    for waiting, one in zip(trace.waiting[len(trace.before) :], ids, strict=True):
-        if one not in places:
-            raise ValueError(f"{trace.where(trace.ops[waiting])} depends on node {one}, which is not there")
-        trace.before.append(places[one])
-
-
-def _next(name: str, path: str, data: io.BytesIO) -> Any:
+def _next(name: str, path: Path, data: io.BytesIO) -> Any:
     try:
         return proto.parse_length_prefixed(_message(name), data)
     except (DecodeError, ValueError, EOFError, IndexError) as error:
         raise ValueError(f"{path} is no Chakra trace: {' '.join(str(error).split())}") from None
 
 
-def _op(trace: Trace, rank: int, node: Any) -> Op:
-    where = f"{trace.paths[rank]} node {node.id}"
-    said = {one.name: one for one in node.attr}
-    if node.type == _COMP or node.type in _NO_TIME:
-        return Op("calc", rank, -1, node.duration_micros * 1000 if node.type == _COMP else 0, 0, node.id)
-    if node.type not in (_SEND, _RECV, _COLL):
-        raise ValueError(f"{where}: there is no type {node.type} of nodes")
-    kind, size, src, dst, tag = (_number(where, name, said.get(name)) for name in _NUMBERS)
-    if size is None or not 0 <= size <= MAX_BYTES:
-        raise ValueError(f"{where} has no comm_size that can be true")
-    size = max(1, size)
-    if node.type != _COLL:
-        own, other, peer = ("comm_src", "comm_dst", dst) if node.type == _SEND else ("comm_dst", "comm_src", src)
-        if (src if node.type == _SEND else dst) not in (None, rank):
-            raise ValueError(f"{where}: its {own} is not rank {rank}, which it belongs to")
-        if peer is None or not 0 <= peer < len(trace.paths):
-            raise ValueError(f"{where}: its {other} is none of the ranks 0 to {len(trace.paths) - 1}")
-        return Op("send" if node.type == _SEND else "recv", rank, peer, size, tag or 0, node.id)
-    if kind is None or not 0 <= kind < len(_TYPES) or _TYPES[kind] not in COLLECTIVES:
-        told = "no comm_type" if kind is None or not 0 <= kind < len(_TYPES) else _TYPES[kind]
-        raise ValueError(f"{where}: {told} is not simulated, but {', '.join(COLLECTIVES)} are")
-    if b"involved_dim" in said and not all(said[b"involved_dim"].bool_list.values):
-        raise ValueError(f"{where}: a collective over some dimensions of a network (involved_dim) is not simulated")
-    group = said[b"pg_name"].string_val.decode(errors="backslashreplace") if b"pg_name" in said else ""
-    ranks = trace.groups.setdefault("" if group == "0" else group, {})
-    ranks.setdefault(rank, []).append(len(trace.ops))
-    return Op(_TYPES[kind], rank, -1, size, 0, node.id)
-
-
-def _number(where: str, name: bytes, value: Any) -> int | None:
-    if value is None:
-        return None
+def _number(value: Any) -> int | None:
+    """The whole number of an attribute, in whichever field it is; None where there is none."""
     for field in ("int64_val", "int32_val", "uint64_val", "uint32_val"):
-        if value.HasField(field):
+        if value is not None and value.HasField(field):
             return int(getattr(value, field))
-    raise ValueError(f"{where}: the attribute {name.decode()} is no whole number")
+    return None
 
 
-class Trace:
-    """Operations of all ranks, with their number in the rank's file of ``paths`` for a line.
+class _Trace:
+    """Operations of all ranks, with their number in the rank's file for a line.
 
     Operation ``waiting[n]`` starts when ``before[n]`` has ended. ``groups``: those that are collectives of a group,
     by rank; the group without a name is of all ranks.
     """
 
-    def __init__(self, paths: list[str]) -> None:
+    def __init__(self, paths: list[Path]) -> None:
         self.paths = paths
         self.ops: list[Op] = []
         self.waiting, self.before = array("q"), array("q")
@@ -183,13 +126,54 @@ class Trace:
     def where(self, op: Op) -> str:
         return f"{self.paths[op.rank]} node {op.line}"
 
-    def bounded(self, rank: int, nodes: int, waits: int) -> None:
-        """ValueError where so many more, of a rank's file, are too many."""
-        if len(self.ops) + nodes > MAX_NODES or len(self.waiting) + waits > MAX_WAITS:
-            raise ValueError(
-                f"{self.paths[rank]} and those of lower ranks have more than {MAX_NODES:,} nodes, or "
-                f"{MAX_WAITS:,} dependencies"
-            )
+    def take(self, rank: int, data: io.BytesIO) -> None:
+        """A rank's file, or ValueError."""
+        path, ids = self.paths[rank], array("Q")
+        places: dict[int, int] = {}
+        metadata = _next("GlobalMetadata", path, data)
+        if metadata is None or len(UnknownFieldSet(metadata)):
+            raise ValueError(f"{path} is no Chakra trace: it does not begin with GlobalMetadata")
+        while (node := _next("Node", path, data)) is not None:
+            if node.id in places:
+                raise ValueError(f"{path} node {node.id}: there is another node of this id")
+            places[node.id] = len(self.ops)
+            waits = len(node.ctrl_deps) + len(node.data_deps)
+            if len(self.ops) >= MAX_NODES or len(self.waiting) + waits > MAX_WAITS:
+                raise ValueError(
+                    f"{path} and those of lower ranks have more than {MAX_NODES:,} nodes, or {MAX_WAITS:,} dependencies"
+                )
+            ids.extend([*node.ctrl_deps, *node.data_deps])
+            self.waiting.extend([len(self.ops)] * waits)
+            self.ops.append(self._op(rank, node))
+        for waiting, one in zip(self.waiting[len(self.before) :], ids, strict=True):
+            if one not in places:
+                raise ValueError(f"{self.where(self.ops[waiting])} depends on node {one}, which is not there")
+            self.before.append(places[one])
+
+    def _op(self, rank: int, node: Any) -> Op:
+        where = f"{self.paths[rank]} node {node.id}"
+        if node.type == _COMP or node.type in _NO_TIME:
+            return Op("calc", rank, -1, node.duration_micros * 1000 if node.type == _COMP else 0, 0, node.id)
+        if node.type not in (_SEND, _RECV, _COLL):
+            raise ValueError(f"{where}: there is no type {node.type} of nodes")
+        said = {one.name: one for one in node.attr}
+        kind, size, src, dst, tag = (_number(said.get(name)) for name in _NUMBERS)
+        if size is None or not 0 <= size <= MAX_BYTES:
+            raise ValueError(f"{where} has no comm_size that can be true")
+        size = max(1, size)
+        if node.type != _COLL:
+            what, end, peer = ("send", "comm_dst", dst) if node.type == _SEND else ("recv", "comm_src", src)
+            if peer is None or not 0 <= peer < len(self.paths):
+                raise ValueError(f"{where}: its {end} is none of the ranks 0 to {len(self.paths) - 1}")
+            return Op(what, rank, peer, size, tag or 0, node.id)
+        if kind not in COLLECTIVES:
+            raise ValueError(f"{where}: comm_type {kind} is not simulated, but {', '.join(COLLECTIVES.values())} are")
+        if b"involved_dim" in said and not all(said[b"involved_dim"].bool_list.values):
+            raise ValueError(f"{where}: a collective over some dimensions of a network (involved_dim) is not simulated")
+        group = said[b"pg_name"].string_val.decode(errors="backslashreplace") if b"pg_name" in said else ""
+        ranks = self.groups.setdefault("" if group == "0" else group, {})
+        ranks.setdefault(rank, []).append(len(self.ops))
+        return Op(COLLECTIVES[kind], rank, -1, size, 0, node.id)
 
     def graph(self, name: str) -> FlowGraph:
         """The graph, whose hosts are the ranks. ValueError, one sentence, for one that would hang or is too large.
@@ -227,36 +211,27 @@ class Trace:
             size += np.zeros(ranks, dtype=np.int64), np.full(len(shape), bytes_)
             waiting += flows[first], flows[shape.waiting], ends[shape.src[last]], ends[shape.dst[last]]
             before += starts[shape.src[first]], flows[shape.before], flows[last], flows[last]
-        after, one = np.divmod(np.unique(np.array(self.waiting) * nodes + np.array(self.before)), nodes)
         delay = np.zeros(count)
         delay[:nodes] = [op.size / 1e9 if op.kind == "calc" else 0.0 for op in ops]
-        bytes_of = np.concatenate(size)
-        kept, late, early = _without(
-            (bytes_of == 0) & (delay == 0), np.concatenate([start[after], *waiting]), np.concatenate([one, *before])
-        )
-        senders, receivers = (np.concatenate(ends)[kept] for ends in (src, dst))
-        return FlowGraph.of(name, len(self.paths), senders, receivers, bytes_of[kept], delay[kept], late, early)
+        late = np.concatenate([start[np.array(self.waiting, dtype=np.int64)], *waiting])
+        early = np.concatenate([np.array(self.before, dtype=np.int64), *before])
+        senders, receivers, sizes = (np.concatenate(one) for one in (src, dst, size))
+        return FlowGraph.of(name, len(self.paths), senders, receivers, sizes, delay, late, early)
 
     def _together(self) -> list[Int64]:
         """The nodes of each collective, by rank. ValueError where ranks do not agree on what they do together."""
         found = []
         for group, by_rank in self.groups.items():
             ranks = sorted(by_rank) if group else range(len(self.paths))
-            what = f"of group {short(group)}" if group else "of all ranks"
             own = [by_rank.get(rank, []) for rank in ranks]
-            for rank, nodes in zip(ranks, own, strict=True):
-                if len(nodes) != len(own[0]):
-                    raise ValueError(
-                        f"{self.paths[rank]} has {len(nodes)} collectives {what}, and {self.paths[ranks[0]]} "
-                        f"{len(own[0])}: that would hang"
-                    )
-            for together in zip(*own, strict=True):
-                one = self.ops[together[0]]
-                for op in (self.ops[node] for node in together):
-                    if (op.kind, op.size) != (one.kind, one.size):
+            for number, together in enumerate(zip_longest(*own), start=1):
+                did = ["nothing" if n is None else f"{self.ops[n].kind} of {self.ops[n].size} bytes" for n in together]
+                for rank, one in zip(ranks, did, strict=True):
+                    if one != did[0]:
                         raise ValueError(
-                            f"{self.where(op)}: {op.kind} of {op.size} bytes, and for {self.where(one)} it is "
-                            f"{one.kind} of {one.size} bytes"
+                            f"{self.paths[rank]} and {self.paths[ranks[0]]} would hang in collective {number} "
+                            f"{f'of group {short(group)}' if group else 'of all ranks'}: {one} in the first, and "
+                            f"{did[0]} in the second"
                         )
                 found.append(np.array(together))
         return found
@@ -267,39 +242,3 @@ def _shape(name: str, kind: str, ranks: int) -> FlowGraph:
     if kind == "ALL_TO_ALL":
         return all_to_all(name, ranks, 1, 1)
     return around(name, ranks, 1, (ranks - 1) * (2 if kind == "ALL_REDUCE" else 1), 1)
-
-
-def _without(idle: Bool, waiting: Int64, before: Int64) -> tuple[Bool, Int64, Int64]:
-    """Which nodes are kept, and the edges between these by their new numbers.
-
-    An engine looks at a node that does nothing on its next tick. What waits for one waits for those that it waited
-    for instead, where that makes no more edges and costs little. What waits for itself is kept, and refused later.
-    """
-    touching = idle[waiting] | idle[before]
-    kept = np.ones(idle.size, dtype=bool)
-    if int(touching.sum()) > _MOST_EDGES:
-        return kept, waiting, before
-    earlier, later = defaultdict[int, set[int]](set), defaultdict[int, set[int]](set)
-    for after, one in zip(waiting[touching].tolist(), before[touching].tolist(), strict=True):
-        earlier[after].add(one)
-        later[one].add(after)
-    for node in np.flatnonzero(idle).tolist():
-        ahead, behind = earlier[node], later[node]
-        fewer, more = sorted((len(ahead), len(behind)))
-        if node in ahead or fewer > 1 or (fewer == 1 and more > _MOST_AROUND):
-            continue
-        kept[node] = False
-        for one in ahead:
-            later[one].remove(node)
-            later[one] |= behind
-        for one in behind:
-            earlier[one].remove(node)
-            earlier[one] |= ahead
-        del earlier[node], later[node]
-    found = [(after, one) for after, some in earlier.items() for one in some]
-    edges = np.array(found, dtype=np.int64).reshape(-1, 2)
-    place = np.cumsum(kept) - 1
-    late = place[np.concatenate([waiting[~touching], edges[:, 0]])]
-    early = place[np.concatenate([before[~touching], edges[:, 1]])]
-    late, early = np.divmod(np.unique(late * kept.size + early), kept.size)
-    return kept, late, early

@@ -1,4 +1,4 @@
-"""Flows from a file of the user's, in one of two formats.
+"""Flows of the user's own, from a file in one of two formats.
 
 CSV, recognised by its header: ``src_host,dst_host``, host numbers from 0, and whatever further columns. Two of these
 say when a flow starts (seconds after the start of the run) and how much it sends (payload)::
@@ -14,6 +14,11 @@ or the lines of the load generator that the paper's testbed used: white-space co
 
 In both, ``#`` starts a comment. A flow without a start begins with the run, one without a size, or of size 0, sends
 until the run ends. No other column is used.
+
+Or from a function in a file that is named on the command line, FILE.py:FUNCTION. ``FUNCTION(tree, rng)`` gets a
+`topos.fattree.FatTree` and a NumPy generator that the seed fixes, and returns rows, one for each flow: ``(src, dst)``,
+or ``(src, dst, start_s, size_bytes)``. They are then read as those of a CSV file. It runs in the user's process; a job
+carries its rows.
 """
 
 from __future__ import annotations
@@ -23,19 +28,27 @@ import io
 import math
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from topos.fattree import FatTree
 from topos.network import Network
 from traffic.flows import LASTING, Flows, columns
-from traffic.textfile import read_text, short
+from traffic.streams import Stream, generator
+from traffic.textfile import given, own_code, read_text, short
 
 MAX_BYTES = 20_000_000
 """Larger files are refused."""
 MAX_SECONDS = 1e9
 MAX_FLOW_BYTES = 1e15
 """What a start and a size may be."""
+OWN_SPELLING = "FILE.py:FUNCTION"
+_OWN_SPELLED = re.compile(r"(?P<file>.+\.py):(?P<function>[^\W\d]\w*)")
+MAX_OWN_ROWS = 2_000_000
 _HEADER = ("src_host", "dst_host", "start_s", "size_bytes")
 _LOAD_GENERATOR = (0, 1, 5, 7)  # the columns of these in its lines
 
@@ -139,3 +152,47 @@ def _number(text: str) -> float:
         return float(text or 0)
     except ValueError:
         return math.nan
+
+
+def file_of_own(spec: str) -> Path | None:
+    spelled = _OWN_SPELLED.fullmatch(spec)
+    return Path(spelled["file"]) if spelled else None
+
+
+def own_flows(spec: str, network: Network, seed: int) -> Flows:
+    """The flows of a spec FILE.py:FUNCTION. Raises ValueError, one sentence, for whatever does not work."""
+    return listed_in(given[spec] if spec in given else own_rows(spec, network.tree, seed), spec, network)
+
+
+def own_rows(spec: str, tree: FatTree, seed: int) -> str:
+    """What the function returns, as CSV. ValueError as above."""
+    what = f"traffic {spec!r}"
+    file, function = spec.rsplit(":", 1)
+    found = own_code(what, Path(file), function)
+    if not callable(found):
+        raise ValueError(f"{what}: there is no function {function} in {file}")
+    try:
+        return _rows(found, tree, seed)
+    except (Exception, SystemExit) as error:
+        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+        raise ValueError(f"{what}: {kind}{' '.join(str(error).split())}") from error
+
+
+@lru_cache(maxsize=16)
+def _rows(function: Any, tree: FatTree, seed: int) -> str:
+    """One function, network and seed have to give the same always: it is asked once."""
+    flows = islice(function(tree, generator(seed, Stream.OWN_PATTERN)), MAX_OWN_ROWS + 1)
+    return "\n".join([",".join(_HEADER), *_as_csv(flows)])
+
+
+def _as_csv(flows: Iterator[Any]) -> Iterator[str]:
+    for number, row in enumerate(flows):
+        if number == MAX_OWN_ROWS:
+            raise ValueError(f"it gives more than {MAX_OWN_ROWS:,} flows")
+        cells = tuple(row)
+        if len(cells) not in (2, 4):
+            raise ValueError(f"flow {number} is no (src, dst) and no (src, dst, start_s, size_bytes), but {cells!r}")
+        src, dst, start_s, size_bytes = (*cells, 0.0, 0)[:4]
+        if src != int(src) or dst != int(dst):
+            raise ValueError(f"flow {number} goes from {src!r} to {dst!r}, which are no host numbers")
+        yield f"{int(src)},{int(dst)},{float(start_s)!r},{'' if size_bytes is None else int(size_bytes)}"

@@ -16,8 +16,11 @@ Where the paper leaves a pattern open, the published matrices decide (traffic/pu
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -27,8 +30,7 @@ from topos.fattree import FatTree
 from topos.network import Network
 from topos.nonblocking import NonBlocking
 from traffic.flowfile import read_listed
-from traffic.matrix import Matrix
-from traffic.published import NUM_HOSTS, published
+from traffic.flows import Matrix
 from traffic.streams import Stream, generator
 
 MAX_FLOWS = 2_000_000
@@ -36,6 +38,39 @@ MAX_FLOWS = 2_000_000
 
 _SENDERS_PER_HOT_HOST = 3
 _HOSTS_PER_HOT_HOST = 8
+
+
+PUBLISHED_HOSTS = 16
+_PUBLISHED = Path(__file__).with_name("published.csv")
+
+
+@cache
+def _receivers() -> dict[str, tuple[tuple[int, ...], ...]]:
+    """For each matrix, the receivers of host 0, of host 1, and so on."""
+    with _PUBLISHED.open(encoding="utf-8", newline="") as file:
+        rows = csv.reader(line for line in file if not line.startswith("#"))
+        next(rows)
+        return {name: tuple(tuple(int(host) for host in cell.split()) for cell in cells) for name, *cells in rows}
+
+
+PUBLISHED: tuple[str, ...] = tuple(_receivers())
+"""The names of the matrices, in the order of Figure 9."""
+
+
+def published(name: str) -> Matrix:
+    """The flows behind a bar of the paper's Figure 9 (k = 4, 16 hosts), in the order of their senders.
+
+    ``name`` is one of PUBLISHED, for example ``stag0(0.2,0.3)``. Raises ValueError, listing the names.
+    """
+    try:
+        receivers = _receivers()[name]
+    except KeyError:
+        raise ValueError(
+            f"there is no published traffic matrix {name!r}; the names are {' '.join(PUBLISHED)}"
+        ) from None
+    src = np.repeat(np.arange(PUBLISHED_HOSTS, dtype=np.int32), [len(hosts) for hosts in receivers])
+    dst = np.array([host for hosts in receivers for host in hosts], dtype=np.int32)
+    return Matrix(src, dst, PUBLISHED_HOSTS, f"published:{name}")
 
 
 class _Pairs(NamedTuple):
@@ -235,8 +270,8 @@ def _shuffle(argument: str, network: Network, rng: np.random.Generator) -> Matri
 
 def _published(argument: str, network: Network, _: np.random.Generator) -> Matrix:
     matrix = published(argument)
-    if network.num_hosts != NUM_HOSTS:
-        raise ValueError(f"this matrix is for {NUM_HOSTS} hosts (k=4), and this network has {network.num_hosts}")
+    if network.num_hosts != PUBLISHED_HOSTS:
+        raise ValueError(f"this matrix is for {PUBLISHED_HOSTS} hosts (k=4), and this network has {network.num_hosts}")
     return matrix
 
 

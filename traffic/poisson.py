@@ -9,8 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from traffic.flows import Flows, columns
-from traffic.matrix import Matrix
+from traffic.flows import Flows, Matrix, columns
 from traffic.sizes import SizeLaw, file_of, size_law
 from traffic.streams import Stream, generator
 

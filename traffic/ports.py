@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from topos.arrays import Int32
-from traffic.matrix import Matrix
+from traffic.flows import Matrix
 from traffic.streams import Stream, generator
 
 FIRST_PORT = 20_000

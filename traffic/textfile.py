@@ -30,28 +30,40 @@ def only_given() -> bool:
     return _only_given
 
 
-def read_bytes(path: Path, most_bytes: int) -> bytes:
-    """What a file holds. ValueError, one sentence, unless it is a plain file of at most ``most_bytes``."""
-    if str(path) in given:
-        return given[str(path)].encode("latin-1")
-    if _only_given:
-        raise ValueError(f"{path} did not come with the job")
+class Unreadable(ValueError):
+    """Why a file is not read; the message continues a sentence that begins with its name."""
+
+
+def read_regular(path: Path, most_bytes: int) -> bytes:
+    """A regular file of at most that size: a pipe might never end, a huge file fills the memory. Raises Unreadable."""
     try:
         descriptor = os.open(path, _READ)
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise ValueError(f"{path} is not a regular file")
+                raise Unreadable("is not a regular file")
             with open(descriptor, "rb", closefd=False) as file:
                 data = file.read(most_bytes + 1)
         finally:
             os.close(descriptor)
     except FileNotFoundError:
-        raise ValueError(f"{path} is not there") from None
+        raise Unreadable("is not there") from None
     except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
+        raise Unreadable(f"cannot be read: {error.strerror}") from None
     if len(data) > most_bytes:
-        raise ValueError(f"{path} is larger than {most_bytes / 1e6:.3g} MB")
+        raise Unreadable(f"is larger than {most_bytes / 1e6:.3g} MB")
     return data
+
+
+def read_bytes(path: Path, most_bytes: int) -> bytes:
+    """What a file of the user's holds, as `read_regular`; ValueError, one sentence, where it is not read."""
+    if str(path) in given:
+        return given[str(path)].encode("latin-1")
+    if _only_given:
+        raise ValueError(f"{path} did not come with the job")
+    try:
+        return read_regular(path, most_bytes)
+    except Unreadable as error:
+        raise ValueError(f"{path} {error}") from None
 
 
 def read_text(path: Path, most_bytes: int) -> str:

@@ -42,11 +42,10 @@ import numpy as np
 from topos.arrays import Int32, Int64
 from topos.network import Network
 from topos.nonblocking import NonBlocking
-from traffic import collectives, own_pattern, patterns, poisson
+from traffic import collectives, flowfile, patterns, poisson
 from traffic.flowfile import read_listed
-from traffic.flows import LASTING, NOBODY, NOTHING, WAITS, Flow, Flows, columns, joined
+from traffic.flows import LASTING, NOBODY, NOTHING, WAITS, Flow, Flows, Matrix, columns, joined
 from traffic.graph import MAX_FILE_BYTES, FlowGraph
-from traffic.matrix import Matrix
 from traffic.poisson import Arrivals
 from traffic.ports import FIRST_PORT, PortCycle, source_ports
 from traffic.textfile import read_bytes, read_text
@@ -56,7 +55,7 @@ SPELLINGS: dict[str, str] = {
     **collectives.SPELLINGS,
     poisson.SPELLING: "Poisson arrivals; SIZES: web-search, data-mining, exponential:BYTES, fixed:BYTES, a CSV file; "
     "followed by ' to PATTERN': to that pattern's receivers",
-    own_pattern.SPELLING: "a function of your own",
+    flowfile.OWN_SPELLING: "a function of your own",
     "A + B": "several at once",
 }
 """How each workload is spelled, and what it means."""
@@ -167,8 +166,8 @@ def workload(
             ).split(subflows)
         elif name == "poisson":
             arrivals.append(_arrivals(text, argument, network, seed, len(arrivals), link_mbps, scale))
-        elif name == "file" or own_pattern.file_of(text):
-            found = read_listed(argument, network) if name == "file" else own_pattern.own_flows(text, network, seed)
+        elif name == "file" or flowfile.file_of_own(text):
+            found = read_listed(argument, network) if name == "file" else flowfile.own_flows(text, network, seed)
             lasting = not found.start_s.any() and (found.size_bytes == LASTING).all()
             if not as_drawn and (name != "file" or not lasting):
                 raise ValueError(
@@ -199,8 +198,8 @@ def read_files(spec: str, network: Network, seed: int) -> dict[str, str]:
     found: dict[str, str] = {}
     for text in _parts(spec):
         name, _, argument = text.partition(":")
-        if own_pattern.file_of(text):
-            found[text] = own_pattern.rows(text, network.tree, seed)
+        if flowfile.file_of_own(text):
+            found[text] = flowfile.own_rows(text, network.tree, seed)
         elif name == "chakra":
             from traffic.chakra import traces_of
 

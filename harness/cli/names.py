@@ -26,7 +26,7 @@ def schemes() -> None:
 @click.command()
 def patterns() -> None:
     """List the traffic patterns: who sends to whom. docs/workloads.md describes each."""
-    from traffic.published import PUBLISHED
+    from traffic.patterns import PUBLISHED
     from traffic.workload import SPELLINGS
 
     _tell(SPELLINGS)

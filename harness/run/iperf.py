@@ -14,8 +14,8 @@ from harness.network.fabric import Fabric
 from harness.network.processes import Children, wait_until
 from harness.run.spec import RunSpec
 from harness.run.traffic import LINGER_S, EmulatedFlow, Traffic
+from traffic.flows import Matrix
 from traffic.iperf import FlowReport, client_command, parse_report, server_command
-from traffic.matrix import Matrix
 from traffic.ports import SERVER_PORT, source_ports
 
 LINGERING_BYTES = 1 << 20

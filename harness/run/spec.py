@@ -21,8 +21,8 @@ from topos.wire import DEFAULT_MTU
 
 if TYPE_CHECKING:
     from harness.network.shaping import Shape
+    from traffic.flows import Matrix
     from traffic.graph import FlowGraph
-    from traffic.matrix import Matrix
     from traffic.workload import Workload
 
 MAX_MBPS = 1e6

@@ -16,7 +16,7 @@ from harness.network import machine
 from harness.run.spec import RunSpec
 from hedera.schemes import SCHEMES
 from results.files import read_json, write_whole
-from traffic.published import PUBLISHED
+from traffic.patterns import PUBLISHED
 
 SETTINGS = "sweep.json"
 MAX_SIZE = 16 << 20

@@ -1,7 +1,7 @@
 """The paper's published numbers, re-keyed, to compare ours with: from its figures, tables and text.
 
 Al-Fares et al., "Hedera: Dynamic Flow Scheduling for Data Center Networks", NSDI 2010. The traffic behind
-Figure 9 is in `traffic.published`.
+Figure 9 is in `traffic.patterns`.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from harness.cli.group import cli
 from harness.errors import status_of
 from harness.network import machine
 from hedera.schemes import SCHEMES
-from traffic.published import PUBLISHED
+from traffic.patterns import PUBLISHED
 from traffic.workload import SPELLINGS
 
 HEDERA = Path(sys.executable).with_name("hedera")

@@ -13,8 +13,7 @@ from hedera.placement import UNIT, LargeFlows
 from tests.hedera.reference import excess, flows_of, random_flows
 from topos.fattree import FatTree
 from topos.links import num_links, path_links
-from traffic.patterns import draw
-from traffic.published import PUBLISHED
+from traffic.patterns import PUBLISHED, draw
 
 
 def permutation(tree, rng, share=1.0):

@@ -14,7 +14,7 @@ from simulator.config import Config
 from simulator.driver import bisection_mbps, simulate
 from tests.paper.commands import rows, told
 from topos.fattree import FatTree
-from traffic.published import PUBLISHED
+from traffic.patterns import PUBLISHED
 
 KEPT = Path(__file__).parents[2] / "results/simulated"
 

@@ -8,7 +8,7 @@ import pytest
 
 from results import archive
 from results.archive import pack, unpacked
-from results.files import Unreadable
+from traffic.textfile import Unreadable
 
 
 def store(folder, data):

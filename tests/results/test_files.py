@@ -5,7 +5,8 @@ import os
 
 import pytest
 
-from results.files import Unreadable, find_files, read_bytes, read_json, write_whole
+from results.files import find_files, read_json, write_whole
+from traffic.textfile import Unreadable, read_regular
 
 
 def test_a_file_appears_whole_and_its_folder_with_it(tmp_path):
@@ -58,8 +59,8 @@ def test_only_regular_files_of_bounded_size_are_read(tmp_path):
     (tmp_path / "dir").mkdir()
     for name in ("large", "pipe", "dir", "missing"):
         with pytest.raises(Unreadable):
-            read_bytes(tmp_path / name, 10)
-    assert read_bytes(tmp_path / "large", 11) == b"x" * 11
+            read_regular(tmp_path / name, 10)
+    assert read_regular(tmp_path / "large", 11) == b"x" * 11
 
 
 @pytest.mark.parametrize("text", [b"{", b"\xff", b"[" * 100_000])

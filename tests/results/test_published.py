@@ -1,5 +1,5 @@
 from results.published import CAPACITY_MBPS, FIGURE_9, TABLE_3, TABLE_6
-from traffic.published import PUBLISHED
+from traffic.patterns import PUBLISHED
 
 
 def test_figure_9_has_a_bar_for_every_matrix_and_scheme():

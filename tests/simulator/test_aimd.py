@@ -7,7 +7,7 @@ from simulator.aimd import AimdEngine
 from topos.links import num_links, path_links
 from topos.nonblocking import NonBlocking
 from traffic.flows import LASTING, NOBODY, WAITS, Flows
-from traffic.published import published
+from traffic.patterns import published
 from traffic.workload import standing_flows
 
 CYCLE = [500.0, 620.0, 740.0, 860.0, 980.0, 1000.0]

@@ -4,7 +4,7 @@ import pytest
 from hedera.schemes import SCHEMES
 from simulator.config import Config
 from simulator.driver import Simulation, simulate
-from traffic.published import PUBLISHED, published
+from traffic.patterns import PUBLISHED, published
 
 PERMUTATIONS = [n for n in PUBLISHED if len(set(published(n).dst)) == len(published(n)) == 16]
 ALL_16 = 16 * 4700 / 6

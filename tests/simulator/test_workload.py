@@ -4,8 +4,7 @@ import pytest
 from simulator import workload
 from simulator.config import Config
 from simulator.workload import poisson, start_queue, waits
-from traffic.flows import LASTING, WAITS
-from traffic.matrix import Matrix
+from traffic.flows import LASTING, WAITS, Matrix
 from traffic.patterns import draw
 from traffic.workload import standing_flows
 

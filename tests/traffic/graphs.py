@@ -23,3 +23,17 @@ def edges(found):
 
 def same(one, other):
     return (rows(one), edges(one), one.num_hosts) == (rows(other), edges(other), other.num_hosts)
+
+
+def doing(found):
+    """The graph of the nodes that send or take time alone: they wait through those that do neither."""
+    idle = found.computes & (found.delay_s == 0)
+    before = [set() for _ in idle]
+    for node in np.argsort(found.level, kind="stable").tolist():
+        for one in found.before[found.waiting == node].tolist():
+            before[node] |= before[one] if idle[one] else {one}
+    kept = np.flatnonzero(~idle).tolist()
+    table = rows(found)
+    place = {node: n for n, node in enumerate(kept)}
+    waits = [(place[node], place[one]) for node in kept for one in before[node]]
+    return graph(*(table[node] for node in kept), edges=waits, hosts=found.num_hosts)

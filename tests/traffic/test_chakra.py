@@ -27,7 +27,7 @@ from tests.traffic.encoded import (
     trace,
     whole,
 )
-from tests.traffic.graphs import edges, rows, same
+from tests.traffic.graphs import doing, edges, rows, same
 from topos.fattree import FatTree
 from topos.nonblocking import NonBlocking
 from traffic import textfile
@@ -44,8 +44,8 @@ def lay(folder, *files):
 
 @pytest.fixture
 def read(tmp_path):
-    """The graph of traces with these nodes, by rank."""
-    return lambda *ranks: read_chakra(lay(tmp_path, *(trace(*nodes) for nodes in ranks)), "chakra:it")
+    """What the graph of traces with these nodes does, by rank."""
+    return lambda *ranks: doing(read_chakra(lay(tmp_path, *(trace(*nodes) for nodes in ranks)), "chakra:it"))
 
 
 def test_a_send_and_its_receive_are_one_flow_and_what_depends_on_either_waits_for_it(read):
@@ -77,13 +77,6 @@ def test_memory_and_metadata_take_no_time_and_what_waits_waits_through_them(read
         assert edges(found) == [(1, 0)]
 
 
-def test_what_many_wait_for_after_many_stays_a_node(read):
-    ends = [node(n, COMP, micros=1, data=[2] if n > 2 else []) for n in (0, 1, 3, 4)]
-    found = read([*ends, node(2, 2, data=[0, 1])])
-    assert len(found) == 5
-    assert edges(found) == [(2, 4), (3, 4), (4, 0), (4, 1)]
-
-
 def test_no_bytes_are_one_byte_and_to_oneself_is_nothing_to_send(read):
     assert rows(read([send(0, 1, 0), recv(1, 0, 3), send(2, 0, 3)], [recv(0, 0, 0)])) == [(0, 1, 1, 0)]
 
@@ -100,7 +93,7 @@ def test_what_is_encoded_is_read_back(tmp_path_factory, some, ids):
         data, ctrl = ({n for n in deps if n < place} for deps in (data, ctrl))
         nodes.append(node(ids[place], COMP, micros=micros, data=[ids[n] for n in data], ctrl=[ids[n] for n in ctrl]))
         waits |= {(place, n) for n in data | ctrl}
-    found = read_chakra(lay(tmp_path_factory.mktemp("many"), trace(*nodes)))
+    found = doing(read_chakra(lay(tmp_path_factory.mktemp("many"), trace(*nodes))))
     assert rows(found) == [(0, 0, 0, micros * 1000 / 1e9) for micros, _, _ in some[:100]]
     assert edges(found) == sorted(waits)
 
@@ -109,7 +102,7 @@ def test_what_is_encoded_is_read_back(tmp_path_factory, some, ids):
 def test_an_all_reduce_is_our_ring_and_all_to_all_ours(tmp_path_factory, ranks, size):
     for what, ours in ((ALL_REDUCE, "ring"), (ALL_TO_ALL, "all-to-all")):
         prefix = lay(tmp_path_factory.mktemp("all"), *([trace(together(3, what, size))] * ranks))
-        assert same(read_chakra(prefix), collective(f"{ours}:{ranks},{size}", NonBlocking(ranks), 1))
+        assert same(doing(read_chakra(prefix)), collective(f"{ours}:{ranks},{size}", NonBlocking(ranks), 1))
 
 
 def test_reducing_and_scattering_is_half_a_ring_and_gathering_one_of_all_that_ranks_put_in(read):
@@ -160,21 +153,18 @@ def dims(*flags):
         ([[send(3, 1)], []], "t.0.et node 3: rank 0 sends to rank 1 with tag 0, which never receives that"),
         ([[recv(3, 1)], []], "t.0.et node 3: rank 0 waits for rank 1 with tag 0, which never sends: that would hang"),
         ([[send(0, 2)], []], "t.0.et node 0: its comm_dst is none of the ranks 0 to 1"),
-        ([[send(0, -1)], []], "its comm_dst is none of the ranks"),
         ([[recv(0, 2)], []], "its comm_src is none of the ranks 0 to 1"),
-        ([[send(0, 1, comm_src=1)], []], "its comm_src is not rank 0, which it belongs to"),
-        ([[recv(0, 1, comm_dst=1)], []], "its comm_dst is not rank 0, which it belongs to"),
         ([[node(0, SEND, comm_dst=1)], []], "node 0 has no comm_size that can be true"),
         ([[send(0, 1, 10**16)], []], "has no comm_size that can be true"),
-        ([[together(0, BROADCAST)]] * 2, "t.0.et node 0: BROADCAST is not simulated, but ALL_REDUCE, ALL_GATHER"),
-        ([[together(0, 10)]] * 2, "no comm_type is not simulated"),
+        ([[together(0, BROADCAST)]] * 2, "t.0.et node 0: comm_type 5 is not simulated, but ALL_REDUCE, ALL_GATHER"),
+        ([[node(0, 7, comm_size=1)]] * 2, "comm_type None is not simulated"),
         ([[together(0, ALL_REDUCE) + dims(1, 0)]] * 2, "over some dimensions of a network .* is not simulated"),
-        ([[together(0, ALL_REDUCE)], []], "t.1.et has 0 collectives of all ranks, and .*t.0.et 1: that would hang"),
+        ([[together(0, ALL_REDUCE)], []], "t.0.et would hang in collective 1 of all ranks: nothing in the first"),
         ([[together(n, ALL_REDUCE, pg_name="5") for n in (0, 1)], [together(0, ALL_REDUCE, pg_name="5")]],
-         "has 1 collectives of group '5', and .* 2: that would hang"),
+         "would hang in collective 2 of group '5'"),
         ([[together(0, ALL_REDUCE)], [together(4, ALL_GATHER)]],
-         "t.1.et node 4: ALL_GATHER of 1000 bytes, and for .*t.0.et node 0 it is ALL_REDUCE of 1000 bytes"),
-        ([[together(0, ALL_REDUCE, 1)], [together(4, ALL_REDUCE, 2)]], "ALL_REDUCE of 2 bytes, and for"),
+         "all ranks: ALL_GATHER of 1000 bytes in the first, and ALL_REDUCE of 1000 bytes in the second"),
+        ([[together(0, ALL_REDUCE, 1)], [together(4, ALL_REDUCE, 2)]], "ALL_REDUCE of 2 bytes in the first, and"),
         ([[node(0, 8)]], "t.0.et node 0: there is no type 8 of nodes"),
         ([[node(7, COMP), node(7, COMP)]], "t.0.et node 7: there is another node of this id"),
         ([[node(7, COMP, data=[8])]], "t.0.et node 7 depends on node 8, which is not there"),
@@ -188,7 +178,6 @@ def dims(*flags):
         ([[node(0, COMP, micros=10**12 + 1)]], "has a delay that makes no sense"),
         ([[node(0, COMP, micros=(1 << 64) - 1)]], "has a delay that makes no sense"),
         ([[]], "chakra:it has no node in any rank"),
-        ([[node(0, 1)]], "'chakra:it' has no flow"),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused_in_one_sentence(read, ranks, says):
@@ -268,15 +257,17 @@ def test_traces_that_came_with_a_job_are_read_and_none_on_the_disk(tmp_path, mon
     came = trace(together(0, ALL_GATHER)).decode("latin-1")
     for rank in range(2):
         monkeypatch.setitem(textfile.given, f"{mine}.{rank}.et", came)
-    assert len(read_chakra(mine)) == 2
+    assert len(doing(read_chakra(mine))) == 2
 
 
 def test_it_is_traffic_like_any_other(tmp_path):
     prefix = lay(tmp_path, *[trace(together(0, ALL_REDUCE, 1600))] * 16)
     taken = read_files(f"chakra:{prefix} + stride:4", FatTree(4), 1)
     assert list(taken) == [f"{prefix}.{rank}.et" for rank in range(16)]
-    found = collective(f"chakra:{prefix}", FatTree(4), 3, placement="random", repeats=2)
-    assert same(found, collective("ring:16,1600", FatTree(4), 3, placement="random", repeats=2))
+    one, other = (
+        collective(spec, FatTree(4), 3, placement="random", repeats=2) for spec in (f"chakra:{prefix}", "ring:16,1600")
+    )
+    assert same(doing(one), doing(other))
     lay(tmp_path, *[trace(together(0, ALL_REDUCE))] * 17)
     with pytest.raises(ValueError, match="has 17 ranks, and the network 16 hosts"):
         collective(f"chakra:{prefix}", FatTree(4), 3)

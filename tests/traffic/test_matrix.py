@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from traffic.matrix import Matrix
+from traffic.flows import Matrix
 
 
 def test_arrays_become_read_only_copies():

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topos.fattree import FatTree
-from traffic.matrix import Matrix
+from traffic.flows import Matrix
 from traffic.patterns import draw
 from traffic.ports import source_ports
 

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from traffic.patterns import draw
-from traffic.published import PUBLISHED, published
+from traffic.patterns import PUBLISHED, draw, published
 
 # The shares of flows that stay on the edge switch, and in the pod besides.
 LOCALITY = {

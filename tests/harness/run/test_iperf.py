@@ -6,7 +6,7 @@ import pytest
 
 from harness.run.iperf import BLOCK_BYTES, LINGERING_BYTES, Iperf, linger_s, listens_on, unsent_bytes
 from harness.run.spec import RunSpec
-from traffic.matrix import Matrix
+from traffic.flows import Matrix
 
 
 def test_a_client_on_slow_links_may_linger_until_all_that_it_has_written_is_through():
