@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from controllers.pox_main import find_pox, pox_version, too_old
 from harness.errors import RunFailed
 from harness.network import machine
-from harness.network.cpulimit import HostGroups
 from harness.network.footprint import leftovers
 from harness.network.processes import run
 from packets import build as packet_engine
-from results.temporary import owner_name
 from virtual import kernel
 from virtual.errors import Unavailable
 
 SHAPED_S = 10.0
-LOAD = "load"
-BUSY = 0.5
-"""Of the processors: with so much load beside it a run in real time is seldom valid."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +34,7 @@ def _needed(item: str, found: bool, fix: str) -> Finding:
 
 
 def _versioned(item: str, version: str | None, needed: str, fix: str) -> Finding:
-    ok = version is not None and machine.at_least(version, needed)
-    return Finding(item, version or "missing", needed or "any", ok, "" if ok else fix)
+    return Finding(item, version or "missing", needed, version is not None, fix if version is None else "")
 
 
 def _optional(item: str, found: str, needed: str, fix: str = "") -> Finding:
@@ -58,15 +50,13 @@ def examine(time: str, as_root: Sequence[Finding]) -> list[Finding]:
     version = machine.library_version
     programs = [
         *(
-            _versioned(tool.name, machine.version_of(tool), tool.needed, f"apt-get install {tool.package}")
+            _versioned(tool.name, machine.version_of(tool), "any", f"apt-get install {tool.package}")
             for tool in machine.TOOLS
         ),
-        _versioned("mininet (Python)", version("mininet"), "2.3.0", "apt-get install mininet"),
+        _versioned("mininet (Python)", version("mininet"), "any", "apt-get install mininet"),
     ]
-    libraries = [
-        replace(_versioned(name, version(name), "", "setup/install.sh"), needed="pinned") for name in machine.LIBRARIES
-    ]
-    others = (_pox(), _packets(), _leftovers(), _load())
+    libraries = [_versioned(name, version(name), "pinned", "setup/install.sh") for name in machine.LIBRARIES]
+    others = (_pox(), _packets(), _leftovers())
     if time == "virtual":
         return [*map(_of_guests, programs), *libraries, *as_root, _guest_kernel(), *others]
     needs_root = _needed("root", bool(as_root), "run it with sudo, or hedera doctor --time virtual")
@@ -98,16 +88,12 @@ def _guest_kernel() -> Finding:
 
 
 def _kernel_features() -> list[Finding]:
-    with HostGroups(owner_name(), 1.0) as groups:
-        pass
     options = "a kernel with CONFIG_NET_SCH_TBF and CONFIG_NET_NS"
     extra = "apt-get install linux-modules-extra-$(uname -r) (Ubuntu); or --time virtual"
     return [
         _needed("network namespaces and tbf, bfifo", _shaper_works(), options),
         _needed("TCP cubic", "cubic" in machine.congestion_controls(), "modprobe tcp_cubic"),
         _needed("Open vSwitch in the kernel", machine.kernel_datapath(), extra),
-        _sessions(),
-        _optional("CPU limit per host", "yes" if groups.applied else "no", "optional", groups.reason),
     ]
 
 
@@ -123,15 +109,6 @@ def _shaper_works() -> bool:
     except RunFailed:
         return False
     return True
-
-
-def _sessions() -> Finding:
-    """Whether work of others at low priority stays out of the way (docs/notes/emulation.md)."""
-    setting = Path("/proc/sys/kernel/sched_autogroup_enabled")
-    grouped = setting.exists() and setting.read_text().strip() != "0"
-    hint = "sysctl kernel.sched_autogroup_enabled=0 while measuring, if others work here at low priority"
-    found, fix = ("yes", hint) if grouped else ("no", "")
-    return _optional("processors shared by session", found, "no, beside other work", fix)
 
 
 def _pox() -> Finding:
@@ -157,13 +134,3 @@ def _packets() -> Finding:
 def _leftovers() -> Finding:
     left = leftovers()
     return _optional("leftovers of killed runs", ", ".join(left) or "none", "none", "hedera clean" if left else "")
-
-
-def _load() -> Finding:
-    load, usable = os.getloadavg()[0], machine.processors()
-    wait = "" if load < BUSY * usable else "wait until it ends, or --time virtual, where runs only take longer"
-    return _optional(LOAD, f"{load:.1f} on {usable} usable processors", f"below {BUSY * usable:g}", wait)
-
-
-def busy(findings: Sequence[Finding]) -> bool:
-    return any(each.item == LOAD and not each.ok for each in findings)

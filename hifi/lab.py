@@ -16,7 +16,6 @@ from pathlib import Path
 import msgspec
 
 from harness.hosts.records import Arrived
-from harness.network.cpulimit import HostGroups
 from harness.network.fabric import MOST_DELAYED, Fabric, FabricOptions
 from harness.network.hosts import Tcp, permitted
 from harness.network.netlink import Netlink
@@ -27,7 +26,7 @@ from harness.run.spec import RunSpec
 from harness.run.traffic import EmulatedFlow
 from harness.run.transfers import Transfers
 from hifi.scene import Done, Look, Scene, Seen
-from results.temporary import owner_name, temporary_folder
+from results.temporary import temporary_folder
 from topos.fattree import port_name
 from topos.nonblocking import NonBlocking
 from traffic.ports import SERVER_PORT
@@ -44,7 +43,6 @@ def play(scene: Scene, folder: Path) -> Seen:
     options = FabricOptions(scene.shape, Tcp(scene.congestion_control, min_rto_ms=scene.rto_min_ms))
     with (
         permitted(scene.congestion_control, folder),
-        HostGroups(owner_name(), 1.0) as groups,
         Children() as children,
         Fabric(topo, options, folder, children) as fabric,
     ):
@@ -59,7 +57,7 @@ def play(scene: Scene, folder: Path) -> Seen:
         # A sink is woken by so much of the link: it counts in steps of 0.1 ms, where `wake` is a hundredth.
         woken_mbps, queue = max(0.1, scene.mbps * scene.wake), scene.queue_packets
         spec = RunSpec("nonblocking", traffic, seconds=scene.seconds, link_mbps=woken_mbps, queue=queue, mtu=scene.mtu)
-        transfers = Transfers(fabric, work, spec, folder, children, groups)
+        transfers = Transfers(fabric, work, spec, folder, children)
         transfers.listen()
         before = tcp_counters(fabric)
         with Looking(fabric, scene) as looking:

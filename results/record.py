@@ -101,11 +101,11 @@ class Run(Record, frozen=True, kw_only=True):
     """What Hedera did, each time."""
     costs: Mapping[Name, float] = written({})
     """The controller's processor time, messages and bytes per second; TCP's retransmissions, reorderings,
-    timeouts and ECN marks; how soon large flows were found, moved and back at their rate."""
+    timeouts and ECN marks; how soon large flows were found and moved."""
     lost_packets: Mapping[Name, Count] = {}
     """Packets lost outside every queue, by place."""
     throttled_s: Mapping[Name, Seconds] = {}
-    """How long its CPU limit held each host back."""
+    """How long its CPU limit held each host back; of earlier results."""
     controller_restarts: tuple[parts.Restart, ...] = ()
     """Each time that the controller was missed."""
     failures: tuple[parts.Failure, ...] = ()

@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
 _COMMANDS = {
     "assignment": ("classroom.cli", "assignment", "Make a class's handout, and the graders' files."),
@@ -28,11 +27,11 @@ _COMMANDS = {
     "hifi": ("hifi.cli", "hifi", "Mininet-HiFi's experiments: DCTCP and buffer sizes."),
     "hull": ("packets.cli", "hull", "Simulate HULL by packets: phantom queues, DCTCP, pacing."),
     "kernel": ("harness.cli.kernel", "kernel", "Build the kernel for virtual time, or show it."),
-    "patterns": ("harness.cli.names", "patterns", "List the traffic patterns."),
+    "patterns": (__name__, "patterns", "List the traffic patterns."),
     "report": ("harness.cli.report", "report", "Draw a sweep's figures and page again from its runs."),
     "run": ("harness.cli.run", "run", "Make one run: one pattern, one scheme."),
     "scheduler": ("classroom.cli", "scheduler", "Write a scheduler of your own: a template, and a check."),
-    "schemes": ("harness.cli.names", "schemes", "List the schemes."),
+    "schemes": (__name__, "schemes", "List the schemes."),
     "simulate": ("simulator.cli", "simulate", "Run the paper's flow-level simulator once."),
     "sweep": ("harness.cli.sweep", "sweep", "Run patterns x schemes x trials; write table and figures."),
     "table": (__name__, "table", "Reproduce a table of the paper."),
@@ -61,14 +60,6 @@ class _Commands(click.Group):
         command.name = name
         return command
 
-    def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
-        own = [
-            CompletionItem(name, help=summary)
-            for name, (_, _, summary) in self._modules.items()
-            if name.startswith(incomplete)
-        ]
-        return own + click.Command.shell_complete(self, context, incomplete)
-
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, _, summary) in self._modules.items()])
@@ -82,7 +73,7 @@ def cli() -> None:
     Start with `hedera demo` or `hedera doctor`, then `./test.sh 1 10` (which is `hedera sweep 1 10`).
 
     Exit status: 0 done; 1 a run is invalid, or something failed; 2 wrong use; 3 this machine cannot do it; 130
-    stopped by Ctrl-C. Completion in bash: eval "$(_HEDERA_COMPLETE=bash_source hedera)"
+    stopped by Ctrl-C.
     """
 
 
@@ -107,3 +98,35 @@ table = _numbered("table", {
     "5": "The time of Simulated Annealing.",
     "6": "How long a round of the control loop takes.",
 }, timed="145")  # fmt: skip
+
+
+@click.command()
+def schemes() -> None:
+    """List the schemes: how flows get their paths."""
+    from hedera.own_scheme import SPELLING
+    from hedera.schemes import SCHEMES, SUBFLOWS
+
+    _tell(
+        {
+            name: scheme.summary + (" (`--schemes all` leaves it out)" if scheme.hidden else "")
+            for name, scheme in SCHEMES.items()
+        }
+        | {SUBFLOWS: "the same with N sub-flows for each flow of a collective"}
+        | {SPELLING: "a scheduler of your own (docs/own-scheduler.md)"}
+    )
+
+
+@click.command()
+def patterns() -> None:
+    """List the traffic patterns: who sends to whom. docs/workloads.md describes each."""
+    from traffic.patterns import PUBLISHED
+    from traffic.workload import SPELLINGS
+
+    _tell(SPELLINGS)
+    click.echo(f"\nPublished matrices, as published:NAME: {' '.join(PUBLISHED)}")
+
+
+def _tell(meanings: Mapping[str, str]) -> None:
+    formatter = click.HelpFormatter(width=100)
+    formatter.write_dl(list(meanings.items()), col_max=34)
+    click.echo(formatter.getvalue(), nl=False)

@@ -8,13 +8,11 @@ from typing import Any
 import click
 
 from harness.cli.options import carrier, experiment_options, jobs_option, results_option, tell_user, timed
-from harness.jobs.store import Planned, slug
-from harness.network import machine
+from harness.jobs.store import slug
 from harness.run.spec import RunSpec
-from harness.sweep.plan import TrafficSpec, keep_settings, load_factor, plan, seconds_left, split_schemes
+from harness.sweep.plan import TrafficSpec, keep_settings, plan, split_schemes
 from harness.sweep.plan import suite as workloads_of
 from hedera.options import cluster_option, field_options, quiet_option
-from results.output import duration
 from topos.wire import DEFAULT_MTU
 from traffic.patterns import split_specs
 
@@ -36,9 +34,6 @@ SECONDS = 15.0
 @experiment_options
 @cluster_option
 @jobs_option
-@click.option(
-    "--dry-run", "only_told", is_flag=True, help="Say what would be run and how long that takes; run nothing."
-)
 def sweep(
     trials: int,
     seconds: float,
@@ -49,7 +44,6 @@ def sweep(
     results: Path,
     cluster: str | None,
     at_once: int | None,
-    only_told: bool,
     **options: Any,
 ) -> None:
     """Run patterns x schemes x TRIALS, SECONDS of traffic each; then print the table and draw the figures.
@@ -73,9 +67,6 @@ def sweep(
     jobs = plan(base, workloads, scheme_names, trials, folder)
     for each in jobs:
         each.spec.workload()  # a mistake in any pattern is found before the first run
-    if only_told:
-        _tell_plan(jobs, folder, min(at_once or machine.processors(), machine.processors()))
-        return
     from harness.sweep.progress import carry_out_with_progress
 
     keep_settings(base, folder)
@@ -97,21 +88,6 @@ def _folder(base: RunSpec, name: str | None, results: Path) -> Path:
     packets = "" if base.mtu == DEFAULT_MTU else f"-mtu{base.mtu}"
     time = "-virtual" if base.time == "virtual" else ""
     return results / (slug(name) if name else f"k{base.k}-{base.link_mbps:g}mbps{packets}-{base.seconds:g}s{time}")
-
-
-def _tell_plan(jobs: list[Planned], folder: Path, at_once: int) -> None:
-    specs = [job.spec for job in jobs]
-    spec = specs[0]
-    at_once = at_once if spec.time == "virtual" else 1
-    done = sum(job.done for job in jobs)
-    left = duration(load_factor() * seconds_left(jobs) / at_once)
-    click.echo(f"patterns: {'  '.join(dict.fromkeys(one.traffic for one in specs))}")
-    click.echo(f"schemes: {'  '.join(dict.fromkeys(one.scheme for one in specs))}")
-    click.echo(
-        f"trials: {len({one.trial for one in specs})} of {spec.seconds:g} s, links of {spec.link_mbps:g} Mb/s, "
-        f"in {spec.time} time, {at_once} at once"
-    )
-    click.echo(f"{len(jobs)} runs, {done} already done; about {left} to go. Results: {folder}")
 
 
 @click.command()

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from harness.errors import HarnessError, UnfitMachine, UserMistake
 from harness.jobs.job import resolve
-from harness.jobs.store import RESULT, ROOM, full, is_full, require_room
-from harness.network.footprint import run_folder, sole_use, tell
+from harness.jobs.store import RESULT, full, is_full, require_room
+from harness.network.footprint import run_folder, sole_use
 from harness.network.machine import machine, require_root, require_tools, time_travels
 from harness.network.processes import deadline
 from harness.run.iperf import linger_s
@@ -30,8 +30,6 @@ from results.record import Run
 if TYPE_CHECKING:
     from harness.run.emulation import Emulation
 
-WRITTEN_PER_PORT_AND_S = 250
-"""Bytes; what was seen at k = 4."""
 SLOWEST = 400.0
 """Real seconds per second of a guest's after which that is taken to hang; 31 were measured at 1 Gb/s, k = 4."""
 PATIENCE_S = 300.0
@@ -63,20 +61,16 @@ def run_experiment(
         raise UnfitMachine("time is real here: virtual time is for hedera run and sweep")
     doing = f"{spec.scheme} on {spec.traffic}"
 
-    def at(stage: str) -> None:
-        tell(f"{doing}, {stage}")
-        say(stage)
-
     with sole_use(doing, say), run_folder() as own:
         raw = own / "raw"
         raw.mkdir(mode=0o700)
-        require_room(raw, room=ROOM + written_bytes(spec))
+        require_room(raw)
         started = datetime.now(timezone.utc).replace(microsecond=0)
         clock = time.monotonic()
         code = described()
-        emulation = Emulation(spec, raw, own, at, run_as)
+        emulation = Emulation(spec, raw, own, say, run_as)
         try:
-            run = _attempt(emulation, raw, at)
+            run = _attempt(emulation, raw, say)
             timing = emulation.timing
             timing["total_s"] = time.monotonic() - clock
             timing["overhead_s"] = timing["total_s"] - min(spec.seconds, timing.get("traffic_s", 0.0))
@@ -91,17 +85,11 @@ def run_experiment(
                 run = failed_run(spec, *run.reasons, f"its result is not what it should be: {error}")
                 run = record.write(raw / RESULT, replace(run, **known))
             require_room(raw)
-            at("publishing")
+            say("publishing")
             deliver(raw)
         except OSError as error:
             raise (full(raw) if is_full(error) else error) from None
     return run
-
-
-def written_bytes(spec: RunSpec) -> int:
-    """About what a run writes: bwm-ng a line for every port of every switch every second."""
-    ports = 2 * len(list(spec.network().links()))
-    return round(WRITTEN_PER_PORT_AND_S * ports * spec.seconds)
 
 
 def longest_s(spec: RunSpec) -> float:
@@ -123,8 +111,6 @@ def _attempt(emulation: Emulation, raw: Path, say: Say) -> Run:
             say("judging")
             return describe(emulation.spec, emulation.seen)
     except BaseException as last:  # noqa: BLE001, it is either raised again or told
-        if (stop := stop_in(last)) is not None:
-            raise stop from None
         first = first_of(last)
         if not isinstance(first, Exception) or is_full(first) or isinstance(first, (UserMistake, UnfitMachine)):
             raise first from None
@@ -133,15 +119,8 @@ def _attempt(emulation: Emulation, raw: Path, say: Say) -> Run:
 
 
 def first_of(error: BaseException) -> BaseException:
-    """The exception that began it, where a tear-down that failed as well has put another one over it."""
-    while error.__context__ is not None and not error.__suppress_context__:
-        error = error.__context__
-    return error
-
-
-def stop_in(error: BaseException) -> BaseException | None:
-    """The Ctrl-C among all that an exception came from, and what was put over it: it may have come while what had
-    failed was torn down, and a tear-down that it cut short may have failed in turn."""
+    """The exception that began it, where a tear-down that failed as well has put another one over it. A Ctrl-C goes
+    before all others: it may have come in the tear-down of what had failed."""
     seen: list[BaseException] = []
     left: list[BaseException | None] = [error]
     while left:
@@ -152,7 +131,9 @@ def stop_in(error: BaseException) -> BaseException | None:
             return one
         seen.append(one)
         left += [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]
-    return None
+    while error.__context__ is not None and not error.__suppress_context__:
+        error = error.__context__
+    return error
 
 
 def in_words(error: BaseException) -> str:

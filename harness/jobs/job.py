@@ -92,15 +92,11 @@ def choose_platform(asked: str) -> str:
         raise UserMistake(str(error)) from None
     if found is not None and not too_old(found):
         return "pox"
-    if asked == "pox" and found is not None:
-        raise UnfitMachine(
-            f"{found} holds POX {pox_version(found)}, which needs Python 2: check out its branch halosaur, or use "
-            "--platform os-ken"
-        )
     if asked == "pox":
+        old = "" if found is None else f" ({found} holds POX {pox_version(found)}, which needs Python 2)"
         raise UnfitMachine(
-            "POX was not found: put a checkout at ~/pox or /opt/pox, or name it in POX_DIR "
-            "(git clone -b halosaur https://github.com/noxrepo/pox ~/pox), or use --platform os-ken"
+            f"POX was not found{old}: put a checkout of its branch halosaur at ~/pox or /opt/pox, or name it in "
+            "POX_DIR (git clone -b halosaur https://github.com/noxrepo/pox ~/pox), or use --platform os-ken"
         )
     return "os-ken"
 

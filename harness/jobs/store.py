@@ -130,11 +130,10 @@ def new_folder(folder: Path) -> Iterator[Path]:
         raise RunFailed(f"{folder} is already there, and results are never overwritten")
     partial = folder.with_name(f".{folder.name[:200]}.{secrets.token_hex(8)}.partial")
     try:
-        partial.mkdir(mode=0o700, parents=True)
+        partial.mkdir(parents=True)
         require_room(partial)
         yield partial
         require_room(partial)
-        partial.chmod(0o777 & ~_umask())
         os.rename(partial, folder)
     except OSError as error:
         if is_full(error):
@@ -146,24 +145,18 @@ def new_folder(folder: Path) -> Iterator[Path]:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _umask() -> int:
-    found = re.search(r"^Umask:\s*(\d+)", Path("/proc/self/status").read_text(), re.MULTILINE)
-    return int(found[1], 8) if found else 0o022
-
-
-def require_room(*folders: Path, room: int = ROOM) -> None:
-    """RunFailed where a disk has less room than that, bytes: the run on it is not kept."""
-    for folder in folders:
-        if shutil.disk_usage(folder).free < room:
-            raise full(folder, room)
+def require_room(folder: Path) -> None:
+    """RunFailed where the disk has less than ROOM: the run on it is not kept."""
+    if shutil.disk_usage(folder).free < ROOM:
+        raise full(folder)
 
 
 def is_full(error: BaseException) -> bool:
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
-def full(folder: Path, room: int = ROOM) -> RunFailed:
+def full(folder: Path) -> RunFailed:
     return RunFailed(
         f"the disk of {folder} is full: this run is not kept, finished results are; "
-        f"with {room >> 20} MiB free the same command goes on"
+        f"with {ROOM >> 20} MiB free the same command goes on"
     )

@@ -172,7 +172,7 @@ class Fabric:
             shaping.verify(self.options.shape, ports, self.switches.pid)
 
     def verify(self) -> None:
-        """RunFailed names ports whose limit or largest packet is not what it should be."""
+        """RunFailed names ports whose limit is not what it should be."""
         self._each_namespace(partial(shaping.verify, self.options.shape))
 
     def queue_drops(self) -> dict[str, int]:

@@ -2,9 +2,8 @@
 
 One run at a time: two would slow each other down, and neither's result would be worth anything.
 
-A run owns one folder below /run/hedera named after its process (pid and start time, so that a reused pid is
-no mistake), and a control group of the same name. Processes end with the harness, and namespaces, interfaces and
-bridges with them.
+A run owns one folder below /run/hedera named after its process (pid and start time, so that a reused pid is no
+mistake). Processes end with the harness, and namespaces, interfaces and bridges with them.
 """
 
 from __future__ import annotations
@@ -20,13 +19,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.errors import UnfitMachine
-from harness.network import cpulimit, hosts
+from harness.network import hosts
 from results.temporary import is_alive, is_owner, left_by, owner_name, remove_tree
 
 HOME = Path("/run/hedera")
 LOOK_EVERY_S, TELL_S = 0.2, 2.0
-_held: int | None = None
-"""The descriptor of the machine's lock, while this process has it."""
 
 
 def home() -> Path:
@@ -76,7 +73,6 @@ class Cleaned:
 
 def leftovers() -> list[str]:
     names = {path.name for path in HOME.glob("*-*")} if _is_our_folder(HOME) else set()
-    names |= {path.name.removeprefix("hedera-") for path in cpulimit.ROOT.glob("hedera-*")}
     names |= set(left_by({os.geteuid()}))
     return sorted(name for name in names if is_owner(name) and not is_alive(name))
 
@@ -91,13 +87,7 @@ def remove_leftovers() -> Cleaned:
 
 
 def _remove(owner: str, cleaned: Cleaned) -> None:
-    group, folder = cpulimit.ROOT / f"hedera-{owner}", HOME / owner
-    if group.exists():
-        try:
-            cpulimit.remove_group(group)
-            cleaned.note(group, None)
-        except OSError as error:
-            cleaned.note(group, error.strerror)
+    folder = HOME / owner
     if _is_our_folder(HOME) and _is_our_folder(folder):
         what = "an addition to net.ipv4.tcp_allowed_congestion_control"
         try:
@@ -115,7 +105,6 @@ def sole_use(doing: str = "a run", say: Callable[[str], object] = lambda sentenc
     ``doing`` is what others who wait are told; ``say`` hears for whom this process waits: after TELL_S, and when that
     changes.
     """
-    global _held
     # Root's own file, which nobody else can open: whoever could, could take the lock and never give it back.
     lock = os.open(home() / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
@@ -127,11 +116,10 @@ def sole_use(doing: str = "a run", say: Callable[[str], object] = lambda sentenc
                 say(f"waiting for {holder}: two runs at once would disturb each other")
                 said_of = holder
             time.sleep(LOOK_EVERY_S)
-        _held = lock
-        tell(doing)
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"process {os.getpid()} ({doing})".encode(), 0)
         yield
     finally:
-        _held = None
         os.close(lock)
 
 
@@ -141,10 +129,3 @@ def _taken(lock: int) -> bool:
     except BlockingIOError:
         return False
     return True
-
-
-def tell(doing: str) -> None:
-    """What this process, which uses the machine, is at: those who wait for it are told."""
-    if _held is not None:
-        os.ftruncate(_held, 0)
-        os.pwrite(_held, f"process {os.getpid()} ({doing})".encode(), 0)

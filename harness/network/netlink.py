@@ -39,7 +39,7 @@ _RED_FLAGS_AT, _RED_ECN = 15, 1
 
 _GET_LINK = 18
 _LINK_BYTES = 16
-_NAME, _MTU, _COUNTERS = 3, 4, 23
+_NAME, _COUNTERS = 3, 23
 _DROPPED = struct.Struct("=48xQQ")
 
 _BY_FAMILY = 20
@@ -66,10 +66,9 @@ class Qdisc(NamedTuple):
 
 
 class Link(NamedTuple):
-    """An interface: its largest packet in bytes, and packets dropped outside its queue."""
+    """An interface, and packets dropped outside its queue."""
 
     name: str
-    mtu: int
     dropped: int
 
 
@@ -106,7 +105,7 @@ class Netlink:
         for message in _dump(self._routes, _GET_LINK, bytes(_LINK_BYTES)):
             parts = dict(_attributes(message[_LINK_BYTES:]))
             name = bytes(parts[_NAME]).rstrip(b"\0").decode()
-            found.append(Link(name, _number(parts[_MTU]), sum(_DROPPED.unpack_from(parts[_COUNTERS]))))
+            found.append(Link(name, sum(_DROPPED.unpack_from(parts[_COUNTERS]))))
         return found
 
     def round_trips(self, destination_port: int) -> list[float]:

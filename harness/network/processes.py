@@ -22,7 +22,6 @@ REAP_S = 5.0
 """Seconds a process may take to end once it is killed."""
 AGAIN_S = 30.0
 """After the first time an alarm rings every so often: a tear-down that hangs is got over as well."""
-_hurried = False
 
 
 def tied() -> list[str]:
@@ -73,7 +72,6 @@ class Children:
         *,
         namespace: int | None = None,
         output: Path | None = None,
-        cgroup_procs: Path | None = None,
         environment: dict[str, str] | None = None,
         handed: Sequence[int] = (),
         commands: bool = False,
@@ -83,8 +81,7 @@ class Children:
         ``handed``: open files that it gets, by their numbers. ``commands``: standard input is a pipe of the child's.
         RunFailed when the machine cannot start one more process.
         """
-        join = [] if cgroup_procs is None else ["sh", "-c", 'echo $$ > "$0"; exec "$@"', str(cgroup_procs)]
-        command = [*join, *tied(), *argv]
+        command = [*tied(), *argv]
         with contextlib.ExitStack() as stack:
             sink: IO[bytes] | int = subprocess.DEVNULL
             if output is not None:
@@ -183,29 +180,23 @@ def wait_until(done: Callable[[], bool], deadline: float, step: float = 0.02) ->
 def deadline(seconds: float, reason: str) -> Iterator[None]:
     """RunFailed with ``reason`` when the block takes longer than ``seconds``, whatever it waits for.
 
-    By an alarm, so in the main thread alone (ValueError in any other). A block can hold another.
+    By an alarm, of which there is one: in the main thread alone (ValueError in any other), and not within another.
     """
 
     def ring(number: int, frame: FrameType | None) -> NoReturn:
         raise RunFailed(reason)
 
-    outer_handler = signal.signal(signal.SIGALRM, ring)
-    began = time.monotonic()
-    outer_s, outer_again_s = signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_S)
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_S)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, outer_handler)
-        if outer_s:
-            left_s = max(outer_s - (time.monotonic() - began), 0.001)
-            signal.setitimer(signal.ITIMER_REAL, min(left_s, AGAIN_S) if _hurried else left_s, outer_again_s)
+        signal.signal(signal.SIGALRM, before)
 
 
 def hurry() -> None:
-    """This process is to end: what deadlines it is under ring within AGAIN_S, for what hangs in its tear-down."""
-    global _hurried
-    _hurried = True
+    """This process is to end: a deadline that it is under rings within AGAIN_S, for what hangs in its tear-down."""
     left_s, _ = signal.getitimer(signal.ITIMER_REAL)
     if left_s > AGAIN_S:
         signal.setitimer(signal.ITIMER_REAL, AGAIN_S, AGAIN_S)

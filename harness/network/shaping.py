@@ -1,4 +1,4 @@
-"""The rate limit, the queue and the largest packet of every port: applied, then verified.
+"""The rate limit and the queue of every port: applied, then verified.
 
 Limits are applied after Open vSwitch has taken the port: it can silently strip a qdisc when a port is added to a
 bridge, and a link that is not limited makes wonderful results. So nothing is believed here: what the kernel reports
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.errors import RunFailed, UnfitMachine
-from harness.network.netlink import Link, Netlink, Qdisc
+from harness.network.netlink import Netlink, Qdisc
 from harness.network.processes import run
 from topos.wire import DEFAULT_MTU, ETHERNET_HEADER
 
@@ -101,20 +101,12 @@ def unlimited(shape: Shape, interfaces: Sequence[str], qdiscs: Sequence[Qdisc]) 
     return wrong
 
 
-def of_other_size(shape: Shape, interfaces: Sequence[str], links: Sequence[Link]) -> list[str]:
-    """The interfaces that have another largest packet, with what they have."""
-    sizes = {link.name: link.mtu for link in links}
-    return [f"{name} ({sizes.get(name, 'missing')})" for name in interfaces if sizes.get(name) != shape.mtu]
-
-
 def verify(shape: Shape, interfaces: Sequence[str], namespace: int) -> None:
     """RunFailed names the ports of the namespace that do not have the shape."""
     with contextlib.closing(Netlink(namespace)) as kernel:
-        qdiscs, links = kernel.qdiscs(), kernel.links()
+        qdiscs = kernel.qdiscs()
     if wrong := unlimited(shape, interfaces, qdiscs):
         raise RunFailed(f"not limited to {shape.mbps:g} Mb/s: {', '.join(wrong[:5])}")
-    if wrong := of_other_size(shape, interfaces, links):
-        raise RunFailed(f"packets of {shape.mtu} bytes are not what these ports take: {', '.join(wrong[:5])}")
 
 
 def dropped_in_queue(interfaces: Sequence[str], namespace: int) -> dict[str, int]:

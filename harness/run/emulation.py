@@ -11,18 +11,16 @@ from typing import Any
 from controllers.settings import flags_of
 from harness.errors import RunFailed
 from harness.network import shaping
-from harness.network.cpulimit import HostGroups
 from harness.network.fabric import CONTROLLER_ADDRESS, Fabric, FabricOptions
 from harness.network.hosts import Tcp, permitted
 from harness.network.processes import Children
 from harness.run.controller import PORT, START_S, Controller
 from harness.run.iperf import Iperf, unsent_bytes
-from harness.run.observation import ClockWatch, Observation, Outage, ProcessorWatch, Say, clock_offset, tcp_counters
+from harness.run.observation import Observation, Outage, ProcessorWatch, Say, clock_offset, tcp_counters
 from harness.run.spec import LINUX_MIN_RTO_MS, SIGNALS, Disturbance, RunSpec, lasting
 from harness.run.traffic import Traffic
 from harness.run.transfers import Transfers
 from hedera.schemes import scheme as find_scheme
-from results.temporary import owner_name
 from topos.fattree import FatTree
 from topos.faults import Fault, cables, links_down, moments
 from traffic.bwmng import parse_samples, sample_command
@@ -59,30 +57,23 @@ class Emulation:
         spec, seen = self.spec, self.seen
         if spec.marks:
             shaping.require_marking()
-        share = 4 / spec.k**3
         with (
-            ClockWatch() as clock_watch,
             permitted(spec.congestion_control, self._sockets),
-            HostGroups(owner_name(), share) as groups,
             Children() as children,
             Fabric(spec.network(), self._options(), self._sockets, children) as fabric,
         ):
             controller = self._start(fabric, children)
-            where = (spec, self._raw, children, groups)
+            where = (spec, self._raw, children)
             matrix = lasting(self.workload)
             traffic: Traffic = (
                 Transfers(fabric, self.workload, *where) if matrix is None else Iperf(fabric, matrix, *where)
             )
             self._send(fabric, controller, traffic, children)
-            seen.throttled_s = groups.throttled_s()
             self.environment = {
                 "platform": spec.platform,
                 "platform_version": controller.find("start")[0]["platform_version"],
-                "host_cpu_limit": share if groups.applied else None,
-                "host_cpu_limit_reason": groups.reason,
             }
             clock = time.monotonic()
-        seen.clock_set_s = clock_watch.set_s
         self.timing["teardown_s"] = time.monotonic() - clock
         seen.flows = traffic.flows
         seen.unfinished = traffic.collect() or seen.unfinished

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from harness.errors import RunFailed
-from harness.network.cpulimit import HostGroups
 from harness.network.fabric import Fabric
 from harness.network.processes import Children, wait_until
 from harness.run.spec import RunSpec
@@ -46,10 +45,8 @@ def linger_s(mbps: float) -> float:
 class Iperf(Traffic):
     """A traffic matrix."""
 
-    def __init__(
-        self, fabric: Fabric, matrix: Matrix, spec: RunSpec, directory: Path, children: Children, groups: HostGroups
-    ) -> None:
-        super().__init__(fabric, spec, directory, children, groups)
+    def __init__(self, fabric: Fabric, matrix: Matrix, spec: RunSpec, directory: Path, children: Children) -> None:
+        super().__init__(fabric, spec, directory, children)
         self.flows = [
             EmulatedFlow(int(src), int(dst), int(port))
             for src, dst, port in zip(matrix.src, matrix.dst, source_ports(matrix, spec.seed), strict=True)

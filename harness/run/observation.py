@@ -1,5 +1,5 @@
-"""What is gathered while a run goes on, for the judge: among it the machine's processors and its clock, once a second,
-and what TCP counts."""
+"""What is gathered while a run goes on, for the judge: among it the machine's processors, once a second, and what TCP
+counts."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class Observation:
     """What is gathered while a run goes on. Times are seconds since the epoch, ``begin`` the first client's.
 
     ``tcp``: what hosts counted meanwhile (`tcp_counters`); ``troubles``: what went wrong with what sends, a
-    sentence each; ``clock_offset``: the epoch's clock minus the monotonic one; ``clock_set_s``: how far the former was
-    set meanwhile, seconds; ``collective``: what became of a graph of flows.
+    sentence each; ``clock_offset``: the epoch's clock minus the monotonic one; ``collective``: what became of a graph
+    of flows.
     """
 
     begin: float = 0.0
@@ -60,7 +60,6 @@ class Observation:
     cpu_times: list[float] = field(default_factory=list)
     cpu_idle: list[float] = field(default_factory=list)
     lost_packets: dict[str, int] = field(default_factory=dict)
-    throttled_s: dict[str, float] = field(default_factory=dict)
     flows: list[EmulatedFlow] = field(default_factory=list)
     unfinished: list[str] = field(default_factory=list)
     dead: list[str] = field(default_factory=list)
@@ -71,7 +70,6 @@ class Observation:
     tcp: Counter[str] = field(default_factory=Counter)
     troubles: list[str] = field(default_factory=list)
     clock_offset: float = 0.0
-    clock_set_s: float = 0.0
     collective: Collective | None = None
 
 
@@ -111,28 +109,6 @@ class ProcessorWatch(Sampler):
         before, self._last = self._last, processor_ticks(Path("/proc/stat").read_text())
         self.times.append(time.time())
         self.idle_percent.append(idle_share(before, self._last) * 100)
-
-
-class ClockWatch(Sampler):
-    """Whether the machine's clock is set, while the ``with`` block runs.
-
-    ``set_s`` is how far, in seconds, by the epoch's clock against the monotonic one: the farthest that it was from
-    where it began. Slewing (NTP, adjtime) moves both clocks alike and does not show; what shows is a step, whoever
-    made it, and the time for which the machine was suspended.
-    """
-
-    def __init__(self) -> None:
-        self._first = clock_offset()
-        self.set_s = 0.0
-
-    def sample(self) -> None:
-        moved = clock_offset() - self._first
-        if abs(moved) > abs(self.set_s):
-            self.set_s = moved
-
-    def __exit__(self, *exception: object) -> None:
-        super().__exit__(*exception)
-        self.sample()
 
 
 def clock_offset() -> float:

@@ -50,10 +50,9 @@ def parts(root: Path) -> list[Path]:
 
 
 def described() -> dict[str, str]:
-    """For the result of a run that starts now: the code on the disk, and what the harness itself was started with."""
-    began, now = first_source(), source()
-    code = {"revision": now.revision, "source": now.fingerprint}
-    return code if now == began else {**code, "harness_source": began.fingerprint}
+    """For the result of a run that starts now: the code on the disk."""
+    now = source()
+    return {"revision": now.revision, "source": now.fingerprint}
 
 
 def git_revision() -> str:

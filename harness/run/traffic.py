@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.hosts.records import Arrived, Sent
-from harness.network.cpulimit import HostGroups
 from harness.network.fabric import Fabric
 from harness.network.processes import Children
 from harness.run.spec import RunSpec
@@ -49,12 +48,11 @@ class Traffic(ABC):
     ``troubles``: what went wrong, one sentence each, for the verdict; ``collective``: what became of a graph of flows.
     """
 
-    def __init__(self, fabric: Fabric, spec: RunSpec, directory: Path, children: Children, groups: HostGroups) -> None:
+    def __init__(self, fabric: Fabric, spec: RunSpec, directory: Path, children: Children) -> None:
         self._fabric = fabric
         self._spec = spec
         self._directory = directory
         self._children = children
-        self._groups = groups
         self.flows: list[EmulatedFlow] = []
         self.troubles: list[str] = []
         self.collective: Collective | None = None
@@ -89,7 +87,6 @@ class Traffic(ABC):
             command,
             namespace=self._fabric.pid_of(node),
             output=self._directory / output,
-            cgroup_procs=self._groups.procs_file(node),
             environment={**os.environ, "TZ": "UTC"},
             commands=commands,
         )

@@ -19,7 +19,6 @@ import numpy as np
 from harness.errors import RunFailed
 from harness.hosts import peer, records
 from harness.hosts.connections import BIN_S, UNSENT_BYTES
-from harness.network.cpulimit import HostGroups
 from harness.network.fabric import Fabric
 from harness.network.processes import Children, wait_until
 from harness.run.spec import RunSpec
@@ -45,10 +44,8 @@ class Transfers(Traffic):
     """A workload whose flows start at their times, in turn, or when those that they wait for have ended. In a graph
     of flows hosts are connected before it begins, and stay so."""
 
-    def __init__(
-        self, fabric: Fabric, workload: Workload, spec: RunSpec, directory: Path, children: Children, groups: HostGroups
-    ) -> None:
-        super().__init__(fabric, spec, directory, children, groups)
+    def __init__(self, fabric: Fabric, workload: Workload, spec: RunSpec, directory: Path, children: Children) -> None:
+        super().__init__(fabric, spec, directory, children)
         self._workload = workload
         self._graph = workload.graph
         waiting = (UNSENT_BYTES + spec.queue * (spec.mtu + ETHERNET_HEADER)) * 8e-6 / spec.link_mbps

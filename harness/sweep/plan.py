@@ -8,25 +8,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 from harness.errors import UserMistake
 from harness.jobs.store import Planned, require_writable, slug
-from harness.network import machine
 from harness.run.spec import RunSpec
 from hedera.schemes import SCHEMES
+from hedera.text import one_line
 from results.files import read_json, write_whole
 from traffic.patterns import PUBLISHED
 
 SETTINGS = "sweep.json"
 MAX_SIZE = 16 << 20
 """Bytes of a sweep's settings that are still read."""
-BESIDE_TRAFFIC_S = 3.0
-"""Seconds a run takes beyond its traffic, for the forecast; measured in docs/notes/emulation.md."""
-AROUND_S = 11.0
-PACKETS, SECOND_S = (833.0, 8333.0, 83333.0), (0.6, 2.6, 17.0)
-"""What a guest of 16 hosts takes of a processor, seconds: beside its traffic, and for each simulated second by the
-packets that a host could receive in it; measured in docs/virtual-time.md."""
 VARYING = frozenset({"scheme", "traffic", "flows_per_host", "keep", "seed", "trial", "scale_sizes"})
 """What differs between the runs of one sweep; all else must be the same for them to be compared."""
 
@@ -100,7 +92,7 @@ def keep_settings(base: RunSpec, folder: Path) -> None:
         different = [name for name in names if stored.get(name) != settings.get(name)]
         if different:
             what = ", ".join(
-                f"{_shown(name)} {_shown(stored.get(name))} there, {_shown(settings.get(name))} here"
+                f"{one_line(name, 40)} {one_line(stored.get(name), 40)} there, {one_line(settings.get(name), 40)} here"
                 for name in different[:5]
             )
             raise UserMistake(f"{folder} holds runs with other settings ({what}); use another --name")
@@ -108,44 +100,19 @@ def keep_settings(base: RunSpec, folder: Path) -> None:
         write_whole(path, json.dumps(settings, indent=1, allow_nan=False) + "\n")
 
 
-def _shown(value: object) -> str:
-    """What a file holds, fit for a sentence: not too long, and nothing that a terminal would obey."""
-    text = str(value)
-    text = text if text.isprintable() else ascii(text)
-    return text if len(text) <= 40 else f"{text[:37]}..."
-
-
-def seconds_left(jobs: Sequence[Planned]) -> float:
-    """A forecast for the jobs that are not done yet, one after the other."""
-    return sum(forecast_s(job.spec) for job in jobs if not job.done)
-
-
-def forecast_s(spec: RunSpec) -> float:
-    """Real seconds of a run on an idle machine; in virtual time those of a processor of its own."""
-    if spec.time != "virtual":
-        return spec.seconds + BESIDE_TRAFFIC_S
-    packets = spec.link_mbps * 1e6 / 8 / spec.mtu
-    second_s = float(np.interp(packets, PACKETS, SECOND_S)) * max(1.0, packets / PACKETS[-1])
-    return (AROUND_S + second_s * spec.seconds) * spec.tree.num_hosts / 16
-
-
-def load_factor() -> float:
-    """How many times as long as on an idle machine work takes now, by the processes that compute beside it."""
-    return max(1.0, (os.getloadavg()[0] + 1) / machine.processors())
-
-
 # --- suites -------------------------------------------------------------------------------------------------
 
 
-def figure9() -> list[TrafficSpec]:
-    """The 20 published matrices, in Figure 9's order."""
-    return [TrafficSpec(f"published:{name}") for name in PUBLISHED]
-
-
-def replication() -> list[TrafficSpec]:
-    """The multi-flow workloads of the replication report: 2 flows per host, and 6 with half of them dropped."""
-    patterns = (*(f"stride:{i}" for i in (1, 2, 4, 8)), "staggered:0.2,0.3", "staggered:0.5,0.3", "random", "randbij")
-    return [TrafficSpec(traffic, flows, keep) for flows, keep in ((2, 1.0), (6, 0.5)) for traffic in patterns]
+FIGURE_9 = [TrafficSpec(f"published:{name}") for name in PUBLISHED]
+"""The 20 published matrices, in Figure 9's order."""
+REPLICATION = [
+    TrafficSpec(traffic, flows, keep)
+    for flows, keep in ((2, 1.0), (6, 0.5))
+    for traffic in (
+        *(f"stride:{i}" for i in (1, 2, 4, 8)), "staggered:0.2,0.3", "staggered:0.5,0.3", "random", "randbij",
+    )
+]  # fmt: skip
+"""The multi-flow workloads of the replication report: 2 flows per host, and 6 with half of them dropped."""
 
 
 def dynamic(base: RunSpec) -> list[TrafficSpec]:
@@ -178,11 +145,11 @@ def _in_time(base: RunSpec, times: float) -> int:
 
 
 SUITES: dict[str, Callable[[RunSpec], list[TrafficSpec]]] = {
-    "figure9": lambda base: figure9(),
-    "replication": lambda base: replication(),
+    "figure9": lambda base: FIGURE_9,
+    "replication": lambda base: REPLICATION,
     "dynamic": dynamic,
     "table2": table_2,
-    "all": lambda base: figure9() + replication(),
+    "all": lambda base: FIGURE_9 + REPLICATION,
 }
 
 

@@ -1,4 +1,4 @@
-"""What scheduling costs: the controller's work, how soon it acts, and what moving a flow does to it."""
+"""What scheduling costs: the controller's work, and how soon it acts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ from harness.run.observation import Observation
 from harness.verdict.flows import MeasuredFlow
 
 COUNTED = ("processor_s", "packet_ins", "packet_outs", "flow_mods", "statistics_requests", "statistics_bytes")
-BACK = 0.9
-"""A flow that was moved has its rate back in the first second in which it has this share of what it had before."""
-BEFORE_S = 2.0
 
 
 def costs(seen: Observation, flows: Sequence[MeasuredFlow], seconds: float) -> dict[str, float]:
@@ -51,8 +48,8 @@ def _controller(events: Sequence[Event], begin: float, seconds: float) -> dict[s
 
 
 def _reactions(seen: Observation, flows: Sequence[MeasuredFlow]) -> dict[str, float]:
-    """How long after its start a large flow was found to be one, and how long until it went another way; for how many
-    seconds after that it had less than before. Medians, over the flows concerned."""
+    """How long after its start a large flow was found to be one, and how long until it went another way. Medians, over
+    the flows concerned."""
     by_ends = {one.ends: one for one in flows}
     placed = {e["key"]: (e["src"], e["dst"], e["src_port"]) for e in seen.events if e["event"] == "flow"}
     of_key = {key: by_ends[ends] for key, ends in placed.items() if ends in by_ends}
@@ -67,32 +64,10 @@ def _reactions(seen: Observation, flows: Sequence[MeasuredFlow]) -> dict[str, fl
         elif event["event"] == "reroute" and event.get("round") is not None:
             moved.setdefault(event["key"], []).append(t)
     ours = {key: times for key, times in moved.items() if key in of_key}
-    back = [_back_after(of_key[key], t) for key, times in ours.items() for t in times]
     medians = {
         "detected_after_s": [t - of_key[key].start for key, t in found.items() if key in of_key],
         "moved_after_s": [times[0] - of_key[key].start for key, times in ours.items()],
-        "rate_back_after_s": [took for took in back if took is not None],
     }
     told: dict[str, float] = {"moved_flows": len(ours), "moves": sum(map(len, moved.values()))}
     told |= {name: round(median(values), 3) for name, values in medians.items() if values}
-    were_moved = {of_key[key].ends for key in ours}
-    for name, which in (("moved", True), ("unmoved", False)):
-        some = [
-            one for one in by_ends.values() if one.seen.sent and one.intervals and (one.ends in were_moved) == which
-        ]
-        got = sum(round(sum(mbps * (end - begin) for begin, end, mbps in one.intervals) * 1e6 / 8) for one in some)
-        if got:
-            again = sum(one.seen.sent.retransmissions for one in some if one.seen.sent)
-            told[f"retransmissions_per_mbyte_{name}"] = round(again / got * 1e6, 4)
     return told
-
-
-def _back_after(flow: MeasuredFlow, moved: float) -> float | None:
-    """Seconds from a move until the flow had a second with BACK of what it had in the BEFORE_S before.
-
-    None when it was too young then, or never had.
-    """
-    if moved - flow.start < BEFORE_S:
-        return None
-    before = flow.mbit((moved - BEFORE_S, moved)) / BEFORE_S
-    return next((begin - moved for begin, _, mbps in flow.intervals if begin >= moved and mbps >= BACK * before), None)

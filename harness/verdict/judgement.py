@@ -29,9 +29,6 @@ TOOLS_DISAGREE = 0.05
 CLAIM_EXCESS = 0.10
 """What the flows placed on a link may have delivered beyond what its own counter says, as a share of the link's rate,
 before the paths that the controller claims are in doubt."""
-CLOCK_SET_S = 0.01
-"""How far the machine's clock may be set during a run, seconds: what makes the rate of one second 1 % wrong, as far
-as a port's limit is known. Readings are microseconds apart, and slewing shows in none (`harness.run.observation`)."""
 MIN_OF_MAXMIN = 0.85
 """A run below this share of the max-min fair total for its own paths was slowed by the machine, or by TCP, not by
 paths. It is coarse: above it, other rules have to say that the machine was fast enough."""
@@ -43,26 +40,16 @@ TOTAL = "total"
 
 
 @dataclass(frozen=True)
-class Second:
-    """One second of a run: idle processors, Mb/s received."""
-
-    number: int
-    idle_percent: float
-    total_mbps: float
-
-
-@dataclass(frozen=True)
 class Evidence:
     """What was seen of a run. Rates in Mb/s on the wire, over the measuring window.
 
     ``counted_mbps`` arrived by the switches' counters, and ``payload_mbps`` at the receivers' sockets, over the whole
-    time that the counters were read; ``claims`` holds paths against counters, link by link; ``throttled_s`` is how
-    long the CPU limit held back each host that it did, in seconds.
+    time that the counters were read; ``claims`` holds paths against counters, link by link.
 
     ``full`` are the ports that have to be full all the time, if the flows share as max-min fairness has it;
-    ``lost_packets`` were lost outside every queue, by place, None where nobody asked; ``clock_set_s`` is how far the
-    clock was set, seconds. Of traffic that comes and goes, ``handshakes_mbps`` is what
-    opening and closing connections adds to what was counted, ``progress`` as in `harness.verdict.outcome`.
+    ``lost_packets`` were lost outside every queue, by place, None where nobody asked. Of traffic that comes and goes,
+    ``handshakes_mbps`` is what opening and closing connections adds to what was counted, ``progress`` as in
+    `harness.verdict.outcome`.
     """
 
     spec: RunSpec
@@ -74,14 +61,11 @@ class Evidence:
     full: FullLinks
     claims: Sequence[Claim]
     lost_packets: Mapping[str, int] | None
-    throttled_s: Mapping[str, float]
     unfinished_flows: Sequence[str]
     window: tuple[float, float]
-    seconds: Sequence[Second]
     dead_processes: Sequence[str]
     handshakes_mbps: float = 0.0
     progress: float | None = None
-    clock_set_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -134,7 +118,7 @@ def _shows_speed(check: Check) -> bool:
 
 
 def of_soundness(seen: Evidence) -> list[Check]:
-    return [_processes(seen), _clock(seen), _limits(seen), _flows(seen), _counters(seen), _paths(seen), _losses(seen)]
+    return [_processes(seen), _limits(seen), _flows(seen), _counters(seen), _paths(seen), _losses(seen)]
 
 
 def _held(rule: Rule, *said: str) -> Check:
@@ -145,12 +129,6 @@ def _held(rule: Rule, *said: str) -> Check:
 def _processes(seen: Evidence) -> Check:
     ended = seen.dead_processes
     return _held(Rule("processes", not ended), *(f"{name} ended during the run" for name in ended))
-
-
-def _clock(seen: Evidence) -> Check:
-    rule = Rule("clock", abs(seen.clock_set_s) <= CLOCK_SET_S, abs(seen.clock_set_s), most=CLOCK_SET_S)
-    said = f"the machine's clock was set by {seen.clock_set_s:+.3g} s during the run, or the machine was suspended"
-    return _held(rule, said)
 
 
 def _limits(seen: Evidence) -> Check:
@@ -219,7 +197,7 @@ def _total(seen: Evidence) -> Check:
         f"{seen.measured_mbps:.1f} Mb/s is {share:.0%} of the {seen.predicted_mbps:.1f} Mb/s that these paths allow "
         f"(at least {MIN_OF_MAXMIN:.0%} counts)"
     )
-    return _fast(seen, Rule(TOTAL, kept, share, least=MIN_OF_MAXMIN), said, seen.window)
+    return _fast(seen, Rule(TOTAL, kept, share, least=MIN_OF_MAXMIN), said)
 
 
 def _progress(seen: Evidence) -> Check:
@@ -230,7 +208,7 @@ def _progress(seen: Evidence) -> Check:
         f"{MIN_OF_MAXMIN:.0%} counts)"
     )
     rule = Rule("progress", seen.progress >= MIN_OF_MAXMIN, seen.progress, least=MIN_OF_MAXMIN)
-    return _fast(seen, rule, said, seen.window)
+    return _fast(seen, rule, said)
 
 
 def _full_links(seen: Evidence) -> Check:
@@ -245,30 +223,15 @@ def _full_links(seen: Evidence) -> Check:
     rule = Rule("full links", carried >= MIN_OF_FULL, carried, least=MIN_OF_FULL)
     if not rule.kept and full.why_not is not None:
         return Check(replace(rule, kept=None, why_not=f"{full.why_not}, and {said}"))
-    return _fast(seen, rule, said, full.window)
+    return _fast(seen, rule, said)
 
 
-def _fast(seen: Evidence, rule: Rule, said: str, window: tuple[float, float]) -> Check:
-    """``said``: in what the run was slow over the window, where the rule is broken."""
+def _fast(seen: Evidence, rule: Rule, said: str) -> Check:
+    """``said``: in what the run was slow, where the rule is broken."""
     if rule.kept:
         return Check(rule)
     if seen.spec.time == "virtual":  # no machine is slow there
         return Check(rule, remark=f"TCP was slow: {said}")
     # After a failure TCP takes seconds to find its rate again, which a short run cannot make up for.
     who = "the machine, or TCP after the failure," if seen.spec.fail else "the machine"
-    return Check(rule, (f"{who} was too slow: {said}{_worst_second(seen, window)}",))
-
-
-def _worst_second(seen: Evidence, window: tuple[float, float]) -> str:
-    """When least arrived in a window, and how busy the processors were then."""
-    begin, end = window
-    inside = [second for second in seen.seconds if begin < second.number <= end]
-    if not inside:
-        return ""
-    worst = min(inside, key=lambda second: second.total_mbps)
-    said = f"; least arrived in second {worst.number}, {worst.total_mbps:.1f} Mb/s, when the processors were "
-    said += f"{worst.idle_percent:.0f} % idle"
-    if seen.throttled_s:
-        host, held = max(seen.throttled_s.items(), key=lambda item: item[1])
-        said += f"; its CPU limit held host {host} back for {held:.1f} s"
-    return said
+    return Check(rule, (f"{who} was too slow: {said}",))

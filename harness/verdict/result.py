@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 
@@ -17,7 +17,7 @@ from harness.run.spec import RunSpec
 from harness.verdict.claims import claims
 from harness.verdict.costs import costs
 from harness.verdict.fair import Window
-from harness.verdict.judgement import Evidence, Second, doubted_claims, judge
+from harness.verdict.judgement import Evidence, doubted_claims, judge
 from harness.verdict.outcome import SETTLED_S, Outcome
 from harness.verdict.recovery import Recovery
 from harness.verdict.saturation import FullLinks, full_links
@@ -82,13 +82,10 @@ def describe(spec: RunSpec, seen: Observation) -> Run:
         # A flow that had no path cannot be blamed for what it did not send.
         unfinished_flows=[flow for flow in seen.unfinished if flow.split(" (")[0] not in recovery.cut_off],
         lost_packets=None if spec.fail else seen.lost_packets,
-        throttled_s=seen.throttled_s,
         window=window,
-        seconds=_seconds_of(seen, mean_total),
         dead_processes=seen.dead,
         handshakes_mbps=outcome.handshakes_mbps(counters.span),
         progress=outcome.progress,
-        clock_set_s=seen.clock_set_s,
     )
     judgement = judge(evidence, _doubts(seen, outcome))
     if seen.lost is None and (too_short := outcome.too_short):
@@ -126,7 +123,6 @@ def describe(spec: RunSpec, seen: Observation) -> Run:
         rounds=tuple(_round(event, seen.begin) for event in seen.events if event["event"] == "round"),
         costs=costs(seen, flows, outcome.ended),
         lost_packets=seen.lost_packets,
-        throttled_s=seen.throttled_s,
         controller_restarts=_restarts(seen),
         failures=recovery.failures() if spec.fail else (),
         phases=recovery.phases(mean_total, lambda window: outcome.fair_in(window).total_mbps) if spec.fail else (),
@@ -137,13 +133,6 @@ def _doubts(seen: Observation, outcome: Outcome) -> list[str]:
     errors = [event["message"] for event in seen.events if event["event"] == "error"]
     lost = [] if seen.lost is None else [seen.lost]
     return [*lost, *(f"the controller reported an error: {message}" for message in errors[:3]), *outcome.reasons()]
-
-
-def _seconds_of(seen: Observation, mean_total: Callable[[Window], float]) -> list[Second]:
-    return [
-        Second(number=i + 1, idle_percent=idle, total_mbps=mean_total((t - seen.begin - 1, t - seen.begin)))
-        for i, (t, idle) in enumerate(zip(seen.cpu_times, seen.cpu_idle, strict=True))
-    ]
 
 
 def _check_cores(topo: Network, events: Sequence[Event]) -> None:

@@ -58,13 +58,14 @@ def full_links(
     """
     begun = [t for one in flows for t in (one.start, *(change.t for change in one.routed.paths[1:]))]
     settled = settled_window(spec, begun, outages)
+    unsettled = f"TCP had no second to settle in: that takes {settle_s(spec):.3g} s after a flow began or was moved"
     window = settled or spec.window_s
     full = fair(topo, [one.routed for one in flows], window, spec.link_mbps, outages).full_links
     silent: tuple[NDArray[np.float64], NDArray[np.float64]] = (np.array([]), np.array([]))
     ports = sending_ports(topo)
     names = sorted(ports[link] for link in full)
     mbps = {n: mean_over(*sent.get(n, silent), window=window) for n in names}
-    return FullLinks(window, mbps, None if settled else _unsettled(spec, begun, outages))
+    return FullLinks(window, mbps, None if settled else unsettled)
 
 
 def settled_window(spec: RunSpec, begun: Sequence[float], outages: Sequence[Outage]) -> tuple[float, float] | None:
@@ -75,8 +76,8 @@ def settled_window(spec: RunSpec, begun: Sequence[float], outages: Sequence[Outa
     Times in seconds since the traffic started.
     """
     for end in (spec.window_s[1], spec.seconds):
-        last = _last_change(begun, outages, end)
-        start = spec.window_s[0] if last is None else max(spec.window_s[0], last + settle_s(spec))
+        last = max([t for t in (*begun, *(outage.t for outage in outages)) if t < end], default=-math.inf)
+        start = max(spec.window_s[0], last + settle_s(spec))
         if end - start >= SHORTEST_S:
             return start, end
     return None
@@ -85,19 +86,6 @@ def settled_window(spec: RunSpec, begun: Sequence[float], outages: Sequence[Outa
 def settle_s(spec: RunSpec) -> float:
     """How long TCP takes to fill a path, seconds."""
     return max(SETTLE_S, SETTLE_ROUND_TRIPS * through_queue_s(spec))
-
-
-def _last_change(begun: Sequence[float], outages: Sequence[Outage], end: float) -> float | None:
-    return max([t for t in (*begun, *(outage.t for outage in outages)) if t < end], default=None)
-
-
-def _unsettled(spec: RunSpec, begun: Sequence[float], outages: Sequence[Outage]) -> str:
-    last = _last_change(begun, outages, spec.seconds) or 0.0
-    enough = math.ceil(last + settle_s(spec) + SHORTEST_S)
-    return (
-        f"TCP had no second to settle in: it takes {settle_s(spec):.3g} s after a flow began, was moved or lost its "
-        f"path last, which was at {last:.1f} s of {spec.seconds:g} (at the same paths --seconds {enough} has one)"
-    )
 
 
 def through_queue_s(spec: RunSpec) -> float:

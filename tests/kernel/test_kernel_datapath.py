@@ -91,8 +91,7 @@ def test_dctcp_has_queues_that_mark(folder):
 
 
 @pytest.mark.real
-def test_a_machine_without_ipv6_is_no_obstacle_and_hosts_have_their_share_of_processors(folder):
-    """In a kernel of real time's own: in guests nothing limits computing, as it takes no time."""
+def test_a_machine_without_ipv6_is_no_obstacle(folder):
     if kernel_datapath():
         pytest.skip("a kernel that is running cannot be booted without IPv6")
     without = folder / "without-ipv6"
@@ -101,7 +100,6 @@ def test_a_machine_without_ipv6_is_no_obstacle_and_hosts_have_their_share_of_pro
     _, said = on_kernel(command, seconds=240, boot="ipv6.disable=1")
     run = outcome("hedera-sa", without)
     assert run is not None, said
-    assert run["environment"]["host_cpu_limit"] == pytest.approx(4 / 4**3)
     if run["reasons"] and max(run["cpu"]["idle_percent"][:SECONDS]) < 5:
         pytest.skip("the second kernel's one processor was never idle, so the run is invalid, as it should be")
     assert run["reasons"] == []

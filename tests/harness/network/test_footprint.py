@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UnfitMachine
-from harness.network import cpulimit, footprint, machine
+from harness.network import footprint, machine
 from harness.network.footprint import Cleaned, leftovers, remove_leftovers, run_folder, sole_use
 from harness.network.hosts import ALLOWED
 from harness.network.processes import wait_until
@@ -16,12 +16,10 @@ from results.temporary import is_alive, owner_name, temporary_folder, whose_pids
 
 @pytest.fixture(autouse=True)
 def own_home(tmp_path, monkeypatch):
-    """A /run/hedera and a cgroup root of the test's own."""
+    """A /run/hedera of the test's own."""
     monkeypatch.setattr(footprint, "HOME", tmp_path / "run")
-    monkeypatch.setattr(cpulimit, "ROOT", tmp_path / "cgroup")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
-    for name in ("cgroup", "tmp"):
-        (tmp_path / name).mkdir()
+    (tmp_path / "tmp").mkdir()
     return tmp_path
 
 
@@ -49,14 +47,11 @@ def test_leftovers_of_the_dead_are_removed_and_nothing_else(own_home):
     dead = dead_owner()
     (own_home / "run" / dead).mkdir(parents=True)
     (own_home / "tmp" / f"hedera-grade-{whose_pids()}-{dead}-x1" / "code").mkdir(parents=True)
-    (own_home / "cgroup" / f"hedera-{dead}" / "0_0_2").mkdir(parents=True)
-    (own_home / "cgroup" / "somebody-else").mkdir()
     assert leftovers() == [dead]
     with temporary_folder("worker") as living:
         cleaned = remove_leftovers()
         assert list((own_home / "tmp").iterdir()) == [living]
-    assert (len(cleaned.removed), cleaned.left) == (3, [])
-    assert [p.name for p in (own_home / "cgroup").iterdir()] == ["somebody-else"]
+    assert (len(cleaned.removed), cleaned.left) == (2, [])
     with run_folder() as folder:
         assert remove_leftovers() == Cleaned()
         assert list((own_home / "run").iterdir()) == [folder]
@@ -65,20 +60,16 @@ def test_leftovers_of_the_dead_are_removed_and_nothing_else(own_home):
 
 def test_only_what_is_gone_is_said_to_be_removed(own_home, monkeypatch):
     dead = dead_owner()
-    group = own_home / "cgroup" / f"hedera-{dead}"
-    group.mkdir()
-    (group / "busy").touch()  # as a group that still has processes
     (own_home / "run" / dead).mkdir(parents=True)
     monkeypatch.setattr(footprint, "remove_tree", lambda folder: "Device or resource busy")
     folder = own_home / "run" / dead
-    assert remove_leftovers() == Cleaned([], [f"{group} (Directory not empty)", f"{folder} (Device or resource busy)"])
+    assert remove_leftovers() == Cleaned([], [f"{folder} (Device or resource busy)"])
 
 
 def test_a_setting_that_cannot_be_put_back_keeps_nothing_else_from_being_removed(own_home, monkeypatch):
     first, second = dead_owner(), dead_owner()
     for owner in (first, second):
         (own_home / "run" / owner).mkdir(parents=True)
-    (own_home / "cgroup" / f"hedera-{first}").mkdir()
     note = own_home / "run" / first / ALLOWED
     note.write_text("cubic")
     monkeypatch.setattr(machine, "SYSCTL", own_home / "nowhere")
@@ -86,7 +77,6 @@ def test_a_setting_that_cannot_be_put_back_keeps_nothing_else_from_being_removed
         "an addition to net.ipv4.tcp_allowed_congestion_control (No such file or directory)"
     ]
     assert not (own_home / "run" / second).exists()
-    assert not list((own_home / "cgroup").iterdir())
     assert leftovers() == [first], "it still says what is to be put back"
     (own_home / "nowhere").mkdir()
     (own_home / "nowhere" / ALLOWED).write_text("bbr cubic")
@@ -96,7 +86,7 @@ def test_a_setting_that_cannot_be_put_back_keeps_nothing_else_from_being_removed
 
 
 def test_what_any_user_can_name_is_not_ours(own_home):
-    """Names that we never give, of a folder or a cgroup, remove nothing."""
+    """Folders of names that we never give are left."""
     victim = own_home / "victim"
     victim.mkdir()
     (own_home / "run").mkdir()
@@ -104,7 +94,6 @@ def test_what_any_user_can_name_is_not_ours(own_home):
     for name in names:
         if "/" not in name:
             (own_home / "run" / name).mkdir()
-            (own_home / "cgroup" / f"hedera-{name}").mkdir()
     before = sorted(own_home.rglob("*"))
     assert leftovers() == []
     assert remove_leftovers() == Cleaned()
@@ -155,8 +144,7 @@ def first(own_home):
     program = (
         "from pathlib import Path\nfrom harness.network import footprint\n"
         f"footprint.HOME = Path({str(own_home / 'run')!r})\n"
-        "with footprint.sole_use('the first'):\n    footprint.tell('run 2 of 7')\n"
-        "    print('in', flush=True)\n    input()\n"
+        "with footprint.sole_use('the first'):\n    print('in', flush=True)\n    input()\n"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -178,7 +166,7 @@ def test_a_newcomer_waits_and_says_for_whom(first):
     with sole_use("the second", say):
         assert first.wait(120) == 0, "it ended by itself, and before the second began"
     (sentence,) = heard
-    assert f"waiting for process {first.pid} (run 2 of 7)" in sentence
+    assert f"waiting for process {first.pid} (the first)" in sentence
 
 
 def test_it_says_so_when_another_one_was_quicker(first, own_home, monkeypatch):
@@ -194,7 +182,7 @@ def test_it_says_so_when_another_one_was_quicker(first, own_home, monkeypatch):
 
     with pytest.raises(KeyboardInterrupt), sole_use("x", say):
         pytest.fail("it was taken")
-    assert "run 2 of 7" in heard[0]
+    assert "the first" in heard[0]
     assert "process 7 (another)" in heard[1]
     assert first.poll() is None
 

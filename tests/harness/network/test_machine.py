@@ -53,14 +53,14 @@ def test_a_namespace_that_takes_for_ever_is_a_kernel_that_lacks_something(tool, 
 def test_a_guest_alone_believes_what_it_is_told_of_tools_and_revision(tool, monkeypatch, guest, version):
     tool("iperf", "echo iperf version 1.2")
     monkeypatch.setattr(machine, "time_travels", lambda: guest)
-    monkeypatch.setenv(machine.TOLD, '{"tools": {"iperf": "9.9", "bwm-ng": "9.9"}, "revision": "abc"}')
+    monkeypatch.setenv(machine.TOLD, '{"tools": {"iperf": "9.9", "no-such-program": "9.9"}, "revision": "abc"}')
     for each in (machine.told, machine.version_of):
         each.cache_clear()
     try:
         (iperf,) = (one for one in machine.TOOLS if one.name == "iperf")
         assert machine.version_of(iperf) == version
         assert (source.git_revision() == "abc") == guest
-        assert machine.version_of(machine.Tool("bwm-ng", ("no-such-program",), "", "")) is None, "it has to be there"
+        assert machine.version_of(machine.Tool("no-such-program", "bwm-ng")) is None, "it has to be there"
     finally:
         for each in (machine.told, machine.version_of):
             each.cache_clear()

@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.network.netlink import Link, Qdisc
-from harness.network.shaping import Shape, of_other_size, unlimited
+from harness.network.netlink import Qdisc
+from harness.network.shaping import Shape, unlimited
 
 SHAPE = Shape(10)
 
@@ -38,12 +38,6 @@ def test_a_queue_has_to_mark_where_it_should():
     assert unlimited(marks, ["a"], [bucket("a"), red._replace(ecn=False)]) == ["a (its queue does not mark)"]
     assert unlimited(marks, ["a"], [bucket("a"), queue("a")]) == ["a (its queue is not 75000 bytes)"]
     assert unlimited(SHAPE, ["a"], [bucket("a"), red]) == ["a (its queue is not 75000 bytes)"]
-
-
-def test_a_port_that_takes_other_packets_is_named():
-    links = [Link("lo", 65536, 0), Link("a", 9000, 0), Link("b", 1500, 0)]
-    assert of_other_size(Shape(10, mtu=9000), ["a"], links) == []
-    assert of_other_size(Shape(10, mtu=9000), ["a", "b", "c"], links) == ["b (1500)", "c (missing)"]
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def test_a_flow_may_be_a_second_short_of_what_was_asked(tmp_path, lasted, incomp
     spec = RunSpec("ecmp", "stride:4", seconds=6, link_mbps=10)
     matrix = Matrix([0], [4], 16, "one flow")
     fabric = SimpleNamespace(topo=spec.network())
-    iperf = Iperf(fabric, matrix, spec, tmp_path, children=None, groups=None)
+    iperf = Iperf(fabric, matrix, spec, tmp_path, children=None)
     port = iperf.flows[0].src_port
     address, other = (spec.network().host_ip(host) for host in (0, 4))
     spans = [*(f"{second}.0-{second + 1}.0" for second in range(4)), f"0.0-{lasted}"]

@@ -30,11 +30,6 @@ class LocalChildren(Children):
         return super().spawn(name, argv, **{**options, "namespace": None})
 
 
-class NoGroups:
-    def procs_file(self, name):
-        return None
-
-
 @pytest.fixture
 def children():
     with LocalChildren() as made:
@@ -46,7 +41,7 @@ def transfers(tmp_path, children, monkeypatch):
     monkeypatch.setattr(NonBlocking, "host_ip", lambda self, host: f"127.9.{host}.1")
 
     def transfers(spec):
-        return Transfers(LocalFabric(), spec.workload(), spec, tmp_path, children, NoGroups())
+        return Transfers(LocalFabric(), spec.workload(), spec, tmp_path, children)
 
     return transfers
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from harness.errors import RunFailed, UnfitMachine
 from harness.jobs import experiment
-from harness.jobs.experiment import longest_s, run_experiment, stop_in
+from harness.jobs.experiment import first_of, longest_s, run_experiment
 from harness.jobs.store import RESULT, read_run
 from harness.network import footprint, machine
 from harness.run.emulation import Emulation
@@ -138,9 +138,9 @@ def test_ctrl_c_in_the_tear_down_of_a_failed_run_ends_the_sweep(tmp_path, failin
 def test_a_chain_that_bites_its_tail_is_looked_through_once():
     first, second = RunFailed("a"), RunFailed("b")
     first.__cause__, second.__cause__ = second, first
-    assert stop_in(first) is None
+    assert first_of(first) is first
     second.__context__ = stop = KeyboardInterrupt()
-    assert stop_in(first) is stop
+    assert first_of(first) is stop
 
 
 def test_a_run_that_hangs_is_ended_with_a_reason(failing, monkeypatch):

@@ -25,9 +25,7 @@ FINE = Evidence(
     full=FullLinks((3.0, 5.0), {"0_0_1-eth2": 9.98}),
     claims=[Claim("0_0_1-eth2", 9.9, 9.98, 0.0)],
     lost_packets={},
-    throttled_s={},
     window=(1.0, 5.0),
-    seconds=[],
     dead_processes=[],
 )
 SERVER = 5001

@@ -7,13 +7,13 @@ from math import nan
 import pytest
 
 from harness.verdict.claims import Claim
-from harness.verdict.judgement import Second, judge
+from harness.verdict.judgement import judge
 from harness.verdict.saturation import FullLinks
 from results.parts import Rule
 from tests.harness.verdict.fine import FINE, SPEC, UNSETTLED, reasons
 from topos.wire import acknowledgements_per_payload, wire_per_payload
 
-OF_SOUNDNESS = ("processes", "clock", "limits", "flows", "counters", "paths", "losses")
+OF_SOUNDNESS = ("processes", "limits", "flows", "counters", "paths", "losses")
 VIRTUAL = replace(SPEC, time="virtual")
 OF_SPEED = ("total", "progress", "full links")
 
@@ -148,8 +148,6 @@ def test_each_doubt_is_named(change, said):
             {"claims": [Claim("a", 5.999, 4.5, 0.5), Claim("b", 5.0, 9.0, 0.0)]},
             {"claims": [Claim("a", 6.001, 4.5, 0.5)]},
         ),
-        ("clock", {"clock_set_s": 0.0099}, {"clock_set_s": 0.0101}),
-        ("clock", {"clock_set_s": -0.0099}, {"clock_set_s": -0.0101}),
         ("losses", {"lost_packets": {}}, {"lost_packets": {"port a": 1}}),
         ("flows", {"unfinished_flows": []}, {"unfinished_flows": ["0 to 4"]}),
         ("processes", {"dead_processes": []}, {"dead_processes": ["bwm-ng (status 1)"]}),
@@ -185,19 +183,6 @@ def test_of_runs_with_broken_cables_losses_are_not_asked():
     assert (rule.kept, rule.why_not) == (None, "a cable out of service loses packets")
 
 
-def test_a_slow_run_says_when_least_arrived_and_how_busy_the_machine_was():
-    seconds = [
-        Second(1, 0.0, 10.0),  # before the window
-        Second(2, 3.0, 101.0),
-        Second(3, 9.0, 140.0),
-    ]
-    slow = replace(FINE, measured_mbps=120.0, seconds=seconds)
-    (reason,) = reasons(slow)
-    assert "second 2, 101.0 Mb/s, when the processors were 3 % idle" in reason
-    (reason,) = reasons(replace(FINE, full=FullLinks((2.5, 5.0), {"a": 9.0}), seconds=seconds))
-    assert "second 3, 140.0 Mb/s" in reason, "least of the time in which links had to be full"
-    (reason,) = reasons(
-        replace(slow, throttled_s={"0_0_2": 0.1, "0_0_3": 2.04}, spec=replace(SPEC, fail=("switch:4_1_1@2",)))
-    )
+def test_after_a_failure_it_may_have_been_tcp_that_was_slow():
+    (reason,) = reasons(replace(FINE, measured_mbps=120.0, spec=replace(SPEC, fail=("switch:4_1_1@2",))))
     assert reason.startswith("the machine, or TCP after the failure, was too slow")
-    assert reason.endswith("its CPU limit held host 0_0_3 back for 2.0 s")

@@ -47,15 +47,14 @@ def test_links_that_have_to_be_full_are_judged_once_tcp_has_settled(seconds, cha
     assert settled_window(spec, [], [Outage(t, frozenset()) for t in changes]) == expected, "as after a failure"
 
 
-def test_without_a_settled_second_the_measuring_window_is_all_there_is_and_it_says_what_would_do():
+def test_without_a_settled_second_the_measuring_window_is_all_there_is():
     spec = RunSpec(scheme="ecmp", traffic="stride:4", seconds=8, link_mbps=10)
     t = np.arange(1.0, 9.0)
     found = full_links(TREE, spec, [measured(0, 1), measured(0, 1, start=3.25)], [], {"0_0_2": (t, np.full(8, 9.9))})
     assert found.window == spec.window_s
     assert found.mbps["0_0_2"] == pytest.approx(9.9)
     assert found.why_not is not None
-    assert "it takes 5 s after" in found.why_not
-    assert "which was at 3.2 s of 8 (at the same paths --seconds 10 has one)" in found.why_not
+    assert "that takes 5 s after" in found.why_not
     longer = replace(spec, seconds=10)
     assert full_links(TREE, longer, [measured(0, 1), measured(0, 1, start=3.25)], [], {}).why_not is None
 
