@@ -102,19 +102,18 @@ def _remove(owner: str, cleaned: Cleaned) -> None:
 def sole_use(doing: str = "a run", say: Callable[[str], object] = lambda sentence: None) -> Iterator[None]:
     """Wait until no other run uses this machine, and keep others off it while the block runs.
 
-    ``doing`` is what others who wait are told; ``say`` hears for whom this process waits: after TELL_S, and when that
-    changes.
+    ``doing`` is what others who wait are told; ``say`` hears for whom this process waits, after TELL_S.
     """
     # Root's own file, which nobody else can open: whoever could, could take the lock and never give it back.
     lock = os.open(home() / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         os.fchmod(lock, 0o600)
-        began, said_of = time.monotonic(), ""
+        began, said = time.monotonic(), False
         while not _taken(lock):
-            holder = os.pread(lock, 200, 0).decode(errors="replace") or "another process"
-            if time.monotonic() - began >= TELL_S and holder != said_of:
+            if not said and time.monotonic() - began >= TELL_S:
+                holder = os.pread(lock, 200, 0).decode(errors="replace") or "another process"
                 say(f"waiting for {holder}: two runs at once would disturb each other")
-                said_of = holder
+                said = True
             time.sleep(LOOK_EVERY_S)
         os.ftruncate(lock, 0)
         os.pwrite(lock, f"process {os.getpid()} ({doing})".encode(), 0)

@@ -169,24 +169,6 @@ def test_a_newcomer_waits_and_says_for_whom(first):
     assert f"waiting for process {first.pid} (the first)" in sentence
 
 
-def test_it_says_so_when_another_one_was_quicker(first, own_home, monkeypatch):
-    monkeypatch.setattr(footprint, "LOOK_EVERY_S", 0.01)
-    monkeypatch.setattr(footprint, "TELL_S", 0.0)
-    heard = []
-
-    def say(sentence):
-        heard.append(sentence)
-        (own_home / "run" / "lock").write_text("process 7 (another)")  # as one would that took it in between
-        if len(heard) == 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt), sole_use("x", say):
-        pytest.fail("it was taken")
-    assert "the first" in heard[0]
-    assert "process 7 (another)" in heard[1]
-    assert first.poll() is None
-
-
 def test_one_that_was_killed_blocks_nobody(first, own_home):
     first.kill()
     first.wait()
