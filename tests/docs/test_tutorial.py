@@ -1,4 +1,4 @@
-"""The tutorial's commands are understood, and print what it says they do."""
+"""The tutorial's commands print what it says they do."""
 
 import csv
 import shlex
@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.group import cli
 from tests.harness.test_cli import asked
 
 ROOT = Path(__file__).parents[2]
@@ -17,18 +16,6 @@ COMMANDS = [line.removeprefix("$ ") for line in LINES if line.startswith(("$ hed
 def after(start):
     """What stands in the page below a command."""
     return LINES[next(i for i, line in enumerate(LINES) if line.startswith(f"$ {start}")) + 1 :]
-
-
-def test_every_command_is_understood():
-    """Down to the last option, without being carried out."""
-    assert len(COMMANDS) >= 6
-    for line in COMMANDS:
-        words = shlex.split(line.replace("results/runs/tutorial", str(ROOT / "results/tutorial")))[1:]
-        context, command = None, cli
-        while words and hasattr(command, "get_command"):
-            command = command.get_command(context, words.pop(0))
-            assert command is not None, line
-        command.make_context(command.name, words)
 
 
 @pytest.mark.parametrize("command", [line for line in COMMANDS if line.startswith("hedera simulate")])

@@ -121,15 +121,6 @@ def test_caches_and_settings_of_the_enemy_s(place):
     assert {path: path.stat().st_mtime_ns for path in place.theirs.rglob("*")} == was, "nothing of root's goes there"
 
 
-def test_caches_that_are_links_to_root_s(place):
-    """Variables name a link of the enemy's that leads to a folder of root's."""
-    (place.theirs / "link").symlink_to(place.roots)
-    place.owned()
-    session = dict.fromkeys((*PLACES.split()[:9], "HOME"), str(place.theirs / "link"))
-    done = place.hedera("root shell", *SIMULATE, **session)
-    assert done.returncode == 0, done.stderr
-
-
 FAKES = "ip tc git ovs-vsctl ovs-vswitchd iperf bwm-ng mnexec modprobe uname sh"
 
 
@@ -332,23 +323,11 @@ time.sleep(60)
         victim.communicate()
 
 
-@pytest.mark.parametrize(
-    "uid", ["4294967295", "-1", "99999999999999999999", "\u0661\u0660\u0660\u0660", "0x3e8", "1000\n"]
-)
-def test_a_number_that_is_no_user_s(place, uid):
+def test_a_number_that_is_no_user_s(place):
     """SUDO_UID of a session that is no number of a user's: 4294967295 means «unchanged» to the kernel, so that root
     would stay root where it thinks that it is not."""
-    done = place.python(
-        "root shell",
-        """
-import os
-from harness.jobs import root
-root.start()
-print(root.invoker(), os.getresuid())
-""",
-        SUDO_UID=uid,
-        SUDO_GID="1000",
-    )
+    program = "import os\nfrom harness.jobs import root\nroot.start()\nprint(root.invoker(), os.getresuid())"
+    done = place.python("root shell", program, SUDO_UID=str(2**32 - 1), SUDO_GID="1000")
     assert done.stdout == "None (0, 0, 0)\n", done.stderr
 
 
@@ -479,10 +458,3 @@ time.sleep(60)
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     assert left == []
-
-
-def test_alice_and_nobody_are_others(place):
-    """No attack: the users that the attacks are made by are no user of this machine, and not each other."""
-    assert len({ENEMY, ALICE, 0, 65534}) == 4
-    said = does("import os; print(os.getresuid(), os.getresgid(), os.getgroups())")
-    assert said == f"{(ENEMY,) * 3} {(ENEMY,) * 3} []\n"

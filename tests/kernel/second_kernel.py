@@ -33,14 +33,8 @@ def run(command: str, *, seconds: float, boot: str = "") -> tuple[int, str]:
     Unavailable when there is no such kernel, TimeoutExpired when it takes longer than ``seconds``.
     """
     if kernel_datapath() and not boot:
-        done = subprocess.run(
-            ["bash", "-c", command],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=seconds,
-            check=False,
-        )
+        both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        done = subprocess.run(["bash", "-c", command], timeout=seconds, check=False, **both)
         return done.returncode, done.stdout
     return _boot(_linux(), command, seconds, boot)
 
@@ -59,14 +53,8 @@ def _linux() -> Path:
     (LAB / "sources.sources").write_text(
         f"Types: deb\nURIs: {_mirror()}\nSuites: sid\nComponents: main\nSigned-By: {KEYRING}\n"
     )
-    apt = [
-        "apt-get",
-        "-qq",
-        "-oAPT::Sandbox::User=root",
-        f"-oDir::Etc::sourcelist={LAB}/sources.sources",
-        "-oDir::Etc::sourceparts=/dev/null",
-        f"-oDir::State::Lists={LAB}/lists",
-    ]
+    apt = ["apt-get", "-qq", "-oAPT::Sandbox::User=root", "-oDir::Etc::sourceparts=/dev/null"]
+    apt += [f"-oDir::Etc::sourcelist={LAB}/sources.sources", f"-oDir::State::Lists={LAB}/lists"]
     _run([*apt, "update"])
     _run([*apt, "download", "user-mode-linux", "libc6"])
     for package in LAB.glob("*.deb"):
@@ -124,29 +112,11 @@ def _boot(linux: Path, command: str, seconds: float, parameters: str) -> tuple[i
         (job / "folder").write_text(os.getcwd())
         (job / "command").write_text(command)
         init = job / "init"
-        init.write_text(
-            _INIT.format(
-                path=os.environ["PATH"],
-                home=os.environ.get("HOME", "/root"),
-                job=job,
-                modules=modules,
-                names=" ".join(MODULES),
-            )
-        )
+        told = {"path": os.environ["PATH"], "home": os.environ.get("HOME", "/root"), "names": " ".join(MODULES)}
+        init.write_text(_INIT.format(job=job, modules=modules, **told))
         init.chmod(0o700)
-        machine = [
-            str(linux),
-            "root=/dev/root",
-            "rootfstype=hostfs",
-            "rootflags=/",
-            "rw",
-            "mem=3G",
-            f"init={init}",
-            "seccomp=on",
-            "con=null",
-            "con0=null,fd:1",
-            *parameters.split(),
-        ]
+        options = f"root=/dev/root rootfstype=hostfs rootflags=/ rw mem=3G init={init} seccomp=on"
+        machine = [str(linux), *f"{options} con=null con0=null,fd:1 {parameters}".split()]
         with (job / "console").open("wb") as console:
             booted = subprocess.Popen(
                 machine, stdin=subprocess.DEVNULL, stdout=console, stderr=console, start_new_session=True

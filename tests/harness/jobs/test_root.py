@@ -180,7 +180,10 @@ def test_root_s_programs_are_in_folders_that_root_alone_can_write_to(tmp_path, m
 
 @pytest.mark.parametrize(
     ("uid", "gid", "person"),
-    [("1000", "100", (1000, 100)), ("0", "0", None), ("-1", "5", None), (str(2**32 - 1), "5", None), ("x", "5", None)],
+    [
+        ("1000", "100", (1000, 100)),
+        *((uid, "5", None) for uid in ("0", "-1", str(2**32 - 1), "9" * 20, "x", "0x3e8", "1000\n", "\u0661\u0660")),
+    ],
 )
 def test_who_called_sudo(monkeypatch, uid, gid, person):
     monkeypatch.setenv("SUDO_UID", uid)
