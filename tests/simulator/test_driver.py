@@ -40,12 +40,6 @@ def test_aimd_comes_near_to_max_min_from_below(scheme, name):
     assert 0.75 * ideal < real < 1.02 * ideal
 
 
-def test_max_min_on_the_non_blocking_network_fills_every_receiver():
-    matrix = published("rand0")
-    found = simulate(Config("nonblocking", "published:rand0", engine="maxmin"))
-    assert found.bisection_mbps == pytest.approx(1000.0 * len(set(matrix.dst)))
-
-
 def test_flows_start_on_hashed_paths_and_are_placed_after_the_first_period():
     config = Config("hedera-sa", "published:stride8", seconds=30.0, interval_s=5.0)
     hashed = simulate(Config("ecmp", "published:stride8", seconds=30.0))
@@ -80,23 +74,6 @@ def test_flows_arrive_are_served_and_leave(engine):
     # Nothing is faster than its size at the link's rate.
     done = np.isfinite(found.end_s)
     assert (found.completion_s >= found.sent_bytes[done] * 8 / 1e9 - 1e-9).all()
-
-
-def test_a_lone_flow_under_max_min_takes_its_size_over_the_links_rate(tmp_path):
-    file = tmp_path / "one.csv"
-    file.write_text("src_host,dst_host\n0,9\n")
-    found = simulate(dynamic(traffic=f"file:{file}", arrivals_per_s=0.2, mean_mbytes=10.0, engine="maxmin"))
-    done = np.isfinite(found.end_s)
-    alone = np.diff(found.start_s, prepend=-9.0) > 2.0  # the flow before it is long gone
-    wait = np.ceil(found.start_s / 0.001) * 0.001 - found.start_s
-    expected = found.sent_bytes * 8 / 1e9 + wait
-    assert alone.sum() >= 3
-    np.testing.assert_allclose((found.end_s - found.start_s)[alone & done], expected[alone & done], atol=1e-6)
-
-
-def test_congestion_makes_flows_take_longer():
-    quiet, busy = (simulate(dynamic("ecmp", arrivals_per_s=rate, tick_s=0.002)) for rate in (1.0, 12.0))
-    assert busy.completion_s.mean() > 1.5 * quiet.completion_s.mean()
 
 
 def test_a_run_in_which_nothing_arrives_is_a_run():

@@ -1,7 +1,6 @@
-"""Patterns of the user's own: what they give, what is refused, and with which rights they run."""
+"""Patterns of the user's own: what they give, and what is refused."""
 
 import os
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -19,14 +18,6 @@ def written(folder, text):
     path = folder / "mine.py"
     path.write_text(text)
     return path
-
-
-@pytest.fixture
-def place():
-    """A folder that the user without rights may look into."""
-    with tempfile.TemporaryDirectory() as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
 
 
 def test_lasting_flows_are_a_matrix_and_the_seed_fixes_them():
@@ -61,40 +52,40 @@ def test_flows_with_times_come_in_order_and_are_of_the_size_that_was_given():
         ("def f(tree, rng):", "IndentationError"),
     ],
 )
-def test_what_makes_no_sense_is_one_sentence(place, body, sentence):
-    path = written(place, body)
+def test_what_makes_no_sense_is_one_sentence(tmp_path, body, sentence):
+    path = written(tmp_path, body)
     with pytest.raises(ValueError, match=sentence) as caught:
         workload(f"{path}:f", FatTree(4), seconds=5.0)
     assert "\n" not in str(caught.value)
     assert str(path) in str(caught.value)
 
 
-def test_a_file_that_is_not_there_and_numbers_of_flows_that_are_not_its_to_change(place):
+def test_a_file_that_is_not_there_and_numbers_of_flows_that_are_not_its_to_change(tmp_path):
     with pytest.raises(ValueError, match="is not there"):
-        workload(f"{place}/nowhere.py:f", FatTree(4), seconds=5.0)
+        workload(f"{tmp_path}/nowhere.py:f", FatTree(4), seconds=5.0)
     with pytest.raises(ValueError, match="decides itself how many"):
         workload(f"{RING}:ring", FatTree(4), seconds=5.0, keep=0.5)
 
 
-def test_endless_rows_have_an_end(place, monkeypatch):
-    path = written(place, "import itertools\nf = lambda t, r: itertools.repeat((0, 1))\n")
+def test_endless_rows_have_an_end(tmp_path, monkeypatch):
+    path = written(tmp_path, "import itertools\nf = lambda t, r: itertools.repeat((0, 1))\n")
     monkeypatch.setattr(flowfile, "MAX_OWN_ROWS", 1000)
     with pytest.raises(ValueError, match="more than 1,000 flows"):
         workload(f"{path}:f", FatTree(4), seconds=5.0)
 
 
-def test_a_job_carries_the_rows(place, monkeypatch):
-    spec = f"stride:4 + {written(place, 'def f(tree, rng): return [(0, 1, 0.5, 7)]')}:f"
+def test_a_job_carries_the_rows(tmp_path, monkeypatch):
+    spec = f"stride:4 + {written(tmp_path, 'def f(tree, rng): return [(0, 1, 0.5, 7)]')}:f"
     taken = read_files(spec, FatTree(4), 1)
-    (place / "mine.py").unlink()
+    (tmp_path / "mine.py").unlink()
     for name, content in taken.items():
         monkeypatch.setitem(given, name, content)
     (flow,) = [flow for flow in workload(spec, FatTree(4), 1, seconds=5.0) if flow.size_bytes is not None]
     assert (flow.src, flow.dst, flow.start_s, flow.size_bytes) == (0, 1, 0.5, 7)
 
 
-def test_it_is_asked_again_when_the_file_changes(place):
-    path = written(place, "def f(tree, rng): return [(0, 1)]")
+def test_it_is_asked_again_when_the_file_changes(tmp_path):
+    path = written(tmp_path, "def f(tree, rng): return [(0, 1)]")
     assert workload(f"{path}:f", FatTree(4), seconds=5.0).matrix.dst.tolist() == [1]
     path.write_text("def f(tree, rng): return [(0, 2)]")
     os.utime(path, ns=(1, 1))
