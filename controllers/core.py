@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from controllers.driver import DELETED, LAST_PORT, CountingDriver, Driver, FlowStat
+from controllers.driver import DELETED, LAST_PORT, Driver, FlowStat
 from controllers.entries import RECALL_S, LearnedFlows, Recall
 from controllers.eventlog import EventLog
 from controllers.failures import Failures
@@ -35,7 +35,7 @@ class Controller:
     def __init__(self, settings: Settings, driver: Driver, log: EventLog):
         self._settings = settings
         self._topo = settings.network()
-        self._driver = CountingDriver(driver)
+        self._driver = driver
         self._log = log
         self._confirmed: set[str] = set()
         self._ready = False
@@ -43,12 +43,11 @@ class Controller:
         self._tree = self._topo.tree
         self._routing = settings.chosen.routing(self._tree, settings.seed)
         self._flows = KnownFlows(self._tree, self._routing, log)
-        self._failures = self._hedera = self._learn_rules = self._learned = None
+        self._failures = self._hedera = self._learned = None
+        self._switches = Switches(self._topo, driver)
         if self._routing is not None and settings.new_flows == "switch":
-            self._learn_rules = LearnRules(self._tree, self._routing, settings.seed, settings.interval_s)
-        rules = None if self._learn_rules is None else self._learn_rules.rules
-        self._switches = Switches(self._topo, self._driver, rules)
-        if self._learn_rules is not None:
+            learning = LearnRules(self._tree, self._routing, settings.seed, settings.interval_s)
+            self._switches = Switches(self._topo, driver, learning.rules)
             self._learned = LearnedFlows(self._switches, self._flows, self._detour)
         if self._routing is not None:
             self._failures = Failures(self._tree, self._routing.links)
@@ -71,7 +70,7 @@ class Controller:
         self._beat()
 
     def _beat(self) -> None:
-        self._log("alive", processor_s=round(time.process_time(), 3), **self._driver.counts)
+        self._log("alive", processor_s=round(time.process_time(), 3), **self._switches.counts)
         self._driver.call_later(HEARTBEAT_S, self._beat)
 
     def error(self, message: str) -> None:
@@ -93,10 +92,9 @@ class Controller:
             self.port_status(dpid, port, up=False)
         if self._topo.layer(name) != "core":
             # What is in its table is all that a controller that has just started can know of flows under way.
-            xid = self._switches.next_xid()
-            self._recalls[dpid, xid] = (name, [])
-            self._driver.request_flow_stats(dpid, xid)
-            self._driver.call_later(RECALL_S, lambda: self._recalled(dpid, xid))
+            asked = self._switches.request_stats(name)
+            self._recalls[asked] = (name, [])
+            self._driver.call_later(RECALL_S, lambda: self._recalled(*asked))
         else:
             self._greet(name)
 
@@ -116,7 +114,7 @@ class Controller:
                 self._switches.install_at(name, flow)
         if self._failures is not None:
             self._failures.under_control(name)
-            self._links_changed()  # also the flows that could not be told while the switch was away
+            self._detour()  # also the flows that could not be told while the switch was away
         self._switches.confirm([name], lambda: self._confirm(name))
 
     def _confirm(self, name: str) -> None:
@@ -149,24 +147,14 @@ class Controller:
         if self._learned is not None:
             self._learned.polls.lost(name)
         if self._failures is not None and self._failures.switch_down(name):
-            self._links_changed()
+            self._detour()
 
     def port_status(self, dpid: int, port: int, up: bool) -> None:
         name = self._switches.name(dpid)
         if name is not None and port <= LAST_PORT:
             self._log("port", dpid=dpid, name=name, port=port, state="up" if up else "down")
             if self._failures is not None and self._failures.port_status(name, port, up):
-                self._links_changed()
-
-    def _links_changed(self) -> None:
-        """Move the flows whose path is broken, and have switches spread new ones over what works."""
-        if self._learn_rules is not None:
-            for name, rule in self._learn_rules.changes():
-                if name in self._switches.connected:
-                    self._driver.install(self._topo.dpid(name), rule, modify=True)
-        self._detour()
-        if self._learned is not None and self._ready:
-            self._learned.read()  # for the flows that are not known yet
+                self._detour()
 
     def _detour(self) -> None:
         """Move the flows whose path is broken to the static path that is left, if any; all others stay."""
@@ -195,7 +183,7 @@ class Controller:
 
     def packet_in(self, dpid: int, in_port: int, frame: bytes) -> None:
         """A switch has sent a whole frame, because its table does not say where the frame goes."""
-        self._driver.counts["packet_ins"] += 1
+        self._switches.counts["packet_ins"] += 1
         name, packet = self._switches.name(dpid), parse(frame)
         if name is None or packet is None:
             return
@@ -204,13 +192,13 @@ class Controller:
         elif self._routing is not None:
             flow = self._flow_of(name, packet)
             if flow is not None:
-                self._driver.packet_out(dpid, out_port(self._tree, name, flow.dst, flow.core), frame)
+                self._switches.packet_out(dpid, out_port(self._tree, name, flow.dst, flow.core), frame)
 
     def _answer(self, dpid: int, in_port: int, request: ArpRequest) -> None:
         """Addresses follow from the addressing rule, so ARP needs no flooding and no learning."""
         host = self._topo.host_by_ip.get(request.target_ip)
         if host is not None:
-            self._driver.packet_out(dpid, in_port, arp_reply(request, self._topo.host_mac(host)))
+            self._switches.packet_out(dpid, in_port, arp_reply(request, self._topo.host_mac(host)))
 
     def _flow_of(self, switch: str, packet: FiveTuple) -> KnownFlow | None:
         """The flow of a packet, with its entries sent if they have to be; None if it is not a host's of ours.
@@ -239,7 +227,7 @@ class Controller:
 
     def flow_stats(self, dpid: int, xid: int, stats: Iterable[FlowStat], more: bool, size: int = 0) -> None:
         """One part of a flow-statistics reply, of ``size`` bytes; ``more`` says that another part follows."""
-        self._driver.counts["statistics_bytes"] += size
+        self._switches.counts["statistics_bytes"] += size
         if (dpid, xid) in self._recalls:
             self._recalls[dpid, xid][1].extend(stats)
             if not more:

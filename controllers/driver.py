@@ -112,35 +112,6 @@ class Driver(Protocol):
         ...
 
 
-class CountingDriver:
-    """A driver that counts what is sent through it. ``counts``: messages both ways since the controller was started,
-    and the bytes of all replies about flows."""
-
-    def __init__(self, driver: Driver) -> None:
-        self._driver = driver
-        names = ("packet_ins", "packet_outs", "flow_mods", "statistics_requests", "statistics_bytes")
-        self.counts = dict.fromkeys(names, 0)
-        self.barrier: Callable[[int, int], None] = driver.barrier
-        self.call_later: Callable[[float, Callable[[], None]], None] = driver.call_later
-        self.now: Callable[[], float] = driver.now
-
-    def clear(self, dpid: int) -> None:
-        self.counts["flow_mods"] += 1
-        self._driver.clear(dpid)
-
-    def install(self, dpid: int, rule: Rule, modify: bool = False) -> None:
-        self.counts["flow_mods"] += 1
-        self._driver.install(dpid, rule, modify=modify)
-
-    def packet_out(self, dpid: int, port: int, frame: bytes) -> None:
-        self.counts["packet_outs"] += 1
-        self._driver.packet_out(dpid, port, frame)
-
-    def request_flow_stats(self, dpid: int, xid: int) -> None:
-        self.counts["statistics_requests"] += 1
-        self._driver.request_flow_stats(dpid, xid)
-
-
 def guarded(handler: Callable[..., None]) -> Callable[..., None]:
     """Decorator for an adapter's handlers: what one raises is logged, in the event log too, and it goes on.
 

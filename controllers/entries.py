@@ -116,7 +116,7 @@ class LearnedFlows:
     """The flows that switches route by themselves, known from the entries that these have learned.
 
     Replies of edge and aggregation switches are taken in any order; ``added()`` is called when there are new flows.
-    All entries are read every ``interval`` seconds from `start` on, and when asked.
+    All entries are read every ``interval`` seconds from `start` on.
     """
 
     def __init__(self, switches: Switches, flows: KnownFlows, added: Callable[[], None]) -> None:
@@ -132,9 +132,6 @@ class LearnedFlows:
 
     def start(self, interval: float) -> None:
         self._driver.call_later(interval, lambda: self.start(interval))
-        self.read()
-
-    def read(self) -> None:
         self.polls.ask(self._names & self._switches.connected)
 
     def _polled(self, switch: str, stats: list[FlowStat], asked_at: float) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -20,17 +18,7 @@ from hedera.placement import Placement
 from hedera.scheduler import ActiveFlows, RouteChange, Scheduler
 from topos.fattree import FatTree
 
-
-@dataclass(slots=True)
-class _Report:
-    """What the log says about one round; times in seconds."""
-
-    round: int
-    asked_at: float
-    polled_s: float = 0.0
-    compute_s: float = 0.0
-    changed_at: float = 0.0
-    summary: dict[str, Any] | None = None
+_COLUMNS = ("key", "src", "dst", "core", "hashed")
 
 
 class HederaLoop:
@@ -66,8 +54,9 @@ class HederaLoop:
         self._asked = {name for name in tree.switches if tree.layer(name) in layers}
         self._measurements = Measurements(settings.link_mbps * 1e6)
         self.polls = Polls(switches, self._polled)
-        self._report = _Report(0, 0.0, summary={})  # no round yet, so nothing to schedule
-        self._started_at = 0.0
+        self._round = 0
+        self._scheduled = True  # no round yet, so nothing to schedule
+        self._started_at = self._asked_at = 0.0
         warm_up(settings, tree)
 
     def start(self) -> None:
@@ -78,17 +67,18 @@ class HederaLoop:
         """The connection to a switch is lost. Its flows keep their last known rates."""
         self.polls.lost(name)
         if not self.polls.waiting:
-            self._schedule(self._report)
+            self._schedule(self._round)
 
     # --- one round: poll, schedule, install ------------------------------------------------------------
 
     def _poll(self) -> None:
-        now = self._driver.now()
-        report = self._report = _Report(self._report.round + 1, now)
-        due = self._started_at + (report.round + 1) * self._interval  # not now + interval, which would drift
+        now = self._asked_at = self._driver.now()
+        number = self._round = self._round + 1
+        self._scheduled = False
+        due = self._started_at + (number + 1) * self._interval  # not now + interval, which would drift
         self._driver.call_later(max(0.0, due - now), self._poll)
         # Who has not answered by then delays the others no longer.
-        self._driver.call_later(self._interval / 2, lambda: self._schedule(report))
+        self._driver.call_later(self._interval / 2, lambda: self._schedule(number))
         self.polls.ask(self._asked & self._switches.connected)
 
     def _polled(self, switch: str, stats: list[FlowStat], asked_at: float) -> None:
@@ -100,50 +90,51 @@ class HederaLoop:
             if self._learned is None and self._flows.get(stat.cookie) is None and self._flows.find(stat.flow) is None:
                 self._recall.know(switch, stat)
         if not self.polls.waiting:
-            self._schedule(self._report)
+            self._schedule(self._round)
 
-    def _schedule(self, report: _Report) -> None:
-        if report is not self._report or report.summary is not None:
-            return  # of an earlier round, or done already
+    def _schedule(self, number: int) -> None:
+        if number != self._round or self._scheduled:
+            return
+        self._scheduled = True
         polled = self._driver.now()
         if self._learned is not None:
             self._learned.settle()
         # Sorted by 5-tuple, not by who was heard first: Global First Fit serves flows in this order, and runs
         # of one seed are to place them alike.
         flows = sorted((f for f in self._flows if self._rate(f) > 0), key=lambda flow: flow.five_tuple)
-        table = ActiveFlows(
-            key=np.array([flow.key for flow in flows]),
-            src=np.array([flow.src for flow in flows]),
-            dst=np.array([flow.dst for flow in flows]),
-            rate=np.array([self._rate(flow) for flow in flows]),
-            core=np.array([flow.core for flow in flows]),
-            hashed=np.array([flow.hashed for flow in flows]),
-        )
+        columns = {name: np.array([getattr(flow, name) for flow in flows]) for name in _COLUMNS}
+        table = ActiveFlows(**columns, rate=np.array([self._rate(flow) for flow in flows]))
         decided = self._scheduler.round(polled, table)
-        report.polled_s = polled - report.asked_at
-        report.changed_at = self._driver.now()
-        report.compute_s = report.changed_at - polled
-        columns = zip(decided.index.tolist(), decided.demand.tolist(), decided.core.tolist(), strict=True)
-        large = [(flows[index], float(table.rate[index]), demand, core) for index, demand, core in columns]
+        computed = self._driver.now()
+        large = [
+            {
+                "key": flows[index].key,
+                "src": flows[index].src,
+                "dst": flows[index].dst,
+                "rate": round(float(table.rate[index]), 6),
+                "demand": round(demand, 6),
+                "core": core,
+            }
+            for index, demand, core in zip(
+                decided.index.tolist(), decided.demand.tolist(), decided.core.tolist(), strict=True
+            )
+        ]
         moved = self._move(decided.changes)
-        report.summary = {
+        times = {"polled_s": round(polled - self._asked_at, 6), "compute_s": round(computed - polled, 6)}
+        counts = {
             "flows": len(self._flows),
             "large": len(large),
-            "placed": sum(core != flow.hashed for flow, _, _, core in large),
+            "placed": int((decided.core != table.hashed[decided.index]).sum()),
             "changed": len(moved),
-            "large_flows": [
-                {
-                    "key": flow.key,
-                    "src": flow.src,
-                    "dst": flow.dst,
-                    "rate": round(rate, 6),
-                    "demand": round(demand, 6),
-                    "core": core,
-                }
-                for flow, rate, demand, core in large
-            ],
         }
-        self._install(report, moved)
+
+        def done() -> None:
+            for flow, _ in moved:
+                self._log("reroute", key=flow.key, core=flow.core, round=number)
+            install_s = round(self._driver.now() - computed, 6)
+            self._log("round", round=number, **times, install_s=install_s, **counts, large_flows=large)
+
+        self._install(moved, done)
 
     def _rate(self, flow: KnownFlow) -> float:
         return self._measurements.rate(flow.source, flow.key)
@@ -166,32 +157,22 @@ class HederaLoop:
                 moved.append((flow, tuple(name for name in after if before.get(name) != after[name])))
         return moved
 
-    def _install(self, report: _Report, moved: list[tuple[KnownFlow, tuple[str, ...]]]) -> None:
+    def _install(self, moved: list[tuple[KnownFlow, tuple[str, ...]]], done: Callable[[], None]) -> None:
         """First the aggregation switches, and the edge switches once those have confirmed: no packet meets a
         switch that does not know it. The old aggregation switch's entry is left to its idle timeout; until then
         it still leads to the destination."""
-        above = [(name, flow) for flow, names in moved for name in names if name != flow.source]
-        below = [(name, flow) for flow, names in moved for name in names if name == flow.source]
 
-        def send(entries: list[tuple[str, KnownFlow]], then: Callable[[], None]) -> None:
-            current = [(name, flow) for name, flow in entries if self._flows.get(flow.key) is flow]
-            for name, flow in current:
-                self._switches.install_at(name, flow, modify=True)
-            self._switches.confirm({name for name, _ in current}, then)
+        def send(edge: bool, then: Callable[[], None]) -> None:
+            told = set()
+            for flow, names in moved:
+                if self._flows.get(flow.key) is flow:
+                    for name in names:
+                        if (name == flow.source) == edge:
+                            self._switches.install_at(name, flow, modify=True)
+                            told.add(name)
+            self._switches.confirm(told, then)
 
-        def done() -> None:
-            for flow, _ in moved:
-                self._log("reroute", key=flow.key, core=flow.core, round=report.round)
-            self._log(
-                "round",
-                round=report.round,
-                polled_s=round(report.polled_s, 6),
-                compute_s=round(report.compute_s, 6),
-                install_s=round(self._driver.now() - report.changed_at, 6),
-                **(report.summary or {}),
-            )
-
-        send(above, lambda: send(below, done))
+        send(False, lambda: send(True, done))
 
 
 def warm_up(settings: Settings, tree: FatTree) -> None:

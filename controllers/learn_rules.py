@@ -14,17 +14,15 @@ import numpy as np
 
 from controllers.driver import LearnAction, Match, Rule
 from controllers.packet import IPV4, TCP, UDP
-from controllers.rules import FLOW_PRIORITY, IDLE_TIMEOUT_S, NEIGHBOUR_PRIORITY, initial_rules
+from controllers.rules import FLOW_PRIORITY, IDLE_TIMEOUT_S, NEIGHBOUR_PRIORITY, initial_rules, prefix
 from hedera.hashing import switch_salts
 from hedera.routing import Ecmp, EcmpDestination, RandomPath, Routing, SpanningTree
-from topos.arrays import Bool
 from topos.fattree import FatTree
 
 LEARNED_COOKIE = 1 << 62
 """Of every entry that a switch has made by itself; keys of flows count from 1."""
 _UP_PRIORITY = 120
-_RESTRICTED_PRIORITY = 140
-"""Of the rules for one edge switch's hosts, to which not all paths work. Both are below the way down."""
+"""Below that of the way down."""
 _ROUTINGS = (Ecmp, EcmpDestination, RandomPath, SpanningTree)
 
 VENDOR = 0x2320
@@ -45,104 +43,46 @@ _BY_FIVE_TUPLE, _BY_DESTINATION = 3, 5
 class LearnRules:
     """The rules of every switch, beside those of `controllers.rules`.
 
-    ``routing`` says what is hashed and, by its ``links``, which paths work; a random path is a hash with salts that
-    have nothing to do with those of ECMP. ``interval`` is how often the entries are read, in seconds: they stay long
-    enough to be seen. Raises ValueError for a routing that no switch can do by itself.
+    ``routing`` says what is hashed; a random path is a hash with salts that have nothing to do with those of ECMP. A
+    switch passes over its own ports that are down; a flow that meets a failure further on is moved once its entry has
+    been read. ``interval`` is how often that is, in seconds: entries stay long enough to be seen. Raises ValueError for
+    a routing that no switch can do by itself.
     """
 
     def __init__(self, tree: FatTree, routing: Routing, seed: int, interval: float) -> None:
         if type(routing) not in _ROUTINGS:
             raise ValueError(f"switches cannot choose paths as {type(routing).__name__} does")
         self._tree = tree
-        self._routing = routing
+        self._by_destination = isinstance(routing, EcmpDestination)
         self._seed = ~seed if isinstance(routing, RandomPath) else seed
         self._idle_timeout = max(IDLE_TIMEOUT_S, math.ceil(3 * interval))
-        self._edges = [tree.edge_name(pod, edge) for pod in range(tree.k) for edge in range(tree.half)]
-        self._restricted: dict[tuple[str, str], tuple[int, ...]] = {}
+        self._up_ports = tuple(tree.up_port(index) for index in range(tree.half))
+        if isinstance(routing, SpanningTree):
+            self._up_ports = self._up_ports[:1]
 
     def rules(self, switch: str) -> list[Rule]:
         rules = initial_rules(self._tree, switch)
         if self._tree.layer(switch) != "core":
-            rules += self._up(switch, Match(), self._all_up, _UP_PRIORITY)
-            for (name, edge), ports in self._restricted.items():
-                if name == switch:
-                    rules += self._towards(switch, edge, ports)
+            rules += self._learning(switch, None, self._up_ports, _UP_PRIORITY)
         if self._tree.layer(switch) == "edge":
-            rules += self._to_neighbours(switch)
+            # Two hosts below one switch have no choice of path, but their flows need counters (`controllers.rules`).
+            for cable in map(self._tree.cable, self._tree.cables_at(switch)):
+                if cable.upper == switch:
+                    to, port = prefix(self._tree, cable.lower), cable.upper_port
+                    rules += self._learning(switch, to, (port,), NEIGHBOUR_PRIORITY + 1)
         return rules
 
-    def changes(self) -> list[tuple[str, Rule]]:
-        """The rules that differ from the last time, because links have failed or come back, by their switch."""
-        if self._routing.links.intact and not self._restricted:
-            return []
-        changed = []
-        now = dict.fromkeys(self._restricted, self._all_up) | dict(self._choices(self._usable()))
-        for (switch, edge), ports in now.items():
-            if ports != self._restricted.get((switch, edge), self._all_up):
-                self._restricted[switch, edge] = ports
-                changed += [(switch, rule) for rule in self._towards(switch, edge, ports)]
-        return changed
-
-    # --- rules ------------------------------------------------------------------------------------------
-
-    @property
-    def _all_up(self) -> tuple[int, ...]:
-        return tuple(self._tree.up_port(index) for index in range(self._tree.half))
-
-    def _learn_action(self, switch: str, ports: tuple[int, ...], protocol: int) -> LearnAction:
-        basis = int(switch_salts(self._seed, [self._tree.dpid(switch)])[0] & np.uint64(0xFFFF))
-        if isinstance(self._routing, SpanningTree):
-            ports = ports[:1]
-        by_destination = isinstance(self._routing, EcmpDestination)
-        return LearnAction(ports, protocol, basis, FLOW_PRIORITY, LEARNED_COOKIE, self._idle_timeout, by_destination)
-
-    def _up(self, switch: str, match: Match, ports: tuple[int, ...], priority: int) -> Iterator[Rule]:
+    def _learning(self, switch: str, dst: str | None, ports: tuple[int, ...], priority: int) -> Iterator[Rule]:
         """Only for what comes from below: a packet that comes from above and has no way down must not go up again."""
-        for index in range(self._tree.half):
+        basis = int(switch_salts(self._seed, [self._tree.dpid(switch)])[0] & np.uint64(0xFFFF))
+        for port in map(self._tree.down_port, range(self._tree.half)):
+            if (port,) == ports:
+                continue  # to its own sender
             for protocol in (TCP, UDP):
-                from_below = Match(self._tree.down_port(index), IPV4, match.src, match.dst, protocol)
-                yield Rule(from_below, priority, None, learn=self._learn_action(switch, ports, protocol))
-
-    def _towards(self, switch: str, edge: str, ports: tuple[int, ...]) -> list[Rule]:
-        pod, index, _ = edge.split("_")
-        return list(self._up(switch, Match(dst=f"10.{pod}.{index}.0/24"), ports, _RESTRICTED_PRIORITY))
-
-    def _to_neighbours(self, edge: str) -> Iterator[Rule]:
-        """Two hosts below one switch have no choice of path, but their flows need counters (`controllers.rules`)."""
-        tree = self._tree
-        pod, index = (int(part) for part in edge.split("_")[:2])
-        for position in range(tree.half):
-            host = (pod * tree.half + index) * tree.half + position
-            for rule in self._up(
-                edge, Match(dst=f"{tree.host_ip(host)}/32"), (tree.down_port(position),), NEIGHBOUR_PRIORITY + 1
-            ):
-                if rule.match.in_port != tree.down_port(position):
-                    yield rule
-
-    # --- what works -------------------------------------------------------------------------------------
-
-    def _usable(self) -> Bool:
-        """bool (source edges, destination edges, cores): which paths work; a host stands for its edge switch."""
-        hosts = np.arange(len(self._edges)) * self._tree.half
-        src, dst = (side.ravel() for side in np.meshgrid(hosts, hosts, indexing="ij"))
-        usable = self._routing.links.usable_cores(src, dst)
-        return usable.reshape(len(hosts), len(hosts), self._tree.num_cores)
-
-    def _choices(self, usable: Bool) -> Iterator[tuple[tuple[str, str], tuple[int, ...]]]:
-        """Where not all ports up lead to an edge switch: the switch on the way and that one, and the ports that do,
-        or all of them when none does."""
-        tree, count = self._tree, len(self._edges)
-        by_index = usable.reshape(tree.k, tree.half, count, tree.half, tree.half)
-        from_edges = by_index.any(axis=4).reshape(count, count, tree.half)
-        # An aggregation switch may use what any edge switch below it may.
-        from_aggregations = by_index.any(axis=1).swapaxes(1, 2).reshape(count, count, tree.half)
-        above = [tree.aggregation_name(pod, index) for pod in range(tree.k) for index in range(tree.half)]
-        for names, works in ((self._edges, from_edges), (above, from_aggregations)):
-            for switch, edge in np.argwhere(~works.all(axis=2)).tolist():
-                if names is self._edges or switch // tree.half != edge // tree.half:
-                    chosen = np.flatnonzero(works[switch, edge]).tolist()
-                    ports = tuple(tree.up_port(index) for index in chosen)
-                    yield (names[switch], self._edges[edge]), ports or self._all_up
+                learn = LearnAction(
+                    ports, protocol, basis, FLOW_PRIORITY, LEARNED_COOKIE, self._idle_timeout, self._by_destination
+                )
+                yield Rule(Match(port, IPV4, None, dst, protocol), priority, None, learn=learn)
 
 
 # --- what a switch is sent ---------------------------------------------------------------------------------

@@ -43,13 +43,10 @@ class Polls:
         """The switches that have not answered the latest `ask` yet."""
 
     def ask(self, names: Iterable[str]) -> None:
-        driver = self._switches.driver
-        now = driver.now()
+        now = self._switches.driver.now()
         self.waiting = set(names)
         for name in sorted(self.waiting):
-            dpid, xid = self._switches.topo.dpid(name), self._switches.next_xid()
-            self._requests[dpid, xid] = _Request(name, now)
-            driver.request_flow_stats(dpid, xid)
+            self._requests[self._switches.request_stats(name)] = _Request(name, now)
 
     def reply(self, dpid: int, xid: int, stats: Iterable[FlowStat], more: bool) -> None:
         """A part of a reply; one that answers no request of ours is ignored."""

@@ -19,23 +19,19 @@ from typing import Any, NoReturn
 import pox.openflow.libopenflow_01 as of
 from pox.core import core
 
+from controllers.core import Controller
+from controllers.driver import FlowStat, Match, Rule, guarded
+from controllers.eventlog import EventLog
+from controllers.learn_rules import nicira_actions
+from controllers.packet import FiveTuple
+from controllers.settings import Settings, from_ripl_pox
+
 _REPLY_HEADER = 12  # bytes of a statistics reply before its first entry
 
 
 def _refuse(message: str, status: int) -> NoReturn:
     print(f"controllers.pox_component: {message}", file=sys.stderr, flush=True)
     os._exit(status)  # POX turns SystemExit into status 0
-
-
-try:
-    from controllers.core import Controller
-    from controllers.driver import FlowStat, Match, Rule, guarded
-    from controllers.eventlog import EventLog
-    from controllers.learn_rules import nicira_actions
-    from controllers.packet import FiveTuple
-    from controllers.settings import Settings, from_ripl_pox
-except ModuleNotFoundError as error:
-    _refuse(f"{error}; run pox.py with the Python that this project is installed for", status=1)
 
 
 class PoxController:

@@ -31,7 +31,7 @@ _DROP = Rule(Match(), DROP_PRIORITY, None)
 def initial_rules(topo: Network, switch: str) -> list[Rule]:
     """Everything a switch needs before the first flow. Nothing is ever flooded: the fat-tree has loops."""
     down = [link for link in map(topo.cable, topo.cables_at(switch)) if link.upper == switch]
-    rules = [_down(_prefix(topo, link.lower), link.upper_port) for link in down]
+    rules = [_down(prefix(topo, link.lower), link.upper_port) for link in down]
     layer = topo.layer(switch)
     if layer == "edge":
         neighbours = Match(ethertype=IPV4, dst=f"10.{switch.removesuffix('_1').replace('_', '.')}.0/24")
@@ -45,7 +45,7 @@ def initial_rules(topo: Network, switch: str) -> list[Rule]:
     return [*rules, _DROP]
 
 
-def _prefix(topo: Network, name: str) -> str:
+def prefix(topo: Network, name: str) -> str:
     """The addresses below a node: its own, those of an edge switch's hosts, those of a pod."""
     pod, edge, host = name.split("_")
     layer = topo.layer(name)

@@ -3,9 +3,12 @@ arguments, so that its users' command lines go on working."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from hedera.experiment import Experiment
 from hedera.parameter import narrowed, option_of, parameter, parameters_of
@@ -44,19 +47,10 @@ class Settings(Experiment):
     def from_text(cls, given: Mapping[str, str]) -> Settings:
         """Settings from flags as they were typed. Raises ValueError for unknown flags and bad values."""
         names = {flag: name for name, flag in FLAGS.items()}
-        values: dict[str, Any] = {}
-        for flag, text in given.items():
+        for flag in given:
             if flag not in names:
                 raise ValueError(f"{flag} is not a setting; there are {', '.join(names)}")
-            kind = _HINTS[names[flag]]
-            if not isinstance(text, str):  # POX says True for a flag without a value
-                raise ValueError(f"{flag} needs a value")
-            try:
-                values[names[flag]] = kind(text)
-            except ValueError:
-                noun = "a whole number" if kind is int else "a number"
-                raise ValueError(f"{flag} must be {noun}, not {text!r}") from None
-        return cls(**values)
+        return msgspec.convert({names[flag]: text for flag, text in given.items()}, cls, strict=False)
 
     def new_placement(self) -> Placement | None:
         """The scheme's placement, made anew; None for a static scheme."""
@@ -69,7 +63,6 @@ FLAGS = {
     if known.controller
 }
 """The flags of a controller, the same on both platforms, by the fields they set."""
-_HINTS = get_type_hints(Settings)
 
 
 def flags_of(experiment: Experiment) -> dict[str, object]:
@@ -89,35 +82,27 @@ def from_ripl_pox(given: dict[str, str]) -> tuple[dict[str, str], str | None]:
 
     Raises ValueError, with one sentence, for values RipL-POX does not know or that contradict each other.
     """
-    for name in ("topo", "routing", "mode"):
-        if not isinstance(given.get(name, ""), str):  # POX says True for a flag without a value
-            raise ValueError(f"{name} needs a value")
-    rest = dict(given)
-    topo, routing, mode = rest.pop("topo", None), rest.pop("routing", None), rest.pop("mode", None)
-    if (topo, routing, mode) == (None, None, None):
+    rest = {name: text for name, text in given.items() if name not in ("topo", "routing", "mode")}
+    if len(rest) == len(given):
         return rest, None
-    if topo is not None:
-        name, _, k = topo.partition(",")
-        if name != "ft" or not k.isdecimal():
-            raise ValueError(f"topo must be ft,K as in ft,4, not {topo!r}")
-        if rest.setdefault("k", k) != k:
-            raise ValueError(f"topo {topo} and k {rest['k']} contradict each other")
-    if routing is not None and "scheme" in rest:
+    for name, known in (("routing", _RIPL_POX), ("mode", _MODES)):
+        if name in given and given[name] not in known:
+            raise ValueError(f"{name} must be one of {', '.join(known)}, not {given[name]!r}")
+    if "topo" in given:
+        spelled = re.fullmatch("ft,([0-9]+)", str(given["topo"]))  # POX says True for a flag without a value
+        if spelled is None:
+            raise ValueError(f"topo must be ft,K as in ft,4, not {given['topo']!r}")
+        if rest.setdefault("k", spelled[1]) != spelled[1]:
+            raise ValueError(f"topo {given['topo']} and k {rest['k']} contradict each other")
+    if "routing" in given and "scheme" in rest:
         raise ValueError("give routing (RipL-POX's word) or scheme, not both")
-    if routing is None and "scheme" not in rest:
-        routing = "st"
-    if routing is not None:
-        if routing not in _RIPL_POX:
-            raise ValueError(f"routing must be one of {', '.join(_RIPL_POX)}, not {routing!r}")
-        rest["scheme"] = _RIPL_POX[routing]
-    if mode is not None and mode not in _MODES:
-        raise ValueError(f"mode must be one of {', '.join(_MODES)}, not {mode!r}")
-    if mode == "proactive" and rest["scheme"] != "spanning-tree":
+    scheme = rest.setdefault("scheme", _RIPL_POX[given.get("routing", "st")])
+    if given.get("mode") == "proactive" and scheme != "spanning-tree":
         raise ValueError(
-            f"mode proactive does not go with {rest['scheme']}: rules installed before a flow exists cannot "
+            f"mode proactive does not go with {scheme}: rules installed before a flow exists cannot "
             "depend on its ports; use hybrid or reactive"
         )
     return rest, (
-        f"RipL-POX arguments: scheme {rest['scheme']}; rules down are installed at start, "
+        f"RipL-POX arguments: scheme {scheme}; rules down are installed at start, "
         "rules up with a flow's first packet (RipL-POX's hybrid mode)"
     )

@@ -31,9 +31,23 @@ class Switches:
         self.connected: set[str] = set()
         self._xids = itertools.count(1)
         self._barriers: dict[tuple[int, int], _Confirmation] = {}  # under way, by switch and transaction id
+        names = ("packet_ins", "packet_outs", "flow_mods", "statistics_requests", "statistics_bytes")
+        self.counts = dict.fromkeys(names, 0)
+        """Messages both ways since the controller was started, and the bytes of all replies about flows."""
 
-    def next_xid(self) -> int:
+    def _next_xid(self) -> int:
         return next(self._xids) & 0xFFFFFFFF
+
+    def request_stats(self, name: str) -> tuple[int, int]:
+        """Ask a switch for its entries; returns its dpid and the request's transaction id."""
+        request = self.topo.dpid(name), self._next_xid()
+        self.counts["statistics_requests"] += 1
+        self.driver.request_flow_stats(*request)
+        return request
+
+    def packet_out(self, dpid: int, port: int, frame: bytes) -> None:
+        self.counts["packet_outs"] += 1
+        self.driver.packet_out(dpid, port, frame)
 
     def name(self, dpid: int) -> str | None:
         """The name of a switch of this network; None for any other."""
@@ -47,7 +61,9 @@ class Switches:
         self.connected.add(name)
         dpid = self.topo.dpid(name)
         self.driver.clear(dpid)
-        for rule in self._rules(name):
+        rules = self._rules(name)
+        self.counts["flow_mods"] += 1 + len(rules)
+        for rule in rules:
             self.driver.install(dpid, rule)
 
     def down(self, name: str) -> None:
@@ -58,7 +74,7 @@ class Switches:
 
     def confirm(self, names: Iterable[str], done: Callable[[], None]) -> None:
         """Call ``done`` when these switches have done all they were sent (or are gone); at once if there are none."""
-        requests = [(self.topo.dpid(name), self.next_xid()) for name in names]
+        requests = [(self.topo.dpid(name), self._next_xid()) for name in names]
         if not requests:
             done()
             return
@@ -96,4 +112,5 @@ class Switches:
         missing. ADD sets the counters of an entry to zero, and rates would read negative.
         """
         rule = flow_rule(flow.five_tuple, flow.key, self.entries(flow)[name], notify=name == flow.source)
+        self.counts["flow_mods"] += 1
         self.driver.install(self.topo.dpid(name), rule, modify=modify)

@@ -6,7 +6,7 @@ from typing import Any
 
 from harness.run.spec import RunSpec
 from hedera.options import help_of
-from hedera.parameter import Parameter, option_of, parameters_of
+from hedera.parameter import option_of, parameters_of
 from packets.parameters import Parameters
 from simulator.config import Config
 
@@ -26,17 +26,12 @@ def option_table(*backends: tuple[str, type]) -> str:
     ]
     for name in names:
         having = [known[name] for _, known, _ in described if name in known]
-        allowed = dict.fromkeys(one.allowed for one in having if _numeric_or_choice(one))
+        allowed = dict.fromkeys(one.allowed for one in having if one.allowed)
         cells = [_default(default[name]) if name in known else "" for _, known, default in described]
         lines.append(
             f"| `{option_of(name, having[0])}` | {help_of(having[0])} | {'; '.join(allowed)} | {' | '.join(cells)} |"
         )
     return "\n".join(lines) + "\n"
-
-
-def _numeric_or_choice(known: Parameter) -> bool:
-    limits = (known.least, known.above, known.most, known.below)
-    return bool(known.choices) or any(limit is not None for limit in limits)
 
 
 def _default(value: Any) -> str:

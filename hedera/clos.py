@@ -28,10 +28,10 @@ from hedera.compiled import NO_LINK, choice_links, compiled
 from hedera.edge_colouring import NO_COLOUR, colour_flows
 from hedera.global_first_fit import UNASSIGNED, first_path, take
 from hedera.linkstate import LinkState
-from hedera.placement import UNIT, LargeFlows, in_units
+from hedera.placement import UNIT, LargeFlows, excess_of_links, in_units
 from topos.arrays import Bool, Int32, Int64
 from topos.fattree import FatTree
-from topos.links import Cores, canonical_cores, climb
+from topos.links import Cores, canonical_cores, climb, path_links
 
 _FAILED = -(1 << 60)  # the room of a failed link: below that of any link that works, whatever it carries
 
@@ -89,7 +89,9 @@ class ClosColouring:
 
     def _exceeded(self, flows: LargeFlows, size: Int64, core: Cores, links: LinkState) -> tuple[int, int]:
         """What `hedera.placement.exceeded_capacity` computes, in units; and how many flows meet an exceeded link."""
-        return _excess(flows.src, flows.dst, size, core, np.where(links.up, -UNIT, 0), self.tree.half)
+        excess = excess_of_links(self.tree, flows.src, flows.dst, size, core, links)
+        met = (excess[path_links(self.tree, flows.src, flows.dst, core)[:, 1:5]] > 0).any(axis=1)
+        return int(np.maximum(excess, 0).sum()), int(met.sum())
 
 
 def _wide(size: Int64) -> Bool:
@@ -114,22 +116,3 @@ def _move_by_first_fit(src: Int32, dst: Int32, size: Int64, core: Cores, room: I
                 else:
                     core[flow] = found
                 break
-
-
-@compiled
-def _excess(src: Int32, dst: Int32, size: Int64, core: Cores, load: Int64, half: int) -> tuple[int, int]:
-    """The sum of what is above 0 in ``load`` (links,) once all flows are added to it, and the flows that meet it."""
-    for flow in range(size.size):
-        for link in choice_links(src[flow], dst[flow], core[flow], half):
-            if link != NO_LINK:
-                load[link] += size[flow]
-    total = np.int64(0)
-    for value in load:
-        total += max(value, 0)
-    met = 0
-    for flow in range(size.size):
-        for link in choice_links(src[flow], dst[flow], core[flow], half):
-            if link != NO_LINK and load[link] > 0:
-                met += 1
-                break
-    return total, met

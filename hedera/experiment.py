@@ -12,7 +12,7 @@ from dataclasses import MISSING, dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from hedera.parameter import check, parameter
-from hedera.schemes import SCHEMES, Options, Scheme, scheme
+from hedera.schemes import Options, Scheme, file_of, scheme
 from topos.fattree import FatTree
 from topos.nonblocking import NonBlocking
 from traffic.graph import PLACEMENTS
@@ -129,12 +129,11 @@ class Experiment:
 
         ValueError, one sentence, where one cannot be read.
         """
-        from hedera.own_scheme import file_of
         from traffic.textfile import MAX_CODE_BYTES, read_text
         from traffic.workload import read_files
 
         found = read_files(self.traffic, self.tree, self.seed)
-        path = None if self.scheme in SCHEMES else file_of(self.scheme)
+        path = file_of(self.scheme)
         return found if path is None else found | {str(path): read_text(path, MAX_CODE_BYTES)}
 
     @property

@@ -11,11 +11,11 @@ import numpy as np
 
 from hedera.compiled import NO_LINK, below, bits, choice_links, compiled, fraction
 from hedera.linkstate import LinkState
-from hedera.placement import UNIT, LargeFlows, in_units
+from hedera.placement import UNIT, LargeFlows, excess_of_links, in_units
 from hedera.simulated_annealing import acceptance_constant
 from topos.arrays import Int32, Int64
 from topos.fattree import FatTree
-from topos.links import Cores, canonical_cores, path_links
+from topos.links import Cores, canonical_cores
 
 
 class FlowAnnealing:
@@ -35,11 +35,8 @@ class FlowAnnealing:
         """The core for each flow, int32 (flows,): see `hedera.placement.Placement`."""
         tree = self.tree
         core = flows.core.copy()
-        excess = np.where(links.up, -UNIT, 0)
         demand = in_units(flows.demand)
-        paths = path_links(tree, flows.src, flows.dst, core)[:, 1:5]
-        reached = paths != NO_LINK
-        np.add.at(excess, paths[reached], np.repeat(demand, 4).reshape(paths.shape)[reached])
+        excess = excess_of_links(tree, flows.src, flows.dst, demand, core, links)
         energy = _anneal(
             flows.src,
             flows.dst,

@@ -8,6 +8,8 @@ table of docs/options.md.
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -44,29 +46,24 @@ class Parameter:
             return value in self.choices
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return True
-        return (
-            abs(value) < math.inf
-            and (self.least is None or value >= self.least)
-            and (self.above is None or value > self.above)
-            and (self.most is None or value <= self.most)
-            and (self.below is None or value < self.below)
-        )
+        return abs(value) < math.inf and all(within(value, bound) for _, within, bound in self._bounds())
 
     @property
     def allowed(self) -> str:
-        """The allowed values as text: ``from 3 to 86400 s``; empty if anything is allowed."""
+        """The allowed values as text: ``at least 3 and at most 86400 s``; empty if anything is allowed."""
         if self.choices:
             return f"one of {', '.join(self.choices)}"
-        unit = f" {self.unit}" if self.unit else ""
-        low = None if self.least is None else f"{_number(self.least)}"
-        high = f"below {_number(self.below)}" if self.below is not None else None
-        high = f"{_number(self.most)}" if self.most is not None else high
-        if low is not None:
-            return f"{low}{unit} or more" if high is None else f"from {low} to {high}{unit}"
-        if self.above is not None:
-            low = f"above {_number(self.above)}"
-            return f"{low}{unit}" if high is None else f"{low} and at most {high}{unit}"
-        return "a number" if high is None else f"at most {high}{unit}"
+        text = " and ".join(f"{words} {_number(bound)}" for words, _, bound in self._bounds())
+        return f"{text} {self.unit}" if text and self.unit else text
+
+    def _bounds(self) -> list[tuple[str, Callable[[float, float], bool], float]]:
+        found = (
+            ("at least", operator.ge, self.least),
+            ("above", operator.gt, self.above),
+            ("at most", operator.le, self.most),
+            ("below", operator.lt, self.below),
+        )
+        return [(words, within, bound) for words, within, bound in found if bound is not None]
 
 
 def parameter(default: Any, help: str = "", **known: Any) -> Any:

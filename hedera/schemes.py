@@ -1,17 +1,19 @@
 """The schemes a run can use, by their names in commands and results.
 
 To add one: a class with a method ``place`` (`hedera.placement.Placement`) in a file of its own, and a line in
-``_ALL``. Users' own classes need no line: such a scheme is called FILE.py:CLASS or MODULE:CLASS.
+``_ALL``. Users' own classes need no line: such a scheme is called FILE.py:CLASS.
 
 Importing this module is cheap: what a scheme needs is imported when the scheme is built.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -164,6 +166,7 @@ it behaves like is a question that Figure 9 answers."""
 SCHEMES: dict[str, Scheme] = {scheme.name: scheme for scheme in _ALL}
 """All that have a name here."""
 
+SPELLING = "FILE.py:CLASS"
 SUBFLOWS = "SCHEME-xN"
 """Spelling of a scheme with N sub-flows for each flow of a collective."""
 MAX_SUBFLOWS = 64
@@ -199,9 +202,43 @@ def scheme(name: str) -> Scheme:
         return SCHEMES[name]
     if (split := re.fullmatch(r"(.+)-x([1-9][0-9]?)", name)) and split[1] in SCHEMES:
         return _split(SCHEMES[split[1]], name, int(split[2]))
-    from hedera.own_scheme import SPELLING, from_anywhere, own_class
-
-    if ":" not in name:
+    path = file_of(name)
+    if path is None:
         names = ", ".join(SCHEMES)
         raise ValueError(f"there is no scheme {name!r}; the schemes are {names}, and {SPELLING} for your own")
-    return Scheme(name, "a scheduler of the user's own", _ecmp, own_class(name), absolute=from_anywhere(name))
+    absolute = f"{path.resolve()}:{name.rpartition(':')[2]}"
+    return Scheme(name, "a scheduler of the user's own", _ecmp, _own_class(name, path), absolute=absolute)
+
+
+def file_of(name: str) -> Path | None:
+    """The file in the name of a user's own scheme; None for any other name."""
+    where = name.rpartition(":")[0]
+    return Path(where) if where.endswith(".py") else None
+
+
+def _own_class(name: str, path: Path) -> type:
+    """The user's class, made from a tree, an rng and options, with a method ``place`` (`hedera.placement.Placement`).
+
+    It is imported in the user's process and in the controller; a job carries its file, and whoever carries out the
+    job does not import it (`traffic.textfile.believe_only_given`).
+    """
+    from traffic.textfile import only_given, own_code
+
+    if only_given():
+        return _Elsewhere
+    what, attribute = f"scheme {name!r}", name.rpartition(":")[2]
+    found = own_code(what, path, attribute)
+    if not isinstance(found, type) or not callable(getattr(found, "place", None)):
+        raise ValueError(f"{what}: {attribute or 'an empty name'} is not a class with a method place in {path}")
+    try:
+        inspect.signature(found).bind(None, None, None)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{what}: {attribute} cannot be made from (tree, rng, options): {error}") from None
+    return found
+
+
+class _Elsewhere:
+    """In place of a user's scheduler in a process that carries out jobs: the controller, another one, runs it."""
+
+    def __init__(self, *_: object) -> None:
+        raise ValueError("a user's scheduler runs in the controller alone")

@@ -19,10 +19,10 @@ import numpy as np
 
 from hedera.compiled import below, bits, compiled, fraction, two_below
 from hedera.linkstate import LinkState
-from hedera.placement import UNIT, LargeFlows, in_units
-from topos.arrays import Bool, Int32, Int64
+from hedera.placement import UNIT, LargeFlows, excess_of_links, in_units
+from topos.arrays import Int32, Int64
 from topos.fattree import FatTree
-from topos.links import Cores, tier_links
+from topos.links import Cores, canonical_cores, tier_links
 
 _SMALL_NETWORK = 16  # hosts; what the paper calls a 16 host cluster
 # The load table is indexed by link. Hosts' links never limit a placement, so the first of them stands in for the core
@@ -57,8 +57,10 @@ class SimulatedAnnealing:
     def place(self, flows: LargeFlows, links: LinkState) -> Cores:
         """The core for each flow, int32 (flows,): see `hedera.placement.Placement`."""
         tree, shape = self.tree, self._shape
-        arrivals = group(flows.src, flows.dst, in_units(flows.demand), shape)
-        excess = load(arrivals, self.core_of, links.up, shape)
+        size = in_units(flows.demand)
+        arrivals = group(flows.src, flows.dst, size, shape)
+        excess = excess_of_links(tree, flows.src, flows.dst, size, self.core_of[flows.dst], links)
+        excess[: tree.num_hosts] = -_BOUNDLESS
         before, after = _anneal(
             arrivals,
             self.core_of,
@@ -69,7 +71,7 @@ class SimulatedAnnealing:
             self._rng.integers(2**64, dtype=np.uint64),
         )
         self.initial_energy, self.energy = before / UNIT, after / UNIT
-        return cores_of_flows(flows.src, flows.dst, self.core_of, shape)
+        return canonical_cores(tree, flows.src, flows.dst, self.core_of[flows.dst])
 
 
 def first_cores(tree: FatTree) -> Cores:
@@ -79,7 +81,7 @@ def first_cores(tree: FatTree) -> Cores:
     return (position * tree.half + edge).astype(np.int32)
 
 
-# --- flows grouped by destination, and the load they put on links --------------------------------------------
+# --- flows grouped by destination ------------------------------------------------------------------------------
 
 
 class Shape(NamedTuple):
@@ -155,43 +157,6 @@ def group(src: Int32, dst: Int32, demand: Int64, shape: Shape) -> Arrivals:
             else:
                 core_up[at] = _NOWHERE
     return Arrivals(first, edge_up, core_up, amount, into_edge, into_pod)
-
-
-@compiled
-def load(arrivals: Arrivals, core_of: Cores, works: Bool, shape: Shape) -> Int64:
-    """Load minus capacity, int64 (links,) in units; ``works`` (links,) says which links work."""
-    core_down, edge_down, up = shape.core_down, shape.edge_down, shape.up
-    first, demand = arrivals.first, arrivals.demand
-    edge_up, core_up = arrivals.edge_up, arrivals.core_up
-    into_edge, into_pod = arrivals.into_edge, arrivals.into_pod
-    hosts = core_of.size
-    excess = np.empty(works.size, dtype=np.int64)
-    excess[:hosts] = excess[works.size - hosts :] = -_BOUNDLESS
-    for link in range(hosts, works.size - hosts):
-        excess[link] = -UNIT if works[link] else 0
-    for host in range(hosts):
-        core = core_of[host]
-        aggregation = up[np.uint64(core)]
-        excess[np.uint64(core_down[host] + core)] += into_pod[host]
-        excess[np.uint64(edge_down[host] + aggregation)] += into_edge[host]
-        for i in range(np.uint64(first[host]), np.uint64(first[host + 1])):
-            excess[np.uint64(edge_up[i] + aggregation)] += demand[i]
-            excess[np.uint64(core_up[i] + core)] += demand[i]
-    return excess
-
-
-@compiled
-def cores_of_flows(src: Int32, dst: Int32, core_of: Cores, shape: Shape) -> Cores:
-    """Each flow's core, int32 (flows,), numbered as `topos.links.canonical_cores` does."""
-    edge, pod, up = shape.edge_up, shape.core_up, shape.up
-    half = up[-1] + 1
-    core = np.empty(src.size, dtype=np.int32)
-    for flow in range(src.size):
-        s, d = np.uint64(src[flow]), np.uint64(dst[flow])
-        wanted = core_of[d]
-        inside_pod = up[np.uint64(wanted)] * half if edge[s] != edge[d] else 0
-        core[flow] = wanted if pod[s] != pod[d] else inside_pod
-    return core
 
 
 # --- the search ----------------------------------------------------------------------------------------------

@@ -103,8 +103,7 @@ table = _numbered("table", {
 @click.command()
 def schemes() -> None:
     """List the schemes: how flows get their paths."""
-    from hedera.own_scheme import SPELLING
-    from hedera.schemes import SCHEMES, SUBFLOWS
+    from hedera.schemes import SCHEMES, SPELLING, SUBFLOWS
 
     _tell(
         {

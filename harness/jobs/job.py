@@ -18,7 +18,7 @@ from controllers.pox_main import find_pox, pox_version, too_old
 from harness.errors import UnfitMachine, UserMistake
 from harness.network import machine
 from harness.run.spec import RunSpec
-from hedera.own_scheme import file_of
+from hedera.schemes import file_of
 from traffic.textfile import given
 
 if TYPE_CHECKING:

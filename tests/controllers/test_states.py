@@ -187,8 +187,10 @@ class Life(RuleBasedStateMachine):
             return flow in self.reached
         if self.hidden():
             return False
-        if self.new_flows == "switch" and (not self.settled or self.net.muted or self.net.late):
-            return False  # the controller has to be told of the flow before it can move it
+        if self.new_flows == "switch":  # the controller has to be told of the flow before it can move it
+            known = self.net.controller._flows.find(five_tuple(self.flows[flow])) is not None
+            if not self.settled or self.net.muted or self.net.late or (self.net.broken and not known):
+                return False
         return any(self.works(self.tree.path(src, dst, core)) for core in self.tree.path_cores(src, dst))
 
     @invariant()

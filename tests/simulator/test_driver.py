@@ -103,7 +103,7 @@ def test_a_shuffle_takes_turns_and_ends():
         ({"tick_s": -1.0}, "--tick must be above 0 s"),
         ({"interval_s": 0.0001}, "shorter than a tick"),
         ({"increase_mbps": 2000.0}, "additive increase"),
-        ({"arrivals_per_s": -1.0}, "--arrivals must be 0 or more"),
+        ({"arrivals_per_s": -1.0}, "--arrivals must be at least 0"),
         ({"mean_mbytes": 0.0}, "--mean-size must be above 0 MB"),
         ({"traffic": "shuffle:1000", "arrivals_per_s": 1.0}, "says itself when flows start"),
         ({"seconds": 1e8 + 0.5, "tick_s": 1.0, "interval_s": 5.0}, "more than 100,000,000 ticks"),

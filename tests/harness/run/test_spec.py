@@ -55,7 +55,10 @@ def test_what_a_controller_takes_follows_from_the_time(time, asked, late_ms):
     ("asked", "said"),
     [
         ({"time": "real", "controller_delay_ms": 8.0}, "is for virtual time"),
-        ({"time": "virtual", "controller_delay_ms": -1.0}, "--controller-delay must be from 0 to 1000 ms, not -1"),
+        (
+            {"time": "virtual", "controller_delay_ms": -1.0},
+            "--controller-delay must be at least 0 and at most 1000 ms, not -1",
+        ),
         ({"large_flows": "all"}, "one of auto, measured, measured-or-estimated, not 'all'"),
     ],
 )
