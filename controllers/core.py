@@ -16,6 +16,7 @@ from controllers.eventlog import EventLog
 from controllers.failures import Failures
 from controllers.flows import KnownFlow, KnownFlows
 from controllers.learn_rules import LearnRules
+from controllers.measurements import Polls
 from controllers.packet import ArpRequest, FiveTuple, arp_reply, parse
 from controllers.rules import out_port
 from controllers.settings import FLAGS, Settings
@@ -39,7 +40,6 @@ class Controller:
         self._log = log
         self._confirmed: set[str] = set()
         self._ready = False
-        self._recalls: dict[tuple[int, int], tuple[str, list[FlowStat]]] = {}
         self._tree = self._topo.tree
         self._routing = settings.chosen.routing(self._tree, settings.seed)
         self._flows = KnownFlows(self._tree, self._routing, log)
@@ -49,6 +49,7 @@ class Controller:
             learning = LearnRules(self._tree, self._routing, settings.seed, settings.interval_s)
             self._switches = Switches(self._topo, driver, learning.rules)
             self._learned = LearnedFlows(self._switches, self._flows, self._detour)
+        self._recalls = Polls(self._switches, self._recalled, RECALL_S)
         if self._routing is not None:
             self._failures = Failures(self._tree, self._routing.links)
             self._recall = Recall(self._switches, self._flows, log)
@@ -90,21 +91,17 @@ class Controller:
             self._failures.switch_up(name)
         for port in down_ports:
             self.port_status(dpid, port, up=False)
-        if self._topo.layer(name) != "core":
+        if self._routing is not None and self._topo.layer(name) != "core":
             # What is in its table is all that a controller that has just started can know of flows under way.
-            asked = self._switches.request_stats(name)
-            self._recalls[asked] = (name, [])
-            self._driver.call_later(RECALL_S, lambda: self._recalled(*asked))
+            self._recalls.ask([name])
         else:
             self._greet(name)
 
-    def _recalled(self, dpid: int, xid: int) -> None:
+    def _recalled(self, name: str, stats: list[FlowStat], asked_at: float) -> None:
         """A switch has told what is in its table, or has had time enough to."""
-        if (dpid, xid) in self._recalls:
-            name, found = self._recalls.pop((dpid, xid))
-            for stat in found:
-                self._recall.know(name, stat)
-            self._greet(name)
+        for stat in stats:
+            self._recall.know(name, stat)
+        self._greet(name)
 
     def _greet(self, name: str) -> None:
         """Give a switch its rules and the entries of known flows, in the place of what was in its table."""
@@ -134,11 +131,9 @@ class Controller:
     def switch_down(self, dpid: int) -> None:
         """The control connection to a switch is lost. The switch goes on forwarding (secure mode)."""
         name = self._switches.name(dpid)
-        asked = {key for key in self._recalls if key[0] == dpid}
-        if name is None or not (asked or name in self._switches.connected):
+        if name is None or name not in self._recalls.waiting | self._switches.connected:
             return
-        for key in asked:
-            del self._recalls[key]
+        self._recalls.lost(name)
         self._log("switch", dpid=dpid, name=name, state="down")
         self._confirmed.discard(name)
         self._switches.down(name)
@@ -228,13 +223,8 @@ class Controller:
     def flow_stats(self, dpid: int, xid: int, stats: Iterable[FlowStat], more: bool, size: int = 0) -> None:
         """One part of a flow-statistics reply, of ``size`` bytes; ``more`` says that another part follows."""
         self._switches.counts["statistics_bytes"] += size
-        if (dpid, xid) in self._recalls:
-            self._recalls[dpid, xid][1].extend(stats)
-            if not more:
-                self._recalled(dpid, xid)
-            return
         stats = list(stats)
-        if self._learned is not None:
-            self._learned.polls.reply(dpid, xid, stats, more)
-        if self._hedera is not None:
-            self._hedera.polls.reply(dpid, xid, stats, more)
+        for asker in (self._learned, self._hedera):
+            if asker is not None:
+                asker.polls.reply(dpid, xid, stats, more)
+        self._recalls.reply(dpid, xid, stats, more)

@@ -4,8 +4,7 @@ switch, and that one's entry the core."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
 
 from controllers.driver import FlowStat
 from controllers.eventlog import EventLog
@@ -103,15 +102,6 @@ class Recall:
                 self._switches.install_at(name, flow, modify=True)
 
 
-@dataclass(slots=True)
-class _Seen:
-    key: int
-    src: int
-    dst: int
-    stat: FlowStat
-    seen_at: float
-
-
 class LearnedFlows:
     """The flows that switches route by themselves, known from the entries that these have learned.
 
@@ -126,7 +116,7 @@ class LearnedFlows:
         self._flows = flows
         self._added = added
         self._above = _Above(self._tree)
-        self._seen: dict[str, dict[FiveTuple, _Seen]] = {}
+        self._seen: dict[str, list[tuple[FlowStat, float]]] = {}  # entries of flows not known yet, and when seen
         self.polls = Polls(switches, self._polled)
         self._names = {name for name in self._tree.switches if self._tree.layer(name) != "core"}
 
@@ -135,55 +125,47 @@ class LearnedFlows:
         self.polls.ask(self._names & self._switches.connected)
 
     def _polled(self, switch: str, stats: list[FlowStat], asked_at: float) -> None:
-        self._flows.expire_missing(switch, {stat.cookie for stat in self.identify(switch, stats)}, asked_at)
-        # At once, not when all have answered: one that takes its time must not cost the others' flows their names.
+        self.read(switch, stats)
+        self._flows.expire_missing(switch, {stat.flow for stat in stats}, asked_at)
+        # At once, not when all have answered: one that takes its time must not keep the others' flows unknown.
         self.settle(int(switch.split("_")[0]))
 
-    def identify(self, switch: str, stats: Iterable[FlowStat]) -> list[FlowStat]:
-        """A switch's whole reply, each entry of an edge switch with its flow's key as the cookie.
-
-        Empty for an aggregation switch: that has the same flows once more.
-        """
+    def read(self, switch: str, stats: list[FlowStat]) -> None:
+        """Take a switch's whole reply. An aggregation switch has the same flows as the edge switches once more."""
         if self._tree.layer(switch) == "aggregation":
             self._above.ports[switch] = {stat.flow: stat.out_port for stat in stats}
-            return []
-        before, found = self._seen.get(switch, {}), []
-        self._seen[switch] = now = {}
-        for stat in stats:
-            flow = self._flows.find(stat.flow)
-            if flow is not None:
-                found.append(stat._replace(cookie=flow.key))
-            elif (hosts := self._flows.ends(switch, stat.flow)) is not None:
-                known = before.get(stat.flow)
-                key = self._flows.new_key() if known is None else known.key
-                now[stat.flow] = _Seen(key, *hosts, stat, self._driver.now())
-                found.append(stat._replace(cookie=key))
-        return found
+        else:
+            now = self._driver.now()
+            self._seen[switch] = [(stat, now) for stat in stats if self._flows.find(stat.flow) is None]
 
     def settle(self, pod: int | None = None) -> None:
         """Know the flows whose whole path has been seen; those from one pod alone, where it is given."""
         before = len(self._flows)
         for switch, seen in self._seen.items():
-            if pod is not None and not switch.startswith(f"{pod}_"):
-                continue
-            for t, one in list(seen.items()):
-                core = self._above.core(t, one.src, one.dst, one.stat.out_port)
-                if nowhere := core is None and self._is_dropped(t, one):
-                    core = self._flows.route(t, one.src, one.dst)
-                if core is None:
-                    continue
-                del seen[t]
-                if self._flows.find(t) is None:
-                    now = self._driver.now()
-                    age = round(one.stat.duration_s + now - one.seen_at, 4)
-                    flow = self._flows.add(t, one.src, one.dst, core, now, key=one.key, reason="learned", age_s=age)
-                    if nowhere:
-                        self._switches.install(flow, modify=True)
+            if pod is None or switch.startswith(f"{pod}_"):
+                self._seen[switch] = [(stat, at) for stat, at in seen if not self._known(switch, stat, at)]
         if len(self._flows) > before:
             self._added()
 
-    def _is_dropped(self, flow: FiveTuple, seen: _Seen) -> bool:
+    def _known(self, switch: str, stat: FlowStat, seen_at: float) -> bool:
+        """Whether nothing more need be read of a flow: it is known (now, perhaps), or none of ours."""
+        hosts = self._flows.ends(switch, stat.flow)
+        if hosts is None or self._flows.find(stat.flow) is not None:
+            return True
+        core = self._above.core(stat.flow, *hosts, stat.out_port)
+        if nowhere := core is None and self._is_dropped(stat, *hosts):
+            core = self._flows.route(stat.flow, *hosts)
+        if core is None:
+            return False
+        now = self._driver.now()
+        age_s = round(stat.duration_s + now - seen_at, 4)
+        flow = self._flows.add(stat.flow, *hosts, core, now, reason="learned", age_s=age_s)
+        if nowhere:
+            self._switches.install(flow, modify=True)
+        return True
+
+    def _is_dropped(self, stat: FlowStat, src: int, dst: int) -> bool:
         """Whether a switch on its way up had no port that was up when the flow came. What it learned then drops the
         flow, and lives for as long as packets come."""
-        above = [name for _, name in self._above.paths(seen.src, seen.dst, seen.stat.out_port)]
-        return not seen.stat.out_port or any(self._above.ports[name].get(flow) == 0 for name in above)
+        above = [name for _, name in self._above.paths(src, dst, stat.out_port)]
+        return not stat.out_port or any(self._above.ports[name].get(stat.flow) == 0 for name in above)

@@ -56,10 +56,6 @@ class KnownFlows:
     def get(self, key: int) -> KnownFlow | None:
         return self._by_key.get(key)
 
-    def new_key(self) -> int:
-        self._last_key += 1
-        return self._last_key
-
     def ends(self, switch: str, packet: FiveTuple) -> tuple[int, int] | None:
         """Source and destination of a packet; None unless they are two hosts, and the switch is on the way up
         from the source, inside its pod."""
@@ -79,7 +75,7 @@ class KnownFlows:
         self, five_tuple: FiveTuple, src: int, dst: int, core: int, now: float, *, key: int | None = None, **said: Any
     ) -> KnownFlow:
         """Start to know a flow on its first path; ``key`` is given when it already has one. ``said``: for the log."""
-        key = self.new_key() if key is None else key
+        key = self._last_key + 1 if key is None else key
         self._last_key = max(self._last_key, key)
         source = self._tree.edge_of(src)
         flow = KnownFlow(key, five_tuple, src, dst, source, hashed=core, core=core, installed_at=now)
@@ -93,11 +89,11 @@ class KnownFlows:
         del self._by_key[flow.key], self._by_tuple[flow.five_tuple]
         self._log("expired", key=flow.key)
 
-    def expire_missing(self, switch: str, keys: Container[int], asked_at: float) -> None:
+    def expire_missing(self, switch: str, there: Container[FiveTuple], asked_at: float) -> None:
         """End a switch's flows that its whole reply, asked for at ``asked_at``, does not have.
 
         The notice of expiry can be lost with a connection; a reservation must not stay for ever.
         """
         for flow in [flow for flow in self if flow.source == switch]:
-            if flow.key not in keys and flow.installed_at < asked_at:
+            if flow.five_tuple not in there and flow.installed_at < asked_at:
                 self.expire(flow)

@@ -83,11 +83,11 @@ class HederaLoop:
 
     def _polled(self, switch: str, stats: list[FlowStat], asked_at: float) -> None:
         if self._learned is not None:
-            stats = self._learned.identify(switch, stats)
+            self._learned.read(switch, stats)
         self._measurements.update(switch, stats)
-        self._flows.expire_missing(switch, {stat.cookie for stat in stats}, asked_at)
+        self._flows.expire_missing(switch, {stat.flow for stat in stats}, asked_at)
         for stat in stats:
-            if self._learned is None and self._flows.get(stat.cookie) is None and self._flows.find(stat.flow) is None:
+            if self._learned is None and self._flows.find(stat.flow) is None:
                 self._recall.know(switch, stat)
         if not self.polls.waiting:
             self._schedule(self._round)
@@ -137,7 +137,7 @@ class HederaLoop:
         self._install(moved, done)
 
     def _rate(self, flow: KnownFlow) -> float:
-        return self._measurements.rate(flow.source, flow.key)
+        return self._measurements.rate(flow.source, flow.five_tuple)
 
     def _move(self, changes: Iterable[RouteChange]) -> list[tuple[KnownFlow, tuple[str, ...]]]:
         """Put flows on their new cores, and say which switches have to change for each: downstream first.

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from controllers.driver import FlowStat
-from controllers.packet import TCP
+from controllers.packet import TCP, FiveTuple
 from controllers.switches import Switches
 
 ACK_BYTES = 128
@@ -32,29 +33,42 @@ class Polls:
     """Requests under way. ``complete(switch, stats, asked_at)`` is called with each whole reply.
 
     Replies come in parts and may be late or lost. They are matched by switch and transaction id, so a late
-    one is still taken for what it is, and a lost one holds up nothing but its own switch.
+    one is still taken for what it is, and a lost one holds up nothing but its own switch. After ``patience_s``, if
+    given, what has come is taken for the whole.
     """
 
-    def __init__(self, switches: Switches, complete: Callable[[str, list[FlowStat], float], None]):
+    def __init__(
+        self,
+        switches: Switches,
+        complete: Callable[[str, list[FlowStat], float], None],
+        patience_s: float | None = None,
+    ):
         self._switches = switches
+        self._patience_s = patience_s
         self._complete = complete
         self._requests: dict[tuple[int, int], _Request] = {}
         self.waiting: set[str] = set()
         """The switches that have not answered the latest `ask` yet."""
 
     def ask(self, names: Iterable[str]) -> None:
-        now = self._switches.driver.now()
-        self.waiting = set(names)
-        for name in sorted(self.waiting):
-            self._requests[self._switches.request_stats(name)] = _Request(name, now)
+        driver = self._switches.driver
+        for name in sorted(names):
+            request = self._switches.request_stats(name)
+            self._requests[request] = _Request(name, driver.now())
+            self.waiting.add(name)
+            if self._patience_s is not None:
+                driver.call_later(self._patience_s, partial(self._end, *request))
 
     def reply(self, dpid: int, xid: int, stats: Iterable[FlowStat], more: bool) -> None:
         """A part of a reply; one that answers no request of ours is ignored."""
+        if (dpid, xid) in self._requests:
+            self._requests[dpid, xid].stats.extend(stats)
+            if not more:
+                self._end(dpid, xid)
+
+    def _end(self, dpid: int, xid: int) -> None:
         request = self._requests.get((dpid, xid))
-        if request is None:
-            return
-        request.stats.extend(stats)
-        if not more:
+        if request is not None:
             # A switch answers in order: what it was asked before this and has not answered, it never will.
             self._requests = {
                 key: r
@@ -80,7 +94,7 @@ class _Seen(NamedTuple):
 
 
 class Measurements:
-    """Rates by flow key, each from its switch's last two whole replies. ``nic_bps`` is the NIC rate in bits/s.
+    """Rates of flows, each from its switch's last two whole replies. ``nic_bps`` is the NIC rate in bits/s.
 
     A rate is the difference of two polls, over that of the entry's ages: the wall clock would also include how long
     the answers travelled. A flow's first rate is over its whole age, and so is that of an entry made anew.
@@ -88,16 +102,16 @@ class Measurements:
 
     def __init__(self, nic_bps: float):
         self._nic_bytes_per_s = nic_bps / 8
-        self._seen: dict[str, dict[int, _Seen]] = {}  # by switch and key
+        self._seen: dict[str, dict[FiveTuple, _Seen]] = {}  # by switch
 
     def update(self, switch: str, stats: Iterable[FlowStat]) -> None:
         """Take a switch's whole reply; flows that are not in it are forgotten."""
         before = self._seen.get(switch, {})
-        self._seen[switch] = {stat.cookie: self._look(stat, before.get(stat.cookie, _Seen())) for stat in stats}
+        self._seen[switch] = {stat.flow: self._look(stat, before.get(stat.flow, _Seen())) for stat in stats}
 
-    def rate(self, switch: str, key: int) -> float:
+    def rate(self, switch: str, flow: FiveTuple) -> float:
         """A flow's rate as a fraction of the NIC rate; 0 for acknowledgements and for what is not known yet."""
-        seen = self._seen.get(switch, {}).get(key, _Seen())
+        seen = self._seen.get(switch, {}).get(flow, _Seen())
         return seen.rate if seen.carries_data and seen.rate >= IDLE_RATE else 0.0
 
     def _look(self, stat: FlowStat, last: _Seen) -> _Seen:

@@ -208,25 +208,6 @@ def test_ready_once_every_switch_has_confirmed():
     assert net.log.of("ready") == [{"event": "ready", "switches": 20}]
 
 
-def test_a_switch_that_comes_back_forwards_the_flows_it_had():
-    net = FakeNetwork(scheme="random", k=4)
-    packets = {dst: between(net.topo, 0, dst) for dst in range(1, 16)}
-    paths = {dst: net.send(0, packet) for dst, packet in packets.items()}
-    for name in {name for path in paths.values() for name in path[1:3] if name in net.topo.switches}:
-        net.controller.switch_down(net.topo.dpid(name))
-        net.controller.switch_up(net.topo.dpid(name))
-        net.settle()
-    assert not net.log.of("expired"), "entries that the controller deleted have not expired"
-    moved = {reroute["key"] for reroute in net.log.of("reroute")}
-    before = net.packet_ins.total()
-    for key, (dst, packet) in enumerate(packets.items(), start=1):
-        path = net.send(0, packet)
-        assert path[-1] == net.topo.host_name(dst)
-        assert key in moved or path == paths[dst]
-    assert net.packet_ins.total() == before
-    assert len(net.log.of("ready")) == 1
-
-
 def test_an_unknown_switch_is_left_alone():
     net = FakeNetwork(scheme="ecmp", k=4)
     net.sent.clear()

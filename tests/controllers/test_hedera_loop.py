@@ -255,17 +255,6 @@ def test_a_reply_cut_off_in_the_middle_does_not_stop_the_loop(net, traffic):
     assert net.log.of("round")[-1]["large"] == 8
 
 
-def test_a_switch_lost_during_a_poll_is_not_waited_for(net, traffic):
-    traffic.start(4, 8)
-    traffic.run(1.5)
-    net.late.add(net.topo.dpid("0_0_1"))
-    net.advance(0.5)
-    assert not net.log.of("round")
-    net.controller.switch_down(net.topo.dpid("0_0_1"))
-    net.settle()
-    assert net.log.of("round")[-1]["large"] == 1
-
-
 def test_a_flow_that_began_after_the_question_is_not_missed_in_the_answer(net, traffic):
     traffic.run(1.5)
     net.late.add(net.topo.dpid("0_0_1"))

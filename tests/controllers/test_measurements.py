@@ -16,8 +16,8 @@ def rate_after(*replies):
     measured = Measurements(NIC)
     for reply in replies:
         measured.update("e", reply if isinstance(reply, list) else [reply])
-    assert measured.rate("other", 1) == measured.rate("e", 2) == 0.0
-    return measured.rate("e", 1)
+    assert measured.rate("other", TCP) == measured.rate("e", TCP._replace(src_port=1)) == 0.0
+    return max(measured.rate("e", flow) for flow in (TCP, UDP, ICMP))
 
 
 FULL = stat(1000, 1250, 1.0)

@@ -106,12 +106,3 @@ def test_pox_py_itself_from_0_8_on(tmp_path):
         timeout=120,
     )
     assert (done.returncode, "hedra" in done.stderr) == (2, True)
-
-
-def test_a_python_without_the_projects_packages_is_told_so(tmp_path):
-    python, *arguments = of.command("pox", ("127.0.0.1", 1), tmp_path / "log", scheme="ecmp")
-    env = dict(os.environ, PYTHONPATH=str(of.REPOSITORY))
-    done = subprocess.run([python, "-S", *arguments], env=env, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 1
-    assert "numpy" in done.stderr
-    assert len(done.stderr.splitlines()) == 1

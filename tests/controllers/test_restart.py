@@ -119,16 +119,6 @@ def test_strange_entries_are_cleared_and_taken_for_nothing():
     assert not any(entry.rule.cookie for table in net.tables.values() for entry in table)
 
 
-def test_a_switch_that_is_lost_before_it_has_answered_is_lost():
-    net = FakeNetwork(scheme="ecmp", k=4, connect=False)
-    net.controller.switch_up(1)
-    net.controller.switch_down(1)
-    net.settle()
-    assert [event["state"] for event in net.log.of("switch")] == ["up", "down"]
-    assert not net.sent
-    assert not net.controller._recalls
-
-
 def test_it_says_every_second_that_it_is_alive():
     net = FakeNetwork(scheme="ecmp", k=4)
     net.controller.started("fake", "0", "nowhere")

@@ -34,14 +34,6 @@ def test_full_flows_get_links_of_their_own_up_to_the_last(nodes, colours):
         assert (room == 0).all()
 
 
-@pytest.mark.parametrize("share", [2, 3, 5])
-def test_flows_of_one_size_fill_every_link(share):
-    for seed in range(10):
-        ends = regular(np.random.default_rng(seed), 12, 4 * share)
-        _, room = coloured(*ends, np.full(48 * share, LINK // share), 12, 4)
-        assert (room == 0).all()
-
-
 def test_any_sizes_above_half_a_link_find_room():
     for seed in range(10):
         rng = np.random.default_rng(seed)
@@ -81,11 +73,3 @@ def test_wishes_that_fit_together_are_granted():
 def test_a_wish_is_granted_where_there_is_more_room_than_it_takes():
     colour, _ = coloured([0, 0], [1, 1], [40, 10], 2, 3, wish=[2, 2])
     assert colour.tolist() == [2, 2]
-
-
-def test_no_flow_takes_a_failed_link_while_others_have_room():
-    ends = regular(np.random.default_rng(3), 8, 3)
-    colour, room = coloured(*ends, np.full(24, LINK), 8, 4, failed=[5])
-    assert room[0, 1, 1] == -(1 << 60)
-    assert not ((ends[0] == 1) & (colour == 1)).any()
-    assert room.max() <= LINK

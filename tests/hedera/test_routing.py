@@ -38,13 +38,6 @@ def test_every_pair_gets_a_path_of_its_own_numbering(number: int) -> None:
     assert all(c in TREE.path_cores(s, d) for s, d, c in zip(src.tolist(), dst.tolist(), core, strict=True))
 
 
-def test_a_seed_gives_one_result() -> None:
-    ports = 40000 + HOSTS
-    first = Ecmp(TREE, 5).cores(*STRIDE, ports, 5001)
-    assert (Ecmp(TREE, 5).cores(*STRIDE, ports, 5001) == first).all()
-    assert (Ecmp(TREE, 6).cores(*STRIDE, ports, 5001) != first).any()
-
-
 def test_ecmp_looks_at_ports_and_ecmp_dst_does_not() -> None:
     src, dst, ports = np.full(200, 0), np.full(200, 4), np.arange(200)
     assert np.unique(Ecmp(TREE, 1).cores(src, dst, ports, 5001)).size == 4

@@ -142,12 +142,6 @@ def test_small_flows_leave_failed_paths_too_and_return_to_their_hash() -> None:
     assert {core for _, core in scheduler.round(2, table(many, core=0, hashed=3)).changes} == {3}
 
 
-def test_flows_stay_when_no_longer_large() -> None:
-    scheduler = Scheduler(TREE, GlobalFirstFit(TREE))
-    many = [(0, 4 + i) for i in range(11)]
-    assert scheduler.round(0, table(many, core=2)).changes == ()
-
-
 def test_keys_need_not_be_small_nor_sorted() -> None:
     keys = np.array([2**62, 5, 2**40])
     scheduler = Scheduler(TREE, GlobalFirstFit(TREE))
