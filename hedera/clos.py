@@ -24,11 +24,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedera.compiled import NO_LINK, choice_links, compiled
+from hedera.compiled import NO_LINK, choice_links, compiled, excess_of_links
 from hedera.edge_colouring import NO_COLOUR, colour_flows
 from hedera.global_first_fit import UNASSIGNED, first_path, take
 from hedera.linkstate import LinkState
-from hedera.placement import UNIT, LargeFlows, excess_of_links, in_units
+from hedera.placement import UNIT, LargeFlows, in_units
 from topos.arrays import Bool, Int32, Int64
 from topos.fattree import FatTree
 from topos.links import Cores, canonical_cores, climb, path_links

@@ -20,7 +20,11 @@ import numba
 import numpy as np
 from numba.core import config
 
+from hedera.linkstate import LinkState
+from hedera.placement import UNIT
 from topos import links
+from topos.arrays import Int32, Int64
+from topos.fattree import FatTree
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 FOLDERS = 8
@@ -119,3 +123,19 @@ def choice_links(src: int, dst: int, core: int, half: int) -> tuple[int, int, in
     if climbed == 1:
         return (edge_up, NO_LINK, NO_LINK, edge_down)
     return (edge_up, core_up, core_down, edge_down)
+
+
+def excess_of_links(tree: FatTree, src: Int32, dst: Int32, size: Int64, core: links.Cores, state: LinkState) -> Int64:
+    """Load minus capacity, int64 (links,) in `hedera.placement.UNIT`, as ``size`` (flows,); a failed link has capacity
+    0. Hosts' own links carry nothing here, for no core decides on them."""
+    excess = np.where(state.up, -UNIT, 0)
+    _add_load(excess, src, dst, size, core, tree.half)
+    return excess
+
+
+@compiled
+def _add_load(load: Int64, src: Int32, dst: Int32, size: Int64, core: links.Cores, half: int) -> None:
+    for flow in range(size.size):
+        for link in choice_links(src[flow], dst[flow], core[flow], half):
+            if link != NO_LINK:
+                load[link] += size[flow]

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedera.compiled import NO_LINK, below, bits, choice_links, compiled, fraction
+from hedera.compiled import NO_LINK, below, bits, choice_links, compiled, excess_of_links, fraction
 from hedera.linkstate import LinkState
-from hedera.placement import UNIT, LargeFlows, excess_of_links, in_units
+from hedera.placement import UNIT, LargeFlows, in_units
 from hedera.simulated_annealing import acceptance_constant
 from topos.arrays import Int32, Int64
 from topos.fattree import FatTree

@@ -8,11 +8,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hedera.compiled import NO_LINK, choice_links, compiled
 from hedera.linkstate import LinkState
 from topos.arrays import Float64, Int32, Int64
 from topos.fattree import FatTree
-from topos.links import Cores
+from topos.links import NO_LINK, Cores, num_links, path_links
 
 UNIT = 1 << 40
 """The capacity of a link in the whole-number units of placement."""
@@ -58,34 +57,16 @@ class Placement(Protocol):
         ...
 
 
-@compiled
-def _add_load(excess: Int64, src: Int32, dst: Int32, size: Int64, core: Cores, half: int) -> None:
-    """Add flows to ``excess`` int64 (links,), the load minus the capacity of each link, in units as ``size`` (flows,).
-
-    Hosts' own links are left out, for no core decides on them.
-    """
-    for flow in range(size.size):
-        for link in choice_links(src[flow], dst[flow], core[flow], half):
-            if link != NO_LINK:
-                excess[link] += size[flow]
-
-
-def excess_of_links(
-    tree: FatTree, src: ArrayLike, dst: ArrayLike, size: Int64, core: ArrayLike, links: LinkState
-) -> Int64:
-    """Load minus capacity, int64 (links,) in units; a failed link has capacity 0. ``size`` int64 (flows,) in units."""
-    excess = np.where(links.up, -UNIT, 0)
-    s, d, c = (np.ascontiguousarray(each, dtype=np.int32) for each in (src, dst, core))
-    _add_load(excess, s, d, size, c, tree.half)
-    return excess
-
-
 def exceeded_capacity(
     tree: FatTree, src: ArrayLike, dst: ArrayLike, demand: ArrayLike, core: ArrayLike, links: LinkState
 ) -> float:
     """The energy of section 4.4: demand beyond capacity, summed over the links that cores decide on.
 
     ``src``, ``dst``, ``demand`` (fractions of the NIC rate) and ``core`` have shape (flows,); the result is in
-    link capacities. Computed from scratch, for reports and checks.
+    link capacities. A failed link has capacity 0. Computed from scratch, for reports and checks.
     """
-    return int(np.maximum(excess_of_links(tree, src, dst, in_units(demand), core, links), 0).sum()) / UNIT
+    paths = path_links(tree, src, dst, core)[:, 1:5]
+    load = np.zeros(num_links(tree), dtype=np.int64)
+    amount = np.repeat(in_units(demand), 4).reshape(paths.shape)
+    np.add.at(load, paths[paths != NO_LINK], amount[paths != NO_LINK])
+    return int(np.maximum(load - np.where(links.up, UNIT, 0), 0).sum()) / UNIT

@@ -9,9 +9,8 @@ import numpy as np
 
 from hedera.demand import estimate_demands
 from hedera.linkstate import LinkState
-from hedera.placement import UNIT, LargeFlows, in_units
+from hedera.placement import LargeFlows, exceeded_capacity
 from topos.fattree import FatTree
-from topos.links import NO_LINK, num_links, path_links
 
 NO_FLOWS = LargeFlows(*(np.empty(0, dtype=kind) for kind in "qiidii"))
 
@@ -34,11 +33,7 @@ def random_flows(tree: FatTree, count: int, seed: object) -> LargeFlows:
 
 
 def excess(tree: FatTree, flows: LargeFlows, core: np.ndarray, links: LinkState | None = None) -> float:
-    paths = path_links(tree, flows.src, flows.dst, core)[:, 1:5]
-    load = np.zeros(num_links(tree), dtype=np.int64)
-    for tier in paths.T:
-        np.add.at(load, tier[tier != NO_LINK], in_units(flows.demand)[tier != NO_LINK])
-    return int(np.maximum(load - (links or LinkState(tree)).up * UNIT, 0).sum()) / UNIT
+    return exceeded_capacity(tree, flows.src, flows.dst, flows.demand, core, links or LinkState(tree))
 
 
 def plain_max_min(paths: list[list[int]], capacity: list[Fraction]) -> list[Fraction]:
