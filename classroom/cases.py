@@ -5,20 +5,19 @@ A handout has the cases of a public seed, and grading those of a secret one; thi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from random import Random
 from typing import Any
 
 import numpy as np
 
-from classroom.checks import CONTRACT, TREE, Case
+from classroom.checks import CONTRACT, TREE, Case, flows_of
 from classroom.histories import History, HistoryFlow, walk
-from classroom.template import MILESTONES, SCHEDULER
+from classroom.submission import NAMES
 from hedera.demand import estimate_demands
 from hedera.global_first_fit import GlobalFirstFit
 from hedera.linkstate import LinkState
-from hedera.placement import LargeFlows
 from hedera.simulated_annealing import SimulatedAnnealing
 from topos.fattree import FatTree
 from topos.links import canonical_cores, link_ends, path_links
@@ -31,7 +30,7 @@ Pairs = list[tuple[int, int]]
 
 FIGURE_4: Pairs = [(0, 1), (0, 2), (0, 3), (1, 0), (1, 0), (1, 2), (2, 0), (2, 3), (3, 1), (3, 1)]
 """The example of section 4.2: H0 sends a flow each to H1, H2 and H3, H1 two to H0 and one to H2, and so on."""
-NO_FLOWS = "nothing to estimate"
+NO_FLOWS, ORDER = "nothing to estimate", "the order of the flows does not matter"
 DRAWN = 120
 """Random inputs of a check, small ones first."""
 SEARCHES = 16
@@ -46,8 +45,7 @@ def cases(seed: int) -> dict[str, list[Case]]:
     """The checks of each file, in the order of the milestones; last those of a scheduler of one's own."""
     histories = _random_histories(Random(f"{seed} contract"), DRAWN // 2, failures=True)
     contract = [_check("contract", CONTRACT, "contract", "", *(_history(one) for one in histories))]
-    files = (*(task.file for task in MILESTONES.values()), SCHEDULER)
-    return dict(zip(files, (_demand(seed), _first_fit(seed), _annealing(seed), contract), strict=True))
+    return dict(zip(NAMES, (_demand(seed), _first_fit(seed), _annealing(seed), contract), strict=True))
 
 
 def _check(name: str, section: str, kind: str, words: str, *found: Case) -> Case:
@@ -74,7 +72,7 @@ def _demand(seed: int) -> list[Case]:
         _check("the example of Figure 4", "section 4.2, Figure 4", "demands", marked, _estimate(FIGURE_4, 4)),
         _check(NO_FLOWS, "section 4.2", "demands", empty, _estimate([], 4)),
         _check("random flows, as Figure 7 has it", "section 4.2, Figure 7", "demands", marked, *random),
-        _check("the order of the flows does not matter", "section 4.2", "order", other, order),
+        _check(ORDER, "section 4.2", "order", other, order),
         _check("600 flows among 128 hosts", "section 4.2, Figure 7", "demands", marked, _estimate(many, 128)),
     ]
 
@@ -98,49 +96,62 @@ def _history(history: History, **right: Any) -> Case:
     return {**asdict(history), **right, "told": str(history)}
 
 
-def _random_flows(rng: Random, tree: FatTree, periods: int, sizes: Sequence[float]) -> Iterator[HistoryFlow]:
-    """Up to twelve, mostly few."""
-    sent, received = [0.0] * tree.num_hosts, [0.0] * tree.num_hosts
-    for _ in range(int(13 * rng.random() ** 1.5)):
-        src = rng.randrange(tree.num_hosts)
-        dst = (src + rng.randrange(1, tree.num_hosts)) % tree.num_hosts
-        born, size = rng.randrange(periods), rng.choice(sizes) if sizes else 0.0
-        sent[src], received[dst] = sent[src] + size, received[dst] + size
-        if max(sent[src], received[dst]) <= 1:
-            hashed, gone = rng.randrange(tree.num_cores), born + rng.randint(1, 3)
-            yield HistoryFlow(src, dst, hashed, size if sizes else None, born, gone)
-
-
-def _random_histories(rng: Random, count: int, failures: bool, sizes: Sequence[float] = ()) -> list[History]:
+def _random_histories(rng: Random, count: int, failures: bool, sizes: Sequence[float] = (0.0,)) -> list[History]:
+    """Small ones first. ``sizes``: demands to draw from, so that no host's link is asked for more than it has."""
     found = [History(4, ())]
     for _ in range(count):
         tree, periods = FatTree(rng.choice((4, 4, 4, 6))), rng.randint(1, 3)
-        flows = tuple(_random_flows(rng, tree, periods, sizes))
-        cables = tuple(_cable(rng, tree, flows) for _ in range(rng.randint(0, 2) if failures and flows else 0))
-        found.append(History(tree.k, flows, periods, cables))
+        flows, cables, sent, received = [], [], [0.0] * tree.num_hosts, [0.0] * tree.num_hosts
+        for _ in range(int(13 * rng.random() ** 1.5)):  # up to twelve, mostly few
+            src = rng.randrange(tree.num_hosts)
+            dst = (src + rng.randrange(1, tree.num_hosts)) % tree.num_hosts
+            born, size, hashed = rng.randrange(periods), rng.choice(sizes), rng.randrange(tree.num_cores)
+            sent[src], received[dst] = sent[src] + size, received[dst] + size
+            if max(sent[src], received[dst]) <= 1:
+                flows.append(HistoryFlow(src, dst, hashed, size or None, born, born + rng.randint(1, 3)))
+        for flow in rng.choices(flows, k=rng.randint(0, 2)) if failures and flows else ():
+            # a cable between switches, on one of its paths if it leaves its edge switch
+            path = path_links(tree, [flow.src], [flow.dst], [rng.randrange(tree.num_cores)])[0, 1:5]
+            inner = [int(link) for link in path if link >= 0] or [tree.num_hosts + flow.src]
+            cables.append(link_ends(tree, rng.choice(inner)))
+        found.append(History(tree.k, tuple(flows), periods, tuple(cables)))
     return sorted(found, key=lambda one: (len(one.flows), one.periods, len(one.cables)))
 
 
-def _cable(rng: Random, tree: FatTree, flows: Sequence[HistoryFlow]) -> tuple[str, str]:
-    """A cable between switches, of one of the paths of a flow that leaves its edge switch, if any does."""
-    flow = rng.choice(flows)
-    path = path_links(tree, [flow.src], [flow.dst], [rng.randrange(tree.num_cores)])[0, 1:5]
-    inner = [int(link) for link in path if link >= 0] or [tree.num_hosts + flow.src]
-    return link_ends(tree, rng.choice(inner))
+SCENES: list[tuple[str, str, str, list[HistoryFlow], int, Case]] = [
+    ("a demand of 1.0 fits an empty link", ", Figure 5 line 4",
+     "A flow that wants a whole link has the network to itself, and the first path has room for exactly that.",
+     [HistoryFlow(0, 4, 2, 1.0)], 1, {"on": [(0, 0)]}),
+    ("reserved capacity is not given away twice", ", Figure 5 lines 4 and 5",
+     "Both flows want a whole link, from one edge switch and to one; the first holds core 0 and with it the links to "
+     "the aggregation switch below.",
+     [HistoryFlow(0, 4, 2, 1.0), HistoryFlow(1, 5, 0, 1.0)], 1, {"on": [(0, 0), (1, 2)]}),
+    ("two flows of half a link share one", ", Figure 5 line 4",
+     "A link has room for two demands of a half, so both flows fit the first path.",
+     [HistoryFlow(0, 4, 3, 0.5), HistoryFlow(1, 5, 1, 0.5)], 1, {"together": [0, 1]}),
+    ("an assigned flow keeps its path", ", Figure 5 lines 1 and 2",
+     "Flow 1 was given its path while flow 0 held the first one. That flow is gone; the other stays.",
+     [HistoryFlow(1, 5, 3, 1.0, gone=1), HistoryFlow(0, 4, 1, 1.0)], 2, {"on": [(1, 2)]}),
+    ("reservations are cleared when flows expire", "",
+     "Flow 0 is gone, and with it must be what it reserved: a full-rate flow fits its path again.",
+     [HistoryFlow(0, 4, 1, 1.0, gone=1), HistoryFlow(1, 5, 3, 1.0, born=1)], 2, {"on": [(1, 0)]}),
+    ("what a flow holds does not grow from period to period", ", Figure 5",
+     "Flow 0 has been there for five periods and still wants half a link; flow 1 wants the other half.",
+     [HistoryFlow(0, 4, 1, 0.5), HistoryFlow(1, 5, 3, 0.5, born=4)], 5, {"together": [0, 1]}),
+    ("a flow that fits nowhere goes by its hash and holds nothing", ", Figure 5 lines 7 to 9",
+     "Flows 0 and 1 fill both uplinks of their edge switch; flow 2 finds no room there and goes as it is hashed. "
+     "Flow 3, from another edge switch, must not suffer from that.",
+     [HistoryFlow(0, 4, 0, 1.0), HistoryFlow(1, 5, 0, 1.0), HistoryFlow(0, 6, 1, 0.5), HistoryFlow(2, 7, 0, 1.0)], 1,
+     {"on": [(0, 0), (1, 2), (2, 1), (3, 1)]}),
+]  # fmt: skip
+"""Each with one right answer: name, part of section 4.3, what is to be seen, flows, periods, and cores in the last one.
+
+Demands are 1, 1/2 and 1/4 of a link, so that rounding does not matter, and stay the same while a flow lives: how a
+reservation follows a changing demand is left open by the paper, and here. At k = 4, hosts 0 and 1 share an edge switch,
+hosts 0 to 3 a pod, and four cores lead to each pod."""
 
 
 def _first_fit(seed: int) -> list[Case]:
-    """Scenes with one right answer, then random histories.
-
-    Demands are 1, 1/2 and 1/4 of a link, so that rounding does not matter, and stay the same while a flow lives: how a
-    reservation follows a changing demand is left open by the paper, and here. At k = 4, hosts 0 and 1 share an edge
-    switch, hosts 0 to 3 a pod, and four cores lead to each pod.
-    """
-    flow = HistoryFlow
-
-    def scene(name: str, where: str, words: str, *flows: HistoryFlow, periods: int = 1, **right: Any) -> Case:
-        return _check(name, f"section 4.3{where}", "history", words, _history(History(4, flows, periods), **right))
-
     found = []
     for history in _random_histories(Random(f"{seed} first fit"), DRAWN, failures=False, sizes=(1.0, 0.5, 0.25)):
         cores = walk(history, GlobalFirstFit(FatTree(history.k)).place)
@@ -150,69 +161,30 @@ def _first_fit(seed: int) -> list[Case]:
         "before it hold? Or, if no path has, its hashed one?"
     )
     return [
-        scene(
-            "a demand of 1.0 fits an empty link", ", Figure 5 line 4",
-            "A flow that wants a whole link has the network to itself, and the first path has room for exactly that.",
-            flow(0, 4, 2, 1.0), on=[(0, 0)],
-        ),
-        scene(
-            "reserved capacity is not given away twice", ", Figure 5 lines 4 and 5",
-            "Both flows want a whole link, from one edge switch and to one; the first holds core 0 and with it the "
-            "links to the aggregation switch below.",
-            flow(0, 4, 2, 1.0), flow(1, 5, 0, 1.0), on=[(0, 0), (1, 2)],
-        ),
-        scene(
-            "two flows of half a link share one", ", Figure 5 line 4",
-            "A link has room for two demands of a half, so both flows fit the first path.",
-            flow(0, 4, 3, 0.5), flow(1, 5, 1, 0.5), together=[0, 1],
-        ),
-        scene(
-            "an assigned flow keeps its path", ", Figure 5 lines 1 and 2",
-            "Flow 1 was given its path while flow 0 held the first one. That flow is gone; the other stays.",
-            flow(1, 5, 3, 1.0, gone=1), flow(0, 4, 1, 1.0), periods=2, on=[(1, 2)],
-        ),
-        scene(
-            "reservations are cleared when flows expire", "",
-            "Flow 0 is gone, and with it must be what it reserved: a full-rate flow fits its path again.",
-            flow(0, 4, 1, 1.0, gone=1), flow(1, 5, 3, 1.0, born=1), periods=2, on=[(1, 0)],
-        ),
-        scene(
-            "what a flow holds does not grow from period to period", ", Figure 5",
-            "Flow 0 has been there for five periods and still wants half a link; flow 1 wants the other half.",
-            flow(0, 4, 1, 0.5), flow(1, 5, 3, 0.5, born=4), periods=5, together=[0, 1],
-        ),
-        scene(
-            "a flow that fits nowhere goes by its hash and holds nothing", ", Figure 5 lines 7 to 9",
-            "Flows 0 and 1 fill both uplinks of their edge switch; flow 2 finds no room there and goes as it is "
-            "hashed. Flow 3, from another edge switch, must not suffer from that.",
-            flow(0, 4, 0, 1.0), flow(1, 5, 0, 1.0), flow(0, 6, 1, 0.5), flow(2, 7, 0, 1.0),
-            on=[(0, 0), (1, 2), (2, 1), (3, 1)],
+        *(
+            _check(name, f"section 4.3{where}", "history", words, _history(History(4, tuple(flows), periods), **right))
+            for name, where, words, flows, periods, right in SCENES
         ),
         _check("random histories, as Figure 5 has it", "section 4.3, Figure 5", "history", first, *found),
-    ]  # fmt: skip
+    ]
 
 
 # --- annealing ----------------------------------------------------------------------------------------------
 
 
-def hashed_flows(rng: Random, pattern: str = "random", flows_per_host: int = 2) -> LargeFlows:
+def _hashed_flows(rng: Random, pattern: str = "random", flows_per_host: int = 2) -> Case:
     """Random traffic on hashed paths; by default two flows from each host."""
     matrix = draw(pattern, TREE, rng.randrange(1 << 30), flows_per_host=flows_per_host)
     hashed = np.array([rng.randrange(4) for _ in matrix.src], dtype=np.int32)
     hashed = canonical_cores(TREE, matrix.src, matrix.dst, hashed)
     demand = estimate_demands(matrix.src, matrix.dst, TREE.num_hosts)
-    return LargeFlows(np.arange(len(matrix)), matrix.src, matrix.dst, demand, hashed, hashed)
+    columns = {"src": matrix.src, "dst": matrix.dst, "demand": demand, "hashed": hashed}
+    return {name: np.asarray(column).tolist() for name, column in columns.items()}
 
 
 def _annealing(seed: int) -> list[Case]:
     rng = Random(f"{seed} annealing")
     nothing: Case = {"src": [], "dst": [], "demand": [], "hashed": []}
-
-    def recorded(flows: LargeFlows) -> Case:
-        return {name: getattr(flows, name).tolist() for name in nothing}
-
-    def two_each() -> Case:
-        return recorded(hashed_flows(rng))
 
     def search(number: int, iterations: int, *periods: Case) -> Case:
         return {"seed": number, "iterations": iterations, "periods": list(periods)}
@@ -221,39 +193,39 @@ def _annealing(seed: int) -> list[Case]:
         case = {"rule": rule, "searches": list(searches), "told": "k = 4, two flows from each host", **more}
         return _check(name, f"section 4.4, {where}", "searches", words, case)
 
-    bijections = [hashed_flows(rng, "randbij", 1) for _ in range(SEARCHES)]
+    bijections = [_hashed_flows(rng, "randbij", 1) for _ in range(SEARCHES)]
     ours = []
-    for number, flows in enumerate(bijections):
+    for number, told in enumerate(bijections):
         reference = SimulatedAnnealing(TREE, np.random.default_rng(number))
-        reference.place(flows, LinkState(TREE))
+        reference.place(flows_of(told), LinkState(TREE))
         ours.append(reference.energy)
     return [
         check(
             "the hosts of a pod share no core", "State and Initial state", "one to one",
             "as many cores as a pod has hosts, and each is to be used by one of them; a move swaps two",
-            search(1, SHORT, nothing, *(two_each() for _ in range(3))),
+            search(1, SHORT, nothing, *(_hashed_flows(rng) for _ in range(3))),
         ),
         check(
             "energies are those of their states", "Energy", "energies",
             "a difference that is kept move by move must cover all links of both hosts' flows, up and down, and be "
             "undone when a move is refused; links between hosts and edge switches do not count",
-            *(search(n, SHORT, nothing, two_each()) for n in range(5)),
+            *(search(n, SHORT, nothing, _hashed_flows(rng)) for n in range(5)),
         ),
         check(
             "never worse than its start", "Figure 6", "not worse",
             "Figure 6 returns the best state seen, s_B, and not the last one",
-            *(search(n, SHORT, two_each()) for n in range(5)),
-            *(search(n, HOT, *[two_each()] * 8) for n in range(5, 10)),
+            *(search(n, SHORT, _hashed_flows(rng)) for n in range(5)),
+            *(search(n, HOT, *[_hashed_flows(rng)] * 8) for n in range(5, 10)),
         ),
         check(
             "a period begins with the best state of the last", "Dynamically changing flows", "goes on",
             "of the same flows, it begins with the best state of the last one",
-            *(search(n, SHORT, *[two_each()] * 2) for n in range(5)),
+            *(search(n, SHORT, *[_hashed_flows(rng)] * 2) for n in range(5)),
         ),
         check(
             "it finds good states", "Figure 6 and Neighbor generator", "finds",
             "Are all three kinds of move tried, worse states accepted while it is hot, and few when it is cold?",
-            *(search(n, 1000, recorded(flows)) for n, flows in enumerate(bijections)),
+            *(search(n, 1000, flows) for n, flows in enumerate(bijections)),
             enough=float(np.mean(ours)) + ENOUGH, told="k = 4, random bijections: each host sends and receives a flow",
         ),
     ]  # fmt: skip

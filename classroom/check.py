@@ -22,9 +22,7 @@ if find_spec("numpy") is None:
     raise SystemExit("check.py needs NumPy: python3 -m pip install numpy")
 
 from classroom.checks import run_checks
-from classroom.process import own
-from classroom.submission import Budget, Submission, read_code
-from classroom.template import NAMES
+from classroom.submission import NAMES, Budget, Submission, own, read_code
 
 PATIENCE_S = 60.0
 """Seconds for all checks of a file; for a correct file they take a few."""

@@ -5,15 +5,15 @@ What is asked, and what is right, is in cases (`classroom.cases`), which are pla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from classroom.histories import History, walk
-from classroom.process import Answer, Misbehaved
-from classroom.submission import Submission
+from classroom.submission import Answer, Misbehaved, Submission
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows, exceeded_capacity
 from hedera.text import one_line, printable
@@ -109,15 +109,21 @@ def _checked(submission: Submission, check: Case) -> Check:
 # --- demands ------------------------------------------------------------------------------------------------
 
 
-def _demands_of(submission: Submission, src: Sequence[int], dst: Sequence[int], hosts: int) -> Float64:
-    answer = submission.estimate(src, dst, hosts)
-    demand = answer.values.get("demand")
-    if demand is None:
-        raise Wrong(f"the answer is {answer.odd}, not an array of numbers")
-    if demand.shape != (len(src),):
-        raise Wrong(f"the answer has shape {demand.shape} where there are {len(src)} flows")
+def _array(answer: Answer, name: str, count: int) -> NDArray[Any]:
+    """What was answered, with a number for each flow; raises Wrong if it was not, or inputs were written to."""
+    values = answer.values.get(name)
+    if values is None:
+        raise Wrong(f"it answers with {answer.odd}, not with an array of numbers", rule=ANSWER)
+    if values.shape != (count,):
+        raise Wrong(f"it answers with shape {values.shape} where there are {count} flows", rule=ANSWER)
     if answer.touched:
-        raise Wrong(f"{' and '.join(answer.touched)} belong to the caller and have been written to")
+        written = ", ".join(answer.touched)
+        raise Wrong(f"it writes to {written}, which belong to the caller: copy them first", rule=INPUTS)
+    return values
+
+
+def _demands_of(submission: Submission, src: Sequence[int], dst: Sequence[int], hosts: int) -> Float64:
+    demand = _array(submission.estimate(src, dst, hosts), "demand", len(src))
     if not np.isfinite(demand).all():
         raise Wrong("some of the demands are no finite numbers")
     return demand.astype(np.float64)
@@ -157,19 +163,11 @@ def _order(submission: Submission, case: Case, words: str) -> None:
 
 def valid(flows: LargeFlows, links: LinkState, answer: Answer) -> Int32:
     """The cores of an answer. Raises Wrong if they are no cores for these flows, or inputs were written to."""
-    core, flow_count, cores = answer.values.get("core"), flows.key.size, links.tree.num_cores
-    if core is None:
-        raise Wrong(f"place answers with {answer.odd}, not with an array of whole numbers", rule=ANSWER)
-    if core.shape != (flow_count,):
-        raise Wrong(f"place answers with shape {core.shape} where there are {flow_count} flows", rule=ANSWER)
+    core, cores = _array(answer, "core", flows.key.size), links.tree.num_cores
     if core.dtype.kind not in "iu" and core.size:
-        raise Wrong(f"place answers with {core.dtype}, not with whole numbers", rule=ANSWER)
+        raise Wrong(f"it answers with {core.dtype}, not with whole numbers", rule=ANSWER)
     if core.size and not 0 <= core.min() <= core.max() < cores:
-        among = f"{core.min()} to {core.max()}; there are 0 to {cores - 1}"
-        raise Wrong(f"place answers with cores {among}", rule=ANSWER)
-    if answer.touched:
-        written = ", ".join(answer.touched)
-        raise Wrong(f"place writes to {written}, which belong to the caller: copy them first", rule=INPUTS)
+        raise Wrong(f"it answers with cores {core.min()} to {core.max()}; there are 0 to {cores - 1}", rule=ANSWER)
     return core.astype(np.int32)
 
 
@@ -184,11 +182,9 @@ def _contract(submission: Submission, check: Case) -> list[Check]:
         moved |= bool((core != flows.hashed).any())
         others = links.usable_cores(flows.src, flows.dst).any(axis=1)
         for n in np.flatnonzero(~links.usable(flows.src, flows.dst, core) & others)[:1].tolist():
-            where = f"place puts flow {flows.key[n]} on core {core[n]}, whose path has a failed link"
-            ask = (
-                "ask links.usable(src, dst, core). The loop will move it to a hashed path, which is not your placement"
-            )
-            raise Wrong(f"{where}; {ask}", rule=FAILED)
+            where = f"place puts flow {flows.key[n]} on core {core[n]}, whose path has a failed link: ask links.usable"
+            loop = "The loop will move it to a hashed path, which is not your placement"
+            raise Wrong(f"{where}(src, dst, core). {loop}", rule=FAILED)
         return core
 
     for history in histories:
@@ -196,9 +192,8 @@ def _contract(submission: Submission, check: Case) -> list[Check]:
             submission.fresh(history.k)
             walk(history, place)
         except (Wrong, Misbehaved) as error:
-            rule = error.rule if isinstance(error, Wrong) else RAISES
-            one = Check(rule, check["section"], str(error), str(history), weakness=rule == FAILED)
-            found.setdefault(rule, one)
+            rule = getattr(error, "rule", RAISES)
+            found.setdefault(rule, Check(rule, check["section"], str(error), str(history), weakness=rule == FAILED))
             if isinstance(error, Misbehaved) and (error.kind != "raised" or not history.flows):
                 break  # it hangs or dies, which is told once; or it raises always, which hides everything else
     still = "" if moved else "every flow stays where its hash put it: this is ECMP"
@@ -206,15 +201,16 @@ def _contract(submission: Submission, check: Case) -> list[Check]:
     if RAISES not in found:
         intact = [history for history in histories if not history.cables]
         found[SAME] = _determinism(submission, intact[-TWICE:], check["section"])
-    rules = (RAISES, ANSWER, INPUTS, FAILED, MOVES) if RAISES in found else RULES
+    rules = [rule for rule in RULES if rule != SAME or SAME in found]
     return [found.get(rule, Check(rule, check["section"])) for rule in rules]
 
 
-def _determinism(submission: Submission, histories: Sequence[History], section: str) -> Check:
-    def answers(of: Submission, history: History) -> object:
-        of.fresh(history.k, seed=3)
-        return walk(history, lambda flows, links: valid(flows, links, of.place(flows, links)))
+def _walked(submission: Submission, history: History, seed: int = 1) -> list[dict[int, int]]:
+    submission.fresh(history.k, seed)
+    return walk(history, lambda flows, links: valid(flows, links, submission.place(flows, links)))
 
+
+def _determinism(submission: Submission, histories: Sequence[History], section: str) -> Check:
     words = (
         "two processes with the same seed answer differently: draw from the rng that the class is given and from "
         "nothing else, and go through sets in a sorted order"
@@ -222,7 +218,7 @@ def _determinism(submission: Submission, histories: Sequence[History], section: 
     with submission.another() as other:
         for history in histories:
             try:
-                if answers(submission, history) != answers(other, history):
+                if _walked(submission, history, 3) != _walked(other, history, 3):
                     return Check(SAME, section, words, str(history))
             except (Misbehaved, Wrong):
                 continue  # reported elsewhere
@@ -232,8 +228,7 @@ def _determinism(submission: Submission, histories: Sequence[History], section: 
 def _history(submission: Submission, case: Case, words: str) -> None:
     """The cores of some flows in the last period, flows that share a core then, or all cores in every period."""
     history = History.read(case)
-    submission.fresh(history.k)
-    found = walk(history, lambda flows, links: valid(flows, links, submission.place(flows, links)))
+    found = _walked(submission, history)
     on, together = dict(case.get("on", ())), case.get("together", [])
     if any(found[-1][flow] != core for flow, core in on.items()) or len({found[-1][f] for f in together}) > 1:
         where = ", ".join(f"flow {flow} on core {found[-1][flow]}" for flow in (*on, *together))
@@ -249,8 +244,7 @@ def _history(submission: Submission, case: Case, words: str) -> None:
 # --- annealing ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class _State:
+class _State(NamedTuple):
     """A search's report after a period: the cores of hosts, the energy of that state, and of the initial state."""
 
     core_of: Int64
@@ -267,15 +261,22 @@ def _period(submission: Submission, flows: LargeFlows) -> _State:
     if not whole or not 0 <= core_of.min() <= core_of.max() < TREE.num_cores:
         hosts = f"a core for each of the {TREE.num_hosts} hosts"
         raise Wrong(f"after place, core_of must be an array of whole numbers, {hosts}")
-    for name in ("energy", "initial_energy"):
-        if not np.isfinite(answer.numbers.get(name, np.nan)):
-            raise Wrong(f"after place, {name} must be a number")
+    energy, initial = (answer.numbers.get(name, np.nan) for name in ("energy", "initial_energy"))
+    if not np.isfinite([energy, initial]).all():
+        raise Wrong("after place, energy and initial_energy must be numbers")
     beyond = climb(flows.src, flows.dst, TREE.half) == 2
     for n in np.flatnonzero(beyond & (core != core_of[flows.dst]))[:1].tolist():
         goes = f"flow {n} to host {flows.dst[n]} goes by core {core[n]}, the state has {core_of[flows.dst[n]]}"
         rule = "the state is a core for each destination, and place answers with the best state seen"
         raise Wrong(f"{goes} for that host: {rule}")
-    return _State(core_of.astype(np.int64), answer.numbers["energy"], answer.numbers["initial_energy"])
+    return _State(core_of.astype(np.int64), energy, initial)
+
+
+def flows_of(told: Case) -> LargeFlows:
+    """Of a case: each is on its hashed path."""
+    src, dst, hashed = (np.array(told[name], dtype=np.int32) for name in ("src", "dst", "hashed"))
+    demand = np.array(told["demand"], dtype=float)
+    return LargeFlows(np.arange(src.size), src, dst, demand, hashed.copy(), hashed)
 
 
 def _energy(flows: LargeFlows, core_of: Int64) -> float:
@@ -284,26 +285,23 @@ def _energy(flows: LargeFlows, core_of: Int64) -> float:
 
 def _searches(submission: Submission, case: Case, words: str) -> None:
     """What searches report of their states must be true, and they must proceed as in Figure 6."""
-    moved, ends = False, []
+    moved, ends, rule = False, [], case["rule"]
     for search in case["searches"]:
         submission.fresh(TREE.k, search["seed"], search["iterations"])
         before: _State | None = None
         for told in search["periods"]:
-            src, dst, hashed = (np.array(told[name], dtype=np.int32) for name in ("src", "dst", "hashed"))
-            demand = np.array(told["demand"], dtype=float)
-            flows = LargeFlows(np.arange(src.size), src, dst, demand, hashed.copy(), hashed)
+            flows = flows_of(told)
             state = _period(submission, flows)
-            if wrong := _against(case["rule"], flows, state, before):
+            if wrong := _against(rule, flows, state, before):
                 raise Wrong(f"{wrong}: {words}", f"seed {search['seed']}, {search['iterations']} iterations, k = 4")
             moved |= state.energy < state.initial - CLOSE
             moved |= before is not None and bool((state.core_of != before.core_of).any())
             before = state
         ends.append(_energy(flows, state.core_of))
-    if case["rule"] == "finds":
-        if np.mean(ends) > case["enough"]:
-            left = f"{np.mean(ends):.2f} links' worth of demand is exceeded, the mean of {len(ends)} searches"
-            raise Wrong(f"{left}; a good one leaves at most {case['enough']:.2f}. {words}")
-    elif case["rule"] != "energies" and not moved:
+    if rule == "finds" and np.mean(ends) > case["enough"]:
+        left = f"{np.mean(ends):.2f} links' worth of demand is exceeded, the mean of {len(ends)} searches"
+        raise Wrong(f"{left}; a good one leaves at most {case['enough']:.2f}. {words}")
+    if rule not in ("finds", "energies") and not moved:
         # Without moves no other rule can be broken.
         raise Wrong("no search ended in another state than it began with, although links carried too much")
 
@@ -314,23 +312,16 @@ def _against(rule: str, flows: LargeFlows, state: _State, before: _State | None)
         for pod, cores in enumerate(state.core_of.reshape(TREE.k, -1).tolist()):
             if len(set(cores)) < len(cores):
                 return f"the hosts of pod {pod} receive by cores {cores}"
-    if rule == "energies" and before is not None:
-        for name, said, core_of in (
-            ("initial_energy", state.initial, before.core_of),
-            ("energy", state.energy, state.core_of),
-        ):
-            if abs(said - (right := _energy(flows, core_of))) > CLOSE:
-                return f"{name} is {said:.6f}, and computed afresh from the state it is {right:.6f} links"
     if rule == "not worse" and state.energy > state.initial + CLOSE:
         return f"the search began at energy {state.initial:.3f} and ends at {state.energy:.3f}"
-    if rule == "goes on" and before is not None and abs(state.initial - before.energy) > CLOSE:
+    if rule == "goes on" and before and abs(state.initial - before.energy) > CLOSE:
         return f"the last period ended at energy {before.energy:.3f}, and the next begins at {state.initial:.3f}"
+    if rule == "energies" and before:
+        told = ("initial_energy", state.initial, before.core_of), ("energy", state.energy, state.core_of)
+        for name, said, core_of in told:
+            if abs(said - (right := _energy(flows, core_of))) > CLOSE:
+                return f"{name} is {said:.6f}, and computed afresh from the state it is {right:.6f} links"
     return ""
 
 
-_JUDGES: dict[str, Callable[[Submission, Case, str], None]] = {
-    "demands": _demands,
-    "order": _order,
-    "history": _history,
-    "searches": _searches,
-}
+_JUDGES = {"demands": _demands, "order": _order, "history": _history, "searches": _searches}

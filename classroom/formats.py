@@ -12,14 +12,8 @@ from typing import Any, NamedTuple
 from classroom.checks import Check, share_passed
 from classroom.grading import BASELINE, PARTS, POINTS, UNTOUCHED, Checks, Grade
 
-_CLASSROOM_50 = {
-    "classroom": "CLASSROOM",
-    "assignment": "ASSIGNMENT",
-    "submission": "SUBMISSION_TAG",
-    "commit": "COMMIT_URL",
-    "release": "RELEASE_URL",
-    "review": "REVIEW_URL",
-}
+_CLASSROOM_50 = {"classroom": "CLASSROOM", "assignment": "ASSIGNMENT", "submission": "SUBMISSION_TAG"}
+_CLASSROOM_50 |= {"commit": "COMMIT_URL", "release": "RELEASE_URL", "review": "REVIEW_URL"}
 """Which of its variables each entry of its result is."""
 
 

@@ -41,28 +41,6 @@ class History:
         flows = tuple(HistoryFlow(*flow) for flow in told["flows"])
         return cls(told["k"], flows, told["periods"], tuple((one, other) for one, other in told["cables"]))
 
-    def links(self, period: int) -> LinkState:
-        links = LinkState(FatTree(self.k))
-        if period == self.periods - 1:
-            for one, other in self.cables:
-                links.fail(links_between(links.tree, one, other))
-        return links
-
-    def table(self, period: int, on: dict[int, int]) -> LargeFlows:
-        """The flows of a period, as given to a scheduler; ``on``: the present core of each flow.
-
-        As in the real loop, no flow is given with a broken path if it has one that works.
-        """
-        links = self.links(period)
-        flows = {n: flow for n, flow in enumerate(self.flows) if flow.born <= period < flow.gone}
-        src, dst, hashed = np.array([flow[:3] for flow in flows.values()], dtype=np.int32).reshape(-1, 3).T
-        hashed = links.detour(src, dst, canonical_cores(links.tree, src, dst, hashed))
-        core = np.array([on.get(n, int(h)) for n, h in zip(flows, hashed, strict=True)], dtype=np.int32)
-        shares = 1.0 / np.maximum(np.bincount(src)[src], np.bincount(dst)[dst])
-        demand = [one if f.demand is None else f.demand for f, one in zip(flows.values(), shares, strict=True)]
-        key = np.array(list(flows), dtype=np.int64)
-        return LargeFlows(key, src, dst, np.array(demand, dtype=float), links.detour(src, dst, core), hashed)
-
     def __str__(self) -> str:
         lines = [f"k = {self.k}, {self.periods} period{'s' * (self.periods > 1)}"]
         for n, flow in enumerate(self.flows):
@@ -75,10 +53,23 @@ class History:
 
 
 def walk(history: History, place: Callable[[LargeFlows, LinkState], Int32]) -> list[dict[int, int]]:
-    """The cores of flows by key that ``place`` answers with, period by period; each starts with those of the last."""
-    found: list[dict[int, int]] = []
+    """The cores of flows by key that ``place`` answers with, period by period; each starts with those of the last.
+
+    As in the real loop, no flow is given with a broken path if it has one that works.
+    """
+    links, found = LinkState(FatTree(history.k)), list[dict[int, int]]()
     for period in range(history.periods):
-        flows = history.table(period, found[-1] if found else {})
-        core = place(flows, history.links(period))
-        found.append(dict(zip(flows.key.tolist(), np.asarray(core).tolist(), strict=True)))
+        if period == history.periods - 1:
+            for one, other in history.cables:
+                links.fail(links_between(links.tree, one, other))
+        flows = {n: flow for n, flow in enumerate(history.flows) if flow.born <= period < flow.gone}
+        src, dst, hashed = np.array([flow[:3] for flow in flows.values()], dtype=np.int32).reshape(-1, 3).T
+        hashed = links.detour(src, dst, canonical_cores(links.tree, src, dst, hashed))
+        on = found[-1] if found else {}
+        core = np.array([on.get(n, int(h)) for n, h in zip(flows, hashed, strict=True)], dtype=np.int32)
+        shares = 1.0 / np.maximum(np.bincount(src)[src], np.bincount(dst)[dst])
+        demand = [one if f.demand is None else f.demand for f, one in zip(flows.values(), shares, strict=True)]
+        key, core = np.array(list(flows), dtype=np.int64), links.detour(src, dst, core)
+        core = place(LargeFlows(key, src, dst, np.array(demand, dtype=float), core, hashed), links)
+        found.append(dict(zip(flows, np.asarray(core).tolist(), strict=True)))
     return found

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import zipfile
 from pathlib import Path
+from string import Template
 
-from classroom.allowed import expose, packages
 from classroom.cases import PUBLIC, cases
-from classroom.process import ROOT
-from classroom.template import MILESTONES, write_template
+from classroom.sandbox import expose, packages
+from classroom.submission import NAMES, ROOT, SCHEDULER
 
+TEMPLATES = Path(__file__).with_name("templates")
+"""Files that already run, with comments on the task."""
 DOCUMENTS = ("assignment/handout.md", "assignment/rubric.md", "own-scheduler.md")
 _SKIPPED = ("__pycache__", ".hypothesis", "runs", "build")
 _SETUP = """#!/usr/bin/env bash
@@ -29,7 +32,8 @@ grade() {{
     {place}/env/bin/python -c "from harness.cli import main; main()" \\
         grade {submission} --jobs 1 --format {service} --out {place}/grades "$@"
 }}
-grade || grade --unprotected
+grade
+[ $? -ne 3 ] || grade --unprotected  # 3: this machine cannot isolate submissions
 mkdir -p {results}
 cp {place}/grades/{service}/*.json {results}/{result}
 """
@@ -68,16 +72,37 @@ _PLACES = {
 """Of each service: where the package lies, where the submission, and where the result is to go, and its name."""
 
 
+def write_template(path: Path, check: str | None = None) -> str:
+    """Write a new scheduler to start from, which says how to ``check`` it, and return its FILE:NAME.
+
+    Raises ValueError if the file already exists, or is not a .py file.
+    """
+    if path.suffix != ".py":
+        raise ValueError(f"a scheduler is a Python file: {path}.py?")
+    name = "".join(word[:1].upper() + word[1:] for word in re.findall(r"[a-zA-Z0-9]+", path.stem))
+    name = name if name.isidentifier() else "MyScheduler"
+    words = {"file": path if check is None else path.name, "name": name}
+    words["check"] = check or f"hedera scheduler check {path}:{name}"
+    text = Template((TEMPLATES / "scheduler.txt").read_text(encoding="utf-8")).substitute(words)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise ValueError(f"{path} is there already, and is not overwritten") from None
+    return f"{path}:{name}"
+
+
 def pack_handout(folder: Path) -> None:
     """Write templates, documents, modules to import, and checks with their cases, but no solution."""
     asked = json.dumps(cases(PUBLIC), allow_nan=False)
     folder.mkdir(parents=True)
-    for milestone, task in MILESTONES.items():
-        write_template(folder / task.file, milestone, handout=True)
-    write_template(folder / "scheduler.py", handout=True)
+    for file in NAMES:
+        if file != SCHEDULER:
+            shutil.copyfile(TEMPLATES / file.replace(".py", ".txt"), folder / file)
+    write_template(folder / SCHEDULER, f"python3 check.py {SCHEDULER}")
     for name in DOCUMENTS:
         shutil.copyfile(ROOT / "docs" / name, folder / Path(name).name)
-    expose(folder / "project", "classroom.checks", "classroom.template")
+    expose(folder / "project", "classroom.checks")
     shutil.copyfile(ROOT / "classroom" / "check.py", folder / "check.py")
     (folder / "cases.json").write_text(asked + "\n")
 

@@ -1,20 +1,18 @@
 """How somebody else's code is isolated for grading, by bubblewrap.
 
 It sees a file system of its own with the system's programs, Python and the modules that schedulers may import
-(`classroom.allowed`), read-only, and an empty /tmp; no network; if root grades, it runs as a user of its own, without
-capabilities; all its processes end with the first one. A filter forbids system calls that are dangerous even so. Limits
-are set from outside, before anything starts; what its processes take together, `classroom.process`
-watches.
+(`allowed_modules`), read-only, and an empty /tmp; no network; if root grades, it runs as a user of its own, without
+capabilities; all its processes end with the first one. A filter forbids system calls that are dangerous even so. The
+answering process sets limits before it reads anything; what all take together, `classroom.submission` watches.
 """
 
 from __future__ import annotations
 
+import compileall
 import errno
 import os
 import pwd
 import random
-import re
-import resource
 import shutil
 import socket
 import subprocess
@@ -23,19 +21,18 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from classroom.allowed import expose
-from classroom.process import ANSWER, ONE_THREAD, ROOT, Misbehaved, Start, Unfit, own
-from classroom.submission import Code, Submission
+from classroom.submission import ONE_THREAD, READY, ROOT, START_S, Start, Unfit, answering, own
 from hedera.text import one_line
 from results.temporary import temporary_folder
 
 PROCESSES = 64
 """Processes and threads that a submission may have."""
-LIMITS = {"as": 4 << 30, "fsize": 16 << 20, "nofile": 128, "memlock": 64 << 10, "sigpending": 1024}
-LIMITS |= dict.fromkeys(("core", "rtprio", "msgqueue"), 0)
-"""Limits of each isolated process, besides processor time and number of processes: bytes, files (`prlimit`'s names)."""
+LIMITS = {"AS": 4 << 30, "FSIZE": 16 << 20, "NOFILE": 128, "MEMLOCK": 64 << 10, "SIGPENDING": 1024}
+LIMITS |= dict.fromkeys(("CORE", "RTPRIO", "MSGQUEUE"), 0)
+"""Limits of each process, besides processor time and number of processes: bytes, files (`resource`'s names)."""
 TMP = 64 << 20
 """Bytes that it may have in /tmp; a quarter of that in /dev/shm."""
 _UIDS = range(61184, 65520)
@@ -43,13 +40,8 @@ _UIDS = range(61184, 65520)
 _NOBODY = 65534
 _JOIN = 'filter=$1; shift; echo 1000 >/proc/self/oom_score_adj; exec 9<"$filter"; exec "$@"'
 """If memory runs out all the same, the kernel kills this process instead of the grader."""
-NOT_PROTECTED = (
-    "submissions run as {who}, and can read what that user can, other submissions included",
-    "they can import the project's own schedulers",
-    "they have the network",
-    "a process that leaves its session outlives them",
-)
-
+_ALWAYS = ("classroom.answering", "topos.links", "hedera.placement", "hedera.compiled")
+"""Modules that the templates and docs/own-scheduler.md name; the project's schedulers are not among what these need."""
 
 _NAMESPACES = 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000, 0x00020000
 """CLONE_NEW*: cgroup, uts, ipc, user, pid, net, mount. (Only clone3 and unshare have the one for time.)"""
@@ -99,10 +91,16 @@ def prepared(hidden: Sequence[Path] = ()) -> Iterator[Place]:
 
 def unclosed(cpu_s: int, hash_seed: int = 0) -> Start:
     """Others' code with limits, but without isolation from files, network and other processes."""
-    started = own(hash_seed)
     drop = _become(_NOBODY) if os.geteuid() == 0 else []
-    limited = (*_limits({**LIMITS, "cpu": cpu_s}), *drop, "setpriv", "--pdeathsig", "KILL", "--")
-    return Start((*limited, *started.command), started.environment)
+    command = (
+        *drop,
+        "setpriv",
+        "--pdeathsig",
+        "KILL",
+        "--",
+        *answering(sys.executable, ROOT, {**LIMITS, "CPU": cpu_s}),
+    )
+    return Start(command, own(hash_seed).environment)
 
 
 def _become(uid: int) -> list[str]:
@@ -119,32 +117,19 @@ def closed(place: Place, cpu_s: int, hash_seed: int = 0) -> Start:
     bwrap = shutil.which("bwrap")
     if bwrap is None:
         raise Unfit("grading isolates submissions with bubblewrap, which is not installed (apt-get install bubblewrap)")
-    limits, few = {**LIMITS, "cpu": cpu_s}, {"nproc": PROCESSES}
     if os.geteuid() == 0:
-        limits |= few
         rights = [word for name in ("SETUID", "SETGID", "SETPCAP") for word in ("--cap-add", f"CAP_{name}")]
         drop = _become(_free_uid())
     else:
         # Bubblewrap's own first process would run as the same user as the submission, which could control it.
-        rights = ["--unshare-user", "--as-pid-1"]
-        # From Linux 5.14 on a user namespace has a count of its own, in which the grader's desktop is not.
-        counted = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2])) >= (5, 14)
-        drop = _limits(few) if counted else []
+        rights, drop = ["--unshare-user", "--as-pid-1"], []
     seen = {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8", "PYTHONHASHSEED": str(hash_seed), **ONE_THREAD}
     environment = [word for name, value in seen.items() for word in ("--setenv", name, value)]
-    walls = [bwrap, "--seccomp", "9", *rights, *environment, *_walls(bwrap, place), "--", *drop]
-    python = (str(Path(sys.prefix).resolve() / "bin" / "python"), "-s", "-c", ANSWER, "/code")
-    command = ("sh", "-c", _JOIN, "sh", str(place.filter), *_limits(limits), *walls, *python)
+    walls = [bwrap, "--seccomp", "9", *rights, *environment, *_walls(place), "--", *drop]
+    limits = {**LIMITS, "CPU": cpu_s, "NPROC": PROCESSES}
+    python = answering(Path(sys.prefix).resolve() / "bin" / "python", "/code", limits)
+    command = ("sh", "-c", _JOIN, "sh", str(place.filter), *walls, *python)
     return Start(command, {"PATH": os.environ.get("PATH", "/usr/bin:/bin")}, closed=True)
-
-
-def _limits(most: dict[str, int]) -> list[str]:
-    """A command that sets limits for itself and all that it starts, within its own; only root can raise them."""
-    words = ["prlimit"]
-    for name, value in most.items():
-        _, hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))
-        words.append(f"--{name}={value if hard == resource.RLIM_INFINITY else min(value, hard)}")
-    return [*words, "--"]
 
 
 def _free_uid() -> int:
@@ -156,16 +141,14 @@ def _free_uid() -> int:
     return random.SystemRandom().choice([uid for uid in _UIDS if uid not in taken])
 
 
-def _walls(bwrap: str, place: Place) -> list[str]:
+def _walls(place: Place) -> list[str]:
     """Everything that an isolated process sees, as bubblewrap's options.
 
     A folder comes before its contents: an environment may be anywhere, below /tmp or in a hidden folder.
     """
-    told = subprocess.run([bwrap, "--help"], capture_output=True, text=True, check=False).stdout
-    bounded = "--size" in told  # from 0.7 on; without it these folders are read-only
 
     def empty(size: int, rights: str = "1777") -> list[str]:
-        return ["--perms", rights, *(["--size", str(size)] if bounded else []), "--tmpfs"]
+        return ["--perms", rights, "--size", str(size), "--tmpfs"]
 
     def shown(path: Path) -> list[str]:
         return ["--ro-bind-try", str(path)]
@@ -187,8 +170,7 @@ def _walls(bwrap: str, place: Place) -> list[str]:
     walls += [f"--unshare-{kind}" for kind in ("ipc", "pid", "net", "uts", "cgroup-try")]
     for path, how in sorted(seen.items()):
         walls += [*how, str(path)]
-    shut = [Path("/"), Path("/dev"), Path("/dev/pts"), *masks]
-    for path in shut if bounded else [*shut, Path("/tmp"), Path("/dev/shm")]:
+    for path in (Path("/"), Path("/dev"), Path("/dev/pts"), *masks):
         walls += ["--remount-ro", str(path)]
     return [*walls, "--chdir", "/tmp"]
 
@@ -233,45 +215,52 @@ def _filter() -> bytes:
         return file.read()
 
 
-_ATTEMPTS = {
-    "has root's rights": "os.getuid() == 0 or os.access('/etc/shadow', os.F_OK)",
-    "has capabilities": "any(int(status[name], 16) for name in ('CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'))",
-    "can be given rights by a program": "int(status['NoNewPrivs']) != 1",
-    "is under no filter of system calls": "int(status['Seccomp']) != 2",
-    "sees a network": "len(open('/proc/net/dev').readlines()) != 3",
-    "sees other processes": "len([name for name in os.listdir('/proc') if name.isdigit()]) > 4",
-    "can write to the code that answers": "writable('/code/classroom') or writable('/')",
-    "has no limit on files": f"resource.getrlimit(resource.RLIMIT_FSIZE)[1] > {LIMITS['fsize']}",
-}
-_PROBE = f"""
-import os, resource
-def writable(folder):
-    try:
-        open(os.path.join(folder, "probe"), "w").close()
-    except OSError:
-        return False
-    return True
-def attempt(src, dst, num_hosts):
-    status = dict(line.split(":", 1) for line in open("/proc/self/status").read().splitlines())
-    return [{", ".join(f"bool({attempt})" for attempt in _ATTEMPTS.values())}]
-"""
-
-
 def require_closed(place: Place) -> None:
-    """Have a small submission report what it can do. Raises Unfit if there is no answer, or it can do too much."""
-    with tempfile.TemporaryFile() as said:
-        code = Code("probe.py", _PROBE, "attempt")
-        try:
-            with Submission(lambda hash_seed: closed(place, 5, hash_seed), code, said=said) as submission:
-                found = submission.estimate([0], [1], 2).values.get("demand")
-        except (Misbehaved, Unfit) as error:
-            said.seek(0)
-            lines = said.read(4096).decode(errors="replace").strip().splitlines()
-            why = one_line(lines[-1] if lines else error)
-            allow = "allow user namespaces (sysctl kernel.apparmor_restrict_unprivileged_userns=0), or use a root shell"
-            why += f"; {allow}" if os.geteuid() != 0 else ""
-            raise Unfit(f"this machine does not let bubblewrap isolate a process ({why})") from None
-    if found is None or found.shape != (len(_ATTEMPTS),):
-        raise Unfit("an isolated process does not answer here as it should")
-    if could := [words for words, yes in zip(_ATTEMPTS, found, strict=True) if yes]:
-        raise Unfit(f"a process that should be isolated {' and '.join(could)} here")
+    """Start the answering process as for a submission. Raises Unfit if it does not say that it is ready."""
+    start = closed(place, 5)
+    try:
+        done = subprocess.run(
+            start.command, env=start.environment, cwd="/", input=b"", capture_output=True, timeout=START_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise Unfit(f"an isolated process does not answer here within {START_S:g} s") from None
+    if done.stdout != READY:
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
+        why = one_line(lines[-1] if lines else f"Python did not start: status {done.returncode}")
+        allow = "allow user namespaces (sysctl kernel.apparmor_restrict_unprivileged_userns=0), or use a root shell"
+        why += f"; {allow}" if os.geteuid() != 0 else ""
+        raise Unfit(f"this machine does not let bubblewrap isolate a process ({why})")
+
+
+# --- the modules that a submission can import ---------------------------------------------------------------
+
+
+@cache
+def packages() -> tuple[str, ...]:
+    return tuple(sorted({path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests"}))
+
+
+@cache
+def allowed_modules(*more: str) -> frozenset[str]:
+    """The names of our modules that a submission can import; ``more``: with these and what they need."""
+    code = "import importlib, sys; list(map(importlib.import_module, sys.argv[1:])); print(*sys.modules)"
+    command, environment = [sys.executable, "-c", code, *_ALWAYS, *more], {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return frozenset(name for name in done.stdout.split() if name.split(".")[0] in packages())
+
+
+def expose(place: Path, *more: str, compiled: bool = False) -> None:
+    """Copy these modules to ``place``, for any user to read; ``compiled``: with what Python makes of them."""
+    for module in sorted(allowed_modules(*more)):
+        source, copy = _file(module), place / _file(module).relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, copy)
+    if compiled:
+        compileall.compile_dir(place, quiet=2, workers=1)
+    for path in (place, *place.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)  # whatever the umask says
+
+
+def _file(module: str) -> Path:
+    path = ROOT.joinpath(*module.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")

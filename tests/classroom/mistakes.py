@@ -19,6 +19,10 @@ class Mistake:
     right: str
     wrong: str
 
+    @property
+    def file(self) -> str:
+        return f"{self.milestone.replace('-', '_')}.py"
+
 
 MISTAKES = [
     Mistake("demand estimation stops after one pass", "demand", "the example of Figure 4",
@@ -113,8 +117,7 @@ MISTAKES = [
 
 def seeded(mistake: Mistake) -> str:
     """The solution with the mistake in it."""
-    file = {"first-fit": "first_fit"}.get(mistake.milestone, mistake.milestone)
-    text = (SOLUTIONS / f"{file}.py").read_text()
+    text = (SOLUTIONS / mistake.file).read_text()
     assert text.count(mistake.right) == 1, (
         f"{mistake.name}: what is replaced is there {text.count(mistake.right)} times"
     )

@@ -15,14 +15,14 @@ jsonschema = pytest.importorskip(
     "jsonschema", reason="python3-jsonschema is not installed (setup/apt-packages-check.txt)"
 )
 SCHEMAS = Path(__file__).with_name("schemas")
-FULL = Grade("ann", 58.0, 0.5, 1.0, None, 1.0, 0.6, 91.25, 12.3, "", "")
+FULL = Grade("ann", 58.0, 0.5, 1.0, None, 1.0, 0.6, 91.25, 12.3, "")
 CHECKS = {
     "demand": [Check("Figure 4", "section 4.2"), Check("order", "section 4.2", "other demands", "flows [(0, 1)]")],
     "first_fit": [Check("fits", "section 4.3")],
     "contract": [Check(name, "docs/own-scheduler.md") for name in FREE] + [Check("moves", "docs/own-scheduler.md")],
     "quality": [],
 }
-NOTHING = Grade("bob", 0.0, 0.0, None, None, 0.0, None, None, 1.0, "", "")
+NOTHING = Grade("bob", 0.0, 0.0, None, None, 0.0, None, None, 1.0, "")
 TEMPLATES = {
     "demand": [Check(NO_FLOWS, "section 4.2"), Check("Figure 4", "section 4.2", "all demands are 0")],
     "contract": [Check(FREE[0], "docs"), Check("moves", "docs", "this is ECMP")],

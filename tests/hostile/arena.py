@@ -38,21 +38,11 @@ class Arena:
             os.chown(place, USER, USER)
         machine_code(place / "compiled", USER if drop else None)
         place.chmod(0o755)
-        self.process = subprocess.Popen(
-            [*drop, sys.executable, "-B", "-m", "tests.hostile.arena"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=ROOT,
-            env={
-                "PATH": os.environ["PATH"],
-                "HOME": str(place),
-                "TMPDIR": str(place),
-                "SECRET": SECRET,
-                "PYTHONWARNINGS": "ignore",
-                "NUMBA_CACHE_DIR": str(place),
-            },
-        )
+        environment = dict.fromkeys(("HOME", "TMPDIR", "NUMBA_CACHE_DIR"), str(place))
+        environment |= {"PATH": os.environ["PATH"], "SECRET": SECRET, "PYTHONWARNINGS": "ignore"}
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        command = [*drop, sys.executable, "-B", "-m", "tests.hostile.arena"]
+        self.process = subprocess.Popen(command, cwd=ROOT, env=environment, **pipes)
         self.unfit = self._read()["unfit"]
 
     def _read(self):
@@ -82,16 +72,13 @@ class Arena:
         words = self.ask(f"{IN_A_SUBMISSION}\n{head}\n{loop_over}")
         assert words is None, words
 
-    def grade(self, name="mallory", budget_s=60.0, **files):
-        """The grade of a submission with these files (by part, sources), and its checks."""
-        folder = Path(tempfile.mkdtemp(dir=self.place)) / name
-        folder.mkdir()
+    def grade(self, name="mallory", budget_s=60.0, folder=None, **files):
+        """The grade of a submission with these files (by part), or of what lies in a folder, and its checks."""
+        if folder is None:
+            folder = Path(tempfile.mkdtemp(dir=self.place)) / name
+            folder.mkdir()
         for part, source in files.items():
             (folder / f"{part}.py").write_text(source)
-        return self.grade_folder(folder, budget_s)
-
-    def grade_folder(self, folder, budget_s=60.0):
-        """The grade of what lies in a folder."""
         for path in (folder, folder.parent):
             path.chmod(0o755)
         clock = time.monotonic()
@@ -170,9 +157,8 @@ def estimate_demands(src, dst, num_hosts):
 def _serve() -> None:
     """Answer the other side of `Arena`."""
     from classroom import grading
-    from classroom.process import Misbehaved, Unfit
     from classroom.sandbox import closed, prepared, require_closed
-    from classroom.submission import Code, Submission
+    from classroom.submission import Code, Misbehaved, Submission, Unfit
 
     grading.CALL_S = CALL_S
 

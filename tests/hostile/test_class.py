@@ -75,29 +75,3 @@ def test_something_else_than_a_class(place, what):
     (said,) = [line for line in done.stderr.splitlines() if line.startswith(("Error: ", "hedera: "))]
     assert said.isprintable()
     assert sorted(place.iterdir()) == before
-
-
-def test_everybody_at_once(place):
-    """Two classes are graded side by side, and one of them forks, fills and kills what it can."""
-    bomb = """
-import os
-while True:
-    try:
-        os.fork()
-    except OSError:
-        open("/tmp/x", "ab").write(bytes(1 << 20))
-"""
-    hand_in(place / "one" / "mallory", demand=bomb)
-    hand_in(place / "two" / "alice", **HONEST)
-    words = [HEDERA, "grade", "--seed", "7", "--seconds", "10", "--json"]
-    first, second = (
-        subprocess.Popen(
-            [*words, which, "--out", f"out-{which}"], cwd=place, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-        for which in ("one", "two")
-    )
-    (honest,) = json.loads(second.communicate(timeout=200)[0])["rows"]
-    (hostile,) = json.loads(first.communicate(timeout=200)[0])["rows"]
-    assert honest["remarks"] == ""
-    assert honest["points"] == 60.0
-    assert hostile["points"] == 0.0

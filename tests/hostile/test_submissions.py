@@ -5,7 +5,6 @@ import io
 import os
 import socket
 import tempfile
-import threading
 from pathlib import Path
 
 import pytest
@@ -64,30 +63,39 @@ def demand(attack, after=HONEST["demand"]):
     return f"{attack}\n{after}"
 
 
-# --- what is not its own: files ---------------------------------------------------------------------------
+# --- what is not its own ------------------------------------------------------------------------------------
 
+NEWUSER = 0x10000000
+fill = """
+for n in range(10_000):
+    open(f"{folder}/{n}", "wb").write(bytes(1 << 20))
+"""
+read, peek = number("process_vm_readv"), number("ptrace")
+in_child = "if pid == 0:\n    os._exit(0)\nos.waitpid(pid, 0)"
+unshare, clone = number("unshare"), number("clone")
+struct = "buffer = (ctypes.c_uint64 * 32)()\n"
 
-def test_rewriting_the_code_that_answers(arena):
-    """It rewrites the code that answers for it, so that whoever comes next has no limits."""
-    arena.attempt(
-        {
-            "a module": "open('/code/classroom/answering.py', 'a')",
-            "its compiled form": "open(__import__('glob').glob('/code/classroom/__pycache__/answering*')[0], 'ab')",
-            "a new module": "open('/code/numpy.py', 'w')",
-            "its rights": "os.chmod('/code/classroom/answering.py', 0o777)",
-            "removed": "os.unlink('/code/classroom/answering.py')",
-            "renamed": "os.rename('/code/classroom', '/code/other')",
-            "Python itself": "open(os.path.join(sys.prefix, 'bin', 'mine'), 'w')",
-            "the environment": "open(os.__file__, 'a')",
-        }
-    )
+add, look, there = number("add_key"), number("keyctl"), "b'user', b'hedera:answers'"
 
-
-def test_writing_to_the_machine(arena):
-    """It looks for any place on any file system that it can write to."""
-    arena.attempt(
-        {
-            "somewhere": """
+ATTEMPTS = {
+    "It leaves its answers in its user's keyring, where the next submission finds them.": {
+        **{f"keyring {ring}": f"syscall({add}, {there}, b'42', 2, {ring})" for ring in (-1, -2, -3, -4, -5)},
+        "found": f"syscall({look}, 10, -4, {there}, 0)",
+        "asked for": f"syscall({number('request_key')}, {there}, 0, -4)",
+        "joined": f"syscall({look}, 1, b'hedera')",
+    },
+    "It rewrites the code that answers for it, so that whoever comes next has no limits.": {
+        "a module": "open('/code/classroom/answering.py', 'a')",
+        "its compiled form": "open(__import__('glob').glob('/code/classroom/__pycache__/answering*')[0], 'ab')",
+        "a new module": "open('/code/numpy.py', 'w')",
+        "its rights": "os.chmod('/code/classroom/answering.py', 0o777)",
+        "removed": "os.unlink('/code/classroom/answering.py')",
+        "renamed": "os.rename('/code/classroom', '/code/other')",
+        "Python itself": "open(os.path.join(sys.prefix, 'bin', 'mine'), 'w')",
+        "the environment": "open(os.__file__, 'a')",
+    },
+    "It looks for any place on any file system that it can write to.": {
+        "somewhere": """
 for line in open("/proc/self/mounts"):
     for folder, _, _ in os.walk(line.split()[1]):
         if folder.startswith(("/tmp", "/dev/shm", "/proc", "/dev/pts")):
@@ -96,21 +104,193 @@ for line in open("/proc/self/mounts"):
             sys.exit(open(os.path.join(folder, "mine"), "w"))
 raise OSError
 """,
-            "the kernel's settings": "open('/proc/sys/kernel/core_pattern', 'w')",
-            "sysrq": "open('/proc/sysrq-trigger', 'w')",
-            "a device": "os.mknod('/tmp/disk', 0o60666, os.makedev(8, 0))",
-            "the real root": "os.listdir('/proc/1/root/root') or os.listdir('/proc/1/cwd/root')",
-        }
-    )
-
-
-def test_filling_the_disk(arena):
-    """It writes files without end to /tmp and to /dev/shm, which are the machine's memory."""
-    fill = """
-for n in range(10_000):
-    open(f"{folder}/{n}", "wb").write(bytes(1 << 20))
+        "the kernel's settings": "open('/proc/sys/kernel/core_pattern', 'w')",
+        "sysrq": "open('/proc/sysrq-trigger', 'w')",
+        "a device": "os.mknod('/tmp/disk', 0o60666, os.makedev(8, 0))",
+        "the real root": "os.listdir('/proc/1/root/root') or os.listdir('/proc/1/cwd/root')",
+    },
+    "It writes files without end to /tmp and to /dev/shm, which are the machine's memory.": {
+        f: f"folder = {f!r}{fill}" for f in ("/tmp", "/dev/shm")
+    },
+    "It attaches to the processes above it, and reads and writes their memory.": {
+        "attach to the first": f"syscall({peek}, 16, 1, 0, 0)",
+        "attach to its parent": f"syscall({peek}, 16, os.getppid(), 0, 0)",
+        "seize": f"syscall({peek}, 0x4206, os.getppid(), 0, 0)",
+        "be traced": f"syscall({peek}, 0, 0, 0, 0)",
+        "read memory": f"buffer = (ctypes.c_long * 2)(); syscall({read}, os.getpid(), buffer, 0, buffer, 0, 0)",
+        "bubblewrap": """
+for pid in filter(str.isdigit, os.listdir("/proc")):
+    if "bwrap" in os.readlink(f"/proc/{pid}/exe"):
+        os.close(os.open(f"/proc/{pid}/mem", os.O_RDWR))
+        break
+else:
+    raise OSError
+""",
+        "its environment": f"assert {SECRET!r} not in open('/proc/1/environ').read(); raise OSError",
+        "its own": f"assert {SECRET!r} not in str(os.environ); raise OSError",
+    },
+    "It becomes root, another user or a member of a group, or is given capabilities.": {
+        "root": "os.setuid(0)",
+        "another": "os.setresuid(1000, 1000, 1000)",
+        "a group": "os.setgid(0)",
+        "groups": "os.setgroups([0])",
+        "capabilities": f"""
+head, data = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)(*[0xFFFFFFFF] * 6)
+syscall({number("capset")}, head, data)
+""",
+        "another root": "os.chroot('/tmp')",
+    },
+    "It runs setuid programs, the machine's and one of its own making, to be root for a moment.": {
+        name: f"""
+import shutil, subprocess
+tool = shutil.which({name!r})
+if tool is None:
+    raise OSError
+if {name!r} == "id":
+    tool = shutil.copy(tool, "/tmp/mine")
+    os.chmod(tool, 0o6755)
+said = subprocess.run([tool, *{words!r}], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=5)
+if said.returncode or "euid" not in said.stdout and {name!r} == "id":
+    raise OSError
 """
-    arena.attempt({f: f"folder = {f!r}{fill}" for f in ("/tmp", "/dev/shm")})
+        for name, words in {
+            "id": [],
+            "su": ["-c", "true"],
+            "sudo": ["-n", "true"],
+            "mount": ["-t", "tmpfs", "none", "/tmp"],
+            "chage": ["-l", "root"],
+            "newgrp": [],
+        }.items()
+    },
+    "It makes a user namespace, in which it has every capability; each way there is, and dressed up.": {
+        "unshare": f"syscall({unshare}, {NEWUSER})",
+        "with mounts": f"syscall({unshare}, {NEWUSER | 0x20000})",
+        "time": f"syscall({unshare}, 0x80)",
+        "clone": f"pid = syscall({clone}, {NEWUSER | 17}, 0, 0, 0, 0)\n{in_child}",
+        "clone with more bits": f"pid = syscall({clone}, {NEWUSER | 17 | 1 << 40}, 0, 0, 0, 0)\n{in_child}",
+        "clone3": f"""
+words = (ctypes.c_uint64 * 11)({NEWUSER}, 0, 0, 0, 17)
+pid = syscall(435, words, 88)
+{in_child}
+""",
+        "a program": """
+import subprocess
+if subprocess.run(["unshare", "--user", "true"], capture_output=True).returncode:
+    raise OSError
+""",
+        "entering one": f"syscall({number('setns')}, os.open('/proc/1/ns/user', os.O_RDONLY), 0)",
+    },
+    "It mounts 20 GiB of memory, or makes the read-only writable, by the old calls and the new.": {
+        "a tmpfs": "libc.mount(b'none', b'/tmp', b'tmpfs', 0, b'size=20g') == 0 or syscall(-1)",
+        "writable": "libc.mount(b'', b'/code', b'', 0x1020, b'') == 0 or syscall(-1)",
+        "in a namespace": f"""
+syscall({number("unshare")}, {NEWUSER | 0x20000})
+libc.mount(b'none', b'/tmp', b'tmpfs', 0, b'size=20g') == 0 or syscall(-1)
+""",
+        "unmounted": "libc.umount2(b'/tmp', 2) == 0 or syscall(-1)",
+        "fsopen": "syscall(430, b'tmpfs', 0)",
+        "open_tree": "syscall(428, -100, b'/', 1)",
+        "mount_setattr": "syscall(442, -100, b'/code', 0, (ctypes.c_uint64 * 4)(0, 1), 32)",
+        "pivot_root": f"syscall({number('pivot_root')}, b'/tmp', b'/tmp')",
+    },
+    "It puts memory where no limit of a process counts it: shared segments, queues, anonymous files.": {
+        "shared memory": f"syscall({number('shmget')}, 0x4EDE, {1 << 30}, 0o1666)",
+        "messages": f"syscall({number('msgget')}, 0x4EDE, 0o1666)",
+        "semaphores": f"syscall({number('semget')}, 0x4EDE, 1, 0o1666)",
+        "a queue": f"syscall({number('mq_open')}, b'hedera', 0o102, 0o666, 0)",
+        "an anonymous file": f"syscall({number('memfd_create')}, b'hedera', 0)",
+        "a secret one": "syscall(447, 0)",
+    },
+    "It knocks at the doors behind which most holes were found.": {
+        "bpf": struct + f"syscall({number('bpf')}, 5, buffer, 120)",
+        "perf": struct + f"buffer[0] = 1 | 128 << 32\nsyscall({number('perf_event_open')}, buffer, 0, -1, -1, 0)",
+        "io_uring": struct + "syscall(425, 4, buffer)",
+        "userfaultfd": f"syscall({number('userfaultfd')}, 1)",
+        "asynchronous reads": struct + f"syscall({number('io_setup')}, 60000, buffer)",
+        "watches": f"syscall({number('inotify_init1')}, 0)",
+        "fanotify": f"syscall({number('fanotify_init')}, 0x200, 0)",
+        "the kernel's log": struct + f"syscall({number('syslog')}, 3, buffer, 100)",
+        "where memory lies": struct + f"syscall({number('get_mempolicy')}, buffer, 0, 0, 0, 0)",
+        "without randomness": f"syscall({number('personality')}, 0x40000)",
+        "comparing": f"syscall({number('kcmp')}, os.getpid(), os.getpid(), 0, 0, 0)",
+        "handles": struct
+        + f"buffer[0] = 64\nsyscall({number('name_to_handle_at')}, -100, b'/', buffer, (ctypes.c_int * 2)(), 0)",
+        "a call that is not there yet": "syscall(600)",
+    },
+    "It types commands into the terminal that `hedera grade` was started from.": {
+        "its terminal": "os.open('/dev/tty', os.O_RDWR)",
+        "whatever it has open": """
+import fcntl
+for descriptor in range(3):
+    fcntl.ioctl(descriptor, 0x5412, b"x")
+""",
+        "with bits nobody reads": f"""
+import fcntl
+_, mine = os.openpty()
+os.setsid()
+fcntl.ioctl(mine, 0x540E, 0)
+syscall({number("ioctl")}, mine, 0x5412 | 1 << 32, b"x")
+""",
+        "pasting": """
+import fcntl
+_, mine = os.openpty()
+os.setsid()
+fcntl.ioctl(mine, 0x540E, 0)
+fcntl.ioctl(mine, 0x541C, bytes([2, 0, 0, 0]))
+""",
+    },
+    "It opens files, pipes and sockets until the machine has none left.": {
+        "files": "kept = [open('/dev/null') for _ in range(2000)]",
+        "sockets": "import socket; kept = [socket.socketpair() for _ in range(2000)]",
+        "pipes": "kept = [os.pipe() for _ in range(2000)]",
+    },
+    "It looks for something to answer with: in every object, frame, importer and file that it can reach.": {
+        "an object": """
+import gc
+names = ("_settle_in_rounds", "GlobalFirstFit", "run_checks")
+if not any(getattr(o, "__name__", "") in names for o in gc.get_objects()):
+    raise OSError
+""",
+        "a frame": """
+frame, found = sys._getframe(), []
+while frame:
+    found += [*frame.f_locals, *frame.f_globals]
+    frame = frame.f_back
+if not {"_settle_in_rounds", "cases", "run_checks"} & set(found):
+    raise OSError
+""",
+        "an importer": """
+import importlib.util
+for importer in sys.meta_path:
+    for name in ("hedera.maxmin", "hedera.demand", "classroom.cases", "tests.classroom.solutions"):
+        try:
+            found = importer.find_spec(name, ["/code/hedera"])
+        except (ImportError, AttributeError):
+            continue
+        if found and found.origin and os.path.exists(found.origin):
+            break
+    else:
+        continue
+    break
+else:
+    raise OSError
+""",
+        "a file": """
+for folder, inside, files in os.walk("/"):
+    inside[:] = [name for name in inside if os.path.join(folder, name) not in ("/proc", "/usr/share")]
+    if {"demand.py", "global_first_fit.py", "cases.py", "mistakes.py"} & set(files):
+        break
+else:
+    raise OSError
+""",
+    },
+}
+
+
+@pytest.mark.parametrize("what", ATTEMPTS)
+def test_what_is_not_its_own(arena, what):
+    """It tries what the first words of this case say, in every way that is known."""
+    arena.attempt(ATTEMPTS[what])
 
 
 def test_nested_folders(arena):
@@ -159,14 +339,12 @@ def test_links_pipes_and_devices_handed_in(arena, tmp_path):
     (folder / "annealing.py").mkdir()
     with (folder / "scheduler.py").open("wb") as huge:
         huge.truncate(1 << 40)
-    grade, checks = arena.grade_folder(folder)
+    grade, checks = arena.grade(folder=folder)
     assert grade["points"] == 0.0
     assert {part: check[0]["name"] for part, check in checks.items()} == dict.fromkeys(
         ("demand", "first_fit", "annealing", "contract"), "a file of Python"
     )
 
-
-# --- what is not its own: processes -----------------------------------------------------------------------
 
 BOMB = """
 import os, time
@@ -178,13 +356,6 @@ try:
 except OSError:
     pass
 """
-
-
-def test_a_fork_bomb(arena):
-    """It forks until it cannot, in sessions of their own, and goes on."""
-    grade, _ = arena.grade(demand=f"{BOMB}\nwhile True: pass", budget_s=6.0)
-    assert grade["points"] == 0.0
-    assert arena.grade(demand=HONEST["demand"])[0]["demand"] == 1.0, "who comes next has its processes"
 
 
 def test_killing_whoever_there_is(arena):
@@ -226,229 +397,13 @@ def estimate_demands(src, dst, num_hosts):
     assert arena.ask(attack, call_s=2.0) == "it did not answer within 2 s"
 
 
-def test_tracing_its_parents(arena):
-    """It attaches to the processes above it, and reads and writes their memory."""
-    read, peek = number("process_vm_readv"), number("ptrace")
-    arena.attempt(
-        {
-            "attach to the first": f"syscall({peek}, 16, 1, 0, 0)",
-            "attach to its parent": f"syscall({peek}, 16, os.getppid(), 0, 0)",
-            "seize": f"syscall({peek}, 0x4206, os.getppid(), 0, 0)",
-            "be traced": f"syscall({peek}, 0, 0, 0, 0)",
-            "read memory": f"buffer = (ctypes.c_long * 2)(); syscall({read}, os.getpid(), buffer, 0, buffer, 0, 0)",
-            "bubblewrap": """
-for pid in filter(str.isdigit, os.listdir("/proc")):
-    if "bwrap" in os.readlink(f"/proc/{pid}/exe"):
-        os.close(os.open(f"/proc/{pid}/mem", os.O_RDWR))
-        break
-else:
-    raise OSError
-""",
-            "its environment": f"assert {SECRET!r} not in open('/proc/1/environ').read(); raise OSError",
-            "its own": f"assert {SECRET!r} not in str(os.environ); raise OSError",
-        }
-    )
-
-
-def test_being_somebody_else(arena):
-    """It becomes root, another user or a member of a group, or is given capabilities."""
-    arena.attempt(
-        {
-            "root": "os.setuid(0)",
-            "another": "os.setresuid(1000, 1000, 1000)",
-            "a group": "os.setgid(0)",
-            "groups": "os.setgroups([0])",
-            "capabilities": f"""
-head, data = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)(*[0xFFFFFFFF] * 6)
-syscall({number("capset")}, head, data)
-""",
-            "another root": "os.chroot('/tmp')",
-        }
-    )
-
-
-def test_programs_that_lend_rights(arena):
-    """It runs setuid programs, the machine's and one of its own making, to be root for a moment."""
-    arena.attempt(
-        {
-            name: f"""
-import shutil, subprocess
-tool = shutil.which({name!r})
-if tool is None:
-    raise OSError
-if {name!r} == "id":
-    tool = shutil.copy(tool, "/tmp/mine")
-    os.chmod(tool, 0o6755)
-said = subprocess.run([tool, *{words!r}], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=5)
-if said.returncode or "euid" not in said.stdout and {name!r} == "id":
-    raise OSError
-"""
-            for name, words in {
-                "id": [],
-                "su": ["-c", "true"],
-                "sudo": ["-n", "true"],
-                "mount": ["-t", "tmpfs", "none", "/tmp"],
-                "chage": ["-l", "root"],
-                "newgrp": [],
-            }.items()
-        }
-    )
-
-
-# --- what is not its own: the kernel ----------------------------------------------------------------------
-
-NEWUSER = 0x10000000
-
-
-def test_namespaces_of_its_own(arena):
-    """It makes a user namespace, in which it has every capability; each way there is, and dressed up."""
-    in_child = "if pid == 0:\n    os._exit(0)\nos.waitpid(pid, 0)"
-    unshare, clone = number("unshare"), number("clone")
-    arena.attempt(
-        {
-            "unshare": f"syscall({unshare}, {NEWUSER})",
-            "with mounts": f"syscall({unshare}, {NEWUSER | 0x20000})",
-            "time": f"syscall({unshare}, 0x80)",
-            "clone": f"pid = syscall({clone}, {NEWUSER | 17}, 0, 0, 0, 0)\n{in_child}",
-            "clone with more bits": f"pid = syscall({clone}, {NEWUSER | 17 | 1 << 40}, 0, 0, 0, 0)\n{in_child}",
-            "clone3": f"""
-words = (ctypes.c_uint64 * 11)({NEWUSER}, 0, 0, 0, 17)
-pid = syscall(435, words, 88)
-{in_child}
-""",
-            "a program": """
-import subprocess
-if subprocess.run(["unshare", "--user", "true"], capture_output=True).returncode:
-    raise OSError
-""",
-            "entering one": f"syscall({number('setns')}, os.open('/proc/1/ns/user', os.O_RDONLY), 0)",
-        }
-    )
-
-
-def test_mounts_of_its_own(arena):
-    """It mounts 20 GiB of memory, or makes the read-only writable, by the old calls and the new."""
-    arena.attempt(
-        {
-            "a tmpfs": "libc.mount(b'none', b'/tmp', b'tmpfs', 0, b'size=20g') == 0 or syscall(-1)",
-            "writable": "libc.mount(b'', b'/code', b'', 0x1020, b'') == 0 or syscall(-1)",
-            "in a namespace": f"""
-syscall({number("unshare")}, {NEWUSER | 0x20000})
-libc.mount(b'none', b'/tmp', b'tmpfs', 0, b'size=20g') == 0 or syscall(-1)
-""",
-            "unmounted": "libc.umount2(b'/tmp', 2) == 0 or syscall(-1)",
-            "fsopen": "syscall(430, b'tmpfs', 0)",
-            "open_tree": "syscall(428, -100, b'/', 1)",
-            "mount_setattr": "syscall(442, -100, b'/code', 0, (ctypes.c_uint64 * 4)(0, 1), 32)",
-            "pivot_root": f"syscall({number('pivot_root')}, b'/tmp', b'/tmp')",
-        }
-    )
-
-
-def test_words_in_a_keyring(arena):
-    """It leaves its answers in its user's keyring, where the next submission finds them."""
-    add, look = number("add_key"), number("keyctl")
-    arena.attempt(
-        {
-            f"keyring {ring}": f"syscall({add}, b'user', b'hedera:answers', b'42', 2, {ring})"
-            for ring in (-1, -2, -3, -4, -5)
-        }
-    )
-    arena.attempt(
-        {
-            "found": f"syscall({look}, 10, -4, b'user', b'hedera:answers', 0)",
-            "asked for": f"syscall({number('request_key')}, b'user', b'hedera:answers', 0, -4)",
-            "joined": f"syscall({look}, 1, b'hedera')",
-        }
-    )
-
-
-def test_what_outlives_processes_in_the_kernel(arena):
-    """It puts memory where no limit of a process counts it: shared segments, queues, anonymous files."""
-    arena.attempt(
-        {
-            "shared memory": f"syscall({number('shmget')}, 0x4EDE, {1 << 30}, 0o1666)",
-            "messages": f"syscall({number('msgget')}, 0x4EDE, 0o1666)",
-            "semaphores": f"syscall({number('semget')}, 0x4EDE, 1, 0o1666)",
-            "a queue": f"syscall({number('mq_open')}, b'hedera', 0o102, 0o666, 0)",
-            "an anonymous file": f"syscall({number('memfd_create')}, b'hedera', 0)",
-            "a secret one": "syscall(447, 0)",
-        }
-    )
-
-
-def test_the_kernel_s_weak_spots(arena):
-    """It knocks at the doors behind which most holes were found."""
-    struct = "buffer = (ctypes.c_uint64 * 32)()\n"
-    arena.attempt(
-        {
-            "bpf": struct + f"syscall({number('bpf')}, 5, buffer, 120)",
-            "perf": struct + f"buffer[0] = 1 | 128 << 32\nsyscall({number('perf_event_open')}, buffer, 0, -1, -1, 0)",
-            "io_uring": struct + "syscall(425, 4, buffer)",
-            "userfaultfd": f"syscall({number('userfaultfd')}, 1)",
-            "asynchronous reads": struct + f"syscall({number('io_setup')}, 60000, buffer)",
-            "watches": f"syscall({number('inotify_init1')}, 0)",
-            "fanotify": f"syscall({number('fanotify_init')}, 0x200, 0)",
-            "the kernel's log": struct + f"syscall({number('syslog')}, 3, buffer, 100)",
-            "where memory lies": struct + f"syscall({number('get_mempolicy')}, buffer, 0, 0, 0, 0)",
-            "without randomness": f"syscall({number('personality')}, 0x40000)",
-            "comparing": f"syscall({number('kcmp')}, os.getpid(), os.getpid(), 0, 0, 0)",
-            "handles": struct
-            + f"buffer[0] = 64\nsyscall({number('name_to_handle_at')}, -100, b'/', buffer, (ctypes.c_int * 2)(), 0)",
-            "a call that is not there yet": "syscall(600)",
-        }
-    )
-
-
-def test_typing_into_the_grader_s_terminal(arena):
-    """It types commands into the terminal that `hedera grade` was started from."""
-    arena.attempt(
-        {
-            "its terminal": "os.open('/dev/tty', os.O_RDWR)",
-            "whatever it has open": """
-import fcntl
-for descriptor in range(3):
-    fcntl.ioctl(descriptor, 0x5412, b"x")
-""",
-            "with bits nobody reads": f"""
-import fcntl
-_, mine = os.openpty()
-os.setsid()
-fcntl.ioctl(mine, 0x540E, 0)
-syscall({number("ioctl")}, mine, 0x5412 | 1 << 32, b"x")
-""",
-            "pasting": """
-import fcntl
-_, mine = os.openpty()
-os.setsid()
-fcntl.ioctl(mine, 0x540E, 0)
-fcntl.ioctl(mine, 0x541C, bytes([2, 0, 0, 0]))
-""",
-        }
-    )
-
-
 def test_the_network(arena):
     """It calls home: over TCP, UDP, the machine's own sockets, and what knows no network namespace."""
-    heard = []
-
-    def listen(server):
-        try:
-            server.accept()
-            heard.append(server)
-        except OSError:
-            pass
-
     with socket.socket() as tcp, socket.socket(socket.AF_UNIX) as named:
         tcp.bind(("127.0.0.1", 0))
         named.bind(f"\0hedera-hostile-{os.getpid()}")
         for server in (tcp, named):
-            server.listen()
-            server.settimeout(8)
-        waiting = [threading.Thread(target=listen, args=(server,)) for server in (tcp, named)]
-        for one in waiting:
-            one.start()
-        head = "import socket"
+            server.listen()  # the kernel lets in whoever reaches it
         port, name = tcp.getsockname()[1], named.getsockname()
         arena.attempt(
             {
@@ -462,13 +417,8 @@ def test_the_network(arena):
                 "with bits nobody reads": f"syscall({number('socket')}, 40 | 1 << 32, 1, 0)",
                 "the kernel's ciphers": "socket.socket(socket.AF_ALG)",
             },
-            head,
+            "import socket",
         )
-        for server in (tcp, named):
-            server.shutdown(socket.SHUT_RDWR)
-        for one in waiting:
-            one.join()
-    assert heard == []
 
 
 # --- more than its share ----------------------------------------------------------------------------------
@@ -498,16 +448,7 @@ def has_capability(which):
     return int(mine, 16) >> which & 1
 
 
-def test_memory(arena):
-    """It takes memory until there is none."""
-    grade, _ = arena.grade(demand="x = []\nwhile True: x.append(bytearray(1 << 26))")
-    assert grade["points"] == 0.0
-    assert "MemoryError" in grade["remarks"] or "of memory" in grade["remarks"]
-
-
-def test_memory_of_many(arena):
-    """It takes memory in many processes, each of them below its limit."""
-    attack = """
+MANY = """
 import os, time
 for _ in range(40):
     if os.fork() == 0:
@@ -516,37 +457,29 @@ for _ in range(40):
             taken.append(bytearray(os.urandom(1 << 20) * 32))
 time.sleep(60)
 """
-    before = available()
-    lowest = [before]
-    done = threading.Event()
+ENDED = {
+    "It takes memory until there is none.": ("x = []\nwhile True: x.append(bytearray(1 << 26))", 60.0, "emory"),
+    "It takes memory in many processes, each below its limit.": (MANY, 20.0, "took more than 3 GiB of memory"),
+    "It forks until it cannot, in sessions of their own, and goes on.": (f"{BOMB}\nwhile True: pass", 6.0, ""),
+    "Its file does not end when it is read, and the next time.": ("import time\ntime.sleep(600)", 5.0, "5 s in all"),
+    "Nor do two processes.": ("import os\nos.fork()\nwhile True: pass", 5.0, "5 s in all"),
+    "Its file is one that Python's parser dies of.": ("(" * 100_000, 60.0, ""),
+    "It crashes.": ("import ctypes\nctypes.string_at(0)", 60.0, ""),
+    "Its stack is deep.": ("import sys\nsys.setrecursionlimit(10**9)\ndef f(): f()\nf()", 60.0, ""),
+    "Its names are long.": ("import hedera." + "a" * 200_000, 60.0, ""),
+}
 
-    def watch():
-        while not done.wait(0.05):
-            lowest.append(available())
 
-    watching = threading.Thread(target=watch)
-    watching.start()
-    grade, _ = arena.grade(demand=attack, budget_s=8.0)
-    done.set()
-    watching.join()
+@pytest.mark.parametrize("what", ENDED)
+def test_more_than_there_is(arena, what):
+    """It does what the first words of this case say, and whoever comes next has what it should."""
+    source, budget_s, said = ENDED[what]
+    grade, _ = arena.grade(demand=source, budget_s=budget_s)
     assert grade["points"] == 0.0
-    assert before - min(lowest) < 5 << 30, "3 GiB, what is taken until that is seen, and what others did meanwhile"
-
-
-def available():
-    with open("/proc/meminfo") as lines:
-        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable"))
-
-
-def test_descriptors(arena):
-    """It opens files, pipes and sockets until the machine has none left."""
-    arena.attempt(
-        {
-            "files": "kept = [open('/dev/null') for _ in range(2000)]",
-            "sockets": "import socket; kept = [socket.socketpair() for _ in range(2000)]",
-            "pipes": "kept = [os.pipe() for _ in range(2000)]",
-        }
-    )
+    assert said in grade["remarks"]
+    assert grade["remarks"].isprintable()
+    assert budget_s == 60.0 or arena.took_s < budget_s + BUSY_S  # the first one waits for the grader's own cases
+    assert arena.ask(HONEST["demand"]) is None
 
 
 def test_threads(arena):
@@ -562,14 +495,6 @@ assert alive <= 64, f"BROKE OUT: {alive} threads"
 """
     grade, _ = arena.grade(demand=demand(attack))
     assert grade["demand"] == 1.0, grade["remarks"]
-
-
-@pytest.mark.parametrize("how", ["time.sleep(600)", "os.fork()\nwhile True: pass"])
-def test_a_start_up_without_end(arena, how):
-    """Its file does not end when it is read, and the next time, and the next."""
-    grade, _ = arena.grade(demand=f"import os, time\n{how}", budget_s=5.0)
-    assert grade["points"] == 0.0
-    assert arena.took_s < 5 + BUSY_S
 
 
 def test_slow_answers(arena):
@@ -689,23 +614,6 @@ def test_a_strange_demand(grader, value):
     assert grade["remarks"].isprintable()
 
 
-@pytest.mark.parametrize(
-    "source",
-    {
-        "parentheses": "(" * 100_000,
-        "a crash": "import ctypes\nctypes.string_at(0)",
-        "a deep stack": "import sys\nsys.setrecursionlimit(10**9)\ndef f(): f()\nf()",
-        "a name that is long": "import hedera." + "a" * 200_000,
-    }.items(),
-    ids=lambda item: item[0],
-)
-def test_a_file_that_breaks_parsers(grader, source):
-    """Its file is one that Python's parser, compiler or interpreter dies of."""
-    grade, _ = grader.grade(demand=source[1])
-    assert grade["points"] == 0.0
-    assert grade["remarks"].isprintable()
-
-
 # --- words ------------------------------------------------------------------------------------------------
 
 OBEYED = "\x1b]0;owned\x07\x1b[2J\r\n\u202e\x9b31m"
@@ -749,10 +657,7 @@ def test_a_name_that_a_terminal_obeys(grader, name, tmp_path):
 STOLEN = """
 import importlib, sys
 sys.modules.pop("hedera", None)
-theirs = importlib.import_module("{module}")
-for name, module in list(sys.modules.items()):
-    pass
-{name} = getattr(sys.modules["{module}"], "{what}")
+{name} = importlib.import_module("{module}").{what}
 """
 
 
@@ -765,58 +670,7 @@ def test_the_project_s_own_schedulers(grader):
         scheduler=STOLEN.format(module="hedera.clos", name="Scheduler", what="ClosColouring"),
     )
     assert grade["points"] == 0.0
-    assert set(grade["uses"].split()) == {
-        "hedera.demand",
-        "hedera.global_first_fit",
-        "hedera.simulated_annealing",
-        "hedera.clos",
-    }
-
-
-def test_looking_for_answers(grader):
-    """It looks for something to answer with: in every object, frame, importer and file that it can reach."""
-    grader.attempt(
-        {
-            "an object": """
-import gc
-names = ("_settle_in_rounds", "GlobalFirstFit", "run_checks")
-if not any(getattr(o, "__name__", "") in names for o in gc.get_objects()):
-    raise OSError
-""",
-            "a frame": """
-frame, found = sys._getframe(), []
-while frame:
-    found += [*frame.f_locals, *frame.f_globals]
-    frame = frame.f_back
-if not {"_settle_in_rounds", "cases", "run_checks"} & set(found):
-    raise OSError
-""",
-            "an importer": """
-import importlib.util
-for importer in sys.meta_path:
-    for name in ("hedera.maxmin", "hedera.demand", "classroom.cases", "tests.classroom.solutions"):
-        try:
-            found = importer.find_spec(name, ["/code/hedera"])
-        except (ImportError, AttributeError):
-            continue
-        if found and found.origin and os.path.exists(found.origin):
-            break
-    else:
-        continue
-    break
-else:
-    raise OSError
-""",
-            "a file": """
-for folder, inside, files in os.walk("/"):
-    inside[:] = [name for name in inside if os.path.join(folder, name) not in ("/proc", "/usr/share")]
-    if {"demand.py", "global_first_fit.py", "cases.py", "mistakes.py"} & set(files):
-        break
-else:
-    raise OSError
-""",
-        }
-    )
+    assert grade["remarks"].count("No module named") == 4
 
 
 def test_the_seed_of_the_grading(grader):
@@ -860,7 +714,7 @@ for module in list(sys.modules.values()):
 def estimate_demands(src, dst, num_hosts):
     return [0.5] * len(src)
 """
-    assert grader.grade(demand=attack)[0]["demand"] <= 0.4
+    assert grader.grade(demand=attack)[0]["demand"] == 0.0
 
 
 def test_living_on_when_the_grader_is_killed(arena):
