@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from paper.collisions import MODELS, max_min_loss, random_flows, worst_link_loss
+from paper.figure_3 import MODELS, max_min_loss, random_flows, worst_link_loss
 from topos.fattree import FatTree
 from topos.links import path_links
 
