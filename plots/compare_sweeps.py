@@ -50,15 +50,11 @@ class Comparison:
     alike: Mapping[str, Value]
     notes: tuple[str, ...]
 
-    @property
-    def schemes(self) -> list[str]:
-        return list(self.frame.scheme.unique())
-
     def rows(self) -> list[dict[str, Any]]:
         """A row for each scheme and folder: the mean share over ``patterns``, and of the differences the mean, its
         interval (None: fewer than three patterns) and the largest; ``invalid`` is over all patterns that all folders
         have."""
-        return [self._row(scheme, folder) for scheme in self.schemes for folder in self.conditions]
+        return [self._row(scheme, folder) for scheme in self.frame.scheme.unique() for folder in self.conditions]
 
     def _row(self, scheme: str, folder: str) -> dict[str, Any]:
         own, every = (of[(of.scheme == scheme) & (of.folder == folder)] for of in (self.frame, self.tried))

@@ -4,32 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
 from msgspec.structs import asdict
 
 from plots.style import colour, house_style, label, logarithmic, save, scheme_order
+from plots.trials import ALL_TRIES, VALID
 from results.parts import FlowRecord
 from results.record import Run
 from topos.arrays import Float64
 from traffic.completion import CLASSES
 
 STATISTICS = tuple(f"{what}_{of}" for of in ("s", "slowdown") for what in ("mean", "median", "p95", "p99"))
-COSTS = {
-    "controller_percent": "controller, % of a processor",
-    "packet_ins_per_s": "packet-ins/s",
-    "flow_mods_per_s": "flow-mods/s",
-    "statistics_bytes_per_s": "statistics, bytes/s",
-    "detected_after_s": "large flow found after, s",
-    "moved_after_s": "moved after, s",
-    "rate_back_after_s": "rate back after, s",
-    "moves": "moves",
-    "segments_out_of_order": "segments out of order",
-    "retransmitted_segments": "segments sent again",
-}
-VALID, ALL_TRIES = "valid runs", "all tries"
 COLUMNS = ("pattern", "scheme", "size_class", "over", "left_out", "runs", "flows", "cut_off", *STATISTICS)
 
 
@@ -64,17 +51,6 @@ def rows(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> list[dict[s
     made = made.sort_values(list(orders), key=lambda column: column.map(orders[column.name].index))
     records: list[dict[str, Any]] = made.to_dict("records")
     return records
-
-
-def costs(runs: Sequence[Run]) -> dict[str, dict[str, float]]:
-    """The cost of scheduling, by scheme: medians over the valid runs of flows that arrive and end."""
-    found: dict[str, dict[str, float]] = {}
-    for scheme in scheme_order(run.scheme for run in runs):
-        ours = [run.costs for run in runs if run.valid and run.scheme == scheme and run.completion]
-        known = {name: [one[name] for one in ours if name in one] for name in COSTS}
-        if any(known.values()):
-            found[scheme] = {name: median(values) for name, values in known.items() if values}
-    return found
 
 
 def csv_text(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:

@@ -104,13 +104,11 @@ def _context(sweep: Sweep) -> dict[str, Any]:
 
 
 def _completion(runs: Sequence[Run], tries: Sequence[Run]) -> dict[str, Any]:
-    rows = [row for row in completion.rows(runs, tries) if row["over"] == completion.VALID or row["left_out"]]
+    rows = [row for row in completion.rows(runs, tries) if row["over"] == trials.VALID or row["left_out"]]
     patterns = dict.fromkeys(row["pattern"] for row in rows)
     return {
         "completion": [(p, [row for row in rows if row["pattern"] == p]) for p in patterns],
         "size_classes": CLASSES,
-        "scheduling_costs": completion.costs(runs),
-        "cost_names": completion.COSTS,
     }
 
 

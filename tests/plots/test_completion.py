@@ -2,7 +2,7 @@
 
 import pytest
 
-from plots.completion import completed, costs, csv_text, rows
+from plots.completion import completed, csv_text, rows
 from plots.figures import write_all
 from plots.load import load_sweep
 from plots.report import write_report
@@ -23,7 +23,7 @@ def document(scheme, trial, median_s, cut_off=0):
         for n in (1, 2, 4)
     ]
     changes = {"completion": [statistics("all", 3), statistics("small", 2)], "flows": flows, "rounds": []}
-    return run_document(TRAFFIC, scheme, trial, costs={"controller_percent": 3.0 * trial, "moves": 4}, **changes)
+    return run_document(TRAFFIC, scheme, trial, **changes)
 
 
 @pytest.fixture
@@ -68,13 +68,8 @@ def test_flows_that_were_cut_off_never_complete():
     assert [len(part) for part in completed([])] == [0, 0]
 
 
-def test_costs_are_medians(folder):
-    assert costs(load_sweep(folder).runs)["ecmp"] == {"controller_percent": 6.0, "moves": 4}
-
-
 def test_traffic_that_lasts_has_none_of_it(tmp_path):
     store(tmp_path, run_document())
-    runs = load_sweep(tmp_path).runs
-    assert (rows(runs), costs(runs)) == ([], {})
+    assert rows(load_sweep(tmp_path).runs) == []
     assert "completion.png" not in {path.name for path in write_all(tmp_path)}
     assert "Flow completion times" not in write_report(tmp_path).read_text()

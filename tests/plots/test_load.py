@@ -31,24 +31,18 @@ def test_the_minority_with_other_settings_is_left_out(tmp_path):
     assert [one.reason for one in sweep.skipped] == ["has other settings than most runs here: link_mbps 5.0"]
 
 
-@pytest.mark.parametrize("first_valid", [False, True])
-def test_of_two_tries_the_valid_one_counts(tmp_path, first_valid):
-    verdicts = ("ok", "invalid") if first_valid else ("invalid", "ok")
-    first = store(tmp_path, run_document(verdict=verdicts[0]))
-    os.utime(first, (1, 1))
-    again = store(tmp_path, run_document(verdict=verdicts[1]), attempt="-again")
+@pytest.mark.parametrize(
+    ("verdicts", "counts"), [(("ok", "invalid"), 0), (("invalid", "ok"), 1), (("invalid", "invalid"), 1)]
+)
+def test_of_two_tries_the_valid_one_counts_or_the_last_whatever_the_times_of_files(tmp_path, verdicts, counts):
+    files = [
+        store(tmp_path, run_document(bisection_mbps=float(n), verdict=verdict), attempt)
+        for n, verdict, attempt in zip((1, 2), verdicts, ("", "-again"), strict=True)
+    ]
+    os.utime(files[counts], (1, 1))
     sweep = load_sweep(tmp_path)
-    assert sweep.files == (first if first_valid else again,)
-    assert [one.path for one in sweep.skipped] == [again if first_valid else first]
-
-
-def test_times_of_files_decide_nothing(tmp_path):
-    """They are copied, and a clock can be set: of two tries that do not count the second one is shown."""
-    store(tmp_path, run_document(bisection_mbps=1.0, verdict="invalid", reasons=["slow"]))
-    again = store(tmp_path, run_document(bisection_mbps=2.0, verdict="invalid", reasons=["slow"]), "-again")
-    os.utime(again, (1, 1))
-    sweep = load_sweep(tmp_path)
-    assert sweep.files == (again,)
+    assert sweep.files == (files[counts],)
+    assert [one.path for one in sweep.skipped] == [files[1 - counts]]
     assert [run.bisection_mbps for run in sweep.tries] == [1.0, 2.0]
 
 

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from plots.load import load_sweep
+from plots.shares import published_share
 from plots.summary import by_scheme, pattern_order, summarise
 from tests.plots.sweeps import broken, run_document, store, store_rates, write_sweep
 
@@ -78,3 +79,22 @@ def test_before_a_failure_and_after_it(tmp_path):
     assert bar.before_median_ratio == pytest.approx(0.9)
     assert bar.after_median_ratio == pytest.approx((3.98 * 30 + 5 * 60) / 8.98 / 100)
     assert {"before_median_ratio", "after_median_ratio"} <= set(by_scheme(summarise(load_sweep(tmp_path).runs).frame))
+
+
+def test_a_published_share_is_of_the_published_control_for_the_same_flows():
+    for pattern, scheme, bar in (
+        ("published:stride4", "ecmp", 3482),
+        ("published:stride4", "spanning-tree", 3482),
+        ("published:stride4", "hedera-sa", 11720),
+        ("stride:4", "ecmp", 3482),
+    ):
+        assert published_share(pattern, scheme) == bar / 12465
+    assert published_share("published:stride4", "random") is published_share("published:stride4 x2", "ecmp") is None
+    assert published_share("stride:4", "ecmp", k=6) is None
+
+
+def test_jumbo_packets_raise_the_payload_that_links_can_deliver(tmp_path):
+    document = run_document("stride:4", "ecmp")
+    document["spec"]["mtu"] = 9000
+    store(tmp_path, document)
+    assert summarise(load_sweep(tmp_path).runs).payload_capacity_mbps == 160 * 8948 / 9014

@@ -98,14 +98,10 @@ def gaining(folder):
     return load_sweep(folder)
 
 
-def test_in_how_many_patterns_hedera_is_above_ecmp_for_certain(tmp_path):
+def test_differences_over_valid_runs_and_over_all_tries_in_a_sentence_and_as_csv(tmp_path):
     sweep = gaining(tmp_path)
     said = trials.in_a_sentence(sweep.runs, sweep.tries)
     assert "hedera-sa in 1 of 3 patterns, below in 1 (over all tries 0 and 1 of 3)." in said
-
-
-def test_differences_as_csv_over_valid_runs_and_over_all_tries(tmp_path):
-    sweep = gaining(tmp_path)
     rows = list(csv.DictReader(io.StringIO(trials.csv_text(sweep.runs, sweep.tries))))
     assert tuple(rows[0]) == trials.CSV_COLUMNS
     keys = [(row["over"], row["pattern"]) for row in rows]
