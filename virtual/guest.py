@@ -46,6 +46,8 @@ RESULTS = f"{OUT}/results"
 """Where a guest's command puts its results."""
 START_S = 1_767_225_600
 """The start of a guest's clock, in seconds since the epoch: the beginning of 2026."""
+VIRTUAL: tuple[str, ...] = ("time-travel=inf-cpu", f"time-travel-start={START_S * 10**9}")
+"""The parameters of a clock that waits for what computes."""
 CAUSES = (
     (
         r"set fp regs failed",
@@ -105,8 +107,9 @@ class Guest:
     ``linux``: the kernel. ``command``: run as the guest's root, in ``folder``, with ``environment`` (and PATH, HOME);
     it puts its results into ``RESULTS``. ``layers``: folders laid over the guest's root (`virtual.apt`). ``files``:
     what it finds in ``FILES``, by relative paths without links. ``seed``: of its random numbers. ``real_s``: it is
-    killed after this many real seconds; ``stalled_s``: and when it hangs (`Stall`). Leave it in the thread that
-    entered it: it dies with that thread.
+    killed after this many real seconds; ``stalled_s``: and when it hangs (`Stall`). ``parameters``: of its clock; none:
+    real time. ``lines``: open files that /dev/ttyS0, ttyS1 ... read (None: nothing) and write. Leave it in the thread
+    that entered it: it dies with that thread.
     """
 
     linux: Path
@@ -119,7 +122,8 @@ class Guest:
     real_s: float = 3600.0
     stalled_s: float = STALLED_S
     seed: int = 0
-    parameters: Sequence[str] = ("time-travel=inf-cpu",)
+    parameters: Sequence[str] = VIRTUAL
+    lines: Sequence[tuple[int | None, int]] = ()
 
     def __enter__(self) -> Guest:
         with contextlib.ExitStack() as undo:
@@ -226,6 +230,7 @@ class Guest:
                 [*TIED, str(os.getpid()), "taskset", "-c", str(processor), *self._boot_line()],
                 env={"PATH": PATH, "HOME": str(self.job), "TMPDIR": self._memory_folder()},
                 cwd="/", stdin=subprocess.DEVNULL, stdout=console, stderr=console, start_new_session=True,
+                pass_fds=[end for line in self.lines for end in line if end is not None],
             )  # fmt: skip
             try:
                 yield process
@@ -233,11 +238,12 @@ class Guest:
                 _end(process)
 
     def _boot_line(self) -> list[str]:
+        ends = ((f"fd:{given}" if given is not None else "null", taken) for given, taken in self.lines)
+        lines = (f"ssl{n}={given},fd:{taken}" for n, (given, taken) in enumerate(ends))
         return [
             str(self.linux), "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", f"mem={self.memory_mib}M",
             f"uml_dir={self.job}/uml", "umid=guest", "seccomp=auto", *self.parameters,
-            f"random_seed={self.seed}", f"time-travel-start={START_S * 10**9}",
-            "con=null", "con0=null,fd:1", "ssl=null",
+            f"random_seed={self.seed}", "con=null", "con0=null,fd:1", "ssl=null", *lines,
             # In a user namespace root's files belong to the user nobody: mount (setuid) must not become that user.
             "init=/usr/bin/setpriv", "--", "--no-new-privs", "/bin/bash", f"{self.job}/in/init", str(self.job),
         ]  # fmt: skip

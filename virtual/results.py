@@ -25,11 +25,11 @@ def read_small(path: Path, most: int = TEXT_BYTES) -> str:
         return file.read(most).decode(errors="replace")
 
 
-def copy_results(source: Path, target: Path) -> int:
+def copy_results(source: Path, target: Path, *, replace: bool = False) -> int:
     """Copy everything below ``source`` into the folder ``target``; returns the number of files and folders.
 
-    Raises GuestFailed for links, special files, and too many, too large or too deep ones; OSError if writing fails.
-    Then some files may have been copied.
+    ``replace``: files that are there already are replaced. Raises GuestFailed for links, special files, and too many,
+    too large or too deep ones; OSError if writing fails. Then some files may have been copied.
     """
     count = size = 0
     for where, folders, names, here in os.fwalk(source, follow_symlinks=False):
@@ -45,6 +45,8 @@ def copy_results(source: Path, target: Path) -> int:
                 (target / below / name).mkdir(exist_ok=True)
             elif stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
                 opened = os.open(name, _FILE, dir_fd=here)
+                if replace:
+                    (target / below / name).unlink(missing_ok=True)
                 with os.fdopen(opened, "rb") as file, (target / below / name).open("xb") as copy:
                     while part := file.read(1 << 20):
                         size += len(part)

@@ -24,6 +24,7 @@ _COMMANDS = {
     "figure": (__name__, "figure", "Reproduce a figure of the paper."),
     "flows-per-host": ("paper.flows_per_host", "command", "Simulate Hedera's gain with several flows per host."),
     "grade": ("classroom.cli", "grade", "Grade a class's submissions, isolated from the machine."),
+    "guest": ("harness.cli.guest", "guest", "Run any command, such as mn, in virtual time."),
     "hifi": ("hifi.cli", "hifi", "Mininet-HiFi's experiments: DCTCP and buffer sizes."),
     "hull": ("packets.cli", "hull", "Simulate HULL by packets: phantom queues, DCTCP, pacing."),
     "kernel": ("harness.cli.kernel", "kernel", "Build the kernel for virtual time, or show it."),

@@ -1,0 +1,75 @@
+"""`hedera guest`: any command in virtual time."""
+
+from __future__ import annotations
+
+import os
+import sys
+import termios
+import tty
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from harness.cli.options import tell_user
+from harness.errors import RunFailed, UnfitMachine, UserMistake
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder that gets what is left in $OUT.")
+@click.option(
+    "--keep", multiple=True, metavar="PATH", help="A file or folder, below this one, to bring back. Can be repeated."
+)
+@click.option("--memory", default=3072, show_default=True, help="Its memory, allocated as it is used, MiB.")
+@click.option("--seed", default=0, show_default=True, help="Of the guest's random numbers.")
+@click.option("--timeout", default=3600.0, show_default=True, help="It is ended after so many real seconds.")
+@click.argument("command", nargs=-1, required=True)
+def guest(
+    out: Path | None, keep: tuple[str, ...], memory: int, seed: int, timeout: float, command: tuple[str, ...]
+) -> None:
+    """Run COMMAND in virtual time, as root of a guest, in this folder; nothing on this machine changes.
+
+    \b
+    hedera guest -- mn --topo tree,2,3 --link tc,bw=100,delay=1ms --test pingall
+    hedera guest --out results -- python3 experiment.py     # what it writes below $OUT comes back
+
+    It needs no root. At a terminal, a command that waits for you (hedera guest -- mn) has real time. docs/guest.md
+    """
+    from virtual.command import run
+    from virtual.errors import GuestFailed, Unavailable
+
+    person = os.isatty(0) and os.isatty(1)
+    try:
+        with _raw() if person else open(os.devnull):
+            done = run(
+                command,
+                out=out,
+                keep=keep,
+                stdin=b"" if os.isatty(0) else sys.stdin.buffer.read(),
+                terminal=(os.dup(0), os.dup(1)) if person else None,
+                memory_mib=memory,
+                seed=seed,
+                real_s=timeout,
+                say=lambda sentence: tell_user(f"{sentence} ..."),
+            )
+    except ValueError as reason:
+        raise UserMistake(str(reason)) from None
+    except Unavailable as reason:
+        raise UnfitMachine(f"virtual time: {reason}") from None
+    except GuestFailed as reason:
+        raise RunFailed(str(reason)) from None
+    virtual = "simulated" if done.time_travel else "of real time: it was not virtual"
+    tell_user(f"{done.simulated_s:.1f} s {virtual}, in {done.real_s:.1f} s")
+    raise SystemExit(done.status)
+
+
+@contextmanager
+def _raw() -> Iterator[None]:
+    """The terminal as the guest wants it: keys go there as they are, Ctrl-C among them."""
+    before = termios.tcgetattr(0)
+    try:
+        tty.setraw(0)
+        yield
+    finally:
+        termios.tcsetattr(0, termios.TCSADRAIN, before)

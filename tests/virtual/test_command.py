@@ -1,0 +1,75 @@
+"""Any command in virtual time: its output, status, files and end."""
+
+import io
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from virtual import cache
+from virtual.command import run
+from virtual.errors import GuestFailed
+
+pytestmark = pytest.mark.virtual
+GUEST = (str(Path(sys.executable).with_name("hedera")), "guest")
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def shell(script, **options):
+    said, complained = io.BytesIO(), io.BytesIO()
+    done = run(["sh", "-c", script], stdout=said, stderr=complained, **options)
+    return done, said.getvalue(), complained.getvalue()
+
+
+def test_output_status_and_what_is_brought_back(place):
+    (place / "mine").write_text("before")
+    script = "cat; echo no >&2; sleep 100; cat mine; echo after >mine; echo new >other; echo left >$OUT/one; exit 7"
+    done, said, complained = shell(script, stdin=b"given ", out=place / "out", keep=["mine"])
+    assert (done.status, said, complained) == (7, b"given before", b"no\n")
+    assert done.time_travel
+    assert 100 <= done.simulated_s < 102
+    assert (place / "out" / "one").read_text() == "left\n"
+    assert (place / "mine").read_text() == "after\n"
+    assert not (place / "other").exists()
+
+
+@pytest.mark.parametrize("kept", ["/etc/passwd", "../other"])
+def test_nothing_outside_the_folder_is_kept(place, kept):
+    with pytest.raises(ValueError, match="not below"):
+        run(["true"], keep=[kept])
+
+
+def test_what_was_to_be_kept_and_is_not_there(place):
+    with pytest.raises(GuestFailed):
+        shell("true", keep=["nothing"])
+
+
+def test_open_vswitch_is_there_when_it_is_asked_for(place):
+    done, said, _ = shell("ovs-vsctl add-br s1 && ovs-vsctl list-br && ovs-ofctl dump-flows s1 | grep -c priority")
+    assert (done.status, said) == (0, b"s1\n1\n")
+
+
+def test_ctrl_c_leaves_nothing(place):
+    before = set(cache.folder("jobs").iterdir())
+    script = "echo on; while :; do sleep 1; done"
+    with subprocess.Popen([*GUEST, "--", "sh", "-c", script], stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"on\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+    assert set(cache.folder("jobs").iterdir()) <= before
+    assert not [pid for pid in os.listdir("/proc") if pid.isdigit() and _parent(pid) == process.pid]
+
+
+def _parent(pid):
+    try:
+        return int(Path("/proc", pid, "stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return None
