@@ -22,7 +22,7 @@ LONG = pytest.mark.skipif(
 HEDERA = Path(sys.executable).with_name("hedera")
 
 
-PROGRAMS = ("ovs-vswitchd", "ovsdb-server", "iperf", "bwm-ng", "peer.py", "controllers.")
+PROGRAMS = ("ovs-vswitchd", "ovsdb-server", "iperf", "bwm-ng", "peer.py", "sink.py", "controllers.")
 """Parts of the command lines of what a run starts."""
 
 
@@ -71,14 +71,16 @@ def result_of(out, *options, **settings):
 
 
 def working_for(process):
-    """The process that is root for a command, and has the machine; None as long as it has not. And the stage it is
-    at, as it says to all who wait for the machine."""
+    """The process that is root for a command, and has the machine; None as long as it has not."""
     lock = HOME / "lock"
-    found = re.match(r"process (\d+) \((.*)\)", lock.read_text() if lock.exists() else "")
-    if found is None:
-        return None, ""
-    with suppress(OSError):
-        parent = int(Path(f"/proc/{found[1]}/stat").read_text().rpartition(")")[2].split()[1])
-        if parent == process.pid:
-            return int(found[1]), found[2].split(";")[0]
-    return None, ""
+    found = re.match(r"process (\d+) ", lock.read_text() if lock.exists() else "")
+    if found is not None:
+        with suppress(OSError):
+            parent = int(Path(f"/proc/{found[1]}/stat").read_text().rpartition(")")[2].split()[1])
+            return int(found[1]) if parent == process.pid else None
+    return None
+
+
+def sends():
+    """Whether traffic of iperf's flows."""
+    return any("iperf -c" in each for each in footprint()["processes"])

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from harness.network.processes import wait_until
-from tests.harness.real_runs import HEDERA, LONG, footprint, working_for
+from tests.harness.real_runs import HEDERA, LONG, footprint, sends, working_for
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
 
@@ -61,7 +61,7 @@ def test_nor_after_a_sweep_that_was_cut_short(theirs, number):
     process = subprocess.Popen(
         [HEDERA, *map(str, SWEEP)], cwd=theirs, env=SUDO, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    assert wait_until(lambda: working_for(process)[1].endswith("sending"), 60), working_for(process)
+    assert wait_until(lambda: working_for(process) is not None and sends(), 60)
     process.send_signal(number)
     process.wait(120)
     assert of_root(theirs) == ""

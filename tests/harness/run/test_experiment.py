@@ -218,7 +218,7 @@ def test_kill_9_of_the_user_s_process_leaves_nothing(tmp_path, clean, run_at):
 def test_kill_9_of_root_s_leaves_what_the_next_start_removes(tmp_path, run_at):
     before = footprint()
     process = run_at("sending", "ecmp", "real")
-    os.kill(working_for(process)[0], signal.SIGKILL)
+    os.kill(working_for(process), signal.SIGKILL)
     assert "has ended, and the run with it" in process.communicate()[1]
     assert process.returncode == 1
     # no process, interface or namespace outlives the harness; a folder and cgroups wait for the next start
