@@ -11,6 +11,7 @@ import os
 import shutil
 import stat
 import sys
+import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -29,6 +30,8 @@ from topos.fattree import FatTree
 Function = TypeVar("Function", bound=Callable[..., Any])
 FOLDERS = 8
 """States of the sources whose machine code is kept."""
+KEPT_S = 86400.0
+"""Before it is as old as this, a sweep may go on with it."""
 NO_LINK = links.NO_LINK
 STEP = np.uint64(0x9E3779B97F4A7C15)
 _ROOT = Path(__file__).resolve().parents[1]
@@ -58,7 +61,8 @@ def code_folder() -> Path | None:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             print("compiling the inner loops, once: half a minute or less", file=sys.stderr, flush=True)
             for old in sorted(base.iterdir(), key=lambda one: one.stat().st_mtime)[:-FOLDERS]:
-                shutil.rmtree(old, ignore_errors=True)
+                if time.time() - old.stat().st_mtime > KEPT_S:
+                    shutil.rmtree(old, ignore_errors=True)
         safe = all(_is_ours(place.stat()) for place in (base, folder)) and os.access(folder, os.W_OK)
     except (OSError, RuntimeError):
         safe = False

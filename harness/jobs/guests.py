@@ -91,9 +91,10 @@ class Guests:
         from harness.jobs.experiment import SLOWEST, longest_s
 
         ground = self.ground
+        code = str(ground.compiled) if ground.compiled and ground.compiled.is_dir() else ""  # it may have made room
         guest_of_run = Guest(
             ground.kernel.linux,
-            [sys.executable, "-I", "-c", INSIDE, str(ROOT), str(ground.compiled or "")],
+            [sys.executable, "-I", "-c", INSIDE, str(ROOT), code],
             folder=Path("/"),  # the user may stand in /tmp
             files={"job.json": job.encoded()},
             environment=_environment() | {machine.TOLD: ground.told},

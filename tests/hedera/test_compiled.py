@@ -5,12 +5,13 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from hedera.compiled import below, bits, choice_links, two_below
+from hedera.compiled import KEPT_S, below, bits, choice_links, code_folder, two_below
 from topos.fattree import FatTree
 from topos.links import path_links
 
@@ -103,3 +104,12 @@ def test_the_links_that_a_core_decides(k):
             assert (
                 list(choice_links(src, dst, core, tree.half)) == path_links(tree, [src], [dst], [core])[0, 1:5].tolist()
             )
+
+
+def test_what_a_sweep_may_go_on_with_stays(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    for n in range(20):
+        (tmp_path / str(n)).mkdir()
+        os.utime(tmp_path / str(n), (0, time.time() - n * KEPT_S / 10 - 60))
+    assert code_folder.__wrapped__().parent == tmp_path
+    assert {path.name for path in tmp_path.iterdir() if len(path.name) < 3} == set(map(str, range(10)))
