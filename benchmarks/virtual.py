@@ -39,11 +39,11 @@ class Case(NamedTuple):
 
 
 QUICK = (
-    Case(10, 1500, "ecmp", 0.4),
-    Case(10, 1500, "hedera-sa", 0.4),
-    Case(100, 1500, "ecmp", 2.5),
-    Case(1000, 1500, "ecmp", 15.0, seconds=4.0),
-    Case(10, 1500, "hedera-sa", 5.0, k=8, seconds=5.0, traffic="randbij", ready_aim=20.0),
+    Case(10, 1500, "ecmp", 0.15),
+    Case(10, 1500, "hedera-sa", 0.15),
+    Case(100, 1500, "ecmp", 0.7),
+    Case(1000, 1500, "ecmp", 4.0, seconds=4.0),
+    Case(10, 1500, "hedera-sa", 2.6, k=8, seconds=5.0, traffic="randbij", ready_aim=20.0),
 )
 MORE = (
     Case(10, 1500, "nonblocking", 0.4),
