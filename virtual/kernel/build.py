@@ -37,6 +37,9 @@ _LEAVE_OUT = ("*/drivers/gpu/*.[ch]", "*/drivers/media/*.[ch]", "*/drivers/net/[
 """More than half of the source, of which User-Mode Linux needs only the configuration files."""
 TOOLS = {"gcc": "gcc", "ld": "binutils", "make": "make", "flex": "flex", "bison": "bison", "bc": "bc", "xz": "xz-utils"}
 """Programs that unpack and compile a source, and their packages."""
+ABSENT = [f"{tool}=/nonexistent" for tool in ("RUSTC", "BINDGEN", "PAHOLE")]
+"""Programs that a kernel without Rust and type information has no need of, and whose versions would be in its
+configuration, which it contains."""
 XZ = [{"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME}]
 
 
@@ -170,7 +173,7 @@ def _compile(tree: Path, build: Path, log: Path) -> Path:
     if version(tree) < FLOATING_POINT_SINCE:  # linked statically, 6.1.192 did not boot
         text = text.replace("CONFIG_STATIC_LINK=y\n", "") + FLOATING_POINT_CONFIG
     config.write_text(text, encoding="utf-8")
-    make = ["make", "-C", str(tree), f"O={build}", "ARCH=um", "LOCALVERSION=", f"KCONFIG_ALLCONFIG={config}"]
+    make = ["make", "-C", str(tree), f"O={build}", "ARCH=um", "LOCALVERSION=", f"KCONFIG_ALLCONFIG={config}", *ABSENT]
     _make([*make, "-s", "allnoconfig"], log)
     flags = f"{FLAGS} -ffile-prefix-map={tree}=. -ffile-prefix-map={build}=."
     _make([*make, f"-j{len(os.sched_getaffinity(0))}", f"KCFLAGS={flags}", "linux"], log)
