@@ -52,7 +52,8 @@ def locked(path: Path, wait: Callable[[], object] = lambda: None) -> Iterator[No
         yield
 
 
-def taken(lock: TextIO) -> bool:
+def taken(lock: TextIO | int) -> bool:
+    """Whether the lock of an open file, or of its descriptor, is ours now."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

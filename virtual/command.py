@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from virtual.apt import layer
 from virtual.errors import GuestFailed
-from virtual.guest import MEMORY_MIB, VIRTUAL, Guest
+from virtual.guest import MEMORY_MIB, PATH, VIRTUAL, Guest
 from virtual.kernel import kernel
 from virtual.results import copy_results
 
@@ -128,5 +128,4 @@ class _Stream:
 
 def _path(own: str = "") -> str:
     """A user's PATH, and what is root's in a guest."""
-    system = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-    return ":".join(dict.fromkeys([*filter(None, own.split(":")), *system.split(":")]))
+    return ":".join(dict.fromkeys([*filter(None, own.split(":")), *PATH.split(":")]))

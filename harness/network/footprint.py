@@ -9,7 +9,6 @@ mistake). Processes end with the harness, and namespaces, interfaces and bridges
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import stat
 import time
@@ -21,6 +20,7 @@ from pathlib import Path
 from harness.errors import UnfitMachine
 from harness.network import hosts
 from results.temporary import is_alive, is_owner, left_by, owner_name, remove_tree
+from virtual.cache import taken
 
 HOME = Path("/run/hedera")
 LOOK_EVERY_S, TELL_S = 0.2, 2.0
@@ -109,7 +109,7 @@ def sole_use(doing: str = "a run", say: Callable[[str], object] = lambda sentenc
     try:
         os.fchmod(lock, 0o600)
         began, said = time.monotonic(), False
-        while not _taken(lock):
+        while not taken(lock):
             if not said and time.monotonic() - began >= TELL_S:
                 holder = os.pread(lock, 200, 0).decode(errors="replace") or "another process"
                 say(f"waiting for {holder}: two runs at once would disturb each other")
@@ -120,11 +120,3 @@ def sole_use(doing: str = "a run", say: Callable[[str], object] = lambda sentenc
         yield
     finally:
         os.close(lock)
-
-
-def _taken(lock: int) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
