@@ -182,6 +182,7 @@ class Collective(Record, frozen=True, kw_only=True):
     slowest_step: Count | None
     slowest_step_s: Seconds | None
     longest_flow_s: Seconds | None
+    least_s: Seconds | None = None
 
 
 class Round(Record, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from hedera.options import field_options, in_words, json_option, quiet_option
 from results.output import progress_bar
@@ -44,16 +45,19 @@ def simulate(as_json: bool, record: Path | None, **fields: Any) -> None:
     simulation = Simulation(config)
     with progress_bar(f"{config.scheme}  {config.traffic}", config.seconds) as done:
         result = simulation.run(done)
-    share = result.bisection_mbps / result.capacity_mbps
-    click.echo(
-        f"{config.scheme}, {config.traffic}, k={config.k}: bisection bandwidth "
-        f"{result.bisection_mbps:,.1f} Mb/s, {share:.1%} of {result.capacity_mbps:,.0f}"
-    )
+    what = f"{config.scheme}, {config.traffic}, k={config.k}:"
     if (told := result.collective()) is not None:
-        done_s = "not done" if told.completion_s is None else f"done after {told.completion_s:.6g} s"
-        click.echo(f"collective: {told.flows:,} flows in {told.steps:,} steps, {done_s}")
+        click.echo(f"{what} {told.in_words()}")
+    if told is None or np.isinf(result.size_bytes).any():
+        share = result.bisection_mbps / result.capacity_mbps
+        click.echo(
+            f"{what} bisection bandwidth {result.bisection_mbps:,.1f} Mb/s, {share:.1%} of {result.capacity_mbps:,.0f}"
+        )
     if result.completion_s.size:
-        click.echo(f"{result.completion_s.size:,} flows completed, {result.completion_s.mean():.3f} s on average")
+        mean, slowest = result.completion_s.mean(), result.completion_s.max()
+        click.echo(
+            f"{result.completion_s.size:,} flows completed, {mean:.6g} s on average, the slowest {slowest:.6g} s"
+        )
     for one in result.completion():
         if one.flows:
             click.echo(

@@ -92,7 +92,8 @@ class Result:
         return by_class(size / config.size_scale, seconds, alone_s(config, size), ended)
 
     def collective(self) -> Collective | None:
-        return None if self.graph is None else completed(self.graph, self.start_s, self.end_s)
+        link_mbps = self.config.link_mbps
+        return None if self.graph is None else completed(self.graph, self.start_s, self.end_s, link_mbps)
 
     def as_json(self) -> dict[str, Any]:
         """The result as plain values: what `hedera simulate --json` prints."""

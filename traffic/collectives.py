@@ -11,6 +11,7 @@ before, and for the flow that its sender sends before.
 * ``all-to-all``: every rank sends 1/GROUP of its buffer to every other one, all at once.
 * ``pipeline``: GROUP stages; as many micro-batches of BYTES go through them forward, and back.
 * ``goal:FILE``: what a file of GOAL text says (`traffic.goal`).
+* ``htsim:FILE.cm``: what a connection matrix of htsim says (`traffic.htsim`).
 * ``chakra:PREFIX``: what Chakra's traces say, PREFIX.0.et for rank 0 and so on (`traffic.chakra`).
 """
 
@@ -31,6 +32,7 @@ SPELLINGS = {
     "all-to-all:GROUP,BYTES": "every host sends 1/GROUP of BYTES to every other one of its group",
     "pipeline:STAGES,BYTES": "micro-batches of BYTES go forward through the stages, and back",
     "goal:FILE": "what a file of GOAL text says, the schedules of LogGOPSim and ATLAHS",
+    "htsim:FILE.cm": "what a connection matrix of the packet simulator htsim says",
     "chakra:PREFIX": "what Chakra's traces say, as ASTRA-sim runs them: PREFIX.0.et for rank 0 and so on",
 }
 """How each is spelled, and what it means."""
@@ -55,6 +57,10 @@ def collective(
         from traffic.goal import read_goal
 
         graph = read_goal(argument, text)
+    elif name == "htsim":
+        from traffic.htsim import read_htsim
+
+        graph = read_htsim(argument, text)
     elif name == "chakra":
         from traffic.chakra import read_chakra
 

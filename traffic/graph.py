@@ -124,8 +124,9 @@ class FlowGraph:
         src, dst = (np.tile(np.concatenate([hosts, ends]), times) for ends in (self.src, self.dst))
         size = np.tile(np.concatenate([np.zeros(joins, dtype=np.int64), self.size_bytes]), times)
         delay = np.tile(np.concatenate([np.full(joins, compute_s), self.delay_s]), times)
+        lane = np.tile(np.concatenate([np.zeros(joins, dtype=np.int32), self.lane]), times)
         return FlowGraph.of(
-            self.name, self.num_hosts, src, dst, size, delay, np.concatenate(waiting), np.concatenate(before)
+            self.name, self.num_hosts, src, dst, size, delay, np.concatenate(waiting), np.concatenate(before), lane
         )
 
     def split(self, parts: int) -> FlowGraph:
@@ -155,10 +156,31 @@ class FlowGraph:
         tail = slice(subs + others.size, None)
         size[tail], delay[tail], dst[tail] = 0, 0.0, self.src[joined]
         lane = np.zeros(nodes.size, dtype=np.int32)
-        lane[:subs] = np.repeat(np.arange(parts), flows.size)
+        lane[:subs] = np.repeat(np.arange(parts), flows.size) + np.tile(self.lane[flows] * parts, parts)
         return FlowGraph.of(
             self.name, self.num_hosts, self.src[nodes], dst, size, delay, waiting[real], before[real], lane
         )
+
+    def least_s(self, link_mbps: float) -> float:
+        """What no network can beat whose hosts have one link of so many 10^6 bit/s each: seconds until all has ended.
+
+        The longest chain of waits, each flow alone; and every host's bytes, sent or received, from the earliest moment
+        at which it can begin.
+        """
+        took = self.size_bytes * 8e-6 / link_mbps
+        start = self.delay_s.copy()
+        order = np.argsort(self.level[self.waiting], kind="stable")
+        waiting, before = self.waiting[order], self.before[order]
+        for edges in np.split(np.arange(order.size), np.flatnonzero(np.diff(self.level[waiting])) + 1):
+            late, early = waiting[edges], before[edges]
+            np.maximum.at(start, late, self.delay_s[late] + start[early] + took[early])
+        least, flows = float((start + took).max()), ~self.computes
+        for host in (self.src[flows], self.dst[flows]):
+            begin = np.full(self.num_hosts, np.inf)
+            np.minimum.at(begin, host, start[flows])
+            load = np.bincount(host, took[flows], self.num_hosts)
+            least = max(least, float((begin + load)[load > 0].max(initial=0.0)))
+        return least
 
     def _last_at(self, host: Int32) -> Int64:
         """The nodes that none waits for which their own ``host`` has a part in, their sender or their receiver."""
@@ -204,7 +226,7 @@ class Collective:
 
     ``completion_s``: when the last node ended, None where one has not. ``steps``: flows are of one when as many nodes
     lie before them on the longest way; ``slowest_step_s``: the longest time from the first start to the last end of
-    one that has ended. ``longest_flow_s``: the longest time of a flow.
+    one that has ended. ``longest_flow_s``: the longest time of a flow. ``least_s``: as `FlowGraph.least_s`.
     """
 
     flows: int
@@ -214,9 +236,14 @@ class Collective:
     slowest_step: int | None
     slowest_step_s: float | None
     longest_flow_s: float | None
+    least_s: float
+
+    def in_words(self) -> str:
+        done = "not done" if self.completion_s is None else f"done after {self.completion_s:.6g} s"
+        return f"{self.flows:,} flows in {self.steps:,} steps, {done}; {self.least_s:.6g} s are the least possible"
 
 
-def completed(graph: FlowGraph, start_s: Float64, end_s: Float64) -> Collective:
+def completed(graph: FlowGraph, start_s: Float64, end_s: Float64, link_mbps: float) -> Collective:
     """When its nodes, the first of these (flows,), started and ended; nan where they did not."""
     start, end = start_s[: len(graph)], end_s[: len(graph)]
     flows = ~graph.computes
@@ -236,6 +263,7 @@ def completed(graph: FlowGraph, start_s: Float64, end_s: Float64) -> Collective:
         int(np.nanargmax(took)) if known else None,
         float(np.nanmax(took)) if known else None,
         float(np.nanmax(alone)) if np.isfinite(alone).any() else None,
+        graph.least_s(link_mbps),
     )
 
 

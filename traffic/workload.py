@@ -204,7 +204,7 @@ def read_files(spec: str, network: Network, seed: int) -> dict[str, str]:
             from traffic.chakra import traces_of
 
             found |= {str(path): read_bytes(path, MAX_FILE_BYTES).decode("latin-1") for path in traces_of(argument)}
-        elif name in ("file", "goal"):
+        elif name in ("file", "goal", "htsim"):
             found[str(Path(argument))] = read_text(Path(argument), MAX_FILE_BYTES)
         elif name == "poisson":
             found |= {str(path): read_text(path, MAX_FILE_BYTES) for path in poisson.files_of(argument)}

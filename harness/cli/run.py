@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from harness.cli.options import carrier, experiment_options, tell_user, timed
 from harness.run.spec import RunSpec
 from hedera.options import field_options, json_option
+from traffic.graph import Collective
 
 if TYPE_CHECKING:
     from results.record import Run
@@ -67,9 +69,6 @@ def _tell(result: Run, out: Path) -> None:
         )
     if (turns := result.turns) is not None and turns.shuffle_s is not None:
         click.echo(f"  shuffle {turns.shuffle_s:.1f} s, hosts done after {turns.host_completion_s:.1f} s on average")
-    if (told := result.collective) is not None:
-        done_s = "not done" if told.completion_s is None else f"done after {told.completion_s:.3f} s"
-        click.echo(f"  collective: {told.flows:,} flows in {told.steps:,} steps, {done_s}")
     for reason in (*result.reasons, *result.remarks):
         click.echo(f"  {reason}")
     click.echo(f"  {out}/run.json")
@@ -79,5 +78,7 @@ def _outcome(result: Run) -> str:
     which = f"{result.scheme} on {result.traffic}"
     if result.bisection_mbps is None:
         return f"{which}: no result"
+    if result.collective is not None and all(flow.size_bytes for flow in result.flows):
+        return f"{which}: {Collective(**msgspec.structs.asdict(result.collective)).in_words()}, {result.verdict}"
     share = result.bisection_mbps / result.capacity_mbps
     return f"{which}: {result.bisection_mbps:.1f} of {result.capacity_mbps:g} Mb/s ({share:.0%}), {result.verdict}"

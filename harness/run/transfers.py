@@ -155,7 +155,7 @@ class Transfers(Traffic):
                 if one.start is not None and one.how == "done":
                     start[number] = one.start - self._begin
                     end[number] = (arrived[number].last if number in arrived else one.end) - self._begin
-            self.collective = completed(self._graph, start, end)
+            self.collective = completed(self._graph, start, end, self._spec.link_mbps)
         all_must_end = self._graph is not None or self._workload.matrix is not None
         failed = []
         for number, flow in self._by_number.items():

@@ -105,7 +105,10 @@ def test_an_unfinished_collective_has_no_completion():
 def test_the_command_tells_of_the_collective(capsys):
     options = "--scheme ecmp --traffic ring:16,16000000 --placement random --seconds 2 --engine maxmin"
     command(options.split(), standalone_mode=False)
-    assert "collective: 480 flows in 30 steps, done after 0." in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "480 flows in 30 steps, done after 0." in told
+    assert "0.24 s are the least possible" in told
+    assert "bisection" not in told
     command([*options.split(), "--json"], standalone_mode=False)
     found = json.loads(capsys.readouterr().out)["collective"]
     assert found["completion_s"] >= 0.24
