@@ -1,7 +1,8 @@
 """What compiled inner loops share: how Numba compiles and keeps them, random numbers, and the links of a path.
 
 Machine code contains a copy of all that it calls, and Numba's cache asks only whether the outermost function's file
-has changed. So each state of the sources has a folder of its own, named by their hash.
+has changed. So each state of the sources has a folder of its own, named by their hash; and so has each place where they
+are, each Python, Numba and processor, whose code Numba does not take for another's.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from llvmlite.binding import get_host_cpu_name
 from numba.core import config
 
 from hedera.linkstate import LinkState
@@ -76,8 +78,9 @@ def _is_ours(about: os.stat_result) -> bool:
 
 
 def _sources() -> str:
-    """A hash of all that compiled functions call in other files than their own."""
-    digest = hashlib.sha256()
+    """A hash of all that compiled functions call in other files than their own, and of all that Numba asks for."""
+    machine = (str(_ROOT), sys.version, numba.__version__, get_host_cpu_name())
+    digest = hashlib.sha256(repr(machine).encode())
     for path in sorted([*(_ROOT / "hedera").glob("*.py"), *(_ROOT / "topos").glob("*.py")]):
         digest.update(path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]

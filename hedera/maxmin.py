@@ -7,16 +7,22 @@ of links may hold outdated shares: a link that comes up too early is put back wi
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from functools import cache
 from heapq import heapify, heappop, heappush
+from itertools import count
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hedera.compiled import compiled
 from topos.arrays import Float64, Int32
 from topos.links import path_links
 from topos.network import Network
 
+PLAIN_CALLS, PLAIN_ENTRIES = 50, 2000
+"""So many of a process's calls, of paths with so few entries (6 a flow), are not compiled: importing Numba takes longer,
+and of a guest's processor time a second."""
 MAX_CHOICES = 200_000
 """Flows times paths up to which `most_possible` is computed; more would take minutes."""
 
@@ -36,10 +42,21 @@ def max_min_rates(links: ArrayLike, capacity: ArrayLike) -> Float64:
         raise ValueError("a link's capacity must be a number that is not negative")
     if paths.size and (paths.min() < -1 or paths.max() >= limits.size):
         raise IndexError(f"a path uses a link that is not one of the {limits.size} links")
+    if "numba" in sys.modules or paths.size > PLAIN_ENTRIES or next(_calls) >= PLAIN_CALLS:
+        return _compiled_fill()(paths, limits)
     return _fill(paths, limits)
 
 
-@compiled
+_calls = count()
+
+
+@cache
+def _compiled_fill() -> Callable[[Int32, Float64], Float64]:
+    from hedera.compiled import compiled
+
+    return compiled(_fill)
+
+
 def _fill(paths: Int32, capacity: Float64) -> Float64:
     flows = paths.shape[0]
     first = np.zeros(capacity.size + 1, dtype=np.int64)  # flows of link l are members[first[l] : first[l + 1]]

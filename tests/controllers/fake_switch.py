@@ -171,7 +171,7 @@ class FakeSwitches(contextlib.ExitStack):
             switch.sock.close()
 
 
-def wait_for(condition, seconds=10.0):
+def wait_for(condition, seconds=60.0):
     deadline = time.monotonic() + seconds
     while not (result := condition()):
         assert time.monotonic() < deadline, f"not within {seconds} s"
@@ -237,7 +237,7 @@ class ControllerProcess:
         lines = [json.loads(line) for line in self.log.read_text().splitlines(keepends=True) if line[-1] == "\n"]
         return [event for event in lines if kind in (None, event["event"])]
 
-    def wait_event(self, kind, count=1, seconds=10.0):
+    def wait_event(self, kind, count=1, seconds=60.0):
         return wait_for(lambda: (found := self.events(kind))[count - 1 :] and found, seconds)
 
     def stderr(self):

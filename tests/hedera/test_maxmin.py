@@ -29,7 +29,10 @@ def test_agrees_with_fractions(paths: list[list[int]], capacity: list[int]) -> N
     for flow, path in enumerate(paths):
         links[flow, 4 - len(path) :] = path
     exact = plain_max_min(paths, [Fraction(c) for c in capacity])
-    assert max_min_rates(links, capacity) == pytest.approx([float(r) for r in exact], abs=1e-9)
+    rates = max_min_rates(links, capacity)
+    assert rates == pytest.approx([float(r) for r in exact], abs=1e-9)
+    plain, fast = (fill(links, np.array(capacity, float)) for fill in (maxmin._fill, maxmin._compiled_fill()))
+    assert rates.tolist() == plain.tolist() == fast.tolist()
 
 
 def test_a_flow_without_links_has_no_limit() -> None:
