@@ -21,8 +21,8 @@ from topos.links import path_links
 from topos.network import Network
 
 PLAIN_CALLS, PLAIN_ENTRIES = 50, 2000
-"""So many of a process's calls, of paths with so few entries (6 a flow), are not compiled: importing Numba takes longer,
-and of a guest's processor time a second."""
+"""So many of a process's calls, of paths with so few entries (6 a flow), are not compiled: importing Numba takes
+longer, and of a guest's processor time a second."""
 MAX_CHOICES = 200_000
 """Flows times paths up to which `most_possible` is computed; more would take minutes."""
 
