@@ -36,6 +36,8 @@ seconds, or real seconds if it does not compute at all (`Stall`)."""
 REPORT_EVERY_S, LOOK_EVERY_S = 0.1, 5.0
 IDLE_SHARE = 0.002
 """A guest that computes gets more of a processor than this, however busy the machine; a guest that hangs gets none."""
+WORDS = re.compile(rb"x86_64\0((?:(?!x86_64\0).)+?)(\0[A-Za-z_]\w*=[^\0]*)*\0[^\0]+\0{9}\Z", re.DOTALL)
+"""The end of a process's stack: platform, words (1), environment, path, zeros."""
 COMPUTING_US = 1000
 """The most guest time that a loop of some 20 ms may take in virtual time: reading the clock takes 256 ns."""
 OUT = Path("/run/guest")
@@ -163,7 +165,8 @@ class Guest:
                 _end(self._process)
                 return self._ended(now)
             if now.real_s > self.real_s:
-                raise GuestFailed(f"the guest did not finish within {self.real_s:g} s")
+                at = f"within {self.real_s:g} s, in which its clock came to {now.simulated_s:.0f} s"
+                raise GuestFailed(f"the guest did not finish {at}")
             if (hangs := stall.look(now.simulated_s)) is not None:
                 raise GuestFailed(hangs)
             time.sleep(REPORT_EVERY_S)
@@ -324,7 +327,7 @@ class Stall:
     _simulated_s = -1.0
     _looked_s = float("-inf")
     _moved_s = 0.0
-    _used_s = 0.0
+    _used_s: Mapping[int, float] = field(default_factory=dict)
 
     def look(self, simulated_s: float) -> str | None:
         """A sentence if the guest, whose clock is now at ``simulated_s``, hangs; else None."""
@@ -336,23 +339,43 @@ class Stall:
         if simulated_s > self._simulated_s:
             self._simulated_s, self._moved_s, self._used_s = simulated_s, now, used
             return None
-        computed, passed = used - self._used_s, now - self._moved_s
+        computed, passed = sum(used.values()) - sum(self._used_s.values()), now - self._moved_s
         stands = f"the guest's clock has stood at {simulated_s:.0f} s"
         if computed > self.stalled_s:
-            return f"{stands} while it computed for {computed:.0f} s: it hangs"
+            return f"{stands} while it computed for {computed:.0f} s{self.where()}: it hangs"
         if passed > self.stalled_s and computed < IDLE_SHARE * passed:
             return f"{stands} for {passed:.0f} s, and it did not compute: it hangs"
         return None
 
+    def where(self) -> str:
+        """The process, but for the first, that has computed most since the clock moved; empty if that is not known."""
+        grown = {pid: s - self._used_s.get(pid, 0.0) for pid, s in used_s(self.session).items() if pid != self.session}
+        told = command_line(max(grown, key=grown.__getitem__)) if grown else ""
+        return f" in {told!r}" if told else ""
 
-def used_s(session: int) -> float:
-    """Processor seconds of a session's running processes, and of the ended ones that these have waited for."""
-    ticks = 0
+
+def used_s(session: int) -> dict[int, float]:
+    """Processor seconds of a session's running processes, and of the ended ones that these have waited for, by pid."""
+    used = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             words = stat.read_text(errors="replace").rpartition(")")[2].split()
         except OSError:
             continue  # the process has ended meanwhile
         if words[3] == str(session):
-            ticks += sum(map(int, words[11:15]))
-    return ticks / os.sysconf("SC_CLK_TCK")
+            used[int(stat.parent.name)] = sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK")
+    return used
+
+
+def command_line(pid: int) -> str:
+    """What a guest's process was started as, from the top of its stack (its name is that of all); empty if not told."""
+    top, below = b"", 0
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/mem", "rb", 0) as memory:
+        for line in reversed(Path(f"/proc/{pid}/maps").read_text().splitlines()):
+            begin, end = (int(number, 16) for number in line.split()[0].split("-"))
+            if line.split()[1].startswith("rw") and end < 1 << 47:  # neighbouring pages need not be so in memory
+                memory.seek(max(begin, end - (1 << 16)))
+                top, below = memory.read(min(end - begin, 1 << 16)) + (top if end == below else b""), begin
+                if found := WORDS.search(top):
+                    return found[1].replace(b"\0", b" ").decode(errors="replace")[:80]
+    return ""

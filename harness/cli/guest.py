@@ -39,6 +39,8 @@ def guest(
     from virtual.command import run
     from virtual.errors import GuestFailed, Unavailable
 
+    if sys.stdin is None:  # closed; the next file would take its number, and the guest not get it
+        os.open(os.devnull, os.O_RDONLY)
     person = os.isatty(0) and os.isatty(1)
     try:
         with _raw() if person else open(os.devnull):
@@ -46,7 +48,7 @@ def guest(
                 command,
                 out=out,
                 keep=keep,
-                stdin=b"" if os.isatty(0) else sys.stdin.buffer.read(),
+                stdin=b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read(),
                 terminal=(os.dup(0), os.dup(1)) if person else None,
                 memory_mib=memory,
                 seed=seed,
