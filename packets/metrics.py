@@ -80,6 +80,7 @@ def cell(what: tuple[str, float, str, str, str], results: Sequence[Result]) -> R
     """The number that all seeds' samples give together, beside the published one; ``what``: as in PUBLISHED.
 
     ``lowest``, ``highest``: of single seeds. ``published``: None if there is none; ``ratio``: ours over it.
+    ``by_seed``: every seed's, in their order, with spaces between.
     """
     *_, metric, statistic = what
     single = by_seed(results, metric, statistic)
@@ -90,8 +91,12 @@ def cell(what: tuple[str, float, str, str, str], results: Sequence[Result]) -> R
     published = PUBLISHED.get(what)
     return {
         "metric": metric, "statistic": statistic, "published": published, "ours": ours, "lowest": low, "highest": high,
-        "seeds": len(results), "ratio": ours / published if published else None,
+        "seeds": len(results), "ratio": ours / published if published else None, "by_seed": _told(single),
     }  # fmt: skip
+
+
+def _told(by_seed: Float64) -> str:
+    return " ".join(f"{value:.6g}" for value in by_seed)
 
 
 def within(rows: Sequence[Row], statistic: str, factor: float) -> tuple[int, int]:
@@ -113,7 +118,7 @@ def reductions(experiment: str, column: str, found: Found, metric: str, statisti
 
     By x (``column``), and its mean over all x above 0 (None); none if a time is 0 or the metric is not a time.
     ``percent``: the mean over seeds; ``low``, ``high``: its 95 % interval, None if there are too few seeds.
-    ``published``: from the published numbers, None if there are none.
+    ``published``: from the published numbers, None if there are none. ``by_seed``: as in `cell`.
     """
     if not metric.endswith(("_us", "_ms")):
         return []
@@ -138,6 +143,7 @@ def reductions(experiment: str, column: str, found: Found, metric: str, statisti
                 {
                     column: at, "variant": variant, "metric": metric, "statistic": statistic, "than": than,
                     "published": published[at], "percent": of.mean, "low": of.low, "high": of.high, "seeds": of.pairs,
+                    "by_seed": _told(values),
                 }
             )  # fmt: skip
     return rows

@@ -31,7 +31,7 @@ def test_a_reduction_is_paired_by_seed():
     rows = made(FOUND)
     assert list(rows) == [(0, "tcp"), (400, "tcp"), (600, "tcp"), (None, "tcp")]
     half = rows[400, "tcp"]
-    assert (half["percent"], half["low"], half["high"], half["seeds"]) == (50, 50, 50, 3)
+    assert [half[name] for name in ("percent", "low", "high", "seeds", "by_seed")] == [50, 50, 50, 3, "50 50 50"]
     assert half["published"] == pytest.approx(100 * (1 - 30.8 / 34.4), abs=0.3)
     other = rows[600, "tcp"]  # 70, 60 and 50 %: t of 2 degrees is 4.303, and 10 / sqrt(3) the error
     assert other["percent"] == pytest.approx(60)

@@ -135,7 +135,7 @@ class TestWithEngine:
 def test_cells_pool_all_seeds_and_show_each():
     seeds = [result(small_us=np.array([1.0, 3.0])), result(small_us=np.array([5.0]))]
     made = cell(("table2", 20, "hull", "fct_900B_us", "mean"), seeds)
-    assert [made[name] for name in ("ours", "lowest", "highest", "seeds")] == [3, 2, 5, 2]
+    assert [made[name] for name in ("ours", "lowest", "highest", "seeds", "by_seed")] == [3, 2, 5, 2, "2 5"]
     assert made["published"] == 40.3
     assert made["ratio"] == pytest.approx(3 / 40.3)
 
