@@ -31,6 +31,7 @@ from paper.study import (
     table,
 )
 from plots.style import colour, scheme_order
+from plots.trials import difference
 from results.tasks import Computing, Runner, computed, in_turn
 from simulator.config import Config
 
@@ -77,6 +78,8 @@ def compute(cases: Sequence[Config], seeds: int, run: Runner = in_turn) -> list[
 
     ``keep``: the share of the flows that are kept. ``threshold``: the share of a link above which a flow is large;
     None for a scheme that does not use it. ``large_share``: the share of flows that were large, over all rounds.
+    ``low``, ``high``: Student's interval of 95 % of ``over_control``; None with fewer than three seeds.
+    ``over_ecmp_by_seed``: every seed's, in their order, with spaces between.
     """
     found = dict(zip(cases, over_seeds(run, measure, cases, seeds), strict=True))
     static = max(case.threshold for case in cases)  # schemes that do not use it were run with this one
@@ -85,16 +88,18 @@ def compute(cases: Sequence[Config], seeds: int, run: Runner = in_turn) -> list[
         schedules = scheme_of(case.scheme).scheduler is not None
         shares, large = zip(*ours, strict=True)
         over_ecmp, over_control = (
-            mean(share / other for share, (other, _) in zip(shares, found[beside], strict=True))
+            [share / other for share, (other, _) in zip(shares, found[beside], strict=True)]
             for beside in (replace(case, scheme=name, threshold=static) for name in (_BASELINE, CONTROL))
         )
+        of = difference(None, over_control)
         rows.append(
             {
                 "k": case.k, "engine": case.engine, "traffic": case.traffic, "flows_per_host": case.flows_per_host,
                 "keep": case.keep, "scheme": case.scheme, "threshold": case.threshold if schedules else None,
                 "seeds": seeds, "percent": 100 * mean(shares), "lowest_percent": 100 * min(shares),
-                "highest_percent": 100 * max(shares), "over_ecmp": over_ecmp, "over_control": over_control,
-                "large_share": mean(large) if schedules else None,
+                "highest_percent": 100 * max(shares), "over_ecmp": mean(over_ecmp), "over_control": of.mean,
+                "large_share": mean(large) if schedules else None, "low": of.low, "high": of.high,
+                "over_ecmp_by_seed": " ".join(f"{ratio:.6g}" for ratio in over_ecmp),
             }
         )  # fmt: skip
     return rows
@@ -103,7 +108,7 @@ def compute(cases: Sequence[Config], seeds: int, run: Runner = in_turn) -> list[
 def draw(rows: Sequence[Row], subtitle: str, path: Path) -> Path:
     """A column per pattern, a row per engine: shares of the control against flows per host.
 
-    Thin and dashed: with lower thresholds, so that more flows are large.
+    Thin and dashed: with lower thresholds, so that more flows are large. Bands: intervals over seeds.
     """
     kept = [row for row in rows if row["keep"] == 1]
     engines = grouped(kept, "engine")
@@ -131,6 +136,9 @@ def _panel(axes: Axes, rows: Sequence[Row]) -> None:
             x, y = [row["flows_per_host"] for row in ours], [row["over_control"] for row in ours]
             named = label(scheme) + (f", large from {threshold:.0%}" if other else "")
             axes.plot(x, y, "--" if other else ".-", color=colour(scheme), lw=0.9 if other else 1.5, label=named)
+            if ours[0]["low"] is not None:
+                low, high = ([row[end] for row in ours] for end in ("low", "high"))
+                axes.fill_between(x, low, high, color=colour(scheme), alpha=0.15, lw=0)
     axes.set_ylim(0, 1.05)
 
 
@@ -145,7 +153,7 @@ def _panel(axes: Axes, rows: Sequence[Row]) -> None:
 )  # fmt: skip
 @engines_option
 @field_options(Config, "k seconds interval_s tick_s iterations", seconds=12.0, interval_s=2.0, tick_s=0.01)
-@seeds_option(3)
+@seeds_option(5)
 @computed
 def command(
     asked: Computing, schemes: tuple[str, ...], engines: tuple[str, ...], counts: str, thresholds: str, seeds: int,

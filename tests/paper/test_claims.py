@@ -20,7 +20,6 @@ def test_the_data_says_it(claim):
 
 def test_the_page_is_the_table_of_them():
     assert (claims.ROOT / claims.PAGE).read_text() == claims.page(CLAIMS)
-    assert len({claim["claim"] for claim in CLAIMS}) >= 20
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paper import explain_ecmp, explain_sa, figure_3, figure_9, figure_10, figure_11, table_3, table_6
+from paper import explain_ecmp, explain_sa, figure_3, figure_9, figure_10, figure_11, flows_per_host, table_3, table_6
 from results.published import TABLE_3, TABLE_6
 from simulator.config import Config
 from simulator.driver import bisection_mbps, simulate
@@ -46,6 +46,11 @@ def figure_11_again():
     )
 
 
+def flows_again():
+    base = Config("ecmp", "random", engine="maxmin", seconds=12.0, interval_s=2.0, tick_s=0.01)
+    return flows_per_host.compute([*flows_per_host.plan(base, [12], ("hedera-gff",), [0.1, 0.01])], 5)
+
+
 @pytest.mark.parametrize(
     ("name", "cells", "compute"),
     [
@@ -62,6 +67,7 @@ def figure_11_again():
         ("figure10_k32.csv", *figure_10_of("aimd", "stride:1", "nonblocking")),
         ("figure10_k32.csv", *figure_10_of("maxmin", "randbij", "ecmp")),
         ("figure11_k16.csv", {"seed": "2", "scheme": "nonblocking"}, figure_11_again),
+        ("flows_per_host_k4.csv", {"flows_per_host": "12"}, flows_again),
         ("explain_ecmp.csv", TREE, lambda: PREDICTED[1]),
         ("explain_ecmp_fits.csv", TREE, lambda: PREDICTED[0]),
         (  # rows of other readings are of revision 98ceff6
