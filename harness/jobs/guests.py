@@ -19,6 +19,7 @@ from pathlib import Path
 import msgspec
 
 from harness.errors import UnfitMachine, WorkerFailed
+from harness.jobs.code import code_of_runs
 from harness.jobs.job import Hear, Job
 from harness.jobs.store import RESULT, require_room
 from harness.network import machine
@@ -36,8 +37,6 @@ INSIDE = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
     "import runpy; runpy.run_module('harness.jobs.inside', run_name='__main__', alter_sys=True)"
 )
-MARK = "of-runs"
-"""A file that says that all machine code of runs is there."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +56,14 @@ def prepare(say: Callable[[str], None]) -> Ground:
         kernel = booted_kernel(lambda sentence: say(f"{sentence} ..."))
         missing = [tool.package for tool in machine.TOOLS if machine.version_of(tool) is None]
         over = layer(list(dict.fromkeys(missing))) if missing else None
+        code = code_of_runs(say)
     except Unavailable as reason:
         raise UnfitMachine(f"virtual time: {reason}") from None
     if kernel.slow is not None:
         say(kernel.slow)
     versions = {tool.name: version for tool in machine.TOOLS if (version := machine.version_of(tool))}
     told = json.dumps({"tools": versions, "revision": first_source().revision})
-    return Ground(kernel, (over,) if over else (), told, _compiled(say))
+    return Ground(kernel, (over,) if over else (), told, code)
 
 
 @dataclass(frozen=True)
@@ -130,28 +130,6 @@ class Guests:
         record.write(place / RESULT, run)
 
 
-def _compiled(say: Callable[[str], None]) -> Path | None:
-    """The folder of the machine code of runs (`hedera.compiled`), complete: in guests it would be made again in every
-    one. None where this user cannot keep any."""
-    from hedera.compiled import code_folder
-
-    folder = code_folder()
-    if folder is not None and not (folder / MARK).exists():
-        say("compiling what runs need, once: a minute or less ...")
-        from controllers.hedera_loop import warm_up
-        from controllers.settings import Settings
-        from hedera.maxmin import max_min_rates
-        from hedera.schemes import SCHEMES
-
-        for scheme in SCHEMES.values():
-            if scheme.scheduler is not None:
-                settings = Settings(scheme=scheme.name)
-                warm_up(settings, settings.tree)
-        max_min_rates([[0]], [1.0])
-        (folder / MARK).touch()
-    return folder
-
-
 def _environment() -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("POX_DIR", "PYTHONDONTWRITEBYTECODE") if name in os.environ}
     # Mininet wants Python's distutils, and setuptools would give its own, with itself; Python 3.12 has no other.
@@ -160,7 +138,8 @@ def _environment() -> dict[str, str]:
         home = pwd.getpwuid(os.geteuid()).pw_dir
     except KeyError:
         home = "/"
-    return {**kept, **lean, "HOME": home}
+    # A guest sees this machine's /tmp, where others' folders come and go.
+    return {**kept, **lean, "HOME": home, "TMPDIR": "/run"}
 
 
 def _stage(said: Path) -> str:

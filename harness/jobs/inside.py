@@ -15,8 +15,7 @@ def main() -> None:
     """``sys.argv[1]``: the host's folder of compiled code, if any. It is copied: what others can write, root does not
     load."""
     if sys.argv[1]:
-        host = Path(sys.argv[1])
-        shutil.copytree(host, CODE / host.name)
+        shutil.copytree(sys.argv[1], CODE)
         os.environ["NUMBA_CACHE_DIR"] = str(CODE)
     from harness.jobs.experiment import run_experiment
     from harness.jobs.job import decoded, laid_in_guest

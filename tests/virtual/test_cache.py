@@ -10,14 +10,11 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_folders_are_made_for_us_alone(home):
+def test_folders_are_made_for_us_alone_and_others_are_not_believed(home, tmp_path):
     made = cache.folder("kernels")
     assert made == home / "hedera" / "virtual" / "kernels"
     assert made.stat().st_mode & 0o777 == made.parent.stat().st_mode & 0o777 == 0o700
-
-
-def test_what_others_can_write_to_is_not_believed(home, tmp_path):
-    cache.folder("kernels").chmod(0o777)
+    made.chmod(0o777)
     (home / "hedera/virtual/link").symlink_to(tmp_path)
     for name in ("kernels", "link"):
         with pytest.raises(Unavailable, match=name):
