@@ -74,6 +74,7 @@ def test_a_machine_that_does_not_isolate_is_refused_with_its_own_words(place, mo
         require_closed(place)
 
 
+@pytest.mark.root
 def test_grading_stops_with_status_3_where_it_cannot_isolate(tmp_path):
     """Nobody gets 0 points for what the machine lacks."""
     (tmp_path / "class" / "alice").mkdir(parents=True)
