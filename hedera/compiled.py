@@ -58,13 +58,11 @@ def code_folder() -> Path | None:
     folder = Path(given or "hedera/compiled")
     try:
         base = folder if given else Path(home or Path("~/.cache").expanduser()) / folder
-        folder = base / _sources()
+        folder = base / sources(_ROOT)
         if not folder.is_dir():
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             print("compiling the inner loops, once: half a minute or less", file=sys.stderr, flush=True)
-            for old in sorted(base.iterdir(), key=lambda one: one.stat().st_mtime)[:-FOLDERS]:
-                if time.time() - old.stat().st_mtime > KEPT_S:
-                    shutil.rmtree(old, ignore_errors=True)
+            make_room(base)
         safe = all(_is_ours(place.stat()) for place in (base, folder)) and os.access(folder, os.W_OK)
     except (OSError, RuntimeError):
         safe = False
@@ -77,12 +75,20 @@ def _is_ours(about: os.stat_result) -> bool:
     return about.st_uid in (0, os.geteuid()) and not about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def _sources() -> str:
-    """A hash of all that compiled functions call in other files than their own, and of all that Numba asks for."""
-    machine = (str(_ROOT), sys.version, numba.__version__, get_host_cpu_name())
+def make_room(base: Path) -> None:
+    """Remove the oldest folders in it that no sweep can still go on with."""
+    for old in sorted(base.iterdir(), key=lambda one: one.stat().st_mtime)[:-FOLDERS]:
+        if time.time() - old.stat().st_mtime > KEPT_S:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def sources(root: Path, times: bool = False) -> str:
+    """A hash of all that compiled functions call in other files than their own, and of all that Numba asks for;
+    ``times``: the files' own too, which make its code outdated."""
+    machine = (str(root), sys.version, numba.__version__, get_host_cpu_name())
     digest = hashlib.sha256(repr(machine).encode())
-    for path in sorted([*(_ROOT / "hedera").glob("*.py"), *(_ROOT / "topos").glob("*.py")]):
-        digest.update(path.read_bytes() + b"\0")
+    for path in sorted([*(root / "hedera").glob("*.py"), *(root / "topos").glob("*.py")]):
+        digest.update(path.read_bytes() + (b"%d" % path.stat().st_mtime_ns if times else b"") + b"\0")
     return digest.hexdigest()[:16]
 
 

@@ -12,7 +12,6 @@ import msgspec
 from harness.cli.options import carrier, experiment_options, tell_user, timed
 from harness.run.spec import RunSpec
 from hedera.options import field_options, json_option
-from traffic.graph import Collective
 
 if TYPE_CHECKING:
     from results.record import Run
@@ -79,6 +78,8 @@ def _outcome(result: Run) -> str:
     if result.bisection_mbps is None:
         return f"{which}: no result"
     if result.collective is not None and all(flow.size_bytes for flow in result.flows):
+        from traffic.graph import Collective
+
         return f"{which}: {Collective(**msgspec.structs.asdict(result.collective)).in_words()}, {result.verdict}"
     share = result.bisection_mbps / result.capacity_mbps
     return f"{which}: {result.bisection_mbps:.1f} of {result.capacity_mbps:g} Mb/s ({share:.0%}), {result.verdict}"

@@ -7,14 +7,10 @@ So all guests of one state of the sources load the same files, whatever this use
 from __future__ import annotations
 
 import compileall
-import hashlib
 import os
-import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -31,23 +27,17 @@ COMPILE = (
 def code_of_runs(say: Callable[[str], None]) -> Path | None:
     """The folder that guests copy, and give to Numba as its own: made once for each state and place of the sources, and
     not changed from then on. None if compiling fails. Raises Unavailable where this user can keep nothing."""
-    from hedera.compiled import FOLDERS, KEPT_S
+    from hedera.compiled import make_room, sources
 
     if not sys.dont_write_bytecode:
         for package in PACKAGES:
             compileall.compile_dir(ROOT / package, quiet=2)
-    state = hashlib.sha256(f"{sys.version} {version('numba')}".encode())
-    for path in sorted([*(ROOT / "hedera").glob("*.py"), *(ROOT / "topos").glob("*.py")]):
-        about = path.stat()  # Numba looks at the same
-        state.update(f"{path} {about.st_size} {about.st_mtime_ns}\n".encode())
     kept = cache.folder("code")
-    place = kept / state.hexdigest()[:16]
+    place = kept / sources(ROOT, times=True)
     with cache.locked(kept.with_name("code.lock"), lambda: say("another one compiles what runs need; waiting ...")):
         if not place.is_dir():
             say("compiling what runs need, once: a minute or less ...")
-            for old in sorted(kept.iterdir(), key=lambda one: one.stat().st_mtime)[:-FOLDERS]:
-                if time.time() - old.stat().st_mtime > KEPT_S:  # a sweep may still go on with a younger one
-                    shutil.rmtree(old, ignore_errors=True)
+            make_room(kept)
             with TemporaryDirectory(dir=kept) as name:
                 made = Path(name, "made")
                 made.mkdir(mode=0o700)

@@ -1,12 +1,15 @@
 """The first look: what `hedera demo` and `./test.sh --demo` run, and what they leave."""
 
 import csv
+import subprocess
 from contextlib import nullcontext
 
 import pytest
 
 from harness.cli import sweep
-from tests.harness.test_cli import ROOT, asked
+from tests.harness.test_cli import HEDERA, ROOT, asked
+from virtual import kernel
+from virtual.errors import Unavailable
 
 
 @pytest.fixture
@@ -46,3 +49,21 @@ def test_the_readme_shows_what_came_out():
     ]
     lines = [line.split() for line in (ROOT / "README.md").read_text().splitlines()]
     assert ["stride4", *" ".join(cells).split()] in lines
+
+
+@pytest.mark.virtual
+@pytest.mark.root
+def test_root_s_test_sh_makes_a_table_and_a_picture_in_a_minute_or_two(tmp_path):
+    try:
+        kernel.kernel(print)
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+    done = subprocess.run(
+        [HEDERA, "demo", "--time", "virtual", "--results", tmp_path / "runs"],
+        capture_output=True, text=True, timeout=500, check=False, cwd=ROOT,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    figures = tmp_path / "runs" / "demo-virtual" / "figures"
+    assert (figures / "figure9.png").stat().st_size > 10_000
+    assert done.stdout.endswith(f"the picture: {figures / 'figure9.png'}\n")
+    assert "hedera-sa" in done.stdout
