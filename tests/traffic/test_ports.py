@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from topos.fattree import FatTree
 from traffic.flows import Matrix
 from traffic.patterns import draw
 from traffic.ports import source_ports
@@ -30,3 +31,9 @@ def test_clashes_are_redrawn_when_half_the_range_is_taken():
     more = Matrix(np.zeros(flows + 1, dtype=int), np.ones(flows + 1, dtype=int), 16)
     with pytest.raises(ValueError, match="source ports for 20000 only"):
         source_ports(more, 3)
+
+
+def test_ports_are_spread_and_not_consecutive():
+    ports = np.sort(source_ports(draw("random", FatTree(16)), 5))
+    quarters = np.histogram(ports, bins=4, range=(20_000, 60_000))[0]
+    assert (quarters > 180).all()  # 256 of 1,024 expected in each

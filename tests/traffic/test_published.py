@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from traffic.patterns import PUBLISHED, draw, published
 
@@ -44,3 +45,8 @@ def test_locality():
         edge = m.src // 2 == m.dst // 2
         pod = (m.src // 4 == m.dst // 4) & ~edge
         assert (edge.sum(), pod.sum()) == expected
+
+
+def test_unknown_name_lists_the_names():
+    with pytest.raises(ValueError, match=r"no published traffic matrix 'stride3'.* stride4 "):
+        published("stride3")

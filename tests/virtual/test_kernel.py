@@ -44,8 +44,13 @@ def test_it_is_unpacked_and_tested_once_and_again_if_its_file_has_changed(tested
     first.linux.write_bytes(b"cut off")
     assert shipped.built() is None
     assert kernel.kernel(print).linux.read_bytes() != b"cut off"
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", "1", '{"linux": 1}'])
+def test_a_record_that_is_none(tested, content):
+    kernel.kernel(print)
     [record] = cache.folder("kernels").glob("*.json")
-    record.write_text("{}")
+    record.write_text(content)
     assert shipped.built() is None
 
 
@@ -130,6 +135,12 @@ def test_a_source_that_we_do_not_know_how_to_change(tmp_path):
         (tmp_path / "linux" / name).write_text("int main() {}")
     with pytest.raises(Unavailable, match=r"skas/process\.c"):
         build.change(tmp_path / "linux")
+
+
+def test_all_packages_that_are_missing_are_told_at_once(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(Unavailable, match=r"apt-get install gcc binutils make flex bison bc xz-utils libc6-dev$"):
+        build.tools()
 
 
 def test_what_differs_is_named(monkeypatch):
