@@ -149,7 +149,7 @@ def test_foreign_bridges_namespaces_and_processes_are_left_alone(tmp_path, forei
     run(["ip", "link", "add", "name", "0_0_1", "type", "veth", "peer", "name", "0_0_2"])
     try:
         before = foreign_switch.vsctl("show")
-        done = hedera_run(tmp_path / "run", seconds=3, scheme="nonblocking")
+        done = hedera_run(tmp_path / "run", seconds=3, scheme="nonblocking", bw=20)
         assert done.returncode == 0, json.loads(done.stdout)["reasons"]
         said = subprocess.run([HEDERA, "clean"], check=True, capture_output=True, text=True).stdout
         assert said == "nothing to remove\n"
